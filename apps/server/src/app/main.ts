@@ -1,0 +1,125 @@
+import path from 'node:path';
+import pg from 'pg';
+
+import { ConfigError, parseKey, readConfig, type Config } from '#app/config';
+import { readOrCreateSecrets } from '#app/secrets-file';
+import { createService, type Service } from '#app/service';
+import { EmbeddedPostgresError, startEmbeddedPostgres, type EmbeddedPostgres } from '#core/db/embedded/index';
+import { MigrationError } from '#core/db/migrate';
+import { createLog, type Log } from '#core/log/log';
+
+const drainTimeoutMs = 15_000;
+
+/** A start that cannot succeed; the message is one line that says what to do. */
+class StartError extends Error {
+  override name = 'StartError';
+}
+
+async function main(): Promise<void> {
+  const config = readConfig();
+  const log = createLog({ level: config.LOG_LEVEL });
+  const dataDir = path.resolve(config.DATA_DIR);
+  const embedded = config.DATABASE_URL === undefined ? await startEmbedded(dataDir, log) : undefined;
+  let service: Service | undefined;
+  const stop = stopOnce(log, async () => {
+    await service?.close();
+    await embedded?.stop();
+  });
+  try {
+    service = await createService({ config, log, ...(await databaseAccess(config, dataDir, embedded)) });
+    await service.http.listen({ host: config.HOST, port: config.PORT }).catch((error: unknown) => {
+      throw listenError(error, config);
+    });
+  } catch (error) {
+    await service?.close().catch(() => undefined);
+    await embedded?.stop();
+    throw error;
+  }
+  process.on('SIGTERM', () => void stop());
+  process.on('SIGINT', () => void stop());
+  announce(service, config, embedded === undefined ? undefined : dataDir);
+}
+
+function startEmbedded(dataDir: string, log: Log): Promise<EmbeddedPostgres> {
+  return startEmbeddedPostgres({
+    dataDir,
+    onLog: (line) => log.debug({ postgres: line }),
+    onFatal: (error) => {
+      process.stderr.write(`atrium: ${error.message}\n`);
+      process.exit(1);
+    },
+  });
+}
+
+async function databaseAccess(config: Config, dataDir: string, embedded: EmbeddedPostgres | undefined) {
+  if (embedded !== undefined) {
+    const key = config.ENCRYPTION_KEY ?? (await readOrCreateSecrets(dataDir)).encryptionKey;
+    return { connection: embedded.connection, encryptionKeys: keysOf(key, config) };
+  }
+  if (config.ENCRYPTION_KEY === undefined) {
+    throw new StartError('ENCRYPTION_KEY is required together with DATABASE_URL. Make one with: openssl rand -base64 32');
+  }
+  const pooled: pg.ClientConfig = { connectionString: config.DATABASE_URL! };
+  const direct = config.DATABASE_DIRECT_URL;
+  return {
+    connection: direct === undefined ? pooled : { connectionString: direct },
+    pooledConnection: direct === undefined ? undefined : pooled,
+    encryptionKeys: keysOf(config.ENCRYPTION_KEY, config),
+  };
+}
+
+function keysOf(current: string, config: Config): [Buffer, ...Buffer[]] {
+  const previous = config.ENCRYPTION_KEY_PREVIOUS === undefined ? undefined : parseKey(config.ENCRYPTION_KEY_PREVIOUS);
+  const key = parseKey(current);
+  if (key === undefined) throw new StartError('The encryption key in DATA_DIR/secrets.json is damaged: restore the file from a backup.');
+  return previous === undefined ? [key] : [key, previous];
+}
+
+function announce(service: Service, config: Config, dataDir: string | undefined): void {
+  const address = service.http.server.address();
+  const base = config.PUBLIC_URL ?? `http://${config.HOST}:${typeof address === "object" ? (address?.port ?? config.PORT) : config.PORT}`;
+  const lines = [
+    `Atrium ${service.services.settings.version} serves on ${base}`,
+    `API reference  ${base}/docs`,
+    dataDir === undefined ? 'Database       DATABASE_URL' : `Data folder    ${dataDir}`,
+  ];
+  if (service.generatedPassword !== undefined) {
+    lines.push(`System admin   ${config.SYSTEM_ADMIN_EMAIL}  password ${service.generatedPassword}  (shown this once)`);
+  }
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+function stopOnce(log: Log, close: () => Promise<void>): () => Promise<void> {
+  let stopping: Promise<void> | undefined;
+  return () =>
+    (stopping ??= (async () => {
+      // A request that never ends must not keep the process from ending.
+      setTimeout(() => process.exit(1), drainTimeoutMs).unref();
+      await close();
+      log.flush();
+      process.exit(0);
+    })());
+}
+
+function listenError(error: unknown, config: Config): Error {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EADDRINUSE') return new StartError(`Port ${config.PORT} on ${config.HOST} is taken: stop what uses it or set PORT to another.`);
+  if (code === 'EACCES') return new StartError(`Port ${config.PORT} needs more rights than this user has: set PORT to 1024 or above.`);
+  if (code === 'EADDRNOTAVAIL') return new StartError(`HOST ${config.HOST} is no address of this machine.`);
+  return error as Error;
+}
+
+function startFailure(error: unknown): string {
+  const foreseen = [ConfigError, StartError, MigrationError, EmbeddedPostgresError].some((type) => error instanceof type);
+  if (foreseen) return (error as Error).message;
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code?.startsWith('28') || code === '3D000') {
+    return `Cannot use the database of DATABASE_URL: ${message}`;
+  }
+  return (error as Error).stack ?? String(error);
+}
+
+main().catch((error: unknown) => {
+  process.stderr.write(`atrium: ${startFailure(error)}\n`);
+  process.exit(1);
+});

@@ -1,0 +1,17 @@
+import type { Module } from '#core/http/route';
+import { auditLogsModule } from '#modules/audit-logs/index';
+import { authModule } from '#modules/auth/index';
+import { contactsModule } from '#modules/contacts/index';
+import { spacesModule } from '#modules/spaces/index';
+import { systemModule } from '#modules/system/index';
+import { usersModule } from '#modules/users/index';
+
+/** The product, one line per area. Routes, documentation and tests derive from this list. */
+export const modules: readonly Module[] = [
+  authModule,
+  usersModule,
+  spacesModule,
+  contactsModule,
+  auditLogsModule,
+  systemModule,
+];

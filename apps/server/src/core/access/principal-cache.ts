@@ -1,0 +1,81 @@
+import { LRUCache } from 'lru-cache';
+
+import type { Principal } from '#core/access/principal';
+
+/** What a cached principal depends on: forgetting any of these forgets the principal. */
+export type Subject = `session:${string}` | `user:${string}` | `account:${string}` | `tenant:${string}`;
+
+export type CachedPrincipal = { principal: Principal; subjects: readonly Subject[]; expiresAt: number };
+
+/** Principals by the credential exactly as presented, so that each is verified once and not per request. */
+export type PrincipalCache = {
+  find(credential: string): Principal | undefined;
+  /** Loads on a miss; what was forgotten while it loaded is not kept. */
+  load(credential: string, loader: () => Promise<CachedPrincipal>): Promise<Principal>;
+  forget(subject: Subject): void;
+  clear(): void;
+};
+
+type Options = {
+  max: number;
+  /** True while notifications from other processes arrive. */
+  isCurrent: () => boolean;
+  now: () => number;
+  /** How long an entry lives at most. */
+  maxAgeMs?: number;
+  /** The same while notifications may be missed. */
+  blindMaxAgeMs?: number;
+};
+
+type Entry = CachedPrincipal & { loadedAt: number };
+
+export function createPrincipalCache(options: Options): PrincipalCache {
+  const { maxAgeMs = 60_000, blindMaxAgeMs = 1000, now } = options;
+  const credentialsBySubject = new Map<Subject, Set<string>>();
+  let generation = 0;
+
+  const entries = new LRUCache<string, Entry>({
+    max: options.max,
+    dispose: (entry, credential) => {
+      for (const subject of entry.subjects) {
+        const credentials = credentialsBySubject.get(subject);
+        credentials?.delete(credential);
+        if (credentials?.size === 0) credentialsBySubject.delete(subject);
+      }
+    },
+  });
+
+  function find(credential: string): Principal | undefined {
+    const entry = entries.get(credential);
+    if (entry === undefined) return undefined;
+    const age = now() - entry.loadedAt;
+    const isFresh = now() < entry.expiresAt && age < (options.isCurrent() ? maxAgeMs : blindMaxAgeMs);
+    if (isFresh) return entry.principal;
+    entries.delete(credential);
+    return undefined;
+  }
+
+  return {
+    find,
+    async load(credential, loader) {
+      const before = generation;
+      const loaded = await loader();
+      if (generation === before) {
+        entries.set(credential, { ...loaded, loadedAt: now() });
+        for (const subject of loaded.subjects) {
+          const credentials = credentialsBySubject.get(subject) ?? new Set();
+          credentialsBySubject.set(subject, credentials.add(credential));
+        }
+      }
+      return loaded.principal;
+    },
+    forget(subject) {
+      generation += 1;
+      for (const credential of [...(credentialsBySubject.get(subject) ?? [])]) entries.delete(credential);
+    },
+    clear() {
+      generation += 1;
+      entries.clear();
+    },
+  };
+}

@@ -1,0 +1,14 @@
+import type { Subject } from '#core/access/principal-cache';
+import type { Query } from '#core/db/query';
+
+/** Every process listens here and forgets the principals that a message names. */
+export const revocationChannel = 'atrium_principals';
+
+/** Tells the other processes, when and only when the transaction commits. */
+export function announceRevocation(subject: Subject): Query<never> {
+  return { text: `select pg_notify('${revocationChannel}', $1)`, values: [subject], prepare: true };
+}
+
+export function isSubject(text: string): text is Subject {
+  return /^(session|user|account|tenant):[0-9a-f-]{36}$/.test(text);
+}

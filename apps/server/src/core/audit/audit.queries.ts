@@ -1,0 +1,120 @@
+import { sql, type CompiledQuery } from 'kysely';
+
+import type { Actor, RequestFacts } from '#core/access/principal';
+import { newId } from '#core/crypto/ids';
+import { queryBuilder, statement, type Query } from '#core/db/query';
+
+export type AuditTables = {
+  audit_logs: {
+    tenant_id: string;
+    created_at: string;
+    id: string;
+    user_id: string | null;
+    action: string;
+    resource_type: string;
+    resource_id: string | null;
+    details: Record<string, unknown> | null;
+    ip_address: string | null;
+    user_agent: string | null;
+  };
+};
+
+/** What happened to what. `fields` are names only: values, let alone secrets, never enter the trail. */
+export type AuditEvent = {
+  action: string;
+  resourceType: string;
+  resourceId?: string | null;
+  details?: Record<string, unknown>;
+};
+
+/** The part of an audit row that is known before the change has happened. */
+export type AuditParams = {
+  tenantId: string;
+  auditId: string;
+  auditAt: string;
+  auditUserId: string | null;
+  auditDetails: Record<string, unknown>;
+  auditIp: string | null;
+  auditUserAgent: string | null;
+};
+
+const builder = queryBuilder<AuditTables>();
+
+/** Who did it from where, for a statement wrapped by `withAudit`. */
+export function auditParams(actor: Actor, at: string, details: Record<string, unknown> = {}): AuditParams {
+  const { request } = actor;
+  const from = actor.homeTenantId === actor.tenantId ? {} : { actingFromTenantId: actor.homeTenantId };
+  return {
+    tenantId: actor.tenantId,
+    auditId: newId(),
+    auditAt: at,
+    auditUserId: actor.userId,
+    auditDetails: { actor: { type: actor.kind, id: actor.userId, ...from }, requestId: request.id, ...details },
+    auditIp: request.ip,
+    auditUserAgent: request.userAgent,
+  };
+}
+
+/**
+ * A change and its audit row as ONE statement: no row changed, no row in the trail; no trail, no change.
+ * @param change an INSERT, UPDATE or DELETE that returns at least `id`; its rows are the result.
+ */
+export function withAudit<Row>(
+  change: { compile(): CompiledQuery<Row>; toOperationNode(): unknown },
+  event: { action: string; resourceType: string },
+  params: AuditParams,
+): { compile(): CompiledQuery<Row> } {
+  const query = builder
+    .with('changed', () => change as never)
+    .with('logged', (db) =>
+      db.insertInto('audit_logs').columns(auditColumns).expression(
+        (db as unknown as typeof builder).selectFrom('changed' as never).select([
+          sql`${params.tenantId}::uuid`.as('tenant_id'),
+          sql`${params.auditAt}::timestamptz`.as('created_at'),
+          sql`${params.auditId}::uuid`.as('id'),
+          sql`${params.auditUserId}::uuid`.as('user_id'),
+          sql`${event.action}::text`.as('action'),
+          sql`${event.resourceType}::text`.as('resource_type'),
+          sql`changed.id`.as('resource_id'),
+          sql`${params.auditDetails}::jsonb`.as('details'),
+          sql`${params.auditIp}::text`.as('ip_address'),
+          sql`${params.auditUserAgent}::text`.as('user_agent'),
+        ]) as never,
+      ),
+    )
+    .selectFrom('changed' as never)
+    .selectAll();
+  return query as unknown as { compile(): CompiledQuery<Row> };
+}
+
+const auditColumns = [
+  'tenant_id', 'created_at', 'id', 'user_id', 'action', 'resource_type', 'resource_id', 'details', 'ip_address', 'user_agent',
+] as const;
+
+/** An audit row of its own, for events that change no row of a tenant table (a login, a refused password). */
+export function auditEvent(
+  who: { tenantId: string; userId: string | null; request: RequestFacts },
+  at: string,
+  event: AuditEvent,
+): Query<never> {
+  return insertEvent({
+    tenant_id: who.tenantId,
+    created_at: at,
+    id: newId(),
+    user_id: who.userId,
+    action: event.action,
+    resource_type: event.resourceType,
+    resource_id: event.resourceId ?? null,
+    details: {
+      actor: { type: who.userId === null ? 'anonymous' : 'user', id: who.userId },
+      requestId: who.request.id,
+      ...event.details,
+    },
+    ip_address: who.request.ip,
+    user_agent: who.request.userAgent,
+  });
+}
+
+const insertEvent = statement<AuditTables['audit_logs'], never>((row) =>
+  builder.insertInto('audit_logs').values(Object.fromEntries(auditColumns.map((name) => [name, row[name]])) as AuditTables['audit_logs']) as never,
+);

@@ -1,0 +1,53 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+
+import { deriveKey, sha256Hex } from '#core/crypto/secrets';
+
+/** Encrypts single columns. `place` names table, column and row, so that a value moved elsewhere does not open. */
+export type Encryption = {
+  encrypt(plain: string, place: string): string;
+  /** @throws Error when the value was tampered with, moved, or written under a key that is no longer configured. */
+  decrypt(sealed: string, place: string): string;
+  /** A key of its own for one purpose, from the current installation key. */
+  keyFor(purpose: string): Buffer;
+};
+
+const ivBytes = 12;
+const tagBytes = 16;
+
+/**
+ * AES-256-GCM envelopes: a random data key per value, wrapped by the installation key.
+ * `v1.<key id>.<wrapped data key>.<value>`, each part `iv | ciphertext | tag` in base64url.
+ * @param keys the current key first, then a previous one that may still open values.
+ */
+export function createEncryption(keys: readonly [Buffer, ...Buffer[]]): Encryption {
+  const ring = keys.map((key) => ({ id: sha256Hex(key.toString('hex')).slice(0, 8), wrap: deriveKey(key, 'envelope') }));
+  const current = ring[0]!;
+  return {
+    encrypt(plain, place) {
+      const dataKey = randomBytes(32);
+      const wrapped = seal(current.wrap, dataKey, place);
+      return `v1.${current.id}.${wrapped}.${seal(dataKey, Buffer.from(plain, 'utf8'), place)}`;
+    },
+    decrypt(sealed, place) {
+      const [version, keyId, wrapped, value] = sealed.split('.');
+      const key = ring.find((candidate) => candidate.id === keyId);
+      if (version !== 'v1' || wrapped === undefined || value === undefined) throw new Error('not an encrypted value');
+      if (key === undefined) throw new Error(`no ENCRYPTION_KEY with id ${keyId} is configured`);
+      return open(open(key.wrap, wrapped, place), value, place).toString('utf8');
+    },
+    keyFor: (purpose) => deriveKey(keys[0], purpose),
+  };
+}
+
+function seal(key: Buffer, plain: Buffer, place: string): string {
+  const iv = randomBytes(ivBytes);
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(place, 'utf8'));
+  return Buffer.concat([iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64url');
+}
+
+function open(key: Buffer, sealed: string, place: string): Buffer {
+  const bytes = Buffer.from(sealed, 'base64url');
+  const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
+  decipher.setAAD(Buffer.from(place, 'utf8')).setAuthTag(bytes.subarray(-tagBytes));
+  return Buffer.concat([decipher.update(bytes.subarray(ivBytes, -tagBytes)), decipher.final()]);
+}

@@ -1,0 +1,83 @@
+import { availableParallelism } from 'node:os';
+import { hash, verify } from '@node-rs/argon2';
+
+import { defineError } from '#core/errors/app-error';
+
+const TooManyLogins = defineError('SERVICE_UNAVAILABLE', 'Too many logins at once. Try again shortly.', 'LOGIN_BUSY');
+
+/** Hashes and checks passwords off the event loop, few at a time, so that a flood of logins cannot starve the rest. */
+export type Passwords = {
+  hash(password: string): Promise<string>;
+  /**
+   * @param stored PHC string; undefined costs the same time and is always false, so that unknown accounts look like known ones.
+   * @param admit asked when the turn has come, right before the costly part: throws to give the turn up.
+   */
+  verify(password: string, stored: string | undefined, admit?: () => Promise<void>): Promise<boolean>;
+};
+
+export type PasswordOptions = { memoryKiB: number; passes: number; concurrency?: number; maxWaiting?: number; maxWaitMs?: number };
+
+export async function createPasswords(options: PasswordOptions): Promise<Passwords> {
+  const argon2 = { memoryCost: options.memoryKiB, timeCost: options.passes, parallelism: 1 };
+  const turns = createTurns(
+    options.concurrency ?? Math.max(1, availableParallelism() - 1),
+    options.maxWaiting ?? 64,
+    options.maxWaitMs ?? 2000,
+  );
+  const decoy = await hash('no account has this password', argon2);
+  return {
+    hash: (password) => turns.take(() => hash(normalise(password), argon2)),
+    verify: (password, stored, admit) =>
+      turns.take(async () => {
+        await admit?.();
+        const matches = await verify(stored ?? decoy, normalise(password));
+        return matches && stored !== undefined;
+      }),
+  };
+}
+
+// The same password typed on another keyboard may arrive in another Unicode form (RFC 8265 section 4.2).
+function normalise(password: string): string {
+  return password.normalize('NFKC');
+}
+
+type Turns = { take<Result>(work: () => Promise<Result>): Promise<Result> };
+
+/** At most `concurrency` at a time, first come first served; refuses those who would wait too long. */
+export function createTurns(concurrency: number, maxWaiting: number, maxWaitMs: number): Turns {
+  let running = 0;
+  const waiting: (() => void)[] = [];
+
+  function turn(): Promise<void> {
+    if (running < concurrency) {
+      running += 1;
+      return Promise.resolve();
+    }
+    if (waiting.length >= maxWaiting) return Promise.reject(TooManyLogins({ retryAfterSeconds: 2 }));
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        waiting.splice(waiting.indexOf(start), 1);
+        reject(TooManyLogins({ retryAfterSeconds: 2 }));
+      }, maxWaitMs);
+      const start = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      waiting.push(start);
+    });
+  }
+
+  return {
+    async take(work) {
+      await turn();
+      try {
+        return await work();
+      } finally {
+        const next = waiting.shift();
+        // The turn passes on without being given back, so nobody can slip in between.
+        if (next === undefined) running -= 1;
+        else next();
+      }
+    },
+  };
+}

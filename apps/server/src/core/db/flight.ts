@@ -1,0 +1,171 @@
+import pg from 'pg';
+import { serialize } from 'pg-protocol';
+
+import type { Query } from '#core/db/query';
+import { textParser, toWireValue } from '#core/db/values';
+
+type Column = { name: string; parse: (text: string) => unknown };
+
+/** What a connection knows of a statement it has prepared. */
+type Prepared = { name: string; columns: Column[] | undefined; ready: boolean };
+
+type RowDescription = { fields: { name: string; dataTypeID: number }[] };
+
+type Wire = { stream: { write(data: Buffer): void }; atriumStatements?: Map<string, Prepared>; atriumCounter?: number };
+
+const executeAll = serialize.execute();
+const sync = serialize.sync();
+const describePortal = serialize.describe({ type: 'P' });
+
+// pg lets only its own query class on a pipelined connection; the flight replaces all of its behaviour.
+const PipelinedQuery = pg.Query as unknown as new (text: '') => object;
+
+type Settle = (error: Error | null, results: unknown[][]) => void;
+
+type Step = { query: Query<unknown>; prepared: Prepared | undefined; owns: boolean; columns: Column[] };
+
+/**
+ * All statements of one transaction as ONE message to PostgreSQL and one promise.
+ *
+ * Without an explicit BEGIN the statements up to Sync are one implicit transaction: all of them take
+ * effect or none (PostgreSQL manual, "Extended Query", pipelining).
+ */
+class Flight extends PipelinedQuery {
+  readonly #steps: Step[];
+  readonly #results: unknown[][];
+  readonly #settle: Settle;
+  #index = 0;
+  #wire: Wire | undefined;
+  #error: Error | null = null;
+  #settled = false;
+
+  constructor(queries: readonly Query<unknown>[], settle: Settle) {
+    super('');
+    this.#steps = queries.map((query) => ({ query, prepared: undefined, owns: false, columns: [] }));
+    this.#results = queries.map(() => []);
+    this.#settle = settle;
+  }
+
+  // pg calls this when the flight's turn on the wire has come.
+  submit(connection: Wire): Error | null {
+    this.#wire = connection;
+    const statements = (connection.atriumStatements ??= new Map());
+    const chunks: Buffer[] = [];
+    for (const step of this.#steps) this.#writeStep(step, statements, chunks);
+    chunks.push(sync);
+    connection.stream.write(Buffer.concat(chunks));
+    return null;
+  }
+
+  #writeStep(step: Step, statements: Map<string, Prepared>, chunks: Buffer[]): void {
+    const { query } = step;
+    let prepared = query.prepare ? statements.get(query.text) : undefined;
+    if (query.prepare && prepared === undefined) {
+      // A counter, not a hash: after a failed flight nobody knows whether the name was taken.
+      const number = (this.#wire!.atriumCounter = (this.#wire!.atriumCounter ?? 0) + 1);
+      prepared = { name: `a${number}`, columns: undefined, ready: false };
+      statements.set(query.text, prepared);
+      step.owns = true;
+    }
+    // Another flight is still preparing this text: use the unnamed statement rather than wait for it.
+    const usable = prepared !== undefined && (prepared.ready || step.owns) ? prepared : undefined;
+    step.prepared = usable;
+    const name = usable?.name ?? '';
+    if (usable === undefined || step.owns) chunks.push(serialize.parse({ text: query.text, name }));
+    chunks.push(serialize.bind({ statement: name, values: query.values as unknown[], valueMapper: toWireValue }));
+    if (usable?.ready && usable.columns !== undefined) step.columns = usable.columns;
+    else chunks.push(describePortal);
+    chunks.push(executeAll);
+  }
+
+  handleRowDescription(message: RowDescription): void {
+    const step = this.#steps[this.#index]!;
+    step.columns = message.fields.map((field) => ({ name: field.name, parse: textParser(field.dataTypeID) }));
+  }
+
+  handleDataRow(message: { fields: (string | null)[] }): void {
+    const { columns } = this.#steps[this.#index]!;
+    const row: Record<string, unknown> = {};
+    for (let at = 0; at < columns.length; at++) {
+      const column = columns[at]!;
+      const text = message.fields[at];
+      row[column.name] = text === null || text === undefined ? null : column.parse(text);
+    }
+    this.#results[this.#index]!.push(row);
+  }
+
+  handleCommandComplete(): void {
+    const step = this.#steps[this.#index]!;
+    if (step.prepared !== undefined) {
+      step.prepared.columns = step.columns;
+      step.prepared.ready = true;
+    }
+    this.#index += 1;
+  }
+
+  // pg reports a server error here at once, and a broken connection too; only the first counts.
+  handleError(error: Error): void {
+    for (const step of this.#steps) {
+      if (step.owns && step.prepared?.ready === false) this.#wire?.atriumStatements?.delete(step.query.text);
+    }
+    this.#error ??= error;
+    this.#finish();
+  }
+
+  handleReadyForQuery(): void {
+    this.#finish();
+  }
+
+  #finish(): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#settle(this.#error, this.#results);
+  }
+}
+
+/** Ends an explicit transaction; fails unless the server says COMMIT, because after an error it rolls back silently. */
+class Commit extends PipelinedQuery {
+  readonly #settle: (error: Error | null) => void;
+  #tag = '';
+  #settled = false;
+
+  constructor(settle: (error: Error | null) => void) {
+    super('');
+    this.#settle = settle;
+  }
+
+  submit(connection: Wire): Error | null {
+    connection.stream.write(serialize.query('COMMIT'));
+    return null;
+  }
+
+  handleCommandComplete(message: { text: string }): void {
+    this.#tag = message.text;
+  }
+
+  handleError(error: Error): void {
+    this.#finish(error);
+  }
+
+  handleReadyForQuery(): void {
+    this.#finish(this.#tag === 'COMMIT' ? null : new Error(`the transaction ended with ${this.#tag}`));
+  }
+
+  #finish(error: Error | null): void {
+    if (this.#settled) return;
+    this.#settled = true;
+    this.#settle(error);
+  }
+}
+
+/** Puts a flight on the wire; `settle` hears once whether all of it took effect. */
+export function sendFlight(client: pg.Client, queries: readonly Query<unknown>[], settle: Settle): void {
+  client.query(new Flight(queries, settle) as unknown as pg.Submittable);
+}
+
+export function sendCommit(client: pg.Client): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const done = (error: Error | null) => (error === null ? resolve() : reject(error));
+    client.query(new Commit(done) as unknown as pg.Submittable);
+  });
+}

@@ -1,0 +1,33 @@
+import { ConnectionLostError } from '#core/db/lane';
+
+type ServerError = Error & { code?: string; constraint?: string; severity?: string };
+
+const networkCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENOTFOUND']);
+
+/** True when PostgreSQL is gone, starting, stopping or out of room: the request may be tried again later. */
+export function isUnavailable(error: unknown): boolean {
+  if (error instanceof ConnectionLostError) return true;
+  if (!(error instanceof Error)) return false;
+  const code = (error as ServerError).code ?? '';
+  // Class 08 connection, 53 resources, 57 operator intervention, 58 system error (PostgreSQL manual, appendix A).
+  if (/^(08|53|57|58|55P03)/.test(code) || networkCodes.has(code)) return true;
+  return code === '' && /^(Connection terminated|Client has encountered|Client was closed|timeout expired)/.test(error.message);
+}
+
+/** Serialization failure or deadlock: nothing took effect, the same work may simply be done again. */
+export function isRetryable(error: unknown): boolean {
+  const code = (error as ServerError | null)?.code;
+  return code === '40001' || code === '40P01';
+}
+
+/** The name of the violated constraint, for the module that owns the table to translate. */
+export function violatedConstraint(error: unknown): string | undefined {
+  const { code, constraint } = (error ?? {}) as ServerError;
+  return code?.startsWith('23') ? constraint : undefined;
+}
+
+/** A value that PostgreSQL refuses to store or compare (class 22): the client's doing, whatever passed validation. */
+export function isInvalidValue(error: unknown): boolean {
+  const { code } = (error ?? {}) as ServerError;
+  return code !== undefined && (code.startsWith('22') || code === '54001');
+}

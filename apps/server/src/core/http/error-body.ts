@@ -1,0 +1,54 @@
+import { isInvalidValue, isUnavailable, violatedConstraint } from '#core/db/sql-state';
+import { AppError, defineError, type ErrorDefinition } from '#core/errors/app-error';
+import { InternalError, ServiceUnavailable } from '#core/errors/common-errors';
+
+/** The standard error body (specification, "Errors"). */
+export type ErrorBodyValue = {
+  error: string;
+  message: string;
+  statusCode: number;
+  requestId: string | null;
+  details: Record<string, unknown> | null;
+  timestamp: string;
+};
+
+const ValueRefused = defineError('VALIDATION_ERROR', 'A value is outside of what can be stored.');
+const BadRequest = defineError('BAD_REQUEST', 'The request cannot be understood.');
+
+type FrameworkError = Error & { code?: string; statusCode?: number };
+
+const frameworkErrors: Readonly<Record<string, () => AppError>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: () => new AppError('PAYLOAD_TOO_LARGE', 'The request body is too large.'),
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: () =>
+    new AppError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.'),
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => new AppError('BAD_REQUEST', 'The body is not as long as Content-Length says.'),
+  FST_ERR_BAD_URL: () => new AppError('BAD_REQUEST', 'The URL is not valid.'),
+  FST_ERR_MAX_PARAM_LENGTH: () => new AppError('URI_TOO_LONG', 'A part of the path is too long.'),
+  FST_ERR_HANDLER_TIMEOUT: () => ServiceUnavailable({ retryAfterSeconds: 1 }),
+};
+
+/** Whatever was thrown, as the error the caller may see. The inner text of anything unforeseen stays inside. */
+export function toAppError(error: unknown, constraints: Readonly<Record<string, ErrorDefinition>>): AppError {
+  if (error instanceof AppError) return error;
+  const constraint = violatedConstraint(error);
+  const known = constraint === undefined ? undefined : constraints[constraint];
+  if (known !== undefined) return known({ cause: error });
+  if (isInvalidValue(error)) return ValueRefused({ cause: error });
+  if (isUnavailable(error)) return ServiceUnavailable({ cause: error, retryAfterSeconds: 1 });
+  const { code, statusCode } = (error ?? {}) as FrameworkError;
+  const framework = code === undefined ? undefined : frameworkErrors[code];
+  if (framework !== undefined) return framework();
+  if (code?.startsWith('FST_') && statusCode !== undefined && statusCode < 500) return BadRequest({ cause: error });
+  return InternalError({ cause: error });
+}
+
+export function presentError(error: AppError, requestId: string | null, now: Date = new Date()): ErrorBodyValue {
+  return {
+    error: error.code,
+    message: error.message,
+    statusCode: error.status,
+    requestId,
+    details: error.details,
+    timestamp: now.toISOString(),
+  };
+}

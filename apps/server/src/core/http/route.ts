@@ -1,0 +1,103 @@
+import type { Static, TObject, TSchema } from 'typebox';
+
+import type { Access } from '#core/access/access';
+import type { Actor, RequestFacts } from '#core/access/principal';
+import type { TenantDb } from '#core/db/scopes';
+import type { ErrorDefinition } from '#core/errors/app-error';
+import type { Services } from '#core/services';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+type RouteSchemas = {
+  params?: TObject;
+  query?: TObject;
+  body?: TSchema;
+  /** Exactly one success status; `null` where the answer has no body (204). */
+  response: { readonly [Status in 200 | 201 | 202 | 204]?: TSchema | null };
+};
+
+type SchemaOf<Schema> = Schema extends TSchema ? Static<Schema> : undefined;
+
+type ContextBase<Schemas extends RouteSchemas> = {
+  params: SchemaOf<Schemas['params']>;
+  query: SchemaOf<Schemas['query']>;
+  body: SchemaOf<Schemas['body']>;
+  request: RequestFacts & { headers: Readonly<Record<string, string | undefined>> };
+  services: Services;
+  setHeader(name: string, value: string): void;
+};
+
+type CallerOf<Kind extends Access['kind']> = Kind extends 'public'
+  ? { actor?: never; db?: never }
+  : Kind extends 'optional'
+    ? { actor: Actor | undefined; db?: never }
+    : { actor: Actor; db: TenantDb };
+
+/** What the handler receives follows from who may call: public handlers have neither actor nor database. */
+export type Context<Rule extends Access, Schemas extends RouteSchemas> = ContextBase<Schemas> & CallerOf<Rule['kind']>;
+
+export type RouteDefinition<Rule extends Access = Access, Schemas extends RouteSchemas = RouteSchemas> = {
+  method: Method;
+  /** With `{name}` for parameters, as the specification writes it. */
+  path: `/${string}`;
+  operationId: string;
+  summary: string;
+  access: Rule;
+  schema: Schemas;
+  /** What can go wrong beyond the refusals that every route shares. */
+  errors?: readonly ErrorDefinition[];
+  /** The action written to the audit trail; mandatory wherever something changes. `false` needs a reason. */
+  audit?: string | { none: string };
+  /** Answers something else than JSON; `reply` content types by status. */
+  contentTypes?: readonly string[];
+  handler(context: Context<Rule, Schemas>): Promise<unknown> | unknown;
+};
+
+/** A route with its types erased, as the registry keeps it. */
+export type Route = {
+  method: Method;
+  path: `/${string}`;
+  operationId: string;
+  summary: string;
+  access: Access;
+  schema: RouteSchemas;
+  errors: readonly ErrorDefinition[];
+  audit: string | { none: string } | undefined;
+  contentTypes: readonly string[];
+  handler(context: unknown): Promise<unknown> | unknown;
+};
+
+/** Defines an operation once; routing, OpenAPI, the route table and the access matrix derive from it. */
+export function defineRoute<const Rule extends Access, const Schemas extends RouteSchemas>(
+  definition: RouteDefinition<Rule, Schemas>,
+): Route {
+  const mutates = definition.method !== 'GET';
+  if (mutates && definition.audit === undefined) {
+    throw new Error(`${definition.operationId} changes something: name its audit action, or say why there is none`);
+  }
+  return {
+    ...definition,
+    errors: definition.errors ?? [],
+    audit: definition.audit,
+    contentTypes: definition.contentTypes ?? ['application/json'],
+    handler: definition.handler as (context: unknown) => unknown,
+  };
+}
+
+/** The status that a route answers when all is well. */
+export function successStatus(route: Route): number {
+  return Number(Object.keys(route.schema.response)[0] ?? 200);
+}
+
+/** One area of the product: its routes and the errors behind its tables' constraints. */
+export type Module = {
+  name: string;
+  description: string;
+  routes: readonly Route[];
+  /** Which error a violated constraint of the module's own tables means to the caller. */
+  constraints?: Readonly<Record<string, ErrorDefinition>>;
+};
+
+export function defineModule(module: Module): Module {
+  return module;
+}

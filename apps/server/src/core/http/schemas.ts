@@ -1,0 +1,76 @@
+import Type, { type Static, type TProperties, type TSchema } from 'typebox';
+
+/** An object that accepts nothing but what it names. */
+export function closed<Properties extends TProperties>(properties: Properties, options: { title?: string; minProperties?: number; description?: string } = {}) {
+  return Type.Object(properties, { additionalProperties: false, ...options });
+}
+
+export function nullable<Schema extends TSchema>(schema: Schema) {
+  return Type.Union([schema, Type.Null()]);
+}
+
+export const Uuid = Type.String({ format: 'uuid' });
+export const Timestamp = Type.String({ format: 'date-time', maxLength: 40 });
+export const Email = Type.String({ format: 'email', maxLength: 254 });
+export const Language = Type.String({ pattern: '^[a-z]{2}$' });
+export const TimeZone = Type.String({ format: 'time-zone', maxLength: 64 });
+
+/** An object whose content is the caller's own; its size is bounded by the body limit and the depth limit. */
+export const FreeObject = Type.Record(Type.String({ maxLength: 200 }), Type.Unknown());
+
+export const PostalAddress = Type.Object(
+  Object.fromEntries(
+    ['street', 'street_number', 'city', 'postal_code', 'region', 'country', 'country_code'].map((name) => [
+      name,
+      Type.Optional(nullable(Type.String({ maxLength: 200 }))),
+    ]),
+  ),
+  { title: 'PostalAddress', maxProperties: 30, description: 'Extra keys are kept.' },
+);
+
+export const IdParams = closed({ id: Uuid });
+export type IdParams = Static<typeof IdParams>;
+
+/** `limit` and `offset` of every list, with their bounds (open point N33). */
+export const paging = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
+  offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0 })),
+};
+
+export function sortable<const Fields extends readonly string[]>(fields: Fields) {
+  return Type.Optional(
+    Type.Enum(fields.flatMap((field) => [field, `-${field}`]), {
+      description: 'A field, or -field for descending order.',
+    }),
+  );
+}
+
+export const Pagination = closed(
+  { total: Type.Integer(), limit: Type.Integer(), offset: Type.Integer(), hasMore: Type.Boolean() },
+  { title: 'Pagination' },
+);
+
+export function dataOf<Schema extends TSchema>(schema: Schema) {
+  return closed({ data: schema });
+}
+
+export function listOf<Schema extends TSchema>(schema: Schema) {
+  return closed({ data: Type.Array(schema) });
+}
+
+export function pageOf<Schema extends TSchema>(schema: Schema) {
+  return closed({ data: Type.Array(schema), pagination: Pagination });
+}
+
+/** The standard error body (specification, "Errors"). */
+export const ErrorBody = closed(
+  {
+    error: Type.String({ description: 'Error code, e.g. VALIDATION_ERROR' }),
+    message: Type.String(),
+    statusCode: Type.Integer(),
+    requestId: Type.Optional(nullable(Type.String())),
+    details: Type.Optional(nullable(Type.Record(Type.String(), Type.Unknown()))),
+    timestamp: Timestamp,
+  },
+  { title: 'Error' },
+);

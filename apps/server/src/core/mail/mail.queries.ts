@@ -1,0 +1,78 @@
+import { sql } from 'kysely';
+
+import { queryBuilder, statement } from '#core/db/query';
+
+export type MailTables = {
+  mail_outbox: {
+    id: string;
+    recipient: string;
+    subject: string;
+    body: string;
+    created_at: string;
+    attempts: number;
+    next_attempt_at: string;
+    sent_at: string | null;
+    last_error: string | null;
+  };
+};
+
+export type OutboxMail = MailTables['mail_outbox'];
+
+const builder = queryBuilder<MailTables>();
+
+export const insertMail = statement<Pick<OutboxMail, 'id' | 'recipient' | 'subject' | 'body' | 'created_at'>, never>(
+  (mail) =>
+    builder.insertInto('mail_outbox').values({
+      id: mail.id,
+      recipient: mail.recipient,
+      subject: mail.subject,
+      body: mail.body,
+      created_at: mail.created_at,
+      next_attempt_at: mail.created_at,
+      attempts: 0,
+      sent_at: null,
+      last_error: null,
+    }) as never,
+);
+
+/** Takes what is due and leases it, so that no other process sends the same mail meanwhile. */
+export const claimDueMail = statement<{ now: string; leaseUntil: string; limit: number }, OutboxMail>((p) =>
+  builder
+    .updateTable('mail_outbox')
+    .set({ attempts: sql`attempts + 1`, next_attempt_at: p.leaseUntil })
+    .where('id', 'in', (db) =>
+      db
+        .selectFrom('mail_outbox')
+        .select('id')
+        .where('sent_at', 'is', null)
+        .where('next_attempt_at', '<=', p.now)
+        .orderBy('next_attempt_at')
+        .limit(p.limit)
+        .forUpdate()
+        .skipLocked(),
+    )
+    .returningAll(),
+);
+
+/** The text goes with the delivery: it may carry a one-time link. */
+export const markMailSent = statement<{ id: string; at: string }, never>(
+  (p) => builder.updateTable('mail_outbox').set({ sent_at: p.at, body: '', last_error: null }).where('id', '=', p.id) as never,
+);
+
+export const markMailFailed = statement<{ id: string; error: string; nextAttemptAt: string }, never>(
+  (p) =>
+    builder
+      .updateTable('mail_outbox')
+      .set({ last_error: p.error, next_attempt_at: p.nextAttemptAt })
+      .where('id', '=', p.id) as never,
+);
+
+export const listMail = statement<{ limit: number; offset: number }, OutboxMail & { total: number }>((p) =>
+  builder
+    .selectFrom('mail_outbox')
+    .selectAll()
+    .select(sql<number>`count(*) over ()`.as('total'))
+    .orderBy('id', 'desc')
+    .limit(p.limit)
+    .offset(p.offset),
+);

@@ -1,0 +1,33 @@
+import type { PrincipalCache } from '#core/access/principal-cache';
+import type { AccessTokens } from '#core/crypto/access-tokens';
+import type { Encryption } from '#core/crypto/encryption';
+import type { Passwords } from '#core/crypto/passwords';
+import type { Database } from '#core/db/database';
+import type { Log } from '#core/log/log';
+import type { Mail } from '#core/mail/mail';
+
+/** Settings that use cases may look at; the environment itself is read in one place only. */
+export type Settings = {
+  version: string;
+  environment: string;
+  publicUrl: string;
+  hostedBackendUrl: string;
+  accessTokenSeconds: number;
+  refreshGraceSeconds: number;
+};
+
+/** What use cases get from outside: everything with I/O, time or secrets. */
+export type Services = {
+  database: Database;
+  passwords: Passwords;
+  encryption: Encryption;
+  tokens: AccessTokens;
+  principals: PrincipalCache;
+  mail: Mail;
+  log: Log;
+  settings: Settings;
+  /** The current time; tests may fix it. */
+  now(): Date;
+  /** False once the process has begun to stop. */
+  isServing(): boolean;
+};

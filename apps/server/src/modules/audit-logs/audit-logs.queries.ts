@@ -1,0 +1,55 @@
+import { sql, type SelectQueryBuilder } from 'kysely';
+
+import type { AuditTables } from '#core/audit/audit.queries';
+import { queryBuilder, toQuery, type Query } from '#core/db/query';
+import { exactTotalLimit } from '#core/db/totals';
+
+export type AuditLogRow = AuditTables['audit_logs'];
+
+export type AuditLogFilters = {
+  userId?: string | undefined;
+  action?: string | undefined;
+  resourceType?: string | undefined;
+  resourceId?: string | undefined;
+  ipAddress?: string | undefined;
+  from?: string | undefined;
+  to?: string | undefined;
+};
+
+type AuditSelect = SelectQueryBuilder<AuditTables, 'audit_logs', object>;
+
+const builder = queryBuilder<AuditTables>();
+
+export function listAuditLogs(
+  tenantId: string,
+  filters: AuditLogFilters,
+  page: { limit: number; offset: number; descending: boolean },
+): Query<AuditLogRow> {
+  const direction = page.descending ? 'desc' : 'asc';
+  return toQuery(
+    filtered(tenantId, filters)
+      .selectAll()
+      .orderBy('created_at', direction)
+      .orderBy('id', direction)
+      .limit(page.limit)
+      .offset(page.offset),
+  );
+}
+
+export function countAuditLogs(tenantId: string, filters: AuditLogFilters): Query<{ total: number }> {
+  const some = filtered(tenantId, filters).select('id').limit(exactTotalLimit + 1);
+  return toQuery(builder.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('total')));
+}
+
+function filtered(tenantId: string, filters: AuditLogFilters): AuditSelect {
+  let query: AuditSelect = builder.selectFrom('audit_logs').where('tenant_id', '=', tenantId);
+  if (filters.userId !== undefined) query = query.where('user_id', '=', filters.userId);
+  if (filters.action?.endsWith('.*')) query = query.where(sql<boolean>`starts_with(action, ${filters.action.slice(0, -1)})`);
+  else if (filters.action !== undefined) query = query.where('action', '=', filters.action);
+  if (filters.resourceType !== undefined) query = query.where('resource_type', '=', filters.resourceType);
+  if (filters.resourceId !== undefined) query = query.where('resource_id', '=', filters.resourceId);
+  if (filters.ipAddress !== undefined) query = query.where('ip_address', '=', filters.ipAddress);
+  if (filters.from !== undefined) query = query.where('created_at', '>=', filters.from);
+  if (filters.to !== undefined) query = query.where('created_at', '<', filters.to);
+  return query;
+}

@@ -1,0 +1,57 @@
+import { sha256 } from '#core/crypto/secrets';
+
+/** The form under which an address is stored and looked up. */
+export function normaliseEmail(email: string): string {
+  return email.normalize('NFKC').trim().toLowerCase();
+}
+
+const hour = 3_600_000;
+const day = 24 * hour;
+
+/** How long a session may be refreshed: idle, and at all (NIST SP 800-63B; longer when the person asked to be remembered). */
+export function sessionLifetime(remembered: boolean): { idleMs: number; absoluteMs: number } {
+  return remembered ? { idleMs: 14 * day, absoluteMs: 30 * day } : { idleMs: day, absoluteMs: 7 * day };
+}
+
+const refreshPrefix = 'rt1_';
+
+export function presentRefreshToken(secret: string): string {
+  return refreshPrefix + secret;
+}
+
+/** What is stored of a refresh token; undefined when the text cannot be one, without asking the database. */
+export function refreshTokenHash(token: string): Buffer | undefined {
+  return /^rt1_[A-Za-z0-9_-]{43}$/.test(token) ? sha256(token) : undefined;
+}
+
+/** One-time tokens (reset links, tenant selection) have one form; their purpose is in the database. */
+export function oneTimeTokenHash(token: string): Buffer | undefined {
+  return /^[A-Za-z0-9_-]{43}$/.test(token) ? sha256(token) : undefined;
+}
+
+/** Failures allowed within a window (open point N32). */
+export const throttleRules = {
+  account: { max: 10, windowMs: 15 * 60_000 },
+  address: { max: 100, windowMs: 10 * 60_000 },
+  registration: { max: 60, windowMs: 60_000 },
+  resetMail: { max: 3, windowMs: 10 * 60_000 },
+} as const;
+
+export function isLoopback(ip: string): boolean {
+  return ip === '::1' || ip.startsWith('127.');
+}
+
+/** One budget per IPv4 address and per IPv6 /64, the smallest block that one customer gets. */
+export function addressBucket(ip: string): string {
+  if (!ip.includes(':')) return ip;
+  const [head, tail = ''] = ip.split('::');
+  const left = head === '' ? [] : head!.split(':');
+  const right = tail === '' ? [] : tail.split(':');
+  const groups = ip.includes('::') ? [...left, ...Array<string>(8 - left.length - right.length).fill('0'), ...right] : left;
+  return `${groups.slice(0, 4).map((group) => group.replace(/^0+(?=.)/, '')).join(':')}::/64`;
+}
+
+/** A loser of a refresh race arrived before the winner was answered; whoever comes later replays a used token. */
+export function isReplay(token: { settledAt: string | null }, receivedAt: number, graceMs: number): boolean {
+  return token.settledAt !== null && receivedAt > Date.parse(token.settledAt) + graceMs;
+}

@@ -1,0 +1,80 @@
+/** Identity tables, and the columns of tenant tables that login looks at. */
+export type AuthTables = {
+  accounts: {
+    id: string;
+    email: string;
+    password_hash: string | null;
+    password_changed_at: string | null;
+    created_at: string;
+    updated_at: string;
+  };
+  memberships: { account_id: string; tenant_id: string; user_id: string };
+  tenant_domains: { domain: string; tenant_id: string };
+  refresh_tokens: {
+    hash: Buffer;
+    tenant_id: string;
+    session_id: string;
+    created_at: string;
+    expires_at: string;
+    used_at: string | null;
+    settled_at: string | null;
+  };
+  one_time_tokens: {
+    hash: Buffer;
+    purpose: 'password_reset' | 'tenant_selection';
+    account_id: string;
+    payload: Record<string, unknown>;
+    created_at: string;
+    expires_at: string;
+    used_at: string | null;
+  };
+  throttles: { key: string; failures: number; window_ends_at: string };
+  signing_keys: {
+    id: string;
+    public_jwk: Record<string, unknown>;
+    private_key: string;
+    created_at: string;
+    retired_at: string | null;
+  };
+  sessions: {
+    tenant_id: string;
+    id: string;
+    user_id: string;
+    account_id: string;
+    assurance: number;
+    remembered: boolean;
+    ip_address: string | null;
+    user_agent: string | null;
+    created_at: string;
+    last_used_at: string;
+    idle_expires_at: string;
+    expires_at: string;
+    ended_at: string | null;
+  };
+  tenants: {
+    id: string;
+    name: string;
+    domain: string;
+    status: 'active' | 'suspended' | 'pending_deletion' | 'deleted';
+    default_language: string;
+    languages: string[];
+    created_at: string;
+    updated_at: string;
+  };
+  users: {
+    tenant_id: string;
+    id: string;
+    account_id: string;
+    email: string;
+    display_name: string;
+    full_name: string;
+    locale: string;
+    status: 'invited' | 'active' | 'suspended' | 'deleted';
+    is_tenant_admin: boolean;
+    last_login_at: string | null;
+    created_at: string;
+    updated_at: string;
+  };
+  groups: { tenant_id: string; id: string; name: string; permissions: string[] };
+  group_members: { tenant_id: string; group_id: string; user_id: string };
+};

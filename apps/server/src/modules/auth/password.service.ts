@@ -1,0 +1,139 @@
+import { auditEvent } from '#core/audit/audit.queries';
+import type { Actor, RequestFacts } from '#core/access/principal';
+import { announceRevocation } from '#core/access/revocation';
+import { newSecret } from '#core/crypto/secrets';
+import { enterTenant } from '#core/db/database';
+import type { Query } from '#core/db/query';
+import type { Transaction } from '#core/db/scopes';
+import type { Services } from '#core/services';
+import {
+  findAccountByEmail,
+  findOneTimeToken,
+  findPasswordHash,
+  insertResetToken,
+  listMemberships,
+  revokeOneTimeTokens,
+  updatePasswordHash,
+  useOneTimeToken,
+} from '#modules/auth/accounts.queries';
+import { OneTimeTokenRefused, TooManyFailures, WrongPassword } from '#modules/auth/auth.errors';
+import { normaliseEmail, oneTimeTokenHash } from '#modules/auth/auth.rules';
+import type { ChangePasswordBody, ResetPasswordBody } from '#modules/auth/auth.schemas';
+import { endAccountSessions } from '#modules/auth/sessions.queries';
+import { openPasswordHash, sealPassword } from '#modules/auth/stored-password';
+import { loginAttempt, resetMailAttempt } from '#modules/auth/throttle';
+
+const resetMs = 60 * 60_000;
+
+/** Changes one's own password and ends every other session of the account. @throws WrongPassword, TooManyFailures */
+export async function changePassword(services: Services, actor: Actor, body: ChangePasswordBody): Promise<void> {
+  const { accountId } = actor;
+  const row = await services.database.credential().first(findPasswordHash({ accountId }));
+  const attempt = loginAttempt(services, actor.email, actor.request.ip, TooManyFailures);
+  const stored = openPasswordHash(services, accountId, row?.password_hash ?? null);
+  const matches = await services.passwords.verify(body.currentPassword, stored, () => attempt.admit());
+  if (!matches) throw WrongPassword();
+  await setPassword(services, {
+    accountId,
+    passwordHash: await sealPassword(services, accountId, body.newPassword),
+    keepSessionId: actor.sessionId,
+    action: 'auth.password_changed',
+    request: actor.request,
+    also: attempt.refund(),
+  });
+}
+
+/**
+ * Sends a reset link if the address has an account. The caller learns nothing either way: the same statements
+ * run, and the counter they begin with is written in both cases.
+ */
+export async function forgotPassword(services: Services, address: string, request: RequestFacts): Promise<void> {
+  const email = normaliseEmail(address);
+  await resetMailAttempt(services, email, TooManyFailures).admit();
+  const token = newSecret();
+  const now = services.now();
+  const at = now.toISOString();
+  const hash = oneTimeTokenHash(token)!;
+  const db = services.database.credential();
+  const account = await db.first(findAccountByEmail({ email }));
+  const link = `${services.settings.publicUrl}/reset-password#token=${token}`;
+  const mail = services.mail.compose({ to: email, subject: 'Set a new password', text: resetText(link) }, now);
+  const expiresAt = new Date(now.getTime() + resetMs).toISOString();
+  const memberships = account === undefined ? [] : await db.all(listMemberships({ accountId: account.id }));
+  await db.transaction(async (tx) => {
+    await tx.all(insertResetToken({ hash, email, at, expiresAt }));
+    if (account === undefined) return;
+    await tx.all(mail);
+    await auditInEach(tx, memberships, request, { action: 'auth.password_reset_requested', at });
+  });
+  if (account !== undefined) services.mail.wake();
+}
+
+/** Sets a new password by a token from a mail and ends all sessions. @throws OneTimeTokenRefused */
+export async function resetPassword(services: Services, body: ResetPasswordBody, request: RequestFacts): Promise<void> {
+  const hash = oneTimeTokenHash(body.token);
+  if (hash === undefined) throw OneTimeTokenRefused();
+  const now = services.now().toISOString();
+  const token = await services.database.credential().first(findOneTimeToken({ hash, purpose: 'password_reset', now }));
+  if (token === undefined) throw OneTimeTokenRefused();
+  const accountId = token.account_id;
+  await setPassword(services, {
+    accountId,
+    passwordHash: await sealPassword(services, accountId, body.password),
+    keepSessionId: null,
+    action: 'auth.password_reset',
+    request,
+    resetTokenHash: hash,
+    also: [],
+  });
+}
+
+type PasswordChange = {
+  accountId: string;
+  passwordHash: string;
+  keepSessionId: string | null;
+  action: string;
+  request: RequestFacts;
+  /** Used up in the same transaction; another use of it meanwhile undoes the change. */
+  resetTokenHash?: Buffer;
+  also: Query<never>[];
+};
+
+async function setPassword(services: Services, change: PasswordChange): Promise<void> {
+  const { accountId, passwordHash, resetTokenHash, request } = change;
+  const at = services.now().toISOString();
+  const db = services.database.credential();
+  const memberships = await db.all(listMemberships({ accountId }));
+  await db.transaction(async (tx) => {
+    if (resetTokenHash !== undefined) {
+      const token = await tx.first(useOneTimeToken({ hash: resetTokenHash, purpose: 'password_reset', now: at }));
+      if (token === undefined) throw OneTimeTokenRefused();
+    }
+    await tx.all(updatePasswordHash({ accountId, passwordHash, at }));
+    await tx.all(revokeOneTimeTokens({ accountId, purpose: 'password_reset', now: at }));
+    for (const query of change.also) await tx.all(query);
+    for (const { tenant_id: tenantId } of memberships) {
+      await tx.all(endAccountSessions({ tenantId, accountId, exceptSessionId: change.keepSessionId, at }));
+    }
+    await auditInEach(tx, memberships, request, { action: change.action, at });
+    await tx.all(announceRevocation(`account:${accountId}`));
+  });
+  services.principals.forget(`account:${accountId}`);
+}
+
+/** What happens to an account concerns every tenant it belongs to. */
+async function auditInEach(
+  tx: Transaction,
+  memberships: readonly { tenant_id: string; user_id: string }[],
+  request: RequestFacts,
+  event: { action: string; at: string },
+): Promise<void> {
+  for (const { tenant_id: tenantId, user_id: userId } of memberships) {
+    await tx.all(enterTenant(tenantId));
+    await tx.all(auditEvent({ tenantId, userId, request }, event.at, { action: event.action, resourceType: 'account' }));
+  }
+}
+
+function resetText(link: string): string {
+  return `Somebody, hopefully you, asked for a new password.\n\nSet it here within one hour:\n${link}\n\nIf it was not you, ignore this mail: nothing has changed.\n`;
+}

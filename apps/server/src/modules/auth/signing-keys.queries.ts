@@ -1,0 +1,27 @@
+import { queryBuilder, statement } from '#core/db/query';
+import type { AuthTables } from '#modules/auth/auth.tables';
+
+const builder = queryBuilder<AuthTables>();
+
+export const listSigningKeys = statement<{ createdAfter: string }, AuthTables['signing_keys']>((p) =>
+  builder
+    .selectFrom('signing_keys')
+    .selectAll()
+    .where('created_at', '>', p.createdAfter)
+    .where('retired_at', 'is', null)
+    .orderBy('created_at', 'desc'),
+);
+
+export const insertSigningKey = statement<
+  { id: string; publicJwk: Record<string, unknown>; privateKey: string; at: string },
+  never
+>(
+  (p) =>
+    builder.insertInto('signing_keys').values({
+      id: p.id,
+      public_jwk: p.publicJwk,
+      private_key: p.privateKey,
+      created_at: p.at,
+      retired_at: null,
+    }) as never,
+);

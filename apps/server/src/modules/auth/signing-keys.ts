@@ -1,0 +1,83 @@
+import type { JWK } from 'jose';
+
+import {
+  generateSigningKey,
+  readSigningKey,
+  signAccessToken,
+  verifyAccessToken,
+  type AccessTokens,
+  type SigningKey,
+} from '#core/crypto/access-tokens';
+import type { Encryption } from '#core/crypto/encryption';
+import { newId } from '#core/crypto/ids';
+import type { Database } from '#core/db/database';
+import { insertSigningKey, listSigningKeys } from '#modules/auth/signing-keys.queries';
+
+type Options = { database: Database; encryption: Encryption; issuer: string; lifetimeSeconds: number; now(): Date };
+
+const day = 86_400_000;
+/** A key signs for 90 days and is accepted a day longer, far beyond the life of what it signed. */
+const signsMs = 90 * day;
+const acceptedMs = signsMs + day;
+const reloadEveryMs = 5000;
+
+type LoadedKey = SigningKey & { createdAt: number };
+
+/** Access tokens under keys that all processes share through the database; rotated without anybody's help. */
+export function createAccessTokens(options: Options): AccessTokens {
+  const { database, encryption, now } = options;
+  let keys: LoadedKey[] = [];
+  let loadedAt = 0;
+  let loading: Promise<void> | undefined;
+
+  async function load(): Promise<void> {
+    const createdAfter = new Date(now().getTime() - acceptedMs).toISOString();
+    const rows = await database.credential().all(listSigningKeys({ createdAfter }));
+    keys = rows.map((row) => ({
+      ...readSigningKey(row.id, encryption.decrypt(row.private_key, placeOf(row.id)), row.public_jwk as JWK),
+      createdAt: Date.parse(row.created_at),
+    }));
+    loadedAt = now().getTime();
+  }
+
+  const reload = () => (loading ??= load().finally(() => (loading = undefined)));
+
+  async function signingKey(): Promise<SigningKey> {
+    const isUsable = (key: LoadedKey | undefined) => key !== undefined && key.createdAt > now().getTime() - signsMs;
+    if (!isUsable(keys[0])) await reload();
+    if (!isUsable(keys[0])) {
+      const id = newId();
+      const { privateKeyPem, publicJwk } = await generateSigningKey(id);
+      const privateKey = encryption.encrypt(privateKeyPem, placeOf(id));
+      await database.credential().slow.all(
+        insertSigningKey({ id, publicJwk: publicJwk as Record<string, unknown>, privateKey, at: now().toISOString() }),
+      );
+      await reload();
+    }
+    return keys[0]!;
+  }
+
+  async function publicKey(id: string): Promise<JWK | undefined> {
+    const known = keys.find((key) => key.id === id);
+    // Another process may have rotated; tokens with made-up key ids must not turn into database load.
+    if (known === undefined && now().getTime() - loadedAt > reloadEveryMs) await reload();
+    return (known ?? keys.find((key) => key.id === id))?.publicJwk;
+  }
+
+  return {
+    async issue(claims) {
+      const lifetimeSeconds = options.lifetimeSeconds;
+      const accessToken = await signAccessToken(await signingKey(), claims, { issuer: options.issuer, lifetimeSeconds, now: now() });
+      return { accessToken, expiresIn: lifetimeSeconds };
+    },
+    verify: (token) => verifyAccessToken(token, publicKey, { issuer: options.issuer, now: now() }),
+    async publicKeys() {
+      await signingKey();
+      return { keys: keys.map((key) => key.publicJwk) };
+    },
+  };
+}
+
+function placeOf(id: string): string {
+  return `signing_keys.private_key:${id}`;
+}

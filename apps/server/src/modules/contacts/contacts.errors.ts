@@ -1,0 +1,5 @@
+import { defineError } from '#core/errors/app-error';
+
+export const ContactNotFound = defineError('NOT_FOUND', 'The contact does not exist.');
+export const SpaceNotFound = defineError('NOT_FOUND', 'The space does not exist.');
+export const ContactLinkNotFound = defineError('NOT_FOUND', 'The contact is not linked to the space.');

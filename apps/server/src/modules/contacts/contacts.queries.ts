@@ -1,0 +1,104 @@
+import { sql, type SelectQueryBuilder } from 'kysely';
+
+import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import { exactTotalLimit } from '#core/db/totals';
+
+type Address = Record<string, unknown>;
+
+export type ContactRow = {
+  tenant_id: string;
+  id: string;
+  first_name: string | null;
+  middle_name: string | null;
+  last_name: string | null;
+  email: string | null;
+  phone: string | null;
+  url: string | null;
+  address: Address | null;
+  notes: string | null;
+  created_at: string;
+  updated_at: string;
+  created_by: string | null;
+  updated_by: string | null;
+};
+
+export type ContactsTables = { contacts: ContactRow & { phone_digits: string | null; search_text: string } };
+
+const builder = queryBuilder<ContactsTables>();
+
+export const contactColumns = [
+  'tenant_id', 'id', 'first_name', 'middle_name', 'last_name', 'email', 'phone', 'url', 'address', 'notes',
+  'created_at', 'updated_at', 'created_by', 'updated_by',
+] as const;
+
+export const findContact = statement<{ tenantId: string; id: string }, ContactRow>((p) =>
+  builder.selectFrom('contacts').select(contactColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
+);
+
+export const insertContact = statement<ContactRow & AuditParams, ContactRow>((p) => {
+  const row = Object.fromEntries(contactColumns.map((name) => [name, p[name]])) as ContactRow;
+  const change = builder.insertInto('contacts').values(row as never).returning(contactColumns);
+  return withAudit<ContactRow>(change, { action: 'contact.created', resourceType: 'contact' }, p);
+});
+
+export type ContactChanges = Partial<Omit<ContactRow, 'tenant_id' | 'id' | 'created_at' | 'created_by'>>;
+
+export function updateContact(id: string, changes: ContactChanges, audit: AuditParams): Query<ContactRow> {
+  const change = builder
+    .updateTable('contacts')
+    .set(changes)
+    .where('tenant_id', '=', audit.tenantId)
+    .where('id', '=', id)
+    .returning(contactColumns);
+  return toQuery(withAudit<ContactRow>(change, { action: 'contact.updated', resourceType: 'contact' }, audit));
+}
+
+export const deleteContact = statement<{ id: string } & AuditParams, { id: string }>((p) => {
+  const change = builder.deleteFrom('contacts').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).returning('id');
+  return withAudit<{ id: string }>(change, { action: 'contact.deleted', resourceType: 'contact' }, p);
+});
+
+export type ContactFilters = {
+  search?: string | undefined;
+  email?: string | undefined;
+  phone?: string | undefined;
+  city?: string | undefined;
+};
+
+export type ContactOrder = { column: 'created_at' | 'updated_at' | 'last_name' | 'first_name' | 'email'; descending: boolean };
+
+type ContactSelect = SelectQueryBuilder<ContactsTables, 'contacts', object>;
+
+/** One page, in creation order unless asked otherwise: ids are UUIDv7, so the primary key gives it for free. */
+export function listContacts(
+  tenantId: string,
+  filters: ContactFilters,
+  page: { limit: number; offset: number; order: ContactOrder | undefined },
+): Query<ContactRow> {
+  const { column, descending } = page.order ?? { column: 'created_at', descending: true };
+  const direction = descending ? 'desc' : 'asc';
+  let query = filtered(tenantId, filters).select(contactColumns);
+  if (column !== 'created_at') {
+    query = query.orderBy(column, (order) => (descending ? order.desc().nullsLast() : order.asc().nullsLast()));
+  }
+  const compiled = toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
+  return { ...compiled, prepare: Object.values(filters).every((value) => value === undefined) };
+}
+
+/** How many there are, counted no further than one beyond what is exact. */
+export function countContacts(tenantId: string, filters: ContactFilters): Query<{ total: number }> {
+  const some = filtered(tenantId, filters).select('id').limit(exactTotalLimit + 1);
+  return toQuery(
+    builder.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('total')),
+  );
+}
+
+function filtered(tenantId: string, filters: ContactFilters): ContactSelect {
+  let query: ContactSelect = builder.selectFrom('contacts').where('tenant_id', '=', tenantId);
+  for (const pattern of searchPatterns(filters.search)) query = query.where('search_text', 'like', pattern);
+  if (filters.email !== undefined) query = query.where(sql`lower(email)`, '=', filters.email.toLowerCase());
+  if (filters.phone !== undefined) query = query.where('phone_digits', '=', filters.phone.replaceAll(/\D/g, ''));
+  if (filters.city !== undefined) query = query.where(sql`lower(address ->> 'city')`, '=', filters.city.toLowerCase());
+  return query;
+}

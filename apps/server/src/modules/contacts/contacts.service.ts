@@ -1,0 +1,120 @@
+import { auditParams } from '#core/audit/audit.queries';
+import type { Actor } from '#core/access/principal';
+import { newId } from '#core/crypto/ids';
+import type { TenantDb } from '#core/db/scopes';
+import { pageWithTotal } from '#core/db/totals';
+import { parseSort, toPage } from '#core/http/paging';
+import { ContactNotFound } from '#modules/contacts/contacts.errors';
+import {
+  countContacts,
+  deleteContact as deleteContactRow,
+  findContact,
+  insertContact,
+  listContacts as listContactRows,
+  updateContact as updateContactRow,
+  type ContactChanges,
+  type ContactOrder,
+  type ContactRow,
+} from '#modules/contacts/contacts.queries';
+import type { CreateContactBody, ListContactsQuery, UpdateContactBody } from '#modules/contacts/contacts.schemas';
+
+export type Scope = { db: TenantDb; actor: Actor; now: () => Date };
+
+export async function listContacts(
+  { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
+  query: ListContactsQuery,
+) {
+  const { limit = 50, offset = 0, sort, search, email, phone, city } = query;
+  const filters = { search, email, phone, city };
+  const order = parseSort<ContactOrder['column']>(sort);
+  const { rows, total } = await pageWithTotal(
+    db,
+    listContactRows(db.tenantId, filters, { limit, offset, order }),
+    countContacts(db.tenantId, filters),
+    { limit, offset },
+  );
+  return toPage(rows.map(presentContact), { limit, offset }, total, setHeader);
+}
+
+/** @throws ContactNotFound */
+export async function getContact(db: TenantDb, id: string) {
+  const row = await db.first(findContact({ tenantId: db.tenantId, id }));
+  if (row === undefined) throw ContactNotFound();
+  return { data: presentContact(row) };
+}
+
+export async function createContact({ db, actor, now }: Scope, body: CreateContactBody) {
+  const at = now().toISOString();
+  const [rows] = await db.flight([
+    insertContact({
+      id: newId(),
+      tenant_id: db.tenantId,
+      first_name: body.firstName ?? null,
+      middle_name: body.middleName ?? null,
+      last_name: body.lastName ?? null,
+      email: body.email ?? null,
+      phone: body.phone ?? null,
+      url: body.url ?? null,
+      address: body.address ?? null,
+      notes: body.notes ?? null,
+      created_at: at,
+      updated_at: at,
+      created_by: actor.userId,
+      updated_by: actor.userId,
+      ...auditParams(actor, at),
+    }),
+  ]);
+  return { data: presentContact(rows[0]!) };
+}
+
+/** An empty patch changes nothing and is answered with the record as it is. @throws ContactNotFound */
+export async function updateContact({ db, actor, now }: Scope, id: string, body: UpdateContactBody) {
+  const fields = Object.keys(body);
+  if (fields.length === 0) return getContact(db, id);
+  const at = now().toISOString();
+  const changes: ContactChanges = { ...toColumns(body), updated_at: at, updated_by: actor.userId };
+  const row = await db.slow.first(updateContactRow(id, changes, auditParams(actor, at, { fields })));
+  if (row === undefined) throw ContactNotFound();
+  return { data: presentContact(row) };
+}
+
+/** Links to spaces, users and resources go with the contact. @throws ContactNotFound */
+export async function deleteContact({ db, actor, now }: Scope, id: string) {
+  const row = await db.slow.first(deleteContactRow({ id, ...auditParams(actor, now().toISOString()) }));
+  if (row === undefined) throw ContactNotFound();
+  return { success: true, message: 'The contact is deleted.' };
+}
+
+function toColumns(body: UpdateContactBody): ContactChanges {
+  const columns = {
+    first_name: body.firstName,
+    middle_name: body.middleName,
+    last_name: body.lastName,
+    email: body.email,
+    phone: body.phone,
+    url: body.url,
+    address: body.address,
+    notes: body.notes,
+  };
+  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined)) as ContactChanges;
+}
+
+/** The specification's "Contact": one explicit object, so that no column gets out by accident. */
+export function presentContact(row: ContactRow) {
+  return {
+    id: row.id,
+    tenant_id: row.tenant_id,
+    first_name: row.first_name,
+    middle_name: row.middle_name,
+    last_name: row.last_name,
+    email: row.email,
+    phone: row.phone,
+    url: row.url,
+    address: row.address,
+    notes: row.notes,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    created_by: row.created_by,
+    updated_by: row.updated_by,
+  };
+}

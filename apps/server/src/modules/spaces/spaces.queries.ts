@@ -1,0 +1,134 @@
+import { sql, type SelectQueryBuilder } from 'kysely';
+
+import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import { exactTotalLimit } from '#core/db/totals';
+
+export type SpaceStatus = 'active' | 'maintenance' | 'archived';
+
+export type SpaceRow = {
+  tenant_id: string;
+  id: string;
+  parent_id: string | null;
+  name: string;
+  description: string | null;
+  translations_i18n: Record<string, { name?: string | null; description?: string | null }>;
+  capacity: number | null;
+  address: Record<string, unknown> | null;
+  geo: { lat: number; lng: number } | null;
+  timezone: string | null;
+  status: SpaceStatus;
+  properties: Record<string, unknown>;
+  created_at: string;
+  updated_at: string;
+  created_by: string | null;
+  updated_by: string | null;
+};
+
+type Tables = { spaces: SpaceRow };
+
+const builder = queryBuilder<Tables>();
+
+const spaceColumns = [
+  'tenant_id', 'id', 'parent_id', 'name', 'description', 'translations_i18n', 'capacity', 'address', 'geo', 'timezone',
+  'status', 'properties', 'created_at', 'updated_at', 'created_by', 'updated_by',
+] as const;
+
+export const findSpace = statement<{ tenantId: string; id: string }, SpaceRow>((p) =>
+  builder.selectFrom('spaces').select(spaceColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
+);
+
+/** Held to the end of the transaction; waits for a part that is just being added. */
+export const lockSpace = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
+  builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forUpdate(),
+);
+
+export const insertSpace = statement<SpaceRow & AuditParams, SpaceRow>((p) => {
+  const row = Object.fromEntries(spaceColumns.map((name) => [name, p[name]])) as SpaceRow;
+  const change = builder.insertInto('spaces').values(row).returning(spaceColumns);
+  return withAudit<SpaceRow>(change, { action: 'space.created', resourceType: 'space' }, p);
+});
+
+export type SpaceChanges = Partial<Omit<SpaceRow, 'tenant_id' | 'id' | 'created_at' | 'created_by'>>;
+
+export function updateSpace(id: string, changes: SpaceChanges, audit: AuditParams): Query<SpaceRow> {
+  const change = builder
+    .updateTable('spaces')
+    .set(changes)
+    .where('tenant_id', '=', audit.tenantId)
+    .where('id', '=', id)
+    .returning(spaceColumns);
+  return toQuery(withAudit<SpaceRow>(change, { action: 'space.updated', resourceType: 'space' }, audit));
+}
+
+export const deleteSpace = statement<{ id: string } & AuditParams, { id: string }>((p) => {
+  const change = builder.deleteFrom('spaces').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).returning('id');
+  return withAudit<{ id: string }>(change, { action: 'space.deleted', resourceType: 'space' }, p);
+});
+
+export const findAnyChild = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
+  builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('parent_id', '=', p.id).limit(1),
+);
+
+/** One move at a time within a tenant: two moves, each harmless alone, can close a cycle together. */
+export const lockTree = statement<{ tenantId: string }, never>(
+  (p) => ({ compile: () => sql`select pg_advisory_xact_lock(hashtextextended('spaces:' || ${p.tenantId}::text, 0))`.compile(builder) as never }),
+);
+
+/** Whether `id` is `ancestorId` or lies below it. */
+export const isWithin = statement<{ tenantId: string; id: string; ancestorId: string }, { id: string }>((p) =>
+  builder
+    .withRecursive('line(id, parent_id)', (db) =>
+      db
+        .selectFrom('spaces')
+        .select(['id', 'parent_id'])
+        .where('tenant_id', '=', p.tenantId)
+        .where('id', '=', p.id)
+        .union(
+          db
+            .selectFrom('spaces')
+            .innerJoin('line', 'line.parent_id', 'spaces.id')
+            .select(['spaces.id', 'spaces.parent_id'])
+            .where('spaces.tenant_id', '=', p.tenantId),
+        ),
+    )
+    .selectFrom('line')
+    .select('id')
+    .where('id', '=', p.ancestorId),
+);
+
+export type SpaceFilters = { search?: string | undefined; parentId?: string | null | undefined; status?: SpaceStatus | undefined };
+export type SpaceOrder = { column: 'name' | 'created_at' | 'updated_at'; descending: boolean };
+
+type SpaceSelect = SelectQueryBuilder<Tables, 'spaces', object>;
+
+export function listSpaces(
+  tenantId: string,
+  filters: SpaceFilters,
+  page: { limit: number; offset: number; order: SpaceOrder | undefined },
+): Query<SpaceRow> {
+  const { column, descending } = page.order ?? { column: 'name', descending: false };
+  const direction = descending ? 'desc' : 'asc';
+  let query = filtered(tenantId, filters).select(spaceColumns);
+  if (column === 'name') query = query.orderBy(sql`lower(name)`, direction);
+  // Ids are UUIDv7: their order is the order of creation.
+  if (column === 'updated_at') query = query.orderBy('updated_at', direction);
+  return toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
+}
+
+export function countSpaces(tenantId: string, filters: SpaceFilters): Query<{ total: number }> {
+  const some = filtered(tenantId, filters).select('id').limit(exactTotalLimit + 1);
+  return toQuery(builder.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('total')));
+}
+
+function filtered(tenantId: string, filters: SpaceFilters): SpaceSelect {
+  let query: SpaceSelect = builder.selectFrom('spaces').where('tenant_id', '=', tenantId);
+  for (const pattern of searchPatterns(filters.search)) {
+    query = query.where(sql`lower(name || ' ' || coalesce(description, ''))`, 'like', pattern);
+  }
+  if (filters.parentId !== undefined) {
+    query = filters.parentId === null ? query.where('parent_id', 'is', null) : query.where('parent_id', '=', filters.parentId);
+  }
+  if (filters.status !== undefined) query = query.where('status', '=', filters.status);
+  return query;
+}

@@ -1,0 +1,42 @@
+import { access } from '#core/access/access';
+import { ServiceUnavailable } from '#core/errors/common-errors';
+import { defineModule, defineRoute } from '#core/http/route';
+import { MailOutbox, MailOutboxQuery, listOutbox } from '#modules/system/mail-outbox';
+import { Health, HealthQuery, Info } from '#modules/system/system.schemas';
+import { getHealth, getInfo } from '#modules/system/system.service';
+
+/** Health, version and what the operator of the installation looks at. */
+export const systemModule = defineModule({
+  name: 'system',
+  description: 'Health, version and what the operator of the installation looks at',
+  routes: [
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/system/health',
+      operationId: 'getHealth',
+      summary: 'Whether the service runs (basic), can answer (ready), and how its parts do (full)',
+      access: access.public('load balancers and monitors have no credentials'),
+      schema: { query: HealthQuery, response: { 200: Health } },
+      errors: [ServiceUnavailable],
+      handler: ({ query, services }) => getHealth(services, query.level ?? 'basic'),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/system/info',
+      operationId: 'getSystemInfo',
+      summary: 'Version, uptime and state of the service',
+      access: access.public('clients adapt to the version before they log in'),
+      schema: { response: { 200: Info } },
+      handler: ({ services }) => getInfo(services),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/system/mail-outbox',
+      operationId: 'listMailOutbox',
+      summary: 'Mails of the installation: delivered, waiting, or kept because no mail server is configured',
+      access: access.systemAdmin(),
+      schema: { query: MailOutboxQuery, response: { 200: MailOutbox } },
+      handler: ({ actor, db, query, services, setHeader }) => listOutbox({ actor, db, services, setHeader }, query),
+    }),
+  ],
+});

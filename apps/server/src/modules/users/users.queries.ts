@@ -1,0 +1,147 @@
+import { sql, type SelectQueryBuilder } from 'kysely';
+
+import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import { exactTotalLimit } from '#core/db/totals';
+
+type UserStatus = 'invited' | 'active' | 'suspended' | 'deleted';
+
+type UserColumns = {
+  tenant_id: string;
+  id: string;
+  account_id: string;
+  email: string;
+  display_name: string;
+  full_name: string;
+  locale: string;
+  status: UserStatus;
+  is_tenant_admin: boolean;
+  last_login_at: string | null;
+  created_at: string;
+  updated_at: string;
+};
+
+type Tables = {
+  users: UserColumns;
+  memberships: { account_id: string; tenant_id: string; user_id: string };
+  group_members: { tenant_id: string; group_id: string; user_id: string };
+  tenants: { id: string; name: string };
+};
+
+export type UserRow = Omit<UserColumns, 'tenant_id' | 'account_id'> & { groups: string[] };
+
+const builder = queryBuilder<Tables>();
+
+const userColumns = [
+  'id', 'email', 'display_name', 'full_name', 'locale', 'status', 'is_tenant_admin', 'last_login_at', 'created_at', 'updated_at',
+] as const;
+
+// The tenant stands in the subquery too: row level security isolates, but only the text routes.
+const groupNames = (tenantId: string) =>
+  sql<string[]>`array(
+    select g.name from group_members m join groups g on g.tenant_id = m.tenant_id and g.id = m.group_id
+    where m.tenant_id = ${tenantId} and m.user_id = users.id order by g.name)`.as('groups');
+
+export const findUser = statement<{ tenantId: string; id: string }, UserRow>((p) =>
+  builder
+    .selectFrom('users')
+    .select(userColumns)
+    .select(groupNames(p.tenantId))
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '<>', 'deleted'),
+);
+
+/** Who administers a tenant is decided by one transaction at a time. */
+export const lockTenant = statement<{ tenantId: string }, { name: string }>((p) =>
+  builder.selectFrom('tenants').select('name').where('id', '=', p.tenantId).forNoKeyUpdate(),
+);
+
+export const findTenantName = statement<{ tenantId: string }, { name: string }>((p) =>
+  builder.selectFrom('tenants').select('name').where('id', '=', p.tenantId),
+);
+
+export const findOtherAdministrator = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
+  builder
+    .selectFrom('users')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '<>', p.id)
+    .where('is_tenant_admin', '=', true)
+    .where('status', '=', 'active')
+    .limit(1),
+);
+
+export type UserChanges = Partial<Pick<UserColumns, 'display_name' | 'full_name' | 'locale' | 'status' | 'is_tenant_admin' | 'updated_at'>>;
+
+export function updateUser(id: string, changes: UserChanges, audit: AuditParams): Query<{ id: string }> {
+  const change = builder
+    .updateTable('users')
+    .set(changes)
+    .where('tenant_id', '=', audit.tenantId)
+    .where('id', '=', id)
+    .where('status', '<>', 'deleted')
+    .returning('id');
+  return toQuery(withAudit<{ id: string }>(change, { action: 'user.updated', resourceType: 'user' }, audit));
+}
+
+/** The row stays for the audit trail and for what the user created; the membership goes. */
+export const deleteUser = statement<{ id: string; at: string } & AuditParams, { id: string }>((p) => {
+  const change = builder
+    .updateTable('users')
+    .set({ status: 'deleted', is_tenant_admin: false, updated_at: p.at })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '<>', 'deleted')
+    .returning('id');
+  return withAudit<{ id: string }>(change, { action: 'user.deleted', resourceType: 'user' }, p);
+});
+
+export const deleteMembership = statement<{ tenantId: string; id: string }, never>(
+  (p) => builder.deleteFrom('memberships').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.id) as never,
+);
+
+export const deleteGroupMemberships = statement<{ tenantId: string; id: string }, never>(
+  (p) => builder.deleteFrom('group_members').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.id) as never,
+);
+
+export type UserFilters = {
+  search?: string | undefined;
+  email?: string | undefined;
+  status?: UserStatus | undefined;
+  isTenantAdmin?: boolean | undefined;
+};
+
+export type UserOrder = { column: 'created_at' | 'email' | 'displayName' | 'last_login_at'; descending: boolean };
+
+type UserSelect = SelectQueryBuilder<Tables, 'users', object>;
+
+export function listUsers(
+  tenantId: string,
+  filters: UserFilters,
+  page: { limit: number; offset: number; order: UserOrder | undefined },
+): Query<UserRow> {
+  const { column, descending } = page.order ?? { column: 'displayName', descending: false };
+  const direction = descending ? 'desc' : 'asc';
+  let query = filtered(tenantId, filters).select(userColumns).select(groupNames(tenantId));
+  if (column === 'displayName') query = query.orderBy(sql`lower(display_name)`, direction);
+  else if (column === 'last_login_at') query = query.orderBy(column, (order) => (descending ? order.desc().nullsLast() : order.asc().nullsLast()));
+  else query = query.orderBy(column, direction);
+  return toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
+}
+
+export function countUsers(tenantId: string, filters: UserFilters): Query<{ total: number }> {
+  const some = filtered(tenantId, filters).select('id').limit(exactTotalLimit + 1);
+  return toQuery(builder.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('total')));
+}
+
+function filtered(tenantId: string, filters: UserFilters): UserSelect {
+  let query: UserSelect = builder.selectFrom('users').where('tenant_id', '=', tenantId).where('status', '<>', 'deleted');
+  for (const pattern of searchPatterns(filters.search)) {
+    query = query.where(sql`lower(display_name || ' ' || full_name || ' ' || email)`, 'like', pattern);
+  }
+  if (filters.email !== undefined) query = query.where('email', '=', filters.email.toLowerCase());
+  if (filters.status !== undefined) query = query.where('status', '=', filters.status);
+  if (filters.isTenantAdmin !== undefined) query = query.where('is_tenant_admin', '=', filters.isTenantAdmin);
+  return query;
+}

@@ -1,0 +1,56 @@
+import Type, { type Static } from 'typebox';
+
+import { Email, Language, Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging, sortable } from '#core/http/schemas';
+
+const PersonName = Type.String({ minLength: 1, maxLength: 255, pattern: '\\S' });
+
+export const CreateUserBody = closed({
+  email: Email,
+  password: Type.Optional(
+    Type.String({ minLength: 8, maxLength: 256, description: 'Only for a person who has no account yet. Without it a link to set one is mailed.' }),
+  ),
+  displayName: Type.Optional(PersonName),
+  fullName: Type.Optional(PersonName),
+  locale: Type.Optional(Language),
+  isTenantAdmin: Type.Optional(Type.Boolean()),
+});
+export type CreateUserBody = Static<typeof CreateUserBody>;
+
+export const UpdateUserBody = closed({
+  displayName: Type.Optional(PersonName),
+  fullName: Type.Optional(PersonName),
+  locale: Type.Optional(Language),
+  status: Type.Optional(Type.Enum(['active', 'suspended'])),
+  isTenantAdmin: Type.Optional(Type.Boolean()),
+});
+export type UpdateUserBody = Static<typeof UpdateUserBody>;
+
+const User = closed(
+  {
+    id: Uuid,
+    email: Email,
+    displayName: Type.String(),
+    fullName: Type.String(),
+    locale: Type.String(),
+    status: Type.Enum(['invited', 'active', 'suspended']),
+    isTenantAdmin: Type.Boolean(),
+    groups: Type.Array(Type.String()),
+    last_login_at: nullable(Timestamp),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: 'User' },
+);
+
+export const UserAnswer = dataOf(User);
+export const UserPage = pageOf(User);
+
+export const ListUsersQuery = Type.Object({
+  ...paging,
+  sort: sortable(['created_at', 'email', 'displayName', 'last_login_at']),
+  search: Type.Optional(Type.String({ maxLength: 200, description: 'In names and e-mail.' })),
+  email: Type.Optional(Type.String({ maxLength: 254, description: 'Exact, in any case.' })),
+  status: Type.Optional(Type.Enum(['invited', 'active', 'suspended'])),
+  isTenantAdmin: Type.Optional(Type.Boolean()),
+});
+export type ListUsersQuery = Static<typeof ListUsersQuery>;
