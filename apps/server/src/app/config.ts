@@ -11,27 +11,93 @@ const optionalText = (description: string, format?: string) =>
 /** Every setting of the service. Each is an environment variable of the same name. */
 export const ConfigSchema = Type.Object({
   HOST: Type.String({ default: '127.0.0.1', minLength: 1, description: 'Address to listen on. `0.0.0.0` for all.' }),
-  PORT: Type.Integer({ default: 8080, minimum: 0, maximum: 65_535, description: 'Port to listen on. 0 takes a free one.' }),
-  PUBLIC_URL: optionalText('How clients reach the service, for links in mails and as token issuer. Default: `http://HOST:PORT`.', 'uri'),
+  PORT: Type.Integer({
+    default: 8080,
+    minimum: 0,
+    maximum: 65_535,
+    description: 'Port to listen on. 0 takes a free one.',
+  }),
+  PUBLIC_URL: optionalText(
+    'How clients reach the service, for links in mails and as token issuer. Default: `http://HOST:PORT`.',
+    'uri',
+  ),
   DATA_DIR: Type.String({ default: './data', minLength: 1, description: 'Embedded database and generated secrets.' }),
-  DATABASE_URL: optionalText('PostgreSQL 15 or newer instead of the embedded one: `postgres://user:password@host/database`.', 'postgres-url'),
-  DATABASE_DIRECT_URL: optionalText('The same database past a transaction pooler: migrations and LISTEN go here.', 'postgres-url'),
-  DATABASE_PREPARED_STATEMENTS: Type.Enum(['on', 'off'], { default: 'on', description: '`off` for poolers that lose named statements (PgBouncer before 1.21).' }),
-  SYSTEM_ADMIN_EMAIL: Type.String({ default: 'admin@atrium.local', format: 'email', description: 'First system administrator, created at the first start.' }),
-  SYSTEM_ADMIN_PASSWORD: Type.Optional(Type.String({ minLength: 8, maxLength: 256, description: 'Password of that administrator. Default: generated and printed once.' })),
-  ENCRYPTION_KEY: optionalText('32 random bytes in base64 or hex. Encrypts secrets at rest. Generated into DATA_DIR with the embedded database; required with DATABASE_URL.', 'key'),
+  DATABASE_URL: optionalText(
+    'PostgreSQL 15 or newer instead of the embedded one: `postgres://user:password@host/database`.',
+    'postgres-url',
+  ),
+  DATABASE_DIRECT_URL: optionalText(
+    'The same database past a transaction pooler: migrations and LISTEN go here.',
+    'postgres-url',
+  ),
+  DATABASE_PREPARED_STATEMENTS: Type.Enum(['on', 'off'], {
+    default: 'on',
+    description: '`off` for poolers that lose named statements (PgBouncer before 1.21).',
+  }),
+  SYSTEM_ADMIN_EMAIL: Type.String({
+    default: 'admin@atrium.local',
+    format: 'email',
+    description: 'First system administrator, created at the first start.',
+  }),
+  SYSTEM_ADMIN_PASSWORD: Type.Optional(
+    Type.String({
+      minLength: 8,
+      maxLength: 256,
+      description: 'Password of that administrator. Default: generated and printed once.',
+    }),
+  ),
+  ENCRYPTION_KEY: optionalText(
+    '32 random bytes in base64 or hex. Encrypts secrets at rest. Generated into DATA_DIR with the embedded database; required with DATABASE_URL.',
+    'key',
+  ),
   ENCRYPTION_KEY_PREVIOUS: optionalText('The key before the current one: still opens what it encrypted.', 'key'),
-  SMTP_URL: optionalText('Mail server, `smtp://user:password@host:587`. Without it mail stays in the outbox: `GET /api/v1/system/mail-outbox`.', 'smtp-url'),
+  SMTP_URL: optionalText(
+    'Mail server, `smtp://user:password@host:587`. Without it mail stays in the outbox: `GET /api/v1/system/mail-outbox`.',
+    'smtp-url',
+  ),
   MAIL_FROM: Type.String({ default: 'Atrium <no-reply@atrium.local>', minLength: 3, description: 'Sender of mails.' }),
-  TRUSTED_PROXIES: Type.String({ default: '', format: 'cidr-list', description: 'Comma-separated addresses or CIDR ranges whose X-Forwarded-For counts.' }),
-  CORS_ORIGINS: Type.String({ default: '', format: 'origin-list', description: 'Comma-separated exact origins of browser applications, e.g. `https://app.example.com`.' }),
-  HOSTED_BACKEND_URL: optionalText('Origin shown as `hostedBackendUrl` in health. Default: origin of PUBLIC_URL.', 'uri'),
-  LOG_LEVEL: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], { default: 'info', description: 'Lines below this level are not written.' }),
-  ENVIRONMENT: Type.String({ default: 'production', pattern: '^[a-z0-9-]{1,40}$', description: 'Name shown in health and info.' }),
-  BODY_LIMIT_BYTES: Type.Integer({ default: 1_048_576, minimum: 1024, maximum: 16_777_216, description: 'Largest request body.' }),
+  TRUSTED_PROXIES: Type.String({
+    default: '',
+    format: 'cidr-list',
+    description: 'Comma-separated addresses or CIDR ranges whose X-Forwarded-For counts.',
+  }),
+  CORS_ORIGINS: Type.String({
+    default: '',
+    format: 'origin-list',
+    description: 'Comma-separated exact origins of browser applications, e.g. `https://app.example.com`.',
+  }),
+  HOSTED_BACKEND_URL: optionalText(
+    'Origin shown as `hostedBackendUrl` in health. Default: origin of PUBLIC_URL.',
+    'uri',
+  ),
+  LOG_LEVEL: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], {
+    default: 'info',
+    description: 'Lines below this level are not written.',
+  }),
+  ENVIRONMENT: Type.String({
+    default: 'production',
+    pattern: '^[a-z0-9-]{1,40}$',
+    description: 'Name shown in health and info.',
+  }),
+  BODY_LIMIT_BYTES: Type.Integer({
+    default: 1_048_576,
+    minimum: 1024,
+    maximum: 16_777_216,
+    description: 'Largest request body.',
+  }),
   ACCESS_TOKEN_SECONDS: seconds(900, 60, 3600, 'Life of an access token.'),
-  REFRESH_GRACE_SECONDS: seconds(0, 0, 60, 'How long a used refresh token may be replayed without ending the session. The replay itself is refused.'),
-  PASSWORD_MEMORY_KIB: Type.Integer({ default: 19_456, minimum: 19_456, maximum: 1_048_576, description: 'argon2id memory per hash.' }),
+  REFRESH_GRACE_SECONDS: seconds(
+    0,
+    0,
+    60,
+    'How long a used refresh token may be replayed without ending the session. The replay itself is refused.',
+  ),
+  PASSWORD_MEMORY_KIB: Type.Integer({
+    default: 19_456,
+    minimum: 19_456,
+    maximum: 1_048_576,
+    description: 'argon2id memory per hash.',
+  }),
   PASSWORD_PASSES: Type.Integer({ default: 2, minimum: 2, maximum: 10, description: 'argon2id passes.' }),
 });
 
@@ -63,7 +129,9 @@ const validate = ajv.compile<Config>(JSON.parse(JSON.stringify(ConfigSchema)));
 /** @throws ConfigError naming the first variable whose value does not fit. */
 export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
   const names = Object.keys(ConfigSchema.properties);
-  const given: unknown = Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])));
+  const given: unknown = Object.fromEntries(
+    names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
+  );
   if (validate(given)) return given;
   const [error] = validate.errors!;
   const name = error!.instancePath.slice(1);
@@ -72,7 +140,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
 }
 
 export function splitList(text: string): string[] {
-  return text.split(',').map((item) => item.trim()).filter((item) => item !== '');
+  return text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
 }
 
 /** 32 bytes from hex or base64; undefined when it is anything else, or obviously not random. */

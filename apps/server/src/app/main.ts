@@ -57,7 +57,9 @@ async function databaseAccess(config: Config, dataDir: string, embedded: Embedde
     return { connection: embedded.connection, encryptionKeys: keysOf(key, config) };
   }
   if (config.ENCRYPTION_KEY === undefined) {
-    throw new StartError('ENCRYPTION_KEY is required together with DATABASE_URL. Make one with: openssl rand -base64 32');
+    throw new StartError(
+      'ENCRYPTION_KEY is required together with DATABASE_URL. Make one with: openssl rand -base64 32',
+    );
   }
   const pooled: pg.ClientConfig = { connectionString: config.DATABASE_URL! };
   const direct = config.DATABASE_DIRECT_URL;
@@ -71,13 +73,16 @@ async function databaseAccess(config: Config, dataDir: string, embedded: Embedde
 function keysOf(current: string, config: Config): [Buffer, ...Buffer[]] {
   const previous = config.ENCRYPTION_KEY_PREVIOUS === undefined ? undefined : parseKey(config.ENCRYPTION_KEY_PREVIOUS);
   const key = parseKey(current);
-  if (key === undefined) throw new StartError('The encryption key in DATA_DIR/secrets.json is damaged: restore the file from a backup.');
+  if (key === undefined)
+    throw new StartError('The encryption key in DATA_DIR/secrets.json is damaged: restore the file from a backup.');
   return previous === undefined ? [key] : [key, previous];
 }
 
 function announce(service: Service, config: Config, dataDir: string | undefined): void {
   const address = service.http.server.address();
-  const base = config.PUBLIC_URL ?? `http://${config.HOST}:${typeof address === "object" ? (address?.port ?? config.PORT) : config.PORT}`;
+  const base =
+    config.PUBLIC_URL ??
+    `http://${config.HOST}:${typeof address === 'object' ? (address?.port ?? config.PORT) : config.PORT}`;
   const lines = [
     `Atrium ${service.services.settings.version} serves on ${base}`,
     `API reference  ${base}/docs`,
@@ -103,14 +108,18 @@ function stopOnce(log: Log, close: () => Promise<void>): () => Promise<void> {
 
 function listenError(error: unknown, config: Config): Error {
   const { code } = error as NodeJS.ErrnoException;
-  if (code === 'EADDRINUSE') return new StartError(`Port ${config.PORT} on ${config.HOST} is taken: stop what uses it or set PORT to another.`);
-  if (code === 'EACCES') return new StartError(`Port ${config.PORT} needs more rights than this user has: set PORT to 1024 or above.`);
+  if (code === 'EADDRINUSE')
+    return new StartError(`Port ${config.PORT} on ${config.HOST} is taken: stop what uses it or set PORT to another.`);
+  if (code === 'EACCES')
+    return new StartError(`Port ${config.PORT} needs more rights than this user has: set PORT to 1024 or above.`);
   if (code === 'EADDRNOTAVAIL') return new StartError(`HOST ${config.HOST} is no address of this machine.`);
   return error as Error;
 }
 
 function startFailure(error: unknown): string {
-  const foreseen = [ConfigError, StartError, MigrationError, EmbeddedPostgresError].some((type) => error instanceof type);
+  const foreseen = [ConfigError, StartError, MigrationError, EmbeddedPostgresError].some(
+    (type) => error instanceof type,
+  );
   if (foreseen) return (error as Error).message;
   const { code, message } = error as NodeJS.ErrnoException;
   if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code?.startsWith('28') || code === '3D000') {

@@ -57,7 +57,11 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     onMessage: (subject) => void (isSubject(subject) && principals.forget(subject)),
     onGap: () => principals.clear(),
   });
-  const principals = createPrincipalCache({ max: 50_000, isCurrent: () => listener.isConnected(), now: () => now().getTime() });
+  const principals = createPrincipalCache({
+    max: 50_000,
+    isCurrent: () => listener.isConnected(),
+    now: () => now().getTime(),
+  });
   const mail = createMail({ database, encryption, log, now, smtpUrl: config.SMTP_URL, from: config.MAIL_FROM });
   let serving = true;
   const services: Services = {
@@ -68,7 +72,13 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     mail,
     log,
     now,
-    tokens: createAccessTokens({ database, encryption, issuer: publicUrl, lifetimeSeconds: config.ACCESS_TOKEN_SECONDS, now }),
+    tokens: createAccessTokens({
+      database,
+      encryption,
+      issuer: publicUrl,
+      lifetimeSeconds: config.ACCESS_TOKEN_SECONDS,
+      now,
+    }),
     settings: {
       version: await readVersion(),
       environment: config.ENVIRONMENT,

@@ -67,20 +67,25 @@ export function withAudit<Row>(
   const query = builder
     .with('changed', () => change as never)
     .with('logged', (db) =>
-      db.insertInto('audit_logs').columns(auditColumns).expression(
-        (db as unknown as typeof builder).selectFrom('changed' as never).select([
-          sql`${params.tenantId}::uuid`.as('tenant_id'),
-          sql`${params.auditAt}::timestamptz`.as('created_at'),
-          sql`${params.auditId}::uuid`.as('id'),
-          sql`${params.auditUserId}::uuid`.as('user_id'),
-          sql`${event.action}::text`.as('action'),
-          sql`${event.resourceType}::text`.as('resource_type'),
-          sql`changed.id`.as('resource_id'),
-          sql`${params.auditDetails}::jsonb`.as('details'),
-          sql`${params.auditIp}::text`.as('ip_address'),
-          sql`${params.auditUserAgent}::text`.as('user_agent'),
-        ]) as never,
-      ),
+      db
+        .insertInto('audit_logs')
+        .columns(auditColumns)
+        .expression(
+          (db as unknown as typeof builder)
+            .selectFrom('changed' as never)
+            .select([
+              sql`${params.tenantId}::uuid`.as('tenant_id'),
+              sql`${params.auditAt}::timestamptz`.as('created_at'),
+              sql`${params.auditId}::uuid`.as('id'),
+              sql`${params.auditUserId}::uuid`.as('user_id'),
+              sql`${event.action}::text`.as('action'),
+              sql`${event.resourceType}::text`.as('resource_type'),
+              sql`changed.id`.as('resource_id'),
+              sql`${params.auditDetails}::jsonb`.as('details'),
+              sql`${params.auditIp}::text`.as('ip_address'),
+              sql`${params.auditUserAgent}::text`.as('user_agent'),
+            ]) as never,
+        ),
     )
     .selectFrom('changed' as never)
     .selectAll();
@@ -88,7 +93,16 @@ export function withAudit<Row>(
 }
 
 const auditColumns = [
-  'tenant_id', 'created_at', 'id', 'user_id', 'action', 'resource_type', 'resource_id', 'details', 'ip_address', 'user_agent',
+  'tenant_id',
+  'created_at',
+  'id',
+  'user_id',
+  'action',
+  'resource_type',
+  'resource_id',
+  'details',
+  'ip_address',
+  'user_agent',
 ] as const;
 
 /** An audit row of its own, for events that change no row of a tenant table (a login, a refused password). */
@@ -115,6 +129,9 @@ export function auditEvent(
   });
 }
 
-const insertEvent = statement<AuditTables['audit_logs'], never>((row) =>
-  builder.insertInto('audit_logs').values(Object.fromEntries(auditColumns.map((name) => [name, row[name]])) as AuditTables['audit_logs']) as never,
+const insertEvent = statement<AuditTables['audit_logs'], never>(
+  (row) =>
+    builder
+      .insertInto('audit_logs')
+      .values(Object.fromEntries(auditColumns.map((name) => [name, row[name]])) as AuditTables['audit_logs']) as never,
 );

@@ -20,7 +20,10 @@ const tagBytes = 16;
  * @param keys the current key first, then a previous one that may still open values.
  */
 export function createEncryption(keys: readonly [Buffer, ...Buffer[]]): Encryption {
-  const ring = keys.map((key) => ({ id: sha256Hex(key.toString('hex')).slice(0, 8), wrap: deriveKey(key, 'envelope') }));
+  const ring = keys.map((key) => ({
+    id: sha256Hex(key.toString('hex')).slice(0, 8),
+    wrap: deriveKey(key, 'envelope'),
+  }));
   const current = ring[0]!;
   return {
     encrypt(plain, place) {

@@ -28,11 +28,26 @@ export function newId(now: number = Date.now()): string {
   const byte = (value: number) => hex[value & 0xff]!;
   const random = (index: number) => hex[pool[poolOffset + index]!]!;
   const id =
-    byte(high >>> 8) + byte(high) + byte(low >>> 24) + byte(low >>> 16) + '-' +
-    byte(low >>> 8) + byte(low) + '-' +
-    byte(0x70 | (sequence >>> 8)) + byte(sequence) + '-' +
-    byte(0x80 | (pool[poolOffset]! & 0x3f)) + random(1) + '-' +
-    random(2) + random(3) + random(4) + random(5) + random(6) + random(7);
+    byte(high >>> 8) +
+    byte(high) +
+    byte(low >>> 24) +
+    byte(low >>> 16) +
+    '-' +
+    byte(low >>> 8) +
+    byte(low) +
+    '-' +
+    byte(0x70 | (sequence >>> 8)) +
+    byte(sequence) +
+    '-' +
+    byte(0x80 | (pool[poolOffset]! & 0x3f)) +
+    random(1) +
+    '-' +
+    random(2) +
+    random(3) +
+    random(4) +
+    random(5) +
+    random(6) +
+    random(7);
   poolOffset += 8;
   return id;
 }

@@ -15,7 +15,13 @@ export type Passwords = {
   verify(password: string, stored: string | undefined, admit?: () => Promise<void>): Promise<boolean>;
 };
 
-export type PasswordOptions = { memoryKiB: number; passes: number; concurrency?: number; maxWaiting?: number; maxWaitMs?: number };
+export type PasswordOptions = {
+  memoryKiB: number;
+  passes: number;
+  concurrency?: number;
+  maxWaiting?: number;
+  maxWaitMs?: number;
+};
 
 export async function createPasswords(options: PasswordOptions): Promise<Passwords> {
   const argon2 = { memoryCost: options.memoryKiB, timeCost: options.passes, parallelism: 1 };

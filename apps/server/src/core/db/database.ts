@@ -113,7 +113,9 @@ class Scope {
 
   async #fly(lane: Lane, queries: readonly Query<unknown>[]): Promise<unknown[][]> {
     const list = this.#wire([...this.#prelude, ...queries]);
-    const rows = await retried(() => (this.#options.explicitTransactions ? flyExplicitly(lane, list) : fly(lane, list)));
+    const rows = await retried(() =>
+      this.#options.explicitTransactions ? flyExplicitly(lane, list) : fly(lane, list),
+    );
     return rows.slice(this.#prelude.length);
   }
 

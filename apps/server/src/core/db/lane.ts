@@ -1,6 +1,5 @@
 import pg from 'pg';
 
-
 /** How connections of one role are opened. */
 export type LaneOptions = {
   connection: pg.ClientConfig;
@@ -47,7 +46,8 @@ export class Lane {
     const slot = this.#freeSlot();
     if (slot?.client !== undefined) this.#launch(slot, slot.client, job);
     else if (this.#closed) job.reject(new ConnectionLostError('the database is closed'));
-    else if (this.#waiting.length >= this.#options.maxWaiting) job.reject(new ConnectionLostError('too many statements wait'));
+    else if (this.#waiting.length >= this.#options.maxWaiting)
+      job.reject(new ConnectionLostError('too many statements wait'));
     else {
       this.#waiting.push(job);
       if (slot !== undefined) void this.#open(slot);
@@ -104,7 +104,8 @@ export class Lane {
       return;
     }
     slot.client = client;
-    while (slot.flights < this.#options.depth && this.#waiting.length > 0) this.#launch(slot, client, this.#waiting.shift()!);
+    while (slot.flights < this.#options.depth && this.#waiting.length > 0)
+      this.#launch(slot, client, this.#waiting.shift()!);
   }
 
   #dropStalled(): void {

@@ -92,11 +92,15 @@ async function applyMissing(client: pg.Client, migrations: readonly Migration[])
     `create table if not exists schema_migrations (
        name text primary key, checksum text not null, applied_at timestamptz not null default now())`,
   );
-  const { rows } = await client.query<{ name: string; checksum: string }>('select name, checksum from schema_migrations');
+  const { rows } = await client.query<{ name: string; checksum: string }>(
+    'select name, checksum from schema_migrations',
+  );
   const known = new Map(rows.map((row) => [row.name, row.checksum]));
   const unknown = rows.find((row) => !migrations.some((migration) => migration.name === row.name));
   if (unknown !== undefined) {
-    throw new MigrationError(`The database has migration ${unknown.name}, which this version does not know: start a newer Atrium.`);
+    throw new MigrationError(
+      `The database has migration ${unknown.name}, which this version does not know: start a newer Atrium.`,
+    );
   }
   const applied: string[] = [];
   for (const migration of migrations) {
@@ -105,7 +109,9 @@ async function applyMissing(client: pg.Client, migrations: readonly Migration[])
       await apply(client, migration);
       applied.push(migration.name);
     } else if (checksum !== migration.checksum) {
-      throw new MigrationError(`Migration ${migration.name} was changed after it had been applied: restore it and add a new one.`);
+      throw new MigrationError(
+        `Migration ${migration.name} was changed after it had been applied: restore it and add a new one.`,
+      );
     }
   }
   return applied;

@@ -67,6 +67,9 @@ export function statement<Params extends Record<string, unknown>, Row>(
 
 /** The words of a search box as LIKE patterns over a lower-case column; each has to be found. */
 export function searchPatterns(search: string | undefined): string[] {
-  const words = (search ?? '').toLowerCase().split(/\s+/).filter((word) => word !== '');
+  const words = (search ?? '')
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
   return words.slice(0, 10).map((word) => `%${word.replaceAll(/[\\%_]/g, (char) => `\\${char}`)}%`);
 }

@@ -2,7 +2,15 @@ import { ConnectionLostError } from '#core/db/lane';
 
 type ServerError = Error & { code?: string; constraint?: string; severity?: string };
 
-const networkCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENOTFOUND']);
+const networkCodes = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ENOENT',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENOTFOUND',
+]);
 
 /** True when PostgreSQL is gone, starting, stopping or out of room: the request may be tried again later. */
 export function isUnavailable(error: unknown): boolean {
@@ -11,7 +19,10 @@ export function isUnavailable(error: unknown): boolean {
   const code = (error as ServerError).code ?? '';
   // Class 08 connection, 53 resources, 57 operator intervention, 58 system error (PostgreSQL manual, appendix A).
   if (/^(08|53|57|58|55P03)/.test(code) || networkCodes.has(code)) return true;
-  return code === '' && /^(Connection terminated|Client has encountered|Client was closed|timeout expired)/.test(error.message);
+  return (
+    code === '' &&
+    /^(Connection terminated|Client has encountered|Client was closed|timeout expired)/.test(error.message)
+  );
 }
 
 /** Serialization failure or deadlock: nothing took effect, the same work may simply be done again. */

@@ -37,7 +37,8 @@ function assertStorable(root: unknown): void {
   let keys = 0;
   const visit = (value: unknown, depth: number): void => {
     if (typeof value === 'string') {
-      if (!isStorableText(value)) throw badJson('The body has a NUL character or half of a surrogate pair in a string.');
+      if (!isStorableText(value))
+        throw badJson('The body has a NUL character or half of a surrogate pair in a string.');
       return;
     }
     if (value === null || typeof value !== 'object') return;

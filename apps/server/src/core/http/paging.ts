@@ -1,6 +1,9 @@
 import { exactTotalLimit } from '#core/db/totals';
 
-export type Page<Item> = { data: Item[]; pagination: { total: number; limit: number; offset: number; hasMore: boolean } };
+export type Page<Item> = {
+  data: Item[];
+  pagination: { total: number; limit: number; offset: number; hasMore: boolean };
+};
 
 /** The `{data, pagination}` of a list; a total that was not counted to its end is marked in a header. */
 export function toPage<Item>(
@@ -14,7 +17,9 @@ export function toPage<Item>(
 }
 
 /** `name` or `-name` of a `sort` parameter. */
-export function parseSort<Column extends string>(sort: string | undefined): { column: Column; descending: boolean } | undefined {
+export function parseSort<Column extends string>(
+  sort: string | undefined,
+): { column: Column; descending: boolean } | undefined {
   if (sort === undefined) return undefined;
   const descending = sort.startsWith('-');
   return { column: (descending ? sort.slice(1) : sort) as Column, descending };

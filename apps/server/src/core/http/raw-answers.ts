@@ -30,8 +30,10 @@ export function refuseExpectations(server: Server): void {
 }
 
 function parserFailure(error: ParserError): AppError {
-  if (error.code === 'HPE_HEADER_OVERFLOW') return new AppError('HEADERS_TOO_LARGE', 'The request headers are too large.');
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return new AppError('REQUEST_TIMEOUT', 'The request took too long to arrive.');
+  if (error.code === 'HPE_HEADER_OVERFLOW')
+    return new AppError('HEADERS_TOO_LARGE', 'The request headers are too large.');
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new AppError('REQUEST_TIMEOUT', 'The request took too long to arrive.');
   return new AppError('BAD_REQUEST', 'The request is not valid HTTP.');
 }
 

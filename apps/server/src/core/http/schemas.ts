@@ -1,7 +1,10 @@
 import Type, { type Static, type TProperties, type TSchema } from 'typebox';
 
 /** An object that accepts nothing but what it names. */
-export function closed<Properties extends TProperties>(properties: Properties, options: { title?: string; minProperties?: number; description?: string } = {}) {
+export function closed<Properties extends TProperties>(
+  properties: Properties,
+  options: { title?: string; minProperties?: number; description?: string } = {},
+) {
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
 
@@ -39,9 +42,12 @@ export const paging = {
 
 export function sortable<const Fields extends readonly string[]>(fields: Fields) {
   return Type.Optional(
-    Type.Enum(fields.flatMap((field) => [field, `-${field}`]), {
-      description: 'A field, or -field for descending order.',
-    }),
+    Type.Enum(
+      fields.flatMap((field) => [field, `-${field}`]),
+      {
+        description: 'A field, or -field for descending order.',
+      },
+    ),
   );
 }
 

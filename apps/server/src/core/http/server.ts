@@ -19,7 +19,10 @@ export type HttpOptions = {
   modules: readonly Module[];
   services: Services;
   /** Turns the presented credentials into a principal; undefined when there are none. */
-  authenticate: (request: { authorization: string | undefined; tenantId: string | undefined }, facts: RequestFacts) => Promise<Principal | undefined> | Principal | undefined;
+  authenticate: (
+    request: { authorization: string | undefined; tenantId: string | undefined },
+    facts: RequestFacts,
+  ) => Promise<Principal | undefined> | Principal | undefined;
   trustedProxies: readonly string[];
   corsOrigins: readonly string[];
   bodyLimitBytes: number;
@@ -41,7 +44,10 @@ const allMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
 /** The HTTP edge: limits, headers, authentication, validation and the standard error body around every route. */
 export async function createHttpServer(options: HttpOptions): Promise<FastifyInstance> {
-  const constraints = Object.assign({}, ...options.modules.map((module) => module.constraints ?? {})) as Record<string, ErrorDefinition>;
+  const constraints = Object.assign({}, ...options.modules.map((module) => module.constraints ?? {})) as Record<
+    string,
+    ErrorDefinition
+  >;
   const server = Fastify({
     logger: false,
     genReqId: () => newId(),
@@ -56,7 +62,12 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     return503OnClosing: false,
     exposeHeadRoutes: true,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 200 },
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 1000, maxHeaderSize: 16_384, requireHostHeader: false },
+    http: {
+      headersTimeout: 10_000,
+      connectionsCheckingInterval: 1000,
+      maxHeaderSize: 16_384,
+      requireHostHeader: false,
+    },
     clientErrorHandler: answerParserError,
     frameworkErrors: (error, request, reply) => sendError(toAppError(error, constraints), request, reply),
   });
@@ -93,7 +104,8 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   logAnswers(server, options.services);
   server.setErrorHandler((error, request, reply) => {
     const failure = toAppError(error, constraints);
-    if (failure.status >= 500) options.services.log.error({ err: failure.cause ?? failure, requestId: request.id }, 'request failed');
+    if (failure.status >= 500)
+      options.services.log.error({ err: failure.cause ?? failure, requestId: request.id }, 'request failed');
     return sendError(failure, request, reply);
   });
   server.setNotFoundHandler((request, reply) => sendError(NotFound(), request, reply));
@@ -126,14 +138,20 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
       if (route.access.kind !== 'public') {
         const { authorization, 'x-tenant-id': tenantId } = request.headers;
         const known = options.authenticate({ authorization, tenantId: oneValue(tenantId) }, facts);
-        request.principal = await (route.access.kind === 'optional' ? Promise.resolve(known).catch(ignoreRefusal) : known);
+        request.principal = await (route.access.kind === 'optional'
+          ? Promise.resolve(known).catch(ignoreRefusal)
+          : known);
       }
       const refused = refusal(route.access, request.principal);
       if (refused !== undefined) throw refused;
     },
     handler: async (request, reply) => {
       assertStorableUrl(request);
-      validate({ params: request.params, query: request.query, body: request.body ?? (route.schema.body === undefined ? undefined : null) });
+      validate({
+        params: request.params,
+        query: request.query,
+        body: request.body ?? (route.schema.body === undefined ? undefined : null),
+      });
       const answer = await route.handler(contextOf(request, reply, options.services));
       reply.status(status);
       if (answer === undefined) return reply.send();
@@ -172,8 +190,10 @@ function factsOf(request: FastifyRequest): RequestFacts {
 
 function wellFormedRequest(request: FastifyRequest): Error | undefined {
   const { headers, httpVersion, rawHeaders } = request.raw;
-  if (headers.host === undefined && httpVersion === '1.1') return new AppError('BAD_REQUEST', 'The Host header is missing.');
-  if (request.raw.url !== undefined && request.raw.url.length > 8192) return new AppError('URI_TOO_LONG', 'The URL is too long.');
+  if (headers.host === undefined && httpVersion === '1.1')
+    return new AppError('BAD_REQUEST', 'The Host header is missing.');
+  if (request.raw.url !== undefined && request.raw.url.length > 8192)
+    return new AppError('URI_TOO_LONG', 'The URL is too long.');
   // Node keeps the first of two silently; which one a proxy in front looked at is anyone's guess.
   let authorizations = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
@@ -206,7 +226,8 @@ function refuseOtherMethods(server: FastifyInstance, url: string, methods: reado
 function sendError(failure: AppError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   reply.status(failure.status).headers(securityHeaders).header('x-request-id', request.id);
   if (failure.status === 401) reply.header('www-authenticate', 'Bearer');
-  if (failure.status === 429 || failure.status === 503) reply.header('retry-after', String(failure.retryAfterSeconds ?? 1));
+  if (failure.status === 429 || failure.status === 503)
+    reply.header('retry-after', String(failure.retryAfterSeconds ?? 1));
   return reply
     .header('content-type', 'application/json; charset=utf-8')
     .send(JSON.stringify(presentError(failure, request.id)));

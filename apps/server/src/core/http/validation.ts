@@ -5,7 +5,14 @@ import { AppError, type ErrorDetails } from '#core/errors/app-error';
 import { formats } from '#core/http/formats';
 import type { Route } from '#core/http/route';
 
-const shared = { allErrors: false, strict: true, strictRequired: false, allowUnionTypes: true, ownProperties: true, formats } as const;
+const shared = {
+  allErrors: false,
+  strict: true,
+  strictRequired: false,
+  allowUnionTypes: true,
+  ownProperties: true,
+  formats,
+} as const;
 
 // Bodies are taken as they are: a number sent as text is a mistake to report, not to repair.
 const exact = new Ajv({ ...shared, removeAdditional: false, coerceTypes: false, useDefaults: true });
@@ -55,7 +62,11 @@ function foldCase(name: string): string {
 }
 
 function validationError(part: string, validate: ValidateFunction): AppError {
-  const issues = (validate.errors ?? []).map((error) => ({ path: pathOf(part, error), rule: error.keyword, message: messageOf(error) }));
+  const issues = (validate.errors ?? []).map((error) => ({
+    path: pathOf(part, error),
+    rule: error.keyword,
+    message: messageOf(error),
+  }));
   const [first] = issues;
   const message = first === undefined ? 'The request is not valid.' : `${first.path}: ${first.message}.`;
   return new AppError('VALIDATION_ERROR', message, { details: { issues } satisfies ErrorDetails });

@@ -3,7 +3,16 @@ import pino, { type DestinationStream } from 'pino';
 export type Log = pino.Logger;
 
 const secretKeys = [
-  'password', 'secret', 'token', 'accessToken', 'refreshToken', 'authorization', 'cookie', 'fullKey', 'code', 'private_key',
+  'password',
+  'secret',
+  'token',
+  'accessToken',
+  'refreshToken',
+  'authorization',
+  'cookie',
+  'fullKey',
+  'code',
+  'private_key',
 ];
 
 /** JSON lines on standard output; secrets are blanked by key, two levels deep. */

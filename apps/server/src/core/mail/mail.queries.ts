@@ -56,7 +56,11 @@ export const claimDueMail = statement<{ now: string; leaseUntil: string; limit: 
 
 /** The text goes with the delivery: it may carry a one-time link. */
 export const markMailSent = statement<{ id: string; at: string }, never>(
-  (p) => builder.updateTable('mail_outbox').set({ sent_at: p.at, body: '', last_error: null }).where('id', '=', p.id) as never,
+  (p) =>
+    builder
+      .updateTable('mail_outbox')
+      .set({ sent_at: p.at, body: '', last_error: null })
+      .where('id', '=', p.id) as never,
 );
 
 export const markMailFailed = statement<{ id: string; error: string; nextAttemptAt: string }, never>(

@@ -60,9 +60,9 @@ export function createMail(options: MailOptions): Mail {
       do {
         again = false;
         const now = options.now();
-        const due = await database.platform().slow.all(
-          claimDueMail({ now: now.toISOString(), leaseUntil: later(now, leaseMs), limit: batchSize }),
-        );
+        const due = await database
+          .platform()
+          .slow.all(claimDueMail({ now: now.toISOString(), leaseUntil: later(now, leaseMs), limit: batchSize }));
         for (const mail of due) await deliver(mail);
         again ||= due.length === batchSize;
       } while (again);

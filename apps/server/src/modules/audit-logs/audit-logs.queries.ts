@@ -37,14 +37,17 @@ export function listAuditLogs(
 }
 
 export function countAuditLogs(tenantId: string, filters: AuditLogFilters): Query<{ total: number }> {
-  const some = filtered(tenantId, filters).select('id').limit(exactTotalLimit + 1);
+  const some = filtered(tenantId, filters)
+    .select('id')
+    .limit(exactTotalLimit + 1);
   return toQuery(builder.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('total')));
 }
 
 function filtered(tenantId: string, filters: AuditLogFilters): AuditSelect {
   let query: AuditSelect = builder.selectFrom('audit_logs').where('tenant_id', '=', tenantId);
   if (filters.userId !== undefined) query = query.where('user_id', '=', filters.userId);
-  if (filters.action?.endsWith('.*')) query = query.where(sql<boolean>`starts_with(action, ${filters.action.slice(0, -1)})`);
+  if (filters.action?.endsWith('.*'))
+    query = query.where(sql<boolean>`starts_with(action, ${filters.action.slice(0, -1)})`);
   else if (filters.action !== undefined) query = query.where('action', '=', filters.action);
   if (filters.resourceType !== undefined) query = query.where('resource_type', '=', filters.resourceType);
   if (filters.resourceId !== undefined) query = query.where('resource_id', '=', filters.resourceId);

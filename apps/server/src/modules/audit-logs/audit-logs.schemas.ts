@@ -7,7 +7,11 @@ export const ListAuditLogsQuery = Type.Object({
   sort: sortable(['created_at']),
   user_id: Type.Optional(Uuid),
   action: Type.Optional(
-    Type.String({ maxLength: 100, pattern: '^[a-z_]+(\\.[a-z_]+)*(\\.\\*)?$', description: 'Exact, or a prefix such as `auth.*`.' }),
+    Type.String({
+      maxLength: 100,
+      pattern: '^[a-z_]+(\\.[a-z_]+)*(\\.\\*)?$',
+      description: 'Exact, or a prefix such as `auth.*`.',
+    }),
   ),
   resource_type: Type.Optional(Type.String({ maxLength: 100 })),
   resource_id: Type.Optional(Uuid),

@@ -20,7 +20,11 @@ export const findAccountByEmail = statement<{ email: string }, LoginAccount>((p)
         .whereRef('memberships.account_id', '=', 'accounts.id')
         .where('tenants.status', '=', 'active')
         .select(
-          sql<TenantChoice[]>`coalesce(json_agg(json_build_object('id', tenants.id, 'name', tenants.name, 'domain', tenants.domain) order by tenants.name), '[]')`.as('list'),
+          sql<
+            TenantChoice[]
+          >`coalesce(json_agg(json_build_object('id', tenants.id, 'name', tenants.name, 'domain', tenants.domain) order by tenants.name), '[]')`.as(
+            'list',
+          ),
         )
         .$castTo<{ list: TenantChoice[] }>()
         .as('tenants'),
@@ -33,10 +37,7 @@ export const findPasswordHash = statement<{ accountId: string }, { password_hash
   builder.selectFrom('accounts').select('password_hash').where('id', '=', p.accountId),
 );
 
-export const insertAccount = statement<
-  { id: string; email: string; passwordHash: string | null; at: string },
-  never
->(
+export const insertAccount = statement<{ id: string; email: string; passwordHash: string | null; at: string }, never>(
   (p) =>
     builder.insertInto('accounts').values({
       id: p.id,
@@ -49,28 +50,31 @@ export const insertAccount = statement<
 );
 
 /** The id under which the address is known: the given one when it is new, else the existing one. */
-export const insertAccountIfNew = statement<{ id: string; email: string; passwordHash: string | null; at: string }, { id: string }>(
-  (p) =>
-    builder
-      .insertInto('accounts')
-      .values({
-        id: p.id,
-        email: p.email,
-        password_hash: p.passwordHash,
-        password_changed_at: p.at,
-        created_at: p.at,
-        updated_at: p.at,
-      })
-      .onConflict((conflict) => conflict.column('email').doUpdateSet({ email: (db) => db.ref('excluded.email') }))
-      .returning('id'),
+export const insertAccountIfNew = statement<
+  { id: string; email: string; passwordHash: string | null; at: string },
+  { id: string }
+>((p) =>
+  builder
+    .insertInto('accounts')
+    .values({
+      id: p.id,
+      email: p.email,
+      password_hash: p.passwordHash,
+      password_changed_at: p.at,
+      created_at: p.at,
+      updated_at: p.at,
+    })
+    .onConflict((conflict) => conflict.column('email').doUpdateSet({ email: (db) => db.ref('excluded.email') }))
+    .returning('id'),
 );
 
-export const updatePasswordHash = statement<{ accountId: string; passwordHash: string; at: string }, { id: string }>((p) =>
-  builder
-    .updateTable('accounts')
-    .set({ password_hash: p.passwordHash, password_changed_at: p.at, updated_at: p.at })
-    .where('id', '=', p.accountId)
-    .returning('id'),
+export const updatePasswordHash = statement<{ accountId: string; passwordHash: string; at: string }, { id: string }>(
+  (p) =>
+    builder
+      .updateTable('accounts')
+      .set({ password_hash: p.passwordHash, password_changed_at: p.at, updated_at: p.at })
+      .where('id', '=', p.accountId)
+      .returning('id'),
 );
 
 export const insertMembership = statement<{ accountId: string; tenantId: string; userId: string }, never>(
@@ -88,7 +92,10 @@ export const insertTenantDomain = statement<{ domain: string; tenantId: string }
   (p) => builder.insertInto('tenant_domains').values({ domain: p.domain, tenant_id: p.tenantId }) as never,
 );
 
-export const insertTenant = statement<{ id: string; name: string; domain: string; language: string; at: string }, never>(
+export const insertTenant = statement<
+  { id: string; name: string; domain: string; language: string; at: string },
+  never
+>(
   (p) =>
     builder.insertInto('tenants').values({
       id: p.id,
@@ -160,7 +167,14 @@ export const insertResetToken = statement<
 );
 
 export const insertOneTimeToken = statement<
-  { hash: Buffer; purpose: 'tenant_selection' | 'password_reset'; accountId: string; payload: Record<string, unknown>; at: string; expiresAt: string },
+  {
+    hash: Buffer;
+    purpose: 'tenant_selection' | 'password_reset';
+    accountId: string;
+    payload: Record<string, unknown>;
+    at: string;
+    expiresAt: string;
+  },
   never
 >(
   (p) =>
@@ -175,7 +189,10 @@ export const insertOneTimeToken = statement<
     }) as never,
 );
 
-export const findOneTimeToken = statement<{ hash: Buffer; purpose: 'password_reset'; now: string }, { account_id: string }>((p) =>
+export const findOneTimeToken = statement<
+  { hash: Buffer; purpose: 'password_reset'; now: string },
+  { account_id: string }
+>((p) =>
   builder
     .selectFrom('one_time_tokens')
     .select('account_id')

@@ -28,7 +28,8 @@ export async function addPerson(services: Services, actor: Actor, person: NewPer
   const { tenantId } = actor;
   const email = normaliseEmail(person.email);
   const [freshAccountId, userId] = [newId(), newId()];
-  const passwordHash = person.password === undefined ? null : await sealPassword(services, freshAccountId, person.password);
+  const passwordHash =
+    person.password === undefined ? null : await sealPassword(services, freshAccountId, person.password);
   const now = services.now();
   const at = now.toISOString();
   const displayName = person.displayName ?? email.slice(0, email.indexOf('@'));
@@ -62,7 +63,14 @@ export async function addPerson(services: Services, actor: Actor, person: NewPer
     if (token !== undefined) {
       const expiresAt = new Date(now.getTime() + setPasswordMs).toISOString();
       await tx.all(
-        insertOneTimeToken({ hash: oneTimeTokenHash(token)!, purpose: 'password_reset', accountId, payload: {}, at, expiresAt }),
+        insertOneTimeToken({
+          hash: oneTimeTokenHash(token)!,
+          purpose: 'password_reset',
+          accountId,
+          payload: {},
+          at,
+          expiresAt,
+        }),
       );
     }
     await tx.all(services.mail.compose(welcome(services, email, person.tenantName, token), now));
@@ -77,5 +85,9 @@ function welcome(services: Services, to: string, tenantName: string, token: stri
     token === undefined
       ? `Log in with the password you have: ${publicUrl}`
       : `Set your password within two days:\n${publicUrl}/reset-password#token=${token}`;
-  return { to, subject: `You are now a member of ${tenantName}`, text: `You are now a member of ${tenantName}.\n\n${next}\n` };
+  return {
+    to,
+    subject: `You are now a member of ${tenantName}`,
+    text: `You are now a member of ${tenantName}.\n\n${next}\n`,
+  };
 }

@@ -174,4 +174,3 @@ export const authRoutes: readonly Route[] = [
     handler: ({ services }) => services.tokens.publicKeys(),
   }),
 ];
-

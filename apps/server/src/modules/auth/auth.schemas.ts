@@ -32,10 +32,17 @@ export const RefreshBody = closed({ refreshToken: Type.Optional(Type.String({ ma
 export const ForgotPasswordBody = closed({ email: Email });
 export const ResetPasswordBody = closed({ token: Token, password: Password });
 export type ResetPasswordBody = Static<typeof ResetPasswordBody>;
-export const ChangePasswordBody = closed({ currentPassword: Type.String({ minLength: 1, maxLength: 256 }), newPassword: Password });
+export const ChangePasswordBody = closed({
+  currentPassword: Type.String({ minLength: 1, maxLength: 256 }),
+  newPassword: Password,
+});
 export type ChangePasswordBody = Static<typeof ChangePasswordBody>;
 
-const tokens = { accessToken: Type.String(), refreshToken: Type.String(), expiresIn: Type.Integer({ description: 'Seconds' }) };
+const tokens = {
+  accessToken: Type.String(),
+  refreshToken: Type.String(),
+  expiresIn: Type.Integer({ description: 'Seconds' }),
+};
 
 const SessionUser = closed(
   {
@@ -46,7 +53,9 @@ const SessionUser = closed(
     tenantId: Uuid,
     tenantName: nullable(Type.String()),
     groups: Type.Array(Type.String()),
-    groupDetails: nullable(Type.Array(closed({ id: Uuid, name: Type.String(), permissions: Type.Array(Type.String()) }))),
+    groupDetails: nullable(
+      Type.Array(closed({ id: Uuid, name: Type.String(), permissions: Type.Array(Type.String()) })),
+    ),
     permissions: nullable(Type.Array(Type.String())),
     isSystemAdmin: Type.Boolean(),
     isTenantAdmin: Type.Boolean(),

@@ -3,7 +3,13 @@ import type { RequestFacts } from '#core/access/principal';
 import { newSecret } from '#core/crypto/secrets';
 import type { Query } from '#core/db/query';
 import type { Services } from '#core/services';
-import { findAccountByEmail, insertOneTimeToken, listMemberships, useOneTimeToken, type TenantChoice } from '#modules/auth/accounts.queries';
+import {
+  findAccountByEmail,
+  insertOneTimeToken,
+  listMemberships,
+  useOneTimeToken,
+  type TenantChoice,
+} from '#modules/auth/accounts.queries';
 import { LoginRefused, OneTimeTokenRefused, TooManyFailures } from '#modules/auth/auth.errors';
 import { normaliseEmail, oneTimeTokenHash } from '#modules/auth/auth.rules';
 import type { LoginBody, SelectTenantBody } from '#modules/auth/auth.schemas';
@@ -26,17 +32,31 @@ type ProvenAccount = { id: string; tenants: TenantChoice[]; attempt: Attempt };
  * Proves the password, then starts a session, or lists the tenants when the person has several and named none.
  * @throws LoginRefused with one text for every reason; TooManyFailures.
  */
-export async function login(services: Services, body: LoginBody, request: RequestFacts): Promise<StartedSession | TenantSelection> {
+export async function login(
+  services: Services,
+  body: LoginBody,
+  request: RequestFacts,
+): Promise<StartedSession | TenantSelection> {
   const account = await provePassword(services, body, request);
   const remembered = body.rememberMe ?? false;
   const chosen = chooseTenant(account.tenants, body.tenantId);
   if (chosen === 'several') return offerTenants(services, account, remembered);
   if (chosen === undefined) throw LoginRefused();
-  return startSession(services, { accountId: account.id, tenantId: chosen.id, remembered, request, also: account.attempt.refund() });
+  return startSession(services, {
+    accountId: account.id,
+    tenantId: chosen.id,
+    remembered,
+    request,
+    also: account.attempt.refund(),
+  });
 }
 
 /** @throws OneTimeTokenRefused when the token is used, expired or not for this tenant. */
-export async function selectTenant(services: Services, body: SelectTenantBody, request: RequestFacts): Promise<StartedSession> {
+export async function selectTenant(
+  services: Services,
+  body: SelectTenantBody,
+  request: RequestFacts,
+): Promise<StartedSession> {
   const hash = oneTimeTokenHash(body.selectionToken);
   if (hash === undefined) throw OneTimeTokenRefused();
   const token = await services.database
@@ -44,7 +64,13 @@ export async function selectTenant(services: Services, body: SelectTenantBody, r
     .slow.first(useOneTimeToken({ hash, purpose: 'tenant_selection', now: services.now().toISOString() }));
   if (token === undefined) throw OneTimeTokenRefused();
   const remembered = token.payload.remembered === true;
-  return startSession(services, { accountId: token.account_id, tenantId: body.tenantId, remembered, request, also: [] });
+  return startSession(services, {
+    accountId: token.account_id,
+    tenantId: body.tenantId,
+    remembered,
+    request,
+    also: [],
+  });
 }
 
 async function provePassword(services: Services, body: LoginBody, request: RequestFacts): Promise<ProvenAccount> {
@@ -58,7 +84,10 @@ async function provePassword(services: Services, body: LoginBody, request: Reque
   throw LoginRefused();
 }
 
-function chooseTenant(tenants: readonly TenantChoice[], wanted: string | undefined): TenantChoice | 'several' | undefined {
+function chooseTenant(
+  tenants: readonly TenantChoice[],
+  wanted: string | undefined,
+): TenantChoice | 'several' | undefined {
   if (wanted !== undefined) return tenants.find((tenant) => tenant.id === wanted.toLowerCase());
   return tenants.length > 1 ? 'several' : tenants[0];
 }

@@ -130,7 +130,9 @@ async function auditInEach(
 ): Promise<void> {
   for (const { tenant_id: tenantId, user_id: userId } of memberships) {
     await tx.all(enterTenant(tenantId));
-    await tx.all(auditEvent({ tenantId, userId, request }, event.at, { action: event.action, resourceType: 'account' }));
+    await tx.all(
+      auditEvent({ tenantId, userId, request }, event.at, { action: event.action, resourceType: 'account' }),
+    );
   }
 }
 

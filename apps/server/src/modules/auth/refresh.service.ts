@@ -51,7 +51,9 @@ async function rotate(services: Services, hash: Buffer, successorHash: Buffer) {
     if (session === undefined) throw RefreshRefused();
     await tx.all(enterTenant(tenantId));
     if ((await tx.first(findPrincipal({ tenantId, sessionId, now }))) === undefined) throw RefreshRefused();
-    await tx.all(insertRefreshToken({ hash: successorHash, tenantId, sessionId, at: now, expiresAt: session.expires_at }));
+    await tx.all(
+      insertRefreshToken({ hash: successorHash, tenantId, sessionId, at: now, expiresAt: session.expires_at }),
+    );
     return { accountId: session.account_id, tenantId, sessionId, userId: session.user_id };
   });
 }
@@ -59,7 +61,8 @@ async function rotate(services: Services, hash: Buffer, successorHash: Buffer) {
 async function punishReplay(services: Services, hash: Buffer, request: RequestFacts): Promise<void> {
   const token = await services.database.credential().first(findRefreshToken({ hash }));
   if (token === undefined) return;
-  if (!isReplay({ settledAt: token.settled_at }, request.receivedAt, services.settings.refreshGraceSeconds * 1000)) return;
+  if (!isReplay({ settledAt: token.settled_at }, request.receivedAt, services.settings.refreshGraceSeconds * 1000))
+    return;
   const { tenant_id: tenantId, session_id: sessionId } = token;
   const at = services.now().toISOString();
   const userId = await services.database.credential(tenantId).transaction(async (tx) => {
@@ -71,5 +74,6 @@ async function punishReplay(services: Services, hash: Buffer, request: RequestFa
     return ended.user_id;
   });
   services.principals.forget(`session:${sessionId}`);
-  if (userId !== undefined) services.log.warn({ requestId: request.id, tenantId, userId }, 'refresh token replayed, session ended');
+  if (userId !== undefined)
+    services.log.warn({ requestId: request.id, tenantId, userId }, 'refresh token replayed, session ended');
 }

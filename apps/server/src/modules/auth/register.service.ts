@@ -2,7 +2,13 @@ import { auditEvent } from '#core/audit/audit.queries';
 import type { RequestFacts } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import type { Services } from '#core/services';
-import { insertAccount, insertMembership, insertTenant, insertTenantDomain, insertUser } from '#modules/auth/accounts.queries';
+import {
+  insertAccount,
+  insertMembership,
+  insertTenant,
+  insertTenantDomain,
+  insertUser,
+} from '#modules/auth/accounts.queries';
 import { TooManyRegistrations } from '#modules/auth/auth.errors';
 import { normaliseEmail } from '#modules/auth/auth.rules';
 import type { RegisterBody } from '#modules/auth/auth.schemas';

@@ -47,7 +47,17 @@ export async function startSession(
   const profile = await db.first(findSessionProfile({ tenantId, accountId }));
   if (profile === undefined) throw LoginRefused();
   const [started, ended] = await db.slow.flight([
-    insertSession({ tenantId, sessionId, accountId, remembered, ip: request.ip, userAgent: request.userAgent, at, idleExpiresAt, expiresAt }),
+    insertSession({
+      tenantId,
+      sessionId,
+      accountId,
+      remembered,
+      ip: request.ip,
+      userAgent: request.userAgent,
+      at,
+      idleExpiresAt,
+      expiresAt,
+    }),
     endOldestSessions({ tenantId, accountId, keep: maxSessionsPerUser, at }),
     insertRefreshToken({ hash: refreshTokenHash(refreshToken)!, tenantId, sessionId, at, expiresAt }),
     touchLogin({ tenantId, accountId, at }),

@@ -34,8 +34,17 @@ export const insertSession = statement<NewSession, { user_id: string }>((p) =>
   builder
     .insertInto('sessions')
     .columns([
-      'tenant_id', 'id', 'user_id', 'account_id', 'remembered', 'ip_address', 'user_agent', 'created_at',
-      'last_used_at', 'idle_expires_at', 'expires_at',
+      'tenant_id',
+      'id',
+      'user_id',
+      'account_id',
+      'remembered',
+      'ip_address',
+      'user_agent',
+      'created_at',
+      'last_used_at',
+      'idle_expires_at',
+      'expires_at',
     ])
     .expression((db) =>
       db
@@ -65,8 +74,14 @@ export const findSessionProfile = statement<{ tenantId: string; accountId: strin
     .selectFrom('users')
     .innerJoin('tenants', 'tenants.id', 'users.tenant_id')
     .select([
-      'users.id as user_id', 'users.email', 'users.display_name', 'users.full_name', 'users.locale',
-      'users.is_tenant_admin', 'users.tenant_id', 'tenants.name as tenant_name',
+      'users.id as user_id',
+      'users.email',
+      'users.display_name',
+      'users.full_name',
+      'users.locale',
+      'users.is_tenant_admin',
+      'users.tenant_id',
+      'tenants.name as tenant_name',
     ])
     .select(
       sql<SessionProfile['groups']>`coalesce((
@@ -89,7 +104,10 @@ export const touchLogin = statement<{ tenantId: string; accountId: string; at: s
 );
 
 /** Ends the oldest sessions beyond the newest `keep`. */
-export const endOldestSessions = statement<{ tenantId: string; accountId: string; keep: number; at: string }, { id: string }>((p) =>
+export const endOldestSessions = statement<
+  { tenantId: string; accountId: string; keep: number; at: string },
+  { id: string }
+>((p) =>
   builder
     .updateTable('sessions')
     .set({ ended_at: p.at })
@@ -127,7 +145,11 @@ export const findPrincipal = statement<{ tenantId: string; sessionId: string; no
     )
     .innerJoin('tenants', 'tenants.id', 'sessions.tenant_id')
     .select([
-      'sessions.id as session_id', 'sessions.account_id', 'sessions.user_id', 'users.email', 'users.is_tenant_admin',
+      'sessions.id as session_id',
+      'sessions.account_id',
+      'sessions.user_id',
+      'users.email',
+      'users.is_tenant_admin',
       sql<string>`least(sessions.expires_at, sessions.idle_expires_at)`.as('expires_at'),
     ])
     .select(
@@ -169,7 +191,10 @@ export const listSessions = statement<{ tenantId: string; userId: string; now: s
     .orderBy('created_at', 'desc'),
 );
 
-export const endSession = statement<{ tenantId: string; sessionId: string; userId: string; at: string }, { id: string }>((p) =>
+export const endSession = statement<
+  { tenantId: string; sessionId: string; userId: string; at: string },
+  { id: string }
+>((p) =>
   builder
     .updateTable('sessions')
     .set({ ended_at: p.at })
@@ -212,14 +237,15 @@ export const insertRefreshToken = statement<
 );
 
 /** Uses a refresh token up: of any number of parallel uses exactly one gets the row. */
-export const useRefreshToken = statement<{ hash: Buffer; now: string }, { tenant_id: string; session_id: string }>((p) =>
-  builder
-    .updateTable('refresh_tokens')
-    .set({ used_at: p.now })
-    .where('hash', '=', p.hash)
-    .where('used_at', 'is', null)
-    .where('expires_at', '>', p.now)
-    .returning(['tenant_id', 'session_id']),
+export const useRefreshToken = statement<{ hash: Buffer; now: string }, { tenant_id: string; session_id: string }>(
+  (p) =>
+    builder
+      .updateTable('refresh_tokens')
+      .set({ used_at: p.now })
+      .where('hash', '=', p.hash)
+      .where('used_at', 'is', null)
+      .where('expires_at', '>', p.now)
+      .returning(['tenant_id', 'session_id']),
 );
 
 export const settleRefreshToken = statement<{ hash: Buffer; now: string }, never>(

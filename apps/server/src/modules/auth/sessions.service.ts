@@ -3,7 +3,13 @@ import type { Actor } from '#core/access/principal';
 import type { Services } from '#core/services';
 import { SessionNotFound, LoginRefused } from '#modules/auth/auth.errors';
 import { forgetSessions } from '#modules/auth/session-start';
-import { endAccountSessions, endSession, findSessionProfile, listSessions, type SessionRow } from '#modules/auth/sessions.queries';
+import {
+  endAccountSessions,
+  endSession,
+  findSessionProfile,
+  listSessions,
+  type SessionRow,
+} from '#modules/auth/sessions.queries';
 
 /** The person as the session sees it (specification, "Current user"). */
 export async function getCurrentUser(services: Services, actor: Actor) {
@@ -55,7 +61,12 @@ export async function logout(services: Services, actor: Actor | undefined, scope
         : endSession({ tenantId, sessionId, userId, at }),
     );
     if (sessions.length === 0) return sessions;
-    const event = { action: 'auth.logout', resourceType: 'session', resourceId: sessionId, details: { sessions: sessions.length } };
+    const event = {
+      action: 'auth.logout',
+      resourceType: 'session',
+      resourceId: sessionId,
+      details: { sessions: sessions.length },
+    };
     await tx.all(auditEvent({ tenantId, userId, request: actor.request }, at, event));
     return sessions;
   });

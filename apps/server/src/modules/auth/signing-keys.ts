@@ -49,9 +49,16 @@ export function createAccessTokens(options: Options): AccessTokens {
       const id = newId();
       const { privateKeyPem, publicJwk } = await generateSigningKey(id);
       const privateKey = encryption.encrypt(privateKeyPem, placeOf(id));
-      await database.credential().slow.all(
-        insertSigningKey({ id, publicJwk: publicJwk as Record<string, unknown>, privateKey, at: now().toISOString() }),
-      );
+      await database
+        .credential()
+        .slow.all(
+          insertSigningKey({
+            id,
+            publicJwk: publicJwk as Record<string, unknown>,
+            privateKey,
+            at: now().toISOString(),
+          }),
+        );
       await reload();
     }
     return keys[0]!;
@@ -67,7 +74,11 @@ export function createAccessTokens(options: Options): AccessTokens {
   return {
     async issue(claims) {
       const lifetimeSeconds = options.lifetimeSeconds;
-      const accessToken = await signAccessToken(await signingKey(), claims, { issuer: options.issuer, lifetimeSeconds, now: now() });
+      const accessToken = await signAccessToken(await signingKey(), claims, {
+        issuer: options.issuer,
+        lifetimeSeconds,
+        now: now(),
+      });
       return { accessToken, expiresIn: lifetimeSeconds };
     },
     verify: (token) => verifyAccessToken(token, publicKey, { issuer: options.issuer, now: now() }),

@@ -6,18 +6,20 @@ import type { AuthTables } from '#modules/auth/auth.tables';
 const builder = queryBuilder<AuthTables>();
 
 /** Counts an attempt before it is evaluated; a window that has ended starts again at one. */
-export const countAttempt = statement<{ key: string; now: string; windowEndsAt: string }, { failures: number; window_ends_at: string }>(
-  (p) =>
-    builder
-      .insertInto('throttles')
-      .values({ key: p.key, failures: 1, window_ends_at: p.windowEndsAt })
-      .onConflict((conflict) =>
-        conflict.column('key').doUpdateSet({
-          failures: sql`case when throttles.window_ends_at <= ${p.now}::timestamptz then 1 else throttles.failures + 1 end`,
-          window_ends_at: sql`case when throttles.window_ends_at <= ${p.now}::timestamptz then excluded.window_ends_at else throttles.window_ends_at end`,
-        }),
-      )
-      .returning(['failures', 'window_ends_at']),
+export const countAttempt = statement<
+  { key: string; now: string; windowEndsAt: string },
+  { failures: number; window_ends_at: string }
+>((p) =>
+  builder
+    .insertInto('throttles')
+    .values({ key: p.key, failures: 1, window_ends_at: p.windowEndsAt })
+    .onConflict((conflict) =>
+      conflict.column('key').doUpdateSet({
+        failures: sql`case when throttles.window_ends_at <= ${p.now}::timestamptz then 1 else throttles.failures + 1 end`,
+        window_ends_at: sql`case when throttles.window_ends_at <= ${p.now}::timestamptz then excluded.window_ends_at else throttles.window_ends_at end`,
+      }),
+    )
+    .returning(['failures', 'window_ends_at']),
 );
 
 /** Takes an attempt back that was no failure, or was never evaluated. */

@@ -25,7 +25,11 @@ export function loginAttempt(services: Services, email: string, ip: string, erro
 }
 
 export function registrationAttempt(services: Services, ip: string, error: ErrorDefinition): Attempt {
-  return attempt(services, isLoopback(ip) ? [] : [{ key: `register-ip:${addressBucket(ip)}`, ...throttleRules.registration }], error);
+  return attempt(
+    services,
+    isLoopback(ip) ? [] : [{ key: `register-ip:${addressBucket(ip)}`, ...throttleRules.registration }],
+    error,
+  );
 }
 
 /** Reset mails to one address, whether or not it has an account. */

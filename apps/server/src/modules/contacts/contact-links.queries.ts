@@ -32,7 +32,9 @@ export const listSpaceContacts = statement<{ tenantId: string; spaceId: string }
   builder
     .selectFrom('contact_links')
     .innerJoin('contacts', (join) =>
-      join.onRef('contacts.tenant_id', '=', 'contact_links.tenant_id').onRef('contacts.id', '=', 'contact_links.contact_id'),
+      join
+        .onRef('contacts.tenant_id', '=', 'contact_links.tenant_id')
+        .onRef('contacts.id', '=', 'contact_links.contact_id'),
     )
     .select(linkColumns.map((name) => `contact_links.${name}` as const))
     .select(contactJson().as('contact'))
@@ -58,13 +60,14 @@ export const lockSpace = statement<{ tenantId: string; spaceId: string }, { id: 
     .forNoKeyUpdate(),
 );
 
-export const findSpaceContact = statement<{ tenantId: string; spaceId: string; contactId: string }, ContactLinkRow>((p) =>
-  builder
-    .selectFrom('contact_links')
-    .select(linkColumns)
-    .where('tenant_id', '=', p.tenantId)
-    .where('space_id', '=', p.spaceId)
-    .where('contact_id', '=', p.contactId),
+export const findSpaceContact = statement<{ tenantId: string; spaceId: string; contactId: string }, ContactLinkRow>(
+  (p) =>
+    builder
+      .selectFrom('contact_links')
+      .select(linkColumns)
+      .where('tenant_id', '=', p.tenantId)
+      .where('space_id', '=', p.spaceId)
+      .where('contact_id', '=', p.contactId),
 );
 
 export const clearPrimary = statement<{ tenantId: string; spaceId: string }, never>(
@@ -107,15 +110,17 @@ export const setPrimary = statement<{ id: string; isPrimary: boolean } & AuditPa
   return withAudit<ContactLinkRow>(change, { action: 'space_contact.updated', resourceType: 'contact_link' }, p);
 });
 
-export const deleteSpaceContact = statement<{ spaceId: string; contactId: string } & AuditParams, { id: string }>((p) => {
-  const change = builder
-    .deleteFrom('contact_links')
-    .where('tenant_id', '=', p.tenantId)
-    .where('space_id', '=', p.spaceId)
-    .where('contact_id', '=', p.contactId)
-    .returning('id');
-  return withAudit<{ id: string }>(change, { action: 'space_contact.removed', resourceType: 'contact_link' }, p);
-});
+export const deleteSpaceContact = statement<{ spaceId: string; contactId: string } & AuditParams, { id: string }>(
+  (p) => {
+    const change = builder
+      .deleteFrom('contact_links')
+      .where('tenant_id', '=', p.tenantId)
+      .where('space_id', '=', p.spaceId)
+      .where('contact_id', '=', p.contactId)
+      .returning('id');
+    return withAudit<{ id: string }>(change, { action: 'space_contact.removed', resourceType: 'contact_link' }, p);
+  },
+);
 
 export type ReferenceRow = {
   id: string;
@@ -136,8 +141,13 @@ export const listReferences = statement<{ tenantId: string; contactId: string },
       join.onRef('spaces.tenant_id', '=', 'contact_links.tenant_id').onRef('spaces.id', '=', 'contact_links.space_id'),
     )
     .select([
-      'contact_links.id', 'contact_links.entity_type', 'contact_links.entity_id', 'contact_links.is_primary',
-      'contact_links.created_at', 'spaces.name as entity_name', 'spaces.description as entity_description',
+      'contact_links.id',
+      'contact_links.entity_type',
+      'contact_links.entity_id',
+      'contact_links.is_primary',
+      'contact_links.created_at',
+      'spaces.name as entity_name',
+      'spaces.description as entity_description',
       'spaces.status as entity_status',
     ])
     .where('contact_links.tenant_id', '=', p.tenantId)
@@ -149,7 +159,8 @@ export const listReferences = statement<{ tenantId: string; contactId: string },
 
 // Times inside JSON would come in PostgreSQL's own form, so they are written as the wire wants them.
 function contactJson() {
-  const instant = (name: string) => sql`to_char(contacts.${sql.raw(name)} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+  const instant = (name: string) =>
+    sql`to_char(contacts.${sql.raw(name)} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
   const pairs = contactColumns.map((name) =>
     name.endsWith('_at') ? sql`${sql.lit(name)}, ${instant(name)}` : sql`${sql.lit(name)}, contacts.${sql.raw(name)}`,
   );

@@ -77,7 +77,11 @@ export function addContactToSpace({ db, actor, now }: Scope, spaceId: string, bo
 }
 
 /** @throws ContactLinkNotFound */
-export async function removeContactFromSpace({ db, actor, now }: Scope, spaceId: string, contactId: string): Promise<void> {
+export async function removeContactFromSpace(
+  { db, actor, now }: Scope,
+  spaceId: string,
+  contactId: string,
+): Promise<void> {
   const audit = auditParams(actor, now().toISOString(), { spaceId, contactId });
   const row = await db.slow.first(deleteSpaceContact({ spaceId, contactId, ...audit }));
   if (row === undefined) throw ContactLinkNotFound();

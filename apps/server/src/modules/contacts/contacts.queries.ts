@@ -28,8 +28,20 @@ export type ContactsTables = { contacts: ContactRow & { phone_digits: string | n
 const builder = queryBuilder<ContactsTables>();
 
 export const contactColumns = [
-  'tenant_id', 'id', 'first_name', 'middle_name', 'last_name', 'email', 'phone', 'url', 'address', 'notes',
-  'created_at', 'updated_at', 'created_by', 'updated_by',
+  'tenant_id',
+  'id',
+  'first_name',
+  'middle_name',
+  'last_name',
+  'email',
+  'phone',
+  'url',
+  'address',
+  'notes',
+  'created_at',
+  'updated_at',
+  'created_by',
+  'updated_by',
 ] as const;
 
 export const findContact = statement<{ tenantId: string; id: string }, ContactRow>((p) =>
@@ -38,7 +50,10 @@ export const findContact = statement<{ tenantId: string; id: string }, ContactRo
 
 export const insertContact = statement<ContactRow & AuditParams, ContactRow>((p) => {
   const row = Object.fromEntries(contactColumns.map((name) => [name, p[name]])) as ContactRow;
-  const change = builder.insertInto('contacts').values(row as never).returning(contactColumns);
+  const change = builder
+    .insertInto('contacts')
+    .values(row as never)
+    .returning(contactColumns);
   return withAudit<ContactRow>(change, { action: 'contact.created', resourceType: 'contact' }, p);
 });
 
@@ -55,7 +70,11 @@ export function updateContact(id: string, changes: ContactChanges, audit: AuditP
 }
 
 export const deleteContact = statement<{ id: string } & AuditParams, { id: string }>((p) => {
-  const change = builder.deleteFrom('contacts').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).returning('id');
+  const change = builder
+    .deleteFrom('contacts')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .returning('id');
   return withAudit<{ id: string }>(change, { action: 'contact.deleted', resourceType: 'contact' }, p);
 });
 
@@ -66,7 +85,10 @@ export type ContactFilters = {
   city?: string | undefined;
 };
 
-export type ContactOrder = { column: 'created_at' | 'updated_at' | 'last_name' | 'first_name' | 'email'; descending: boolean };
+export type ContactOrder = {
+  column: 'created_at' | 'updated_at' | 'last_name' | 'first_name' | 'email';
+  descending: boolean;
+};
 
 type ContactSelect = SelectQueryBuilder<ContactsTables, 'contacts', object>;
 
@@ -88,10 +110,10 @@ export function listContacts(
 
 /** How many there are, counted no further than one beyond what is exact. */
 export function countContacts(tenantId: string, filters: ContactFilters): Query<{ total: number }> {
-  const some = filtered(tenantId, filters).select('id').limit(exactTotalLimit + 1);
-  return toQuery(
-    builder.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('total')),
-  );
+  const some = filtered(tenantId, filters)
+    .select('id')
+    .limit(exactTotalLimit + 1);
+  return toQuery(builder.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('total')));
 }
 
 function filtered(tenantId: string, filters: ContactFilters): ContactSelect {

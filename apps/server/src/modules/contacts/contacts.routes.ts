@@ -9,7 +9,13 @@ import {
 } from '#modules/contacts/contact-links.service';
 import { ContactLinkNotFound, ContactNotFound, SpaceNotFound } from '#modules/contacts/contacts.errors';
 import * as schemas from '#modules/contacts/contacts.schemas';
-import { createContact, deleteContact, getContact, listContacts, updateContact } from '#modules/contacts/contacts.service';
+import {
+  createContact,
+  deleteContact,
+  getContact,
+  listContacts,
+  updateContact,
+} from '#modules/contacts/contacts.service';
 
 export const contactRoutes: readonly Route[] = [
   defineRoute({
@@ -50,7 +56,8 @@ export const contactRoutes: readonly Route[] = [
     schema: { params: IdParams, body: schemas.UpdateContactBody, response: { 200: schemas.ContactAnswer } },
     errors: [ContactNotFound],
     audit: 'contact.updated',
-    handler: ({ actor, body, db, params, services }) => updateContact({ db, actor, now: services.now }, params.id, body),
+    handler: ({ actor, body, db, params, services }) =>
+      updateContact({ db, actor, now: services.now }, params.id, body),
   }),
   defineRoute({
     method: 'DELETE',

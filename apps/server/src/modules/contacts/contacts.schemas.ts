@@ -1,6 +1,18 @@
 import Type, { type Static, type TSchema } from 'typebox';
 
-import { Email, PostalAddress, Timestamp, Uuid, closed, dataOf, listOf, nullable, pageOf, paging, sortable } from '#core/http/schemas';
+import {
+  Email,
+  PostalAddress,
+  Timestamp,
+  Uuid,
+  closed,
+  dataOf,
+  listOf,
+  nullable,
+  pageOf,
+  paging,
+  sortable,
+} from '#core/http/schemas';
 
 const Uri = Type.String({ format: 'uri', maxLength: 2048 });
 

@@ -50,7 +50,8 @@ export const spacesModule = defineModule({
       schema: { params: IdParams, body: schemas.UpdateSpaceBody, response: { 200: schemas.SpaceAnswer } },
       errors: [SpaceNotFound, ParentNotFound, SpaceCycle],
       audit: 'space.updated',
-      handler: ({ actor, body, db, params, services }) => updateSpace({ db, actor, now: services.now }, params.id, body),
+      handler: ({ actor, body, db, params, services }) =>
+        updateSpace({ db, actor, now: services.now }, params.id, body),
     }),
     defineRoute({
       method: 'DELETE',

@@ -30,8 +30,22 @@ type Tables = { spaces: SpaceRow };
 const builder = queryBuilder<Tables>();
 
 const spaceColumns = [
-  'tenant_id', 'id', 'parent_id', 'name', 'description', 'translations_i18n', 'capacity', 'address', 'geo', 'timezone',
-  'status', 'properties', 'created_at', 'updated_at', 'created_by', 'updated_by',
+  'tenant_id',
+  'id',
+  'parent_id',
+  'name',
+  'description',
+  'translations_i18n',
+  'capacity',
+  'address',
+  'geo',
+  'timezone',
+  'status',
+  'properties',
+  'created_at',
+  'updated_at',
+  'created_by',
+  'updated_by',
 ] as const;
 
 export const findSpace = statement<{ tenantId: string; id: string }, SpaceRow>((p) =>
@@ -62,7 +76,11 @@ export function updateSpace(id: string, changes: SpaceChanges, audit: AuditParam
 }
 
 export const deleteSpace = statement<{ id: string } & AuditParams, { id: string }>((p) => {
-  const change = builder.deleteFrom('spaces').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).returning('id');
+  const change = builder
+    .deleteFrom('spaces')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .returning('id');
   return withAudit<{ id: string }>(change, { action: 'space.deleted', resourceType: 'space' }, p);
 });
 
@@ -71,9 +89,10 @@ export const findAnyChild = statement<{ tenantId: string; id: string }, { id: st
 );
 
 /** One move at a time within a tenant: two moves, each harmless alone, can close a cycle together. */
-export const lockTree = statement<{ tenantId: string }, never>(
-  (p) => ({ compile: () => sql`select pg_advisory_xact_lock(hashtextextended('spaces:' || ${p.tenantId}::text, 0))`.compile(builder) as never }),
-);
+export const lockTree = statement<{ tenantId: string }, never>((p) => ({
+  compile: () =>
+    sql`select pg_advisory_xact_lock(hashtextextended('spaces:' || ${p.tenantId}::text, 0))`.compile(builder) as never,
+}));
 
 /** Whether `id` is `ancestorId` or lies below it. */
 export const isWithin = statement<{ tenantId: string; id: string; ancestorId: string }, { id: string }>((p) =>
@@ -97,7 +116,11 @@ export const isWithin = statement<{ tenantId: string; id: string; ancestorId: st
     .where('id', '=', p.ancestorId),
 );
 
-export type SpaceFilters = { search?: string | undefined; parentId?: string | null | undefined; status?: SpaceStatus | undefined };
+export type SpaceFilters = {
+  search?: string | undefined;
+  parentId?: string | null | undefined;
+  status?: SpaceStatus | undefined;
+};
 export type SpaceOrder = { column: 'name' | 'created_at' | 'updated_at'; descending: boolean };
 
 type SpaceSelect = SelectQueryBuilder<Tables, 'spaces', object>;
@@ -117,7 +140,9 @@ export function listSpaces(
 }
 
 export function countSpaces(tenantId: string, filters: SpaceFilters): Query<{ total: number }> {
-  const some = filtered(tenantId, filters).select('id').limit(exactTotalLimit + 1);
+  const some = filtered(tenantId, filters)
+    .select('id')
+    .limit(exactTotalLimit + 1);
   return toQuery(builder.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('total')));
 }
 
@@ -127,7 +152,10 @@ function filtered(tenantId: string, filters: SpaceFilters): SpaceSelect {
     query = query.where(sql`lower(name || ' ' || coalesce(description, ''))`, 'like', pattern);
   }
   if (filters.parentId !== undefined) {
-    query = filters.parentId === null ? query.where('parent_id', 'is', null) : query.where('parent_id', '=', filters.parentId);
+    query =
+      filters.parentId === null
+        ? query.where('parent_id', 'is', null)
+        : query.where('parent_id', '=', filters.parentId);
   }
   if (filters.status !== undefined) query = query.where('status', '=', filters.status);
   return query;

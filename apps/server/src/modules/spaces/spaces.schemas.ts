@@ -1,11 +1,27 @@
 import Type, { type Static } from 'typebox';
 
-import { FreeObject, Language, PostalAddress, TimeZone, Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging, sortable } from '#core/http/schemas';
+import {
+  FreeObject,
+  Language,
+  PostalAddress,
+  TimeZone,
+  Timestamp,
+  Uuid,
+  closed,
+  dataOf,
+  nullable,
+  pageOf,
+  paging,
+  sortable,
+} from '#core/http/schemas';
 
 const Status = Type.Enum(['active', 'maintenance', 'archived']);
 const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' });
 const Description = Type.String({ maxLength: 5000 });
-const Geo = closed({ lat: Type.Number({ minimum: -90, maximum: 90 }), lng: Type.Number({ minimum: -180, maximum: 180 }) });
+const Geo = closed({
+  lat: Type.Number({ minimum: -90, maximum: 90 }),
+  lng: Type.Number({ minimum: -180, maximum: 180 }),
+});
 const Capacity = Type.Integer({ minimum: 0, maximum: 1_000_000 });
 const Translations = Type.Record(
   Language,
@@ -61,7 +77,10 @@ export const ListSpacesQuery = Type.Object({
   sort: sortable(['name', 'created_at', 'updated_at']),
   search: Type.Optional(Type.String({ maxLength: 200, description: 'In name and description.' })),
   parent_id: Type.Optional(
-    Type.String({ pattern: '^(null|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})$', description: 'Children of a space; `null` for the roots.' }),
+    Type.String({
+      pattern: '^(null|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})$',
+      description: 'Children of a space; `null` for the roots.',
+    }),
   ),
   status: Type.Optional(Status),
 });

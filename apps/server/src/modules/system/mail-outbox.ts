@@ -29,7 +29,12 @@ export const MailOutbox = pageOf(
 
 /** The outbox, newest first, with the texts that were not delivered. Reading it is itself recorded. */
 export async function listOutbox(
-  { services, actor, db, setHeader }: { services: Services; actor: Actor; db: TenantDb; setHeader(name: string, value: string): void },
+  {
+    services,
+    actor,
+    db,
+    setHeader,
+  }: { services: Services; actor: Actor; db: TenantDb; setHeader(name: string, value: string): void },
   query: MailOutboxQuery,
 ) {
   const at = services.now().toISOString();

@@ -1,7 +1,12 @@
 import type { Services } from '#core/services';
 
 /** State of something the service depends on; words only, no hosts and no inner errors. */
-export type ServiceState = { status: 'healthy' | 'unhealthy'; message: string; responseTime: number; timestamp: string };
+export type ServiceState = {
+  status: 'healthy' | 'unhealthy';
+  message: string;
+  responseTime: number;
+  timestamp: string;
+};
 
 export type Probe = () => Promise<ServiceState>;
 
@@ -16,10 +21,13 @@ export function createDatabaseProbe(services: Pick<Services, 'database' | 'now'>
   async function measure(): Promise<ServiceState> {
     const started = performance.now();
     const answered = await Promise.race([
-      services.database.platform().all({ text: 'select 1', values: [], prepare: true }).then(
-        () => true,
-        () => false,
-      ),
+      services.database
+        .platform()
+        .all({ text: 'select 1', values: [], prepare: true })
+        .then(
+          () => true,
+          () => false,
+        ),
       new Promise<false>((resolve) => setTimeout(resolve, limitMs, false).unref()),
     ]);
     last = {

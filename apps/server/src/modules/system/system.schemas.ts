@@ -26,7 +26,12 @@ const Realtime = closed(
 );
 
 const ServiceState = closed(
-  { status: Type.String(), message: Type.String(), responseTime: Type.Number({ description: 'Milliseconds' }), timestamp: Timestamp },
+  {
+    status: Type.String(),
+    message: Type.String(),
+    responseTime: Type.Number({ description: 'Milliseconds' }),
+    timestamp: Timestamp,
+  },
   { title: 'ServiceState' },
 );
 
@@ -40,7 +45,11 @@ export const Health = closed(
     environment: Type.Optional(Type.String()),
     services: Type.Optional(Type.Record(Type.String(), ServiceState)),
     externalApis: Type.Optional(
-      closed({ total: Type.Integer(), active: Type.Integer(), statusBreakdown: Type.Record(Type.String(), Type.Integer()) }),
+      closed({
+        total: Type.Integer(),
+        active: Type.Integer(),
+        statusBreakdown: Type.Record(Type.String(), Type.Integer()),
+      }),
     ),
     hostedBackendUrl: Type.String(),
     realtime: Realtime,

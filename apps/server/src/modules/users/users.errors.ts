@@ -1,7 +1,11 @@
 import { defineError } from '#core/errors/app-error';
 
 export const UserNotFound = defineError('NOT_FOUND', 'The user does not exist.');
-export const UserExists = defineError('CONFLICT', 'A user with this e-mail address exists in the tenant.', 'USER_EXISTS');
+export const UserExists = defineError(
+  'CONFLICT',
+  'A user with this e-mail address exists in the tenant.',
+  'USER_EXISTS',
+);
 export const LastAdministrator = defineError(
   'CONFLICT',
   'This is the last administrator of the tenant: make somebody else one first.',

@@ -33,7 +33,16 @@ export type UserRow = Omit<UserColumns, 'tenant_id' | 'account_id'> & { groups: 
 const builder = queryBuilder<Tables>();
 
 const userColumns = [
-  'id', 'email', 'display_name', 'full_name', 'locale', 'status', 'is_tenant_admin', 'last_login_at', 'created_at', 'updated_at',
+  'id',
+  'email',
+  'display_name',
+  'full_name',
+  'locale',
+  'status',
+  'is_tenant_admin',
+  'last_login_at',
+  'created_at',
+  'updated_at',
 ] as const;
 
 // The tenant stands in the subquery too: row level security isolates, but only the text routes.
@@ -72,7 +81,9 @@ export const findOtherAdministrator = statement<{ tenantId: string; id: string }
     .limit(1),
 );
 
-export type UserChanges = Partial<Pick<UserColumns, 'display_name' | 'full_name' | 'locale' | 'status' | 'is_tenant_admin' | 'updated_at'>>;
+export type UserChanges = Partial<
+  Pick<UserColumns, 'display_name' | 'full_name' | 'locale' | 'status' | 'is_tenant_admin' | 'updated_at'>
+>;
 
 export function updateUser(id: string, changes: UserChanges, audit: AuditParams): Query<{ id: string }> {
   const change = builder
@@ -125,18 +136,24 @@ export function listUsers(
   const direction = descending ? 'desc' : 'asc';
   let query = filtered(tenantId, filters).select(userColumns).select(groupNames(tenantId));
   if (column === 'displayName') query = query.orderBy(sql`lower(display_name)`, direction);
-  else if (column === 'last_login_at') query = query.orderBy(column, (order) => (descending ? order.desc().nullsLast() : order.asc().nullsLast()));
+  else if (column === 'last_login_at')
+    query = query.orderBy(column, (order) => (descending ? order.desc().nullsLast() : order.asc().nullsLast()));
   else query = query.orderBy(column, direction);
   return toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
 }
 
 export function countUsers(tenantId: string, filters: UserFilters): Query<{ total: number }> {
-  const some = filtered(tenantId, filters).select('id').limit(exactTotalLimit + 1);
+  const some = filtered(tenantId, filters)
+    .select('id')
+    .limit(exactTotalLimit + 1);
   return toQuery(builder.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('total')));
 }
 
 function filtered(tenantId: string, filters: UserFilters): UserSelect {
-  let query: UserSelect = builder.selectFrom('users').where('tenant_id', '=', tenantId).where('status', '<>', 'deleted');
+  let query: UserSelect = builder
+    .selectFrom('users')
+    .where('tenant_id', '=', tenantId)
+    .where('status', '<>', 'deleted');
   for (const pattern of searchPatterns(filters.search)) {
     query = query.where(sql`lower(display_name || ' ' || full_name || ' ' || email)`, 'like', pattern);
   }

@@ -1,13 +1,28 @@
 import Type, { type Static } from 'typebox';
 
-import { Email, Language, Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging, sortable } from '#core/http/schemas';
+import {
+  Email,
+  Language,
+  Timestamp,
+  Uuid,
+  closed,
+  dataOf,
+  nullable,
+  pageOf,
+  paging,
+  sortable,
+} from '#core/http/schemas';
 
 const PersonName = Type.String({ minLength: 1, maxLength: 255, pattern: '\\S' });
 
 export const CreateUserBody = closed({
   email: Email,
   password: Type.Optional(
-    Type.String({ minLength: 8, maxLength: 256, description: 'Only for a person who has no account yet. Without it a link to set one is mailed.' }),
+    Type.String({
+      minLength: 8,
+      maxLength: 256,
+      description: 'Only for a person who has no account yet. Without it a link to set one is mailed.',
+    }),
   ),
   displayName: Type.Optional(PersonName),
   fullName: Type.Optional(PersonName),

@@ -74,7 +74,13 @@ export async function updateUser({ db, actor, services }: Scope, id: string, bod
   const at = services.now().toISOString();
   const losesAdministration = body.isTenantAdmin === false || body.status === 'suspended';
   const row = await db.transaction(async (tx) => {
-    await assertMayChange(tx, { tenantId, id, actor, losesAdministration, grantsAdministration: body.isTenantAdmin === true });
+    await assertMayChange(tx, {
+      tenantId,
+      id,
+      actor,
+      losesAdministration,
+      grantsAdministration: body.isTenantAdmin === true,
+    });
     await tx.all(updateUserRow(id, { ...toColumns(body), updated_at: at }, auditParams(actor, at, { fields })));
     await tx.all(announceRevocation(`user:${id}`));
     return tx.first(findUser({ tenantId, id }));
@@ -97,7 +103,13 @@ export async function deleteUser({ db, actor, services }: Scope, id: string): Pr
   services.principals.forget(`user:${id}`);
 }
 
-type Change = { tenantId: string; id: string; actor: Actor; losesAdministration: boolean; grantsAdministration: boolean };
+type Change = {
+  tenantId: string;
+  id: string;
+  actor: Actor;
+  losesAdministration: boolean;
+  grantsAdministration: boolean;
+};
 
 async function assertMayChange(tx: Transaction, change: Change): Promise<void> {
   const { tenantId, id, actor } = change;

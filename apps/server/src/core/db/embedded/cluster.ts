@@ -1,6 +1,20 @@
 import {
-  chmodSync, chownSync, closeSync, existsSync, fsyncSync, lchownSync, lstatSync, mkdirSync, openSync,
-  readdirSync, readFileSync, realpathSync, renameSync, rmSync, statSync, symlinkSync,
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
 } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 
@@ -27,7 +41,9 @@ export async function locateCluster(dataDir: string, user: OsUser | undefined): 
   const path = join(dataDir, 'postgres');
   const entry = lstatSync(path, { throwIfNoEntry: false });
   if (entry?.isSymbolicLink() && statSync(path, { throwIfNoEntry: false }) === undefined) {
-    throw unusable(`The database link ${path} leads nowhere: bring back the folder it names, or remove the link to start with an empty database.`);
+    throw unusable(
+      `The database link ${path} leads nowhere: bring back the folder it names, or remove the link to start with an empty database.`,
+    );
   }
   const dir = entry === undefined ? path : realpathSync(path);
   if (entry !== undefined && (user === undefined || isInitialised(dir))) return { dir, user: await ownerOf(dir, user) };
@@ -55,7 +71,9 @@ async function ownerOf(dir: string, user: OsUser | undefined): Promise<OsUser | 
   const { uid, gid } = statSync(dir);
   if (user === undefined) {
     if (uid === process.getuid?.()) return undefined;
-    throw unusable(`The database folder ${dir} belongs to user id ${uid}: run "chown -R ${process.getuid?.()} ${dir}" as root or choose another DATA_DIR.`);
+    throw unusable(
+      `The database folder ${dir} belongs to user id ${uid}: run "chown -R ${process.getuid?.()} ${dir}" as root or choose another DATA_DIR.`,
+    );
   }
   // Owned by root only after a restore or copy by hand, and PostgreSQL refuses root.
   if (uid === 0) chownTree(dir, user);
@@ -69,7 +87,9 @@ function unusable(message: string): EmbeddedPostgresError {
 }
 
 function cannotEnter(dir: string, user: OsUser): EmbeddedPostgresError {
-  return unusable(`The database folder ${dir} cannot be entered by its owner ${user.name}: run "chmod o+x" on the folders above it or choose another DATA_DIR.`);
+  return unusable(
+    `The database folder ${dir} cannot be entered by its owner ${user.name}: run "chmod o+x" on the folders above it or choose another DATA_DIR.`,
+  );
 }
 
 /** The folder itself last, so that an interrupted run is taken up again. */
@@ -89,7 +109,10 @@ export async function prepareCluster(cluster: Cluster, runtime: Runtime, durable
   if (link !== undefined) symlinkSync(dir, link);
   const version = readFileSync(join(dir, 'PG_VERSION'), 'utf8').trim();
   if (version !== String(runtime.major)) {
-    throw new EmbeddedPostgresError('VERSION_MISMATCH', `The database in ${dir} was made by PostgreSQL ${version} but this is ${runtime.major}: start the earlier Atrium, take a backup and restore it into an empty DATA_DIR.`);
+    throw new EmbeddedPostgresError(
+      'VERSION_MISMATCH',
+      `The database in ${dir} was made by PostgreSQL ${version} but this is ${runtime.major}: start the earlier Atrium, take a backup and restore it into an empty DATA_DIR.`,
+    );
   }
   // PostgreSQL refuses a folder that others may enter, which a restore by hand easily leaves.
   if (statSync(dir).mode & 0o077) chmodSync(dir, 0o700);
@@ -98,7 +121,9 @@ export async function prepareCluster(cluster: Cluster, runtime: Runtime, durable
 /** Made beside the final place and renamed, so that a start that is killed half way leaves nothing but a draft. */
 async function initialise({ dir, user }: Cluster, { initdb, postgres }: Runtime, durable: boolean): Promise<void> {
   if (existsSync(dir) && readdirSync(dir).length > 0) {
-    throw unusable(`The folder ${dir} is neither empty nor a PostgreSQL database: move it away or choose another DATA_DIR.`);
+    throw unusable(
+      `The folder ${dir} is neither empty nor a PostgreSQL database: move it away or choose another DATA_DIR.`,
+    );
   }
   const parent = dirname(dir);
   const drafts = `${basename(dir)}.init-`;
@@ -109,10 +134,25 @@ async function initialise({ dir, user }: Cluster, { initdb, postgres }: Runtime,
   try {
     if (user !== undefined) chownSync(draft, user.uid, user.gid);
     const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
-    const options = ['--data-checksums', '--auth-local=trust', '--auth-host=scram-sha-256', '--no-instructions', ...(durable ? [] : ['--no-sync'])];
+    const options = [
+      '--data-checksums',
+      '--auth-local=trust',
+      '--auth-host=scram-sha-256',
+      '--no-instructions',
+      ...(durable ? [] : ['--no-sync']),
+    ];
     const made = await run(initdb, ['-D', draft, '-U', atrium, ...locale, ...options], user);
     if (!made.ok) throw programError('INIT_FAILED', dir, made.lines);
-    const single = ['--single', '-D', draft, '-c', 'exit_on_error=on', '-c', `fsync=${durable ? 'on' : 'off'}`, 'postgres'];
+    const single = [
+      '--single',
+      '-D',
+      draft,
+      '-c',
+      'exit_on_error=on',
+      '-c',
+      `fsync=${durable ? 'on' : 'off'}`,
+      'postgres',
+    ];
     const created = await run(postgres, single, user, `CREATE DATABASE ${atrium}\n`);
     if (!created.ok) throw programError('INIT_FAILED', dir, created.lines);
     renameSync(draft, dir);

@@ -96,7 +96,10 @@ function listenOnce(options: ListenOptions): Promise<number | undefined> {
 
 function readOrCreatePassword(path: string): string {
   try {
-    writeFileSync(path, Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString('hex'), { mode: 0o600, flag: 'wx' });
+    writeFileSync(path, Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString('hex'), {
+      mode: 0o600,
+      flag: 'wx',
+    });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
@@ -104,7 +107,11 @@ function readOrCreatePassword(path: string): string {
 }
 
 /** Over TCP the superuser needs its password; over a socket the folder's mode decides who may connect. */
-export async function setPassword({ dir, user }: Cluster, password: string | undefined, runtime: Runtime): Promise<void> {
+export async function setPassword(
+  { dir, user }: Cluster,
+  password: string | undefined,
+  runtime: Runtime,
+): Promise<void> {
   if (password === undefined) return;
   const single = ['--single', '-D', dir, '-c', 'exit_on_error=on', atrium];
   const done = await run(runtime.postgres, single, user, `ALTER ROLE ${atrium} PASSWORD '${password}'\n`);

@@ -33,7 +33,11 @@ function findObstacle(folder: string, text: string, cause?: unknown): EmbeddedPo
 }
 
 /** The error for a program that failed in `folder`, told from the last lines it wrote. */
-export function programError(code: 'INIT_FAILED' | 'START_FAILED', folder: string, lines: readonly string[]): EmbeddedPostgresError {
+export function programError(
+  code: 'INIT_FAILED' | 'START_FAILED',
+  folder: string,
+  lines: readonly string[],
+): EmbeddedPostgresError {
   const reason = lastComplaint(lines);
   const what = code === 'INIT_FAILED' ? 'create its database' : 'start';
   const obstacle = findObstacle(folder, lines.filter((line) => complaint.test(line)).join('\n'));
@@ -50,7 +54,11 @@ export function systemError(folder: string, error: unknown): EmbeddedPostgresErr
   const text = String(error instanceof Error ? error.message : error).split('\n')[0]!;
   return (
     findObstacle(folder, text, error) ??
-    new EmbeddedPostgresError('START_FAILED', `PostgreSQL could not start in ${folder} (${text}): put that right and start again.`, error)
+    new EmbeddedPostgresError(
+      'START_FAILED',
+      `PostgreSQL could not start in ${folder} (${text}): put that right and start again.`,
+      error,
+    )
   );
 }
 
@@ -58,6 +66,12 @@ const complaint = /\b(FATAL|PANIC|ERROR|error):\s+/;
 
 /** What PostgreSQL or initdb complained about last, without time stamp and severity. */
 export function lastComplaint(lines: readonly string[]): string {
-  const line = lines.findLast((candidate) => complaint.test(candidate)) ?? lines.findLast((candidate) => candidate.trim() !== '');
-  return line === undefined ? 'no message' : line.slice(line.search(complaint) === -1 ? 0 : line.search(complaint)).replace(complaint, '').trim();
+  const line =
+    lines.findLast((candidate) => complaint.test(candidate)) ?? lines.findLast((candidate) => candidate.trim() !== '');
+  return line === undefined
+    ? 'no message'
+    : line
+        .slice(line.search(complaint) === -1 ? 0 : line.search(complaint))
+        .replace(complaint, '')
+        .trim();
 }

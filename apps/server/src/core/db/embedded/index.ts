@@ -70,7 +70,11 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
   }
 }
 
-async function startLocked(dataDir: string, release: () => void, options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
+async function startLocked(
+  dataDir: string,
+  release: () => void,
+  options: EmbeddedPostgresOptions,
+): Promise<EmbeddedPostgres> {
   const { durable = true, onFatal = () => undefined } = options;
   const tail: string[] = [];
   const onLine = (line: string) => {
@@ -88,7 +92,12 @@ async function startLocked(dataDir: string, release: () => void, options: Embedd
   const endpoint = await chooseEndpoint(dataDir, cluster);
   await setPassword(cluster, endpoint.connection.password, runtime);
 
-  const settings = { ...serverSettings, ...(durable ? {} : throwawaySettings), ...options.settings, ...endpoint.settings };
+  const settings = {
+    ...serverSettings,
+    ...(durable ? {} : throwawaySettings),
+    ...options.settings,
+    ...endpoint.settings,
+  };
   const pidFiles = [pidFile(cluster.dir), ...endpoint.pidFiles];
   const stop = await supervise({ postgres: runtime.postgres, cluster, settings, pidFiles, onLine, onFatal });
   let stopped: Promise<void> | undefined;

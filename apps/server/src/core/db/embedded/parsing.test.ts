@@ -56,7 +56,9 @@ describe('process identity', () => {
 
 describe('errors', () => {
   it('finds the last complaint', () => {
-    expect(lastComplaint(['2026-01-01 00:00:00.000 UTC [1] FATAL:  no such thing', 'HINT: none'])).toBe('no such thing');
+    expect(lastComplaint(['2026-01-01 00:00:00.000 UTC [1] FATAL:  no such thing', 'HINT: none'])).toBe(
+      'no such thing',
+    );
     expect(lastComplaint(['initdb: error: could not x'])).toBe('could not x');
     expect(lastComplaint(['just this', ''])).toBe('just this');
     expect(lastComplaint([])).toBe('no message');
@@ -65,7 +67,9 @@ describe('errors', () => {
   it('tells a full disk, a read-only one and missing rights apart from the rest', () => {
     const full = programError('INIT_FAILED', '/data', ['PANIC:  could not write to file "x": No space left on device']);
     expect(full).toMatchObject({ code: 'DATA_DIR_UNUSABLE', message: expect.stringMatching(/\/data .*full disk/) });
-    expect(systemError('/data', Object.assign(new Error('EROFS: read-only file system, mkdir'))).message).toMatch(/read-only/);
+    expect(systemError('/data', Object.assign(new Error('EROFS: read-only file system, mkdir'))).message).toMatch(
+      /read-only/,
+    );
     expect(systemError('/data', new Error('EACCES: permission denied')).message).toMatch(/chown/);
     expect(programError('START_FAILED', '/data', ['FATAL:  bad setting'])).toMatchObject({
       code: 'START_FAILED',

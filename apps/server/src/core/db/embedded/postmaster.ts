@@ -58,7 +58,9 @@ export async function launchPostmaster(launch: Launch): Promise<ChildProcess> {
     launch.onSpawn(child);
     if (await becomesReady(child, launch)) return child;
     launch.signal.throwIfAborted();
-    const busy = lines.some((line) => /FATAL:.*(lock file .* already exists|pre-existing shared memory|create any TCP)/.test(line));
+    const busy = lines.some((line) =>
+      /FATAL:.*(lock file .* already exists|pre-existing shared memory|create any TCP)/.test(line),
+    );
     if (!busy || Date.now() > deadline) throw programError('START_FAILED', dir, lines);
     await sleep(pauseMs, undefined, { signal: launch.signal });
   }
@@ -123,13 +125,19 @@ export async function stopOrphan(dir: string, onLine: (line: string) => void): P
   const pid = findPostmaster(dir);
   if (pid === undefined) return;
   onLine(`stopping the PostgreSQL that an earlier Atrium left behind (pid ${pid})`);
-  for (const [signal, timeoutMs] of [['SIGINT', stopTimeoutMs], ['SIGQUIT', busyTimeoutMs]] as const) {
+  for (const [signal, timeoutMs] of [
+    ['SIGINT', stopTimeoutMs],
+    ['SIGQUIT', busyTimeoutMs],
+  ] as const) {
     if (exists(pid)) process.kill(pid, signal);
     for (const deadline = Date.now() + timeoutMs; Date.now() < deadline; await sleep(pollMs)) {
       if (!servesCluster(pid, dir)) return;
     }
   }
-  throw new EmbeddedPostgresError('START_FAILED', `A PostgreSQL left behind in ${dir} does not stop (pid ${pid}): end that process and start again.`);
+  throw new EmbeddedPostgresError(
+    'START_FAILED',
+    `A PostgreSQL left behind in ${dir} does not stop (pid ${pid}): end that process and start again.`,
+  );
 }
 
 /** Resolves when the process has ended. */

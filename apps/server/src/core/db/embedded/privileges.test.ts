@@ -14,7 +14,8 @@ function cleanSystemFolder(): void {
   const list = () => (existsSync(systemFolder) ? readdirSync(systemFolder) : []);
   const before = list();
   onTestFinished(() => {
-    for (const name of list()) if (!before.includes(name)) rmSync(join(systemFolder, name), { recursive: true, force: true });
+    for (const name of list())
+      if (!before.includes(name)) rmSync(join(systemFolder, name), { recursive: true, force: true });
   });
 }
 

@@ -21,7 +21,10 @@ export function findServiceUser(): OsUser | undefined {
     const user = users.find((candidate) => candidate.name === name && candidate.uid !== 0);
     if (user !== undefined) return user;
   }
-  throw new EmbeddedPostgresError('START_FAILED', 'PostgreSQL does not run as root: create a user for it with "useradd --system atrium".');
+  throw new EmbeddedPostgresError(
+    'START_FAILED',
+    'PostgreSQL does not run as root: create a user for it with "useradd --system atrium".',
+  );
 }
 
 export function parsePasswd(text: string): OsUser[] {
@@ -32,7 +35,12 @@ export function parsePasswd(text: string): OsUser[] {
 }
 
 /** Runs a program to its end; a program that cannot be started at all counts as failed. */
-export async function run(file: string, args: string[], user?: OsUser, input = ''): Promise<{ ok: boolean; lines: string[] }> {
+export async function run(
+  file: string,
+  args: string[],
+  user?: OsUser,
+  input = '',
+): Promise<{ ok: boolean; lines: string[] }> {
   const lines: string[] = [];
   const ok = await new Promise<boolean>((resolve) => {
     const failed = (error: unknown) => {
@@ -104,7 +112,10 @@ function readText(path: string): string | undefined {
 
 function ps(pid: number, columns: string): string {
   try {
-    return execFileSync('ps', ['-ww', '-o', columns, '-p', String(pid)], { encoding: 'utf8', env: { LC_ALL: 'C', PATH: '/usr/bin:/bin' } }).trim();
+    return execFileSync('ps', ['-ww', '-o', columns, '-p', String(pid)], {
+      encoding: 'utf8',
+      env: { LC_ALL: 'C', PATH: '/usr/bin:/bin' },
+    }).trim();
   } catch {
     return '';
   }

@@ -4,7 +4,17 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 
 import type { EmbeddedPostgresError } from './index.ts';
-import { isRunning, newFolder, postmasterPid, query, queryWhenBack, serve, serverAccount, start, until } from './testing/harness.ts';
+import {
+  isRunning,
+  newFolder,
+  postmasterPid,
+  query,
+  queryWhenBack,
+  serve,
+  serverAccount,
+  start,
+  until,
+} from './testing/harness.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -74,7 +84,10 @@ it('lets exactly one of several starters win and leaves the winner alone', async
   for (const loser of outcomes.filter(({ connection }) => connection === undefined)) {
     expect(loser).toEqual({ code: 'DATA_DIR_IN_USE', message: expect.stringContaining(`pid ${winner.process.pid}`) });
   }
-  await expect(start({ dataDir })).rejects.toMatchObject({ code: 'DATA_DIR_IN_USE', message: expect.stringContaining(dataDir) });
+  await expect(start({ dataDir })).rejects.toMatchObject({
+    code: 'DATA_DIR_IN_USE',
+    message: expect.stringContaining(dataDir),
+  });
   expect(await query(winners[0]!.connection!, 'select 1 as one')).toEqual([{ one: 1 }]);
 
   const own = newFolder();

@@ -1,4 +1,14 @@
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, statSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  statSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
@@ -11,14 +21,25 @@ describe('startEmbeddedPostgres', () => {
   it('creates a cluster, answers on a private socket and ends with stop', async () => {
     const dataDir = newFolder();
     const server = await start({ dataDir, durable: true, settings: { work_mem: '7MB' } });
-    const [row] = await query(server.connection, `
+    const [row] = await query(
+      server.connection,
+      `
       select current_user as "user", current_database() as database, datlocprovider, datlocale, pg_encoding_to_char(encoding) as encoding,
              current_setting('data_checksums') as checksums, current_setting('fsync') as fsync, current_setting('TimeZone') as zone,
              current_setting('listen_addresses') as tcp, current_setting('work_mem') as work_mem
-      from pg_database where datname = current_database()`);
+      from pg_database where datname = current_database()`,
+    );
     expect(row).toEqual({
-      user: 'atrium', database: 'atrium', datlocprovider: 'b', datlocale: 'C.UTF-8', encoding: 'UTF8',
-      checksums: 'on', fsync: 'on', zone: 'UTC', tcp: '', work_mem: '7MB',
+      user: 'atrium',
+      database: 'atrium',
+      datlocprovider: 'b',
+      datlocale: 'C.UTF-8',
+      encoding: 'UTF8',
+      checksums: 'on',
+      fsync: 'on',
+      zone: 'UTC',
+      tcp: '',
+      work_mem: '7MB',
     });
     expect(server.connection).toMatchObject({ host: join(dataDir, 'postgres'), port: 5432 });
     expect(statSync(join(dataDir, 'postgres')).mode & 0o777).toBe(0o700);
@@ -58,7 +79,9 @@ describe('startEmbeddedPostgres', () => {
       const server = await start({ dataDir });
       expect(server.connection).toMatchObject({ host: '127.0.0.1', password: expect.stringMatching(/^[0-9a-f]{48}$/) });
       expect(await query(server.connection, 'select 1 as one')).toEqual([{ one: 1 }]);
-      await expect(query({ ...server.connection, password: 'wrong' }, 'select 1')).rejects.toMatchObject({ code: '28P01' });
+      await expect(query({ ...server.connection, password: 'wrong' }, 'select 1')).rejects.toMatchObject({
+        code: '28P01',
+      });
       await server.stop();
     }
     expect(statSync(join(dataDir, 'postgres.password')).mode & 0o777).toBe(0o600);
@@ -83,7 +106,10 @@ describe('startEmbeddedPostgres > refusals', () => {
     const dataDir = newFolder();
     await (await start({ dataDir })).stop();
     writeFileSync(join(dataDir, 'postgres/PG_VERSION'), '17\n');
-    await expect(start({ dataDir })).rejects.toMatchObject({ code: 'VERSION_MISMATCH', message: expect.stringContaining(dataDir) });
+    await expect(start({ dataDir })).rejects.toMatchObject({
+      code: 'VERSION_MISMATCH',
+      message: expect.stringContaining(dataDir),
+    });
     expect(existsSync(join(dataDir, 'atrium.lock'))).toBe(false);
   });
 

@@ -24,14 +24,23 @@ export async function supervise({ onFatal, ...options }: SupervisorOptions): Pro
   process.on('exit', stopOnExit);
 
   const launch = () =>
-    launchPostmaster({ ...options, signal, onSpawn: (spawned) => { child = spawned; } });
+    launchPostmaster({
+      ...options,
+      signal,
+      onSpawn: (spawned) => {
+        child = spawned;
+      },
+    });
 
   async function relaunch(deaths: number[]): Promise<ChildProcess> {
     let reason = 'killed from outside or crashed';
     for (;;) {
       deaths.push(Date.now());
       if (deaths.length >= maxDeaths) {
-        throw new EmbeddedPostgresError('START_FAILED', `PostgreSQL in ${options.cluster.dir} keeps dying and was given up (${reason}): see its last lines in the log, then start Atrium again.`);
+        throw new EmbeddedPostgresError(
+          'START_FAILED',
+          `PostgreSQL in ${options.cluster.dir} keeps dying and was given up (${reason}): see its last lines in the log, then start Atrium again.`,
+        );
       }
       await sleep(firstPauseMs * 2 ** (deaths.length - 1), undefined, { signal });
       try {

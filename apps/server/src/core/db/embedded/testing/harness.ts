@@ -15,7 +15,8 @@ import { findServiceUser, parsePasswd, type OsUser } from '../processes.ts';
 export const isRoot = process.getuid?.() === 0;
 export const nobody = parsePasswd(readFileSync('/etc/passwd', 'utf8')).find(({ name }) => name === 'nobody');
 /** False where the checkout lies in a folder that only root can enter. */
-export const nobodyCanRun = isRoot && nobody !== undefined && spawnSync(process.execPath, ['-v'], { ...nobody, cwd: '/' }).status === 0;
+export const nobodyCanRun =
+  isRoot && nobody !== undefined && spawnSync(process.execPath, ['-v'], { ...nobody, cwd: '/' }).status === 0;
 
 /** A short folder below the temporary one, gone after the test. */
 export function newFolder(mode = 0o755): string {
@@ -32,7 +33,10 @@ export async function start(options: EmbeddedPostgresOptions): Promise<EmbeddedP
   return server;
 }
 
-export async function query(connection: EmbeddedPostgres['connection'], sql: string): Promise<Record<string, unknown>[]> {
+export async function query(
+  connection: EmbeddedPostgres['connection'],
+  sql: string,
+): Promise<Record<string, unknown>[]> {
   const client = new pg.Client(connection);
   client.on('error', () => undefined);
   try {
@@ -44,12 +48,17 @@ export async function query(connection: EmbeddedPostgres['connection'], sql: str
 }
 
 /** As a pool would: tries again until the server is back. */
-export async function queryWhenBack(connection: EmbeddedPostgres['connection'], sql: string): Promise<Record<string, unknown>[]> {
+export async function queryWhenBack(
+  connection: EmbeddedPostgres['connection'],
+  sql: string,
+): Promise<Record<string, unknown>[]> {
   return until(() => query(connection, sql).catch(() => undefined));
 }
 
 /** Polls until there is a result; the test's own time limit ends it. */
-export async function until<Result>(attempt: () => Result | Promise<Result>): Promise<Exclude<Result, undefined | false>> {
+export async function until<Result>(
+  attempt: () => Result | Promise<Result>,
+): Promise<Exclude<Result, undefined | false>> {
   for (;;) {
     const result = await attempt();
     if (result !== undefined && result !== false) return result as Exclude<Result, undefined | false>;
@@ -69,12 +78,25 @@ export function isRunning(pid: number): boolean {
   }
 }
 
-export type Outcome = { connection?: EmbeddedPostgres['connection']; postmaster?: number; code?: string; message?: string };
+export type Outcome = {
+  connection?: EmbeddedPostgres['connection'];
+  postmaster?: number;
+  code?: string;
+  message?: string;
+};
 
-type Served = { process: ChildProcess; outcome: Promise<Outcome>; kill(signal: NodeJS.Signals): Promise<void>; stop(): Promise<void> };
+type Served = {
+  process: ChildProcess;
+  outcome: Promise<Outcome>;
+  kill(signal: NodeJS.Signals): Promise<void>;
+  stop(): Promise<void>;
+};
 
 /** Starts in a process of its own, which the test may kill; `script` names another copy of the code. */
-export function serve(dataDir: string, options: { user?: OsUser | undefined; then?: 'exit'; script?: string } = {}): Served {
+export function serve(
+  dataDir: string,
+  options: { user?: OsUser | undefined; then?: 'exit'; script?: string } = {},
+): Served {
   const script = options.script ?? join(import.meta.dirname, 'serve.ts');
   const child = spawn(process.execPath, [script, dataDir, options.then ?? 'stay'], {
     cwd: '/',

@@ -1,0 +1,89 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { newId } from '#core/crypto/ids';
+import { createTenant, type Tenant } from '#test/support/factories';
+import { expectError, useService } from '#test/support/harness';
+
+const test = useService();
+const path = '/api/v1/secure/contacts';
+let tenant: Tenant;
+let token: string;
+
+beforeAll(async () => {
+  tenant = await createTenant(test);
+  token = tenant.admin.token;
+});
+
+async function createContact(body: Record<string, unknown>): Promise<Record<string, any>> {
+  const answer = await test.call('POST', path, { token, body });
+  expect(answer.status).toBe(201);
+  return answer.body.data;
+}
+
+describe('createContact', () => {
+  it('201: keeps every field and says who created it', async () => {
+    const body = {
+      firstName: 'Ada',
+      middleName: 'King',
+      lastName: 'Lovelace',
+      email: 'ada@example.com',
+      phone: '+44 20 7946 0958',
+      url: 'https://example.com/ada',
+      address: { street: 'St James Square', street_number: '12', city: 'London', country_code: 'GB', floor: '2' },
+      notes: 'Analytical Engine',
+    };
+    const contact = await createContact(body);
+    expect(contact).toEqual({
+      id: expect.any(String),
+      tenant_id: tenant.tenantId,
+      first_name: 'Ada',
+      middle_name: 'King',
+      last_name: 'Lovelace',
+      email: body.email,
+      phone: body.phone,
+      url: body.url,
+      address: body.address,
+      notes: body.notes,
+      created_at: expect.any(String),
+      updated_at: contact.created_at,
+      created_by: tenant.admin.userId,
+      updated_by: tenant.admin.userId,
+    });
+    const read = await test.call('GET', `${path}/${contact.id}`, { token });
+    expect(read.body).toEqual({ data: contact });
+  });
+
+  it('201: everything is optional', async () => {
+    expect((await createContact({})).first_name).toBeNull();
+  });
+
+  it.each([
+    ['an unknown property', { firstname: 'Ada' }],
+    ['a wrong type', { firstName: 5 }],
+    ['null, which only a patch takes', { firstName: null }],
+    ['a name of 101 characters', { firstName: 'x'.repeat(101) }],
+    ['notes of 2001 characters', { notes: 'x'.repeat(2001) }],
+    ['a phone of 51 characters', { phone: '1'.repeat(51) }],
+    ['an address that is none', { email: 'ada@' }],
+    ['a url without a host', { url: 'https://' }],
+    ['a script as url', { url: 'javascript:alert(1)' }],
+    ['an array for the address', { address: [] }],
+    ['a list', []],
+  ])('400: %s', async (_what, body) => {
+    expectError(await test.call('POST', path, { token, body }), 400, 'VALIDATION_ERROR');
+  });
+
+  it('401: without credentials', async () => {
+    expectError(await test.call('POST', path, { body: {} }), 401, 'AUTHENTICATION_ERROR');
+  });
+});
+
+describe('getContact', () => {
+  it('400: an id that is no uuid', async () => {
+    expectError(await test.call('GET', `${path}/42`, { token }), 400, 'VALIDATION_ERROR');
+  });
+
+  it('404: an unknown id', async () => {
+    expectError(await test.call('GET', `${path}/${newId()}`, { token }), 404, 'NOT_FOUND');
+  });
+});

@@ -1,0 +1,28 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type pg from 'pg';
+import type { TestProject } from 'vitest/node';
+
+import { migrationsDirectory } from '#app/service';
+import { startEmbeddedPostgres } from '#core/db/embedded/index';
+import { migrate } from '#core/db/migrate';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** The database that all suites share, as its owner. */
+    connection: pg.ClientConfig;
+  }
+}
+
+/** Starts the same embedded PostgreSQL that a newcomer gets, in a folder of its own and without fsync. */
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const dataDir = await mkdtemp(path.join(tmpdir(), 'atrium-test-'));
+  const postgres = await startEmbeddedPostgres({ dataDir, durable: false, settings: { max_connections: '200' } });
+  await migrate(postgres.connection, migrationsDirectory);
+  project.provide('connection', postgres.connection);
+  return async () => {
+    await postgres.stop();
+    await rm(dataDir, { recursive: true, force: true });
+  };
+}

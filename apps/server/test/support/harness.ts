@@ -1,0 +1,147 @@
+import { PassThrough } from 'node:stream';
+import type { InjectOptions, LightMyRequestResponse } from 'fastify';
+import { afterAll, beforeAll, expect, inject } from 'vitest';
+
+import { readConfig } from '#app/config';
+import { createService, type Service, type ServiceOptions } from '#app/service';
+import type { Route } from '#core/http/route';
+import { compileExact } from '#core/http/validation';
+import { createLog } from '#core/log/log';
+
+type Body = Record<string, unknown>;
+
+/** An answer with its body read as JSON; `body` is undefined where there is none. */
+export type Answer = { status: number; headers: Record<string, string | undefined>; body: any; text: string };
+
+export type Call = {
+  token?: string | undefined;
+  body?: unknown;
+  headers?: Record<string, string>;
+  ip?: string;
+};
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+export type TestService = {
+  /** Set before the first test runs. */
+  readonly service: Service;
+  /** The log lines written so far. */
+  readonly logLines: string[];
+  call(method: Method, url: string, call?: Call): Promise<Answer>;
+  raw(options: InjectOptions): Promise<LightMyRequestResponse>;
+};
+
+type Options = Partial<Pick<ServiceOptions, 'now'>> & { environment?: Record<string, string> };
+
+/**
+ * A service on the shared database for the tests of one file, in process. Every success answer is held
+ * against its route's closed schema, so that a stray property fails whatever test comes across it.
+ */
+export function useService(options: Options = {}): TestService {
+  let service: Service | undefined;
+  const logLines: string[] = [];
+
+  beforeAll(async () => {
+    service = await startService(options, logLines);
+  });
+  afterAll(async () => {
+    await service?.close();
+  });
+
+  return {
+    get service() {
+      return service!;
+    },
+    logLines,
+    raw: (request) => service!.http.inject(request),
+    async call(method, url, call = {}) {
+      const response = await service!.http.inject({
+        method,
+        url,
+        remoteAddress: call.ip ?? '127.0.0.1',
+        headers: {
+          ...(call.token === undefined ? {} : { authorization: `Bearer ${call.token}` }),
+          ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...call.headers,
+        },
+        ...(call.body === undefined
+          ? {}
+          : { payload: typeof call.body === 'string' ? call.body : JSON.stringify(call.body) }),
+      });
+      return toAnswer(response);
+    },
+  };
+}
+
+export async function startService(options: Options = {}, logLines: string[] = []): Promise<Service> {
+  const destination = new PassThrough();
+  destination.on('data', (chunk: Buffer) =>
+    logLines.push(
+      ...chunk
+        .toString()
+        .split('\n')
+        .filter((line) => line !== ''),
+    ),
+  );
+  return createService({
+    config: readConfig({
+      SYSTEM_ADMIN_EMAIL: systemAdmin.email,
+      SYSTEM_ADMIN_PASSWORD: systemAdmin.password,
+      ...options.environment,
+    }),
+    connection: inject('connection'),
+    // All suites share one database, so they share the key that its secrets are sealed with.
+    encryptionKeys: [Buffer.from(sharedKey, 'hex')],
+    log: createLog({ level: 'debug', destination }),
+    inspectAnswer: assertFitsSchema,
+    ...(options.now === undefined ? {} : { now: options.now }),
+  });
+}
+
+export const systemAdmin = { email: 'root@system.test', password: 'system password' };
+const sharedKey = '00112233445566778899aabbccddeeff102132435465768798a9babbdcddeeff';
+
+const validators = new Map<Route, (payload: string) => void>();
+
+function assertFitsSchema(route: Route, status: number, payload: string): void {
+  let validator = validators.get(route);
+  if (validator === undefined) {
+    const schema = route.schema.response[status as 200];
+    const validate = schema === null || schema === undefined ? undefined : compileExact(schema);
+    validator = (text) => {
+      if (validate === undefined)
+        throw new Error(`${route.operationId} answered ${status} with a body it does not declare`);
+      if (!validate(JSON.parse(text))) throw new Error(`${route.operationId}: ${JSON.stringify(validate.errors)}`);
+    };
+    validators.set(route, validator);
+  }
+  validator(payload);
+}
+
+function toAnswer(response: LightMyRequestResponse): Answer {
+  const isJson = response.headers['content-type']?.toString().startsWith('application/json') ?? false;
+  return {
+    status: response.statusCode,
+    headers: response.headers as Record<string, string>,
+    body: isJson && response.payload !== '' ? (JSON.parse(response.payload) as Body) : undefined,
+    text: response.payload,
+  };
+}
+
+/** Every failure carries exactly the standard error body. */
+export function expectError(answer: Answer, status: number, code: string, reason?: string): void {
+  expect({ status: answer.status, body: answer.body }).toEqual({
+    status,
+    body: {
+      error: code,
+      message: expect.any(String),
+      statusCode: status,
+      requestId: expect.any(String),
+      details:
+        reason === undefined
+          ? expect.toSatisfy((value) => value === null || typeof value === 'object')
+          : expect.objectContaining({ code: reason }),
+      timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    },
+  });
+}

@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    // One PostgreSQL for all suites; every test makes its own tenant in it.
+    globalSetup: ['apps/server/test/support/global-setup.ts'],
+    include: ['apps/**/*.test.ts', 'e2e/**/*.test.ts', 'tools/**/*.test.ts', 'bench/**/*.test.ts'],
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    maxWorkers: 2,
+  },
+});
