@@ -2,6 +2,7 @@ import type { Module } from '#core/http/route';
 import { auditLogsModule } from '#modules/audit-logs/index';
 import { authModule } from '#modules/auth/index';
 import { contactsModule } from '#modules/contacts/index';
+import { createDocsModule } from '#modules/docs/index';
 import { spacesModule } from '#modules/spaces/index';
 import { systemModule } from '#modules/system/index';
 import { usersModule } from '#modules/users/index';
@@ -14,4 +15,5 @@ export const modules: readonly Module[] = [
   contactsModule,
   auditLogsModule,
   systemModule,
+  createDocsModule(() => modules),
 ];

@@ -1,12 +1,18 @@
+import { parentPort, workerData } from 'node:worker_threads';
+
 import { lockDataDir } from '../lock.ts';
 
-// Run as a process of its own: tries for the lock at the given time, tells whether it got it, and holds it until killed.
-const [dataDir = '', at = '0'] = process.argv.slice(2);
-while (Date.now() < Number(at));
-try {
-  lockDataDir(dataDir);
-  console.log('won');
-} catch (error) {
-  console.log((error as { code?: string }).code);
-}
-setInterval(() => undefined, 60_000);
+// Run as a thread of its own: tries for the lock of each folder in the very moment that all threads have come to it.
+const { folders, threads, arrived } = workerData as { folders: string[]; threads: number; arrived: Int32Array };
+const won = folders.map((folder, round) => {
+  Atomics.add(arrived, round, 1);
+  while (Atomics.load(arrived, round) < threads);
+  try {
+    lockDataDir(folder);
+    return true;
+  } catch (error) {
+    if ((error as { code?: string }).code === 'DATA_DIR_IN_USE') return false;
+    throw error;
+  }
+});
+parentPort?.postMessage(won);

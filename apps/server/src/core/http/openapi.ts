@@ -1,0 +1,135 @@
+import type { TSchema } from 'typebox';
+
+import { describeAccess } from '#core/access/access';
+import type { ErrorDefinition } from '#core/errors/app-error';
+import { NotPermitted, ServiceUnavailable } from '#core/errors/common-errors';
+import type { Module, Route } from '#core/http/route';
+import { ErrorBody } from '#core/http/schemas';
+
+/** The interface that the specification describes ("Versioning", 2); the running version is in health and info. */
+const interfaceVersion = '1.4.1149';
+
+type Json = Record<string, unknown>;
+
+/** The OpenAPI 3.1 description of all routes: derived, never written by hand. */
+export function generateOpenApi(modules: readonly Module[]): Json {
+  const components = new Map<string, Json>();
+  const paths: Record<string, Record<string, Json>> = {};
+  for (const module of modules) {
+    for (const route of module.routes) {
+      const path = (paths[route.path] ??= {});
+      path[route.method.toLowerCase()] = operation(module, route, components);
+    }
+  }
+  schemaOf(ErrorBody, components);
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Atrium',
+      version: interfaceVersion,
+      description:
+        'Multi-tenant platform service. Log in at `/api/v1/public/auth/login` and send the `accessToken` as `Authorization: Bearer`. Every path answers with and without a trailing slash.',
+    },
+    tags: modules.map((module) => ({ name: module.name, description: module.description })),
+    paths,
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+      schemas: Object.fromEntries([...components].toSorted(([left], [right]) => (left < right ? -1 : 1))),
+    },
+  };
+}
+
+function operation(module: Module, route: Route, components: Map<string, Json>): Json {
+  const { params, query, body } = route.schema;
+  const isPublic = route.access.kind === 'public';
+  const isOptional = route.access.kind === 'optional';
+  return {
+    operationId: route.operationId,
+    tags: [module.name],
+    summary: route.summary,
+    description: `Who may call: ${describeAccess(route.access)}.`,
+    security: isPublic ? [] : isOptional ? [{}, { bearer: [] }] : [{ bearer: [] }],
+    ...(params === undefined && query === undefined
+      ? {}
+      : { parameters: [...parameters('path', params, components), ...parameters('query', query, components)] }),
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body, components) } } } }),
+    responses: { ...success(route, components), ...failures(route) },
+  };
+}
+
+function parameters(place: 'path' | 'query', schema: TSchema | undefined, components: Map<string, Json>): Json[] {
+  const { properties = {}, required = [] } = (schema ?? {}) as { properties?: Record<string, TSchema>; required?: string[] };
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...rest } = schemaOf(property, components) as Json & { description?: string };
+    return {
+      name,
+      in: place,
+      required: place === 'path' || required.includes(name),
+      ...(description === undefined ? {} : { description }),
+      schema: rest,
+    };
+  });
+}
+
+function success(route: Route, components: Map<string, Json>): Json {
+  return Object.fromEntries(
+    Object.entries(route.schema.response).map(([status, schema]) => {
+      if (schema === null) return [status, { description: 'Done' }];
+      const content = Object.fromEntries(
+        route.contentTypes.map((type) => [type, { schema: schemaOf(schema as TSchema, components) }]),
+      );
+      return [status, { description: 'OK', content }];
+    }),
+  );
+}
+
+const sharedFailures: Record<number, string> = {
+  400: 'The request does not fit its schema',
+  401: 'Authentication is required or has failed',
+  403: NotPermitted.message,
+  500: 'Something went wrong on our side',
+  503: ServiceUnavailable.message,
+};
+
+function failures(route: Route): Json {
+  const byStatus = new Map<number, string[]>();
+  const add = (status: number, text: string) => byStatus.set(status, [...(byStatus.get(status) ?? []), text]);
+  const { params, query, body } = route.schema;
+  if (params !== undefined || query !== undefined || body !== undefined) add(400, sharedFailures[400]!);
+  if (route.access.kind !== 'public' && route.access.kind !== 'optional') {
+    add(401, sharedFailures[401]!);
+    if (route.access.kind !== 'session') add(403, sharedFailures[403]!);
+  }
+  for (const error of route.errors) add(error.status, describeError(error));
+  add(500, sharedFailures[500]!);
+  if (!byStatus.has(503)) add(503, sharedFailures[503]!);
+  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
+  return Object.fromEntries(
+    [...byStatus].map(([status, texts]) => [String(status), { description: texts.join(' — '), content }]),
+  );
+}
+
+function describeError(error: ErrorDefinition): string {
+  return error.reason === undefined ? error.message : `${error.message} (details.code: ${error.reason})`;
+}
+
+/** A schema with everything that has a title moved to the components. */
+function schemaOf(schema: TSchema, components: Map<string, Json>): Json {
+  return hoist(JSON.parse(JSON.stringify(schema)) as Json, components) as Json;
+}
+
+function hoist(value: unknown, components: Map<string, Json>): unknown {
+  if (Array.isArray(value)) return value.map((item) => hoist(item, components));
+  if (value === null || typeof value !== 'object') return value;
+  const { title, ...rest } = value as Json;
+  const plain = Object.fromEntries(Object.entries(rest).map(([key, item]) => [key, hoist(item, components)]));
+  if (typeof title !== 'string') return title === undefined ? plain : { title: hoist(title, components), ...plain };
+  const known = components.get(title);
+  if (known !== undefined && JSON.stringify(known) !== JSON.stringify(plain)) {
+    throw new Error(`two different schemas have the title ${title}`);
+  }
+  components.set(title, plain);
+  return { $ref: `#/components/schemas/${title}` };
+}

@@ -1,0 +1,80 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { createRequire } from 'node:module';
+import Type from 'typebox';
+
+import { access } from '#core/access/access';
+import { NotFound } from '#core/errors/common-errors';
+import { generateOpenApi } from '#core/http/openapi';
+import { defineModule, defineRoute, type Module } from '#core/http/route';
+import { closed } from '#core/http/schemas';
+import { initScript, page } from '#modules/docs/reference-page';
+
+const referenceDirectory = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+
+/** What the browsable reference is made of; nothing else can be asked for. */
+const assets = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'init.js': 'text/javascript; charset=utf-8',
+} as const;
+
+// The reference page needs its own scripts and styles, and calls this service; nothing from anywhere else.
+const contentSecurityPolicy =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'";
+
+const documentation = access.public('what the interface looks like is no secret');
+
+/** The description of the interface, for programs and for people. */
+export function createDocsModule(listModules: () => readonly Module[]): Module {
+  let openApi: string | undefined;
+  return defineModule({
+    name: 'docs',
+    description: 'The description of this interface',
+    routes: [
+      defineRoute({
+        method: 'GET',
+        path: '/openapi.json',
+        operationId: 'getOpenApi',
+        summary: 'This interface as OpenAPI 3.1',
+        access: documentation,
+        schema: { response: { 200: Type.Record(Type.String(), Type.Unknown()) } },
+        handler: ({ setHeader }) => {
+          setHeader('content-type', 'application/json; charset=utf-8');
+          return (openApi ??= JSON.stringify(generateOpenApi(listModules())));
+        },
+      }),
+      defineRoute({
+        method: 'GET',
+        path: '/docs',
+        operationId: 'getReferencePage',
+        summary: 'The browsable API reference',
+        access: documentation,
+        schema: { response: { 200: Type.String() } },
+        contentTypes: ['text/html'],
+        handler: ({ setHeader }) => {
+          setHeader('content-type', 'text/html; charset=utf-8');
+          setHeader('content-security-policy', contentSecurityPolicy);
+          return page;
+        },
+      }),
+      defineRoute({
+        method: 'GET',
+        path: '/docs/{asset}',
+        operationId: 'getReferenceAsset',
+        summary: 'Scripts and styles of the API reference',
+        access: documentation,
+        schema: { params: closed({ asset: Type.String({ maxLength: 40 }) }), response: { 200: Type.String() } },
+        errors: [NotFound],
+        contentTypes: ['text/css', 'text/javascript'],
+        handler: ({ params, setHeader }) => {
+          const type = Object.hasOwn(assets, params.asset) ? assets[params.asset as keyof typeof assets] : undefined;
+          if (type === undefined) throw NotFound();
+          setHeader('content-type', type);
+          setHeader('cache-control', 'public, max-age=3600');
+          return params.asset === 'init.js' ? initScript : readFile(path.join(referenceDirectory, params.asset));
+        },
+      }),
+    ],
+  });
+}
