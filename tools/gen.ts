@@ -26,18 +26,30 @@ function routesPage(): string {
       const audit = typeof route.audit === 'string' ? `\`${route.audit}\`` : '';
       return `| ${route.method} | \`${route.path}\` | ${route.summary} | ${describeAccess(route.access)} | ${audit} |`;
     });
-    return [`## ${module.name}`, '', module.description + '.', '', ...table('Method|Path|What it does|Who may call|Audit action', rows)].join('\n');
+    return [
+      `## ${module.name}`,
+      '',
+      module.description + '.',
+      '',
+      ...table('Method|Path|What it does|Who may call|Audit action', rows),
+    ].join('\n');
   });
   return `# Routes\n\n${notice}\n\nEvery path answers with and without a trailing slash. Shapes are in \`/docs\` and \`apps/server/openapi.json\`.\n\n${sections.join('\n\n')}\n`;
 }
 
 function errorsPage(): string {
   const errors = new Map<string, ErrorDefinition>();
-  const known = [...Object.values(commonErrors), ...modules.flatMap((module) => module.routes.flatMap((route) => route.errors))];
+  const known = [
+    ...Object.values(commonErrors),
+    ...modules.flatMap((module) => module.routes.flatMap((route) => route.errors)),
+  ];
   for (const error of known) errors.set(`${error.status} ${error.code} ${error.reason ?? ''} ${error.message}`, error);
   const rows = [...errors.entries()]
     .toSorted(([left], [right]) => (left < right ? -1 : 1))
-    .map(([, error]) => `| ${error.status} | \`${error.code}\` | ${error.reason === undefined ? '' : `\`${error.reason}\``} | ${error.message} |`);
+    .map(
+      ([, error]) =>
+        `| ${error.status} | \`${error.code}\` | ${error.reason === undefined ? '' : `\`${error.reason}\``} | ${error.message} |`,
+    );
   const codes = Object.entries(errorStatus).map(([code, status]) => `| \`${code}\` | ${status} |`);
   return [
     '# Errors',
@@ -62,7 +74,8 @@ function configurationPage(): string {
   const required = new Set<string>(ConfigSchema.required);
   const rows = Object.entries(ConfigSchema.properties).map(([name, schema]) => {
     const { default: fallback, description } = schema as { default?: unknown; description?: string };
-    const shown = fallback === undefined || fallback === '' ? (required.has(name) ? 'empty' : 'none') : `\`${String(fallback)}\``;
+    const shown =
+      fallback === undefined || fallback === '' ? (required.has(name) ? 'empty' : 'none') : `\`${String(fallback)}\``;
     return `| \`${name}\` | ${shown} | ${description} |`;
   });
   return `# Configuration\n\n${notice}\n\nEach setting is an environment variable. A value that does not fit stops the start with one line that names it.\n\n${table('Variable|Default|Meaning', rows).join('\n')}\n`;

@@ -349,7 +349,7 @@ grant select, insert, update, delete on groups to atrium_tenant;
 grant select on groups to atrium_credential;
 grant select, insert, delete on group_members to atrium_tenant;
 grant select on group_members to atrium_credential;
-grant select, insert, update on sessions to atrium_credential;
+grant select, insert, update, delete on sessions to atrium_credential;
 grant select, insert, update, delete on spaces to atrium_tenant;
 grant select, insert, update, delete on contacts to atrium_tenant;
 grant select, insert, update, delete on contact_links to atrium_tenant;

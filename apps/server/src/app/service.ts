@@ -11,7 +11,8 @@ import { createEncryption } from '#core/crypto/encryption';
 import { createPasswords } from '#core/crypto/passwords';
 import { openDatabase, type DatabaseOptions } from '#core/db/database';
 import { listen } from '#core/db/listener';
-import { migrate } from '#core/db/migrate';
+import { startHousekeeping } from '#app/housekeeping';
+import { MigrationError, migrate } from '#core/db/migrate';
 import { createHttpServer, type HttpOptions } from '#core/http/server';
 import type { Log } from '#core/log/log';
 import { createMail } from '#core/mail/mail';
@@ -46,6 +47,11 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const { config, log } = options;
   const now = options.now ?? (() => new Date());
   const facts = await migrate(options.connection, migrationsDirectory);
+  if (options.pooledConnection !== undefined && facts.loginBypassesPolicies) {
+    throw new MigrationError(
+      'Behind a pooler the database login must not be a superuser or have BYPASSRLS: name another login in DATABASE_URL and DATABASE_DIRECT_URL.',
+    );
+  }
   const database = openDatabase({ ...databaseOptions(options), explicitTransactions: facts.isCitus });
   const encryption = createEncryption(options.encryptionKeys);
   const passwords = await createPasswords({ memoryKiB: config.PASSWORD_MEMORY_KIB, passes: config.PASSWORD_PASSES });
@@ -93,6 +99,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     email: config.SYSTEM_ADMIN_EMAIL,
     password: config.SYSTEM_ADMIN_PASSWORD,
   });
+  const housekeeping = startHousekeeping(services, options.connection);
   const http = await createHttpServer({
     modules,
     services,
@@ -109,6 +116,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     async close() {
       serving = false;
       await http.close();
+      await housekeeping.close();
       await mail.close();
       await listener.close();
       await database.close();

@@ -46,6 +46,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     const shared = {
       connection: connectionAs(databaseRoles[kind], options, timeoutMs),
       stallMs: timeoutMs + 5000,
+      maxWaitMs: 2000,
       onConnect: options.pooled ? undefined : (client: pg.Client) => assertRole(client, databaseRoles[kind]),
     };
     return {

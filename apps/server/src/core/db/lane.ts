@@ -9,6 +9,8 @@ export type LaneOptions = {
   depth: number;
   /** Flights that may wait for a connection before new ones are refused. */
   maxWaiting: number;
+  /** How long a flight waits for a connection at most. */
+  maxWaitMs: number;
   /** A connection whose oldest flight is older than this is given up: PostgreSQL is frozen or gone. */
   stallMs: number;
   /** Runs once on each new connection before its first flight. */
@@ -29,7 +31,7 @@ type Slot = { client: pg.Client | undefined; opening: Promise<void> | undefined;
 export class Lane {
   readonly #options: LaneOptions;
   readonly #slots: Slot[] = [];
-  readonly #waiting: Job[] = [];
+  readonly #waiting: (Job & { since: number })[] = [];
   readonly #watchdog: NodeJS.Timeout;
   #closed = false;
 
@@ -38,7 +40,10 @@ export class Lane {
     for (let at = 0; at < options.size; at++) {
       this.#slots.push({ client: undefined, opening: undefined, flights: 0, oldest: 0 });
     }
-    this.#watchdog = setInterval(() => this.#dropStalled(), 1000).unref();
+    this.#watchdog = setInterval(() => {
+      this.#dropStalled();
+      this.#refuseLate();
+    }, 500).unref();
   }
 
   /** Hands the job a connection, now or as soon as one is free. */
@@ -49,7 +54,7 @@ export class Lane {
     else if (this.#waiting.length >= this.#options.maxWaiting)
       job.reject(new ConnectionLostError('too many statements wait'));
     else {
-      this.#waiting.push(job);
+      this.#waiting.push({ ...job, since: Date.now() });
       if (slot !== undefined) void this.#open(slot);
     }
   }
@@ -106,6 +111,13 @@ export class Lane {
     slot.client = client;
     while (slot.flights < this.#options.depth && this.#waiting.length > 0)
       this.#launch(slot, client, this.#waiting.shift()!);
+  }
+
+  #refuseLate(): void {
+    const deadline = Date.now() - this.#options.maxWaitMs;
+    while (this.#waiting[0] !== undefined && this.#waiting[0].since < deadline) {
+      this.#waiting.shift()!.reject(new ConnectionLostError('waited too long for a connection'));
+    }
   }
 
   #dropStalled(): void {

@@ -150,12 +150,31 @@ export function splitStatements(text: string): string[] {
   return statements;
 }
 
+/** The same for a process that is already running, once in a while. */
+export async function extendAuditPartitions(connection: pg.ClientConfig, now: Date): Promise<void> {
+  const client = new pg.Client({
+    ...connection,
+    application_name: 'atrium_partitions',
+    connectionTimeoutMillis: 10_000,
+  });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    await createAuditPartitions(client, now);
+  } finally {
+    await client.end();
+  }
+}
+
 /** Partitions of the audit trail for this month and the next two; rows outside of them go to the default partition. */
-export async function createAuditPartitions(client: pg.Client, now: Date): Promise<void> {
+async function createAuditPartitions(client: pg.Client, now: Date): Promise<void> {
   for (let ahead = 0; ahead < 3; ahead++) {
     const from = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead, 1));
     const to = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + ahead + 1, 1));
     const name = `audit_logs_${from.toISOString().slice(0, 7).replace('-', '_')}`;
+    // Creating locks the whole trail for a moment: not on every start.
+    const known = await client.query<{ exists: boolean }>('select to_regclass($1) is not null as exists', [name]);
+    if (known.rows[0]!.exists) continue;
     await client.query(
       `create table if not exists ${name} partition of audit_logs
          for values from ('${from.toISOString()}') to ('${to.toISOString()}')`,

@@ -60,7 +60,10 @@ function operation(module: Module, route: Route, components: Map<string, Json>):
 }
 
 function parameters(place: 'path' | 'query', schema: TSchema | undefined, components: Map<string, Json>): Json[] {
-  const { properties = {}, required = [] } = (schema ?? {}) as { properties?: Record<string, TSchema>; required?: string[] };
+  const { properties = {}, required = [] } = (schema ?? {}) as {
+    properties?: Record<string, TSchema>;
+    required?: string[];
+  };
   return Object.entries(properties).map(([name, property]) => {
     const { description, ...rest } = schemaOf(property, components) as Json & { description?: string };
     return {
@@ -78,7 +81,7 @@ function success(route: Route, components: Map<string, Json>): Json {
     Object.entries(route.schema.response).map(([status, schema]) => {
       if (schema === null) return [status, { description: 'Done' }];
       const content = Object.fromEntries(
-        route.contentTypes.map((type) => [type, { schema: schemaOf(schema as TSchema, components) }]),
+        route.contentTypes.map((type) => [type, { schema: schemaOf(schema, components) }]),
       );
       return [status, { description: 'OK', content }];
     }),

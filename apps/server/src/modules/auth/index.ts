@@ -3,6 +3,7 @@ import { DomainTaken, EmailTaken } from '#modules/auth/auth.errors';
 import { authRoutes } from '#modules/auth/auth.routes';
 
 export { addPerson } from '#modules/auth/add-person';
+export { deleteExpired } from '#modules/auth/clean-up';
 export { createAuthenticator } from '#modules/auth/authenticate';
 export { createAccessTokens } from '#modules/auth/signing-keys';
 export { createFirstAdministrator } from '#modules/auth/first-administrator';

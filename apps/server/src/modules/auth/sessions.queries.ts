@@ -91,7 +91,8 @@ export const findSessionProfile = statement<{ tenantId: string; accountId: strin
     )
     .where('users.tenant_id', '=', p.tenantId)
     .where('users.account_id', '=', p.accountId)
-    .where('users.status', '=', 'active'),
+    .where('users.status', '=', 'active')
+    .where('tenants.status', '=', 'active'),
 );
 
 export const touchLogin = statement<{ tenantId: string; accountId: string; at: string }, never>(
@@ -103,7 +104,7 @@ export const touchLogin = statement<{ tenantId: string; accountId: string; at: s
       .where('account_id', '=', p.accountId) as never,
 );
 
-/** Ends the oldest sessions beyond the newest `keep`. */
+/** Ends the oldest live sessions beyond the newest `keep`. */
 export const endOldestSessions = statement<
   { tenantId: string; accountId: string; keep: number; at: string },
   { id: string }
@@ -119,6 +120,8 @@ export const endOldestSessions = statement<
         .where('tenant_id', '=', p.tenantId)
         .where('account_id', '=', p.accountId)
         .where('ended_at', 'is', null)
+        .where('expires_at', '>', p.at)
+        .where('idle_expires_at', '>', p.at)
         .orderBy('created_at', 'desc')
         .orderBy('id', 'desc')
         .offset(p.keep),
@@ -233,7 +236,7 @@ export const insertRefreshToken = statement<
       expires_at: p.expiresAt,
       used_at: null,
       settled_at: null,
-    }) as never,
+    }),
 );
 
 /** Uses a refresh token up: of any number of parallel uses exactly one gets the row. */
@@ -294,6 +297,10 @@ export const endSessionById = statement<{ tenantId: string; sessionId: string; a
 
 export const deleteExpiredRefreshTokens = statement<{ before: string }, never>(
   (p) => builder.deleteFrom('refresh_tokens').where('expires_at', '<', p.before) as never,
+);
+
+export const deleteEndedSessions = statement<{ before: string }, never>(
+  (p) => builder.deleteFrom('sessions').where('expires_at', '<', p.before) as never,
 );
 
 export const findTenantStatus = statement<{ tenantId: string }, { status: string }>((p) =>

@@ -1,0 +1,41 @@
+import { describe, expect, it } from 'vitest';
+
+import { queryBuilder, searchPatterns, statement, toQuery } from '#core/db/query';
+
+const builder = queryBuilder<{ things: { tenant_id: string; id: string; note: string | null } }>();
+
+describe('statement', () => {
+  it('builds once and only exchanges the values', () => {
+    let builds = 0;
+    const find = statement<{ tenantId: string; id: string }, { id: string }>((p) => {
+      builds += 1;
+      return builder.selectFrom('things').select('id').where('id', '=', p.id).where('tenant_id', '=', p.tenantId);
+    });
+    expect(find({ tenantId: 't1', id: 'a' })).toEqual({
+      text: 'select "id" from "things" where "id" = $1 and "tenant_id" = $2',
+      values: ['a', 't1'],
+      prepare: true,
+    });
+    expect(find({ tenantId: 't2', id: 'b' }).values).toEqual(['b', 't2']);
+    expect(builds).toBe(1);
+  });
+
+  it('keeps values that are part of the statement', () => {
+    const insert = statement<{ id: string }, never>(
+      (p) => builder.insertInto('things').values({ tenant_id: 'fixed', id: p.id, note: null }) as never,
+    );
+    expect(insert({ id: 'x' }).values).toEqual(['fixed', 'x', null]);
+  });
+});
+
+it('toQuery leaves texts that depend on the request unprepared', () => {
+  expect(toQuery(builder.selectFrom('things').select('id').where('note', '=', 'n')).prepare).toBe(false);
+});
+
+describe('searchPatterns', () => {
+  it('takes each word, in lower case and literally', () => {
+    expect(searchPatterns('  Ada  100%_\\ ')).toEqual(['%ada%', '%100\\%\\_\\\\%']);
+    expect(searchPatterns(undefined)).toEqual([]);
+    expect(searchPatterns('a b c d e f g h i j k l')).toHaveLength(10);
+  });
+});
