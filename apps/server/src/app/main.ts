@@ -1,5 +1,5 @@
 import path from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 
 import { ConfigError, parseKey, readConfig, type Config } from '#app/config';
 import { readOrCreateSecrets } from '#app/secrets-file';

@@ -1,6 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { mkdir, open, readFile } from 'node:fs/promises';
 import path from 'node:path';
+
+import { newKey } from '#core/crypto/secrets';
 
 type Secrets = { encryptionKey: string };
 
@@ -13,7 +14,7 @@ export async function readOrCreateSecrets(dataDir: string): Promise<Secrets> {
     throw error;
   });
   if (existing !== undefined) return JSON.parse(existing) as Secrets;
-  const secrets: Secrets = { encryptionKey: randomBytes(32).toString('base64') };
+  const secrets: Secrets = { encryptionKey: newKey().toString('base64') };
   // Exclusive creation: of two starts at once one writes, the other fails instead of replacing the key.
   const handle = await open(file, 'wx', 0o600);
   await handle.writeFile(`${JSON.stringify(secrets, null, 2)}\n`);

@@ -9,14 +9,14 @@ import { createPrincipalCache } from '#core/access/principal-cache';
 import { isSubject, revocationChannel } from '#core/access/revocation';
 import { createEncryption } from '#core/crypto/encryption';
 import { createPasswords } from '#core/crypto/passwords';
-import { openDatabase, type DatabaseOptions } from '#core/db/database';
+import { openDatabase, type Database } from '#core/db/database';
 import { listen } from '#core/db/listener';
 import { startHousekeeping } from '#app/housekeeping';
 import { MigrationError, migrate } from '#core/db/migrate';
 import { createHttpServer, type HttpOptions } from '#core/http/server';
 import type { Log } from '#core/log/log';
 import { createMail } from '#core/mail/mail';
-import type { Services } from '#core/services';
+import type { Services, Settings } from '#core/services';
 import { createAccessTokens, createAuthenticator, createFirstAdministrator } from '#modules/auth/index';
 
 export const migrationsDirectory = fileURLToPath(new URL('../../migrations', import.meta.url));
@@ -44,57 +44,10 @@ export type Service = {
 };
 
 export async function createService(options: ServiceOptions): Promise<Service> {
-  const { config, log } = options;
-  const now = options.now ?? (() => new Date());
-  const facts = await migrate(options.connection, migrationsDirectory);
-  if (options.pooledConnection !== undefined && facts.loginBypassesPolicies) {
-    throw new MigrationError(
-      'Behind a pooler the database login must not be a superuser or have BYPASSRLS: name another login in DATABASE_URL and DATABASE_DIRECT_URL.',
-    );
-  }
-  const database = openDatabase({ ...databaseOptions(options), explicitTransactions: facts.isCitus });
-  const encryption = createEncryption(options.encryptionKeys);
-  const passwords = await createPasswords({ memoryKiB: config.PASSWORD_MEMORY_KIB, passes: config.PASSWORD_PASSES });
-  const publicUrl = config.PUBLIC_URL?.replace(/\/$/, '') ?? `http://${config.HOST}:${config.PORT}`;
-
-  const listener = listen({
-    connection: options.connection,
-    channel: revocationChannel,
-    onMessage: (subject) => void (isSubject(subject) && principals.forget(subject)),
-    onGap: () => principals.clear(),
-  });
-  const principals = createPrincipalCache({
-    max: 50_000,
-    isCurrent: () => listener.isConnected(),
-    now: () => now().getTime(),
-  });
-  const mail = createMail({ database, encryption, log, now, smtpUrl: config.SMTP_URL, from: config.MAIL_FROM });
+  const { config } = options;
+  const database = await openMigratedDatabase(options);
   let serving = true;
-  const services: Services = {
-    database,
-    encryption,
-    passwords,
-    principals,
-    mail,
-    log,
-    now,
-    tokens: createAccessTokens({
-      database,
-      encryption,
-      issuer: publicUrl,
-      lifetimeSeconds: config.ACCESS_TOKEN_SECONDS,
-      now,
-    }),
-    settings: {
-      version: await readVersion(),
-      environment: config.ENVIRONMENT,
-      publicUrl,
-      hostedBackendUrl: config.HOSTED_BACKEND_URL ?? new URL(publicUrl).origin,
-      accessTokenSeconds: config.ACCESS_TOKEN_SECONDS,
-      refreshGraceSeconds: config.REFRESH_GRACE_SECONDS,
-    },
-    isServing: () => serving,
-  };
+  const { services, close } = await openServices(options, database, () => serving);
   const administrator = await createFirstAdministrator(services, {
     email: config.SYSTEM_ADMIN_EMAIL,
     password: config.SYSTEM_ADMIN_PASSWORD,
@@ -117,18 +70,78 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       serving = false;
       await http.close();
       await housekeeping.close();
-      await mail.close();
-      await listener.close();
-      await database.close();
+      await close();
     },
   };
 }
 
-function databaseOptions(options: ServiceOptions): DatabaseOptions {
+async function openMigratedDatabase(options: ServiceOptions): Promise<Database> {
+  const { connection, pooledConnection, config } = options;
+  const facts = await migrate(connection, migrationsDirectory);
+  if (pooledConnection !== undefined && facts.loginBypassesPolicies) {
+    throw new MigrationError(
+      'Behind a pooler the database login must not be a superuser or have BYPASSRLS: name another login in DATABASE_URL and DATABASE_DIRECT_URL.',
+    );
+  }
+  return openDatabase({
+    connection: pooledConnection ?? connection,
+    pooled: pooledConnection !== undefined,
+    preparedStatements: config.DATABASE_PREPARED_STATEMENTS === 'on',
+    explicitTransactions: facts.isCitus,
+  });
+}
+
+async function openServices(options: ServiceOptions, database: Database, isServing: () => boolean) {
+  const { config, log, now = () => new Date() } = options;
+  const settings = await readSettings(config);
+  const encryption = createEncryption(options.encryptionKeys);
+  const mail = createMail({ database, encryption, log, now, smtpUrl: config.SMTP_URL, from: config.MAIL_FROM });
+  const listener = listen({
+    connection: options.connection,
+    channel: revocationChannel,
+    onMessage: (subject) => void (isSubject(subject) && principals.forget(subject)),
+    onGap: () => principals.clear(),
+  });
+  const principals = createPrincipalCache({
+    max: 50_000,
+    isCurrent: () => listener.isConnected(),
+    now: () => now().getTime(),
+  });
+  const services: Services = {
+    database,
+    encryption,
+    passwords: await createPasswords({ memoryKiB: config.PASSWORD_MEMORY_KIB, passes: config.PASSWORD_PASSES }),
+    principals,
+    mail,
+    log,
+    now,
+    tokens: createAccessTokens({
+      database,
+      encryption,
+      issuer: settings.publicUrl,
+      lifetimeSeconds: settings.accessTokenSeconds,
+      now,
+    }),
+    settings,
+    isServing,
+  };
+  const close = async () => {
+    await mail.close();
+    await listener.close();
+    await database.close();
+  };
+  return { services, close };
+}
+
+async function readSettings(config: Config): Promise<Settings> {
+  const publicUrl = config.PUBLIC_URL?.replace(/\/$/, '') ?? `http://${config.HOST}:${config.PORT}`;
   return {
-    connection: options.pooledConnection ?? options.connection,
-    pooled: options.pooledConnection !== undefined,
-    preparedStatements: options.config.DATABASE_PREPARED_STATEMENTS === 'on',
+    version: await readVersion(),
+    environment: config.ENVIRONMENT,
+    publicUrl,
+    hostedBackendUrl: config.HOSTED_BACKEND_URL ?? new URL(publicUrl).origin,
+    accessTokenSeconds: config.ACCESS_TOKEN_SECONDS,
+    refreshGraceSeconds: config.REFRESH_GRACE_SECONDS,
   };
 }
 

@@ -71,7 +71,7 @@ export function createPrincipalCache(options: Options): PrincipalCache {
     },
     forget(subject) {
       generation += 1;
-      for (const credential of [...(credentialsBySubject.get(subject) ?? [])]) entries.delete(credential);
+      for (const credential of credentialsBySubject.get(subject) ?? []) entries.delete(credential);
     },
     clear() {
       generation += 1;

@@ -6,7 +6,7 @@ export const revocationChannel = 'atrium_principals';
 
 /** Tells the other processes, when and only when the transaction commits. */
 export function announceRevocation(subject: Subject): Query<never> {
-  return { text: `select pg_notify('${revocationChannel}', $1)`, values: [subject], prepare: true };
+  return { text: 'select pg_notify($1, $2)', values: [revocationChannel, subject], prepare: true };
 }
 
 export function isSubject(text: string): text is Subject {

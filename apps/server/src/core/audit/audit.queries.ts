@@ -43,13 +43,12 @@ const builder = queryBuilder<AuditTables>();
 /** Who did it from where, for a statement wrapped by `withAudit`. */
 export function auditParams(actor: Actor, at: string, details: Record<string, unknown> = {}): AuditParams {
   const { request } = actor;
-  const from = actor.homeTenantId === actor.tenantId ? {} : { actingFromTenantId: actor.homeTenantId };
   return {
     tenantId: actor.tenantId,
     auditId: newId(),
     auditAt: at,
     auditUserId: actor.userId,
-    auditDetails: { actor: { type: actor.kind, id: actor.userId, ...from }, requestId: request.id, ...details },
+    auditDetails: { ...details, actor: presentActor(actor), requestId: request.id },
     auditIp: request.ip,
     auditUserAgent: request.userAgent,
   };
@@ -57,7 +56,7 @@ export function auditParams(actor: Actor, at: string, details: Record<string, un
 
 /**
  * A change and its audit row as ONE statement: no row changed, no row in the trail; no trail, no change.
- * @param change an INSERT, UPDATE or DELETE that returns at least `id`; its rows are the result.
+ * @param change an INSERT, UPDATE or DELETE of at most one row that returns at least `id`; its row is the result.
  */
 export function withAudit<Row>(
   change: { compile(): CompiledQuery<Row>; toOperationNode(): unknown },
@@ -89,7 +88,7 @@ export function withAudit<Row>(
     )
     .selectFrom('changed' as never)
     .selectAll();
-  return query as unknown as { compile(): CompiledQuery<Row> };
+  return query;
 }
 
 const auditColumns = [
@@ -107,7 +106,13 @@ const auditColumns = [
 
 /** An audit row of its own, for events that change no row of a tenant table (a login, a refused password). */
 export function auditEvent(
-  who: { tenantId: string; userId: string | null; request: RequestFacts },
+  who: {
+    kind?: Actor['kind'];
+    tenantId: string;
+    homeTenantId?: string;
+    userId: string | null;
+    request: RequestFacts;
+  },
   at: string,
   event: AuditEvent,
 ): Query<never> {
@@ -119,19 +124,21 @@ export function auditEvent(
     action: event.action,
     resource_type: event.resourceType,
     resource_id: event.resourceId ?? null,
-    details: {
-      actor: { type: who.userId === null ? 'anonymous' : 'user', id: who.userId },
-      requestId: who.request.id,
-      ...event.details,
-    },
+    details: { ...event.details, actor: presentActor(who), requestId: who.request.id },
     ip_address: who.request.ip,
     user_agent: who.request.userAgent,
   });
 }
 
-const insertEvent = statement<AuditTables['audit_logs'], never>(
-  (row) =>
-    builder
-      .insertInto('audit_logs')
-      .values(Object.fromEntries(auditColumns.map((name) => [name, row[name]])) as AuditTables['audit_logs']) as never,
+// Somebody of another tenant is a system administrator who named this one: that is part of who it was.
+function presentActor(who: { kind?: Actor['kind']; tenantId: string; homeTenantId?: string; userId: string | null }) {
+  const { tenantId, homeTenantId = tenantId, userId } = who;
+  const from = homeTenantId === tenantId ? {} : { actingFromTenantId: homeTenantId };
+  return { type: who.kind ?? (userId === null ? 'anonymous' : 'user'), id: userId, ...from };
+}
+
+const insertEvent = statement<AuditTables['audit_logs'], never>((row) =>
+  builder
+    .insertInto('audit_logs')
+    .values(Object.fromEntries(auditColumns.map((name) => [name, row[name]])) as AuditTables['audit_logs']),
 );

@@ -32,9 +32,10 @@ export function createEncryption(keys: readonly [Buffer, ...Buffer[]]): Encrypti
       return `v1.${current.id}.${wrapped}.${seal(dataKey, Buffer.from(plain, 'utf8'), place)}`;
     },
     decrypt(sealed, place) {
-      const [version, keyId, wrapped, value] = sealed.split('.');
+      const [version, keyId, wrapped, value, ...rest] = sealed.split('.');
       const key = ring.find((candidate) => candidate.id === keyId);
-      if (version !== 'v1' || wrapped === undefined || value === undefined) throw new Error('not an encrypted value');
+      if (version !== 'v1' || wrapped === undefined || value === undefined || rest.length > 0)
+        throw new Error('not an encrypted value');
       if (key === undefined) throw new Error(`no ENCRYPTION_KEY with id ${keyId} is configured`);
       return open(open(key.wrap, wrapped, place), value, place).toString('utf8');
     },
@@ -50,6 +51,8 @@ function seal(key: Buffer, plain: Buffer, place: string): string {
 
 function open(key: Buffer, sealed: string, place: string): Buffer {
   const bytes = Buffer.from(sealed, 'base64url');
+  // Node reads over what is no base64url; only the one spelling that was written counts.
+  if (bytes.toString('base64url') !== sealed) throw new Error('not an encrypted value');
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
   decipher.setAAD(Buffer.from(place, 'utf8')).setAuthTag(bytes.subarray(-tagBytes));
   return Buffer.concat([decipher.update(bytes.subarray(ivBytes, -tagBytes)), decipher.final()]);

@@ -13,6 +13,8 @@ export type Passwords = {
    * @param admit asked when the turn has come, right before the costly part: throws to give the turn up.
    */
   verify(password: string, stored: string | undefined, admit?: () => Promise<void>): Promise<boolean>;
+  /** False when the hash was made with other settings than today's: hash the password again while it is known. */
+  isCurrent(stored: string): boolean;
 };
 
 export type PasswordOptions = {
@@ -39,7 +41,13 @@ export async function createPasswords(options: PasswordOptions): Promise<Passwor
         const matches = await verify(stored ?? decoy, normalise(password));
         return matches && stored !== undefined;
       }),
+    isCurrent: (stored) => settingsOf(stored) === settingsOf(decoy),
   };
+}
+
+/** Everything of a PHC string but salt and hash. */
+function settingsOf(stored: string): string {
+  return stored.split('$').slice(0, 4).join('$');
 }
 
 // The same password typed on another keyboard may arrive in another Unicode form (RFC 8265 section 4.2).

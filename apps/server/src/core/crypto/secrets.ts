@@ -1,5 +1,10 @@
 import { createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 
+/** A fresh installation key. */
+export function newKey(): Buffer {
+  return randomBytes(32);
+}
+
 /** 256 random bits, URL-safe. */
 export function newSecret(): string {
   return randomBytes(32).toString('base64url');

@@ -1,4 +1,4 @@
-import pg from 'pg';
+import type pg from 'pg';
 
 import { sendCommit, sendFlight } from '#core/db/flight';
 import { Lane } from '#core/db/lane';

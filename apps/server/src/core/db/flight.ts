@@ -7,7 +7,11 @@ import { textParser, toWireValue } from '#core/db/values';
 type Column = { name: string; parse: (text: string) => unknown };
 
 /** What a connection knows of a statement it has prepared. */
-type Prepared = { name: string; columns: Column[] | undefined; ready: boolean };
+type Prepared = {
+  name: string;
+  /** Undefined until the server has run it for the first time. */
+  columns: Column[] | undefined;
+};
 
 type RowDescription = { fields: { name: string; dataTypeID: number }[] };
 
@@ -59,23 +63,28 @@ class Flight extends PipelinedQuery {
 
   #writeStep(step: Step, statements: Map<string, Prepared>, chunks: Buffer[]): void {
     const { query } = step;
-    let prepared = query.prepare ? statements.get(query.text) : undefined;
-    if (query.prepare && prepared === undefined) {
-      // A counter, not a hash: after a failed flight nobody knows whether the name was taken.
-      const number = (this.#wire!.atriumCounter = (this.#wire!.atriumCounter ?? 0) + 1);
-      prepared = { name: `a${number}`, columns: undefined, ready: false };
-      statements.set(query.text, prepared);
-      step.owns = true;
-    }
-    // Another flight is still preparing this text: use the unnamed statement rather than wait for it.
-    const usable = prepared !== undefined && (prepared.ready || step.owns) ? prepared : undefined;
-    step.prepared = usable;
-    const name = usable?.name ?? '';
-    if (usable === undefined || step.owns) chunks.push(serialize.parse({ text: query.text, name }));
+    if (query.prepare) this.#claimPrepared(step, statements);
+    const { prepared } = step;
+    const name = prepared?.name ?? '';
+    if (prepared === undefined || step.owns) chunks.push(serialize.parse({ text: query.text, name }));
     chunks.push(serialize.bind({ statement: name, values: query.values as unknown[], valueMapper: toWireValue }));
-    if (usable?.ready && usable.columns !== undefined) step.columns = usable.columns;
-    else chunks.push(describePortal);
+    if (prepared?.columns === undefined) chunks.push(describePortal);
+    else step.columns = prepared.columns;
     chunks.push(executeAll);
+  }
+
+  #claimPrepared(step: Step, statements: Map<string, Prepared>): void {
+    const known = statements.get(step.query.text);
+    if (known !== undefined) {
+      // While another flight is still preparing this text, the unnamed statement does.
+      if (known.columns !== undefined) step.prepared = known;
+      return;
+    }
+    // A counter, not a hash: after a failed flight nobody knows whether the name was taken.
+    const number = (this.#wire!.atriumCounter = (this.#wire!.atriumCounter ?? 0) + 1);
+    step.prepared = { name: `a${number}`, columns: undefined };
+    step.owns = true;
+    statements.set(step.query.text, step.prepared);
   }
 
   handleRowDescription(message: RowDescription): void {
@@ -96,17 +105,14 @@ class Flight extends PipelinedQuery {
 
   handleCommandComplete(): void {
     const step = this.#steps[this.#index]!;
-    if (step.prepared !== undefined) {
-      step.prepared.columns = step.columns;
-      step.prepared.ready = true;
-    }
+    if (step.prepared !== undefined) step.prepared.columns = step.columns;
     this.#index += 1;
   }
 
   // pg reports a server error here at once, and a broken connection too; only the first counts.
   handleError(error: Error): void {
     for (const step of this.#steps) {
-      if (step.owns && step.prepared?.ready === false) this.#wire?.atriumStatements?.delete(step.query.text);
+      if (step.owns && step.prepared?.columns === undefined) this.#wire?.atriumStatements?.delete(step.query.text);
     }
     this.#error ??= error;
     this.#finish();

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { expect, inject, it, vi } from 'vitest';
+import { inject, it, vi } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
 import { listen } from '#core/db/listener';

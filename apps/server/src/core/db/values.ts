@@ -24,19 +24,21 @@ export function textParser(typeOid: number): (text: string) => unknown {
   return custom.get(typeOid) ?? (pg.types.getTypeParser(typeOid, 'text') as (text: string) => unknown);
 }
 
-/** Values as PostgreSQL's text input: objects and arrays of objects become JSON. */
+/** Values as PostgreSQL's text input: objects become JSON, arrays become array literals. */
 export function toWireValue(value: unknown): string | Buffer | null {
   if (value === null || value === undefined) return null;
-  if (typeof value === 'string') return value;
   if (Buffer.isBuffer(value)) return value;
-  if (value instanceof Date) return value.toISOString();
-  if (Array.isArray(value)) return toArrayLiteral(value);
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+  return Array.isArray(value) ? `{${value.map(toArrayItem).join(',')}}` : toText(value);
 }
 
-function toArrayLiteral(values: readonly unknown[]): string {
-  const items = values.map((value) =>
-    value === null ? 'NULL' : `"${String(value).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`,
-  );
-  return `{${items.join(',')}}`;
+function toArrayItem(value: unknown): string {
+  if (value === null || value === undefined) return 'NULL';
+  return `"${toText(value).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`;
+}
+
+function toText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value instanceof Date) return value.toISOString();
+  // Numbers and booleans read the same in JSON and in SQL.
+  return JSON.stringify(value);
 }

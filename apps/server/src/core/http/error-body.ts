@@ -17,14 +17,14 @@ const BadRequest = defineError('BAD_REQUEST', 'The request cannot be understood.
 
 type FrameworkError = Error & { code?: string; statusCode?: number };
 
-const frameworkErrors: Readonly<Record<string, () => AppError>> = {
+const frameworkErrors: Readonly<Record<string, (cause: unknown) => AppError>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () => new AppError('PAYLOAD_TOO_LARGE', 'The request body is too large.'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new AppError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.'),
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
     new AppError('BAD_REQUEST', 'The body is not as long as Content-Length says.'),
   FST_ERR_BAD_URL: () => new AppError('BAD_REQUEST', 'The URL is not valid.'),
   FST_ERR_MAX_PARAM_LENGTH: () => new AppError('URI_TOO_LONG', 'A part of the path is too long.'),
-  FST_ERR_HANDLER_TIMEOUT: () => ServiceUnavailable({ retryAfterSeconds: 1 }),
+  FST_ERR_HANDLER_TIMEOUT: (cause) => ServiceUnavailable({ cause, retryAfterSeconds: 1 }),
 };
 
 /** Whatever was thrown, as the error the caller may see. The inner text of anything unforeseen stays inside. */
@@ -37,7 +37,7 @@ export function toAppError(error: unknown, constraints: Readonly<Record<string, 
   if (isUnavailable(error)) return ServiceUnavailable({ cause: error, retryAfterSeconds: 1 });
   const { code, statusCode } = (error ?? {}) as FrameworkError;
   const framework = code === undefined ? undefined : frameworkErrors[code];
-  if (framework !== undefined) return framework();
+  if (framework !== undefined) return framework(error);
   if (code?.startsWith('FST_') && statusCode !== undefined && statusCode < 500) return BadRequest({ cause: error });
   return InternalError({ cause: error });
 }

@@ -41,6 +41,7 @@ function assertStorable(root: unknown): void {
         throw badJson('The body has a NUL character or half of a surrogate pair in a string.');
       return;
     }
+    if (typeof value === 'number' && !Number.isFinite(value)) throw badJson('The body has a number that is too large.');
     if (value === null || typeof value !== 'object') return;
     if (depth >= maxDepth) throw badJson(`The body is nested more than ${maxDepth} levels deep.`);
     if (Array.isArray(value)) {

@@ -1,32 +1,62 @@
-import { STATUS_CODES, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { STATUS_CODES, type Server } from 'node:http';
+import type { Duplex } from 'node:stream';
 
 import { newId } from '#core/crypto/ids';
 import { AppError } from '#core/errors/app-error';
 import { presentError } from '#core/http/error-body';
 import { securityHeaders } from '#core/http/security-headers';
+import type { Traffic } from '#core/http/traffic';
 
 type ParserError = Error & { code?: string };
 
+const lingerMs = 1000;
+
 /** Answers what Node refuses before there is a request: malformed framing, oversized headers, slow senders. */
-export function answerParserError(error: ParserError, socket: Socket): void {
-  if (socket.destroyed || !socket.writable || error.code === 'ECONNRESET') {
-    socket.destroy();
-    return;
-  }
-  const failure = parserFailure(error);
-  const { body, headers } = render(failure);
-  const head = Object.entries({ ...headers, connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}\r\n${head.join('')}\r\n${body}`);
+export function parserErrorHandler(traffic: Traffic): (error: ParserError, socket: Duplex) => void {
+  const refused = new WeakSet<Duplex>();
+  return (error, socket) => {
+    // Node reports again for every further piece of data, and one refusal is all there is to say.
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    const latest = traffic.latest(socket);
+    const refuse = () => answerOnce(socket, parserFailure(error));
+    if (error.code === 'ECONNRESET') socket.destroy();
+    else if (latest === undefined || latest.writableFinished) {
+      // The rest of an answered request is bad: a second answer would be taken for the next request's.
+      if (latest?.req.complete === false) socket.destroy();
+      else refuse();
+    } else if (latest.req.complete) latest.once('close', refuse);
+    else if (latest.headersSent || latest.socket === null) socket.destroy();
+    else refuse();
+  };
 }
 
-/** Node answers `Expect:` with an empty 417; say it in the standard body. */
-export function refuseExpectations(server: Server): void {
-  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => {
+/** Node answers `Expect:` with an empty 417 and CONNECT with silence; say both in the standard body. */
+export function refuseExtensions(server: Server, traffic: Traffic): void {
+  server.on('checkExpectation', (_request, response) => {
+    traffic.begin(response);
     const failure = new AppError('EXPECTATION_FAILED', 'The Expect header is not supported.');
     const { body, headers } = render(failure);
     response.writeHead(failure.status, { ...headers, connection: 'close' }).end(body);
   });
+  server.on('connect', (_request, socket) => {
+    socket.on('error', () => socket.destroy());
+    if (traffic.latest(socket)?.writableFinished === false) socket.destroy();
+    else answerOnce(socket, new AppError('BAD_REQUEST', 'This service is no proxy.'));
+  });
+}
+
+function answerOnce(socket: Duplex, failure: AppError): void {
+  if (socket.destroyed || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const { body, headers } = render(failure);
+  const head = Object.entries({ ...headers, connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}\r\n${head.join('')}\r\n${body}`);
+  // Time for the answer to be read, as closing at once may discard it (RFC 9112 section 9.6); no more than that.
+  const timer = setTimeout(() => socket.destroy(), lingerMs).unref();
+  socket.once('close', () => clearTimeout(timer));
 }
 
 function parserFailure(error: ParserError): AppError {

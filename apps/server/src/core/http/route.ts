@@ -80,7 +80,7 @@ export function defineRoute<const Rule extends Access, const Schemas extends Rou
     errors: definition.errors ?? [],
     audit: definition.audit,
     contentTypes: definition.contentTypes ?? ['application/json'],
-    handler: definition.handler as (context: unknown) => unknown,
+    handler: definition.handler,
   };
 }
 

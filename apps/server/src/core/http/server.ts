@@ -6,14 +6,28 @@ import { refusal } from '#core/access/access';
 import { newId } from '#core/crypto/ids';
 import { AppError, type ErrorDefinition } from '#core/errors/app-error';
 import { NotFound } from '#core/errors/common-errors';
+import { clientAddress } from '#core/http/client-address';
 import { presentError, toAppError } from '#core/http/error-body';
 import { isStorableText, parseJsonBody } from '#core/http/json';
 import { overloadGate } from '#core/http/overload';
-import { answerParserError, refuseExpectations } from '#core/http/raw-answers';
+import { parserErrorHandler, refuseExtensions } from '#core/http/raw-answers';
 import { successStatus, type Module, type Route } from '#core/http/route';
 import { securityHeaders } from '#core/http/security-headers';
+import { countTraffic } from '#core/http/traffic';
 import { createRequestValidator } from '#core/http/validation';
 import type { Services } from '#core/services';
+
+/** Where patience ends; times in milliseconds. */
+const defaultLimits = {
+  handlerTimeoutMs: 15_000,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 30_000,
+  /** How often Node looks for senders that ran out of time. */
+  timeoutCheckMs: 1000,
+  keepAliveTimeoutMs: 65_000,
+  maxConnections: 2000,
+  maxInFlight: 2000,
+};
 
 export type HttpOptions = {
   modules: readonly Module[];
@@ -26,6 +40,7 @@ export type HttpOptions = {
   trustedProxies: readonly string[];
   corsOrigins: readonly string[];
   bodyLimitBytes: number;
+  limits?: Partial<typeof defaultLimits>;
   /** Sees every answer before it leaves; tests check it against the route's schema. */
   inspectAnswer?: (route: Route, status: number, payload: string) => void;
 };
@@ -33,6 +48,7 @@ export type HttpOptions = {
 declare module 'fastify' {
   interface FastifyRequest {
     receivedAt: number;
+    facts: RequestFacts | undefined;
     principal: Principal | undefined;
   }
   interface FastifyContextConfig {
@@ -40,40 +56,42 @@ declare module 'fastify' {
   }
 }
 
-const allMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-
 /** The HTTP edge: limits, headers, authentication, validation and the standard error body around every route. */
 export async function createHttpServer(options: HttpOptions): Promise<FastifyInstance> {
   const constraints = Object.assign({}, ...options.modules.map((module) => module.constraints ?? {})) as Record<
     string,
     ErrorDefinition
   >;
+  const limits = { ...defaultLimits, ...options.limits };
+  const traffic = countTraffic();
   const server = Fastify({
     logger: false,
     genReqId: () => newId(),
     requestIdHeader: false,
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     bodyLimit: options.bodyLimitBytes,
-    handlerTimeout: 15_000,
-    requestTimeout: 30_000,
-    keepAliveTimeout: 65_000,
+    handlerTimeout: limits.handlerTimeoutMs,
+    requestTimeout: limits.requestTimeoutMs,
+    keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxRequestsPerSocket: 10_000,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     exposeHeadRoutes: true,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 200 },
     http: {
-      headersTimeout: 10_000,
-      connectionsCheckingInterval: 1000,
+      headersTimeout: limits.headersTimeoutMs,
+      connectionsCheckingInterval: limits.timeoutCheckMs,
       maxHeaderSize: 16_384,
       requireHostHeader: false,
     },
-    clientErrorHandler: answerParserError,
+    clientErrorHandler: parserErrorHandler(traffic),
     frameworkErrors: (error, request, reply) => sendError(toAppError(error, constraints), request, reply),
   });
-  server.server.maxConnections = 2000;
-  refuseExpectations(server.server);
+  server.server.maxConnections = limits.maxConnections;
+  server.server.prependListener('request', (_request, response) => traffic.begin(response));
+  refuseExtensions(server.server, traffic);
   server.decorateRequest('receivedAt', 0);
+  server.decorateRequest('facts', undefined);
   server.decorateRequest('principal', undefined);
 
   server.removeAllContentTypeParsers();
@@ -90,22 +108,26 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     reply.headers(securityHeaders).header('x-request-id', request.id);
     done(wellFormedRequest(request));
   });
-  overloadGate(server);
+  overloadGate(server, traffic, limits.maxInFlight);
   if (options.corsOrigins.length > 0) {
     await server.register(cors, {
       origin: [...options.corsOrigins],
       credentials: false,
       maxAge: 600,
-      methods: [...allMethods],
+      methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+      // Otherwise an OPTIONS request that is no preflight gets a text of the plugin's own.
+      strictPreflight: false,
       allowedHeaders: ['authorization', 'content-type', 'x-api-key', 'x-tenant-id', 'accept-language'],
       exposedHeaders: ['x-request-id', 'x-total-capped', 'retry-after'],
     });
   }
   logAnswers(server, options.services);
   server.setErrorHandler((error, request, reply) => {
-    const failure = toAppError(error, constraints);
-    if (failure.status >= 500)
-      options.services.log.error({ err: failure.cause ?? failure, requestId: request.id }, 'request failed');
+    const failure = senderFailure(error, request) ?? toAppError(error, constraints);
+    if (failure.status === 408) reply.header('connection', 'close');
+    // Load that was shed on purpose has no cause, and writing it down one by one would only add to the load.
+    if (failure.status >= 500 && failure.cause !== undefined)
+      options.services.log.error({ err: failure.cause, requestId: request.id }, 'request failed');
     return sendError(failure, request, reply);
   });
   server.setNotFoundHandler((request, reply) => sendError(NotFound(), request, reply));
@@ -134,14 +156,8 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
     url: fastifyPath(route.path),
     config: { route },
     onRequest: async (request) => {
-      const facts = factsOf(request);
-      if (route.access.kind !== 'public') {
-        const { authorization, 'x-tenant-id': tenantId } = request.headers;
-        const known = options.authenticate({ authorization, tenantId: oneValue(tenantId) }, facts);
-        request.principal = await (route.access.kind === 'optional'
-          ? Promise.resolve(known).catch(ignoreRefusal)
-          : known);
-      }
+      request.facts = factsOf(request);
+      if (route.access.kind !== 'public') request.principal = await identify(request, request.facts, route, options);
       const refused = refusal(route.access, request.principal);
       if (refused !== undefined) throw refused;
     },
@@ -154,7 +170,10 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
       });
       const answer = await route.handler(contextOf(request, reply, options.services));
       reply.status(status);
-      if (answer === undefined) return reply.send();
+      if (answer === undefined) {
+        options.inspectAnswer?.(route, status, '');
+        return reply.send();
+      }
       if (typeof answer === 'string' || Buffer.isBuffer(answer)) return reply.send(answer);
       const payload = JSON.stringify(answer);
       options.inspectAnswer?.(route, status, payload);
@@ -163,9 +182,25 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
   });
 }
 
+async function identify(
+  request: FastifyRequest,
+  facts: RequestFacts,
+  route: Route,
+  options: HttpOptions,
+): Promise<Principal | undefined> {
+  const { authorization, 'x-tenant-id': tenantId } = request.headers;
+  try {
+    return await options.authenticate({ authorization, tenantId: oneValue(tenantId) }, facts);
+  } catch (error) {
+    const isDead = error instanceof AppError && error.status === 401;
+    if (isDead && route.access.kind === 'optional') return undefined;
+    throw error;
+  }
+}
+
 function contextOf(request: FastifyRequest, reply: FastifyReply, services: Services): unknown {
   const { principal } = request;
-  const facts = factsOf(request);
+  const facts = request.facts!;
   const base = {
     params: request.params,
     query: request.query,
@@ -182,11 +217,13 @@ function contextOf(request: FastifyRequest, reply: FastifyReply, services: Servi
 function factsOf(request: FastifyRequest): RequestFacts {
   return {
     id: request.id,
-    ip: request.ip.startsWith('::ffff:') ? request.ip.slice(7) : request.ip,
+    ip: clientAddress(request),
     userAgent: request.headers['user-agent']?.slice(0, 256) ?? null,
     receivedAt: request.receivedAt,
   };
 }
+
+const singleHeaders = new Set(['authorization', 'content-type', 'host']);
 
 function wellFormedRequest(request: FastifyRequest): Error | undefined {
   const { headers, httpVersion, rawHeaders } = request.raw;
@@ -195,32 +232,57 @@ function wellFormedRequest(request: FastifyRequest): Error | undefined {
   if (request.raw.url !== undefined && request.raw.url.length > 8192)
     return new AppError('URI_TOO_LONG', 'The URL is too long.');
   // Node keeps the first of two silently; which one a proxy in front looked at is anyone's guess.
-  let authorizations = 0;
+  const seen = new Set<string>();
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    if (rawHeaders[at]!.length === 13 && rawHeaders[at]!.toLowerCase() === 'authorization') authorizations += 1;
+    const name = rawHeaders[at]!.toLowerCase();
+    if (!singleHeaders.has(name)) continue;
+    if (seen.has(name)) return new AppError('BAD_REQUEST', `The ${name} header is there twice.`);
+    seen.add(name);
   }
-  return authorizations > 1 ? new AppError('BAD_REQUEST', 'The Authorization header is there twice.') : undefined;
+  return undefined;
 }
 
 function assertStorableUrl(request: FastifyRequest): void {
   if (!request.url.includes('%')) return;
+  if (!isDecodable(request.url)) throw new AppError('BAD_REQUEST', 'The URL is not valid.');
   const values = [...Object.values(request.params as object), ...Object.values(request.query as object)].flat();
   if (values.every((value) => typeof value !== 'string' || isStorableText(value))) return;
   throw new AppError('VALIDATION_ERROR', 'The URL has a NUL character or broken Unicode in it.');
 }
 
+// The query parser takes broken percent-encoding for literal text, so it would be searched for and stored.
+function isDecodable(url: string): boolean {
+  try {
+    decodeURIComponent(url);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function refuseOtherMethods(server: FastifyInstance, url: string, methods: readonly string[]): void {
-  const others = allMethods.filter((method) => !methods.includes(method));
-  if (others.length === 0) return;
+  const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  const allow = allowed.join(', ');
   server.route({
-    method: others,
+    method: server.supportedMethods.filter((method) => !allowed.includes(method)),
     url,
+    exposeHeadRoute: false,
     onRequest: (_request, reply) => {
-      reply.header('allow', methods.join(', '));
-      throw new AppError('METHOD_NOT_ALLOWED', `This path answers ${methods.join(', ')}.`);
+      reply.header('allow', allow);
+      throw new AppError('METHOD_NOT_ALLOWED', `This path answers ${allow}.`);
     },
     handler: () => undefined,
   });
+}
+
+/** A request that did not arrive in full: the sender's failure, not the database's and not ours. */
+function senderFailure(error: unknown, request: FastifyRequest): AppError | undefined {
+  if (request.raw.complete !== false) return undefined;
+  const { code } = error as { code?: string };
+  if (code === 'FST_ERR_HANDLER_TIMEOUT')
+    return new AppError('REQUEST_TIMEOUT', 'The request took too long to arrive.');
+  if (code === 'ECONNRESET') return new AppError('BAD_REQUEST', 'The request ended before it had arrived.');
+  return undefined;
 }
 
 function sendError(failure: AppError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
@@ -242,17 +304,12 @@ function logAnswers(server: FastifyInstance, services: Services): void {
       route: request.routeOptions.url ?? null,
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime * 10) / 10,
-      ip: request.ip,
+      ip: request.facts?.ip ?? clientAddress(request),
       tenantId: request.principal?.tenantId ?? null,
       userId: request.principal?.userId ?? null,
     });
     done();
   });
-}
-
-function ignoreRefusal(error: unknown): undefined {
-  if (error instanceof AppError && error.status < 500) return undefined;
-  throw error;
 }
 
 function oneValue(header: string | string[] | undefined): string | undefined {

@@ -32,7 +32,7 @@ export const insertMail = statement<Pick<OutboxMail, 'id' | 'recipient' | 'subje
       attempts: 0,
       sent_at: null,
       last_error: null,
-    }) as never,
+    }),
 );
 
 /** Takes what is due and leases it, so that no other process sends the same mail meanwhile. */

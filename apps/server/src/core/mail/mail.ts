@@ -4,6 +4,7 @@ import type { Encryption } from '#core/crypto/encryption';
 import { newId } from '#core/crypto/ids';
 import type { Database } from '#core/db/database';
 import type { Query } from '#core/db/query';
+import type { Statements } from '#core/db/scopes';
 import type { Log } from '#core/log/log';
 import { claimDueMail, insertMail, markMailFailed, markMailSent, type OutboxMail } from '#core/mail/mail.queries';
 
@@ -33,8 +34,8 @@ const pollMs = 30_000;
 const retryMinutes = [1, 5, 15, 60, 240, 720];
 
 export function createMail(options: MailOptions): Mail {
-  const { database, encryption } = options;
-  const relay = options.smtpUrl === undefined ? undefined : startRelay({ ...options, smtpUrl: options.smtpUrl });
+  const { encryption, smtpUrl } = options;
+  const relay = smtpUrl === undefined ? undefined : new Relay(options, smtpUrl);
   return {
     compose(mail, at) {
       const id = newId();
@@ -50,55 +51,66 @@ export function createMail(options: MailOptions): Mail {
     read: (mail) => (mail.body === '' ? '' : encryption.decrypt(mail.body, placeOf(mail.id))),
     close: async () => relay?.close(),
   };
+}
 
-  function startRelay(settings: MailOptions & { smtpUrl: string }) {
-    const transport = nodemailer.createTransport(settings.smtpUrl, { from: settings.from });
-    let running: Promise<void> | undefined;
-    let again = false;
+/** Carries mail from the outbox to the mail server; any number of processes may do so at once. */
+class Relay {
+  readonly #options: MailOptions;
+  readonly #transport: nodemailer.Transporter;
+  readonly #timer: NodeJS.Timeout;
+  #running: Promise<void> | undefined;
+  #again = false;
 
-    const drain = async (): Promise<void> => {
-      do {
-        again = false;
-        const now = options.now();
-        const due = await database
-          .platform()
-          .slow.all(claimDueMail({ now: now.toISOString(), leaseUntil: later(now, leaseMs), limit: batchSize }));
-        for (const mail of due) await deliver(mail);
-        again ||= due.length === batchSize;
-      } while (again);
-    };
+  constructor(options: MailOptions, smtpUrl: string) {
+    this.#options = options;
+    this.#transport = nodemailer.createTransport(smtpUrl, { from: options.from });
+    this.#timer = setInterval(() => this.wake(), pollMs).unref();
+    this.wake();
+  }
 
-    const deliver = async (mail: OutboxMail): Promise<void> => {
-      try {
-        const text = encryption.decrypt(mail.body, placeOf(mail.id));
-        // The same Message-ID on every attempt lets a mail server drop what it already has.
-        await transport.sendMail({ to: mail.recipient, subject: mail.subject, text, messageId: `<${mail.id}@atrium>` });
-        await database.platform().slow.all(markMailSent({ id: mail.id, at: options.now().toISOString() }));
-      } catch (error) {
-        const minutes = retryMinutes[Math.min(mail.attempts, retryMinutes.length) - 1] ?? 1;
-        const nextAttemptAt = later(options.now(), minutes * 60_000);
-        options.log.warn({ err: error, mailId: mail.id, nextAttemptAt }, 'mail could not be delivered');
-        const reason = error instanceof Error ? error.message.slice(0, 500) : 'unknown';
-        await database.platform().slow.all(markMailFailed({ id: mail.id, error: reason, nextAttemptAt }));
-      }
-    };
+  wake(): void {
+    this.#again = true;
+    this.#running ??= this.#drain()
+      .catch((error: unknown) => this.#options.log.warn({ err: error }, 'the mail relay could not read the outbox'))
+      .finally(() => (this.#running = undefined));
+  }
 
-    const wake = () => {
-      again = true;
-      running ??= drain()
-        .catch((error: unknown) => options.log.warn({ err: error }, 'the mail relay could not read the outbox'))
-        .finally(() => (running = undefined));
-    };
-    const timer = setInterval(wake, pollMs).unref();
-    wake();
-    return {
-      wake,
-      close: async () => {
-        clearInterval(timer);
-        await running;
-        transport.close();
-      },
-    };
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#running;
+    this.#transport.close();
+  }
+
+  async #drain(): Promise<void> {
+    do {
+      this.#again = false;
+      const now = this.#options.now();
+      const claim = claimDueMail({ now: now.toISOString(), leaseUntil: later(now, leaseMs), limit: batchSize });
+      const due = await this.#outbox.all(claim);
+      for (const mail of due) await this.#deliver(mail);
+      this.#again ||= due.length === batchSize;
+    } while (this.#again);
+  }
+
+  async #deliver(mail: OutboxMail): Promise<void> {
+    const { encryption, log, now } = this.#options;
+    try {
+      const text = encryption.decrypt(mail.body, placeOf(mail.id));
+      // The same Message-ID on every attempt lets a mail server drop what it already has.
+      const messageId = `<${mail.id}@atrium>`;
+      await this.#transport.sendMail({ to: mail.recipient, subject: mail.subject, text, messageId });
+      await this.#outbox.all(markMailSent({ id: mail.id, at: now().toISOString() }));
+    } catch (error) {
+      const minutes = retryMinutes[Math.min(mail.attempts, retryMinutes.length) - 1] ?? 1;
+      const nextAttemptAt = later(now(), minutes * 60_000);
+      log.warn({ err: error, mailId: mail.id, nextAttemptAt }, 'mail could not be delivered');
+      const reason = error instanceof Error ? error.message.slice(0, 500) : 'unknown';
+      await this.#outbox.all(markMailFailed({ id: mail.id, error: reason, nextAttemptAt }));
+    }
+  }
+
+  get #outbox(): Statements {
+    return this.#options.database.platform().slow;
   }
 }
 

@@ -2,6 +2,8 @@ import Type, { type Static } from 'typebox';
 
 import { Timestamp, Uuid, closed, nullable, pageOf, paging, sortable } from '#core/http/schemas';
 
+const instant = { format: 'date-time', maxLength: 40 };
+
 export const ListAuditLogsQuery = Type.Object({
   ...paging,
   sort: sortable(['created_at']),
@@ -16,8 +18,8 @@ export const ListAuditLogsQuery = Type.Object({
   resource_type: Type.Optional(Type.String({ maxLength: 100 })),
   resource_id: Type.Optional(Uuid),
   ip_address: Type.Optional(Type.String({ maxLength: 64 })),
-  from: Type.Optional(Timestamp),
-  to: Type.Optional(Timestamp),
+  from: Type.Optional(Type.String({ ...instant, description: 'This instant and later.' })),
+  to: Type.Optional(Type.String({ ...instant, description: 'Before this instant.' })),
 });
 export type ListAuditLogsQuery = Static<typeof ListAuditLogsQuery>;
 

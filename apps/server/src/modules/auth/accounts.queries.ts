@@ -6,13 +6,18 @@ import type { AuthTables } from '#modules/auth/auth.tables';
 const builder = queryBuilder<AuthTables>();
 
 export type TenantChoice = { id: string; name: string; domain: string };
-export type LoginAccount = { id: string; password_hash: string | null; tenants: TenantChoice[] };
+export type LoginAccount = {
+  id: string;
+  password_hash: string | null;
+  password_changed_at: string | null;
+  tenants: TenantChoice[];
+};
 
 /** The account behind an address with the active tenants it belongs to. */
 export const findAccountByEmail = statement<{ email: string }, LoginAccount>((p) =>
   builder
     .selectFrom('accounts')
-    .select(['accounts.id', 'accounts.password_hash'])
+    .select(['accounts.id', 'accounts.password_hash', 'accounts.password_changed_at'])
     .select((db) =>
       db
         .selectFrom('memberships')
@@ -33,9 +38,10 @@ export const findAccountByEmail = statement<{ email: string }, LoginAccount>((p)
     .$castTo<LoginAccount>(),
 );
 
-export const findPasswordHash = statement<{ accountId: string }, { password_hash: string | null }>((p) =>
-  builder.selectFrom('accounts').select('password_hash').where('id', '=', p.accountId),
-);
+export const findPassword = statement<
+  { accountId: string },
+  { password_hash: string | null; password_changed_at: string | null }
+>((p) => builder.selectFrom('accounts').select(['password_hash', 'password_changed_at']).where('id', '=', p.accountId));
 
 export const insertAccount = statement<{ id: string; email: string; passwordHash: string | null; at: string }, never>(
   (p) =>
@@ -46,7 +52,7 @@ export const insertAccount = statement<{ id: string; email: string; passwordHash
       password_changed_at: p.at,
       created_at: p.at,
       updated_at: p.at,
-    }) as never,
+    }),
 );
 
 /** The id under which the address is known: the given one when it is new, else the existing one. */
@@ -68,45 +74,63 @@ export const insertAccountIfNew = statement<
     .returning('id'),
 );
 
-export const updatePasswordHash = statement<{ accountId: string; passwordHash: string; at: string }, { id: string }>(
-  (p) =>
-    builder
-      .updateTable('accounts')
-      .set({ password_hash: p.passwordHash, password_changed_at: p.at, updated_at: p.at })
-      .where('id', '=', p.accountId)
-      .returning('id'),
+/** No row when the password is not the one that was proven any more (of `provenAt`; null when none was asked for). */
+export const updatePasswordHash = statement<
+  { accountId: string; passwordHash: string; provenAt: string | null; at: string },
+  { id: string }
+>((p) =>
+  builder
+    .updateTable('accounts')
+    .set({ password_hash: p.passwordHash, password_changed_at: p.at, updated_at: p.at })
+    .where('id', '=', p.accountId)
+    .where(sql<boolean>`(${p.provenAt}::timestamptz is null or password_changed_at = ${p.provenAt}::timestamptz)`)
+    .returning('id'),
 );
 
-export const insertMembership = statement<{ accountId: string; tenantId: string; userId: string }, never>(
-  (p) =>
-    builder
-      .insertInto('memberships')
-      .values({ account_id: p.accountId, tenant_id: p.tenantId, user_id: p.userId }) as never,
+/** The same password under other settings: no change that anybody should see. */
+export const storePasswordHash = statement<{ accountId: string; passwordHash: string }, never>(
+  (p) => builder.updateTable('accounts').set({ password_hash: p.passwordHash }).where('id', '=', p.accountId) as never,
+);
+
+/**
+ * Makes the logins and password changes of one account wait for each other. No row when the password is not
+ * the one that was proven any more (of `provenAt`; null when none was asked for).
+ */
+export const lockAccount = statement<{ accountId: string; provenAt: string | null }, { id: string }>((p) =>
+  builder
+    .selectFrom('accounts')
+    .select('id')
+    .where('id', '=', p.accountId)
+    .where(sql<boolean>`(${p.provenAt}::timestamptz is null or password_changed_at = ${p.provenAt}::timestamptz)`)
+    .forNoKeyUpdate(),
+);
+
+export const insertMembership = statement<{ accountId: string; tenantId: string; userId: string }, never>((p) =>
+  builder.insertInto('memberships').values({ account_id: p.accountId, tenant_id: p.tenantId, user_id: p.userId }),
 );
 
 export const listMemberships = statement<{ accountId: string }, { tenant_id: string; user_id: string }>((p) =>
   builder.selectFrom('memberships').select(['tenant_id', 'user_id']).where('account_id', '=', p.accountId),
 );
 
-export const insertTenantDomain = statement<{ domain: string; tenantId: string }, never>(
-  (p) => builder.insertInto('tenant_domains').values({ domain: p.domain, tenant_id: p.tenantId }) as never,
+export const insertTenantDomain = statement<{ domain: string; tenantId: string }, never>((p) =>
+  builder.insertInto('tenant_domains').values({ domain: p.domain, tenant_id: p.tenantId }),
 );
 
 export const insertTenant = statement<
   { id: string; name: string; domain: string; language: string; at: string },
   never
->(
-  (p) =>
-    builder.insertInto('tenants').values({
-      id: p.id,
-      name: p.name,
-      domain: p.domain,
-      status: 'active',
-      default_language: p.language,
-      languages: sql`array[${p.language}::text]`,
-      created_at: p.at,
-      updated_at: p.at,
-    }) as never,
+>((p) =>
+  builder.insertInto('tenants').values({
+    id: p.id,
+    name: p.name,
+    domain: p.domain,
+    status: 'active',
+    default_language: p.language,
+    languages: sql`array[${p.language}::text]`,
+    created_at: p.at,
+    updated_at: p.at,
+  }),
 );
 
 export const insertUser = statement<
@@ -142,30 +166,6 @@ export const insertUser = statement<
     .returning('id'),
 );
 
-/** The text of a reset link depends on the token, so the account decides only whether anything is written. */
-export const insertResetToken = statement<
-  { hash: Buffer; email: string; at: string; expiresAt: string },
-  { account_id: string }
->((p) =>
-  builder
-    .insertInto('one_time_tokens')
-    .columns(['hash', 'purpose', 'account_id', 'payload', 'created_at', 'expires_at'])
-    .expression((db) =>
-      db
-        .selectFrom('accounts')
-        .select([
-          sql<Buffer>`${p.hash}::bytea`.as('hash'),
-          sql<'password_reset'>`'password_reset'`.as('purpose'),
-          'accounts.id as account_id',
-          sql<Record<string, unknown>>`'{}'::jsonb`.as('payload'),
-          sql<string>`${p.at}::timestamptz`.as('created_at'),
-          sql<string>`${p.expiresAt}::timestamptz`.as('expires_at'),
-        ])
-        .where('accounts.email', '=', p.email),
-    )
-    .returning('account_id'),
-);
-
 export const insertOneTimeToken = statement<
   {
     hash: Buffer;
@@ -176,26 +176,25 @@ export const insertOneTimeToken = statement<
     expiresAt: string;
   },
   never
->(
-  (p) =>
-    builder.insertInto('one_time_tokens').values({
-      hash: p.hash,
-      purpose: p.purpose,
-      account_id: p.accountId,
-      payload: p.payload,
-      created_at: p.at,
-      expires_at: p.expiresAt,
-      used_at: null,
-    }) as never,
+>((p) =>
+  builder.insertInto('one_time_tokens').values({
+    hash: p.hash,
+    purpose: p.purpose,
+    account_id: p.accountId,
+    payload: p.payload,
+    created_at: p.at,
+    expires_at: p.expiresAt,
+    used_at: null,
+  }),
 );
 
 export const findOneTimeToken = statement<
-  { hash: Buffer; purpose: 'password_reset'; now: string },
-  { account_id: string }
+  { hash: Buffer; purpose: 'password_reset' | 'tenant_selection'; now: string },
+  { account_id: string; payload: Record<string, unknown> }
 >((p) =>
   builder
     .selectFrom('one_time_tokens')
-    .select('account_id')
+    .select(['account_id', 'payload'])
     .where('hash', '=', p.hash)
     .where('purpose', '=', p.purpose)
     .where('used_at', 'is', null)
@@ -205,7 +204,7 @@ export const findOneTimeToken = statement<
 /** Uses a token up: of any number of parallel uses exactly one gets the row. */
 export const useOneTimeToken = statement<
   { hash: Buffer; purpose: 'password_reset' | 'tenant_selection'; now: string },
-  { account_id: string; payload: Record<string, unknown> }
+  { account_id: string }
 >((p) =>
   builder
     .updateTable('one_time_tokens')
@@ -214,16 +213,16 @@ export const useOneTimeToken = statement<
     .where('purpose', '=', p.purpose)
     .where('used_at', 'is', null)
     .where('expires_at', '>', p.now)
-    .returning(['account_id', 'payload']),
+    .returning('account_id'),
 );
 
-export const revokeOneTimeTokens = statement<{ accountId: string; purpose: 'password_reset'; now: string }, never>(
+/** Whatever the old password or an older mail could still be turned into. */
+export const revokeOneTimeTokens = statement<{ accountId: string; now: string }, never>(
   (p) =>
     builder
       .updateTable('one_time_tokens')
       .set({ used_at: p.now })
       .where('account_id', '=', p.accountId)
-      .where('purpose', '=', p.purpose)
       .where('used_at', 'is', null) as never,
 );
 

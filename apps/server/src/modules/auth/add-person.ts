@@ -4,7 +4,8 @@ import { newId } from '#core/crypto/ids';
 import { newSecret } from '#core/crypto/secrets';
 import type { Services } from '#core/services';
 import { insertAccountIfNew, insertMembership, insertOneTimeToken, insertUser } from '#modules/auth/accounts.queries';
-import { normaliseEmail, oneTimeTokenHash } from '#modules/auth/auth.rules';
+import { oneTimeTokenHash } from '#modules/auth/auth.rules';
+import { normaliseEmail } from '#modules/auth/email-address';
 import { sealPassword } from '#modules/auth/stored-password';
 
 export type NewPerson = {
@@ -52,7 +53,7 @@ export async function addPerson(services: Services, actor: Actor, person: NewPer
     );
     await tx.all(insertMembership({ accountId, tenantId, userId }));
     await tx.all(
-      auditEvent({ tenantId, userId: actor.userId, request: actor.request }, at, {
+      auditEvent(actor, at, {
         action: 'user.created',
         resourceType: 'user',
         resourceId: userId,

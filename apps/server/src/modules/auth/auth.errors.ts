@@ -5,6 +5,7 @@ export const LoginRefused = defineError(
   'AUTHENTICATION_ERROR',
   'The e-mail address, the password or the tenant is not right.',
 );
+export const EmailRefused = defineError('VALIDATION_ERROR', 'body.email: must match format "email".');
 export const RefreshRefused = defineError('INVALID_TOKEN', 'The refresh token is not valid any more. Log in again.');
 export const RefreshTokenMissing = defineError('VALIDATION_ERROR', 'body.refreshToken: is required.');
 export const TooManyFailures = defineError(

@@ -1,10 +1,5 @@
 import { sha256 } from '#core/crypto/secrets';
 
-/** The form under which an address is stored and looked up. */
-export function normaliseEmail(email: string): string {
-  return email.normalize('NFKC').trim().toLowerCase();
-}
-
 const hour = 3_600_000;
 const day = 24 * hour;
 
@@ -38,11 +33,18 @@ export const throttleRules = {
 } as const;
 
 export function isLoopback(ip: string): boolean {
-  return ip === '::1' || ip.startsWith('127.');
+  const address = unmapped(ip);
+  return address === '::1' || address.startsWith('127.');
+}
+
+/** An IPv4 address may come written as IPv6 (RFC 4291 section 2.5.5.2). */
+function unmapped(ip: string): string {
+  return ip.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '');
 }
 
 /** One budget per IPv4 address and per IPv6 /64, the smallest block that one customer gets. */
-export function addressBucket(ip: string): string {
+export function addressBucket(address: string): string {
+  const ip = unmapped(address);
   if (!ip.includes(':')) return ip;
   const [head, tail = ''] = ip.split('::');
   const left = head === '' ? [] : head!.split(':');

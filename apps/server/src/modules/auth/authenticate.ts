@@ -16,16 +16,15 @@ export function createAuthenticator(services: Services) {
     const { authorization, tenantId } = credentials;
     if (authorization === undefined) return undefined;
     const token = bearerToken(authorization);
+    if (token === undefined) return Promise.reject(InvalidToken());
     const known = principals.find(token) ?? principals.load(token, () => loadPrincipal(services, token));
     if (tenantId === undefined) return known;
     return Promise.resolve(known).then((principal) => actFor(services, principal, tenantId));
   };
 }
 
-function bearerToken(authorization: string): string {
-  const match = /^Bearer +([\w.~+/-]+=*)$/i.exec(authorization);
-  if (match === null) throw InvalidToken();
-  return match[1]!;
+function bearerToken(authorization: string): string | undefined {
+  return /^Bearer +([\w.~+/-]+=*)$/i.exec(authorization)?.[1];
 }
 
 async function loadPrincipal(services: Services, token: string): Promise<CachedPrincipal> {

@@ -2,7 +2,7 @@ import { systemTenantId } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import { newSecret } from '#core/crypto/secrets';
 import type { Services } from '#core/services';
-import { normaliseEmail } from '#modules/auth/auth.rules';
+import { normaliseEmail } from '#modules/auth/email-address';
 import { createTenant } from '#modules/auth/register.service';
 import { findTenantStatus } from '#modules/auth/sessions.queries';
 import { sealPassword } from '#modules/auth/stored-password';

@@ -1,3 +1,5 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
 import { auditEvent } from '#core/audit/audit.queries';
 import type { Actor, RequestFacts } from '#core/access/principal';
 import { announceRevocation } from '#core/access/revocation';
@@ -9,64 +11,88 @@ import type { Services } from '#core/services';
 import {
   findAccountByEmail,
   findOneTimeToken,
-  findPasswordHash,
-  insertResetToken,
+  findPassword,
+  insertOneTimeToken,
   listMemberships,
   revokeOneTimeTokens,
   updatePasswordHash,
   useOneTimeToken,
 } from '#modules/auth/accounts.queries';
 import { OneTimeTokenRefused, TooManyFailures, WrongPassword } from '#modules/auth/auth.errors';
-import { normaliseEmail, oneTimeTokenHash } from '#modules/auth/auth.rules';
+import { oneTimeTokenHash } from '#modules/auth/auth.rules';
+import { normaliseEmail } from '#modules/auth/email-address';
 import type { ChangePasswordBody, ResetPasswordBody } from '#modules/auth/auth.schemas';
 import { endAccountSessions } from '#modules/auth/sessions.queries';
 import { openPasswordHash, sealPassword } from '#modules/auth/stored-password';
 import { loginAttempt, resetMailAttempt } from '#modules/auth/throttle';
 
 const resetMs = 60 * 60_000;
+/** More than a reset mail costs to write, so that the time of the answer does not tell whether one was. */
+const resetAnswerMs = 250;
 
 /** Changes one's own password and ends every other session of the account. @throws WrongPassword, TooManyFailures */
 export async function changePassword(services: Services, actor: Actor, body: ChangePasswordBody): Promise<void> {
   const { accountId } = actor;
-  const row = await services.database.credential().first(findPasswordHash({ accountId }));
+  const row = await services.database.credential().first(findPassword({ accountId }));
   const attempt = loginAttempt(services, actor.email, actor.request.ip, TooManyFailures);
   const stored = openPasswordHash(services, accountId, row?.password_hash ?? null);
   const matches = await services.passwords.verify(body.currentPassword, stored, () => attempt.admit());
-  if (!matches) throw WrongPassword();
-  await setPassword(services, {
+  if (!matches) {
+    await auditRefusal(services, actor);
+    throw WrongPassword();
+  }
+  const changed = await setPassword(services, {
     accountId,
+    provenAt: row?.password_changed_at ?? null,
     passwordHash: await sealPassword(services, accountId, body.newPassword),
     keepSessionId: actor.sessionId,
     action: 'auth.password_changed',
     request: actor.request,
     also: attempt.refund(),
   });
+  // Somebody set another password meanwhile, so the proven one is not the current one any more.
+  if (!changed) throw WrongPassword();
 }
 
-/**
- * Sends a reset link if the address has an account. The caller learns nothing either way: the same statements
- * run, and the counter they begin with is written in both cases.
- */
+async function auditRefusal(services: Services, actor: Actor): Promise<void> {
+  const { homeTenantId: tenantId, userId, request } = actor;
+  const event = { action: 'auth.password_change_failed', resourceType: 'account' };
+  const row = auditEvent({ tenantId, userId, request }, services.now().toISOString(), event);
+  await services.database.credential(tenantId).all(row);
+}
+
+/** Sends a reset link if the address has an account. The caller learns nothing either way, not even from the time. */
 export async function forgotPassword(services: Services, address: string, request: RequestFacts): Promise<void> {
   const email = normaliseEmail(address);
   await resetMailAttempt(services, email, TooManyFailures).admit();
-  const token = newSecret();
+  await Promise.all([mailResetLink(services, email, request), sleep(resetAnswerMs)]);
+}
+
+async function mailResetLink(services: Services, email: string, request: RequestFacts): Promise<void> {
+  const secret = newSecret();
   const now = services.now();
   const at = now.toISOString();
-  const hash = oneTimeTokenHash(token)!;
   const db = services.database.credential();
   const account = await db.first(findAccountByEmail({ email }));
-  const link = `${services.settings.publicUrl}/reset-password#token=${token}`;
+  if (account === undefined) return;
+  const link = `${services.settings.publicUrl}/reset-password#token=${secret}`;
   const mail = services.mail.compose({ to: email, subject: 'Set a new password', text: resetText(link) }, now);
   const expiresAt = new Date(now.getTime() + resetMs).toISOString();
-  const memberships = account === undefined ? [] : await db.all(listMemberships({ accountId: account.id }));
+  const memberships = await db.all(listMemberships({ accountId: account.id }));
+  const token: Parameters<typeof insertOneTimeToken>[0] = {
+    hash: oneTimeTokenHash(secret)!,
+    purpose: 'password_reset',
+    accountId: account.id,
+    payload: {},
+    at,
+    expiresAt,
+  };
   await db.transaction(async (tx) => {
-    await tx.all(insertResetToken({ hash, email, at, expiresAt }));
-    if (account === undefined) return;
+    await tx.all(insertOneTimeToken(token));
     await tx.all(mail);
     await auditInEach(tx, memberships, request, { action: 'auth.password_reset_requested', at });
   });
-  if (account !== undefined) services.mail.wake();
+  services.mail.wake();
 }
 
 /** Sets a new password by a token from a mail and ends all sessions. @throws OneTimeTokenRefused */
@@ -79,6 +105,7 @@ export async function resetPassword(services: Services, body: ResetPasswordBody,
   const accountId = token.account_id;
   await setPassword(services, {
     accountId,
+    provenAt: null,
     passwordHash: await sealPassword(services, accountId, body.password),
     keepSessionId: null,
     action: 'auth.password_reset',
@@ -90,6 +117,8 @@ export async function resetPassword(services: Services, body: ResetPasswordBody,
 
 type PasswordChange = {
   accountId: string;
+  /** When the password that was proven had been set; null where none was asked for. */
+  provenAt: string | null;
   passwordHash: string;
   keepSessionId: string | null;
   action: string;
@@ -99,26 +128,29 @@ type PasswordChange = {
   also: Query<never>[];
 };
 
-async function setPassword(services: Services, change: PasswordChange): Promise<void> {
-  const { accountId, passwordHash, resetTokenHash, request } = change;
+async function setPassword(services: Services, change: PasswordChange): Promise<boolean> {
+  const { accountId, passwordHash, provenAt, resetTokenHash, request } = change;
   const at = services.now().toISOString();
   const db = services.database.credential();
   const memberships = await db.all(listMemberships({ accountId }));
-  await db.transaction(async (tx) => {
+  const changed = await db.transaction(async (tx) => {
+    // The account first, as everywhere: two that lock in different orders would block each other.
+    if ((await tx.first(updatePasswordHash({ accountId, passwordHash, provenAt, at }))) === undefined) return false;
     if (resetTokenHash !== undefined) {
       const token = await tx.first(useOneTimeToken({ hash: resetTokenHash, purpose: 'password_reset', now: at }));
       if (token === undefined) throw OneTimeTokenRefused();
     }
-    await tx.all(updatePasswordHash({ accountId, passwordHash, at }));
-    await tx.all(revokeOneTimeTokens({ accountId, purpose: 'password_reset', now: at }));
+    await tx.all(revokeOneTimeTokens({ accountId, now: at }));
     for (const query of change.also) await tx.all(query);
     for (const { tenant_id: tenantId } of memberships) {
       await tx.all(endAccountSessions({ tenantId, accountId, exceptSessionId: change.keepSessionId, at }));
     }
     await auditInEach(tx, memberships, request, { action: change.action, at });
     await tx.all(announceRevocation(`account:${accountId}`));
+    return true;
   });
   services.principals.forget(`account:${accountId}`);
+  return changed;
 }
 
 /** What happens to an account concerns every tenant it belongs to. */

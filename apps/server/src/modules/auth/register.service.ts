@@ -10,7 +10,7 @@ import {
   insertUser,
 } from '#modules/auth/accounts.queries';
 import { TooManyRegistrations } from '#modules/auth/auth.errors';
-import { normaliseEmail } from '#modules/auth/auth.rules';
+import { normaliseEmail } from '#modules/auth/email-address';
 import type { RegisterBody } from '#modules/auth/auth.schemas';
 import { sealPassword } from '#modules/auth/stored-password';
 import { registrationAttempt } from '#modules/auth/throttle';

@@ -5,8 +5,8 @@ import { systemTenantId } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import { newSecret } from '#core/crypto/secrets';
 import type { Query } from '#core/db/query';
+import type { Transaction } from '#core/db/scopes';
 import type { Services } from '#core/services';
-import { LoginRefused } from '#modules/auth/auth.errors';
 import { presentRefreshToken, refreshTokenHash, sessionLifetime } from '#modules/auth/auth.rules';
 import {
   endOldestSessions,
@@ -26,59 +26,76 @@ export type StartedSession = {
   expiresIn: number;
 };
 
+/** Who begins a session, and what has to be true for it at the moment it begins. */
+export type SessionRequest = {
+  accountId: string;
+  tenantId: string;
+  remembered: boolean;
+  request: RequestFacts;
+  /** Each has to find its row in the session's own transaction: what was proven a moment ago may be void by now. */
+  proof: readonly Query<unknown>[];
+  also: readonly Query<never>[];
+};
+
 /**
- * Starts a session of an account in one tenant, in one transaction with whatever `also` names.
- * @throws LoginRefused when the account has no active user there.
+ * Starts a session of an account in one tenant, in one transaction with its proof and whatever `also` names.
+ * @returns undefined when the proof does not hold or the account has no active user in an active tenant there.
  */
-export async function startSession(
-  services: Services,
-  who: { accountId: string; tenantId: string; remembered: boolean; request: RequestFacts; also: Query<never>[] },
-): Promise<StartedSession> {
-  const { accountId, tenantId, remembered, request } = who;
-  const now = services.now();
-  const at = now.toISOString();
-  const life = sessionLifetime(remembered);
+export async function startSession(services: Services, who: SessionRequest): Promise<StartedSession | undefined> {
+  const { accountId, tenantId } = who;
   const sessionId = newId();
-  const idleExpiresAt = new Date(now.getTime() + life.idleMs).toISOString();
-  const expiresAt = new Date(now.getTime() + life.absoluteMs).toISOString();
   const refreshToken = presentRefreshToken(newSecret());
   const db = services.database.credential(tenantId);
-
   const profile = await db.first(findSessionProfile({ tenantId, accountId }));
-  if (profile === undefined) throw LoginRefused();
-  const [started, ended] = await db.slow.flight([
-    insertSession({
-      tenantId,
-      sessionId,
-      accountId,
-      remembered,
-      ip: request.ip,
-      userAgent: request.userAgent,
-      at,
-      idleExpiresAt,
-      expiresAt,
-    }),
-    endOldestSessions({ tenantId, accountId, keep: maxSessionsPerUser, at }),
-    insertRefreshToken({ hash: refreshTokenHash(refreshToken)!, tenantId, sessionId, at, expiresAt }),
-    touchLogin({ tenantId, accountId, at }),
-    auditEvent({ tenantId, userId: profile.user_id, request }, at, {
-      action: 'auth.login',
-      resourceType: 'session',
-      resourceId: sessionId,
-    }),
-    ...who.also,
-  ]);
-  if (started.length === 0) throw LoginRefused();
-  await forgetSessions(services, ended);
-  const token = await services.tokens.issue({ accountId, tenantId, sessionId, userId: profile.user_id });
+  if (profile === undefined) return undefined;
+  const userId = profile.user_id;
+  const ended = await db.transaction((tx) =>
+    insertStarted(tx, services.now(), { ...who, sessionId, userId, refreshToken }),
+  );
+  if (ended === undefined) return undefined;
+  forgetSessions(services, ended);
+  const token = await services.tokens.issue({ accountId, tenantId, sessionId, userId });
   return { user: presentSessionUser(profile), refreshToken, ...token };
 }
 
-/** Makes ended sessions end here and now, and in every other process. */
-export async function forgetSessions(services: Services, ended: readonly { id: string }[]): Promise<void> {
-  if (ended.length === 0) return;
+type NewSession = SessionRequest & { sessionId: string; userId: string; refreshToken: string };
+
+/** The sessions that had to make room; undefined when the new one could not begin. */
+async function insertStarted(
+  tx: Transaction,
+  now: Date,
+  session: NewSession,
+): Promise<readonly { id: string }[] | undefined> {
+  const { accountId, tenantId, sessionId, userId, remembered, request } = session;
+  const at = now.toISOString();
+  const life = sessionLifetime(remembered);
+  const expiresAt = new Date(now.getTime() + life.absoluteMs).toISOString();
+  const idleExpiresAt = new Date(now.getTime() + life.idleMs).toISOString();
+  const { ip, userAgent } = request;
+  const row = { tenantId, sessionId, accountId, remembered, ip, userAgent, at, idleExpiresAt, expiresAt };
+  for (const query of [...session.proof, insertSession(row)]) {
+    if ((await tx.first(query)) === undefined) return undefined;
+  }
+  const event = { action: 'auth.login', resourceType: 'session', resourceId: sessionId };
+  const [ended] = await Promise.all([
+    tx.all(endOldestSessions({ tenantId, accountId, keep: maxSessionsPerUser, at })),
+    tx.all(insertRefreshToken({ hash: refreshTokenHash(session.refreshToken)!, tenantId, sessionId, at, expiresAt })),
+    tx.all(touchLogin({ tenantId, accountId, at })),
+    tx.all(auditEvent({ tenantId, userId, request }, at, event)),
+    ...session.also.map((query) => tx.all(query)),
+  ]);
+  await announceSessions(tx, ended);
+  return ended;
+}
+
+/** Tells the other processes of ended sessions, when and only when the transaction commits. */
+export async function announceSessions(tx: Transaction, ended: readonly { id: string }[]): Promise<void> {
+  await Promise.all(ended.map((session) => tx.all(announceRevocation(`session:${session.id}`))));
+}
+
+/** Makes ended sessions end here and now; call it after the commit. */
+export function forgetSessions(services: Services, ended: readonly { id: string }[]): void {
   for (const session of ended) services.principals.forget(`session:${session.id}`);
-  await services.database.credential().flight(ended.map((session) => announceRevocation(`session:${session.id}`)));
 }
 
 /** The specification's "Session user". */

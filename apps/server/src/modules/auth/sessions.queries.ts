@@ -226,17 +226,16 @@ export const endAccountSessions = statement<
 export const insertRefreshToken = statement<
   { hash: Buffer; tenantId: string; sessionId: string; at: string; expiresAt: string },
   never
->(
-  (p) =>
-    builder.insertInto('refresh_tokens').values({
-      hash: p.hash,
-      tenant_id: p.tenantId,
-      session_id: p.sessionId,
-      created_at: p.at,
-      expires_at: p.expiresAt,
-      used_at: null,
-      settled_at: null,
-    }),
+>((p) =>
+  builder.insertInto('refresh_tokens').values({
+    hash: p.hash,
+    tenant_id: p.tenantId,
+    session_id: p.sessionId,
+    created_at: p.at,
+    expires_at: p.expiresAt,
+    used_at: null,
+    settled_at: null,
+  }),
 );
 
 /** Uses a refresh token up: of any number of parallel uses exactly one gets the row. */

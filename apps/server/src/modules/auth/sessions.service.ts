@@ -2,7 +2,7 @@ import { auditEvent } from '#core/audit/audit.queries';
 import type { Actor } from '#core/access/principal';
 import type { Services } from '#core/services';
 import { SessionNotFound, LoginRefused } from '#modules/auth/auth.errors';
-import { forgetSessions } from '#modules/auth/session-start';
+import { announceSessions, forgetSessions } from '#modules/auth/session-start';
 import {
   endAccountSessions,
   endSession,
@@ -44,9 +44,10 @@ export async function revokeSession(services: Services, actor: Actor, sessionId:
     if (session === undefined) throw SessionNotFound();
     const event = { action: 'auth.session_revoked', resourceType: 'session', resourceId: sessionId };
     await tx.all(auditEvent({ tenantId, userId, request: actor.request }, at, event));
+    await announceSessions(tx, [session]);
     return session;
   });
-  await forgetSessions(services, [ended]);
+  forgetSessions(services, [ended]);
 }
 
 /** Ends the caller's session, or all of the caller's sessions in this tenant. Without a live session there is nothing to do. */
@@ -68,9 +69,10 @@ export async function logout(services: Services, actor: Actor | undefined, scope
       details: { sessions: sessions.length },
     };
     await tx.all(auditEvent({ tenantId, userId, request: actor.request }, at, event));
+    await announceSessions(tx, sessions);
     return sessions;
   });
-  await forgetSessions(services, ended);
+  forgetSessions(services, ended);
 }
 
 function presentSession(row: SessionRow, currentId: string) {

@@ -15,13 +15,12 @@ export const listSigningKeys = statement<{ createdAfter: string }, AuthTables['s
 export const insertSigningKey = statement<
   { id: string; publicJwk: Record<string, unknown>; privateKey: string; at: string },
   never
->(
-  (p) =>
-    builder.insertInto('signing_keys').values({
-      id: p.id,
-      public_jwk: p.publicJwk,
-      private_key: p.privateKey,
-      created_at: p.at,
-      retired_at: null,
-    }) as never,
+>((p) =>
+  builder.insertInto('signing_keys').values({
+    id: p.id,
+    public_jwk: p.publicJwk,
+    private_key: p.privateKey,
+    created_at: p.at,
+    retired_at: null,
+  }),
 );

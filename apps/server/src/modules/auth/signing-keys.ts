@@ -27,8 +27,9 @@ type LoadedKey = SigningKey & { createdAt: number };
 export function createAccessTokens(options: Options): AccessTokens {
   const { database, encryption, now } = options;
   let keys: LoadedKey[] = [];
-  let loadedAt = 0;
+  let missedAt = 0;
   let loading: Promise<void> | undefined;
+  let creating: Promise<void> | undefined;
 
   async function load(): Promise<void> {
     const createdAfter = new Date(now().getTime() - acceptedMs).toISOString();
@@ -37,7 +38,6 @@ export function createAccessTokens(options: Options): AccessTokens {
       ...readSigningKey(row.id, encryption.decrypt(row.private_key, placeOf(row.id)), row.public_jwk as JWK),
       createdAt: Date.parse(row.created_at),
     }));
-    loadedAt = now().getTime();
   }
 
   const reload = () => (loading ??= load().finally(() => (loading = undefined)));
@@ -45,30 +45,26 @@ export function createAccessTokens(options: Options): AccessTokens {
   async function signingKey(): Promise<SigningKey> {
     const isUsable = (key: LoadedKey | undefined) => key !== undefined && key.createdAt > now().getTime() - signsMs;
     if (!isUsable(keys[0])) await reload();
-    if (!isUsable(keys[0])) {
-      const id = newId();
-      const { privateKeyPem, publicJwk } = await generateSigningKey(id);
-      const privateKey = encryption.encrypt(privateKeyPem, placeOf(id));
-      await database
-        .credential()
-        .slow.all(
-          insertSigningKey({
-            id,
-            publicJwk: publicJwk as Record<string, unknown>,
-            privateKey,
-            at: now().toISOString(),
-          }),
-        );
-      await reload();
-    }
+    if (!isUsable(keys[0])) await (creating ??= create().finally(() => (creating = undefined)));
     return keys[0]!;
   }
 
+  async function create(): Promise<void> {
+    await createKey(options);
+    // Not `reload`: that may be one which began before the key was there.
+    await load();
+  }
+
   async function publicKey(id: string): Promise<JWK | undefined> {
-    const known = keys.find((key) => key.id === id);
+    const find = () => keys.find((key) => key.id === id)?.publicJwk;
+    const known = find();
+    if (known !== undefined) return known;
     // Another process may have rotated; tokens with made-up key ids must not turn into database load.
-    if (known === undefined && now().getTime() - loadedAt > reloadEveryMs) await reload();
-    return (known ?? keys.find((key) => key.id === id))?.publicJwk;
+    if (now().getTime() - missedAt > reloadEveryMs) {
+      missedAt = now().getTime();
+      await reload();
+    } else await loading;
+    return find();
   }
 
   return {
@@ -87,6 +83,14 @@ export function createAccessTokens(options: Options): AccessTokens {
       return { keys: keys.map((key) => key.publicJwk) };
     },
   };
+}
+
+async function createKey({ database, encryption, now }: Options): Promise<void> {
+  const id = newId();
+  const { privateKeyPem, publicJwk } = await generateSigningKey(id);
+  const privateKey = encryption.encrypt(privateKeyPem, placeOf(id));
+  const at = now().toISOString();
+  await database.credential().slow.all(insertSigningKey({ id, publicJwk, privateKey, at }));
 }
 
 function placeOf(id: string): string {

@@ -39,7 +39,8 @@ export function resetMailAttempt(services: Services, email: string, error: Error
 }
 
 function attempt(services: Services, budgets: readonly Budget[], error: ErrorDefinition): Attempt {
-  const refund = () => budgets.map((budget) => refundAttempt({ key: budget.key }));
+  let drawn: { key: string; windowEndsAt: string }[] = [];
+  const refund = () => drawn.map((draw) => refundAttempt(draw));
   return {
     refund,
     async admit() {
@@ -55,10 +56,13 @@ function attempt(services: Services, budgets: readonly Budget[], error: ErrorDef
           }),
         ),
       );
-      const spent = budgets.flatMap((budget, at) => (counted[at]![0]!.failures > budget.max ? [counted[at]![0]!] : []));
+      const draws = budgets.map((budget, at) => ({ budget, row: counted[at]![0]! }));
+      drawn = draws.map(({ budget, row }) => ({ key: budget.key, windowEndsAt: row.window_ends_at }));
+      const spent = draws.filter(({ budget, row }) => row.failures > budget.max);
       if (spent.length === 0) return;
       await db.flight(refund());
-      const waitMs = Math.max(...spent.map((row) => Date.parse(row.window_ends_at))) - now.getTime();
+      drawn = [];
+      const waitMs = Math.max(...spent.map(({ row }) => Date.parse(row.window_ends_at))) - now.getTime();
       throw error({ retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) });
     },
   };

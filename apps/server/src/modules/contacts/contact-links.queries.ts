@@ -27,8 +27,11 @@ const linkColumns = ['id', 'tenant_id', 'entity_type', 'entity_id', 'contact_id'
 
 export type SpaceContactRow = ContactLinkRow & { contact: ContactRow };
 
+/** Which part of a list; null for all that follows. */
+type Part = { limit: number | null; offset: number };
+
 /** A space's contacts, the primary one first. */
-export const listSpaceContacts = statement<{ tenantId: string; spaceId: string }, SpaceContactRow>((p) =>
+export const listSpaceContacts = statement<{ tenantId: string; spaceId: string } & Part, SpaceContactRow>((p) =>
   builder
     .selectFrom('contact_links')
     .innerJoin('contacts', (join) =>
@@ -43,7 +46,9 @@ export const listSpaceContacts = statement<{ tenantId: string; spaceId: string }
     .where('contact_links.space_id', '=', p.spaceId)
     .orderBy('contact_links.is_primary', 'desc')
     .orderBy('contact_links.created_at')
-    .orderBy('contact_links.id'),
+    .orderBy('contact_links.id')
+    .limit(p.limit)
+    .offset(p.offset),
 );
 
 export const findSpace = statement<{ tenantId: string; spaceId: string }, { id: string }>((p) =>
@@ -60,14 +65,16 @@ export const lockSpace = statement<{ tenantId: string; spaceId: string }, { id: 
     .forNoKeyUpdate(),
 );
 
-export const findSpaceContact = statement<{ tenantId: string; spaceId: string; contactId: string }, ContactLinkRow>(
+/** Held until the end of the transaction, so that the link cannot go between finding and changing it. */
+export const lockSpaceContact = statement<{ tenantId: string; spaceId: string; contactId: string }, ContactLinkRow>(
   (p) =>
     builder
       .selectFrom('contact_links')
       .select(linkColumns)
       .where('tenant_id', '=', p.tenantId)
       .where('space_id', '=', p.spaceId)
-      .where('contact_id', '=', p.contactId),
+      .where('contact_id', '=', p.contactId)
+      .forUpdate(),
 );
 
 export const clearPrimary = statement<{ tenantId: string; spaceId: string }, never>(
@@ -100,6 +107,7 @@ export const insertSpaceContact = statement<
   return withAudit<ContactLinkRow>(change, { action: 'space_contact.added', resourceType: 'contact_link' }, p);
 });
 
+/** The same action as adding: the route that sets a link writes one action, with the name of the field it changed. */
 export const setPrimary = statement<{ id: string; isPrimary: boolean } & AuditParams, ContactLinkRow>((p) => {
   const change = builder
     .updateTable('contact_links')
@@ -107,7 +115,7 @@ export const setPrimary = statement<{ id: string; isPrimary: boolean } & AuditPa
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
     .returning(linkColumns);
-  return withAudit<ContactLinkRow>(change, { action: 'space_contact.updated', resourceType: 'contact_link' }, p);
+  return withAudit<ContactLinkRow>(change, { action: 'space_contact.added', resourceType: 'contact_link' }, p);
 });
 
 export const deleteSpaceContact = statement<{ spaceId: string; contactId: string } & AuditParams, { id: string }>(
@@ -134,7 +142,7 @@ export type ReferenceRow = {
 };
 
 /** Where a contact is used. */
-export const listReferences = statement<{ tenantId: string; contactId: string }, ReferenceRow>((p) =>
+export const listReferences = statement<{ tenantId: string; contactId: string } & Part, ReferenceRow>((p) =>
   builder
     .selectFrom('contact_links')
     .innerJoin('spaces', (join) =>
@@ -154,7 +162,9 @@ export const listReferences = statement<{ tenantId: string; contactId: string },
     .where('spaces.tenant_id', '=', p.tenantId)
     .where('contact_links.contact_id', '=', p.contactId)
     .orderBy('contact_links.created_at')
-    .orderBy('contact_links.id'),
+    .orderBy('contact_links.id')
+    .limit(p.limit)
+    .offset(p.offset),
 );
 
 // Times inside JSON would come in PostgreSQL's own form, so they are written as the wire wants them.

@@ -5,25 +5,25 @@ import {
   clearPrimary,
   deleteSpaceContact,
   findSpace,
-  findSpaceContact,
   insertSpaceContact,
   listReferences,
   listSpaceContacts,
   lockSpace,
+  lockSpaceContact,
   setPrimary,
   type ContactLinkRow,
 } from '#modules/contacts/contact-links.queries';
 import { ContactLinkNotFound, ContactNotFound, SpaceNotFound } from '#modules/contacts/contacts.errors';
 import { findContact, type ContactRow } from '#modules/contacts/contacts.queries';
-import type { LinkContactBody } from '#modules/contacts/contacts.schemas';
+import type { LinkContactBody, PartOfList } from '#modules/contacts/contacts.schemas';
 import { presentContact, type Scope } from '#modules/contacts/contacts.service';
 
 /** @throws ContactNotFound */
-export async function listContactReferences(db: TenantDb, contactId: string) {
+export async function listContactReferences(db: TenantDb, contactId: string, part: PartOfList) {
   const { tenantId } = db;
   const [contacts, references] = await db.flight([
     findContact({ tenantId, id: contactId }),
-    listReferences({ tenantId, contactId }),
+    listReferences({ tenantId, contactId, ...toPart(part) }),
   ]);
   if (contacts.length === 0) throw ContactNotFound();
   return {
@@ -41,9 +41,12 @@ export async function listContactReferences(db: TenantDb, contactId: string) {
 }
 
 /** @throws SpaceNotFound */
-export async function listContactsOfSpace(db: TenantDb, spaceId: string) {
+export async function listContactsOfSpace(db: TenantDb, spaceId: string, part: PartOfList) {
   const { tenantId } = db;
-  const [spaces, links] = await db.flight([findSpace({ tenantId, spaceId }), listSpaceContacts({ tenantId, spaceId })]);
+  const [spaces, links] = await db.flight([
+    findSpace({ tenantId, spaceId }),
+    listSpaceContacts({ tenantId, spaceId, ...toPart(part) }),
+  ]);
   if (spaces.length === 0) throw SpaceNotFound();
   return { data: links.map((row) => presentLink(row, row.contact)) };
 }
@@ -59,14 +62,15 @@ export function addContactToSpace({ db, actor, now }: Scope, spaceId: string, bo
   const isPrimary = body.isPrimary ?? false;
   const at = now().toISOString();
   return db.transaction(async (tx) => {
-    if ((await tx.first(lockSpace({ tenantId, spaceId }))) === undefined) throw SpaceNotFound();
+    const space = await tx.first(lockSpace({ tenantId, spaceId }));
+    if (space === undefined) throw SpaceNotFound();
     const contact = await tx.first(findContact({ tenantId, id: contactId }));
     if (contact === undefined) throw ContactNotFound();
-    const existing = await tx.first(findSpaceContact({ tenantId, spaceId, contactId }));
+    const existing = await tx.first(lockSpaceContact({ tenantId, spaceId, contactId }));
     const isUnchanged = existing !== undefined && (body.isPrimary === undefined || existing.is_primary === isPrimary);
     if (isUnchanged) return { data: presentLink(existing, contact) };
     if (isPrimary) await tx.all(clearPrimary({ tenantId, spaceId }));
-    const audit = auditParams(actor, at, { spaceId, contactId });
+    const audit = auditParams(actor, at, { fields: Object.keys(body), spaceId: space.id, contactId });
     const link = await tx.first(
       existing === undefined
         ? insertSpaceContact({ id: newId(), spaceId, contactId, isPrimary, at, createdBy: actor.userId, ...audit })
@@ -82,9 +86,16 @@ export async function removeContactFromSpace(
   spaceId: string,
   contactId: string,
 ): Promise<void> {
-  const audit = auditParams(actor, now().toISOString(), { spaceId, contactId });
+  const audit = auditParams(actor, now().toISOString(), {
+    spaceId: spaceId.toLowerCase(),
+    contactId: contactId.toLowerCase(),
+  });
   const row = await db.slow.first(deleteSpaceContact({ spaceId, contactId, ...audit }));
   if (row === undefined) throw ContactLinkNotFound();
+}
+
+function toPart({ limit, offset }: PartOfList) {
+  return { limit: limit ?? null, offset: offset ?? 0 };
 }
 
 function presentLink(row: ContactLinkRow, contact: ContactRow) {

@@ -101,8 +101,12 @@ export function listContacts(
   const { column, descending } = page.order ?? { column: 'created_at', descending: true };
   const direction = descending ? 'desc' : 'asc';
   let query = filtered(tenantId, filters).select(contactColumns);
-  if (column !== 'created_at') {
-    query = query.orderBy(column, (order) => (descending ? order.desc().nullsLast() : order.asc().nullsLast()));
+  if (column === 'updated_at') query = query.orderBy(column, direction);
+  // Text without regard to case, and contacts without a value last in both directions.
+  else if (column !== 'created_at') {
+    query = query.orderBy(sql`lower(${sql.ref(column)})`, (order) =>
+      descending ? order.desc().nullsLast() : order.asc().nullsLast(),
+    );
   }
   const compiled = toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
   return { ...compiled, prepare: Object.values(filters).every((value) => value === undefined) };
@@ -119,8 +123,14 @@ export function countContacts(tenantId: string, filters: ContactFilters): Query<
 function filtered(tenantId: string, filters: ContactFilters): ContactSelect {
   let query: ContactSelect = builder.selectFrom('contacts').where('tenant_id', '=', tenantId);
   for (const pattern of searchPatterns(filters.search)) query = query.where('search_text', 'like', pattern);
-  if (filters.email !== undefined) query = query.where(sql`lower(email)`, '=', filters.email.toLowerCase());
-  if (filters.phone !== undefined) query = query.where('phone_digits', '=', filters.phone.replaceAll(/\D/g, ''));
-  if (filters.city !== undefined) query = query.where(sql`lower(address ->> 'city')`, '=', filters.city.toLowerCase());
+  // PostgreSQL folds both sides: its rules differ from JavaScript's for letters such as a final sigma.
+  if (filters.email !== undefined) query = query.where(sql`lower(email)`, '=', sql`lower(${filters.email})`);
+  if (filters.phone !== undefined) {
+    // Said once more because the index over phone numbers holds only contacts that have one.
+    query = query
+      .where('phone', 'is not', null)
+      .where('phone_digits', '=', sql<string>`regexp_replace(${filters.phone}, '\\D', '', 'g')`);
+  }
+  if (filters.city !== undefined) query = query.where(sql`lower(address ->> 'city')`, '=', sql`lower(${filters.city})`);
   return query;
 }

@@ -76,9 +76,9 @@ export const contactRoutes: readonly Route[] = [
     operationId: 'listContactReferences',
     summary: 'Where a contact is used',
     access: access.member(),
-    schema: { params: IdParams, response: { 200: schemas.ContactReferences } },
+    schema: { params: IdParams, query: schemas.PartOfList, response: { 200: schemas.ContactReferences } },
     errors: [ContactNotFound],
-    handler: ({ db, params }) => listContactReferences(db, params.id),
+    handler: ({ db, params, query }) => listContactReferences(db, params.id, query),
   }),
   defineRoute({
     method: 'GET',
@@ -86,9 +86,9 @@ export const contactRoutes: readonly Route[] = [
     operationId: 'listSpaceContacts',
     summary: 'Contacts of a space, the primary one first',
     access: access.member(),
-    schema: { params: IdParams, response: { 200: schemas.ContactLinkList } },
+    schema: { params: IdParams, query: schemas.PartOfList, response: { 200: schemas.ContactLinkList } },
     errors: [SpaceNotFound],
-    handler: ({ db, params }) => listContactsOfSpace(db, params.id),
+    handler: ({ db, params, query }) => listContactsOfSpace(db, params.id, query),
   }),
   defineRoute({
     method: 'POST',

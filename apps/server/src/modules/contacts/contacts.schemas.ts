@@ -81,10 +81,17 @@ export const ListContactsQuery = Type.Object({
   sort: sortable(['created_at', 'updated_at', 'last_name', 'first_name', 'email']),
   search: Type.Optional(Type.String({ maxLength: 200, description: 'In names, e-mail, phone and city.' })),
   email: Type.Optional(Type.String({ maxLength: 254, description: 'Exact, in any case.' })),
-  phone: Type.Optional(Type.String({ maxLength: 50, description: 'Exact, by its digits.' })),
+  phone: Type.Optional(Type.String({ maxLength: 50, pattern: '\\d', description: 'Exact, by its digits.' })),
   city: Type.Optional(Type.String({ maxLength: 200, description: 'Exact, in any case.' })),
 });
 export type ListContactsQuery = Static<typeof ListContactsQuery>;
+
+/** For lists that answer all rows unless a part is asked for (open point N33). */
+export const PartOfList = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
+  offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000 })),
+});
+export type PartOfList = Static<typeof PartOfList>;
 
 const EntityType = Type.Enum(['user', 'space', 'resource']);
 

@@ -58,6 +58,26 @@ describe('createContact', () => {
   });
 
   it.each([
+    ['names of 100 characters', { firstName: 'é'.repeat(100), middleName: '𝕏'.repeat(100), lastName: 'x'.repeat(100) }],
+    ['empty names', { firstName: '', middleName: '', lastName: '' }],
+    ['notes of 2000 characters', { notes: 'x'.repeat(2000) }],
+    ['a phone of 50 characters', { phone: '1'.repeat(50) }],
+    ['a url of 2048 characters', { url: `https://example.com/${'x'.repeat(2028)}` }],
+    ['an address with nulls and keys of its own', { address: { city: null, floor: 2, tags: ['a', { b: null }] } }],
+    ['an empty address', { address: {} }],
+    ['text that looks like something else', { firstName: "'); drop table contacts;--", notes: '{"a":[1]} \\ \n $1' }],
+  ])('201: %s', async (_what, body: Record<string, unknown>) => {
+    const contact = await createContact(body);
+    const columns: Record<string, string> = {
+      firstName: 'first_name',
+      middleName: 'middle_name',
+      lastName: 'last_name',
+    };
+    for (const [name, value] of Object.entries(body)) expect(contact[columns[name] ?? name]).toEqual(value);
+    expect((await test.call('GET', `${path}/${contact.id}`, { token })).body.data).toEqual(contact);
+  });
+
+  it.each([
     ['an unknown property', { firstname: 'Ada' }],
     ['a wrong type', { firstName: 5 }],
     ['null, which only a patch takes', { firstName: null }],
@@ -67,7 +87,14 @@ describe('createContact', () => {
     ['an address that is none', { email: 'ada@' }],
     ['a url without a host', { url: 'https://' }],
     ['a script as url', { url: 'javascript:alert(1)' }],
+    ['an url of 2049 characters', { url: `https://example.com/${'x'.repeat(2029)}` }],
     ['an array for the address', { address: [] }],
+    ['a city of 201 characters', { address: { city: 'x'.repeat(201) } }],
+    ['a number for the city', { address: { city: 5 } }],
+    ['a NUL character', { notes: 'a\u0000b' }],
+    ['half of a surrogate pair', '{"notes":"\\ud800"}'],
+    ['an address of 31 keys', { address: Object.fromEntries(Array.from({ length: 31 }, (_, at) => [`k${at}`, at])) }],
+    ['no body', undefined],
     ['a list', []],
   ])('400: %s', async (_what, body) => {
     expectError(await test.call('POST', path, { token, body }), 400, 'VALIDATION_ERROR');
@@ -79,11 +106,34 @@ describe('createContact', () => {
 });
 
 describe('getContact', () => {
+  it('200: an id in capitals is the same id', async () => {
+    const contact = await createContact({ firstName: 'Ada' });
+    const read = await test.call('GET', `${path}/${contact.id.toUpperCase()}`, { token });
+    expect(read.body).toEqual({ data: contact });
+  });
+
+  it('401: without credentials', async () => {
+    expectError(await test.call('GET', `${path}/${newId()}`), 401, 'AUTHENTICATION_ERROR');
+  });
+
   it('400: an id that is no uuid', async () => {
     expectError(await test.call('GET', `${path}/42`, { token }), 400, 'VALIDATION_ERROR');
   });
 
   it('404: an unknown id', async () => {
     expectError(await test.call('GET', `${path}/${newId()}`, { token }), 404, 'NOT_FOUND');
+  });
+
+  it("404: another tenant's contact, answered exactly as an unknown one", async () => {
+    const contact = await createContact({ firstName: 'Ada' });
+    const stranger = (await createTenant(test)).admin.token;
+    const foreign = await test.call('GET', `${path}/${contact.id}`, { token: stranger });
+    const unknown = await test.call('GET', `${path}/${newId()}`, { token: stranger });
+    expectError(foreign, 404, 'NOT_FOUND');
+    expect({ ...foreign.body, requestId: '', timestamp: '' }).toEqual({
+      ...unknown.body,
+      requestId: '',
+      timestamp: '',
+    });
   });
 });

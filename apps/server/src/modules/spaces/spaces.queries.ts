@@ -91,7 +91,7 @@ export const findAnyChild = statement<{ tenantId: string; id: string }, { id: st
 /** One move at a time within a tenant: two moves, each harmless alone, can close a cycle together. */
 export const lockTree = statement<{ tenantId: string }, never>((p) => ({
   compile: () =>
-    sql`select pg_advisory_xact_lock(hashtextextended('spaces:' || ${p.tenantId}::text, 0))`.compile(builder) as never,
+    sql`select pg_advisory_xact_lock(hashtextextended('spaces:' || ${p.tenantId}::text, 0))`.compile(builder),
 }));
 
 /** Whether `id` is `ancestorId` or lies below it. */

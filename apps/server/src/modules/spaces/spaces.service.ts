@@ -50,11 +50,13 @@ export async function getSpace(db: TenantDb, id: string) {
 /** @throws ParentNotFound (through the foreign key) */
 export async function createSpace({ db, actor, now }: Scope, body: CreateSpaceBody) {
   const at = now().toISOString();
-  const row = await db.first(
+  const parentId = body.parent_id ?? null;
+  // Adding a part waits for a deletion of its parent, which must not hold up the shared connections.
+  const row = await (parentId === null ? db : db.slow).first(
     insertSpace({
       id: newId(),
       tenant_id: db.tenantId,
-      parent_id: body.parent_id ?? null,
+      parent_id: parentId,
       name: body.name,
       description: body.description ?? null,
       translations_i18n: body.translations_i18n ?? {},

@@ -36,6 +36,7 @@ export const systemModule = defineModule({
       summary: 'Mails of the installation: delivered, waiting, or kept because no mail server is configured',
       access: access.systemAdmin(),
       schema: { query: MailOutboxQuery, response: { 200: MailOutbox } },
+      audit: 'mail_outbox.read',
       handler: ({ actor, db, query, services, setHeader }) => listOutbox({ actor, db, services, setHeader }, query),
     }),
   ],

@@ -38,14 +38,12 @@ export async function listOutbox(
   query: MailOutboxQuery,
 ) {
   const at = services.now().toISOString();
-  await db.flight([
-    auditEvent({ tenantId: actor.tenantId, userId: actor.userId, request: actor.request }, at, {
-      action: 'mail_outbox.read',
-      resourceType: 'mail_outbox',
-    }),
-  ]);
+  await db.flight([auditEvent(actor, at, { action: 'mail_outbox.read', resourceType: 'mail_outbox' })]);
   const { limit = 50, offset = 0 } = query;
-  const rows = await services.database.platform().slow.all(listMail({ limit, offset }));
+  const { slow } = services.database.platform();
+  const rows = await slow.all(listMail({ limit, offset }));
+  // The total comes with the rows, so beyond the end it has to be asked for.
+  const counted = rows[0] ?? (await slow.first(listMail({ limit: 1, offset: 0 })));
   const data = rows.map((row) => ({
     id: row.id,
     recipient: row.recipient,
@@ -56,5 +54,5 @@ export async function listOutbox(
     attempts: row.attempts,
     last_error: row.last_error,
   }));
-  return toPage(data, { limit, offset }, rows[0]?.total ?? 0, setHeader);
+  return toPage(data, { limit, offset }, counted?.total ?? 0, setHeader);
 }

@@ -20,6 +20,7 @@ export function createDatabaseProbe(services: Pick<Services, 'database' | 'now'>
 
   async function measure(): Promise<ServiceState> {
     const started = performance.now();
+    let timer: NodeJS.Timeout | undefined;
     const answered = await Promise.race([
       services.database
         .platform()
@@ -28,8 +29,9 @@ export function createDatabaseProbe(services: Pick<Services, 'database' | 'now'>
           () => true,
           () => false,
         ),
-      new Promise<false>((resolve) => setTimeout(resolve, limitMs, false).unref()),
+      new Promise<false>((resolve) => (timer = setTimeout(resolve, limitMs, false).unref())),
     ]);
+    clearTimeout(timer);
     last = {
       status: answered ? 'healthy' : 'unhealthy',
       message: answered ? 'reachable' : 'not reachable',

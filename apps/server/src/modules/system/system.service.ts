@@ -23,7 +23,10 @@ export async function getHealth(services: Services, level: HealthLevel) {
   if (level === 'basic') return { status: 'ok', ...base, degradedServices: [] };
   const database = await probe(services);
   const ready = database.status === 'healthy' && services.isServing();
-  if (!ready) throw ServiceUnavailable({ retryAfterSeconds: 2, details: { ready, degradedServices: ['database'] } });
+  if (!ready) {
+    const degradedServices = database.status === 'healthy' ? [] : ['database'];
+    throw ServiceUnavailable({ retryAfterSeconds: 2, details: { ready, degradedServices } });
+  }
   const { environment } = services.settings;
   if (level === 'ready') return { status: 'ok', ...base, ready, environment };
   return {

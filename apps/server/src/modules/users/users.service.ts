@@ -74,18 +74,18 @@ export async function updateUser({ db, actor, services }: Scope, id: string, bod
   const at = services.now().toISOString();
   const losesAdministration = body.isTenantAdmin === false || body.status === 'suspended';
   const row = await db.transaction(async (tx) => {
-    await assertMayChange(tx, {
+    const user = await findChangeable(tx, {
       tenantId,
       id,
       actor,
       losesAdministration,
       grantsAdministration: body.isTenantAdmin === true,
     });
-    await tx.all(updateUserRow(id, { ...toColumns(body), updated_at: at }, auditParams(actor, at, { fields })));
-    await tx.all(announceRevocation(`user:${id}`));
+    await tx.all(updateUserRow(user.id, { ...toColumns(body), updated_at: at }, auditParams(actor, at, { fields })));
+    await tx.all(announceRevocation(`user:${user.id}`));
     return tx.first(findUser({ tenantId, id }));
   });
-  services.principals.forget(`user:${id}`);
+  services.principals.forget(`user:${row!.id}`);
   return { data: presentUser(row!) };
 }
 
@@ -93,14 +93,21 @@ export async function updateUser({ db, actor, services }: Scope, id: string, bod
 export async function deleteUser({ db, actor, services }: Scope, id: string): Promise<void> {
   const { tenantId } = db;
   const at = services.now().toISOString();
-  await db.transaction(async (tx) => {
-    await assertMayChange(tx, { tenantId, id, actor, losesAdministration: true, grantsAdministration: false });
+  const user = await db.transaction(async (tx) => {
+    const found = await findChangeable(tx, {
+      tenantId,
+      id,
+      actor,
+      losesAdministration: true,
+      grantsAdministration: false,
+    });
     await tx.all(deleteUserRow({ id, at, ...auditParams(actor, at) }));
     await tx.all(deleteMembership({ tenantId, id }));
     await tx.all(deleteGroupMemberships({ tenantId, id }));
-    await tx.all(announceRevocation(`user:${id}`));
+    await tx.all(announceRevocation(`user:${found.id}`));
+    return found;
   });
-  services.principals.forget(`user:${id}`);
+  services.principals.forget(`user:${user.id}`);
 }
 
 type Change = {
@@ -111,14 +118,16 @@ type Change = {
   grantsAdministration: boolean;
 };
 
-async function assertMayChange(tx: Transaction, change: Change): Promise<void> {
+/** The user, with its id as the principals know it: a path may spell a uuid in capitals. */
+async function findChangeable(tx: Transaction, change: Change): Promise<UserRow> {
   const { tenantId, id, actor } = change;
   await tx.all(lockTenant({ tenantId }));
   const user = await tx.first(findUser({ tenantId, id }));
   if (user === undefined) throw UserNotFound();
   if ((user.is_tenant_admin || change.grantsAdministration) && !actor.isTenantAdmin) throw RoleAboveOwn();
-  if (!change.losesAdministration || !user.is_tenant_admin || user.status !== 'active') return;
+  if (!change.losesAdministration || !user.is_tenant_admin || user.status !== 'active') return user;
   if ((await tx.first(findOtherAdministrator({ tenantId, id }))) === undefined) throw LastAdministrator();
+  return user;
 }
 
 function toColumns(body: UpdateUserBody): UserChanges {

@@ -1,4 +1,4 @@
-import { chmodSync, lchownSync, lstatSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, lchownSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type ListenOptions } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,7 +50,9 @@ function socketEndpoint(dir: string): Endpoint {
 async function loopbackEndpoint(dataDir: string): Promise<Endpoint> {
   const host = '127.0.0.1';
   const free = await listenOnce({ host, port: 0 });
-  const password = readOrCreatePassword(join(dataDir, 'postgres.password'));
+  // A new one at each start, kept for the operator's own tools.
+  const password = Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString('hex');
+  writeFileSync(join(dataDir, 'postgres.password'), `${password}\n`, { mode: 0o600 });
   return {
     connection: { host, port: free ?? port, password },
     settings: { listen_addresses: host, unix_socket_directories: '', port: String(free ?? port) },
@@ -92,18 +94,6 @@ function listenOnce(options: ListenOptions): Promise<number | undefined> {
       server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
     });
   });
-}
-
-function readOrCreatePassword(path: string): string {
-  try {
-    writeFileSync(path, Buffer.from(crypto.getRandomValues(new Uint8Array(24))).toString('hex'), {
-      mode: 0o600,
-      flag: 'wx',
-    });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
-  }
-  return readFileSync(path, 'utf8').trim();
 }
 
 /** Over TCP the superuser needs its password; over a socket the folder's mode decides who may connect. */

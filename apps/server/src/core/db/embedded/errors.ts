@@ -18,7 +18,10 @@ export class EmbeddedPostgresError extends Error {
 }
 
 const obstacles: [RegExp, string][] = [
-  [/ENOSPC|EDQUOT|No space left on device|Disk quota exceeded/, 'is on a full disk: free some space and start again'],
+  [
+    /ENOSPC|EDQUOT|No space left on device|Disk quota exceeded|Check free disk space/,
+    'is on a full disk: free some space and start again',
+  ],
   [/EROFS|Read-only file system/, 'is on a read-only file system: mount it writable or choose another DATA_DIR'],
   [
     /EACCES|EPERM|Permission denied|Operation not permitted/,
@@ -40,7 +43,7 @@ export function programError(
 ): EmbeddedPostgresError {
   const reason = lastComplaint(lines);
   const what = code === 'INIT_FAILED' ? 'create its database' : 'start';
-  const obstacle = findObstacle(folder, lines.filter((line) => complaint.test(line)).join('\n'));
+  const obstacle = findObstacle(folder, lines.join('\n'));
   if (obstacle !== undefined) return obstacle;
   const advice = /could not look up effective user ID/.test(reason)
     ? 'run Atrium as a user that has an entry in /etc/passwd'
@@ -51,7 +54,7 @@ export function programError(
 /** The error for a file system call that failed in `folder`; our own errors pass unchanged. */
 export function systemError(folder: string, error: unknown): EmbeddedPostgresError {
   if (error instanceof EmbeddedPostgresError) return error;
-  const text = String(error instanceof Error ? error.message : error).split('\n')[0]!;
+  const [text = ''] = String(error instanceof Error ? error.message : error).split('\n');
   return (
     findObstacle(folder, text, error) ??
     new EmbeddedPostgresError(

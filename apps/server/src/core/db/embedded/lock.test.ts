@@ -45,9 +45,11 @@ it('goes to exactly one of those who find it stale at the same moment', async ()
   }
   const workerData = { folders, threads: 2, arrived: new Int32Array(new SharedArrayBuffer(4 * folders.length)) };
   const script = join(import.meta.dirname, 'testing/hold-lock.ts');
-  const results = await Promise.all([1, 2].map(async () => {
-    const [won] = await once(new Worker(script, { workerData }), 'message');
-    return won as boolean[];
-  }));
+  const results = await Promise.all(
+    [1, 2].map(async () => {
+      const [won] = await once(new Worker(script, { workerData }), 'message');
+      return won as boolean[];
+    }),
+  );
   expect(folders.filter((_, round) => results.filter((won) => won[round]).length !== 1)).toEqual([]);
 });

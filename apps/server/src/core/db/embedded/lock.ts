@@ -3,7 +3,7 @@ import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:
 import { EmbeddedPostgresError } from './errors.ts';
 import { processStart } from './processes.ts';
 
-export type DataDirLock = { release(): void };
+export type DataDirLock = { release: () => void };
 
 type Holder = { pid: number; start: string; id: string };
 
@@ -17,7 +17,7 @@ export function lockDataDir(dataDir: string): DataDirLock {
   const draft = `${path}.new-${own.id}`;
   try {
     writeFileSync(draft, `${own.pid}\n${own.start}\n${own.id}\n`, { mode: 0o644 });
-    take(path, draft, own.id);
+    take(path, draft);
   } catch (error) {
     if (!(error instanceof InUse)) throw error;
     throw new EmbeddedPostgresError(
@@ -47,14 +47,14 @@ class InUse extends Error {
  * A stale lock is replaced only by the one who took the claim named after it, so that of several starters
  * none can sweep away the fresh lock of another; a claim whose taker died is itself a stale lock.
  */
-function take(path: string, draft: string, ownId: string): void {
+function take(path: string, draft: string): void {
   for (;;) {
     if (linked(draft, path)) return;
     const holder = readHolder(path);
     if (holder === undefined) continue;
     if (processStart(holder.pid) === holder.start) throw new InUse(holder.pid);
     const claim = `${path}.${holder.id}`;
-    take(claim, draft, ownId);
+    take(claim, draft);
     if (readHolder(path)?.id === holder.id) return renameSync(claim, path);
     rmSync(claim, { force: true });
   }
@@ -74,7 +74,7 @@ function readHolder(path: string): Holder | undefined {
   try {
     // A file emptied by a power cut reads as held by nobody.
     const [pid = '', start = '', id = ''] = readFileSync(path, 'utf8').split('\n');
-    return { pid: Number(pid), start, id: id === '' ? 'unreadable' : id };
+    return { pid: Number(pid), start, id: /^[\w-]+$/.test(id) ? id : 'unreadable' };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;

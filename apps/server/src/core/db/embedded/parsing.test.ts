@@ -66,6 +66,8 @@ describe('errors', () => {
 
   it('tells a full disk, a read-only one and missing rights apart from the rest', () => {
     const full = programError('INIT_FAILED', '/data', ['PANIC:  could not write to file "x": No space left on device']);
+    const torn = ['FATAL:  wrote only 4096 of 8192 bytes', 'HINT:  Check free disk space.', 'PANIC:  cannot abort'];
+    expect(programError('INIT_FAILED', '/data', torn).message).toBe(full.message);
     expect(full).toMatchObject({ code: 'DATA_DIR_UNUSABLE', message: expect.stringMatching(/\/data .*full disk/) });
     expect(systemError('/data', Object.assign(new Error('EROFS: read-only file system, mkdir'))).message).toMatch(
       /read-only/,

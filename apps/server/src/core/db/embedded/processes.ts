@@ -77,8 +77,8 @@ export function processStart(pid: number): string | undefined {
 
 /** Field 22 of /proc/<pid>/stat (proc(5)); the command in field 2 may itself hold blanks and brackets. */
 export function parseStart(stat: string): string | undefined {
-  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return /^[ZX]/.test(fields[0]!) ? undefined : fields[19];
+  const [state = '', ...later] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return /^[ZX]/.test(state) ? undefined : later[18];
 }
 
 /** True when the live process is a PostgreSQL server on exactly this folder, not somebody who inherited its id. */

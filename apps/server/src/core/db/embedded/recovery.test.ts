@@ -4,17 +4,8 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 
 import type { EmbeddedPostgresError } from './index.ts';
-import {
-  isRunning,
-  newFolder,
-  postmasterPid,
-  query,
-  queryWhenBack,
-  serve,
-  serverAccount,
-  start,
-  until,
-} from './testing/harness.ts';
+import { findServiceUser } from './processes.ts';
+import { isRunning, newFolder, postmasterPid, query, queryWhenBack, serve, start, until } from './testing/harness.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -52,19 +43,21 @@ it('takes over from an Atrium that was killed and left its server running', asyn
   const dataDir = newFolder();
   const killed = serve(dataDir);
   const { connection, postmaster } = await killed.outcome;
-  await query(connection!, 'create table kept as select 42 as value');
+  await query(connection, 'create table kept as select 42 as value');
   await killed.kill('SIGKILL');
-  expect(isRunning(postmaster!)).toBe(true);
+  expect(isRunning(postmaster)).toBe(true);
 
   const server = await start({ dataDir });
-  expect(isRunning(postmaster!)).toBe(false);
+  expect(isRunning(postmaster)).toBe(false);
   expect(await query(server.connection, 'select value from kept')).toEqual([{ value: 42 }]);
 });
 
 it('leaves no server behind when the process exits without stop', async () => {
   const dataDir = newFolder();
-  const { postmaster } = await serve(dataDir, { then: 'exit' }).outcome;
-  await until(() => !isRunning(postmaster!));
+  const { postmaster } = await serve(dataDir, { andThen: 'exit' }).outcome;
+  await until(() => !isRunning(postmaster));
+  const server = await start({ dataDir });
+  expect(await query(server.connection, 'select 1 as one')).toEqual([{ one: 1 }]);
 });
 
 it('keeps the server out of the process group that Ctrl-C reaches', async () => {
@@ -82,24 +75,24 @@ it('lets exactly one of several starters win and leaves the winner alone', async
   expect(winners).toHaveLength(1);
   const winner = children[outcomes.findIndex(({ connection }) => connection !== undefined)]!;
   for (const loser of outcomes.filter(({ connection }) => connection === undefined)) {
-    expect(loser).toEqual({ code: 'DATA_DIR_IN_USE', message: expect.stringContaining(`pid ${winner.process.pid}`) });
+    expect(loser).toEqual({ code: 'DATA_DIR_IN_USE', message: expect.stringContaining(`pid ${winner?.process.pid}`) });
   }
   await expect(start({ dataDir })).rejects.toMatchObject({
     code: 'DATA_DIR_IN_USE',
     message: expect.stringContaining(dataDir),
   });
-  expect(await query(winners[0]!.connection!, 'select 1 as one')).toEqual([{ one: 1 }]);
+  expect(await query(winners[0]!.connection, 'select 1 as one')).toEqual([{ one: 1 }]);
 
   const own = newFolder();
   const both = await Promise.allSettled([start({ dataDir: own }), start({ dataDir: own })]);
-  expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+  expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
 });
 
 it('is not misled by pid files that name a live process of somebody else', async () => {
   const dataDir = newFolder();
   await (await start({ dataDir })).stop();
   // The same account as the server's, since PostgreSQL ignores processes that it may not signal.
-  const stranger = spawn('sleep', ['1000'], { cwd: '/', stdio: 'ignore', ...serverAccount() });
+  const stranger = spawn('sleep', ['1000'], { cwd: '/', stdio: 'ignore', ...findServiceUser() });
   onTestFinished(() => void stranger.kill('SIGKILL'));
   const text = `${stranger.pid}\n${dataDir}/postgres\n1700000000\n5432\n${dataDir}/postgres\n\n  1234567         1\nready   \n`;
   writeFileSync(join(dataDir, 'postgres/postmaster.pid'), text);
@@ -107,7 +100,7 @@ it('is not misled by pid files that name a live process of somebody else', async
 
   const server = await start({ dataDir });
   expect(await query(server.connection, 'select 1 as one')).toEqual([{ one: 1 }]);
-  expect(isRunning(stranger.pid!)).toBe(true);
+  expect(isRunning(stranger.pid)).toBe(true);
 });
 
 it('does not touch a server that runs where its process cannot be seen', async () => {

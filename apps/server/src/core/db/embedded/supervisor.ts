@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { EmbeddedPostgresError } from './errors.ts';
+import { EmbeddedPostgresError, systemError } from './errors.ts';
 import { ended, launchPostmaster, stopPostmaster, type Launch } from './postmaster.ts';
 
 const maxDeaths = 5;
@@ -18,60 +18,19 @@ export async function supervise({ onFatal, ...options }: SupervisorOptions): Pro
   const stopping = new AbortController();
   const { signal } = stopping;
   let child: ChildProcess | undefined;
+  const onSpawn = (spawned: ChildProcess) => (child = spawned);
+  const launch = () => launchPostmaster({ ...options, signal, onSpawn });
 
   // Whoever leaves by process.exit has no time to wait, but must not leave the server behind.
   const stopOnExit = () => child?.kill('SIGINT');
   process.on('exit', stopOnExit);
 
-  const launch = () =>
-    launchPostmaster({
-      ...options,
-      signal,
-      onSpawn: (spawned) => {
-        child = spawned;
-      },
-    });
-
-  async function relaunch(deaths: number[]): Promise<ChildProcess> {
-    let reason = 'killed from outside or crashed';
-    for (;;) {
-      deaths.push(Date.now());
-      if (deaths.length >= maxDeaths) {
-        throw new EmbeddedPostgresError(
-          'START_FAILED',
-          `PostgreSQL in ${options.cluster.dir} keeps dying and was given up (${reason}): see its last lines in the log, then start Atrium again.`,
-        );
-      }
-      await sleep(firstPauseMs * 2 ** (deaths.length - 1), undefined, { signal });
-      try {
-        return await launch();
-      } catch (error) {
-        signal.throwIfAborted();
-        reason = error instanceof Error ? error.message : String(error);
-        options.onLine(reason);
-      }
-    }
-  }
-
-  async function keepRunning(running: ChildProcess): Promise<void> {
-    let deaths: number[] = [];
-    for (;;) {
-      await ended(running);
-      if (signal.aborted) return;
-      options.onLine(`PostgreSQL ended unexpectedly (${running.signalCode ?? running.exitCode}), starting it again`);
-      deaths = deaths.filter((at) => at > Date.now() - deathWindowMs);
-      running = await relaunch(deaths);
-    }
-  }
-
-  try {
-    await launch();
-  } catch (error) {
+  const first = await launch().catch((error: unknown) => {
     process.off('exit', stopOnExit);
     throw error;
-  }
-  const life = keepRunning(child!).catch((error: unknown) => {
-    if (!signal.aborted) onFatal(error as EmbeddedPostgresError);
+  });
+  const life = keepRunning(first, { ...options, launch, signal }).catch((error: unknown) => {
+    if (!signal.aborted) onFatal(systemError(options.cluster.dir, error));
   });
 
   return async () => {
@@ -79,4 +38,37 @@ export async function supervise({ onFatal, ...options }: SupervisorOptions): Pro
     await Promise.all([life, child && stopPostmaster(child)]);
     process.off('exit', stopOnExit);
   };
+}
+
+type Watch = Pick<Launch, 'cluster' | 'onLine' | 'signal'> & { launch: () => Promise<ChildProcess> };
+
+async function keepRunning(child: ChildProcess, watch: Watch): Promise<void> {
+  let deaths: number[] = [];
+  for (;;) {
+    await ended(child);
+    if (watch.signal.aborted) return;
+    watch.onLine(`PostgreSQL ended unexpectedly (${child.signalCode ?? child.exitCode}), starting it again`);
+    deaths = deaths.filter((at) => at > Date.now() - deathWindowMs);
+    child = await relaunch(deaths, watch);
+  }
+}
+
+/** Failed starts count as deaths too, and are added to `deaths`. */
+async function relaunch(deaths: number[], { cluster, onLine, signal, launch }: Watch): Promise<ChildProcess> {
+  let reason = 'killed from outside or crashed';
+  for (;;) {
+    deaths.push(Date.now());
+    if (deaths.length >= maxDeaths) {
+      const message = `PostgreSQL in ${cluster.dir} keeps dying and was given up (${reason}): put that right and start again.`;
+      throw new EmbeddedPostgresError('START_FAILED', message);
+    }
+    await sleep(firstPauseMs * 2 ** (deaths.length - 1), undefined, { signal });
+    try {
+      return await launch();
+    } catch (error) {
+      signal.throwIfAborted();
+      reason = systemError(cluster.dir, error).message;
+      onLine(reason);
+    }
+  }
 }

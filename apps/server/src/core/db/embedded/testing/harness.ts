@@ -10,7 +10,7 @@ import pg from 'pg';
 import { onTestFinished } from 'vitest';
 
 import { startEmbeddedPostgres, type EmbeddedPostgres, type EmbeddedPostgresOptions } from '../index.ts';
-import { findServiceUser, parsePasswd, type OsUser } from '../processes.ts';
+import { parsePasswd, type OsUser } from '../processes.ts';
 
 export const isRoot = process.getuid?.() === 0;
 export const nobody = parsePasswd(readFileSync('/etc/passwd', 'utf8')).find(({ name }) => name === 'nobody');
@@ -34,9 +34,10 @@ export async function start(options: EmbeddedPostgresOptions): Promise<EmbeddedP
 }
 
 export async function query(
-  connection: EmbeddedPostgres['connection'],
+  connection: EmbeddedPostgres['connection'] | undefined,
   sql: string,
 ): Promise<Record<string, unknown>[]> {
+  if (connection === undefined) throw new Error('The server did not start.');
   const client = new pg.Client(connection);
   client.on('error', () => undefined);
   try {
@@ -70,9 +71,9 @@ export function postmasterPid(dataDir: string): number {
   return Number(readFileSync(join(dataDir, 'postgres/postmaster.pid'), 'utf8').split('\n')[0]);
 }
 
-export function isRunning(pid: number): boolean {
+export function isRunning(pid = 0): boolean {
   try {
-    return process.kill(pid, 0) && !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    return pid > 0 && process.kill(pid, 0) && !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch (error) {
     return (error as NodeJS.ErrnoException).path !== undefined && process.platform !== 'linux';
   }
@@ -95,10 +96,10 @@ type Served = {
 /** Starts in a process of its own, which the test may kill; `script` names another copy of the code. */
 export function serve(
   dataDir: string,
-  options: { user?: OsUser | undefined; then?: 'exit'; script?: string } = {},
+  options: { user?: OsUser | undefined; andThen?: 'exit'; script?: string } = {},
 ): Served {
   const script = options.script ?? join(import.meta.dirname, 'serve.ts');
-  const child = spawn(process.execPath, [script, dataDir, options.then ?? 'stay'], {
+  const child = spawn(process.execPath, [script, dataDir, options.andThen ?? 'stay'], {
     cwd: '/',
     stdio: ['pipe', 'pipe', 'inherit'],
     ...(options.user && { uid: options.user.uid, gid: options.user.gid }),
@@ -120,9 +121,4 @@ export function serve(
   };
   onTestFinished(() => served.stop());
   return served;
-}
-
-/** The account that a server started here runs under. */
-export function serverAccount(): { uid: number; gid: number } | undefined {
-  return findServiceUser();
 }

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 
-import { EmbeddedPostgresError, startEmbeddedPostgres } from '../index.ts';
+import { type EmbeddedPostgresError, startEmbeddedPostgres } from '../index.ts';
 
 // Run as a process of its own: starts the server, tells in one line what came of it, and stays until killed or told.
-const [dataDir = '', then = 'stay'] = process.argv.slice(2);
+const [dataDir = '', andThen = 'stay'] = process.argv.slice(2);
 try {
   const server = await startEmbeddedPostgres({ dataDir, durable: false });
   const postmaster = Number(readFileSync(`${dataDir}/postgres/postmaster.pid`, 'utf8').split('\n')[0]);
   console.log(JSON.stringify({ connection: server.connection, postmaster }));
-  if (then === 'exit') process.exit(0);
+  if (andThen === 'exit') process.exit(0);
   process.stdin.once('data', () => void server.stop().then(() => process.exit(0)));
 } catch (error) {
   const { code, message } = error as EmbeddedPostgresError;

@@ -1,0 +1,148 @@
+const src = '^apps/server/src/';
+const core = `${src}core/`;
+const modules = `${src}modules/`;
+const tests = ['\\.test\\.ts$', '^apps/server/test/', '/testing/'];
+
+/** A package by its name, found or not, with and without types of its own. */
+const npm = (...names) => `(^|node_modules/(@types/)?)(${names.join('|')})(/|$)`;
+const typeOnly = { dependencyTypesNot: ['type-only'] };
+
+const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
+
+export default {
+  forbidden: [
+    rule(
+      'resolvable',
+      'An import that is not found is an arrow that no other rule sees.',
+      {},
+      { couldNotResolve: true },
+    ),
+    rule('no-cycle', 'Files that need each other are one file, or the shared part is a third.', {}, { circular: true }),
+
+    rule(
+      'core-is-the-bottom',
+      'core is blind to features: it imports neither modules nor app.',
+      { path: core, pathNot: tests },
+      { path: `${src}(app|modules)/` },
+    ),
+    rule(
+      'modules-below-app',
+      'app composes the modules; they do not know it.',
+      { path: modules, pathNot: tests },
+      { path: `${src}app/` },
+    ),
+    rule(
+      'service-without-tests',
+      'What serves requests imports nothing that only tests need.',
+      { path: src, pathNot: tests },
+      { path: tests },
+    ),
+    rule(
+      'service-alone',
+      'The service imports nothing of tools, bench or e2e.',
+      { path: '^apps/' },
+      { path: '^(tools|bench|e2e)/' },
+    ),
+
+    rule(
+      'module-through-its-index',
+      "Other modules see what a module's index.ts exports, and nothing else.",
+      { path: `${modules}([^/]+)/` },
+      { path: modules, pathNot: [`${modules}$1/`, `${modules}[^/]+/index\\.ts$`] },
+    ),
+    rule(
+      'app-through-the-index',
+      "app sees what a module's index.ts exports, and nothing else.",
+      { path: `${src}app/` },
+      { path: modules, pathNot: `${modules}[^/]+/index\\.ts$` },
+    ),
+    rule(
+      'routes-only-call-services',
+      'A route says who may call; what happens stands in the service.',
+      { path: '\\.routes\\.ts$' },
+      { path: ['\\.queries\\.ts$', npm('kysely', 'pg', 'pg-protocol')] },
+    ),
+    rule(
+      'routes-are-the-top',
+      'Only the index of its module names a route table.',
+      { path: src, pathNot: [`${modules}[^/]+/index\\.ts$`, ...tests] },
+      { path: '\\.routes\\.ts$' },
+    ),
+    rule(
+      'queries-only-build-sql',
+      'Queries import kysely, core/db, the audit wrapper and the tables and queries of their own module.',
+      { path: `${modules}([^/]+)/.*\\.queries\\.ts$` },
+      {
+        pathNot: [
+          npm('kysely'),
+          `${core}db/`,
+          `${core}audit/audit\\.queries\\.ts$`,
+          `${modules}$1/.*\\.(queries|tables|types)\\.ts$`,
+        ],
+      },
+    ),
+    rule(
+      'rules-are-pure',
+      'Rules do no I/O: they import other rules, core/crypto and the error table of their module.',
+      { path: `${modules}([^/]+)/.*\\.rules\\.ts$` },
+      { pathNot: ['\\.rules\\.ts$', `${core}crypto/`, `${modules}$1/.*\\.errors\\.ts$`] },
+    ),
+
+    rule(
+      'pg-only-in-core-db',
+      'Only core/db talks to PostgreSQL.',
+      { path: '^(apps|tools|e2e)/', pathNot: [`${core}db/`, `${src}app/`, ...tests] },
+      { path: npm('pg', 'pg-protocol') },
+    ),
+    rule(
+      'pg-as-a-type-in-app',
+      'app hands a connection on and never opens one.',
+      { path: `${src}app/` },
+      { path: npm('pg', 'pg-protocol'), ...typeOnly },
+    ),
+    rule(
+      'kysely-only-in-queries',
+      'SQL is built in *.queries.ts and core/db.',
+      { path: '^(apps|tools|e2e)/', pathNot: ['\\.queries\\.ts$', `${core}db/`, ...tests] },
+      { path: npm('kysely'), ...typeOnly },
+    ),
+    rule(
+      'crypto-only-in-core-crypto',
+      'Hashes, keys and random bytes come from core/crypto, so that there is one place to review.',
+      { path: src, pathNot: [`${core}crypto/`, ...tests] },
+      { path: '^(node:)?crypto$' },
+    ),
+    rule(
+      'fastify-only-in-core-http',
+      'Only core/http knows the HTTP library; app may name its types.',
+      { path: src, pathNot: [`${core}http/`, `${src}app/`, ...tests] },
+      { path: npm('fastify', '@fastify/[^/]+') },
+    ),
+    rule(
+      'fastify-as-a-type-in-app',
+      'app starts and stops the server that core/http makes.',
+      { path: `${src}app/` },
+      { path: npm('fastify', '@fastify/[^/]+'), ...typeOnly },
+    ),
+    rule(
+      'mail-only-in-core-mail',
+      'Mail leaves through core/mail.',
+      { path: src, pathNot: [`${core}mail/`, ...tests] },
+      { path: npm('nodemailer') },
+    ),
+
+    rule('black-box', 'e2e knows the service by its sockets only.', { path: '^e2e/' }, { path: '^apps/' }),
+    rule('bench-from-outside', 'bench measures the started service.', { path: '^bench/' }, { path: '^apps/' }),
+  ],
+  options: {
+    // Without @swc/core it reads nothing and reports success: tools/checks/architecture.ts compares with the disk.
+    parser: 'swc',
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: 'node_modules' },
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.js', '.mjs', '.cjs', '.json', '.d.ts'],
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+    },
+  },
+};

@@ -1,0 +1,269 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { newId } from '#core/crypto/ids';
+import type { Route } from '#core/http/route';
+import { contactsModule } from '#modules/contacts/index';
+import { spacesModule } from '#modules/spaces/index';
+import { systemModule } from '#modules/system/index';
+import { usersModule } from '#modules/users/index';
+import { createMember, createTenant, logInSystemAdmin, unique, type Tenant } from '#test/support/factories';
+import { useService, type Answer } from '#test/support/harness';
+
+const test = useService();
+const contacts = '/api/v1/secure/contacts';
+const spaces = '/api/v1/secure/spaces';
+const users = '/api/v1/secure/users';
+const ip = '203.0.113.7';
+const userAgent = 'trail/1.0';
+
+type Method = 'POST' | 'PATCH' | 'DELETE';
+type Try = { method: Method; url: string; body?: unknown; token?: string; status: number };
+type Success = Try & { resourceId?: string; resourceType: string; fields?: string[] };
+
+let tenant: Tenant;
+
+beforeAll(async () => {
+  tenant = await createTenant(test);
+});
+
+async function create(url: string, body: unknown): Promise<string> {
+  const answer = await test.call('POST', url, { token: tenant.admin.token, body });
+  expect(answer.status).toBe(201);
+  return answer.body.data.id;
+}
+
+const newContact = () => create(contacts, {});
+const newSpace = (parentId: string | null = null) => create(spaces, { name: 'Hall', parent_id: parentId });
+const newUser = () => create(users, { email: `${unique('user')}@example.com` });
+
+async function newLink(): Promise<{ url: string; contactId: string; linkId: string }> {
+  const [spaceId, contactId] = [await newSpace(), await newContact()];
+  const url = `${spaces}/${spaceId}/contacts`;
+  return { url, contactId, linkId: await create(url, { contactId }) };
+}
+
+const contactFields = {
+  firstName: 'canary',
+  lastName: 'canary',
+  email: 'canary@example.com',
+  phone: '5550canary',
+  address: { city: 'canary', canary: 'canary' },
+  notes: 'canary',
+};
+const spaceFields = {
+  name: 'canary',
+  description: 'canary',
+  translations_i18n: { de: { name: 'canary' } },
+  properties: { canary: 'canary' },
+};
+const userFields = { displayName: 'canary', fullName: 'canary' };
+const newPerson = () => ({ email: `${unique('canary')}@example.com`, password: 'canary password', ...userFields });
+
+/** For every operation that is declared to be recorded: how it succeeds. */
+const successes: Record<string, () => Promise<Success>> = {
+  createContact: () => succeed('POST', contacts, 201, { body: contactFields, resourceType: 'contact' }),
+  updateContact: async () => {
+    const resourceId = await newContact();
+    return succeed('PATCH', `${contacts}/${resourceId}`, 200, {
+      body: contactFields,
+      resourceType: 'contact',
+      resourceId,
+      fields: Object.keys(contactFields),
+    });
+  },
+  deleteContact: async () => {
+    const resourceId = await newContact();
+    return succeed('DELETE', `${contacts}/${resourceId}`, 200, { resourceType: 'contact', resourceId });
+  },
+  addSpaceContact: async () => {
+    const { url, contactId, linkId: resourceId } = await newLink();
+    const body = { contactId, isPrimary: true };
+    return succeed('POST', url, 201, {
+      body,
+      resourceType: 'contact_link',
+      resourceId,
+      fields: ['contactId', 'isPrimary'],
+    });
+  },
+  removeSpaceContact: async () => {
+    const { url, contactId, linkId: resourceId } = await newLink();
+    return succeed('DELETE', `${url}/${contactId}`, 204, { resourceType: 'contact_link', resourceId });
+  },
+  createSpace: () => succeed('POST', spaces, 201, { body: spaceFields, resourceType: 'space' }),
+  updateSpace: async () => {
+    const resourceId = await newSpace();
+    const body = { ...spaceFields, parent_id: await newSpace() };
+    return succeed('PATCH', `${spaces}/${resourceId}`, 200, {
+      body,
+      resourceType: 'space',
+      resourceId,
+      fields: Object.keys(body),
+    });
+  },
+  deleteSpace: async () => {
+    const resourceId = await newSpace();
+    return succeed('DELETE', `${spaces}/${resourceId}`, 204, { resourceType: 'space', resourceId });
+  },
+  createUser: () => succeed('POST', users, 201, { body: newPerson(), resourceType: 'user' }),
+  updateUser: async () => {
+    const resourceId = await newUser();
+    return succeed('PATCH', `${users}/${resourceId}`, 200, {
+      body: userFields,
+      resourceType: 'user',
+      resourceId,
+      fields: Object.keys(userFields),
+    });
+  },
+  deleteUser: async () => {
+    const resourceId = await newUser();
+    return succeed('DELETE', `${users}/${resourceId}`, 204, { resourceType: 'user', resourceId });
+  },
+};
+
+function succeed(method: Method, url: string, status: number, rest: Omit<Success, keyof Try> & { body?: unknown }) {
+  return Promise.resolve({ method, url, status, ...rest });
+}
+
+const routes = [contactsModule, spacesModule, usersModule, systemModule].flatMap((module) => module.routes);
+const recorded = routes.filter((route) => route.method !== 'GET' && typeof route.audit === 'string');
+
+async function attempt({ method, url, body, status, token }: Try): Promise<{ answer: Answer; rows: any[] }> {
+  const answer = await test.call(method, url, {
+    token: token ?? tenant.admin.token,
+    body,
+    ip,
+    headers: { 'user-agent': userAgent },
+  });
+  expect(answer.status).toBe(status);
+  const rows = await rowsOf(tenant.tenantId, answer);
+  return { answer, rows };
+}
+
+/** What a request left in the trail of a tenant. */
+async function rowsOf(tenantId: string, answer: Answer): Promise<any[]> {
+  return test.service.services.database.tenant(tenantId).all({
+    text: `select * from audit_logs where tenant_id = $1 and details ->> 'requestId' = $2`,
+    values: [tenantId, answer.headers['x-request-id']],
+    prepare: false,
+  });
+}
+
+describe('what succeeds is recorded', () => {
+  it('knows a way to every operation that says so', () => {
+    expect(Object.keys(successes).toSorted()).toEqual(recorded.map((route) => route.operationId).toSorted());
+  });
+
+  it.each(recorded)('$operationId, once, as $audit', async (route: Route) => {
+    const expected = await successes[route.operationId]!();
+    const { answer, rows } = await attempt(expected);
+    expect(rows).toEqual([
+      {
+        tenant_id: tenant.tenantId,
+        id: expect.any(String),
+        created_at: expect.any(String),
+        user_id: tenant.admin.userId,
+        action: route.audit,
+        resource_type: expected.resourceType,
+        resource_id: expected.resourceId ?? answer.body.data.id,
+        details: expect.objectContaining({
+          actor: { type: 'user', id: tenant.admin.userId },
+          requestId: answer.headers['x-request-id'],
+          ...(expected.fields === undefined ? {} : { fields: expected.fields }),
+        }),
+        ip_address: ip,
+        user_agent: userAgent,
+      },
+    ]);
+    expect(JSON.stringify(rows)).not.toContain('canary');
+  });
+
+  it('a system administrator who names the tenant, in that tenant, with where they come from', async () => {
+    const system = await logInSystemAdmin(test);
+    const headers = { 'x-tenant-id': tenant.tenantId };
+    const answer = await test.call('POST', contacts, { token: system.token, headers, body: {} });
+    expect(answer.status).toBe(201);
+    const [row, ...others] = await rowsOf(tenant.tenantId, answer);
+    expect(others).toEqual([]);
+    expect(row.details.actor).toEqual({
+      type: 'user',
+      id: system.userId,
+      actingFromTenantId: '00000000-0000-7000-8000-000000000001',
+    });
+  });
+
+  it('no more than 256 characters of the user agent', async () => {
+    const headers = { 'user-agent': 'x'.repeat(300) };
+    const answer = await test.call('POST', contacts, { token: tenant.admin.token, headers, body: {} });
+    expect((await rowsOf(tenant.tenantId, answer))[0].user_agent).toBe('x'.repeat(256));
+  });
+});
+
+describe('what changes nothing is not recorded', () => {
+  it('an empty patch, and a link that is there already', async () => {
+    const { url, contactId } = await newLink();
+    for (const nothing of [
+      { method: 'PATCH', url: `${contacts}/${contactId}`, body: {}, status: 200 },
+      { method: 'PATCH', url: `${spaces}/${await newSpace()}`, body: {}, status: 200 },
+      { method: 'PATCH', url: `${users}/${tenant.admin.userId}`, body: {}, status: 200 },
+      { method: 'POST', url, body: { contactId }, status: 201 },
+    ] satisfies Try[]) {
+      expect((await attempt(nothing)).rows).toEqual([]);
+    }
+  });
+
+  it.each(recorded)('$operationId, refused with 400 or 401', async (route: Route) => {
+    const { method, url } = await successes[route.operationId]!();
+    const bad: Partial<Try> = method === 'DELETE' ? { url: url.replace(/[^/]+$/, '42') } : { body: { canary: 1 } };
+    expect((await attempt({ method, url, ...bad, status: 400 })).rows).toEqual([]);
+    const anonymous = await test.call(method, url);
+    expect(anonymous.status).toBe(401);
+    expect(await rowsOf(tenant.tenantId, anonymous)).toEqual([]);
+  });
+
+  it("what is refused with 404, and another tenant's, in neither tenant", async () => {
+    const [contactId, spaceId, userId] = [await newContact(), await newSpace(), await newUser()];
+    const stranger = await createTenant(test);
+    const missing = newId();
+    const tries: Omit<Try, 'status'>[] = [
+      ...[contactId, missing].flatMap((id): Omit<Try, 'status'>[] => [
+        { method: 'PATCH', url: `${contacts}/${id}`, body: { notes: 'canary' } },
+        { method: 'DELETE', url: `${contacts}/${id}` },
+      ]),
+      ...[spaceId, missing].flatMap((id): Omit<Try, 'status'>[] => [
+        { method: 'PATCH', url: `${spaces}/${id}`, body: { name: 'canary' } },
+        { method: 'PATCH', url: `${spaces}/${id}`, body: { parent_id: missing } },
+        { method: 'DELETE', url: `${spaces}/${id}` },
+        { method: 'POST', url: spaces, body: { name: 'canary', parent_id: id } },
+        { method: 'POST', url: `${spaces}/${id}/contacts`, body: { contactId } },
+        { method: 'DELETE', url: `${spaces}/${id}/contacts/${contactId}` },
+      ]),
+      ...[userId, missing].flatMap((id): Omit<Try, 'status'>[] => [
+        { method: 'PATCH', url: `${users}/${id}`, body: { displayName: 'canary' } },
+        { method: 'DELETE', url: `${users}/${id}` },
+      ]),
+    ];
+    for (const each of tries) {
+      const { answer, rows } = await attempt({ ...each, token: stranger.admin.token, status: 404 });
+      expect([...rows, ...(await rowsOf(stranger.tenantId, answer))]).toEqual([]);
+    }
+  });
+
+  it('what is refused with 403, 409 or 422', async () => {
+    const parent = await newSpace();
+    await newSpace(parent);
+    const { userId } = tenant.admin;
+    const manager = await createMember(test, tenant, { permissions: ['users.manage'] });
+    const email = tenant.admin.email;
+    for (const refused of [
+      { method: 'POST', url: spaces, body: { name: 'canary' }, token: manager.token, status: 403 },
+      { method: 'DELETE', url: `${spaces}/${parent}`, status: 409 },
+      { method: 'PATCH', url: `${spaces}/${parent}`, body: { parent_id: parent }, status: 409 },
+      { method: 'POST', url: users, body: { email }, status: 409 },
+      { method: 'DELETE', url: `${users}/${userId}`, status: 409 },
+      { method: 'PATCH', url: `${users}/${userId}`, body: { isTenantAdmin: false }, status: 409 },
+      { method: 'DELETE', url: `${users}/${userId}`, token: manager.token, status: 422 },
+    ] satisfies Try[]) {
+      expect((await attempt(refused)).rows).toEqual([]);
+    }
+  });
+});

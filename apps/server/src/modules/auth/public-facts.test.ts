@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+
+import { createTenant } from '#test/support/factories';
+import { expectError, useService } from '#test/support/harness';
+
+const test = useService();
+
+describe('listIdentityProviders', () => {
+  const path = '/api/v1/public/auth/providers';
+
+  it.each(['', '?tenantId=01890000-0000-7000-8000-000000000000'])('200: the five, none enabled: %s', async (query) => {
+    const answer = await test.call('GET', path + query);
+    expect(answer.status).toBe(200);
+    const { data } = answer.body as { data: { id: string; enabled: boolean }[] };
+    expect(data.map((provider) => provider.id)).toEqual(['google', 'apple', 'microsoft', 'github', 'facebook']);
+    for (const provider of data) {
+      expect(provider).toEqual({
+        id: provider.id,
+        name: expect.any(String),
+        enabled: false,
+        icon: provider.id,
+        capabilities: {
+          server_callback: true,
+          id_token: expect.any(Boolean),
+          pkce: true,
+          refresh: expect.any(Boolean),
+          account_linking: true,
+        },
+      });
+    }
+  });
+
+  it('400: a tenantId that is no uuid', async () => {
+    expectError(await test.call('GET', `${path}?tenantId=acme`), 400, 'VALIDATION_ERROR');
+  });
+});
+
+describe('getJwkSet', () => {
+  it('200: the public halves only, among them the one that signs', async () => {
+    const { admin } = await createTenant(test);
+    const answer = await test.call('GET', '/.well-known/jwks.json');
+    expect(answer.status).toBe(200);
+    const { keys } = answer.body as { keys: { kid: string }[] };
+    for (const key of keys) {
+      expect(key).toEqual({
+        kty: 'OKP',
+        crv: 'Ed25519',
+        x: expect.stringMatching(/^[\w-]{43}$/),
+        kid: expect.any(String),
+        alg: 'EdDSA',
+        use: 'sig',
+      });
+    }
+    const header = JSON.parse(Buffer.from(admin.token.split('.')[0]!, 'base64url').toString());
+    expect(header).toEqual({ alg: 'EdDSA', typ: 'at+jwt', kid: expect.any(String) });
+    expect(keys.map((key) => key.kid)).toContain(header.kid);
+  });
+});
+
+describe('an access token', () => {
+  it('carries identifiers and times, no rights and nothing personal', async () => {
+    const { admin, tenantId } = await createTenant(test);
+    const claims = JSON.parse(Buffer.from(admin.token.split('.')[1]!, 'base64url').toString());
+    expect(claims).toEqual({
+      iss: 'http://127.0.0.1:8080',
+      aud: 'atrium',
+      sub: admin.userId,
+      tid: tenantId,
+      sid: expect.any(String),
+      acc: expect.any(String),
+      iat: expect.any(Number),
+      nbf: claims.iat,
+      exp: claims.iat + 900,
+    });
+  });
+});

@@ -1,0 +1,97 @@
+import { expect } from 'vitest';
+
+import { createMember, createTenant, logInSystemAdmin, unique, type Person } from '#test/support/factories';
+import type { Answer, Call, TestService } from '#test/support/harness';
+
+/** A clock that tests move; it never stands still, as the real one never does. */
+export function createClock(startsAt: Date = new Date()) {
+  let offsetMs = startsAt.getTime() - Date.now();
+  return {
+    now: () => new Date(Date.now() + offsetMs),
+    advance: (ms: number) => void (offsetMs += ms),
+  };
+}
+
+export const minute = 60_000;
+export const hour = 60 * minute;
+export const day = 24 * hour;
+
+/** A call of one of the public authentication operations. */
+export function post(test: TestService, operation: string, body?: unknown, call: Call = {}): Promise<Answer> {
+  return test.call('POST', `/api/v1/public/auth/${operation}`, { ...call, ...(body === undefined ? {} : { body }) });
+}
+
+/** The status that the access token gets on an ordinary request. */
+export async function statusOf(test: TestService, token: string): Promise<number> {
+  return (await test.call('GET', '/api/v1/auth/me', { token })).status;
+}
+
+export function inParallel(times: number, call: (at: number) => Promise<Answer>): Promise<Answer[]> {
+  return Promise.all(Array.from({ length: times }, (_, at) => call(at)));
+}
+
+/** How often each status was answered. */
+export function countStatuses(answers: readonly Answer[]): Record<number, number> {
+  const counts: Record<number, number> = {};
+  for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
+  return counts;
+}
+
+/** The bytes of an error body that may not tell one case from another. */
+export function comparable(answer: Answer): string {
+  return answer.text.replace(/"requestId":"[^"]*"/, '"requestId":""').replace(/"timestamp":"[^"]*"/, '"timestamp":""');
+}
+
+/** A person with one password who belongs to two tenants, and is logged in at neither. */
+export async function createPersonOfTwo(test: TestService) {
+  const [first, second] = [await createTenant(test), await createTenant(test)];
+  const { email, password } = await createMember(test, first);
+  const added = await test.call('POST', '/api/v1/secure/users', { token: second.admin.token, body: { email } });
+  expect(added.status).toBe(201);
+  return { email, password, first, second };
+}
+
+/** Mails to the address that wait in the outbox, newest first. */
+export async function outboxOf(test: TestService, admin: Person, recipient: string) {
+  const mails: { recipient: string; subject: string; text: string; attempts: number; sent_at: string | null }[] = [];
+  for (let offset = 0; ; offset += 200) {
+    const url = `/api/v1/system/mail-outbox?limit=200&offset=${offset}`;
+    const page = await test.call('GET', url, { token: admin.token });
+    expect(page.status).toBe(200);
+    mails.push(...page.body.data.filter((mail: { recipient: string }) => mail.recipient === recipient));
+    if (!page.body.pagination.hasMore) return mails;
+  }
+}
+
+/** Asks for a reset mail and reads its token as the operator can. */
+export async function requestReset(test: TestService, email: string): Promise<string> {
+  expect((await post(test, 'forgot-password', { email })).status).toBe(200);
+  const [mail] = await outboxOf(test, await logInSystemAdmin(test), email);
+  return tokenIn(mail!.text);
+}
+
+export function tokenIn(text: string): string {
+  return /#token=([\w-]{43})\n/.exec(text)![1]!;
+}
+
+/** The actions in the audit trail of the person's tenant, newest first. */
+export async function auditOf(test: TestService, admin: { token: string }, action: string) {
+  const trail = await test.call('GET', `/api/v1/secure/audit-logs?action=${action}&limit=200`, { token: admin.token });
+  expect(trail.status).toBe(200);
+  return trail.body.data as {
+    user_id: string | null;
+    resource_id: string | null;
+    details: any;
+    ip_address: string | null;
+  }[];
+}
+
+export function newEmail(): string {
+  return `${unique('person')}@nobody.example`;
+}
+
+/** Nothing that was typed in or handed out may stand in the log. */
+export function expectNoSecrets(test: TestService, secrets: readonly string[]): void {
+  expect(test.logLines.length).toBeGreaterThan(0);
+  expect(test.logLines.filter((line) => secrets.some((secret) => line.includes(secret)))).toEqual([]);
+}

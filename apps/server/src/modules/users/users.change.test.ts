@@ -1,0 +1,181 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { newId } from '#core/crypto/ids';
+import { createMember, createTenant, logIn, type Person, type Tenant } from '#test/support/factories';
+import { expectError, useService, type Answer } from '#test/support/harness';
+
+const test = useService();
+const path = '/api/v1/secure/users';
+let tenant: Tenant;
+let token: string;
+let stranger: string;
+
+beforeAll(async () => {
+  tenant = await createTenant(test);
+  token = tenant.admin.token;
+  stranger = (await createTenant(test)).admin.token;
+});
+
+const patch = (id: string, body: unknown, by = token): Promise<Answer> =>
+  test.call('PATCH', `${path}/${id}`, { token: by, body });
+const remove = (id: string, by = token): Promise<Answer> => test.call('DELETE', `${path}/${id}`, { token: by });
+const read = async (id: string): Promise<Record<string, any>> =>
+  (await test.call('GET', `${path}/${id}`, { token })).body.data;
+const login = ({ email, password }: Person): Promise<Answer> =>
+  test.call('POST', '/api/v1/public/auth/login', { body: { email, password } });
+const refresh = ({ refreshToken }: Person): Promise<Answer> =>
+  test.call('POST', '/api/v1/public/auth/refresh', { body: { refreshToken } });
+const me = ({ token: own }: Person): Promise<Answer> => test.call('GET', '/api/v1/auth/me', { token: own });
+
+describe('updateUser', () => {
+  it.each([
+    ['displayName', 'Ada'],
+    ['fullName', 'x'.repeat(255)],
+    ['locale', 'fr'],
+    ['isTenantAdmin', true],
+    ['status', 'suspended'],
+  ])('200: changes %s and nothing else', async (field, value) => {
+    const { userId } = await createMember(test, tenant);
+    const before = await read(userId);
+    const changed = await patch(userId, { [field]: value });
+    expect(changed.status).toBe(200);
+    expect(changed.body.data).toEqual({ ...before, [field]: value, updated_at: expect.any(String) });
+    expect(changed.body.data.updated_at > before.updated_at).toBe(true);
+    expect(await read(userId)).toEqual(changed.body.data);
+  });
+
+  it('200: an empty patch changes nothing, not even the time', async () => {
+    const { userId } = await createMember(test, tenant);
+    const before = await read(userId);
+    expect(await patch(userId, {})).toMatchObject({ status: 200, body: { data: before } });
+  });
+
+  it.each(['as it is', 'in capitals'])(
+    '200: who is suspended is out with the next request, id %s',
+    async (spelling) => {
+      const member = await createMember(test, tenant);
+      expect((await me(member)).status).toBe(200);
+      const id = spelling === 'as it is' ? member.userId : member.userId.toUpperCase();
+      expect((await patch(id, { status: 'suspended' })).status).toBe(200);
+      expectError(await me(member), 401, 'INVALID_TOKEN');
+      expectError(await refresh(member), 401, 'INVALID_TOKEN');
+      expectError(await login(member), 401, 'AUTHENTICATION_ERROR');
+      expect((await patch(id, { status: 'active' })).status).toBe(200);
+      expect((await login(member)).status).toBe(200);
+    },
+  );
+
+  it('200: rights come and go with the next request', async () => {
+    const member = await createMember(test, tenant);
+    const users = () => test.call('GET', path, { token: member.token });
+    expect((await users()).status).toBe(403);
+    await patch(member.userId, { isTenantAdmin: true });
+    expect((await users()).status).toBe(200);
+    await patch(member.userId.toUpperCase(), { isTenantAdmin: false });
+    expect((await users()).status).toBe(403);
+  });
+
+  it.each([
+    ['an unknown status', { status: 'deleted' }],
+    ['a status that only the service gives', { status: 'invited' }],
+    ['the address', { email: 'new@example.com' }],
+    ['a password', { password: 'correct horse' }],
+    ['an empty name', { displayName: '' }],
+    ['a name of 256 characters', { fullName: 'x'.repeat(256) }],
+    ['null', { displayName: null }],
+    ['a locale with a region', { locale: 'de-DE' }],
+    ['no body', undefined],
+  ])('400: %s', async (_what, body) => {
+    expectError(await patch(tenant.admin.userId, body), 400, 'VALIDATION_ERROR');
+  });
+
+  it('400, 401, 403: no uuid, no credentials, a plain member', async () => {
+    const member = await createMember(test, tenant);
+    expectError(await patch('me', {}), 400, 'VALIDATION_ERROR');
+    expectError(await test.call('PATCH', `${path}/${member.userId}`, { body: {} }), 401, 'AUTHENTICATION_ERROR');
+    expectError(await patch(member.userId, { displayName: 'Me' }, member.token), 403, 'AUTHORIZATION_ERROR');
+  });
+
+  it.each([{}, { displayName: 'x' }])("404: an unknown and another tenant's user, %j", async (body) => {
+    const { userId } = await createMember(test, tenant);
+    expectError(await patch(newId(), body), 404, 'NOT_FOUND');
+    expectError(await patch(userId, body, stranger), 404, 'NOT_FOUND');
+  });
+
+  it('422: who manages users cannot make, change, suspend or delete an administrator', async () => {
+    const manager = await createMember(test, tenant, { permissions: ['users.manage', 'users.read'] });
+    const admin = await createMember(test, tenant, { isTenantAdmin: true });
+    const member = await createMember(test, tenant);
+    for (const answer of [
+      await patch(manager.userId, { isTenantAdmin: true }, manager.token),
+      await patch(member.userId, { isTenantAdmin: true }, manager.token),
+      await patch(admin.userId, { displayName: 'Renamed' }, manager.token),
+      await patch(admin.userId, { status: 'suspended' }, manager.token),
+      await patch(admin.userId, { isTenantAdmin: false }, manager.token),
+      await remove(admin.userId, manager.token),
+    ]) {
+      expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'ROLE_ABOVE_OWN');
+    }
+    expect(await read(admin.userId)).toMatchObject({ isTenantAdmin: true, status: 'active' });
+    expect((await patch(member.userId, { displayName: 'Renamed' }, manager.token)).status).toBe(200);
+  });
+});
+
+describe('deleteUser', () => {
+  it.each(['as it is', 'in capitals'])('204: out with the next request, and gone, id %s', async (spelling) => {
+    const member = await createMember(test, tenant, { permissions: ['users.read'] });
+    expect((await me(member)).status).toBe(200);
+    const id = spelling === 'as it is' ? member.userId : member.userId.toUpperCase();
+    const deleted = await remove(id);
+    expect([deleted.status, deleted.text]).toEqual([204, '']);
+    expectError(await me(member), 401, 'INVALID_TOKEN');
+    expectError(await refresh(member), 401, 'INVALID_TOKEN');
+    expectError(await login(member), 401, 'AUTHENTICATION_ERROR');
+    expectError(await test.call('GET', `${path}/${id}`, { token }), 404, 'NOT_FOUND');
+    expectError(await patch(id, { displayName: 'x' }), 404, 'NOT_FOUND');
+    expectError(await remove(id), 404, 'NOT_FOUND');
+  });
+
+  it('204: other tenants and the account stay', async () => {
+    const [member, other] = [await createMember(test, tenant), await createTenant(test)];
+    await test.call('POST', path, { token: other.admin.token, body: { email: member.email } });
+    expect((await remove(member.userId)).status).toBe(204);
+    expect((await login(member)).body.user.tenantId).toBe(other.tenantId);
+  });
+
+  it('204: who was deleted can be added again, as somebody new without the rights of before', async () => {
+    const member = await createMember(test, tenant, { permissions: ['users.read'] });
+    expect((await remove(member.userId)).status).toBe(204);
+    const again = await test.call('POST', path, { token, body: { email: member.email, password: 'ignored, has one' } });
+    expect(again.status).toBe(201);
+    expect(again.body.data).toMatchObject({ status: 'active', groups: [], isTenantAdmin: false });
+    expect(again.body.data.id).not.toBe(member.userId);
+    const back = await logIn(test, { email: member.email, password: member.password });
+    expect(back.userId).toBe(again.body.data.id);
+    expectError(await test.call('GET', path, { token: back.token }), 403, 'AUTHORIZATION_ERROR');
+    expectError(await me(member), 401, 'INVALID_TOKEN');
+    expect((await remove(back.userId)).status).toBe(204);
+    expect((await test.call('POST', path, { token, body: { email: member.email } })).status).toBe(201);
+  });
+
+  it('204: of 20 at once exactly one deletes', async () => {
+    const { userId } = await createMember(test, tenant);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => remove(userId)));
+    expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 404)).toHaveLength(19);
+  });
+
+  it('400, 401, 403: no uuid, no credentials, a plain member', async () => {
+    const member = await createMember(test, tenant);
+    expectError(await remove('me'), 400, 'VALIDATION_ERROR');
+    expectError(await test.call('DELETE', `${path}/${member.userId}`), 401, 'AUTHENTICATION_ERROR');
+    expectError(await remove(member.userId, member.token), 403, 'AUTHORIZATION_ERROR');
+  });
+
+  it("404: an unknown and another tenant's user", async () => {
+    const { userId } = await createMember(test, tenant);
+    expectError(await remove(newId()), 404, 'NOT_FOUND');
+    expectError(await remove(userId, stranger), 404, 'NOT_FOUND');
+    expect((await read(userId)).id).toBe(userId);
+  });
+});

@@ -1,0 +1,261 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { newId } from '#core/crypto/ids';
+import type { Route } from '#core/http/route';
+import { badBodies, badValues, type BadBody, type JsonSchema } from '#test/support/bad-input';
+import { listTables, withClient } from '#test/support/database';
+import { createMember, createTenant, logInSystemAdmin } from '#test/support/factories';
+import { useService, type Answer } from '#test/support/harness';
+import { compareTables, routeOf, routes, urlOf } from '#test/support/registry';
+import { validBodies, type OwnRecords } from '#test/support/samples';
+
+const test = useService({ ownDatabase: true });
+const withBody = routes.filter((route) => route.schema.body !== undefined);
+let own: OwnRecords;
+let ids: Record<string, string>;
+let systemAdmin: string;
+
+beforeAll(async () => {
+  const tenant = await createTenant(test);
+  const { token } = tenant.admin;
+  systemAdmin = (await logInSystemAdmin(test)).token;
+  const space = await test.call('POST', '/api/v1/secure/spaces', { token, body: { name: 'Room' } });
+  const contact = await test.call('POST', '/api/v1/secure/contacts', { token, body: { firstName: 'Ada' } });
+  own = { tenant, spaceId: space.body.data.id, contactId: contact.body.data.id };
+  const { userId } = await createMember(test, tenant);
+  ids = { users: userId, spaces: own.spaceId, contacts: own.contactId };
+});
+
+type Send = (request: { url: string; headers: Record<string, string>; payload?: string | Buffer }) => Promise<Answer>;
+
+/** Requests to the route by somebody who may use it. */
+function sender(route: Route): Send {
+  const token = route.access.kind === 'systemAdmin' ? systemAdmin : own.tenant.admin.token;
+  return async (request) => {
+    const headers =
+      route.access.kind === 'public' ? request.headers : { authorization: `Bearer ${token}`, ...request.headers };
+    const response = await test.raw({ method: route.method, ...request, headers });
+    const isJson = String(response.headers['content-type']).startsWith('application/json');
+    const body: unknown = isJson && response.payload !== '' ? response.json() : undefined;
+    return { status: response.statusCode, headers: {}, body, text: response.payload };
+  };
+}
+
+/** The route's path with ids of records that exist. */
+function ownUrl(route: Route): string {
+  const collection = /\/(users|spaces|contacts)\//.exec(route.path)?.[1];
+  return urlOf(route, (name) => (name === 'contactId' ? own.contactId : (ids[collection ?? ''] ?? newId())));
+}
+
+/** What is wrong with the answer to a request that has to be refused. */
+function judge(answer: Answer, statuses: readonly number[]): string | undefined {
+  if (!statuses.includes(answer.status)) return `answered ${answer.status} ${answer.text.slice(0, 200)}`;
+  const { error, message, statusCode, requestId, details, timestamp, ...rest } = answer.body ?? {};
+  const isStandard =
+    /^[A-Z_]+$/.test(error) &&
+    typeof message === 'string' &&
+    statusCode === answer.status &&
+    /^[0-9a-f-]{36}$/.test(requestId) &&
+    typeof details === 'object' &&
+    /^\d{4}-.*Z$/.test(timestamp) &&
+    Object.keys(rest).length === 0;
+  if (!isStandard) return `answered ${answer.status} without the standard body: ${answer.text.slice(0, 200)}`;
+  return /select |insert |postgres|node_modules|\.ts:\d|at Object\./i.test(answer.text)
+    ? `tells too much: ${answer.text}`
+    : undefined;
+}
+
+async function problems(send: Send, url: string, bodies: readonly BadBody[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const { what, payload, contentType = 'application/json', statuses } of bodies) {
+    const headers: Record<string, string> = contentType === 'none' ? {} : { 'content-type': contentType };
+    const problem = judge(await send({ url, headers, payload }), statuses);
+    if (problem !== undefined) found.push(`${what}: ${problem}`);
+  }
+  return found;
+}
+
+/** How many rows every table has, and how many bytes of text they hold. */
+function rowCounts(): Promise<Record<string, string>> {
+  return withClient(test.connection, async (client) => {
+    const counts: Record<string, string> = {};
+    for (const table of await listTables(client)) {
+      const { rows } = await client.query<{ rows: string }>(
+        `select md5(coalesce(string_agg(t::text, '|' order by t::text), '')) || ' ' || count(*) as rows from ${table} t`,
+      );
+      counts[table] = rows[0]!.rows;
+    }
+    return counts;
+  });
+}
+
+it('has a valid body for every operation that takes one', () => {
+  expect(
+    compareTables(
+      Object.keys(validBodies),
+      withBody.map((route) => route.operationId),
+    ),
+  ).toEqual([]);
+});
+
+describe('a bad body is refused with the standard body, and nothing is stored', () => {
+  it.each(withBody.map((route) => route.operationId))('%s', async (operationId) => {
+    const route = routeOf(operationId);
+    const schema = JSON.parse(JSON.stringify(route.schema.body)) as JsonSchema;
+    const bodies = badBodies(schema, validBodies[operationId]!(own)).filter(
+      ({ payload }) => !isOptionalBody(schema, payload),
+    );
+    expect(bodies.length).toBeGreaterThan(60);
+    const before = await rowCounts();
+    expect(await problems(sender(route), ownUrl(route), bodies)).toEqual([]);
+    expect(await rowCounts()).toEqual(before);
+  });
+});
+
+// An empty object is a bad body only where something is required.
+function isOptionalBody(schema: JsonSchema, payload: string | Buffer): boolean {
+  return payload === '{}' && (schema.required ?? []).length === 0;
+}
+
+describe('a bad URL is refused with the standard body', () => {
+  const inPath = [
+    '..%2f..%2fetc%2fpasswd',
+    '..%5c..%5cetc',
+    '%00',
+    'a%00b',
+    '%ff',
+    '%c0%ae',
+    '42',
+    'null',
+    '%7B%7D',
+    "'%20or%201=1",
+    '%F0%9F%98%80',
+    ...badValues.uuid!.filter((value) => value !== '').map(encodeURIComponent),
+  ];
+
+  it.each(routes.filter((route) => route.schema.params !== undefined).map((route) => route.operationId))(
+    '%s: the path',
+    async (operationId) => {
+      const route = routeOf(operationId);
+      const body = validBodies[operationId]?.(own);
+      const request =
+        body === undefined
+          ? { headers: {} }
+          : { headers: { 'content-type': 'application/json' }, payload: JSON.stringify(body) };
+      for (const text of inPath) {
+        const answer = await sender(route)({ url: urlOf(route, text), ...request });
+        expect({ text, problem: judge(answer, [400, 404]) }).toEqual({ text, problem: undefined });
+      }
+    },
+  );
+
+  it.each(routes.filter((route) => route.schema.query !== undefined).map((route) => route.operationId))(
+    '%s: the query',
+    async (operationId) => {
+      const route = routeOf(operationId);
+      const properties = (JSON.parse(JSON.stringify(route.schema.query)) as JsonSchema).properties!;
+      for (const [name, property] of Object.entries(properties)) {
+        const broken = [`${name}=%00`, `${name}=%ff`, `${name}=%ed%a0%80`, `${name}=%`];
+        const twice = [`${name}=1&${name}=1`, `${name}=&${name}=`];
+        const byFormat = (badValues[property.format ?? ''] ?? []).map(
+          (value) => `${name}=${encodeURIComponent(value)}`,
+        );
+        const tooLong = property.maxLength === undefined ? [] : [`${name}=${'x'.repeat(property.maxLength + 1)}`];
+        const numbers =
+          property.type === 'integer'
+            ? ['-1', '1.5', '1e400', '1152921504606846976', 'NaN', '', 'x', '0;select'].map(
+                (value) => `${name}=${encodeURIComponent(value)}`,
+              )
+            : [];
+        const values = property.enum === undefined ? [] : [`${name}=noSuchValue`, `${name}=`];
+        for (const query of [...broken, ...twice, ...byFormat, ...tooLong, ...numbers, ...values]) {
+          const answer = await sender(route)({ url: `${ownUrl(route)}?${query}`, headers: {} });
+          expect({ query, problem: judge(answer, [400]) }).toEqual({ query, problem: undefined });
+        }
+      }
+    },
+  );
+
+  it('unknown parameters are ignored, names from the prototype included', async () => {
+    const route = routeOf('listContacts');
+    for (const query of [
+      'noSuchParameter=1',
+      '__proto__=1',
+      'constructor[prototype]=1',
+      'toString=1',
+      '__proto__[limit]=1',
+      '=',
+      '&&&',
+      'a=b=c',
+    ])
+      expect({ query, status: (await sender(route)({ url: `${route.path}?${query}`, headers: {} })).status }).toEqual({
+        query,
+        status: 200,
+      });
+    expect(({} as Record<string, unknown>).limit).toBeUndefined();
+  });
+});
+
+describe('what looks odd and is right', () => {
+  it.each(Object.keys(validBodies))('%s takes its own valid body', async (operationId) => {
+    const route = routeOf(operationId);
+    const payload = JSON.stringify(validBodies[operationId]!(own));
+    const answer = await sender(route)({
+      url: ownUrl(route),
+      headers: { 'content-type': 'application/json' },
+      payload,
+    });
+    expect([200, 201, 204, 401, 422]).toContain(answer.status);
+  });
+
+  it('minus zero is zero, and texts come back as they were sent', async () => {
+    const { token } = own.tenant.admin;
+    const name = "Ra\u0308um \u{1F600} \u202Eכן <b>&amp; '; drop table spaces; --";
+    const body = `{"name":${JSON.stringify(name)},"capacity":-0,"properties":{"n":-0,"big":1152921504606846976,"k\\"ey":[null,{"":""}]}}`;
+    const created = await test.call('POST', '/api/v1/secure/spaces', {
+      token,
+      body,
+      headers: { 'content-type': 'application/json' },
+    });
+    expect(created.status).toBe(201);
+    expect(created.body.data).toMatchObject({
+      name,
+      capacity: 0,
+      properties: { n: 0, big: 2 ** 60, 'k"ey': [null, { '': '' }] },
+    });
+  });
+});
+
+describe('the gate itself', () => {
+  const schema: JsonSchema = {
+    type: 'object',
+    properties: { name: { type: 'string', maxLength: 5 } },
+    required: ['name'],
+    additionalProperties: false,
+  };
+  const bodies = badBodies(schema, { name: 'a' });
+  const answering =
+    (status: number, body: unknown): Send =>
+    () =>
+      Promise.resolve({ status, headers: {}, body, text: JSON.stringify(body) });
+
+  it('notices a route that takes anything, one that breaks, and one that answers in its own way', async () => {
+    expect(await problems(answering(200, {}), '/', bodies)).toHaveLength(bodies.length);
+    expect(await problems(answering(500, {}), '/', bodies)).toHaveLength(bodies.length);
+    expect(
+      await problems(answering(400, { error: 'Bad Request', message: '', statusCode: 400 }), '/', bodies),
+    ).toHaveLength(bodies.length);
+  });
+
+  it('notices an answer that repeats what the database said', () => {
+    const body = {
+      error: 'VALIDATION_ERROR',
+      message: 'insert into users',
+      statusCode: 400,
+      requestId: newId(),
+      details: null,
+      timestamp: new Date().toISOString(),
+    };
+    expect(judge({ status: 400, headers: {}, body, text: JSON.stringify(body) }, [400])).toContain('tells too much');
+  });
+});

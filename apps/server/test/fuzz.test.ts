@@ -1,0 +1,135 @@
+import fc from 'fast-check';
+import { beforeAll, expect, it } from 'vitest';
+
+import { errorStatus } from '#core/errors/app-error';
+import type { Route } from '#core/http/route';
+import { anyText, bodyFor, percent, queryFor } from '#test/support/arbitrary';
+import type { JsonSchema } from '#test/support/bad-input';
+import { createMember, createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
+import { useService } from '#test/support/harness';
+import { routes, urlOf } from '#test/support/registry';
+
+const test = useService({ ownDatabase: true });
+
+// A password hash is meant to be slow, so operations that make one get fewer cases.
+const hashing = new Set(['login', 'register', 'createUser', 'changePassword', 'resetPassword']);
+const casesPerRoute = (route: Route) => (hashing.has(route.operationId) ? 40 : 200);
+
+let tenant: Tenant;
+let systemAdmin: string;
+let known: Record<string, string[]>;
+let records: { kept: Record<string, string>; spare: Record<string, string> };
+
+beforeAll(async () => {
+  tenant = await createTenant(test);
+  systemAdmin = (await logInSystemAdmin(test)).token;
+  records = { kept: await createRecords(), spare: await createRecords() };
+  known = { uuid: [...Object.values(records.kept), tenant.tenantId], email: [tenant.admin.email] };
+});
+
+/** One record of each collection, by the collection's name in the path. */
+async function createRecords(): Promise<Record<string, string>> {
+  const { token } = tenant.admin;
+  const space = await test.call('POST', '/api/v1/secure/spaces', { token, body: { name: 'Room' } });
+  const contact = await test.call('POST', '/api/v1/secure/contacts', { token, body: { firstName: 'Ada' } });
+  const member = await createMember(test, tenant);
+  return { spaces: space.body.data.id, contacts: contact.body.data.id, users: member.userId };
+}
+
+type Case = { params: string; query: string; body: unknown; contentType: string };
+
+function caseFor(route: Route): fc.Arbitrary<Case> {
+  const plain = (schema: unknown) => JSON.parse(JSON.stringify(schema)) as JsonSchema;
+  const { query, body } = route.schema;
+  const collection = /\/(users|spaces|contacts)\//.exec(route.path)?.[1] ?? 'contacts';
+  // What is deleted is not what the other operations are tried on.
+  const existing = (route.method === 'DELETE' ? records.spare : records.kept)[collection]!;
+  return fc.record({
+    params: fc.oneof(
+      { weight: 6, arbitrary: fc.constant(existing) },
+      { weight: 1, arbitrary: fc.constantFrom(...known.uuid!) },
+      { weight: 1, arbitrary: fc.uuid() },
+      { weight: 1, arbitrary: anyText.map((text) => percent(text) || '-') },
+    ),
+    query: queryFor(query === undefined ? undefined : plain(query), known),
+    body: body === undefined ? fc.constant(undefined) : bodyFor(plain(body), known),
+    contentType: fc.constantFrom(
+      'application/json',
+      'application/json',
+      'application/json',
+      'application/json; charset=utf-8',
+      'text/plain',
+    ),
+  });
+}
+
+/** What must not be in any answer, whatever was sent. */
+function fault(status: number, contentType: string, text: string): string | undefined {
+  if (status >= 500) return `answered ${status}: ${text}`;
+  if (status < 400) return undefined;
+  if (contentType !== 'application/json; charset=utf-8') return `content type ${contentType}`;
+  const { error, message, statusCode, requestId, details, timestamp, ...rest } = JSON.parse(text) as Record<
+    string,
+    unknown
+  >;
+  const isStandard =
+    statusCode === status &&
+    errorStatus[error as 'CONFLICT'] === status &&
+    typeof message === 'string' &&
+    typeof requestId === 'string' &&
+    typeof details === 'object' &&
+    typeof timestamp === 'string' &&
+    Object.keys(rest).length === 0;
+  return isStandard ? undefined : `not the standard body: ${text}`;
+}
+
+async function send(route: Route, { params, query, body, contentType }: Case): Promise<string | undefined> {
+  // Without a session there is nothing to end, so the fuzzer stays logged in.
+  const isAnonymous = route.access.kind === 'public' || route.access.kind === 'optional';
+  const token = route.access.kind === 'systemAdmin' ? systemAdmin : tenant.admin.token;
+  const response = await test.raw({
+    method: route.method,
+    url: `${urlOf(route, params)}${query === '' ? '' : `?${query}`}`,
+    headers: {
+      ...(isAnonymous ? {} : { authorization: `Bearer ${token}` }),
+      ...(body === undefined ? {} : { 'content-type': contentType }),
+    },
+    ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+  });
+  const found = fault(response.statusCode, String(response.headers['content-type']), response.payload);
+  // An answer that does not fit its schema comes out as 500, because the harness throws where it is made.
+  return found === undefined ? undefined : `${route.operationId}: ${found}`;
+}
+
+it.each(routes.map((route) => [route.operationId, route] as const))(
+  '%s never breaks and always refuses in the standard body',
+  async (_name, route) => {
+    let accepted = 0;
+    await fc.assert(
+      fc.asyncProperty(caseFor(route), async (input) => {
+        expect(await send(route, input)).toBeUndefined();
+        accepted += 1;
+      }),
+      // A failure prints its seed and path; put both here to repeat it.
+      { numRuns: casesPerRoute(route), verbose: 1 },
+    );
+    expect(accepted).toBe(casesPerRoute(route));
+  },
+);
+
+it('leaves nothing behind that everything else would inherit', () => {
+  expect(Object.keys(Object.prototype)).toEqual([]);
+  expect(({} as Record<string, unknown>).isTenantAdmin).toBeUndefined();
+});
+
+it('the gate itself: notices a failure and prints the seed that repeats it', async () => {
+  expect(fault(500, '', 'x')).toContain('500');
+  expect(fault(404, 'text/plain', '{}')).toContain('content type');
+  expect(fault(404, 'application/json; charset=utf-8', '{"error":"NOT_FOUND"}')).toContain('standard body');
+  const planted = fc.assert(
+    fc.asyncProperty(fc.integer(), (value) =>
+      Promise.resolve(expect(fault(value > 100 ? 500 : 200, '', '')).toBeUndefined()),
+    ),
+  );
+  await expect(planted).rejects.toThrow(/seed: -?\d+/);
+});

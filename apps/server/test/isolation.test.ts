@@ -1,0 +1,261 @@
+import type pg from 'pg';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { newId } from '#core/crypto/ids';
+import { defineRoute, type Route } from '#core/http/route';
+import { access } from '#core/access/access';
+import { IdParams, Uuid, closed } from '#core/http/schemas';
+import { withClient } from '#test/support/database';
+import { createTenant, logIn, type Tenant } from '#test/support/factories';
+import { expectError, useService, type Answer } from '#test/support/harness';
+import { compareTables, routeOf, routes, urlOf } from '#test/support/registry';
+import { validBodies, type OwnRecords } from '#test/support/samples';
+
+const test = useService();
+
+type Kind = 'tenant' | 'user' | 'session' | 'space' | 'contact';
+type Ids = Record<Kind, string>;
+
+/** Every place of the interface that takes an id, with whose id the attacker puts there. */
+const places: Readonly<Record<string, Kind>> = {
+  'revokeSession params.id': 'session',
+  'login body.tenantId': 'tenant',
+  'selectTenant body.tenantId': 'tenant',
+  'listIdentityProviders query.tenantId': 'tenant',
+  'getUser params.id': 'user',
+  'updateUser params.id': 'user',
+  'deleteUser params.id': 'user',
+  'getSpace params.id': 'space',
+  'updateSpace params.id': 'space',
+  'updateSpace body.parent_id': 'space',
+  'deleteSpace params.id': 'space',
+  'createSpace body.parent_id': 'space',
+  'listSpaces query.parent_id': 'space',
+  'getContact params.id': 'contact',
+  'updateContact params.id': 'contact',
+  'deleteContact params.id': 'contact',
+  'listContactReferences params.id': 'contact',
+  'listSpaceContacts params.id': 'space',
+  'addSpaceContact params.id': 'space',
+  'addSpaceContact body.contactId': 'contact',
+  'removeSpaceContact params.id': 'space',
+  'removeSpaceContact params.contactId': 'contact',
+  'listAuditLogs query.user_id': 'user',
+  'listAuditLogs query.resource_id': 'contact',
+};
+
+let victim: { tenant: Tenant; ids: Ids };
+let attacker: { tenant: Tenant; ids: Ids; own: OwnRecords };
+
+beforeAll(async () => {
+  victim = await settle(await createTenant(test));
+  const settled = await settle(await createTenant(test));
+  attacker = {
+    ...settled,
+    own: { tenant: settled.tenant, spaceId: settled.ids.space, contactId: settled.ids.contact },
+  };
+  // A second tenant, so that the attacker's login offers a choice and hands out selection tokens.
+  const second = await createTenant(test);
+  const body = { email: attacker.tenant.admin.email };
+  await test.call('POST', '/api/v1/secure/users', { token: second.admin.token, body });
+});
+
+/** A tenant with one record of each kind, linked to each other. */
+async function settle(tenant: Tenant): Promise<{ tenant: Tenant; ids: Ids }> {
+  const { token, userId } = tenant.admin;
+  const created = async (path: string, body: object) => {
+    const answer = await test.call('POST', path, { token, body });
+    expect(answer.status).toBe(201);
+    return answer.body.data.id as string;
+  };
+  const space = await created('/api/v1/secure/spaces', { name: `secret of ${tenant.domain}` });
+  const contact = await created('/api/v1/secure/contacts', { notes: `secret of ${tenant.domain}` });
+  await created(`/api/v1/secure/spaces/${space}/contacts`, { contactId: contact, isPrimary: true });
+  await created('/api/v1/secure/users', { email: `colleague@${tenant.domain}.example` });
+  const sessions = await test.call('GET', '/api/v1/auth/sessions', { token });
+  return { tenant, ids: { tenant: tenant.tenantId, user: userId, session: sessions.body.data[0].id, space, contact } };
+}
+
+/** Where a route takes ids: by their format, or by their name where a filter allows more than ids. */
+function idPlaces(route: Route): string[] {
+  const parts = ['params', 'query', 'body'] as const;
+  return parts.flatMap((part) => {
+    const found: string[] = [];
+    const visit = (schema: unknown, path: string, name: string): void => {
+      if (schema === null || typeof schema !== 'object') return;
+      const { format, properties = {}, anyOf = [], items } = schema as Record<string, never>;
+      if (format === 'uuid' || /(^id|_id|Id)$/.test(name)) found.push(`${route.operationId} ${path}`);
+      else for (const option of anyOf as unknown[]) visit(option, path, '');
+      for (const [key, property] of Object.entries(properties)) visit(property, `${path}.${key}`, key);
+      visit(items, `${path}[]`, '');
+    };
+    visit(route.schema[part], part, '');
+    return found;
+  });
+}
+
+/** The attacker's request, right in everything but the id in one place. */
+async function probe(place: string, id: string): Promise<Answer> {
+  const [operationId, path] = place.split(' ') as [string, string];
+  const [part, name] = path.split('.') as ['params' | 'query' | 'body', string];
+  const route = routeOf(operationId);
+  const kindOf = (param: string) => places[`${operationId} params.${param}`]!;
+  const url = urlOf(route, (param) => (part === 'params' && param === name ? id : attacker.ids[kindOf(param)]));
+  const query = part === 'query' ? `?${name}=${id}` : '';
+  const sample = validBodies[operationId]?.(attacker.own);
+  if (operationId === 'selectTenant') sample!.selectionToken = await selectionToken();
+  const body = sample === undefined || part !== 'body' ? sample : { ...sample, [name]: id };
+  const token = route.access.kind === 'public' ? undefined : attacker.tenant.admin.token;
+  return test.call(route.method, `${url}${query}`, { token, body });
+}
+
+async function selectionToken(): Promise<string> {
+  const { email, password } = attacker.tenant.admin;
+  const answer = await test.call('POST', '/api/v1/public/auth/login', { body: { email, password } });
+  return answer.body.selectionToken;
+}
+
+/** An answer without what differs between any two answers. */
+function comparable({ status, headers, body }: Answer): string {
+  const { requestId: _requestId, timestamp: _timestamp, ...rest } = body ?? {};
+  const { 'x-request-id': _id, date: _date, ...stable } = headers;
+  return JSON.stringify({ status, headers: stable, body: rest });
+}
+
+/** All rows of a tenant in all tables, as text. */
+async function rowsOf(client: pg.Client, tenantId: string): Promise<Record<string, string[]>> {
+  const { rows: tables } = await client.query<{ name: string; key: string }>(
+    `select c.relname as name, case c.relname when 'tenants' then 'id' else 'tenant_id' end as key
+     from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+       and (c.relname = 'tenants' or exists (
+         select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id'))`,
+  );
+  const found: Record<string, string[]> = {};
+  for (const { name, key } of tables) {
+    const { rows } = await client.query<{ row: string }>(
+      `select t::text as row from ${name} t where t.${key} = $1 order by 1`,
+      [tenantId],
+    );
+    found[name] = rows.map(({ row }) => row);
+  }
+  const { rows: accounts } = await client.query<{ row: string }>(
+    'select a::text as row from accounts a join users u on u.account_id = a.id where u.tenant_id = $1 order by 1',
+    [tenantId],
+  );
+  return { ...found, accounts: accounts.map(({ row }) => row) };
+}
+
+const snapshot = (tenantId: string) => withClient(test.connection, (client) => rowsOf(client, tenantId));
+
+it('has a row for every place that takes an id', () => {
+  expect(compareTables(Object.keys(places), routes.flatMap(idPlaces))).toEqual([]);
+});
+
+describe("another tenant's id answers exactly as one that does not exist, and changes nothing there", () => {
+  it.each(Object.entries(places))('%s: a %s', async (place, kind) => {
+    const before = await snapshot(victim.tenant.tenantId);
+    const foreign = await probe(place, victim.ids[kind]);
+    const unknown = await probe(place, newId());
+    expect(comparable(foreign)).toBe(comparable(unknown));
+    expect(foreign.text).not.toContain(victim.tenant.domain);
+    if (place.includes(' params.')) expectError(foreign, 404, 'NOT_FOUND');
+    expect(await snapshot(victim.tenant.tenantId)).toEqual(before);
+  });
+});
+
+describe('nothing that is read has an id of another tenant in it', () => {
+  const reading = routes.filter((route) => route.method === 'GET');
+
+  it.each(reading.map((route) => route.operationId))('%s', async (operationId) => {
+    const rows = Object.values(await snapshot(victim.tenant.tenantId))
+      .flat()
+      .join('\n');
+    const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
+    const foreignIds = new Set(rows.match(uuid));
+    expect(foreignIds.size).toBeGreaterThan(10);
+    const route = routeOf(operationId);
+    const url = urlOf(route, (name) => attacker.ids[places[`${operationId} params.${name}`] ?? 'tenant']);
+    const answer = await test.call('GET', `${url}?limit=200`, { token: attacker.tenant.admin.token });
+    expect([...(answer.text.match(uuid) ?? [])].filter((id) => foreignIds.has(id))).toEqual([]);
+    expect(answer.text).not.toContain(victim.tenant.domain);
+  });
+});
+
+it('2,000 requests of two tenants at once, failures among them, return no foreign row', async () => {
+  const sides = [await settle(await createTenant(test)), await settle(await createTenant(test))] as const;
+  const outcomes = { rows: 0, foreign: 0, statuses: new Set<number>() };
+
+  const send = async (at: number) => {
+    const mine = sides[at % 2 === 0 ? 0 : 1];
+    const other = sides[at % 2 === 0 ? 1 : 0];
+    const { token, email } = mine.tenant.admin;
+    const calls = [
+      () => test.call('GET', '/api/v1/secure/contacts?limit=20', { token }),
+      () => test.call('GET', `/api/v1/secure/contacts/${mine.ids.contact}`, { token }),
+      () => test.call('GET', `/api/v1/secure/contacts/${other.ids.contact}`, { token }),
+      () => test.call('POST', '/api/v1/secure/contacts', { token, body: { notes: mine.tenant.domain } }),
+      () => test.call('POST', '/api/v1/secure/contacts', { token, body: { notes: 5 } }),
+      // The foreign key refuses this one in the middle of a shared connection.
+      () => test.call('POST', '/api/v1/secure/spaces', { token, body: { name: 'x', parent_id: other.ids.space } }),
+      () => test.call('POST', '/api/v1/secure/users', { token, body: { email } }),
+      () => test.call('GET', '/api/v1/secure/spaces', { token }),
+      () => test.call('GET', `/api/v1/secure/spaces/${mine.ids.space}/contacts`, { token }),
+      () => test.call('GET', '/api/v1/secure/audit-logs?limit=10', { token }),
+    ];
+    const answer = await calls[Math.floor(at / 2) % calls.length]!();
+    outcomes.statuses.add(answer.status);
+    outcomes.rows += answer.text.split(mine.tenant.tenantId).length - 1;
+    if (answer.text.includes(other.tenant.tenantId) || answer.text.includes(other.tenant.domain)) outcomes.foreign += 1;
+  };
+
+  let next = 0;
+  const work = async () => {
+    while (next < 2000) await send(next++);
+  };
+  await Promise.all(Array.from({ length: 32 }, work));
+  expect(outcomes.foreign).toBe(0);
+  expect(outcomes.rows).toBeGreaterThan(5000);
+  expect([...outcomes.statuses].toSorted()).toEqual([200, 201, 400, 404, 409]);
+});
+
+describe('the gate itself', () => {
+  const planted = defineRoute({
+    method: 'PATCH',
+    path: '/planted/{id}',
+    operationId: 'planted',
+    summary: '',
+    access: access.member(),
+    schema: {
+      params: IdParams,
+      body: closed({ nested: closed({ ownerId: Uuid }) }),
+      response: { 204: null },
+    },
+    audit: { none: 'planted' },
+    handler: () => undefined,
+  });
+
+  it('notices a place that the table does not know', () => {
+    expect(compareTables([], idPlaces(planted))).toEqual([
+      'planted params.id has no row',
+      'planted body.nested.ownerId has no row',
+    ]);
+  });
+
+  it('notices an answer that tells a foreign id from an unknown one', () => {
+    const answer = (message: string): Answer => ({
+      status: 404,
+      headers: {},
+      body: { message, requestId: newId(), timestamp: new Date().toISOString() },
+      text: '',
+    });
+    expect(comparable(answer('same'))).toBe(comparable(answer('same')));
+    expect(comparable(answer('It exists.'))).not.toBe(comparable(answer('It does not exist.')));
+  });
+
+  it('notices a changed row', async () => {
+    const before = await snapshot(victim.tenant.tenantId);
+    const { email, password } = victim.tenant.admin;
+    await logIn(test, { email, password });
+    expect(await snapshot(victim.tenant.tenantId)).not.toEqual(before);
+  });
+});

@@ -1,0 +1,260 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { newId } from '#core/crypto/ids';
+import * as catalog from '#test/rls-catalog';
+import { tenantTables, type CatalogCheck } from '#test/rls-catalog';
+import { createMember, createTenant } from '#test/support/factories';
+import { useService } from '#test/support/harness';
+
+const test = useService();
+const insufficientPrivilege = '42501';
+let client: pg.Client;
+let tenantId: string;
+let otherTenantId: string;
+
+beforeAll(async () => {
+  client = new pg.Client(test.connection);
+  await client.connect();
+  tenantId = await populate();
+  otherTenantId = await populate();
+});
+afterAll(() => client.end());
+
+/** A tenant with rows in every table that a tenant can have rows in. */
+async function populate(): Promise<string> {
+  const tenant = await createTenant(test);
+  const { token } = tenant.admin;
+  await createMember(test, tenant, { permissions: ['users.read'] });
+  const space = await test.call('POST', '/api/v1/secure/spaces', { token, body: { name: 'Room' } });
+  const contact = await test.call('POST', '/api/v1/secure/contacts', { token, body: { firstName: 'Ada' } });
+  const body = { contactId: contact.body.data.id };
+  await test.call('POST', `/api/v1/secure/spaces/${space.body.data.id}/contacts`, { token, body });
+  return tenant.tenantId;
+}
+
+const checks: [string, CatalogCheck][] = [
+  ['every table has row level security enabled, forced, and a policy', catalog.rowSecurity],
+  ['every policy holds rows to the tenant of the transaction, or is listed with its reason', catalog.policyText],
+  ['nothing is granted on a partition, where the policies of the whole do not hold', catalog.partitionGrants],
+  ['nothing is granted to everybody, and the audit trail can only grow', catalog.publicGrants],
+  ['the roles of the service have no rights beyond their grants and own nothing', catalog.roles],
+  ['keys contain the tenant and indexes lead with it', catalog.keysAndIndexes],
+  ['foreign keys carry the tenant', catalog.foreignKeys],
+  ['there are no triggers, rules or views with rights of their own', catalog.hiddenCode],
+];
+
+it.each(checks)('%s', async (_what, check) => {
+  expect(await check(client)).toEqual([]);
+});
+
+it('finds the tables it is about', async () => {
+  const names = (await tenantTables(client)).map(({ name }) => name);
+  expect(names).toEqual(expect.arrayContaining(['tenants', 'users', 'spaces', 'contacts', 'audit_logs', 'sessions']));
+  expect(names).toEqual(expect.arrayContaining(catalog.directories));
+});
+
+it('every listed exception still exists', async () => {
+  const { rows } = await client.query<{ policy: string }>(
+    `select tablename || '.' || policyname || ' to ' || array_to_string(roles, ', ') as policy from pg_policies`,
+  );
+  const policies = rows.map(({ policy }) => policy);
+  expect(Object.keys(catalog.crossTenantPolicies).filter((policy) => !policies.includes(policy))).toEqual([]);
+});
+
+/** What a statement does as the tenant role, undone afterwards: its row count, or the SQLSTATE of its failure. */
+async function asTenant(tenant: string | undefined, text: string, values: unknown[] = []): Promise<number | string> {
+  await client.query('begin');
+  try {
+    await client.query('set local role atrium_tenant');
+    if (tenant !== undefined) await client.query('select app_tenant($1)', [tenant]);
+    return (await client.query(text, values)).rowCount ?? 0;
+  } catch (error) {
+    return (error as { code?: string }).code ?? 'no code';
+  } finally {
+    await client.query('rollback');
+  }
+}
+
+async function grantedTables(privilege: 'select' | 'insert' | 'update' | 'delete') {
+  const { rows } = await client.query<{ name: string }>(
+    `select relname as name from pg_class where relnamespace = 'public'::regnamespace
+       and relkind in ('r', 'p') and has_table_privilege('atrium_tenant', oid, $1)`,
+    [privilege],
+  );
+  const granted = new Set(rows.map(({ name }) => name));
+  return (await tenantTables(client)).filter(({ name }) => granted.has(name));
+}
+
+describe('as the role that requests run as', () => {
+  it('no tenant, no rows; a tenant, its own rows and no others', async () => {
+    for (const { name, column } of await grantedTables('select')) {
+      const all = await client.query(`select from ${name} where ${column} <> $1`, [tenantId]);
+      expect({ name, others: all.rowCount }).not.toEqual({ name, others: 0 });
+      expect({ name, seen: await asTenant(undefined, `select from ${name}`) }).toEqual({ name, seen: 0 });
+      const foreign = await asTenant(tenantId, `select from ${name} where ${column} <> $1`, [tenantId]);
+      expect({ name, foreign }).toEqual({ name, foreign: 0 });
+    }
+    expect(await asTenant(tenantId, 'select from contacts')).toBe(1);
+  });
+
+  it('the tenant of one transaction is not there in the next', async () => {
+    await asTenant(tenantId, 'select 1');
+    expect(await asTenant(undefined, 'select from contacts')).toBe(0);
+  });
+
+  it('inserting fails without a tenant and for another tenant, before any other check of the row', async () => {
+    const tables = await grantedTables('insert');
+    expect(tables.length).toBeGreaterThan(4);
+    for (const { name, column } of tables) {
+      const insert = `insert into ${name} (${column}) values ($1)`;
+      expect({ name, code: await asTenant(undefined, insert, [tenantId]) }).toEqual({
+        name,
+        code: insufficientPrivilege,
+      });
+      const foreign = await asTenant(tenantId, insert, [otherTenantId]);
+      expect({ name, code: foreign }).toEqual({ name, code: insufficientPrivilege });
+      // The policy lets the own row pass; what stops it is that the row is incomplete.
+      expect({ name, code: await asTenant(tenantId, insert, [tenantId]) }).toEqual({ name, code: '23502' });
+    }
+  });
+
+  it('changing and deleting reach no row without a tenant, and none of another tenant', async () => {
+    const written = new Set((await grantedTables('delete')).map(({ name }) => name));
+    for (const { name, column } of await grantedTables('update')) {
+      const update = `update ${name} set updated_at = updated_at where ${column} = $1`;
+      const hasTime = await client.query(
+        `select from information_schema.columns where table_name = $1 and column_name = 'updated_at'`,
+        [name],
+      );
+      if (hasTime.rowCount === 1) {
+        expect({ name, changed: await asTenant(undefined, update, [otherTenantId]) }).toEqual({ name, changed: 0 });
+        expect({ name, changed: await asTenant(tenantId, update, [otherTenantId]) }).toEqual({ name, changed: 0 });
+      }
+      const move = await asTenant(tenantId, `update ${name} set ${column} = $1`, [otherTenantId]);
+      expect({ name, moved: typeof move === 'string' || move === 0 }).toEqual({ name, moved: true });
+      if (!written.has(name)) continue;
+      const removed = await asTenant(tenantId, `delete from ${name} where ${column} = $1`, [otherTenantId]);
+      expect({ name, removed }).toEqual({ name, removed: 0 });
+    }
+  });
+
+  it('a tenant that is no id is an error, not everybody', async () => {
+    expect(await asTenant('null', 'select from contacts')).toBe('22P02');
+    expect(await asTenant(newId(), 'select from contacts')).toBe(0);
+  });
+
+  it('nothing beyond the grants', async () => {
+    expect(await asTenant(tenantId, 'alter table contacts disable row level security')).toBe(insufficientPrivilege);
+    expect(await asTenant(tenantId, 'select from accounts')).toBe(insufficientPrivilege);
+    expect(await asTenant(tenantId, `select from audit_logs_default`)).toBe(insufficientPrivilege);
+  });
+});
+
+describe('the gate itself', () => {
+  const owned = `alter table planted enable row level security; alter table planted force row level security;
+    create policy own_tenant on planted using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid)`;
+  const table = 'create table planted (tenant_id uuid not null, id uuid not null, primary key (tenant_id, id))';
+
+  async function withPlanted(statements: string, check: CatalogCheck): Promise<string[]> {
+    await client.query('begin');
+    try {
+      await client.query(statements);
+      return await check(client);
+    } finally {
+      await client.query('rollback');
+    }
+  }
+
+  it.each<[string, CatalogCheck, string, string]>([
+    ['a table without row level security', catalog.rowSecurity, table, 'planted: row level security is not enabled'],
+    [
+      'one whose owner is exempt',
+      catalog.rowSecurity,
+      `${table}; ${owned}; alter table planted no force row level security`,
+      'planted: row level security is not forced',
+    ],
+    [
+      'one without a policy',
+      catalog.rowSecurity,
+      `${table}; ${owned}; drop policy own_tenant on planted`,
+      'planted: has no policy',
+    ],
+    [
+      'a policy for all rows',
+      catalog.policyText,
+      `${table}; ${owned}; create policy wide on planted to atrium_tenant using (true)`,
+      'planted.wide to atrium_tenant: true',
+    ],
+    [
+      'a policy that fails on an empty setting',
+      catalog.policyText,
+      `${table}; create policy raw on planted using (tenant_id = current_setting('app.tenant_id')::uuid)`,
+      "planted.raw to everybody: (tenant_id = (current_setting('app.tenant_id'::text))::uuid)",
+    ],
+    [
+      'a grant on a partition',
+      catalog.partitionGrants,
+      'grant select on audit_logs_default to atrium_tenant',
+      'audit_logs_default: a partition is granted to atrium_tenant',
+    ],
+    [
+      'a trail that can be changed',
+      catalog.publicGrants,
+      'grant update on audit_logs to atrium_tenant',
+      'audit_logs: atrium_tenant may update',
+    ],
+    ['a grant to everybody', catalog.publicGrants, 'grant select on users to public', 'users: granted to everybody'],
+    [
+      'a table owned by a role of the service',
+      catalog.roles,
+      `${table}; alter table planted owner to atrium_tenant`,
+      'atrium_tenant: owns planted',
+    ],
+    [
+      'a function with the rights of its owner',
+      catalog.roles,
+      `create function planted() returns int language sql security definer as 'select 1'`,
+      'planted: runs with the rights of its owner',
+    ],
+    [
+      'an index over all tenants',
+      catalog.keysAndIndexes,
+      `${table}; create index planted_id on planted (id, tenant_id)`,
+      'planted: index planted_id does not lead with the tenant',
+    ],
+    [
+      'a key over all tenants',
+      catalog.keysAndIndexes,
+      'create table planted (tenant_id uuid not null, id uuid primary key)',
+      'planted: index planted_pkey is unique over all tenants',
+    ],
+    [
+      'a search index without the tenant',
+      catalog.keysAndIndexes,
+      'create index planted_search on contacts using gin (search_text gin_trgm_ops)',
+      'contacts: index planted_search does not lead with the tenant',
+    ],
+    [
+      'a reference by id alone',
+      catalog.foreignKeys,
+      `create table target (tenant_id uuid, id uuid primary key);
+       create table planted (tenant_id uuid, target_id uuid references target (id))`,
+      'planted: foreign key planted_target_id_fkey does not carry the tenant',
+    ],
+    [
+      'a trigger',
+      catalog.hiddenCode,
+      `create trigger planted before update on contacts for each row execute function suppress_redundant_updates_trigger()`,
+      'contacts: trigger planted',
+    ],
+    [
+      'a view with the rights of its owner',
+      catalog.hiddenCode,
+      'create view planted as select * from contacts',
+      'planted: a view with the rights of its owner',
+    ],
+  ])('notices %s', async (_what, check, statements, sentence) => {
+    expect(await withPlanted(statements, check)).toContain(sentence);
+  });
+});

@@ -1,0 +1,150 @@
+import { connect, type Socket } from 'node:net';
+import { performance } from 'node:perf_hooks';
+
+export type Load = {
+  port: number;
+  /** Complete requests as bytes, sent in turn. */
+  requests: readonly Buffer[];
+  status: number;
+  connections: number;
+  durationMs: number;
+  /** Requests per second at a fixed pace; without it every connection sends its next request at once. */
+  pace?: number;
+};
+
+export type LoadResult = { answers: number; perSecond: number; p50Ms: number; p99Ms: number };
+
+type Connection = { socket: Socket; busy: boolean; sentAt: number; buffered: Buffer | undefined };
+
+const headEnd = Buffer.from('\r\n\r\n');
+const lengthName = /\r\ncontent-length: *(\d+)/i;
+
+/** Bytes of one keep-alive request. */
+export function requestBytes(method: string, path: string, options: { token?: string; body?: unknown } = {}): Buffer {
+  const body = options.body === undefined ? '' : JSON.stringify(options.body);
+  const lines = [
+    `${method} ${path} HTTP/1.1`,
+    'Host: localhost',
+    ...(options.token === undefined ? [] : [`Authorization: Bearer ${options.token}`]),
+    ...(body === '' ? [] : ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`]),
+  ];
+  return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`);
+}
+
+/**
+ * Keep-alive load over plain sockets, one request at a time on each: an HTTP client library would cost as much
+ * as the servers it measures.
+ * @throws Error at the first answer with another status, or when a connection breaks.
+ */
+export async function runLoad(load: Load): Promise<LoadResult> {
+  const connections = await Promise.all(Array.from({ length: load.connections }, () => open(load.port)));
+  try {
+    return await new LoadRun(load, connections).run();
+  } finally {
+    for (const { socket } of connections) socket.destroy();
+  }
+}
+
+class LoadRun {
+  readonly #load: Load;
+  readonly #connections: readonly Connection[];
+  readonly #latencies: number[] = [];
+  readonly #waiting: number[] = [];
+  readonly #expected: Buffer;
+  #next = Math.floor(Math.random() * 1e6);
+  #stopped = false;
+  #fail: (error: Error) => void = () => undefined;
+
+  constructor(load: Load, connections: readonly Connection[]) {
+    this.#load = load;
+    this.#connections = connections;
+    this.#expected = Buffer.from(`HTTP/1.1 ${load.status} `);
+  }
+
+  async run(): Promise<LoadResult> {
+    const { durationMs, pace } = this.#load;
+    const failed = new Promise<never>((_resolve, reject) => (this.#fail = reject));
+    for (const connection of this.#connections) this.#listen(connection);
+    const start = performance.now();
+    if (pace === undefined) for (const connection of this.#connections) this.#send(connection, start);
+    else this.#keepPace(start, pace);
+    await Promise.race([failed, new Promise((resolve) => setTimeout(resolve, durationMs))]);
+    this.#stopped = true;
+    const seconds = (performance.now() - start) / 1000;
+    const sorted = Float64Array.from(this.#latencies).toSorted();
+    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+    return { answers: sorted.length, perSecond: sorted.length / seconds, p50Ms: at(0.5), p99Ms: at(0.99) };
+  }
+
+  #listen(connection: Connection): void {
+    const { socket } = connection;
+    socket.on('data', (chunk: Buffer) => {
+      if (this.#stopped) return;
+      const bytes = connection.buffered === undefined ? chunk : Buffer.concat([connection.buffered, chunk]);
+      const total = answerLength(bytes);
+      if (total === undefined || bytes.length < total) {
+        connection.buffered = bytes;
+        return;
+      }
+      connection.buffered = undefined;
+      if (!bytes.subarray(0, this.#expected.length).equals(this.#expected)) {
+        return this.#fail(new Error(`expected ${this.#load.status}, got: ${bytes.toString('utf8').slice(0, 600)}`));
+      }
+      this.#answered(connection);
+    });
+    socket.on('close', () => {
+      if (!this.#stopped) this.#fail(new Error('the server closed a connection under load'));
+    });
+  }
+
+  #answered(connection: Connection): void {
+    const now = performance.now();
+    this.#latencies.push(now - connection.sentAt);
+    if (this.#load.pace === undefined) return this.#send(connection, now);
+    const due = this.#waiting.shift();
+    if (due === undefined) connection.busy = false;
+    else this.#send(connection, due);
+  }
+
+  #send(connection: Connection, at: number): void {
+    const { requests } = this.#load;
+    connection.busy = true;
+    connection.sentAt = at;
+    connection.socket.write(requests[this.#next++ % requests.length]!);
+  }
+
+  // Whatever is due while every connection is busy counts from when it was due, or a stall would hide itself.
+  #keepPace(start: number, pace: number): void {
+    let sent = 0;
+    const tick = () => {
+      if (this.#stopped) return;
+      const now = performance.now();
+      for (; sent < ((now - start) / 1000) * pace; sent++) {
+        const free = this.#connections.find((connection) => !connection.busy);
+        if (free === undefined) this.#waiting.push(now);
+        else this.#send(free, now);
+      }
+      setTimeout(tick, 1);
+    };
+    tick();
+  }
+}
+
+function answerLength(bytes: Buffer): number | undefined {
+  const end = bytes.indexOf(headEnd);
+  if (end === -1) return undefined;
+  const length = lengthName.exec(bytes.toString('latin1', 0, end))?.[1];
+  return end + headEnd.length + Number(length ?? 0);
+}
+
+function open(port: number): Promise<Connection> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true }, () => {
+      socket.off('error', reject);
+      // A broken connection shows as 'close', which is where it is reported.
+      socket.on('error', () => undefined);
+      resolve({ socket, busy: false, sentAt: 0, buffered: undefined });
+    });
+    socket.once('error', reject);
+  });
+}

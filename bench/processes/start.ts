@@ -1,0 +1,126 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, openSync, readFileSync, realpathSync } from 'node:fs';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import type pg from 'pg';
+
+const main = fileURLToPath(new URL('../../apps/server/src/app/main.ts', import.meta.url));
+const startTimeoutMs = 30_000;
+
+export type Atrium = {
+  pid: number;
+  port: number;
+  base: string;
+  postmaster: number;
+  /** The embedded database as its owner, through its socket. */
+  connection: pg.ClientConfig;
+  /** From the spawn to the first 200, in milliseconds. */
+  startMs: number;
+  stop(): Promise<void>;
+};
+
+/** Starts the service as `npm start` does, its output in a file so that nobody has to read along. */
+export async function startAtrium(dataDir: string, logFile: string): Promise<Atrium> {
+  const log = openSync(logFile, 'w');
+  const startedAt = performance.now();
+  const environment = { PATH: process.env['PATH'], PORT: '0', DATA_DIR: dataDir, ...extraEnvironment() };
+  const child = spawn(process.execPath, [...nodeArguments(), main], { env: environment, stdio: ['ignore', log, log] });
+  closeSync(log);
+  const base = await waitFor(child, () => /serves on (\S+)/.exec(readFileSync(logFile, 'utf8'))?.[1], logFile);
+  await waitFor(child, async () => ((await isHealthy(base)) ? true : undefined), logFile);
+  const startMs = performance.now() - startedAt;
+  const pidFile = readFileSync(path.join(realpathSync(path.join(dataDir, 'postgres')), 'postmaster.pid'), 'utf8');
+  // Lines of postmaster.pid: process id, data directory, start time, port, socket directory (PostgreSQL's pidfile.h).
+  const [postmaster, , , port, host] = pidFile.split('\n');
+  return {
+    pid: child.pid!,
+    base,
+    port: Number(new URL(base).port),
+    postmaster: Number(postmaster),
+    connection: { host: host!.trim(), port: Number(port), user: 'atrium', database: 'atrium' },
+    startMs,
+    stop: () => stop(child),
+  };
+}
+
+/** For profiling: `BENCH_NODE_ARGS="--cpu-prof"` and `BENCH_ATRIUM_LOG_LEVEL` reach the service. */
+function nodeArguments(): string[] {
+  return (process.env['BENCH_NODE_ARGS'] ?? '').split(' ').filter((argument) => argument !== '');
+}
+
+function extraEnvironment(): Record<string, string> {
+  const level = process.env['BENCH_LOG_LEVEL'];
+  return level === undefined ? {} : { LOG_LEVEL: level };
+}
+
+async function waitFor<Value>(
+  child: ChildProcess,
+  look: () => Value | undefined | Promise<Value | undefined>,
+  logFile: string,
+): Promise<Value> {
+  for (const deadline = Date.now() + startTimeoutMs; Date.now() < deadline; await sleep(5)) {
+    const value = await look();
+    if (value !== undefined) return value;
+    if (child.exitCode !== null) break;
+  }
+  child.kill();
+  throw new Error(`Atrium did not start: ${readFileSync(logFile, 'utf8').slice(-2000)}`);
+}
+
+async function isHealthy(base: string): Promise<boolean> {
+  const response = await fetch(`${base}/api/v1/system/health`).catch(() => undefined);
+  await response?.arrayBuffer();
+  return response?.status === 200;
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  await ended;
+}
+
+export type Floor = { pid: number; port: number; stop(): Promise<void> };
+
+export async function startFloor(
+  connection: pg.ClientConfig,
+  { tenantId, userId }: { tenantId: string; userId: string },
+): Promise<Floor> {
+  const child = spawnScript('floor-server.ts', [JSON.stringify({ connection, tenantId, userId })]);
+  const port = Number(await firstLine(child));
+  return { pid: child.pid!, port, stop: () => stop(child) };
+}
+
+export type HashRate = { measure(durationMs: number): Promise<number>; stop(): Promise<void> };
+
+export async function startHashRate(concurrency: number): Promise<HashRate> {
+  const child = spawnScript('hash-rate.ts', [String(concurrency)]);
+  await firstLine(child);
+  return {
+    measure: async (durationMs) => {
+      child.stdin!.write(`${durationMs}\n`);
+      return Number(await firstLine(child));
+    },
+    stop: () => stop(child),
+  };
+}
+
+function spawnScript(name: string, args: string[]): ChildProcess {
+  const script = fileURLToPath(new URL(name, import.meta.url));
+  return spawn(process.execPath, [script, ...args], { stdio: ['pipe', 'pipe', 'inherit'] });
+}
+
+function firstLine(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const lines = createInterface({ input: child.stdout! });
+    const ended = () => reject(new Error('a helper process of the bench ended'));
+    child.once('exit', ended);
+    lines.once('line', (line) => {
+      child.off('exit', ended);
+      lines.close();
+      resolve(line);
+    });
+  });
+}

@@ -1,0 +1,182 @@
+import { chmodSync, mkdirSync } from 'node:fs';
+import { createServer, type AddressInfo } from 'node:net';
+import { randomBytes } from 'node:crypto';
+import { spawnSync } from 'node:child_process';
+import { afterEach, describe, expect, it } from 'vitest';
+
+import { Client, newTenant } from './support/client.ts';
+import { accepts, isAlive, main, postmasterOf, startRefused, until, Workplace } from './support/service.ts';
+
+const workplace = new Workplace();
+afterEach(() => workplace.clear());
+
+const administrator = 'admin@atrium.local';
+const key = randomBytes(32).toString('base64');
+
+function count(text: string, part: string): number {
+  return text.split(part).length - 1;
+}
+
+describe('what a start prints', () => {
+  it('the address, the reference, the data folder, and the generated password exactly once', async () => {
+    const dataDir = workplace.dataDir();
+    const first = await workplace.start({ dataDir });
+    expect(first.stdout).toContain(`serves on http://127.0.0.1:${first.port}`);
+    expect(first.stdout).toContain(`${first.base}/docs`);
+    expect(first.stdout).toContain(dataDir);
+    const password = /password (\S+)/.exec(first.stdout)![1]!;
+    expect((await new Client(first.base).logIn(administrator, password)).status).toBe(200);
+    await first.kill('SIGTERM');
+    expect(count(first.stdout + first.stderr, password)).toBe(1);
+
+    const second = await workplace.start({ dataDir });
+    expect((await new Client(second.base).logIn(administrator, password)).status).toBe(200);
+    await second.kill('SIGTERM');
+    expect(second.stdout + second.stderr).not.toContain(password);
+    expect(second.stdout).not.toContain(' password ');
+  });
+
+  it('no password that the operator has chosen', async () => {
+    const password = randomBytes(12).toString('hex');
+    const service = await workplace.start({
+      dataDir: workplace.dataDir(),
+      env: { SYSTEM_ADMIN_PASSWORD: password, SYSTEM_ADMIN_EMAIL: 'root@example.com' },
+    });
+    expect((await new Client(service.base).logIn('root@example.com', password)).status).toBe(200);
+    await service.kill('SIGTERM');
+    expect(service.stdout + service.stderr).not.toContain(password);
+  });
+});
+
+describe('a restart', () => {
+  it('keeps data, sessions and tokens', async () => {
+    const dataDir = workplace.dataDir();
+    const first = await workplace.start({ dataDir });
+    const { client } = await newTenant(first.base);
+    const id = await client.createContact('Kept');
+    expect(await first.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+
+    const second = await workplace.start({ dataDir });
+    const later = new Client(second.base);
+    later.take({ accessToken: client.accessToken!, refreshToken: client.refreshToken! });
+    expect((await later.get(`/api/v1/secure/contacts/${id}`)).status).toBe(200);
+    const refreshed = await later.post('/api/v1/public/auth/refresh', { refreshToken: later.refreshToken });
+    expect(refreshed.status).toBe(200);
+  });
+});
+
+describe('a start that cannot succeed ends with 1 and one line that names the reason', () => {
+  async function expectRefusal(env: Record<string, string>, reason: string | RegExp, dataDir = workplace.dataDir()) {
+    const { code, stdout, stderr } = await startRefused({ dataDir, env });
+    expect(stderr).toMatch(reason);
+    expect(stderr).toMatch(/^[^\n]+\n$/);
+    expect(stdout).toBe('');
+    expect(code).toBe(1);
+  }
+
+  it.each([
+    ['PORT', 'abc'],
+    ['PORT', '70000'],
+    ['ENCRYPTION_KEY', 'short'],
+    ['DATABASE_URL', 'mysql://localhost/atrium'],
+    ['LOG_LEVEL', 'loud'],
+    ['SYSTEM_ADMIN_EMAIL', 'nobody'],
+    ['PUBLIC_URL', 'not a url'],
+    ['TRUSTED_PROXIES', 'proxy.example'],
+  ])('%s=%s', async (name, value) => {
+    await expectRefusal({ [name]: value }, name);
+  });
+
+  it('DATABASE_URL without ENCRYPTION_KEY', async () => {
+    await expectRefusal({ DATABASE_URL: 'postgres://localhost/atrium' }, 'ENCRYPTION_KEY');
+  });
+
+  it('a port that is taken', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await until('another program listens', () => other.listening);
+    const { port } = other.address() as AddressInfo;
+    const dataDir = workplace.dataDir();
+    await expectRefusal({ PORT: String(port) }, new RegExp(`${port}.*taken`), dataDir);
+    other.close();
+    // Nothing of the failed start is in the way of the next one.
+    const service = await workplace.start({ dataDir });
+    expect((await fetch(`${service.base}/api/v1/system/health`)).status).toBe(200);
+  });
+
+  it('a database that cannot be reached', async () => {
+    const url = `postgres://atrium:very-secret@127.0.0.1:${await freePort()}/atrium`;
+    const { code, stderr } = await startRefused({
+      dataDir: workplace.dataDir(),
+      env: { DATABASE_URL: url, ENCRYPTION_KEY: key },
+    });
+    expect(stderr).toMatch(/^[^\n]*DATABASE_URL[^\n]*\n$/);
+    expect(stderr).not.toContain('very-secret');
+    expect(code).toBe(1);
+  });
+
+  it('a data folder that another service uses, which goes on', async () => {
+    const dataDir = workplace.dataDir();
+    const first = await workplace.start({ dataDir });
+    await expectRefusal({}, /DATA_DIR/, dataDir);
+    const { client } = await newTenant(first.base);
+    await client.createContact('Still here');
+  });
+
+  const nobody = 65_534;
+  const isRoot = process.getuid?.() === 0;
+  const nobodyMayRun =
+    isRoot && spawnSync(process.execPath, ['-e', `fs.accessSync('${main}')`], { uid: nobody, cwd: '/' }).status === 0;
+
+  // Root may write anywhere, so the start is made by somebody who may not, where that user can read the checkout.
+  it.runIf(!isRoot || nobodyMayRun)('a data folder that may not be written', async () => {
+    const dataDir = workplace.dataDir();
+    mkdirSync(dataDir);
+    chmodSync(dataDir, 0o555);
+    const { code, stderr } = await startRefused({ dataDir, ...(isRoot ? { uid: nobody } : {}) });
+    expect(stderr).toMatch(/^[^\n]*DATA_DIR[^\n]*\n$/);
+    expect(stderr).toContain(dataDir);
+    expect(code).toBe(1);
+  });
+});
+
+describe('a stop', () => {
+  it('answers everything under way, then ends with 0', async () => {
+    const service = await workplace.start({ dataDir: workplace.dataDir() });
+    const { client } = await newTenant(service.base);
+    // Logins take turns at the password hash, so most of them are still waiting when the first is answered.
+    const logins = Array.from({ length: 30 }, (_, at) =>
+      new Client(service.base).post('/api/v1/public/auth/login', { email: `n${at}@example.com`, password: 'wrong one' }),
+    );
+    const creates = Array.from({ length: 20 }, (_, at) =>
+      client.post('/api/v1/secure/contacts', { firstName: `Number ${at}` }),
+    );
+    let answered = 0;
+    for (const login of logins) void login.then(() => (answered += 1));
+    await until('the first login is answered', () => answered > 0);
+    service.child.kill('SIGTERM');
+    const answers = await Promise.all([...logins, ...creates]);
+    expect(new Set(answers.slice(30).map((answer) => answer.status))).toEqual(new Set([201]));
+    expect([401, 503]).toEqual(expect.arrayContaining([...new Set(answers.slice(0, 30).map(({ status }) => status))]));
+    expect(await service.exit).toEqual({ code: 0, signal: null });
+    expect(service.stderr).toBe('');
+    expect(await accepts(service.port)).toBe(false);
+  });
+
+  it.each(['the npm process', 'the whole process group'])('of `npm start` by a signal to %s', async (whom) => {
+    const dataDir = workplace.dataDir();
+    const service = await workplace.start({ dataDir, command: ['npm', 'start'], detached: true });
+    const postmaster = postmasterOf(dataDir);
+    process.kill(whom === 'the npm process' ? service.pid : -service.pid, 'SIGTERM');
+    expect(await service.exit).toEqual({ code: 0, signal: null });
+    await until('PostgreSQL is gone', () => !isAlive(postmaster));
+    expect(await accepts(service.port)).toBe(false);
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await until('a port is found', () => server.listening);
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}

@@ -1,0 +1,17 @@
+import { architecture } from './architecture.ts';
+import { migrations } from './migrations.ts';
+import { queries } from './queries.ts';
+import { toolGate } from './run.ts';
+import { suppressions } from './suppressions.ts';
+
+/** Everything that has to hold before a change is taken, in the order in which it is reported. */
+export const gates = {
+  types: toolGate('types', 'tsc', ['-p', '.']),
+  format: toolGate('format', 'oxfmt', ['--check', '.']),
+  lint: toolGate('lint', 'oxlint', ['--deny-warnings', '--report-unused-disable-directives', '--format', 'unix', '.']),
+  suppressions,
+  architecture: architecture(120),
+  migrations,
+  queries,
+  deadCode: toolGate('dead code', 'knip', ['--no-progress', '--no-config-hints']),
+};
