@@ -30,6 +30,7 @@ export type StartOptions = {
 export class Service {
   readonly child: ChildProcess;
   readonly dataDir: string;
+  readonly #detached: boolean;
   readonly exit: Promise<Exit>;
   stdout = '';
   stderr = '';
@@ -37,6 +38,7 @@ export class Service {
 
   constructor({ dataDir, env = {}, command = [process.execPath, main], uid, detached = false }: StartOptions) {
     this.dataDir = dataDir;
+    this.#detached = detached;
     const [file, ...args] = command;
     this.child = spawn(file!, args, {
       cwd: repository,
@@ -62,6 +64,16 @@ export class Service {
   kill(signal: NodeJS.Signals): Promise<Exit> {
     this.child.kill(signal);
     return this.exit;
+  }
+
+  /** Ends it and whatever it has started in its process group. */
+  async destroy(): Promise<void> {
+    try {
+      process.kill(this.#detached ? -this.pid : this.pid, 'SIGKILL');
+    } catch {
+      // It has ended already.
+    }
+    await this.exit;
   }
 }
 
@@ -151,10 +163,9 @@ export class Workplace {
   }
 
   async clear(): Promise<void> {
-    for (const { child, exit, dataDir } of this.#services.splice(0)) {
-      child.kill('SIGKILL');
-      await exit;
-      stopPostmaster(dataDir);
+    for (const service of this.#services.splice(0)) {
+      await service.destroy();
+      stopPostmaster(service.dataDir);
     }
     for (const folder of this.#folders.splice(0)) {
       rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });

@@ -3,6 +3,16 @@
 create extension if not exists pg_trgm;
 create extension if not exists btree_gin;
 
+-- Under row level security an index serves only leakproof conditions. LIKE and lower() are not marked so, though neither
+-- tells anything about a value but its result; only a superuser may say it, and elsewhere searches read the whole tenant.
+do $$
+begin
+  if (select rolsuper from pg_roles where rolname = current_user) then
+    alter function pg_catalog.textlike(text, text) leakproof;
+    alter function pg_catalog.lower(text) leakproof;
+  end if;
+end $$;
+
 -- The tenant of the running transaction. SET LOCAL, because set_config() does not reach the workers of a
 -- distributed database and a session SET leaks through a pooler.
 create function app_tenant(tenant uuid) returns void language plpgsql as $$
@@ -254,6 +264,16 @@ create index contact_links_by_contact on contact_links (tenant_id, contact_id);
 create index contact_links_by_space on contact_links (tenant_id, space_id);
 comment on column contact_links.space_id is 'entity_id once more, so that a foreign key can hold the link to its space.';
 
+create table row_counts (
+  tenant_id uuid not null,
+  table_name text not null,
+  slot smallint not null,
+  amount bigint not null,
+  primary key (tenant_id, table_name, slot)
+);
+comment on table row_counts is 'How many rows a tenant has in a table: the sum over its slots, kept by the statements that add and remove rows.';
+comment on column row_counts.slot is 'Writers pick one at random, so that two of them rarely wait for each other.';
+
 -- ---------------------------------------------------------------- audit trail
 
 create table audit_logs (
@@ -301,6 +321,9 @@ create policy own_tenant on contacts using (tenant_id = nullif(current_setting('
 alter table contact_links enable row level security;
 alter table contact_links force row level security;
 create policy own_tenant on contact_links using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid) with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
+alter table row_counts enable row level security;
+alter table row_counts force row level security;
+create policy own_tenant on row_counts using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid) with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
 alter table audit_logs enable row level security;
 alter table audit_logs force row level security;
 create policy own_tenant on audit_logs using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid) with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
@@ -350,9 +373,11 @@ grant select on groups to atrium_credential;
 grant select, insert, delete on group_members to atrium_tenant;
 grant select on group_members to atrium_credential;
 grant select, insert, update, delete on sessions to atrium_credential;
+grant select (tenant_id, id, user_id, ended_at), update (ended_at) on sessions to atrium_tenant;
 grant select, insert, update, delete on spaces to atrium_tenant;
 grant select, insert, update, delete on contacts to atrium_tenant;
 grant select, insert, update, delete on contact_links to atrium_tenant;
+grant select, insert, update on row_counts to atrium_tenant;
 grant select, insert on audit_logs to atrium_tenant;
 grant insert on audit_logs to atrium_credential, atrium_platform;
 grant select, insert, update on accounts to atrium_credential;

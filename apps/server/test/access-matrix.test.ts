@@ -38,28 +38,22 @@ beforeAll(async () => {
 /** How the caller presents themselves. */
 function credentials(caller: Caller, permission: Permission | undefined): Call[] {
   const naming = { 'x-tenant-id': tenant.tenantId };
-  switch (caller) {
-    case 'anonymous':
-      return [{}];
-    case 'malformed token':
-      return malformedTokens.map((authorization) => ({ headers: { authorization } }));
-    case 'member with the permission':
-      return [sessions.get(permission ?? 'all permissions')!];
-    case 'member with every other permission':
-      return [sessions.get(permission === undefined ? 'all permissions' : `not ${permission}`)!];
-    case 'tenant administrator':
-      return [{ token: tenant.admin.token }];
-    case 'system administrator':
-      return [{ token: systemAdmin }];
-    case "another tenant's administrator, at home":
-      return [{ token: stranger.admin.token }];
-    case "another tenant's administrator, naming this tenant":
-      return [{ token: stranger.admin.token, headers: naming }];
-    case 'system administrator, naming this tenant':
-      return [{ token: systemAdmin, headers: naming }];
-    default:
-      return [sessions.get(caller)!];
-  }
+  const presented: Record<Caller, Call[]> = {
+    anonymous: [{}],
+    'malformed token': malformedTokens.map((authorization) => ({ headers: { authorization } })),
+    'dead session': [sessions.get('dead session')!],
+    'plain member': [sessions.get('plain member')!],
+    'member with the permission': [sessions.get(permission ?? 'all permissions')!],
+    'member with every other permission': [
+      sessions.get(permission === undefined ? 'all permissions' : `not ${permission}`)!,
+    ],
+    'tenant administrator': [{ token: tenant.admin.token }],
+    'system administrator': [{ token: systemAdmin }],
+    "another tenant's administrator, at home": [{ token: stranger.admin.token }],
+    "another tenant's administrator, naming this tenant": [{ token: stranger.admin.token, headers: naming }],
+    'system administrator, naming this tenant': [{ token: systemAdmin, headers: naming }],
+  };
+  return presented[caller];
 }
 
 /** A request that is wrong in every part that can be wrong: a refusal has to come first. */

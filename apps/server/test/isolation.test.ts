@@ -215,7 +215,7 @@ it('2,000 requests of two tenants at once, failures among them, return no foreig
   await Promise.all(Array.from({ length: 32 }, work));
   expect(outcomes.foreign).toBe(0);
   expect(outcomes.rows).toBeGreaterThan(5000);
-  expect([...outcomes.statuses].toSorted()).toEqual([200, 201, 400, 404, 409]);
+  expect(outcomes.statuses).toEqual(new Set([200, 201, 400, 404, 409]));
 });
 
 describe('the gate itself', () => {

@@ -45,24 +45,16 @@ export const anyJson: fc.Arbitrary<unknown> = fc.oneof(
 export function fitting(schema: JsonSchema, known: Known): fc.Arbitrary<unknown> {
   if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map((option) => fitting(option, known)));
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
-  switch (schema.type) {
-    case 'boolean':
-      return fc.boolean();
-    case 'null':
-      return fc.constant(null);
-    case 'integer':
-      return fc.integer({ min: schema.minimum ?? -1000, max: Math.min(schema.maximum ?? 1000, 2 ** 31 - 1) });
-    case 'number':
-      return fc.double({ min: schema.minimum ?? -1000, max: schema.maximum ?? 1000, noNaN: true });
-    case 'array':
-      return fc.array(fitting(schema.items ?? {}, known), { maxLength: Math.min(schema.maxItems ?? 3, 3) });
-    case 'object':
-      return fittingObject(schema, known);
-    case 'string':
-      return fittingText(schema, known);
-    default:
-      return anyJson;
-  }
+  const byType: Record<string, () => fc.Arbitrary<unknown>> = {
+    boolean: () => fc.boolean(),
+    null: () => fc.constant(null),
+    integer: () => fc.integer({ min: schema.minimum ?? -1000, max: Math.min(schema.maximum ?? 1000, 2 ** 31 - 1) }),
+    number: () => fc.double({ min: schema.minimum ?? -1000, max: schema.maximum ?? 1000, noNaN: true }),
+    array: () => fc.array(fitting(schema.items ?? {}, known), { maxLength: Math.min(schema.maxItems ?? 3, 3) }),
+    object: () => fittingObject(schema, known),
+    string: () => fittingText(schema, known),
+  };
+  return byType[schema.type ?? '']?.() ?? anyJson;
 }
 
 function fittingObject(schema: JsonSchema, known: Known): fc.Arbitrary<unknown> {

@@ -3,6 +3,7 @@ import { sql, type CompiledQuery } from 'kysely';
 import type { Actor, RequestFacts } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import { queryBuilder, statement, type Query } from '#core/db/query';
+import type { CountTables, CountedTable } from '#core/db/totals';
 
 export type AuditTables = {
   audit_logs: {
@@ -36,9 +37,11 @@ export type AuditParams = {
   auditDetails: Record<string, unknown>;
   auditIp: string | null;
   auditUserAgent: string | null;
+  countSlot: number;
 };
 
-const builder = queryBuilder<AuditTables>();
+const builder = queryBuilder<AuditTables & CountTables>();
+const countSlots = 32;
 
 /** Who did it from where, for a statement wrapped by `withAudit`. */
 export function auditParams(actor: Actor, at: string, details: Record<string, unknown> = {}): AuditParams {
@@ -51,6 +54,7 @@ export function auditParams(actor: Actor, at: string, details: Record<string, un
     auditDetails: { ...details, actor: presentActor(actor), requestId: request.id },
     auditIp: request.ip,
     auditUserAgent: request.userAgent,
+    countSlot: Math.floor(Math.random() * countSlots),
   };
 }
 
@@ -60,10 +64,11 @@ export function auditParams(actor: Actor, at: string, details: Record<string, un
  */
 export function withAudit<Row>(
   change: { compile(): CompiledQuery<Row>; toOperationNode(): unknown },
-  event: { action: string; resourceType: string },
+  event: { action: string; resourceType: string; counts?: { table: CountedTable; by: 1 | -1 } },
   params: AuditParams,
 ): { compile(): CompiledQuery<Row> } {
-  const query = builder
+  const { counts } = event;
+  const audited = builder
     .with('changed', () => change as never)
     .with('logged', (db) =>
       db
@@ -85,10 +90,31 @@ export function withAudit<Row>(
               sql`${params.auditUserAgent}::text`.as('user_agent'),
             ]) as never,
         ),
+    );
+  const query = counts === undefined ? audited : audited.with('counted', (db) => addToCount(db, counts, params));
+  return query.selectFrom('changed' as never).selectAll();
+}
+
+function addToCount(db: object, counts: { table: CountedTable; by: 1 | -1 }, params: AuditParams) {
+  const within = db as typeof builder;
+  return within
+    .insertInto('row_counts')
+    .columns(['tenant_id', 'table_name', 'slot', 'amount'])
+    .expression(
+      within
+        .selectFrom('changed' as never)
+        .select([
+          sql`${params.tenantId}::uuid`.as('tenant_id'),
+          sql.lit(counts.table).as('table_name'),
+          sql`${params.countSlot}::smallint`.as('slot'),
+          sql.lit(counts.by).as('amount'),
+        ]) as never,
     )
-    .selectFrom('changed' as never)
-    .selectAll();
-  return query;
+    .onConflict((conflict) =>
+      conflict
+        .columns(['tenant_id', 'table_name', 'slot'])
+        .doUpdateSet({ amount: sql`row_counts.amount + excluded.amount` }),
+    );
 }
 
 const auditColumns = [

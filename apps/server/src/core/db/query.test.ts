@@ -33,8 +33,8 @@ it('toQuery leaves texts that depend on the request unprepared', () => {
 });
 
 describe('searchPatterns', () => {
-  it('takes each word, in lower case and literally', () => {
-    expect(searchPatterns('  Ada  100%_\\ ')).toEqual(['%ada%', '%100\\%\\_\\\\%']);
+  it('takes each word literally', () => {
+    expect(searchPatterns('  Ada  100%_\\ ')).toEqual(['%Ada%', '%100\\%\\_\\\\%']);
     expect(searchPatterns(undefined)).toEqual([]);
     expect(searchPatterns('a b c d e f g h i j k l')).toHaveLength(10);
   });

@@ -65,11 +65,8 @@ export function statement<Params extends Record<string, unknown>, Row>(
   };
 }
 
-/** The words of a search box as LIKE patterns over a lower-case column; each has to be found. */
+/** The words of a search box as LIKE patterns, each of which has to be found; compare with `lower(pattern)`. */
 export function searchPatterns(search: string | undefined): string[] {
-  const words = (search ?? '')
-    .toLowerCase()
-    .split(/\s+/)
-    .filter((word) => word !== '');
+  const words = (search ?? '').split(/\s+/).filter((word) => word !== '');
   return words.slice(0, 10).map((word) => `%${word.replaceAll(/[\\%_]/g, (char) => `\\${char}`)}%`);
 }

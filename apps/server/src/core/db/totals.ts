@@ -1,22 +1,59 @@
-import type { Query } from '#core/db/query';
+import { sql } from 'kysely';
+
+import { queryBuilder, statement, type Query } from '#core/db/query';
 import type { TenantDb } from '#core/db/scopes';
 
-/** Beyond this a total is not worth what counting costs; lists say so with `X-Total-Capped: true`. */
+/** Tables whose rows are counted as they come and go, so that a list need not count them. */
+export type CountedTable = 'contacts' | 'spaces';
+
+export type CountTables = {
+  row_counts: { tenant_id: string; table_name: CountedTable; slot: number; amount: number };
+};
+
+/** Beyond this a total that has to be counted is not worth what counting costs. */
 export const exactTotalLimit = 10_000;
 
+export type Total = {
+  total: number;
+  /** There are more rows than were counted. */
+  isCapped: boolean;
+};
+
+const builder = queryBuilder<CountTables>();
+
+/** All rows of a tenant in a counted table: exact, at the price of a look-up. */
+export const tableTotal = statement<{ tenantId: string; table: CountedTable }, { total: number }>((p) =>
+  builder
+    .selectFrom('row_counts')
+    .select(sql<number>`coalesce(sum(amount), 0)::bigint`.as('total'))
+    .where('tenant_id', '=', p.tenantId)
+    .where('table_name', '=', p.table),
+);
+
+/** One page together with the total of its table, in one flight. */
+export async function pageOfTable<Row>(
+  db: TenantDb,
+  page: Query<Row>,
+  table: CountedTable,
+): Promise<{ rows: Row[] } & Total> {
+  const [rows, [counted]] = await db.flight([page, tableTotal({ tenantId: db.tenantId, table })]);
+  return { rows, total: counted!.total, isCapped: false };
+}
+
 /**
- * One page and how many rows there are in all. A page that is not full says so itself; otherwise `count`
+ * One page of a filtered list. A page that is not full says itself how many rows there are; otherwise `count`
  * (which stops at `exactTotalLimit + 1`) runs on the slow lane, where it cannot hold up other requests.
  */
-export async function pageWithTotal<Row>(
+export async function pageOfMatches<Row>(
   db: TenantDb,
   page: Query<Row>,
   count: Query<{ total: number }>,
   { limit, offset }: { limit: number; offset: number },
-): Promise<{ rows: Row[]; total: number }> {
+): Promise<{ rows: Row[] } & Total> {
   const rows = await db.all(page);
   const isLastPage = rows.length < limit && (rows.length > 0 || offset === 0);
-  if (isLastPage) return { rows, total: offset + rows.length };
+  if (isLastPage) return { rows, total: offset + rows.length, isCapped: false };
   const counted = await db.slow.first(count);
-  return { rows, total: counted?.total ?? 0 };
+  const total = counted?.total ?? 0;
+  return { rows, total, isCapped: total > exactTotalLimit };
 }

@@ -35,11 +35,14 @@ export function toAppError(error: unknown, constraints: Readonly<Record<string, 
   if (known !== undefined) return known({ cause: error });
   if (isInvalidValue(error)) return ValueRefused({ cause: error });
   if (isUnavailable(error)) return ServiceUnavailable({ cause: error, retryAfterSeconds: 1 });
-  const { code, statusCode } = (error ?? {}) as FrameworkError;
-  const framework = code === undefined ? undefined : frameworkErrors[code];
-  if (framework !== undefined) return framework(error);
-  if (code?.startsWith('FST_') && statusCode !== undefined && statusCode < 500) return BadRequest({ cause: error });
-  return InternalError({ cause: error });
+  return frameworkFailure(error) ?? InternalError({ cause: error });
+}
+
+function frameworkFailure(error: unknown): AppError | undefined {
+  const { code = '', statusCode = 500 } = (error ?? {}) as FrameworkError;
+  const known = frameworkErrors[code];
+  if (known !== undefined) return known(error);
+  return code.startsWith('FST_') && statusCode < 500 ? BadRequest({ cause: error }) : undefined;
 }
 
 export function presentError(error: AppError, requestId: string | null, now: Date = new Date()): ErrorBodyValue {

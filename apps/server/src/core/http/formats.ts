@@ -9,20 +9,24 @@ const email = /^[^\s@<>()[\]\\,;:"]{1,64}@[a-z0-9](?:[a-z0-9-]{0,62})(?:\.[a-z0-
 export function isDateTime(text: string): boolean {
   const match = dateTime.exec(text);
   if (match === null) return false;
-  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as [
-    number,
-    number,
-    number,
-    number,
-    number,
-    number,
-  ];
-  if (Number(match[9] ?? 0) > 23 || Number(match[10] ?? 0) > 59) return false;
-  if (year < 1 || month < 1 || month > 12 || hour > 23 || minute > 59 || second > 59) return false;
-  const daysInMonth = new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
-  if (day < 1 || day > daysInMonth) return false;
+  const [, year, month, day, hour, minute, second, , , offsetHours, offsetMinutes] = match.map(Number);
+  const ranges = [
+    [year, 1, 9999],
+    [month, 1, 12],
+    [day, 1, daysIn(year!, month!)],
+    [hour, 0, 23],
+    [minute, 0, 59],
+    [second, 0, 59],
+    [offsetHours || 0, 0, 23],
+    [offsetMinutes || 0, 0, 59],
+  ] as [number, number, number][];
+  if (!ranges.every(([value, least, most]) => value >= least && value <= most)) return false;
   const instant = new Date(text.toUpperCase());
   return !Number.isNaN(instant.getTime()) && instant.getUTCFullYear() >= 1 && instant.getUTCFullYear() <= 9999;
+}
+
+function daysIn(year: number, month: number): number {
+  return new Date(Date.UTC(2000 + (year % 400), month, 0)).getUTCDate();
 }
 
 export function isEmail(text: string): boolean {
@@ -40,7 +44,7 @@ export function isTimeZone(text: string): boolean {
   // Offsets such as "+02:00" are no zones: they say nothing about daylight saving.
   if (!/^[A-Za-z]/.test(text)) return false;
   try {
-    new Intl.DateTimeFormat('en', { timeZone: text });
+    Intl.DateTimeFormat('en', { timeZone: text });
     return true;
   } catch {
     return false;

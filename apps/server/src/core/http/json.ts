@@ -36,13 +36,10 @@ export function isStorableText(text: string): boolean {
 function assertStorable(root: unknown): void {
   let keys = 0;
   const visit = (value: unknown, depth: number): void => {
-    if (typeof value === 'string') {
-      if (!isStorableText(value))
-        throw badJson('The body has a NUL character or half of a surrogate pair in a string.');
+    if (value === null || typeof value !== 'object') {
+      assertStorableScalar(value);
       return;
     }
-    if (typeof value === 'number' && !Number.isFinite(value)) throw badJson('The body has a number that is too large.');
-    if (value === null || typeof value !== 'object') return;
     if (depth >= maxDepth) throw badJson(`The body is nested more than ${maxDepth} levels deep.`);
     if (Array.isArray(value)) {
       for (const item of value) visit(item, depth + 1);
@@ -51,11 +48,18 @@ function assertStorable(root: unknown): void {
     for (const [key, item] of Object.entries(value)) {
       if (forbiddenKeys.has(key)) throw badJson('The body has a property name that is not allowed.');
       if (++keys > maxKeys) throw badJson(`The body has more than ${maxKeys} properties.`);
-      visit(key, depth + 1);
+      assertStorableScalar(key);
       visit(item, depth + 1);
     }
   };
   visit(root, 0);
+}
+
+function assertStorableScalar(value: unknown): void {
+  if (typeof value === 'string' && !isStorableText(value))
+    throw badJson('The body has a NUL character or half of a surrogate pair in a string.');
+  // JSON has no largest number, JavaScript has: 1e400 would be Infinity, and null when it is written again.
+  if (typeof value === 'number' && !Number.isFinite(value)) throw badJson('The body has a number that is too large.');
 }
 
 function badJson(message: string): AppError {

@@ -1,4 +1,4 @@
-import { exactTotalLimit } from '#core/db/totals';
+import type { Total } from '#core/db/totals';
 
 export type Page<Item> = {
   data: Item[];
@@ -9,18 +9,21 @@ export type Page<Item> = {
 export function toPage<Item>(
   data: Item[],
   { limit, offset }: { limit: number; offset: number },
-  total: number,
+  { total, isCapped }: Total,
   setHeader: (name: string, value: string) => void,
 ): Page<Item> {
-  if (total > exactTotalLimit) setHeader('x-total-capped', 'true');
-  return { data, pagination: { total, limit, offset, hasMore: offset + data.length < total } };
+  if (isCapped) setHeader('x-total-capped', 'true');
+  const seen = offset + data.length;
+  // Of a capped total nobody knows how far it goes: a full page may have another behind it.
+  const hasMore = seen < total || (isCapped && data.length === limit);
+  return { data, pagination: { total: Math.max(total, data.length === 0 ? 0 : seen), limit, offset, hasMore } };
 }
 
 /** `name` or `-name` of a `sort` parameter. */
-export function parseSort<Column extends string>(
-  sort: string | undefined,
-): { column: Column; descending: boolean } | undefined {
+export function parseSort<Sort extends string>(
+  sort: Sort | undefined,
+): { column: Exclude<Sort, `-${string}`>; descending: boolean } | undefined {
   if (sort === undefined) return undefined;
   const descending = sort.startsWith('-');
-  return { column: (descending ? sort.slice(1) : sort) as Column, descending };
+  return { column: (descending ? sort.slice(1) : sort) as Exclude<Sort, `-${string}`>, descending };
 }

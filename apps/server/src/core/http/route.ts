@@ -50,7 +50,7 @@ export type RouteDefinition<Rule extends Access = Access, Schemas extends RouteS
   audit?: string | { none: string };
   /** Answers something else than JSON; `reply` content types by status. */
   contentTypes?: readonly string[];
-  handler(context: Context<Rule, Schemas>): Promise<unknown> | unknown;
+  handler(context: Context<Rule, Schemas>): unknown;
 };
 
 /** A route with its types erased, as the registry keeps it. */
@@ -64,7 +64,7 @@ export type Route = {
   errors: readonly ErrorDefinition[];
   audit: string | { none: string } | undefined;
   contentTypes: readonly string[];
-  handler(context: unknown): Promise<unknown> | unknown;
+  handler(context: unknown): unknown;
 };
 
 /** Defines an operation once; routing, OpenAPI, the route table and the access matrix derive from it. */

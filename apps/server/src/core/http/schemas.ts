@@ -40,15 +40,9 @@ export const paging = {
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0 })),
 };
 
-export function sortable<const Fields extends readonly string[]>(fields: Fields) {
-  return Type.Optional(
-    Type.Enum(
-      fields.flatMap((field) => [field, `-${field}`]),
-      {
-        description: 'A field, or -field for descending order.',
-      },
-    ),
-  );
+export function sortable<const Field extends string>(fields: readonly Field[]) {
+  const values = fields.flatMap((field): (Field | `-${Field}`)[] => [field, `-${field}`]);
+  return Type.Optional(Type.Enum(values, { description: 'A field, or -field for descending order.' }));
 }
 
 export const Pagination = closed(

@@ -8,12 +8,13 @@ import { AppError, type ErrorDefinition } from '#core/errors/app-error';
 import { NotFound } from '#core/errors/common-errors';
 import { clientAddress } from '#core/http/client-address';
 import { presentError, toAppError } from '#core/http/error-body';
-import { isStorableText, parseJsonBody } from '#core/http/json';
+import { parseJsonBody } from '#core/http/json';
 import { overloadGate } from '#core/http/overload';
 import { parserErrorHandler, refuseExtensions } from '#core/http/raw-answers';
+import { assertStorableUrl, senderFailure, wellFormedRequest } from '#core/http/request-checks';
 import { successStatus, type Module, type Route } from '#core/http/route';
 import { securityHeaders } from '#core/http/security-headers';
-import { countTraffic } from '#core/http/traffic';
+import { countTraffic, type Traffic } from '#core/http/traffic';
 import { createRequestValidator } from '#core/http/validation';
 import type { Services } from '#core/services';
 
@@ -45,6 +46,8 @@ export type HttpOptions = {
   inspectAnswer?: (route: Route, status: number, payload: string) => void;
 };
 
+type Constraints = Readonly<Record<string, ErrorDefinition>>;
+
 declare module 'fastify' {
   interface FastifyRequest {
     receivedAt: number;
@@ -58,12 +61,41 @@ declare module 'fastify' {
 
 /** The HTTP edge: limits, headers, authentication, validation and the standard error body around every route. */
 export async function createHttpServer(options: HttpOptions): Promise<FastifyInstance> {
-  const constraints = Object.assign({}, ...options.modules.map((module) => module.constraints ?? {})) as Record<
-    string,
-    ErrorDefinition
-  >;
+  const constraints = Object.assign({}, ...options.modules.map((module) => module.constraints ?? {})) as Constraints;
   const limits = { ...defaultLimits, ...options.limits };
   const traffic = countTraffic();
+  const server = openServer(options, limits, traffic, constraints);
+  server.decorateRequest('receivedAt', 0);
+  server.decorateRequest('facts', undefined);
+  server.decorateRequest('principal', undefined);
+  acceptJsonOnly(server);
+  server.addHook('onRequest', (request, reply, done) => {
+    request.receivedAt = Date.now();
+    reply.headers(securityHeaders).header('x-request-id', request.id);
+    done(wellFormedRequest(request));
+  });
+  overloadGate(server, traffic, limits.maxInFlight);
+  await allowOrigins(server, options.corsOrigins);
+  logAnswers(server, options.services);
+  server.setErrorHandler((error, request, reply) => {
+    const failure = senderFailure(error, request) ?? toAppError(error, constraints);
+    if (failure.status === 408) reply.header('connection', 'close');
+    // Load that was shed on purpose has no cause, and writing it down one by one would only add to the load.
+    const isFault = failure.status === 500 || (failure.status > 500 && failure.cause !== undefined);
+    if (isFault) options.services.log.error({ err: failure.cause ?? failure, requestId: request.id }, 'request failed');
+    return sendError(failure, request, reply);
+  });
+  server.setNotFoundHandler((request, reply) => sendError(NotFound(), request, reply));
+  addRoutes(server, options);
+  return server;
+}
+
+function openServer(
+  options: HttpOptions,
+  limits: typeof defaultLimits,
+  traffic: Traffic,
+  constraints: Constraints,
+): FastifyInstance {
   const server = Fastify({
     logger: false,
     genReqId: () => newId(),
@@ -85,15 +117,15 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
       requireHostHeader: false,
     },
     clientErrorHandler: parserErrorHandler(traffic),
-    frameworkErrors: (error, request, reply) => sendError(toAppError(error, constraints), request, reply),
+    frameworkErrors: (error, request, reply) => void sendError(toAppError(error, constraints), request, reply),
   });
   server.server.maxConnections = limits.maxConnections;
   server.server.prependListener('request', (_request, response) => traffic.begin(response));
   refuseExtensions(server.server, traffic);
-  server.decorateRequest('receivedAt', 0);
-  server.decorateRequest('facts', undefined);
-  server.decorateRequest('principal', undefined);
+  return server;
+}
 
+function acceptJsonOnly(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
     try {
@@ -102,37 +134,20 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
       done(error as Error);
     }
   });
+}
 
-  server.addHook('onRequest', (request, reply, done) => {
-    request.receivedAt = Date.now();
-    reply.headers(securityHeaders).header('x-request-id', request.id);
-    done(wellFormedRequest(request));
+async function allowOrigins(server: FastifyInstance, origins: readonly string[]): Promise<void> {
+  if (origins.length === 0) return;
+  await server.register(cors, {
+    origin: [...origins],
+    credentials: false,
+    maxAge: 600,
+    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
+    // Otherwise an OPTIONS request that is no preflight gets a text of the plugin's own.
+    strictPreflight: false,
+    allowedHeaders: ['authorization', 'content-type', 'x-api-key', 'x-tenant-id', 'accept-language'],
+    exposedHeaders: ['x-request-id', 'x-total-capped', 'retry-after'],
   });
-  overloadGate(server, traffic, limits.maxInFlight);
-  if (options.corsOrigins.length > 0) {
-    await server.register(cors, {
-      origin: [...options.corsOrigins],
-      credentials: false,
-      maxAge: 600,
-      methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-      // Otherwise an OPTIONS request that is no preflight gets a text of the plugin's own.
-      strictPreflight: false,
-      allowedHeaders: ['authorization', 'content-type', 'x-api-key', 'x-tenant-id', 'accept-language'],
-      exposedHeaders: ['x-request-id', 'x-total-capped', 'retry-after'],
-    });
-  }
-  logAnswers(server, options.services);
-  server.setErrorHandler((error, request, reply) => {
-    const failure = senderFailure(error, request) ?? toAppError(error, constraints);
-    if (failure.status === 408) reply.header('connection', 'close');
-    // Load that was shed on purpose has no cause, and writing it down one by one would only add to the load.
-    if (failure.status >= 500 && failure.cause !== undefined)
-      options.services.log.error({ err: failure.cause, requestId: request.id }, 'request failed');
-    return sendError(failure, request, reply);
-  });
-  server.setNotFoundHandler((request, reply) => sendError(NotFound(), request, reply));
-  addRoutes(server, options);
-  return server;
 }
 
 function addRoutes(server: FastifyInstance, options: HttpOptions): void {
@@ -223,43 +238,6 @@ function factsOf(request: FastifyRequest): RequestFacts {
   };
 }
 
-const singleHeaders = new Set(['authorization', 'content-type', 'host']);
-
-function wellFormedRequest(request: FastifyRequest): Error | undefined {
-  const { headers, httpVersion, rawHeaders } = request.raw;
-  if (headers.host === undefined && httpVersion === '1.1')
-    return new AppError('BAD_REQUEST', 'The Host header is missing.');
-  if (request.raw.url !== undefined && request.raw.url.length > 8192)
-    return new AppError('URI_TOO_LONG', 'The URL is too long.');
-  // Node keeps the first of two silently; which one a proxy in front looked at is anyone's guess.
-  const seen = new Set<string>();
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    const name = rawHeaders[at]!.toLowerCase();
-    if (!singleHeaders.has(name)) continue;
-    if (seen.has(name)) return new AppError('BAD_REQUEST', `The ${name} header is there twice.`);
-    seen.add(name);
-  }
-  return undefined;
-}
-
-function assertStorableUrl(request: FastifyRequest): void {
-  if (!request.url.includes('%')) return;
-  if (!isDecodable(request.url)) throw new AppError('BAD_REQUEST', 'The URL is not valid.');
-  const values = [...Object.values(request.params as object), ...Object.values(request.query as object)].flat();
-  if (values.every((value) => typeof value !== 'string' || isStorableText(value))) return;
-  throw new AppError('VALIDATION_ERROR', 'The URL has a NUL character or broken Unicode in it.');
-}
-
-// The query parser takes broken percent-encoding for literal text, so it would be searched for and stored.
-function isDecodable(url: string): boolean {
-  try {
-    decodeURIComponent(url);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 function refuseOtherMethods(server: FastifyInstance, url: string, methods: readonly string[]): void {
   const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   const allow = allowed.join(', ');
@@ -273,16 +251,6 @@ function refuseOtherMethods(server: FastifyInstance, url: string, methods: reado
     },
     handler: () => undefined,
   });
-}
-
-/** A request that did not arrive in full: the sender's failure, not the database's and not ours. */
-function senderFailure(error: unknown, request: FastifyRequest): AppError | undefined {
-  if (request.raw.complete !== false) return undefined;
-  const { code } = error as { code?: string };
-  if (code === 'FST_ERR_HANDLER_TIMEOUT')
-    return new AppError('REQUEST_TIMEOUT', 'The request took too long to arrive.');
-  if (code === 'ECONNRESET') return new AppError('BAD_REQUEST', 'The request ended before it had arrived.');
-  return undefined;
 }
 
 function sendError(failure: AppError, request: FastifyRequest, reply: FastifyReply): FastifyReply {

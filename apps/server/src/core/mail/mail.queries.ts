@@ -71,12 +71,13 @@ export const markMailFailed = statement<{ id: string; error: string; nextAttempt
       .where('id', '=', p.id) as never,
 );
 
-export const listMail = statement<{ limit: number; offset: number }, OutboxMail & { total: number }>((p) =>
+export const listMail = statement<{ limit: number; offset: number }, OutboxMail>((p) =>
+  builder.selectFrom('mail_outbox').selectAll().orderBy('id', 'desc').limit(p.limit).offset(p.offset),
+);
+
+/** How many mails there are, counted no further than `most`. */
+export const countMail = statement<{ most: number }, { total: number }>((p) =>
   builder
-    .selectFrom('mail_outbox')
-    .selectAll()
-    .select(sql<number>`count(*) over ()`.as('total'))
-    .orderBy('id', 'desc')
-    .limit(p.limit)
-    .offset(p.offset),
+    .selectFrom(builder.selectFrom('mail_outbox').select('id').limit(p.most).as('some'))
+    .select(sql<number>`count(*)`.as('total')),
 );

@@ -1,4 +1,4 @@
-import nodemailer from 'nodemailer';
+import nodemailer, { type Transporter } from 'nodemailer';
 
 import type { Encryption } from '#core/crypto/encryption';
 import { newId } from '#core/crypto/ids';
@@ -56,7 +56,7 @@ export function createMail(options: MailOptions): Mail {
 /** Carries mail from the outbox to the mail server; any number of processes may do so at once. */
 class Relay {
   readonly #options: MailOptions;
-  readonly #transport: nodemailer.Transporter;
+  readonly #transport: Transporter;
   readonly #timer: NodeJS.Timeout;
   #running: Promise<void> | undefined;
   #again = false;

@@ -1,6 +1,6 @@
 import { access } from '#core/access/access';
 import type { TenantDb } from '#core/db/scopes';
-import { pageWithTotal } from '#core/db/totals';
+import { pageOfMatches } from '#core/db/totals';
 import { toPage } from '#core/http/paging';
 import { defineModule, defineRoute } from '#core/http/route';
 import { countAuditLogs, listAuditLogs, type AuditLogRow } from '#modules/audit-logs/audit-logs.queries';
@@ -37,7 +37,7 @@ async function list(
     from: query.from,
     to: query.to,
   };
-  const { rows, total } = await pageWithTotal(
+  const { rows, ...total } = await pageOfMatches(
     db,
     listAuditLogs(db.tenantId, filters, { limit, offset, descending: sort.startsWith('-') }),
     countAuditLogs(db.tenantId, filters),

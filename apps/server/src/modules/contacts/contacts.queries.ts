@@ -54,7 +54,11 @@ export const insertContact = statement<ContactRow & AuditParams, ContactRow>((p)
     .insertInto('contacts')
     .values(row as never)
     .returning(contactColumns);
-  return withAudit<ContactRow>(change, { action: 'contact.created', resourceType: 'contact' }, p);
+  return withAudit<ContactRow>(
+    change,
+    { action: 'contact.created', resourceType: 'contact', counts: { table: 'contacts', by: 1 } },
+    p,
+  );
 });
 
 export type ContactChanges = Partial<Omit<ContactRow, 'tenant_id' | 'id' | 'created_at' | 'created_by'>>;
@@ -75,7 +79,11 @@ export const deleteContact = statement<{ id: string } & AuditParams, { id: strin
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
     .returning('id');
-  return withAudit<{ id: string }>(change, { action: 'contact.deleted', resourceType: 'contact' }, p);
+  return withAudit<{ id: string }>(
+    change,
+    { action: 'contact.deleted', resourceType: 'contact', counts: { table: 'contacts', by: -1 } },
+    p,
+  );
 });
 
 export type ContactFilters = {
@@ -122,7 +130,8 @@ export function countContacts(tenantId: string, filters: ContactFilters): Query<
 
 function filtered(tenantId: string, filters: ContactFilters): ContactSelect {
   let query: ContactSelect = builder.selectFrom('contacts').where('tenant_id', '=', tenantId);
-  for (const pattern of searchPatterns(filters.search)) query = query.where('search_text', 'like', pattern);
+  for (const pattern of searchPatterns(filters.search))
+    query = query.where('search_text', 'like', sql<string>`lower(${pattern})`);
   // PostgreSQL folds both sides: its rules differ from JavaScript's for letters such as a final sigma.
   if (filters.email !== undefined) query = query.where(sql`lower(email)`, '=', sql`lower(${filters.email})`);
   if (filters.phone !== undefined) {

@@ -2,7 +2,7 @@ import { auditParams } from '#core/audit/audit.queries';
 import type { Actor } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import type { TenantDb } from '#core/db/scopes';
-import { pageWithTotal } from '#core/db/totals';
+import { pageOfMatches, pageOfTable } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
 import { ContactNotFound } from '#modules/contacts/contacts.errors';
 import {
@@ -13,7 +13,6 @@ import {
   listContacts as listContactRows,
   updateContact as updateContactRow,
   type ContactChanges,
-  type ContactOrder,
   type ContactRow,
 } from '#modules/contacts/contacts.queries';
 import type { CreateContactBody, ListContactsQuery, UpdateContactBody } from '#modules/contacts/contacts.schemas';
@@ -26,13 +25,11 @@ export async function listContacts(
 ) {
   const { limit = 50, offset = 0, sort, search, email, phone, city } = query;
   const filters = { search, email, phone, city };
-  const order = parseSort<ContactOrder['column']>(sort);
-  const { rows, total } = await pageWithTotal(
-    db,
-    listContactRows(db.tenantId, filters, { limit, offset, order }),
-    countContacts(db.tenantId, filters),
-    { limit, offset },
-  );
+  const isFiltered = Object.values(filters).some((value) => value !== undefined);
+  const page = listContactRows(db.tenantId, filters, { limit, offset, order: parseSort(sort) });
+  const { rows, ...total } = isFiltered
+    ? await pageOfMatches(db, page, countContacts(db.tenantId, filters), { limit, offset })
+    : await pageOfTable(db, page, 'contacts');
   return toPage(rows.map(presentContact), { limit, offset }, total, setHeader);
 }
 
@@ -45,7 +42,7 @@ export async function getContact(db: TenantDb, id: string) {
 
 export async function createContact({ db, actor, now }: Scope, body: CreateContactBody) {
   const at = now().toISOString();
-  const [rows] = await db.flight([
+  const row = await db.slow.first(
     insertContact({
       id: newId(),
       tenant_id: db.tenantId,
@@ -63,8 +60,8 @@ export async function createContact({ db, actor, now }: Scope, body: CreateConta
       updated_by: actor.userId,
       ...auditParams(actor, at),
     }),
-  ]);
-  return { data: presentContact(rows[0]!) };
+  );
+  return { data: presentContact(row!) };
 }
 
 /** An empty patch changes nothing and is answered with the record as it is. @throws ContactNotFound */

@@ -60,7 +60,11 @@ export const lockSpace = statement<{ tenantId: string; id: string }, { id: strin
 export const insertSpace = statement<SpaceRow & AuditParams, SpaceRow>((p) => {
   const row = Object.fromEntries(spaceColumns.map((name) => [name, p[name]])) as SpaceRow;
   const change = builder.insertInto('spaces').values(row).returning(spaceColumns);
-  return withAudit<SpaceRow>(change, { action: 'space.created', resourceType: 'space' }, p);
+  return withAudit<SpaceRow>(
+    change,
+    { action: 'space.created', resourceType: 'space', counts: { table: 'spaces', by: 1 } },
+    p,
+  );
 });
 
 export type SpaceChanges = Partial<Omit<SpaceRow, 'tenant_id' | 'id' | 'created_at' | 'created_by'>>;
@@ -81,7 +85,11 @@ export const deleteSpace = statement<{ id: string } & AuditParams, { id: string 
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
     .returning('id');
-  return withAudit<{ id: string }>(change, { action: 'space.deleted', resourceType: 'space' }, p);
+  return withAudit<{ id: string }>(
+    change,
+    { action: 'space.deleted', resourceType: 'space', counts: { table: 'spaces', by: -1 } },
+    p,
+  );
 });
 
 export const findAnyChild = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
@@ -149,7 +157,7 @@ export function countSpaces(tenantId: string, filters: SpaceFilters): Query<{ to
 function filtered(tenantId: string, filters: SpaceFilters): SpaceSelect {
   let query: SpaceSelect = builder.selectFrom('spaces').where('tenant_id', '=', tenantId);
   for (const pattern of searchPatterns(filters.search)) {
-    query = query.where(sql`lower(name || ' ' || coalesce(description, ''))`, 'like', pattern);
+    query = query.where(sql`lower(name || ' ' || coalesce(description, ''))`, 'like', sql<string>`lower(${pattern})`);
   }
   if (filters.parentId !== undefined) {
     query =

@@ -2,7 +2,7 @@ import { auditParams } from '#core/audit/audit.queries';
 import type { Actor } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import type { TenantDb, Transaction } from '#core/db/scopes';
-import { pageWithTotal } from '#core/db/totals';
+import { pageOfMatches, pageOfTable } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
 import { ParentNotFound, SpaceCycle, SpaceHasChildren, SpaceNotFound } from '#modules/spaces/spaces.errors';
 import {
@@ -17,7 +17,6 @@ import {
   lockTree,
   updateSpace as updateSpaceRow,
   type SpaceChanges,
-  type SpaceOrder,
   type SpaceRow,
 } from '#modules/spaces/spaces.queries';
 import type { CreateSpaceBody, ListSpacesQuery, UpdateSpaceBody } from '#modules/spaces/spaces.schemas';
@@ -30,13 +29,11 @@ export async function listSpaces(
 ) {
   const { limit = 50, offset = 0, sort, search, status, parent_id: parent } = query;
   const filters = { search, status, parentId: parent === 'null' ? null : parent };
-  const order = parseSort<SpaceOrder['column']>(sort);
-  const { rows, total } = await pageWithTotal(
-    db,
-    listSpaceRows(db.tenantId, filters, { limit, offset, order }),
-    countSpaces(db.tenantId, filters),
-    { limit, offset },
-  );
+  const isFiltered = Object.values(filters).some((value) => value !== undefined);
+  const page = listSpaceRows(db.tenantId, filters, { limit, offset, order: parseSort(sort) });
+  const { rows, ...total } = isFiltered
+    ? await pageOfMatches(db, page, countSpaces(db.tenantId, filters), { limit, offset })
+    : await pageOfTable(db, page, 'spaces');
   return toPage(rows.map(presentSpace), { limit, offset }, total, setHeader);
 }
 

@@ -3,9 +3,10 @@ import Type, { type Static } from 'typebox';
 import { auditEvent } from '#core/audit/audit.queries';
 import type { Actor } from '#core/access/principal';
 import type { TenantDb } from '#core/db/scopes';
+import { exactTotalLimit } from '#core/db/totals';
 import { Timestamp, Uuid, closed, nullable, pageOf, paging } from '#core/http/schemas';
 import { toPage } from '#core/http/paging';
-import { listMail } from '#core/mail/mail.queries';
+import { countMail, listMail } from '#core/mail/mail.queries';
 import type { Services } from '#core/services';
 
 export const MailOutboxQuery = Type.Object(paging);
@@ -41,9 +42,8 @@ export async function listOutbox(
   await db.flight([auditEvent(actor, at, { action: 'mail_outbox.read', resourceType: 'mail_outbox' })]);
   const { limit = 50, offset = 0 } = query;
   const { slow } = services.database.platform();
-  const rows = await slow.all(listMail({ limit, offset }));
-  // The total comes with the rows, so beyond the end it has to be asked for.
-  const counted = rows[0] ?? (await slow.first(listMail({ limit: 1, offset: 0 })));
+  const [rows, [counted]] = await slow.flight([listMail({ limit, offset }), countMail({ most: exactTotalLimit + 1 })]);
+  const total = counted!.total;
   const data = rows.map((row) => ({
     id: row.id,
     recipient: row.recipient,
@@ -54,5 +54,5 @@ export async function listOutbox(
     attempts: row.attempts,
     last_error: row.last_error,
   }));
-  return toPage(data, { limit, offset }, counted?.total ?? 0, setHeader);
+  return toPage(data, { limit, offset }, { total, isCapped: total > exactTotalLimit }, setHeader);
 }

@@ -26,6 +26,7 @@ type Tables = {
   memberships: { account_id: string; tenant_id: string; user_id: string };
   group_members: { tenant_id: string; group_id: string; user_id: string };
   tenants: { id: string; name: string };
+  sessions: { tenant_id: string; id: string; user_id: string; ended_at: string | null };
 };
 
 export type UserRow = Omit<UserColumns, 'tenant_id' | 'account_id'> & { groups: string[] };
@@ -116,6 +117,17 @@ export const deleteGroupMemberships = statement<{ tenantId: string; id: string }
   (p) => builder.deleteFrom('group_members').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.id) as never,
 );
 
+/** Whoever comes back after a suspension logs in anew. */
+export const endSessions = statement<{ tenantId: string; id: string; at: string }, never>(
+  (p) =>
+    builder
+      .updateTable('sessions')
+      .set({ ended_at: p.at })
+      .where('tenant_id', '=', p.tenantId)
+      .where('user_id', '=', p.id)
+      .where('ended_at', 'is', null) as never,
+);
+
 export type UserFilters = {
   search?: string | undefined;
   email?: string | undefined;
@@ -155,7 +167,11 @@ function filtered(tenantId: string, filters: UserFilters): UserSelect {
     .where('tenant_id', '=', tenantId)
     .where('status', '<>', 'deleted');
   for (const pattern of searchPatterns(filters.search)) {
-    query = query.where(sql`lower(display_name || ' ' || full_name || ' ' || email)`, 'like', pattern);
+    query = query.where(
+      sql`lower(display_name || ' ' || full_name || ' ' || email)`,
+      'like',
+      sql<string>`lower(${pattern})`,
+    );
   }
   if (filters.email !== undefined) query = query.where('email', '=', filters.email.toLowerCase());
   if (filters.status !== undefined) query = query.where('status', '=', filters.status);

@@ -2,7 +2,7 @@ import { auditParams } from '#core/audit/audit.queries';
 import type { Actor } from '#core/access/principal';
 import { announceRevocation } from '#core/access/revocation';
 import type { TenantDb, Transaction } from '#core/db/scopes';
-import { pageWithTotal } from '#core/db/totals';
+import { pageOfMatches } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
 import type { Services } from '#core/services';
 import { addPerson } from '#modules/auth/index';
@@ -12,6 +12,7 @@ import {
   deleteGroupMemberships,
   deleteMembership,
   deleteUser as deleteUserRow,
+  endSessions,
   findOtherAdministrator,
   findTenantName,
   findUser,
@@ -19,7 +20,6 @@ import {
   lockTenant,
   updateUser as updateUserRow,
   type UserChanges,
-  type UserOrder,
   type UserRow,
 } from '#modules/users/users.queries';
 import type { CreateUserBody, ListUsersQuery, UpdateUserBody } from '#modules/users/users.schemas';
@@ -32,8 +32,8 @@ export async function listUsers(
 ) {
   const { limit = 50, offset = 0, sort, search, email, status, isTenantAdmin } = query;
   const filters = { search, email, status, isTenantAdmin };
-  const order = parseSort<UserOrder['column']>(sort);
-  const { rows, total } = await pageWithTotal(
+  const order = parseSort(sort);
+  const { rows, ...total } = await pageOfMatches(
     db,
     listUserRows(db.tenantId, filters, { limit, offset, order }),
     countUsers(db.tenantId, filters),
@@ -82,6 +82,7 @@ export async function updateUser({ db, actor, services }: Scope, id: string, bod
       grantsAdministration: body.isTenantAdmin === true,
     });
     await tx.all(updateUserRow(user.id, { ...toColumns(body), updated_at: at }, auditParams(actor, at, { fields })));
+    if (body.status === 'suspended') await tx.all(endSessions({ tenantId, id, at }));
     await tx.all(announceRevocation(`user:${user.id}`));
     return tx.first(findUser({ tenantId, id }));
   });
@@ -104,6 +105,7 @@ export async function deleteUser({ db, actor, services }: Scope, id: string): Pr
     await tx.all(deleteUserRow({ id, at, ...auditParams(actor, at) }));
     await tx.all(deleteMembership({ tenantId, id }));
     await tx.all(deleteGroupMemberships({ tenantId, id }));
+    await tx.all(endSessions({ tenantId, id, at }));
     await tx.all(announceRevocation(`user:${found.id}`));
     return found;
   });

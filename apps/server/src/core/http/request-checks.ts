@@ -1,0 +1,54 @@
+import type { FastifyRequest } from 'fastify';
+
+import { AppError } from '#core/errors/app-error';
+import { isStorableText } from '#core/http/json';
+
+const maxUrlLength = 8192;
+// Node keeps the first of two silently; which one a proxy in front looked at is anyone's guess.
+const singleHeaders = new Set(['authorization', 'content-type', 'host']);
+
+/** What no request may be, whatever it asks for. */
+export function wellFormedRequest(request: FastifyRequest): AppError | undefined {
+  const { headers, httpVersion, rawHeaders, url = '' } = request.raw;
+  if (headers.host === undefined && httpVersion === '1.1')
+    return new AppError('BAD_REQUEST', 'The Host header is missing.');
+  if (url.length > maxUrlLength) return new AppError('URI_TOO_LONG', 'The URL is too long.');
+  const seen = new Set<string>();
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const name = rawHeaders[at]!.toLowerCase();
+    if (!singleHeaders.has(name)) continue;
+    if (seen.has(name)) return new AppError('BAD_REQUEST', `The ${name} header is there twice.`);
+    seen.add(name);
+  }
+  return undefined;
+}
+
+/** @throws AppError when the URL has text that is no Unicode, or that PostgreSQL cannot compare. */
+export function assertStorableUrl(request: FastifyRequest): void {
+  if (!request.url.includes('%')) return;
+  if (!isDecodable(request.url)) throw new AppError('BAD_REQUEST', 'The URL is not valid.');
+  const values = [...Object.values(request.params as object), ...Object.values(request.query as object)].flat();
+  if (values.every((value) => typeof value !== 'string' || isStorableText(value))) return;
+  throw new AppError('VALIDATION_ERROR', 'The URL has a NUL character or broken Unicode in it.');
+}
+
+/** A request that did not arrive in full: the sender's failure, not the database's and not ours. */
+export function senderFailure(error: unknown, request: FastifyRequest): AppError | undefined {
+  const hasArrived = request.raw.complete ?? true;
+  if (hasArrived) return undefined;
+  const { code } = error as { code?: string };
+  if (code === 'FST_ERR_HANDLER_TIMEOUT')
+    return new AppError('REQUEST_TIMEOUT', 'The request took too long to arrive.');
+  if (code === 'ECONNRESET') return new AppError('BAD_REQUEST', 'The request ended before it had arrived.');
+  return undefined;
+}
+
+// The query parser takes broken percent-encoding for literal text, so it would be searched for and stored.
+function isDecodable(url: string): boolean {
+  try {
+    decodeURIComponent(url);
+    return true;
+  } catch {
+    return false;
+  }
+}
