@@ -23,7 +23,8 @@ export async function seed(atrium: Atrium, peopleCount: number): Promise<Seed> {
   }
   const { tenantId, id: userId } = registered.user;
   const contactIds = await insertContacts(atrium, tenantId, userId);
-  return { tenantId, userId, contactIds, people, token: await logIn(atrium, first!) };
+  // The reader logs in once and never again: a person's oldest sessions end when there are too many.
+  return { tenantId, userId, contactIds, people: others, token: await logIn(atrium, first!) };
 }
 
 export async function logIn(atrium: Atrium, person: Person): Promise<string> {

@@ -157,6 +157,7 @@ describe('requests under way', () => {
     edge = await open({ planted, limits: { maxInFlight: 8 } });
   });
 
+  const block = (ms: number) => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
   const release = () => {
     for (const resolve of held.splice(0)) resolve();
   };
@@ -181,6 +182,26 @@ describe('requests under way', () => {
       expect((await connection.next()).status).toBe(200);
       connection.destroy();
     }
+  });
+
+  it('while the event loop lags, few are still let in and many are not', async () => {
+    const slow = await open({ planted, limits: { maxInFlightWhileLagging: 2 } });
+    const connections = await Promise.all(Array.from({ length: 6 }, () => openConnection(slow.port)));
+    let statuses: number[] = [];
+    // Until a sample has seen the lag; the loop is blocked in pieces, as it is by real work.
+    while (!statuses.includes(503)) {
+      for (let piece = 0; piece < 3; piece++) {
+        block(300);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      for (const connection of connections) connection.send(getHeld);
+      await turns(() => held.length >= 2);
+      for (let at = 0; at < 20; at++) await new Promise((resolve) => setImmediate(resolve));
+      release();
+      statuses = await Promise.all(connections.map(async (connection) => (await connection.next()).status));
+    }
+    expect(statuses).toContain(200);
+    for (const connection of connections) connection.destroy();
   });
 
   it.each([

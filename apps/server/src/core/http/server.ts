@@ -28,6 +28,8 @@ const defaultLimits = {
   keepAliveTimeoutMs: 65_000,
   maxConnections: 2000,
   maxInFlight: 2000,
+  /** Requests that are let in even while the event loop lags. */
+  maxInFlightWhileLagging: 50,
 };
 
 export type HttpOptions = {
@@ -74,7 +76,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     reply.headers(securityHeaders).header('x-request-id', request.id);
     done(wellFormedRequest(request));
   });
-  overloadGate(server, traffic, limits.maxInFlight);
+  overloadGate(server, traffic, limits);
   await allowOrigins(server, options.corsOrigins);
   logAnswers(server, options.services);
   server.setErrorHandler((error, request, reply) => {

@@ -73,14 +73,13 @@ async function insertStarted(
   const idleExpiresAt = new Date(now.getTime() + life.idleMs).toISOString();
   const { ip, userAgent } = request;
   const row = { tenantId, sessionId, accountId, remembered, ip, userAgent, at, idleExpiresAt, expiresAt };
-  for (const query of [...session.proof, insertSession(row)]) {
+  for (const query of [...session.proof, touchLogin({ tenantId, accountId, at }), insertSession(row)]) {
     if ((await tx.first(query)) === undefined) return undefined;
   }
   const event = { action: 'auth.login', resourceType: 'session', resourceId: sessionId };
   const [ended] = await Promise.all([
     tx.all(endOldestSessions({ tenantId, accountId, keep: maxSessionsPerUser, at })),
     tx.all(insertRefreshToken({ hash: refreshTokenHash(session.refreshToken)!, tenantId, sessionId, at, expiresAt })),
-    tx.all(touchLogin({ tenantId, accountId, at })),
     tx.all(auditEvent({ tenantId, userId, request }, at, event)),
     ...session.also.map((query) => tx.all(query)),
   ]);

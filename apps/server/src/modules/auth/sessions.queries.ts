@@ -95,13 +95,15 @@ export const findSessionProfile = statement<{ tenantId: string; accountId: strin
     .where('tenants.status', '=', 'active'),
 );
 
-export const touchLogin = statement<{ tenantId: string; accountId: string; at: string }, never>(
-  (p) =>
-    builder
-      .updateTable('users')
-      .set({ last_login_at: p.at })
-      .where('tenant_id', '=', p.tenantId)
-      .where('account_id', '=', p.accountId) as never,
+/** Holds the user for the transaction: a suspension comes before it, and refuses it, or after it, and ends its session. */
+export const touchLogin = statement<{ tenantId: string; accountId: string; at: string }, { id: string }>((p) =>
+  builder
+    .updateTable('users')
+    .set({ last_login_at: p.at })
+    .where('tenant_id', '=', p.tenantId)
+    .where('account_id', '=', p.accountId)
+    .where('status', '=', 'active')
+    .returning('id'),
 );
 
 /** Ends the oldest live sessions beyond the newest `keep`. */
