@@ -39,12 +39,14 @@ create table accounts (
   email text not null,
   password_hash text,
   password_changed_at timestamptz(3),
+  email_verified_at timestamptz(3),
   created_at timestamptz(3) not null default now(),
   updated_at timestamptz(3) not null default now(),
   constraint accounts_email_key unique (email)
 );
 comment on table accounts is 'Persons. Global: one e-mail address, one password, members of any number of tenants.';
 comment on column accounts.email is 'Normalised: NFKC, trimmed, lower case.';
+comment on column accounts.email_verified_at is 'When a link mailed to the address came back. Before that nobody knows whose account it is.';
 comment on column accounts.password_hash is 'argon2id in PHC format over the peppered password; null until the person has set one.';
 
 create table memberships (
@@ -76,7 +78,7 @@ comment on column refresh_tokens.settled_at is 'When the successor was about to 
 
 create table one_time_tokens (
   hash bytea primary key,
-  purpose text not null check (purpose in ('password_reset', 'tenant_selection')),
+  purpose text not null check (purpose in ('password_reset', 'tenant_selection', 'invitation')),
   account_id uuid not null,
   payload jsonb not null default '{}',
   created_at timestamptz(3) not null,

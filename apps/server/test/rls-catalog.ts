@@ -4,7 +4,7 @@ import type pg from 'pg';
 export type CatalogCheck = (client: pg.ClientBase) => Promise<string[]>;
 
 /** The roles that the service takes; whoever else connects owns the schema and only migrates it. */
-export const serviceRoles = ['atrium_tenant', 'atrium_platform', 'atrium_credential'] as const;
+const serviceRoles = ['atrium_tenant', 'atrium_platform', 'atrium_credential'] as const;
 
 /**
  * Directories over all tenants: found by what login presents, so their keys cannot lead with the tenant.

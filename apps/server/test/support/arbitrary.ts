@@ -34,7 +34,7 @@ export const anyText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(...nasty),
 );
 
-export const anyJson: fc.Arbitrary<unknown> = fc.oneof(
+const anyJson: fc.Arbitrary<unknown> = fc.oneof(
   anyText,
   fc.constantFrom(null, true, false, 0, -0, -1, 1.5, 2 ** 31, 2 ** 53 + 2, 2 ** 60, 1e30, -1e308),
   fc.jsonValue({ maxDepth: 3 }),
@@ -42,7 +42,7 @@ export const anyJson: fc.Arbitrary<unknown> = fc.oneof(
 );
 
 /** Values that fit the schema, with ids of records that exist now and then. */
-export function fitting(schema: JsonSchema, known: Known): fc.Arbitrary<unknown> {
+function fitting(schema: JsonSchema, known: Known): fc.Arbitrary<unknown> {
   if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map((option) => fitting(option, known)));
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   const byType: Record<string, () => fc.Arbitrary<unknown>> = {

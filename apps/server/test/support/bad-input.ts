@@ -260,7 +260,7 @@ function isObject(value: unknown): value is Json {
 }
 
 /** A copy with another value at the path. */
-export function replace(body: Json, path: readonly string[], value: unknown): Json {
+function replace(body: Json, path: readonly string[], value: unknown): Json {
   const [name, ...rest] = path;
   return { ...body, [name!]: rest.length === 0 ? value : replace(body[name!] as Json, rest, value) };
 }

@@ -12,7 +12,7 @@ import type { RawAnswer } from '#test/support/raw-connection';
 type EdgeOptions = Partial<Pick<HttpOptions, 'limits' | 'trustedProxies' | 'corsOrigins'>> & { planted?: Module };
 
 /** Another HTTP edge in front of the same service, on a real port, with limits that a test can wait for. */
-export async function openEdge(
+async function openEdge(
   test: TestService,
   options: EdgeOptions = {},
 ): Promise<{ port: number; server: FastifyInstance }> {

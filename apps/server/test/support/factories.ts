@@ -23,7 +23,7 @@ export async function createTenant(test: TestService): Promise<Tenant> {
   const registered = await test.call('POST', '/api/v1/public/auth/register', {
     body: { email, password, tenantName: name, tenantDomain: domain },
   });
-  expect(registered.status, registered.text).toBe(201);
+  expect(registered).toMatchObject({ status: 201 });
   return { tenantId: registered.body.tenant.id, domain, name, admin: await logIn(test, { email, password }) };
 }
 
@@ -32,7 +32,7 @@ export async function logIn(
   who: { email: string; password: string; tenantId?: string },
 ): Promise<Person> {
   const answer = await test.call('POST', '/api/v1/public/auth/login', { body: who });
-  expect(answer.status, answer.text).toBe(200);
+  expect(answer).toMatchObject({ status: 200 });
   const { user, accessToken, refreshToken } = answer.body;
   return { userId: user.id, email: who.email, password: who.password, token: accessToken, refreshToken };
 }
@@ -49,7 +49,7 @@ export async function createMember(
     token: tenant.admin.token,
     body: { email, password, isTenantAdmin: options.isTenantAdmin ?? false },
   });
-  expect(created.status, created.text).toBe(201);
+  expect(created).toMatchObject({ status: 201 });
   if (options.permissions !== undefined) await grant(test, tenant.tenantId, created.body.data.id, options.permissions);
   return logIn(test, { email, password, tenantId: tenant.tenantId });
 }

@@ -10,7 +10,7 @@ export function clientAddress(request: FastifyRequest): string {
   return canonicalAddress(request.ip) ?? canonicalAddress(request.raw.socket.remoteAddress) ?? '0.0.0.0';
 }
 
-export function canonicalAddress(text: string | undefined): string | undefined {
+function canonicalAddress(text: string | undefined): string | undefined {
   const version = text === undefined ? 0 : isIP(text);
   if (version === 0) return undefined;
   if (version === 4) return text;

@@ -6,6 +6,7 @@ import { isStorableText } from '#core/http/json';
 const maxUrlLength = 8192;
 // Node keeps the first of two silently; which one a proxy in front looked at is anyone's guess.
 const singleHeaders = new Set(['authorization', 'content-type', 'host']);
+const singleLengths = new Set([...singleHeaders].map((name) => name.length));
 
 /** What no request may be, whatever it asks for. */
 export function wellFormedRequest(request: FastifyRequest): AppError | undefined {
@@ -15,6 +16,8 @@ export function wellFormedRequest(request: FastifyRequest): AppError | undefined
   if (url.length > maxUrlLength) return new AppError('URI_TOO_LONG', 'The URL is too long.');
   const seen = new Set<string>();
   for (let at = 0; at < rawHeaders.length; at += 2) {
+    // Few headers are as long as one of these, and only they are worth lower-casing.
+    if (!singleLengths.has(rawHeaders[at]!.length)) continue;
     const name = rawHeaders[at]!.toLowerCase();
     if (!singleHeaders.has(name)) continue;
     if (seen.has(name)) return new AppError('BAD_REQUEST', `The ${name} header is there twice.`);

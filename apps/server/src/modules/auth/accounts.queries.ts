@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
 import { queryBuilder, statement } from '#core/db/query';
-import type { AuthTables } from '#modules/auth/auth.tables';
+import type { AuthTables, OneTimePurpose } from '#modules/auth/auth.tables';
 
 const builder = queryBuilder<AuthTables>();
 
@@ -50,6 +50,7 @@ export const insertAccount = statement<{ id: string; email: string; passwordHash
       email: p.email,
       password_hash: p.passwordHash,
       password_changed_at: p.at,
+      email_verified_at: null,
       created_at: p.at,
       updated_at: p.at,
     }),
@@ -58,7 +59,7 @@ export const insertAccount = statement<{ id: string; email: string; passwordHash
 /** The id under which the address is known: the given one when it is new, else the existing one. */
 export const insertAccountIfNew = statement<
   { id: string; email: string; passwordHash: string | null; at: string },
-  { id: string }
+  { id: string; email_verified_at: string | null }
 >((p) =>
   builder
     .insertInto('accounts')
@@ -67,11 +68,21 @@ export const insertAccountIfNew = statement<
       email: p.email,
       password_hash: p.passwordHash,
       password_changed_at: p.at,
+      email_verified_at: null,
       created_at: p.at,
       updated_at: p.at,
     })
     .onConflict((conflict) => conflict.column('email').doUpdateSet({ email: (db) => db.ref('excluded.email') }))
-    .returning('id'),
+    .returning(['id', 'email_verified_at']),
+);
+
+export const markEmailVerified = statement<{ accountId: string; at: string }, never>(
+  (p) =>
+    builder
+      .updateTable('accounts')
+      .set({ email_verified_at: p.at })
+      .where('id', '=', p.accountId)
+      .where('email_verified_at', 'is', null) as never,
 );
 
 /** No row when the password is not the one that was proven any more (of `provenAt`; null when none was asked for). */
@@ -143,6 +154,7 @@ export const insertUser = statement<
     fullName: string;
     locale: string;
     isTenantAdmin: boolean;
+    status: 'active' | 'invited';
     at: string;
   },
   { id: string }
@@ -157,7 +169,7 @@ export const insertUser = statement<
       display_name: p.displayName,
       full_name: p.fullName,
       locale: p.locale,
-      status: 'active',
+      status: p.status,
       is_tenant_admin: p.isTenantAdmin,
       last_login_at: null,
       created_at: p.at,
@@ -166,10 +178,21 @@ export const insertUser = statement<
     .returning('id'),
 );
 
+/** No row when the invitation was withdrawn meanwhile. */
+export const activateUser = statement<{ tenantId: string; userId: string; at: string }, { id: string }>((p) =>
+  builder
+    .updateTable('users')
+    .set({ status: 'active', updated_at: p.at })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.userId)
+    .where('status', '=', 'invited')
+    .returning('id'),
+);
+
 export const insertOneTimeToken = statement<
   {
     hash: Buffer;
-    purpose: 'tenant_selection' | 'password_reset';
+    purpose: OneTimePurpose;
     accountId: string;
     payload: Record<string, unknown>;
     at: string;
@@ -189,21 +212,21 @@ export const insertOneTimeToken = statement<
 );
 
 export const findOneTimeToken = statement<
-  { hash: Buffer; purpose: 'password_reset' | 'tenant_selection'; now: string },
-  { account_id: string; payload: Record<string, unknown> }
+  { hash: Buffer; purposes: readonly OneTimePurpose[]; now: string },
+  { account_id: string; purpose: OneTimePurpose; payload: Record<string, unknown> }
 >((p) =>
   builder
     .selectFrom('one_time_tokens')
-    .select(['account_id', 'payload'])
+    .select(['account_id', 'purpose', 'payload'])
     .where('hash', '=', p.hash)
-    .where('purpose', '=', p.purpose)
+    .where(sql<boolean>`purpose = any(${p.purposes}::text[])`)
     .where('used_at', 'is', null)
     .where('expires_at', '>', p.now),
 );
 
 /** Uses a token up: of any number of parallel uses exactly one gets the row. */
 export const useOneTimeToken = statement<
-  { hash: Buffer; purpose: 'password_reset' | 'tenant_selection'; now: string },
+  { hash: Buffer; purpose: OneTimePurpose; now: string },
   { account_id: string }
 >((p) =>
   builder
@@ -216,13 +239,14 @@ export const useOneTimeToken = statement<
     .returning('account_id'),
 );
 
-/** Whatever the old password or an older mail could still be turned into. */
+/** Whatever the old password or an older mail could still be turned into; invitations of other tenants stay open. */
 export const revokeOneTimeTokens = statement<{ accountId: string; now: string }, never>(
   (p) =>
     builder
       .updateTable('one_time_tokens')
       .set({ used_at: p.now })
       .where('account_id', '=', p.accountId)
+      .where('purpose', '<>', 'invitation')
       .where('used_at', 'is', null) as never,
 );
 

@@ -1,3 +1,6 @@
+/** What a mailed or answered one-time token is good for. */
+export type OneTimePurpose = 'password_reset' | 'tenant_selection' | 'invitation';
+
 /** Identity tables, and the columns of tenant tables that login looks at. */
 export type AuthTables = {
   accounts: {
@@ -5,6 +8,7 @@ export type AuthTables = {
     email: string;
     password_hash: string | null;
     password_changed_at: string | null;
+    email_verified_at: string | null;
     created_at: string;
     updated_at: string;
   };
@@ -21,7 +25,7 @@ export type AuthTables = {
   };
   one_time_tokens: {
     hash: Buffer;
-    purpose: 'password_reset' | 'tenant_selection';
+    purpose: OneTimePurpose;
     account_id: string;
     payload: Record<string, unknown>;
     created_at: string;

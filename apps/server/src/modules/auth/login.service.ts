@@ -79,7 +79,9 @@ export async function selectTenant(
   const hash = oneTimeTokenHash(body.selectionToken);
   if (hash === undefined) throw OneTimeTokenRefused();
   const params = { hash, purpose: 'tenant_selection', now: services.now().toISOString() } as const;
-  const token = await services.database.credential().first(findOneTimeToken(params));
+  const token = await services.database
+    .credential()
+    .first(findOneTimeToken({ hash, purposes: ['tenant_selection'], now: params.now }));
   if (token === undefined) throw OneTimeTokenRefused();
   const started = await startSession(services, {
     accountId: token.account_id,

@@ -9,15 +9,20 @@ import type { Query } from '#core/db/query';
 import type { Transaction } from '#core/db/scopes';
 import type { Services } from '#core/services';
 import {
+  activateUser,
   findAccountByEmail,
   findOneTimeToken,
   findPassword,
+  insertMembership,
   insertOneTimeToken,
   listMemberships,
+  markEmailVerified,
   revokeOneTimeTokens,
   updatePasswordHash,
   useOneTimeToken,
 } from '#modules/auth/accounts.queries';
+import { readInvitation, type Invitation } from '#modules/auth/add-person';
+import type { OneTimePurpose } from '#modules/auth/auth.tables';
 import { OneTimeTokenRefused, TooManyFailures, WrongPassword } from '#modules/auth/auth.errors';
 import { oneTimeTokenHash } from '#modules/auth/auth.rules';
 import { normaliseEmail } from '#modules/auth/email-address';
@@ -95,12 +100,17 @@ async function mailResetLink(services: Services, email: string, request: Request
   services.mail.wake();
 }
 
-/** Sets a new password by a token from a mail and ends all sessions. @throws OneTimeTokenRefused */
+/**
+ * Sets a new password by a token from a mail and ends all sessions. The token came by mail, so the address is proven
+ * to be the person's; that of an invitation makes them an active user of the inviting tenant as well.
+ * @throws OneTimeTokenRefused
+ */
 export async function resetPassword(services: Services, body: ResetPasswordBody, request: RequestFacts): Promise<void> {
   const hash = oneTimeTokenHash(body.token);
   if (hash === undefined) throw OneTimeTokenRefused();
   const now = services.now().toISOString();
-  const token = await services.database.credential().first(findOneTimeToken({ hash, purpose: 'password_reset', now }));
+  const purposes = ['password_reset', 'invitation'] as const;
+  const token = await services.database.credential().first(findOneTimeToken({ hash, purposes, now }));
   if (token === undefined) throw OneTimeTokenRefused();
   const accountId = token.account_id;
   await setPassword(services, {
@@ -110,7 +120,7 @@ export async function resetPassword(services: Services, body: ResetPasswordBody,
     keepSessionId: null,
     action: 'auth.password_reset',
     request,
-    resetTokenHash: hash,
+    mailed: { hash, purpose: token.purpose, invitation: readInvitation(token) },
     also: [],
   });
 }
@@ -123,22 +133,23 @@ type PasswordChange = {
   keepSessionId: string | null;
   action: string;
   request: RequestFacts;
-  /** Used up in the same transaction; another use of it meanwhile undoes the change. */
-  resetTokenHash?: Buffer;
+  /** The token of a mail, used up in the same transaction; another use of it meanwhile undoes the change. */
+  mailed?: { hash: Buffer; purpose: OneTimePurpose; invitation: Invitation | undefined };
   also: Query<never>[];
 };
 
 async function setPassword(services: Services, change: PasswordChange): Promise<boolean> {
-  const { accountId, passwordHash, provenAt, resetTokenHash, request } = change;
+  const { accountId, passwordHash, provenAt, mailed, request } = change;
   const at = services.now().toISOString();
   const db = services.database.credential();
   const memberships = await db.all(listMemberships({ accountId }));
   const changed = await db.transaction(async (tx) => {
     // The account first, as everywhere: two that lock in different orders would block each other.
     if ((await tx.first(updatePasswordHash({ accountId, passwordHash, provenAt, at }))) === undefined) return false;
-    if (resetTokenHash !== undefined) {
-      const token = await tx.first(useOneTimeToken({ hash: resetTokenHash, purpose: 'password_reset', now: at }));
+    if (mailed !== undefined) {
+      const token = await tx.first(useOneTimeToken({ hash: mailed.hash, purpose: mailed.purpose, now: at }));
       if (token === undefined) throw OneTimeTokenRefused();
+      await tx.all(markEmailVerified({ accountId, at }));
     }
     await tx.all(revokeOneTimeTokens({ accountId, now: at }));
     for (const query of change.also) await tx.all(query);
@@ -146,11 +157,25 @@ async function setPassword(services: Services, change: PasswordChange): Promise<
       await tx.all(endAccountSessions({ tenantId, accountId, exceptSessionId: change.keepSessionId, at }));
     }
     await auditInEach(tx, memberships, request, { action: change.action, at });
+    if (mailed?.invitation !== undefined) await acceptInvitation(tx, accountId, mailed.invitation, { request, at });
     await tx.all(announceRevocation(`account:${accountId}`));
     return true;
   });
   services.principals.forget(`account:${accountId}`);
   return changed;
+}
+
+async function acceptInvitation(
+  tx: Transaction,
+  accountId: string,
+  { tenantId, userId }: Invitation,
+  { request, at }: { request: RequestFacts; at: string },
+): Promise<void> {
+  await tx.all(enterTenant(tenantId));
+  if ((await tx.first(activateUser({ tenantId, userId, at }))) === undefined) return;
+  await tx.all(insertMembership({ accountId, tenantId, userId }));
+  const event = { action: 'user.joined', resourceType: 'user', resourceId: userId };
+  await tx.all(auditEvent({ tenantId, userId, request }, at, event));
 }
 
 /** What happens to an account concerns every tenant it belongs to. */

@@ -73,6 +73,7 @@ export async function createTenant(services: Pick<Services, 'database'>, tenant:
       fullName: tenant.displayName,
       locale: tenant.locale,
       isTenantAdmin: true,
+      status: 'active',
       at,
     }),
     insertMembership({ accountId, tenantId, userId }),

@@ -1,7 +1,7 @@
 import { access } from '#core/access/access';
 import { defineModule, defineRoute } from '#core/http/route';
 import { IdParams } from '#core/http/schemas';
-import { LastAdministrator, RoleAboveOwn, UserExists, UserNotFound } from '#modules/users/users.errors';
+import { LastAdministrator, NotJoinedYet, RoleAboveOwn, UserExists, UserNotFound } from '#modules/users/users.errors';
 import * as schemas from '#modules/users/users.schemas';
 import { createUser, deleteUser, getUser, listUsers, updateUser } from '#modules/users/users.service';
 
@@ -24,7 +24,7 @@ export const usersModule = defineModule({
       method: 'POST',
       path: '/api/v1/secure/users',
       operationId: 'createUser',
-      summary: 'Make a person a user of the tenant',
+      summary: 'Make a person a user of the tenant, or invite one whose address is not proven',
       access: access.permission('users.manage'),
       schema: { body: schemas.CreateUserBody, response: { 201: schemas.UserAnswer } },
       errors: [UserExists, RoleAboveOwn],
@@ -48,7 +48,7 @@ export const usersModule = defineModule({
       summary: 'Change a user; suspending and demoting act at once',
       access: access.permission('users.manage'),
       schema: { params: IdParams, body: schemas.UpdateUserBody, response: { 200: schemas.UserAnswer } },
-      errors: [UserNotFound, LastAdministrator, RoleAboveOwn],
+      errors: [UserNotFound, LastAdministrator, RoleAboveOwn, NotJoinedYet],
       audit: 'user.updated',
       handler: ({ actor, body, db, params, services }) => updateUser({ db, actor, services }, params.id, body),
     }),

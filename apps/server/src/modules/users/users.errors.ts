@@ -16,3 +16,8 @@ export const RoleAboveOwn = defineError(
   'Only a tenant administrator may make or change an administrator.',
   'ROLE_ABOVE_OWN',
 );
+export const NotJoinedYet = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'The person has not accepted the invitation yet: nobody else can make them active.',
+  'NOT_JOINED_YET',
+);

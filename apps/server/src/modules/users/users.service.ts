@@ -6,7 +6,7 @@ import { pageOfMatches } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
 import type { Services } from '#core/services';
 import { addPerson } from '#modules/auth/index';
-import { LastAdministrator, RoleAboveOwn, UserNotFound } from '#modules/users/users.errors';
+import { LastAdministrator, NotJoinedYet, RoleAboveOwn, UserNotFound } from '#modules/users/users.errors';
 import {
   countUsers,
   deleteGroupMemberships,
@@ -66,7 +66,7 @@ export async function createUser({ db, actor, services }: Scope, body: CreateUse
   return getUser(db, id);
 }
 
-/** Suspending or demoting somebody acts on their next request. @throws UserNotFound, LastAdministrator, RoleAboveOwn */
+/** Suspending or demoting somebody acts on their next request. @throws UserNotFound, LastAdministrator, RoleAboveOwn, NotJoinedYet */
 export async function updateUser({ db, actor, services }: Scope, id: string, body: UpdateUserBody) {
   const fields = Object.keys(body);
   if (fields.length === 0) return getUser(db, id);
@@ -81,6 +81,7 @@ export async function updateUser({ db, actor, services }: Scope, id: string, bod
       losesAdministration,
       grantsAdministration: body.isTenantAdmin === true,
     });
+    if (user.status === 'invited' && body.status !== undefined) throw NotJoinedYet();
     await tx.all(updateUserRow(user.id, { ...toColumns(body), updated_at: at }, auditParams(actor, at, { fields })));
     if (body.status === 'suspended') await tx.all(endSessions({ tenantId, id, at }));
     await tx.all(announceRevocation(`user:${user.id}`));
