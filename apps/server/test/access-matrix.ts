@@ -84,6 +84,15 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   updateUser: holdersOf('users.manage'),
   deleteUser: holdersOf('users.manage'),
 
+  listGroups: holdersOf('groups.read'),
+  getGroup: holdersOf('groups.read'),
+  listGroupMembers: holdersOf('groups.read'),
+  createGroup: holdersOf('groups.manage'),
+  updateGroup: holdersOf('groups.manage'),
+  deleteGroup: holdersOf('groups.manage'),
+  addGroupMember: holdersOf('groups.manage'),
+  removeGroupMember: holdersOf('groups.manage'),
+
   listSpaces: anyMember,
   getSpace: anyMember,
   createSpace: holdersOf('spaces.manage'),

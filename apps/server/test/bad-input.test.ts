@@ -21,9 +21,10 @@ beforeAll(async () => {
   systemAdmin = (await logInSystemAdmin(test)).token;
   const space = await test.call('POST', '/api/v1/secure/spaces', { token, body: { name: 'Room' } });
   const contact = await test.call('POST', '/api/v1/secure/contacts', { token, body: { firstName: 'Ada' } });
+  const group = await test.call('POST', '/api/v1/secure/groups', { token, body: { name: 'Porters' } });
   own = { tenant, spaceId: space.body.data.id, contactId: contact.body.data.id };
   const { userId } = await createMember(test, tenant);
-  ids = { users: userId, spaces: own.spaceId, contacts: own.contactId };
+  ids = { users: userId, groups: group.body.data.id, spaces: own.spaceId, contacts: own.contactId };
 });
 
 type Send = (request: { url: string; headers: Record<string, string>; payload?: string | Buffer }) => Promise<Answer>;
@@ -43,7 +44,7 @@ function sender(route: Route): Send {
 
 /** The route's path with ids of records that exist. */
 function ownUrl(route: Route): string {
-  const collection = /\/(users|spaces|contacts)\//.exec(route.path)?.[1];
+  const collection = /\/(users|groups|spaces|contacts)\//.exec(route.path)?.[1];
   return urlOf(route, (name) => (name === 'contactId' ? own.contactId : (ids[collection ?? ''] ?? newId())));
 }
 

@@ -5,7 +5,7 @@ import { errorStatus } from '#core/errors/app-error';
 import type { Route } from '#core/http/route';
 import { anyText, bodyFor, percent, queryFor } from '#test/support/arbitrary';
 import type { JsonSchema } from '#test/support/bad-input';
-import { createMember, createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
+import { createMember, createTenant, logInSystemAdmin, unique, type Tenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 import { routes, urlOf } from '#test/support/registry';
 
@@ -33,7 +33,13 @@ async function createRecords(): Promise<Record<string, string>> {
   const space = await test.call('POST', '/api/v1/secure/spaces', { token, body: { name: 'Room' } });
   const contact = await test.call('POST', '/api/v1/secure/contacts', { token, body: { firstName: 'Ada' } });
   const member = await createMember(test, tenant);
-  return { spaces: space.body.data.id, contacts: contact.body.data.id, users: member.userId };
+  const group = await test.call('POST', '/api/v1/secure/groups', { token, body: { name: unique('group') } });
+  return {
+    groups: group.body.data.id,
+    spaces: space.body.data.id,
+    contacts: contact.body.data.id,
+    users: member.userId,
+  };
 }
 
 type Case = { params: string; query: string; body: unknown; contentType: string };
@@ -41,7 +47,7 @@ type Case = { params: string; query: string; body: unknown; contentType: string 
 function caseFor(route: Route): fc.Arbitrary<Case> {
   const plain = (schema: unknown) => JSON.parse(JSON.stringify(schema)) as JsonSchema;
   const { query, body } = route.schema;
-  const collection = /\/(users|spaces|contacts)\//.exec(route.path)?.[1] ?? 'contacts';
+  const collection = /\/(users|groups|spaces|contacts)\//.exec(route.path)?.[1] ?? 'contacts';
   // What is deleted is not what the other operations are tried on.
   const existing = (route.method === 'DELETE' ? records.spare : records.kept)[collection]!;
   return fc.record({

@@ -6,14 +6,14 @@ import { defineRoute, type Route } from '#core/http/route';
 import { access } from '#core/access/access';
 import { IdParams, Uuid, closed } from '#core/http/schemas';
 import { withClient } from '#test/support/database';
-import { createTenant, logIn, type Tenant } from '#test/support/factories';
+import { createTenant, logIn, type Tenant, proveAddress } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
 import { compareTables, routeOf, routes, urlOf } from '#test/support/registry';
 import { validBodies, type OwnRecords } from '#test/support/samples';
 
 const test = useService();
 
-type Kind = 'tenant' | 'user' | 'session' | 'space' | 'contact';
+type Kind = 'tenant' | 'user' | 'session' | 'group' | 'space' | 'contact';
 type Ids = Record<Kind, string>;
 
 /** Every place of the interface that takes an id, with whose id the attacker puts there. */
@@ -25,6 +25,14 @@ const places: Readonly<Record<string, Kind>> = {
   'getUser params.id': 'user',
   'updateUser params.id': 'user',
   'deleteUser params.id': 'user',
+  'getGroup params.id': 'group',
+  'updateGroup params.id': 'group',
+  'deleteGroup params.id': 'group',
+  'listGroupMembers params.id': 'group',
+  'addGroupMember params.id': 'group',
+  'addGroupMember body.userId': 'user',
+  'removeGroupMember params.id': 'group',
+  'removeGroupMember params.userId': 'user',
   'getSpace params.id': 'space',
   'updateSpace params.id': 'space',
   'updateSpace body.parent_id': 'space',
@@ -57,6 +65,7 @@ beforeAll(async () => {
   // A second tenant, so that the attacker's login offers a choice and hands out selection tokens.
   const second = await createTenant(test);
   const body = { email: attacker.tenant.admin.email };
+  await proveAddress(test, body.email);
   await test.call('POST', '/api/v1/secure/users', { token: second.admin.token, body });
 });
 
@@ -72,8 +81,13 @@ async function settle(tenant: Tenant): Promise<{ tenant: Tenant; ids: Ids }> {
   const contact = await created('/api/v1/secure/contacts', { notes: `secret of ${tenant.domain}` });
   await created(`/api/v1/secure/spaces/${space}/contacts`, { contactId: contact, isPrimary: true });
   await created('/api/v1/secure/users', { email: `colleague@${tenant.domain}.example` });
+  const group = await created('/api/v1/secure/groups', { name: `secret of ${tenant.domain}` });
+  await test.call('POST', `/api/v1/secure/groups/${group}/members`, { token, body: { userId } });
   const sessions = await test.call('GET', '/api/v1/auth/sessions', { token });
-  return { tenant, ids: { tenant: tenant.tenantId, user: userId, session: sessions.body.data[0].id, space, contact } };
+  return {
+    tenant,
+    ids: { tenant: tenant.tenantId, user: userId, session: sessions.body.data[0].id, space, contact, group },
+  };
 }
 
 /** Where a route takes ids: by their format, or by their name where a filter allows more than ids. */

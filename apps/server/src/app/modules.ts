@@ -3,6 +3,7 @@ import { auditLogsModule } from '#modules/audit-logs/index';
 import { authModule } from '#modules/auth/index';
 import { contactsModule } from '#modules/contacts/index';
 import { createDocsModule } from '#modules/docs/index';
+import { groupsModule } from '#modules/groups/index';
 import { spacesModule } from '#modules/spaces/index';
 import { systemModule } from '#modules/system/index';
 import { usersModule } from '#modules/users/index';
@@ -11,6 +12,7 @@ import { usersModule } from '#modules/users/index';
 export const modules: readonly Module[] = [
   authModule,
   usersModule,
+  groupsModule,
   spacesModule,
   contactsModule,
   auditLogsModule,

@@ -41,7 +41,7 @@ describe('listMailOutbox', () => {
     expect(mine[0]).toEqual({
       id: expect.any(String),
       recipient: recipients[1],
-      subject: `You are now a member of ${tenant.name}`,
+      subject: `You are invited to ${tenant.name}`,
       text: expect.stringContaining('/reset-password#token='),
       created_at: expect.any(String),
       sent_at: null,

@@ -1,7 +1,15 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
-import { createMember, createTenant, logIn, type Person, type Tenant } from '#test/support/factories';
+import {
+  createMember,
+  createTenant,
+  logIn,
+  proveAddress,
+  unique,
+  type Person,
+  type Tenant,
+} from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
 
 const test = useService();
@@ -28,6 +36,14 @@ const refresh = ({ refreshToken }: Person): Promise<Answer> =>
 const me = ({ token: own }: Person): Promise<Answer> => test.call('GET', '/api/v1/auth/me', { token: own });
 
 describe('updateUser', () => {
+  it('422: nobody but the person makes an invited user active', async () => {
+    const created = await test.call('POST', path, { token, body: { email: `${unique('invited')}@example.com` } });
+    expect(created.body.data.status).toBe('invited');
+    const change = (body: object) => test.call('PATCH', `${path}/${created.body.data.id}`, { token, body });
+    expectError(await change({ status: 'active' }), 422, 'UNPROCESSABLE_ENTITY', 'NOT_JOINED_YET');
+    expect((await change({ displayName: 'Soon here' })).body.data).toMatchObject({ status: 'invited' });
+  });
+
   it.each([
     ['displayName', 'Ada'],
     ['fullName', 'x'.repeat(255)],
@@ -138,6 +154,7 @@ describe('deleteUser', () => {
 
   it('204: other tenants and the account stay', async () => {
     const [member, other] = [await createMember(test, tenant), await createTenant(test)];
+    await proveAddress(test, member.email);
     await test.call('POST', path, { token: other.admin.token, body: { email: member.email } });
     expect((await remove(member.userId)).status).toBe(204);
     expect((await login(member)).body.user.tenantId).toBe(other.tenantId);
@@ -145,6 +162,7 @@ describe('deleteUser', () => {
 
   it('204: who was deleted can be added again, as somebody new without the rights of before', async () => {
     const member = await createMember(test, tenant, { permissions: ['users.read'] });
+    await proveAddress(test, member.email);
     expect((await remove(member.userId)).status).toBe(204);
     const again = await test.call('POST', path, { token, body: { email: member.email, password: 'ignored, has one' } });
     expect(again.status).toBe(201);

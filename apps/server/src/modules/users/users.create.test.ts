@@ -1,6 +1,14 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { createMember, createTenant, logIn, logInSystemAdmin, unique, type Tenant } from '#test/support/factories';
+import {
+  createMember,
+  createTenant,
+  logIn,
+  logInSystemAdmin,
+  proveAddress,
+  unique,
+  type Tenant,
+} from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
 
 const test = useService();
@@ -80,6 +88,7 @@ describe('createUser', () => {
   it('201: who has an account keeps its password and is told by mail, without a link to set one', async () => {
     const [email, other] = [newEmail(), await createTenant(test)];
     await create({ email, password });
+    await proveAddress(test, email);
     const joined = await create({ email, password: 'another password' }, other.admin.token);
     expect(joined).toMatchObject({ status: 201, body: { data: { email } } });
     expectError(await login(email, 'another password'), 401, 'AUTHENTICATION_ERROR');
@@ -94,6 +103,25 @@ describe('createUser', () => {
     expect(mails).toHaveLength(1);
     expect(mails[0]).toContain(other.name);
     expect(mails[0]).not.toContain('token=');
+  });
+
+  it('201: an account that somebody made with the address of another does not let them in', async () => {
+    const [email, attacker] = [newEmail(), await createTenant(test)];
+    await create({ email, password: 'of the attacker' }, attacker.admin.token);
+    const invited = await create({ email });
+    expect(invited.body.data.status).toBe('invited');
+    expect((await login(email, 'of the attacker')).body.user.tenantId).toBe(attacker.tenantId);
+    expectError(await login(email, 'of the attacker', tenant.tenantId), 401, 'AUTHENTICATION_ERROR');
+
+    const [mail] = await mailsTo(email);
+    const link = /#token=([\w-]{43})\n/.exec(mail!)![1];
+    const body = { token: link, password: 'of the owner' };
+    const accept = () => test.call('POST', '/api/v1/public/auth/reset-password', { body });
+    const accepted = await Promise.all(Array.from({ length: 50 }, accept));
+    expect(accepted.filter(({ status }) => status === 200)).toHaveLength(1);
+    expectError(await login(email, 'of the attacker'), 401, 'AUTHENTICATION_ERROR');
+    const joined = await login(email, 'of the owner', tenant.tenantId);
+    expect(joined.body.user).toMatchObject({ id: invited.body.data.id, tenantId: tenant.tenantId });
   });
 
   it('201: an administrator, by an administrator', async () => {

@@ -19,6 +19,19 @@ it('comes back at the same address after the server was killed, with what was co
   }
 });
 
+it('waits for a child of the killed server that is slow to go', async () => {
+  const dataDir = newFolder();
+  let refused = 0;
+  const onLog = (line: string) => (refused += Number(line.includes('FATAL:  pre-existing shared memory')));
+  const server = await start({ dataDir, onLog });
+  const [writer] = await query(server.connection, `select pid from pg_stat_activity where backend_type = 'walwriter'`);
+  process.kill(Number(writer?.pid), 'SIGSTOP');
+  process.kill(postmasterPid(dataDir), 'SIGKILL');
+  await until(() => refused > 5);
+  process.kill(Number(writer?.pid), 'SIGCONT');
+  expect(await queryWhenBack(server.connection, 'select 1 as one')).toEqual([{ one: 1 }]);
+});
+
 it('stops cleanly while it is being started again', async () => {
   const dataDir = newFolder();
   const server = await start({ dataDir });

@@ -1,6 +1,13 @@
 import { expect } from 'vitest';
 
-import { createMember, createTenant, logInSystemAdmin, unique, type Person } from '#test/support/factories';
+import {
+  createMember,
+  createTenant,
+  logInSystemAdmin,
+  proveAddress,
+  unique,
+  type Person,
+} from '#test/support/factories';
 import type { Answer, Call, TestService } from '#test/support/harness';
 
 /** A clock that tests move; it never stands still, as the real one never does. */
@@ -46,6 +53,7 @@ export function comparable(answer: Answer): string {
 export async function createPersonOfTwo(test: TestService) {
   const [first, second] = [await createTenant(test), await createTenant(test)];
   const { email, password } = await createMember(test, first);
+  await proveAddress(test, email);
   const added = await test.call('POST', '/api/v1/secure/users', { token: second.admin.token, body: { email } });
   expect(added.status).toBe(201);
   return { email, password, first, second };

@@ -1,0 +1,186 @@
+import { sql, type SelectQueryBuilder } from 'kysely';
+
+import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import { exactTotalLimit } from '#core/db/totals';
+
+export type GroupRow = {
+  id: string;
+  name: string;
+  description: string | null;
+  permissions: string[];
+  created_at: string;
+  updated_at: string;
+};
+
+export type GroupMemberRow = {
+  user_id: string;
+  email: string;
+  display_name: string;
+  status: string;
+  created_at: string;
+};
+
+type Tables = {
+  groups: GroupRow & { tenant_id: string };
+  group_members: { tenant_id: string; group_id: string; user_id: string; created_at: string };
+  users: { tenant_id: string; id: string; email: string; display_name: string; status: string };
+};
+
+const builder = queryBuilder<Tables>();
+
+const groupColumns = ['id', 'name', 'description', 'permissions', 'created_at', 'updated_at'] as const;
+
+export const findGroup = statement<{ tenantId: string; id: string }, GroupRow>((p) =>
+  builder.selectFrom('groups').select(groupColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
+);
+
+/** Held to the end of the transaction, so that what a change was allowed for is what it changes. */
+export const lockGroup = statement<{ tenantId: string; id: string }, GroupRow>((p) =>
+  builder
+    .selectFrom('groups')
+    .select(groupColumns)
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .forUpdate(),
+);
+
+export const insertGroup = statement<GroupRow & AuditParams, GroupRow>((p) => {
+  const change = builder
+    .insertInto('groups')
+    .values({
+      tenant_id: p.tenantId,
+      id: p.id,
+      name: p.name,
+      description: p.description,
+      permissions: p.permissions,
+      created_at: p.created_at,
+      updated_at: p.updated_at,
+    })
+    .returning(groupColumns);
+  return withAudit<GroupRow>(change, { action: 'group.created', resourceType: 'group' }, p);
+});
+
+export type GroupChanges = Partial<Pick<GroupRow, 'name' | 'description' | 'permissions' | 'updated_at'>>;
+
+export function updateGroup(id: string, changes: GroupChanges, audit: AuditParams): Query<GroupRow> {
+  const change = builder
+    .updateTable('groups')
+    .set(changes)
+    .where('tenant_id', '=', audit.tenantId)
+    .where('id', '=', id)
+    .returning(groupColumns);
+  return toQuery(withAudit<GroupRow>(change, { action: 'group.updated', resourceType: 'group' }, audit));
+}
+
+export const deleteGroup = statement<{ id: string } & AuditParams, { id: string }>((p) => {
+  const change = builder
+    .deleteFrom('groups')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .returning('id');
+  return withAudit<{ id: string }>(change, { action: 'group.deleted', resourceType: 'group' }, p);
+});
+
+type GroupSelect = SelectQueryBuilder<Tables, 'groups', object>;
+
+export type GroupOrder = { column: 'name' | 'created_at'; descending: boolean };
+
+export function listGroups(
+  tenantId: string,
+  search: string | undefined,
+  page: { limit: number; offset: number; order: GroupOrder | undefined },
+): Query<GroupRow> {
+  const { column, descending } = page.order ?? { column: 'name', descending: false };
+  const direction = descending ? 'desc' : 'asc';
+  let query = matching(tenantId, search).select(groupColumns);
+  // Ids are UUIDv7: their order is the order of creation.
+  if (column === 'name') query = query.orderBy(sql`lower(name)`, direction);
+  return toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
+}
+
+export function countGroups(tenantId: string, search: string | undefined): Query<{ total: number }> {
+  const some = matching(tenantId, search)
+    .select('id')
+    .limit(exactTotalLimit + 1);
+  return toQuery(builder.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('total')));
+}
+
+function matching(tenantId: string, search: string | undefined): GroupSelect {
+  let query: GroupSelect = builder.selectFrom('groups').where('tenant_id', '=', tenantId);
+  for (const pattern of searchPatterns(search)) {
+    query = query.where(sql`lower(name || ' ' || coalesce(description, ''))`, 'like', sql<string>`lower(${pattern})`);
+  }
+  return query;
+}
+
+export const findUser = statement<{ tenantId: string; userId: string }, { id: string }>((p) =>
+  builder
+    .selectFrom('users')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.userId)
+    .where('status', '<>', 'deleted'),
+);
+
+export const findMember = statement<{ tenantId: string; groupId: string; userId: string }, GroupMemberRow>((p) =>
+  builder
+    .selectFrom('group_members')
+    .innerJoin('users', (join) =>
+      join.onRef('users.tenant_id', '=', 'group_members.tenant_id').onRef('users.id', '=', 'group_members.user_id'),
+    )
+    .select(['users.id as user_id', 'users.email', 'users.display_name', 'users.status', 'group_members.created_at'])
+    .where('group_members.tenant_id', '=', p.tenantId)
+    .where('users.tenant_id', '=', p.tenantId)
+    .where('group_members.group_id', '=', p.groupId)
+    .where('group_members.user_id', '=', p.userId),
+);
+
+export const listMembers = statement<
+  { tenantId: string; groupId: string; limit: number; offset: number },
+  GroupMemberRow
+>((p) =>
+  builder
+    .selectFrom('group_members')
+    .innerJoin('users', (join) =>
+      join.onRef('users.tenant_id', '=', 'group_members.tenant_id').onRef('users.id', '=', 'group_members.user_id'),
+    )
+    .select(['users.id as user_id', 'users.email', 'users.display_name', 'users.status', 'group_members.created_at'])
+    .where('group_members.tenant_id', '=', p.tenantId)
+    .where('users.tenant_id', '=', p.tenantId)
+    .where('group_members.group_id', '=', p.groupId)
+    .orderBy(sql`lower(users.display_name)`)
+    .orderBy('users.id')
+    .limit(p.limit)
+    .offset(p.offset),
+);
+
+export const countMembers = statement<{ tenantId: string; groupId: string }, { total: number }>((p) =>
+  builder
+    .selectFrom('group_members')
+    .select(sql<number>`count(*)`.as('total'))
+    .where('tenant_id', '=', p.tenantId)
+    .where('group_id', '=', p.groupId),
+);
+
+/** Nothing is inserted, and nothing recorded, for who is a member already. */
+export const insertMember = statement<{ groupId: string; userId: string; at: string } & AuditParams, { id: string }>(
+  (p) => {
+    const change = builder
+      .insertInto('group_members')
+      .values({ tenant_id: p.tenantId, group_id: p.groupId, user_id: p.userId, created_at: p.at })
+      .onConflict((conflict) => conflict.columns(['tenant_id', 'group_id', 'user_id']).doNothing())
+      .returning('user_id as id');
+    return withAudit<{ id: string }>(change, { action: 'group.member_added', resourceType: 'user' }, p);
+  },
+);
+
+export const deleteMember = statement<{ groupId: string; userId: string } & AuditParams, { id: string }>((p) => {
+  const change = builder
+    .deleteFrom('group_members')
+    .where('tenant_id', '=', p.tenantId)
+    .where('group_id', '=', p.groupId)
+    .where('user_id', '=', p.userId)
+    .returning('user_id as id');
+  return withAudit<{ id: string }>(change, { action: 'group.member_removed', resourceType: 'user' }, p);
+});

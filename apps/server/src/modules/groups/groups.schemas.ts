@@ -1,0 +1,57 @@
+import Type, { type Static } from 'typebox';
+
+import { permissionNames } from '#core/access/permissions';
+import { Email, Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging, sortable } from '#core/http/schemas';
+
+const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
+const Description = nullable(Type.String({ maxLength: 500 }));
+const Permissions = Type.Array(Type.Enum(permissionNames), { uniqueItems: true, maxItems: 100 });
+
+export const CreateGroupBody = closed({
+  name: Name,
+  description: Type.Optional(Description),
+  permissions: Type.Optional(Permissions),
+});
+export type CreateGroupBody = Static<typeof CreateGroupBody>;
+
+export const UpdateGroupBody = closed({
+  name: Type.Optional(Name),
+  description: Type.Optional(Description),
+  permissions: Type.Optional(Permissions),
+});
+export type UpdateGroupBody = Static<typeof UpdateGroupBody>;
+
+const Group = closed(
+  {
+    id: Uuid,
+    name: Type.String(),
+    description: nullable(Type.String()),
+    permissions: Type.Array(Type.String()),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: 'Group' },
+);
+
+export const GroupAnswer = dataOf(Group);
+export const GroupPage = pageOf(Group);
+
+export const ListGroupsQuery = Type.Object({
+  ...paging,
+  sort: sortable(['name', 'created_at']),
+  search: Type.Optional(Type.String({ maxLength: 200, description: 'In name and description.' })),
+});
+export type ListGroupsQuery = Static<typeof ListGroupsQuery>;
+
+export const GroupMemberParams = closed({ id: Uuid, userId: Uuid });
+export const AddGroupMemberBody = closed({ userId: Uuid });
+
+const GroupMember = closed(
+  { userId: Uuid, email: Email, displayName: Type.String(), status: Type.String(), created_at: Timestamp },
+  { title: 'GroupMember' },
+);
+
+export const GroupMemberAnswer = dataOf(GroupMember);
+export const GroupMemberPage = pageOf(GroupMember);
+export const ListGroupMembersQuery = Type.Object(paging);
+export type ListGroupMembersQuery = Static<typeof ListGroupMembersQuery>;
