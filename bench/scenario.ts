@@ -74,7 +74,13 @@ export async function compare(
     if (at % 2 === 1) floor.push(await measure(sides.floor, bench.roundMs));
   }
   const ratios = atrium.map((result, at) => round(result.perSecond / floor[at]!.perSecond));
-  const detail = { ratios, ...describe('floor', floor), ...describe('atrium', atrium) };
+  const cpuRatios = atrium.map((result, at) => floor[at]!.cpuUs / result.cpuUs);
+  const detail = {
+    ratios,
+    cpuRatio: round(median(cpuRatios)),
+    ...describe('floor', floor),
+    ...describe('atrium', atrium),
+  };
   return { name, value: round(median(ratios)), unit: 'ratio', target, detail };
 }
 

@@ -145,7 +145,10 @@ describe('a stop', () => {
     const { client } = await newTenant(service.base);
     // Logins take turns at the password hash, so most of them are still waiting when the first is answered.
     const logins = Array.from({ length: 30 }, (_, at) =>
-      new Client(service.base).post('/api/v1/public/auth/login', { email: `n${at}@example.com`, password: 'wrong one' }),
+      new Client(service.base).post('/api/v1/public/auth/login', {
+        email: `n${at}@example.com`,
+        password: 'wrong one',
+      }),
     );
     const creates = Array.from({ length: 20 }, (_, at) =>
       client.post('/api/v1/secure/contacts', { firstName: `Number ${at}` }),

@@ -73,7 +73,7 @@ function errorsPage(): string {
 function configurationPage(): string {
   const required = new Set<string>(ConfigSchema.required);
   const rows = Object.entries(ConfigSchema.properties).map(([name, schema]) => {
-    const { default: fallback, description } = schema as { default?: unknown; description?: string };
+    const { default: fallback, description } = schema as { default?: string | number; description?: string };
     const shown =
       fallback === undefined || fallback === '' ? (required.has(name) ? 'empty' : 'none') : `\`${String(fallback)}\``;
     return `| \`${name}\` | ${shown} | ${description} |`;

@@ -37,7 +37,9 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
 
 function send(response: ServerResponse, status: number, value: unknown): void {
   const body = JSON.stringify(value);
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }).end(body);
+  response
+    .writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) })
+    .end(body);
 }
 
 function readBody(request: IncomingMessage): Promise<string> {

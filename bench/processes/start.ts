@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 
-const main = fileURLToPath(new URL('../../apps/server/src/app/main.ts', import.meta.url));
+const repository = fileURLToPath(new URL('../..', import.meta.url));
 const startTimeoutMs = 30_000;
 
 export type Atrium = {
@@ -25,8 +25,9 @@ export type Atrium = {
 export async function startAtrium(dataDir: string, logFile: string): Promise<Atrium> {
   const log = openSync(logFile, 'w');
   const startedAt = performance.now();
-  const environment = { PATH: process.env['PATH'], PORT: '0', DATA_DIR: dataDir, ...extraEnvironment() };
-  const child = spawn(process.execPath, [...nodeArguments(), main], { env: environment, stdio: ['ignore', log, log] });
+  const [file, ...args] = startCommand();
+  const env = { PATH: process.env['PATH'], PORT: '0', DATA_DIR: dataDir, ...extraEnvironment() };
+  const child = spawn(file!, args, { cwd: repository, env, stdio: ['ignore', log, log] });
   closeSync(log);
   const base = await waitFor(child, () => /serves on (\S+)/.exec(readFileSync(logFile, 'utf8'))?.[1], logFile);
   await waitFor(child, async () => ((await isHealthy(base)) ? true : undefined), logFile);
@@ -45,9 +46,15 @@ export async function startAtrium(dataDir: string, logFile: string): Promise<Atr
   };
 }
 
-/** For profiling: `BENCH_NODE_ARGS="--cpu-prof"` and `BENCH_ATRIUM_LOG_LEVEL` reach the service. */
-function nodeArguments(): string[] {
-  return (process.env['BENCH_NODE_ARGS'] ?? '').split(' ').filter((argument) => argument !== '');
+/** What `npm start` runs, without npm and shell in between; `BENCH_NODE_ARGS="--cpu-prof"` adds to it. */
+function startCommand(): string[] {
+  const { scripts } = JSON.parse(readFileSync(path.join(repository, 'package.json'), 'utf8')) as {
+    scripts: { start: string };
+  };
+  const words = (text: string) => text.split(' ').filter((word) => word !== '');
+  const [node, ...rest] = words(scripts.start.replace(/^exec /, ''));
+  if (node !== 'node') throw new Error(`the start script does not run node: ${scripts.start}`);
+  return [process.execPath, ...words(process.env['BENCH_NODE_ARGS'] ?? ''), ...rest];
 }
 
 function extraEnvironment(): Record<string, string> {

@@ -52,7 +52,13 @@ async function compareLatency(bench: Bench): Promise<Figure> {
     busyP50Ms: round(median(busy.map((result) => result.p50Ms)), 2),
     busyP99Ms: round(median(busy.map((result) => result.p99Ms)), 2),
   };
-  return { name: 'p99 of reads under logins', value: round(median(ratios)), unit: 'ratio', target: { atMost: 1.5 }, detail };
+  return {
+    name: 'p99 of reads under logins',
+    value: round(median(ratios)),
+    unit: 'ratio',
+    target: { atMost: 1.5 },
+    detail,
+  };
 }
 
 function loginLoad({ atrium, seed }: Bench, durationMs: number): Promise<LoadResult> {

@@ -104,11 +104,7 @@ export async function startRefused(options: StartOptions): Promise<Exit & { stdo
 }
 
 /** Polls without assuming how long things take. */
-export async function until(
-  what: string,
-  check: () => boolean | Promise<boolean>,
-  timeoutMs = 30_000,
-): Promise<void> {
+export async function until(what: string, check: () => boolean | Promise<boolean>, timeoutMs = 30_000): Promise<void> {
   for (const deadline = Date.now() + timeoutMs; ; await sleep(10)) {
     if (await check()) return;
     if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`);

@@ -105,9 +105,9 @@ function addToCount(db: object, counts: { table: CountedTable; by: 1 | -1 }, par
         .selectFrom('changed' as never)
         .select([
           sql`${params.tenantId}::uuid`.as('tenant_id'),
-          sql.lit(counts.table).as('table_name'),
+          sql`${counts.table}::text`.as('table_name'),
           sql`${params.countSlot}::smallint`.as('slot'),
-          sql.lit(counts.by).as('amount'),
+          sql`${counts.by}::bigint`.as('amount'),
         ]) as never,
     )
     .onConflict((conflict) =>

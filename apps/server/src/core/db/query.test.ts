@@ -21,8 +21,8 @@ describe('statement', () => {
   });
 
   it('keeps values that are part of the statement', () => {
-    const insert = statement<{ id: string }, never>(
-      (p) => builder.insertInto('things').values({ tenant_id: 'fixed', id: p.id, note: null }) as never,
+    const insert = statement<{ id: string }, never>((p) =>
+      builder.insertInto('things').values({ tenant_id: 'fixed', id: p.id, note: null }),
     );
     expect(insert({ id: 'x' }).values).toEqual(['fixed', 'x', null]);
   });

@@ -22,7 +22,7 @@ export type Total = {
 const builder = queryBuilder<CountTables>();
 
 /** All rows of a tenant in a counted table: exact, at the price of a look-up. */
-export const tableTotal = statement<{ tenantId: string; table: CountedTable }, { total: number }>((p) =>
+const tableTotal = statement<{ tenantId: string; table: CountedTable }, { total: number }>((p) =>
   builder
     .selectFrom('row_counts')
     .select(sql<number>`coalesce(sum(amount), 0)::bigint`.as('total'))

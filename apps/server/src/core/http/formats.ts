@@ -6,7 +6,7 @@ const dateTime = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})
 const email = /^[^\s@<>()[\]\\,;:"]{1,64}@[a-z0-9](?:[a-z0-9-]{0,62})(?:\.[a-z0-9](?:[a-z0-9-]{0,62}))+$/i;
 
 /** RFC 3339 without leap seconds, years 1 to 9999, that really exists (no 30 February). */
-export function isDateTime(text: string): boolean {
+function isDateTime(text: string): boolean {
   const match = dateTime.exec(text);
   if (match === null) return false;
   const [, year, month, day, hour, minute, second, , , offsetHours, offsetMinutes] = match.map(Number);
@@ -34,13 +34,13 @@ export function isEmail(text: string): boolean {
 }
 
 /** An absolute http or https address without credentials in it. */
-export function isWebUri(text: string): boolean {
+function isWebUri(text: string): boolean {
   if (/[\s\p{Cc}]/u.test(text) || !URL.canParse(text)) return false;
   const { protocol, username, password } = new URL(text);
   return (protocol === 'https:' || protocol === 'http:') && username === '' && password === '';
 }
 
-export function isTimeZone(text: string): boolean {
+function isTimeZone(text: string): boolean {
   // Offsets such as "+02:00" are no zones: they say nothing about daylight saving.
   if (!/^[A-Za-z]/.test(text)) return false;
   try {

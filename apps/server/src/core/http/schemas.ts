@@ -45,7 +45,7 @@ export function sortable<const Field extends string>(fields: readonly Field[]) {
   return Type.Optional(Type.Enum(values, { description: 'A field, or -field for descending order.' }));
 }
 
-export const Pagination = closed(
+const Pagination = closed(
   { total: Type.Integer(), limit: Type.Integer(), offset: Type.Integer(), hasMore: Type.Boolean() },
   { title: 'Pagination' },
 );

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { Email, Timestamp, Uuid, closed, dataOf, nullable } from '#core/http/schemas';
 
 /** At least 8 code points; the upper bound only keeps a password from being a way to burn our time. */
-export const Password = Type.String({ minLength: 8, maxLength: 256 });
+const Password = Type.String({ minLength: 8, maxLength: 256 });
 const Token = Type.String({ minLength: 1, maxLength: 200 });
 const Message = closed({ message: Type.String() });
 
@@ -65,7 +65,7 @@ const SessionUser = closed(
 
 export const LoggedIn = closed({ user: SessionUser, ...tokens }, { title: 'LoggedIn' });
 
-export const TenantSelection = closed(
+const TenantSelection = closed(
   {
     requiresTenantSelection: Type.Literal(true),
     tenants: Type.Array(closed({ id: Uuid, name: Type.String(), domain: Type.String() })),

@@ -71,7 +71,7 @@ const recordFields = {
   updated_by: nullable(Uuid),
 };
 
-export const Contact = closed(recordFields, { title: 'Contact' });
+const Contact = closed(recordFields, { title: 'Contact' });
 export const ContactAnswer = dataOf(Contact);
 export const ContactPage = pageOf(Contact);
 export const ContactDeleted = closed({ success: Type.Boolean(), message: Type.String() });

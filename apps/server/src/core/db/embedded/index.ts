@@ -11,7 +11,7 @@ import { findServiceUser } from './processes.ts';
 import { provideRuntime, systemFolder } from './runtime.ts';
 import { supervise } from './supervisor.ts';
 
-export { EmbeddedPostgresError, type EmbeddedPostgresErrorCode } from './errors.ts';
+export { EmbeddedPostgresError } from './errors.ts';
 
 export type EmbeddedPostgres = {
   /** What `pg` needs to connect: a socket folder as host, or loopback with a password where sockets are impossible. */

@@ -62,7 +62,7 @@ function findPackage(): string {
 }
 
 /** npm packages cannot hold symlinks and its install script may be off, so the loader's names are made here. */
-export function createLibraryLinks(root: string): void {
+function createLibraryLinks(root: string): void {
   const links = JSON.parse(readFileSync(join(root, 'native/pg-symlinks.json'), 'utf8')) as {
     source: string;
     target: string;
