@@ -6,7 +6,7 @@ export type Person = { email: string; password: string };
 
 export type Seed = { tenantId: string; userId: string; token: string; contactIds: string[]; people: Person[] };
 
-const contactCount = 10_000;
+export const contactCount = 10_000;
 const readIds = 500;
 const peopleAtOnce = 8;
 
@@ -56,6 +56,10 @@ async function insertContacts(atrium: Atrium, tenantId: string, userId: string):
          from generate_series(1, $3::int) n`,
       [tenantId, userId, contactCount],
     );
+    await client.query(`insert into row_counts (tenant_id, table_name, slot, amount) values ($1, 'contacts', 0, $2)`, [
+      tenantId,
+      contactCount,
+    ]);
     await client.query('create table bench_contacts (like contacts including all)');
     await client.query('vacuum analyze contacts');
     const { rows } = await client.query<{ id: string }>(

@@ -1,5 +1,5 @@
 import { readFileSync, readdirSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -20,6 +20,7 @@ const frozen: number[] = [];
 
 beforeAll(async () => {
   dataDir = await mkdtemp(path.join(tmpdir(), 'atrium-loss-'));
+  await chmod(dataDir, 0o711);
   // A killed process loses what it had not handed to the operating system; only the disk may be lazy here.
   postgres = await startEmbeddedPostgres({ dataDir, durable: false, settings: { synchronous_commit: 'on' } });
   service = await startService({ connection: postgres.connection });

@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type pg from 'pg';
@@ -18,6 +18,8 @@ declare module 'vitest' {
 /** Starts the same embedded PostgreSQL that a newcomer gets, in a folder of its own and without fsync. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'atrium-test-'));
+  // Started as root, PostgreSQL runs as somebody else and has to pass through.
+  await chmod(dataDir, 0o711);
   const postgres = await startEmbeddedPostgres({ dataDir, durable: false, settings: { max_connections: '200' } });
   await migrate(postgres.connection, migrationsDirectory);
   project.provide('connection', postgres.connection);

@@ -27,18 +27,17 @@ export type PasswordOptions = {
 
 export async function createPasswords(options: PasswordOptions): Promise<Passwords> {
   const argon2 = { memoryCost: options.memoryKiB, timeCost: options.passes, parallelism: 1 };
-  const turns = createTurns(
-    options.concurrency ?? Math.max(1, availableParallelism() - 1),
-    options.maxWaiting ?? 64,
-    options.maxWaitMs ?? 2000,
-  );
+  const { concurrency = Math.max(1, availableParallelism() - 1), maxWaiting = 64, maxWaitMs = 2000 } = options;
+  // Two more than are hashed at once: the next is admitted meanwhile, so that no hash waits for the database.
+  const admissions = createTurns(concurrency + 2, maxWaiting, maxWaitMs);
+  const turns = createTurns(concurrency, Infinity, maxWaitMs);
   const decoy = await hash('no account has this password', argon2);
   return {
-    hash: (password) => turns.take(() => hash(normalise(password), argon2)),
+    hash: (password) => admissions.take(() => turns.take(() => hash(normalise(password), argon2))),
     verify: (password, stored, admit) =>
-      turns.take(async () => {
+      admissions.take(async () => {
         await admit?.();
-        const matches = await verify(stored ?? decoy, normalise(password));
+        const matches = await turns.take(() => verify(stored ?? decoy, normalise(password)));
         return matches && stored !== undefined;
       }),
     isCurrent: (stored) => settingsOf(stored) === settingsOf(decoy),

@@ -50,8 +50,14 @@ export function openDatabase(options: DatabaseOptions): Database {
       onConnect: options.pooled ? undefined : (client: pg.Client) => assertRole(client, databaseRoles[kind]),
     };
     return {
-      fast: new Lane({ ...shared, size: 2, depth: 64, maxWaiting: 1000 }),
-      slow: new Lane({ ...shared, size: 4, depth: 1, maxWaiting: 200 }),
+      fast: new Lane({
+        ...shared,
+        connection: withGenericPlans(shared.connection),
+        size: 2,
+        depth: 64,
+        maxWaiting: 1000,
+      }),
+      slow: new Lane({ ...shared, size: kind === 'platform' ? 2 : 8, depth: 1, maxWaiting: 200 }),
     };
   }
 
@@ -228,6 +234,13 @@ function connectionAs(role: string, options: DatabaseOptions, timeoutMs: number)
   ];
   const base = { ...options.connection, application_name: role, keepAlive: true, connectionTimeoutMillis: 2000 };
   return options.pooled ? base : { ...base, options: settings.map((setting) => `-c ${setting}`).join(' ') };
+}
+
+// What flies here has a fixed text and leads with the tenant, so one plan serves all values; left to itself PostgreSQL
+// plans a LIMIT parameter anew each time, which costs more than running it.
+function withGenericPlans(connection: pg.ClientConfig): pg.ClientConfig {
+  if (connection.options === undefined) return connection;
+  return { ...connection, options: `${connection.options} -c plan_cache_mode=force_generic_plan` };
 }
 
 async function assertRole(client: pg.Client, role: string): Promise<void> {

@@ -15,14 +15,36 @@ type Prepared = {
 
 type RowDescription = { fields: { name: string; dataTypeID: number }[] };
 
-type Wire = { stream: { write(data: Buffer): void }; atriumStatements?: Map<string, Prepared>; atriumCounter?: number };
+type Wire = {
+  stream: { write(data: Buffer): void };
+  atriumStatements?: Map<string, Prepared>;
+  atriumCounter?: number;
+  atriumUnsent?: Buffer[] | undefined;
+};
 
 const executeAll = serialize.execute();
 const sync = serialize.sync();
 const describePortal = serialize.describe({ type: 'P' });
 
 // pg lets only its own query class on a pipelined connection; the flight replaces all of its behaviour.
-const PipelinedQuery = pg.Query as unknown as new (text: '') => object;
+// Its prototype is enough: its constructor would build an event emitter and a result that nobody uses.
+function Pipelined(): void {}
+Pipelined.prototype = pg.Query.prototype;
+const PipelinedQuery = Pipelined as unknown as new () => object;
+
+/** What one turn of the event loop has for PostgreSQL leaves in one write: a system call costs as much as a flight. */
+function transmit(wire: Wire, chunks: readonly Buffer[]): void {
+  if (wire.atriumUnsent !== undefined) {
+    wire.atriumUnsent.push(...chunks);
+    return;
+  }
+  wire.atriumUnsent = [...chunks];
+  setImmediate(() => {
+    const unsent = wire.atriumUnsent!;
+    wire.atriumUnsent = undefined;
+    wire.stream.write(Buffer.concat(unsent));
+  });
+}
 
 type Settle = (error: Error | null, results: unknown[][]) => void;
 
@@ -44,7 +66,7 @@ class Flight extends PipelinedQuery {
   #settled = false;
 
   constructor(queries: readonly Query<unknown>[], settle: Settle) {
-    super('');
+    super();
     this.#steps = queries.map((query) => ({ query, prepared: undefined, owns: false, columns: [] }));
     this.#results = queries.map(() => []);
     this.#settle = settle;
@@ -57,7 +79,7 @@ class Flight extends PipelinedQuery {
     const chunks: Buffer[] = [];
     for (const step of this.#steps) this.#writeStep(step, statements, chunks);
     chunks.push(sync);
-    connection.stream.write(Buffer.concat(chunks));
+    transmit(connection, chunks);
     return null;
   }
 
@@ -136,12 +158,12 @@ class Commit extends PipelinedQuery {
   #settled = false;
 
   constructor(settle: (error: Error | null) => void) {
-    super('');
+    super();
     this.#settle = settle;
   }
 
   submit(connection: Wire): Error | null {
-    connection.stream.write(serialize.query('COMMIT'));
+    transmit(connection, [serialize.query('COMMIT')]);
     return null;
   }
 

@@ -30,19 +30,26 @@ const tableTotal = statement<{ tenantId: string; table: CountedTable }, { total:
     .where('table_name', '=', p.table),
 );
 
-/** One page together with the total of its table, in one flight. */
+const farOffset = 1000;
+
+/** One page of all rows, together with the total of their table, in one flight. */
 export async function pageOfTable<Row>(
   db: TenantDb,
   page: Query<Row>,
   table: CountedTable,
+  offset: number,
 ): Promise<{ rows: Row[] } & Total> {
-  const [rows, [counted]] = await db.flight([page, tableTotal({ tenantId: db.tenantId, table })]);
+  // Skipping many rows takes long enough to hold up others.
+  const lane = offset > farOffset ? db.slow : db;
+  // Without filters there are as many texts as there are orders: few enough to keep prepared.
+  const prepared = { ...page, prepare: true };
+  const [rows, [counted]] = await lane.flight([prepared, tableTotal({ tenantId: db.tenantId, table })]);
   return { rows, total: counted!.total, isCapped: false };
 }
 
 /**
- * One page of a filtered list. A page that is not full says itself how many rows there are; otherwise `count`
- * (which stops at `exactTotalLimit + 1`) runs on the slow lane, where it cannot hold up other requests.
+ * One page of a filtered list, on the slow lane, because nobody knows how long a search takes. A page that is not
+ * full says itself how many rows there are; otherwise `count` (which stops at `exactTotalLimit + 1`) does.
  */
 export async function pageOfMatches<Row>(
   db: TenantDb,
@@ -50,7 +57,7 @@ export async function pageOfMatches<Row>(
   count: Query<{ total: number }>,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<{ rows: Row[] } & Total> {
-  const rows = await db.all(page);
+  const rows = await db.slow.all(page);
   const isLastPage = rows.length < limit && (rows.length > 0 || offset === 0);
   if (isLastPage) return { rows, total: offset + rows.length, isCapped: false };
   const counted = await db.slow.first(count);

@@ -24,7 +24,6 @@ const frameworkErrors: Readonly<Record<string, (cause: unknown) => AppError>> = 
     new AppError('BAD_REQUEST', 'The body is not as long as Content-Length says.'),
   FST_ERR_BAD_URL: () => new AppError('BAD_REQUEST', 'The URL is not valid.'),
   FST_ERR_MAX_PARAM_LENGTH: () => new AppError('URI_TOO_LONG', 'A part of the path is too long.'),
-  FST_ERR_HANDLER_TIMEOUT: (cause) => ServiceUnavailable({ cause, retryAfterSeconds: 1 }),
 };
 
 /** Whatever was thrown, as the error the caller may see. The inner text of anything unforeseen stays inside. */

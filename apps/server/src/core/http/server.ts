@@ -13,6 +13,7 @@ import { overloadGate } from '#core/http/overload';
 import { parserErrorHandler, refuseExtensions } from '#core/http/raw-answers';
 import { assertStorableUrl, senderFailure, wellFormedRequest } from '#core/http/request-checks';
 import { successStatus, type Module, type Route } from '#core/http/route';
+import { withoutRedaction } from '#core/log/log';
 import { securityHeaders } from '#core/http/security-headers';
 import { countTraffic, type Traffic } from '#core/http/traffic';
 import { createRequestValidator } from '#core/http/validation';
@@ -20,7 +21,6 @@ import type { Services } from '#core/services';
 
 /** Where patience ends; times in milliseconds. */
 const defaultLimits = {
-  handlerTimeoutMs: 15_000,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   /** How often Node looks for senders that ran out of time. */
@@ -72,7 +72,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   server.decorateRequest('principal', undefined);
   acceptJsonOnly(server);
   server.addHook('onRequest', (request, reply, done) => {
-    request.receivedAt = Date.now();
+    request.receivedAt = options.services.now().getTime();
     reply.headers(securityHeaders).header('x-request-id', request.id);
     done(wellFormedRequest(request));
   });
@@ -104,7 +104,6 @@ function openServer(
     requestIdHeader: false,
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     bodyLimit: options.bodyLimitBytes,
-    handlerTimeout: limits.handlerTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxRequestsPerSocket: 10_000,
@@ -172,11 +171,10 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
     method: route.method,
     url: fastifyPath(route.path),
     config: { route },
-    onRequest: async (request) => {
+    onRequest: (request, _reply, done) => {
       request.facts = factsOf(request);
-      if (route.access.kind !== 'public') request.principal = await identify(request, request.facts, route, options);
-      const refused = refusal(route.access, request.principal);
-      if (refused !== undefined) throw refused;
+      if (route.access.kind === 'public') done();
+      else identify(request, request.facts, route, options, done);
     },
     handler: async (request, reply) => {
       assertStorableUrl(request);
@@ -199,19 +197,30 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
   });
 }
 
-async function identify(
+// Callbacks instead of promises: nearly every principal is known already, and then nothing has to be waited for.
+function identify(
   request: FastifyRequest,
   facts: RequestFacts,
   route: Route,
   options: HttpOptions,
-): Promise<Principal | undefined> {
+  done: (error?: Error) => void,
+): void {
   const { authorization, 'x-tenant-id': tenantId } = request.headers;
-  try {
-    return await options.authenticate({ authorization, tenantId: oneValue(tenantId) }, facts);
-  } catch (error) {
+  const admit = (principal: Principal | undefined) => {
+    request.principal = principal;
+    done(refusal(route.access, principal));
+  };
+  const refuse = (error: unknown) => {
     const isDead = error instanceof AppError && error.status === 401;
-    if (isDead && route.access.kind === 'optional') return undefined;
-    throw error;
+    if (isDead && route.access.kind === 'optional') admit(undefined);
+    else done(error as Error);
+  };
+  try {
+    const known = options.authenticate({ authorization, tenantId: oneValue(tenantId) }, facts);
+    if (known instanceof Promise) known.then(admit, refuse);
+    else admit(known);
+  } catch (error) {
+    refuse(error);
   }
 }
 
@@ -266,8 +275,9 @@ function sendError(failure: AppError, request: FastifyRequest, reply: FastifyRep
 }
 
 function logAnswers(server: FastifyInstance, services: Services): void {
+  const log = withoutRedaction(services.log);
   server.addHook('onResponse', (request, reply, done) => {
-    services.log.info({
+    log.info({
       requestId: request.id,
       method: request.method,
       // The pattern, not the URL: identifiers and search words are not for the log.

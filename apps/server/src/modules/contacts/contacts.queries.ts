@@ -116,8 +116,7 @@ export function listContacts(
       descending ? order.desc().nullsLast() : order.asc().nullsLast(),
     );
   }
-  const compiled = toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
-  return { ...compiled, prepare: Object.values(filters).every((value) => value === undefined) };
+  return toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
 }
 
 /** How many there are, counted no further than one beyond what is exact. */

@@ -29,7 +29,7 @@ export async function listContacts(
   const page = listContactRows(db.tenantId, filters, { limit, offset, order: parseSort(sort) });
   const { rows, ...total } = isFiltered
     ? await pageOfMatches(db, page, countContacts(db.tenantId, filters), { limit, offset })
-    : await pageOfTable(db, page, 'contacts');
+    : await pageOfTable(db, page, 'contacts', offset);
   return toPage(rows.map(presentContact), { limit, offset }, total, setHeader);
 }
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
 import Type from 'typebox';
 
 import { access } from '#core/access/access';
@@ -10,7 +10,7 @@ import { defineModule, defineRoute, type Module } from '#core/http/route';
 import { closed } from '#core/http/schemas';
 import { initScript, page } from '#modules/docs/reference-page';
 
-const referenceDirectory = path.dirname(fileURLToPath(import.meta.resolve('swagger-ui-dist/package.json')));
+const referenceDirectory = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
 /** What the browsable reference is made of; nothing else can be asked for. */
 const assets = {

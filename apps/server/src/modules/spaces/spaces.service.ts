@@ -33,7 +33,7 @@ export async function listSpaces(
   const page = listSpaceRows(db.tenantId, filters, { limit, offset, order: parseSort(sort) });
   const { rows, ...total } = isFiltered
     ? await pageOfMatches(db, page, countSpaces(db.tenantId, filters), { limit, offset })
-    : await pageOfTable(db, page, 'spaces');
+    : await pageOfTable(db, page, 'spaces', offset);
   return toPage(rows.map(presentSpace), { limit, offset }, total, setHeader);
 }
 

@@ -67,7 +67,9 @@ it('takes over from an Atrium that was killed and left its server running', asyn
 
 it('leaves no server behind when the process exits without stop', async () => {
   const dataDir = newFolder();
-  const { postmaster } = await serve(dataDir, { andThen: 'exit' }).outcome;
+  const served = serve(dataDir, { andThen: 'exit' });
+  const { postmaster } = await served.outcome;
+  await served.stop();
   await until(() => !isRunning(postmaster));
   const server = await start({ dataDir });
   expect(await query(server.connection, 'select 1 as one')).toEqual([{ one: 1 }]);
