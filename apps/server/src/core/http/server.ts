@@ -32,6 +32,8 @@ const defaultLimits = {
   maxInFlightWhileLagging: 50,
 };
 
+const idleCheckMs = 50;
+
 export type HttpOptions = {
   modules: readonly Module[];
   services: Services;
@@ -121,9 +123,19 @@ function openServer(
     frameworkErrors: (error, request, reply) => void sendError(toAppError(error, constraints), request, reply),
   });
   server.server.maxConnections = limits.maxConnections;
+  closeIdleConnections(server);
   server.server.prependListener('request', (_request, response) => traffic.begin(response));
   refuseExtensions(server.server, traffic);
   return server;
+}
+
+// Node closes idle connections once, as the stop begins; those busy at that moment would hold it up for the keep-alive time.
+function closeIdleConnections(server: FastifyInstance): void {
+  server.addHook('preClose', (done) => {
+    const timer = setInterval(() => server.server.closeIdleConnections(), idleCheckMs);
+    server.server.once('close', () => clearInterval(timer));
+    done();
+  });
 }
 
 function acceptJsonOnly(server: FastifyInstance): void {
@@ -174,7 +186,7 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
     onRequest: (request, _reply, done) => {
       request.facts = factsOf(request);
       if (route.access.kind === 'public') done();
-      else identify(request, request.facts, route, options, done);
+      else identify(request, { route, options }, done);
     },
     handler: async (request, reply) => {
       assertStorableUrl(request);
@@ -200,9 +212,7 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
 // Callbacks instead of promises: nearly every principal is known already, and then nothing has to be waited for.
 function identify(
   request: FastifyRequest,
-  facts: RequestFacts,
-  route: Route,
-  options: HttpOptions,
+  { route, options }: { route: Route; options: HttpOptions },
   done: (error?: Error) => void,
 ): void {
   const { authorization, 'x-tenant-id': tenantId } = request.headers;
@@ -216,7 +226,7 @@ function identify(
     else done(error as Error);
   };
   try {
-    const known = options.authenticate({ authorization, tenantId: oneValue(tenantId) }, facts);
+    const known = options.authenticate({ authorization, tenantId: oneValue(tenantId) }, request.facts!);
     if (known instanceof Promise) known.then(admit, refuse);
     else admit(known);
   } catch (error) {
