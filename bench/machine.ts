@@ -19,8 +19,8 @@ export function findCores(): Cores {
   }
 }
 
-function expandList(list: string): number[] {
-  return list.split(',').flatMap((range) => {
+function expandList(text: string): number[] {
+  return text.split(',').flatMap((range) => {
     const [from = 0, to = from] = range.split('-').map(Number);
     return Array.from({ length: to - from + 1 }, (_, at) => from + at);
   });

@@ -27,7 +27,7 @@ export async function seed(atrium: Atrium, peopleCount: number): Promise<Seed> {
   return { tenantId, userId, contactIds, people: others, token: await logIn(atrium, first!) };
 }
 
-export async function logIn(atrium: Atrium, person: Person): Promise<string> {
+async function logIn(atrium: Atrium, person: Person): Promise<string> {
   const { accessToken } = await post<{ accessToken: string }>(atrium, 'login', person);
   return accessToken;
 }

@@ -47,7 +47,8 @@ class Ledger {
     const stored = (await client.all(contacts)).map((row) => row.id as string);
     const trail = await client.all('/api/v1/secure/audit-logs?action=contact.created');
     expect([...this.acknowledged].filter((id) => !stored.includes(id))).toEqual([]);
-    expect(trail.map((row) => row.resource_id).toSorted()).toEqual(stored.toSorted());
+    const byText = (left: string, right: string) => (left < right ? -1 : 1);
+    expect(trail.map((row) => row.resource_id as string).toSorted(byText)).toEqual(stored.toSorted(byText));
   }
 }
 

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-export const repository = fileURLToPath(new URL('../..', import.meta.url));
+const repository = fileURLToPath(new URL('../..', import.meta.url));
 export const main = path.join(repository, 'apps/server/src/app/main.ts');
 
 const startTimeoutMs = 40_000;
@@ -50,7 +50,7 @@ export class Service {
     this.child.stdout!.setEncoding('utf8').on('data', (text: string) => (this.stdout += text));
     this.child.stderr!.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
     // 'close', not 'exit': by then everything that was written has been read.
-    this.exit = once(this.child, 'close').then(([code, signal]) => ({ code, signal }) as Exit);
+    this.exit = once(this.child, 'close').then(([code, signal]) => ({ code, signal }));
   }
 
   get pid(): number {
@@ -78,7 +78,7 @@ export class Service {
 }
 
 /** @throws Error with all output when the service ends instead of announcing where it serves. */
-export async function start(options: StartOptions): Promise<Service> {
+async function start(options: StartOptions): Promise<Service> {
   const service = new Service(options);
   let ended = false;
   void service.exit.then(() => (ended = true));
