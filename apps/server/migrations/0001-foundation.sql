@@ -45,9 +45,9 @@ create table accounts (
   constraint accounts_email_key unique (email)
 );
 comment on table accounts is 'Persons. Global: one e-mail address, one password, members of any number of tenants.';
-comment on column accounts.email is 'Normalised: NFKC, trimmed, lower case.';
+comment on column accounts.email is 'Normalised: NFKC, lower case.';
 comment on column accounts.email_verified_at is 'When a link mailed to the address came back. Before that nobody knows whose account it is.';
-comment on column accounts.password_hash is 'argon2id in PHC format over the peppered password; null until the person has set one.';
+comment on column accounts.password_hash is 'argon2id in PHC format, encrypted with the installation key; null until the person has set one.';
 
 create table memberships (
   account_id uuid not null,

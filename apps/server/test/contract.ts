@@ -25,7 +25,7 @@ type Visit = (schema: Schema, path: string) => string | undefined;
 /** Answers whose objects the specification, or the format behind them, leaves open. */
 export const freeObjects: Readonly<Record<string, string>> = {
   PostalAddress: 'specification, "Contact": extra keys allowed',
-  properties: 'open point N5: the own fields of a space',
+  properties: 'the own fields of a space, whatever the product wants to keep',
   details: 'specification, "Audit log record": object',
   services: 'specification, "Health": keyed by service',
   statusBreakdown: 'specification, "Health": keyed by status',
@@ -36,7 +36,7 @@ export const freeObjects: Readonly<Record<string, string>> = {
 /** Objects in bodies that take keys of the caller's own. */
 export const freeBodyObjects: Readonly<Record<string, string>> = {
   address: 'specification, "Contact": extra keys allowed; bounded by maxProperties and the body limit',
-  properties: 'open point N5; bounded by the limits on depth, keys and body size',
+  properties: 'the own fields of a space; bounded by the limits on depth, keys and body size',
 };
 
 /** Formats that bound the text by themselves. */

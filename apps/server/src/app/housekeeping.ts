@@ -6,8 +6,10 @@ import { deleteExpired } from '#modules/auth/index';
 
 const everyMs = 60 * 60_000;
 
+export type Housekeeping = { close(): Promise<void> };
+
 /** What has to happen now and then for the installation to stay healthy; harmless when several processes do it. */
-export function startHousekeeping(services: Services, connection: pg.ClientConfig): { close(): Promise<void> } {
+export function startHousekeeping(services: Services, connection: pg.ClientConfig): Housekeeping {
   let running: Promise<void> | undefined;
 
   const run = async (): Promise<void> => {
@@ -15,11 +17,13 @@ export function startHousekeeping(services: Services, connection: pg.ClientConfi
     await extendAuditPartitions(connection, services.now());
   };
 
-  const timer = setInterval(() => {
+  const start = () => {
     running ??= run()
       .catch((error: unknown) => services.log.warn({ err: error }, 'housekeeping failed and will be tried again'))
       .finally(() => (running = undefined));
-  }, everyMs).unref();
+  };
+  const timer = setInterval(start, everyMs).unref();
+  start();
 
   return {
     close: async () => {

@@ -1,11 +1,13 @@
 import path from 'node:path';
 import type pg from 'pg';
 
+import { startHousekeeping, type Housekeeping } from '#app/housekeeping';
 import { ConfigError, parseKey, readConfig, type Config } from '#app/config';
-import { readOrCreateSecrets } from '#app/secrets-file';
-import { createService, type Service } from '#app/service';
+import { readOrCreateKey } from '#app/secrets-file';
+import { createService, publicUrlOf, type Service } from '#app/service';
 import { EmbeddedPostgresError, startEmbeddedPostgres, type EmbeddedPostgres } from '#core/db/embedded/index';
 import { MigrationError } from '#core/db/migrate';
+import { isUnavailable } from '#core/db/sql-state';
 import { createLog, type Log } from '#core/log/log';
 
 const drainTimeoutMs = 15_000;
@@ -19,24 +21,30 @@ async function main(): Promise<void> {
   const config = readConfig();
   const log = createLog({ level: config.LOG_LEVEL });
   const dataDir = path.resolve(config.DATA_DIR);
-  const embedded = config.DATABASE_URL === undefined ? await startEmbedded(dataDir, log) : undefined;
+  let embedded: EmbeddedPostgres | undefined;
   let service: Service | undefined;
+  let housekeeping: Housekeeping | undefined;
+  // From the first moment on: ended by a signal during the start, Node would leave the embedded PostgreSQL behind.
   const stop = stopOnce(log, async () => {
+    await housekeeping?.close();
     await service?.close();
     await embedded?.stop();
   });
+  process.on('SIGTERM', () => void stop());
+  process.on('SIGINT', () => void stop());
   try {
-    service = await createService({ config, log, ...(await databaseAccess(config, dataDir, embedded)) });
+    if (config.DATABASE_URL === undefined) embedded = await startEmbedded(dataDir, log);
+    const access = await databaseAccess(config, dataDir, embedded);
+    service = await createService({ config, log, ...access });
     await service.http.listen({ host: config.HOST, port: config.PORT }).catch((error: unknown) => {
       throw listenError(error, config);
     });
+    housekeeping = startHousekeeping(service.services, access.connection);
   } catch (error) {
     await service?.close().catch(() => undefined);
     await embedded?.stop();
     throw error;
   }
-  process.on('SIGTERM', () => void stop());
-  process.on('SIGINT', () => void stop());
   announce(service, config, embedded === undefined ? undefined : dataDir);
 }
 
@@ -53,7 +61,7 @@ function startEmbedded(dataDir: string, log: Log): Promise<EmbeddedPostgres> {
 
 async function databaseAccess(config: Config, dataDir: string, embedded: EmbeddedPostgres | undefined) {
   if (embedded !== undefined) {
-    const key = config.ENCRYPTION_KEY ?? (await readOrCreateSecrets(dataDir)).encryptionKey;
+    const key = config.ENCRYPTION_KEY ?? (await readOrCreateKey(dataDir));
     return { connection: embedded.connection, encryptionKeys: keysOf(key, config) };
   }
   if (config.ENCRYPTION_KEY === undefined) {
@@ -70,19 +78,19 @@ async function databaseAccess(config: Config, dataDir: string, embedded: Embedde
   };
 }
 
-function keysOf(current: string, config: Config): [Buffer, ...Buffer[]] {
+function keysOf(current: string | undefined, config: Config): [Buffer, ...Buffer[]] {
   const previous = config.ENCRYPTION_KEY_PREVIOUS === undefined ? undefined : parseKey(config.ENCRYPTION_KEY_PREVIOUS);
-  const key = parseKey(current);
-  if (key === undefined)
+  const key = current === undefined ? undefined : parseKey(current);
+  if (key === undefined) {
     throw new StartError('The encryption key in DATA_DIR/secrets.json is damaged: restore the file from a backup.');
+  }
   return previous === undefined ? [key] : [key, previous];
 }
 
 function announce(service: Service, config: Config, dataDir: string | undefined): void {
   const address = service.http.server.address();
-  const base =
-    config.PUBLIC_URL ??
-    `http://${config.HOST}:${typeof address === 'object' ? (address?.port ?? config.PORT) : config.PORT}`;
+  const port = typeof address === 'object' ? (address?.port ?? config.PORT) : config.PORT;
+  const base = publicUrlOf({ ...config, PORT: port });
   const lines = [
     `Atrium ${service.services.settings.version} serves on ${base}`,
     `API reference  ${base}/docs`,
@@ -122,8 +130,8 @@ function startFailure(error: unknown): string {
   );
   if (foreseen) return (error as Error).message;
   const { code, message } = error as NodeJS.ErrnoException;
-  if (code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code?.startsWith('28') || code === '3D000') {
-    return `Cannot use the database of DATABASE_URL: ${message}`;
+  if (isUnavailable(error) || /^(28|3D)/.test(code ?? '')) {
+    return `Cannot use the database of DATABASE_URL or DATABASE_DIRECT_URL: ${message}`;
   }
   return (error as Error).stack ?? String(error);
 }

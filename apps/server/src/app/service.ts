@@ -11,7 +11,6 @@ import { createEncryption } from '#core/crypto/encryption';
 import { createPasswords } from '#core/crypto/passwords';
 import { openDatabase, type Database } from '#core/db/database';
 import { listen } from '#core/db/listener';
-import { startHousekeeping } from '#app/housekeeping';
 import { MigrationError, migrate } from '#core/db/migrate';
 import { createHttpServer, type HttpOptions } from '#core/http/server';
 import type { Log } from '#core/log/log';
@@ -52,7 +51,6 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     email: config.SYSTEM_ADMIN_EMAIL,
     password: config.SYSTEM_ADMIN_PASSWORD,
   });
-  const housekeeping = startHousekeeping(services, options.connection);
   const http = await createHttpServer({
     modules,
     services,
@@ -69,7 +67,6 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     async close() {
       serving = false;
       await http.close();
-      await housekeeping.close();
       await close();
     },
   };
@@ -134,7 +131,7 @@ async function openServices(options: ServiceOptions, database: Database, isServi
 }
 
 async function readSettings(config: Config): Promise<Settings> {
-  const publicUrl = config.PUBLIC_URL?.replace(/\/$/, '') ?? `http://${config.HOST}:${config.PORT}`;
+  const publicUrl = publicUrlOf(config);
   return {
     version: await readVersion(),
     environment: config.ENVIRONMENT,
@@ -143,6 +140,14 @@ async function readSettings(config: Config): Promise<Settings> {
     accessTokenSeconds: config.ACCESS_TOKEN_SECONDS,
     refreshGraceSeconds: config.REFRESH_GRACE_SECONDS,
   };
+}
+
+/** How clients reach the service: as configured, or by the address it listens on. */
+export function publicUrlOf({ PUBLIC_URL, HOST, PORT }: Config): string {
+  if (PUBLIC_URL !== undefined) return PUBLIC_URL.replace(/\/$/, '');
+  const isWildcard = HOST === '0.0.0.0' || HOST === '::';
+  const host = isWildcard ? 'localhost' : HOST.includes(':') ? `[${HOST}]` : HOST;
+  return `http://${host}:${PORT}`;
 }
 
 /** The version stands in package.json and nowhere else. */

@@ -47,7 +47,7 @@ function note(id: string, params: AuditParams) {
     .where('id', '=', id)
     .returning(['id', 'notes']);
   const event = { action: 'contact.noted', resourceType: 'contact' };
-  return toQuery(withAudit<{ id: string; notes: string }>(change, event, params));
+  return toQuery(withAudit<{ id: string; notes: string | null }>(change, event, params));
 }
 
 async function createContact(): Promise<string> {

@@ -1,8 +1,8 @@
-import { sql, type CompiledQuery } from 'kysely';
+import { sql } from 'kysely';
 
 import type { Actor, RequestFacts } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
-import { queryBuilder, statement, type Query } from '#core/db/query';
+import { queryBuilder, statement, type Built, type Query } from '#core/db/query';
 import type { CountTables, CountedTable } from '#core/db/totals';
 
 export type AuditTables = {
@@ -63,10 +63,10 @@ export function auditParams(actor: Actor, at: string, details: Record<string, un
  * @param change an INSERT, UPDATE or DELETE of at most one row that returns at least `id`; its row is the result.
  */
 export function withAudit<Row>(
-  change: { compile(): CompiledQuery<Row>; toOperationNode(): unknown },
+  change: Built<Row>,
   event: { action: string; resourceType: string; counts?: { table: CountedTable; by: 1 | -1 } },
   params: AuditParams,
-): { compile(): CompiledQuery<Row> } {
+): Built<Row> {
   const { counts } = event;
   const audited = builder
     .with('changed', () => change as never)
@@ -92,7 +92,7 @@ export function withAudit<Row>(
         ),
     );
   const query = counts === undefined ? audited : audited.with('counted', (db) => addToCount(db, counts, params));
-  return query.selectFrom('changed' as never).selectAll();
+  return query.selectFrom('changed' as never).selectAll() as unknown as Built<Row>;
 }
 
 function addToCount(db: object, counts: { table: CountedTable; by: 1 | -1 }, params: AuditParams) {

@@ -3,7 +3,11 @@ import { hash, verify } from '@node-rs/argon2';
 
 import { defineError } from '#core/errors/app-error';
 
-const TooManyLogins = defineError('SERVICE_UNAVAILABLE', 'Too many logins at once. Try again shortly.', 'LOGIN_BUSY');
+const TooManyLogins = defineError(
+  'SERVICE_UNAVAILABLE',
+  'Too many passwords are being checked at once. Try again shortly.',
+  'LOGIN_BUSY',
+);
 
 /** Hashes and checks passwords off the event loop, few at a time, so that a flood of logins cannot starve the rest. */
 export type Passwords = {
@@ -30,7 +34,7 @@ export async function createPasswords(options: PasswordOptions): Promise<Passwor
   const { concurrency = Math.max(1, availableParallelism() - 1), maxWaiting = 64, maxWaitMs = 2000 } = options;
   // Two more than are hashed at once: the next is admitted meanwhile, so that no hash waits for the database.
   const admissions = createTurns(concurrency + 2, maxWaiting, maxWaitMs);
-  const turns = createTurns(concurrency, Infinity, maxWaitMs);
+  const turns = createTurns(concurrency, Infinity);
   const decoy = await hash('no account has this password', argon2);
   return {
     hash: (password) => admissions.take(() => turns.take(() => hash(normalise(password), argon2))),
@@ -57,7 +61,7 @@ function normalise(password: string): string {
 type Turns = { take<Result>(work: () => Promise<Result>): Promise<Result> };
 
 /** At most `concurrency` at a time, first come first served; refuses those who would wait too long. */
-export function createTurns(concurrency: number, maxWaiting: number, maxWaitMs: number): Turns {
+export function createTurns(concurrency: number, maxWaiting: number, maxWaitMs?: number): Turns {
   let running = 0;
   const waiting: (() => void)[] = [];
 
@@ -68,10 +72,11 @@ export function createTurns(concurrency: number, maxWaiting: number, maxWaitMs: 
     }
     if (waiting.length >= maxWaiting) return Promise.reject(TooManyLogins({ retryAfterSeconds: 2 }));
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
+      const giveUp = () => {
         waiting.splice(waiting.indexOf(start), 1);
         reject(TooManyLogins({ retryAfterSeconds: 2 }));
-      }, maxWaitMs);
+      };
+      const timer = maxWaitMs === undefined ? undefined : setTimeout(giveUp, maxWaitMs);
       const start = () => {
         clearTimeout(timer);
         resolve();

@@ -105,7 +105,12 @@ export class Lane {
     } catch (cause) {
       void client.end().catch(() => undefined);
       // Whoever waits would wait for nothing: tell them now, and let the next request try again.
+      if (this.#slots.some((other) => other.client !== undefined)) return;
       for (const job of this.#waiting.splice(0)) job.reject(new ConnectionLostError('cannot connect', { cause }));
+      return;
+    }
+    if (this.#closed) {
+      await client.end();
       return;
     }
     slot.client = client;

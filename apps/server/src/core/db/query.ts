@@ -16,7 +16,10 @@ export type Query<Row> = {
   readonly row?: Row;
 };
 
-type Compilable<Row> = { compile(): CompiledQuery<Row> };
+type Compilable = { compile(): Pick<CompiledQuery, 'sql' | 'parameters'> };
+
+/** A built statement that answers rows of this shape; `execute` is never called, but it is what carries the shape. */
+export type Built<Row> = [Row] extends [never] ? Compilable : Compilable & { execute(): Promise<Row[]> };
 
 /** A Kysely that only builds SQL; statements run through the flights of `TenantDb` and its siblings. */
 export function queryBuilder<Tables>(): Kysely<Tables> {
@@ -31,7 +34,7 @@ export function queryBuilder<Tables>(): Kysely<Tables> {
 }
 
 /** For statements whose text depends on the request (filters, patches): compiled each time, not prepared. */
-export function toQuery<Row>(builder: Compilable<Row>): Query<Row> {
+export function toQuery<Row>(builder: Built<Row>): Query<Row> {
   const compiled = builder.compile();
   return { text: compiled.sql, values: compiled.parameters, prepare: false };
 }
@@ -49,7 +52,7 @@ class Placeholder {
  * Compiling per request cost more than the whole round trip to PostgreSQL.
  */
 export function statement<Params extends Record<string, unknown>, Row>(
-  build: (params: Params) => Compilable<Row>,
+  build: (params: Params) => Built<Row>,
 ): (params: Params) => Query<Row> {
   let text: string | undefined;
   let slots: readonly unknown[] = [];

@@ -24,7 +24,7 @@ export type Statements = {
 };
 
 type Access = Statements & {
-  /** The same on connections of their own, for reports and for writes that may wait on a lock. */
+  /** The same on connections of their own: writes, which wait for disk and locks, and reads of unknown length. */
   readonly slow: Statements;
   /** For work that must look at a result before its next statement; retried when PostgreSQL asks for it. */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
@@ -33,7 +33,7 @@ type Access = Statements & {
 /** Everything a request may touch of ONE tenant; the database itself hides the rest (row level security). */
 export type TenantDb = Access & { readonly tenantId: string; readonly [scope]: 'tenant' };
 
-/** Across tenants, for the modules that administer the installation; every use is audited. */
+/** Across tenants, for the modules that administer the installation. */
 export type PlatformDb = Access & { readonly [scope]: 'platform' };
 
 /**

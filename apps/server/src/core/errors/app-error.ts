@@ -1,4 +1,4 @@
-/** The codes a standard error body may carry (specification "Errors", open point N30). */
+/** The codes a standard error body may carry (specification, "Errors"). */
 export const errorStatus = {
   VALIDATION_ERROR: 400,
   BAD_REQUEST: 400,

@@ -46,7 +46,7 @@ export type RouteDefinition<Rule extends Access = Access, Schemas extends RouteS
   schema: Schemas;
   /** What can go wrong beyond the refusals that every route shares. */
   errors?: readonly ErrorDefinition[];
-  /** The action written to the audit trail; mandatory wherever something changes. `false` needs a reason. */
+  /** The action written to the audit trail; mandatory wherever something changes. where there is none, the reason. */
   audit?: string | { none: string };
   /** Answers something else than JSON; `reply` content types by status. */
   contentTypes?: readonly string[];

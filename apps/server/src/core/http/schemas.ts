@@ -34,7 +34,7 @@ export const PostalAddress = Type.Object(
 export const IdParams = closed({ id: Uuid });
 export type IdParams = Static<typeof IdParams>;
 
-/** `limit` and `offset` of every list, with their bounds (open point N33). */
+/** `limit` and `offset` of every list, with their bounds. */
 export const paging = {
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000, default: 0 })),

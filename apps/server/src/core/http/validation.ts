@@ -39,7 +39,7 @@ export function createRequestValidator(route: Route): RequestValidator {
   };
 }
 
-/** A check of answers against their closed schema, for tests and the `docs/` examples. */
+/** A check of answers against their closed schema, for tests. */
 export function compileExact(schema: TSchema): ValidateFunction {
   return exact.compile(asJsonSchema(schema));
 }

@@ -55,20 +55,15 @@ export const claimDueMail = statement<{ now: string; leaseUntil: string; limit: 
 );
 
 /** The text goes with the delivery: it may carry a one-time link. */
-export const markMailSent = statement<{ id: string; at: string }, never>(
-  (p) =>
-    builder
-      .updateTable('mail_outbox')
-      .set({ sent_at: p.at, body: '', last_error: null })
-      .where('id', '=', p.id) as never,
+export const markMailSent = statement<{ id: string; at: string }, never>((p) =>
+  builder.updateTable('mail_outbox').set({ sent_at: p.at, body: '', last_error: null }).where('id', '=', p.id),
 );
 
-export const markMailFailed = statement<{ id: string; error: string; nextAttemptAt: string }, never>(
-  (p) =>
-    builder
-      .updateTable('mail_outbox')
-      .set({ last_error: p.error, next_attempt_at: p.nextAttemptAt })
-      .where('id', '=', p.id) as never,
+export const markMailFailed = statement<{ id: string; error: string; nextAttemptAt: string }, never>((p) =>
+  builder
+    .updateTable('mail_outbox')
+    .set({ last_error: p.error, next_attempt_at: p.nextAttemptAt })
+    .where('id', '=', p.id),
 );
 
 export const listMail = statement<{ limit: number; offset: number }, OutboxMail>((p) =>

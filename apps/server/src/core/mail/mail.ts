@@ -31,6 +31,8 @@ type MailOptions = {
 const batchSize = 10;
 const leaseMs = 120_000;
 const pollMs = 30_000;
+/** Ten mails at their slowest still fit into the lease. */
+const patience = { connectionTimeout: 4000, greetingTimeout: 4000, socketTimeout: 8000 };
 const retryMinutes = [1, 5, 15, 60, 240, 720];
 
 export function createMail(options: MailOptions): Mail {
@@ -63,7 +65,7 @@ class Relay {
 
   constructor(options: MailOptions, smtpUrl: string) {
     this.#options = options;
-    this.#transport = nodemailer.createTransport(smtpUrl, { from: options.from });
+    this.#transport = nodemailer.createTransport({ url: smtpUrl, ...patience }, { from: options.from });
     this.#timer = setInterval(() => this.wake(), pollMs).unref();
     this.wake();
   }

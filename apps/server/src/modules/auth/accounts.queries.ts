@@ -76,13 +76,12 @@ export const insertAccountIfNew = statement<
     .returning(['id', 'email_verified_at']),
 );
 
-export const markEmailVerified = statement<{ accountId: string; at: string }, never>(
-  (p) =>
-    builder
-      .updateTable('accounts')
-      .set({ email_verified_at: p.at })
-      .where('id', '=', p.accountId)
-      .where('email_verified_at', 'is', null) as never,
+export const markEmailVerified = statement<{ accountId: string; at: string }, never>((p) =>
+  builder
+    .updateTable('accounts')
+    .set({ email_verified_at: p.at })
+    .where('id', '=', p.accountId)
+    .where('email_verified_at', 'is', null),
 );
 
 /** No row when the password is not the one that was proven any more (of `provenAt`; null when none was asked for). */
@@ -99,8 +98,8 @@ export const updatePasswordHash = statement<
 );
 
 /** The same password under other settings: no change that anybody should see. */
-export const storePasswordHash = statement<{ accountId: string; passwordHash: string }, never>(
-  (p) => builder.updateTable('accounts').set({ password_hash: p.passwordHash }).where('id', '=', p.accountId) as never,
+export const storePasswordHash = statement<{ accountId: string; passwordHash: string }, never>((p) =>
+  builder.updateTable('accounts').set({ password_hash: p.passwordHash }).where('id', '=', p.accountId),
 );
 
 /**
@@ -240,16 +239,15 @@ export const useOneTimeToken = statement<
 );
 
 /** Whatever the old password or an older mail could still be turned into; invitations of other tenants stay open. */
-export const revokeOneTimeTokens = statement<{ accountId: string; now: string }, never>(
-  (p) =>
-    builder
-      .updateTable('one_time_tokens')
-      .set({ used_at: p.now })
-      .where('account_id', '=', p.accountId)
-      .where('purpose', '<>', 'invitation')
-      .where('used_at', 'is', null) as never,
+export const revokeOneTimeTokens = statement<{ accountId: string; now: string }, never>((p) =>
+  builder
+    .updateTable('one_time_tokens')
+    .set({ used_at: p.now })
+    .where('account_id', '=', p.accountId)
+    .where('purpose', '<>', 'invitation')
+    .where('used_at', 'is', null),
 );
 
-export const deleteExpiredOneTimeTokens = statement<{ before: string }, never>(
-  (p) => builder.deleteFrom('one_time_tokens').where('expires_at', '<', p.before) as never,
+export const deleteExpiredOneTimeTokens = statement<{ before: string }, never>((p) =>
+  builder.deleteFrom('one_time_tokens').where('expires_at', '<', p.before),
 );

@@ -24,7 +24,7 @@ export function oneTimeTokenHash(token: string): Buffer | undefined {
   return /^[A-Za-z0-9_-]{43}$/.test(token) ? sha256(token) : undefined;
 }
 
-/** Failures allowed within a window (open point N32). */
+/** Failures allowed within a window. */
 export const throttleRules = {
   account: { max: 10, windowMs: 15 * 60_000 },
   address: { max: 100, windowMs: 10 * 60_000 },

@@ -162,7 +162,7 @@ async function refuse(services: Services, accountId: string | undefined, request
   await Promise.all(
     concerned.map(({ tenant_id: tenantId, user_id: userId }) => {
       const row: Query<never> = auditEvent({ tenantId, userId, request }, at, event);
-      return services.database.credential(tenantId).flight([row]);
+      return services.database.credential(tenantId).slow.flight([row]);
     }),
   );
   throw LoginRefused();

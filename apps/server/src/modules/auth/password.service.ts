@@ -63,7 +63,7 @@ async function auditRefusal(services: Services, actor: Actor): Promise<void> {
   const { homeTenantId: tenantId, userId, request } = actor;
   const event = { action: 'auth.password_change_failed', resourceType: 'account' };
   const row = auditEvent({ tenantId, userId, request }, services.now().toISOString(), event);
-  await services.database.credential(tenantId).all(row);
+  await services.database.credential(tenantId).slow.all(row);
 }
 
 /** Sends a reset link if the address has an account. The caller learns nothing either way, not even from the time. */
@@ -142,10 +142,10 @@ async function setPassword(services: Services, change: PasswordChange): Promise<
   const { accountId, passwordHash, provenAt, mailed, request } = change;
   const at = services.now().toISOString();
   const db = services.database.credential();
-  const memberships = await db.all(listMemberships({ accountId }));
   const changed = await db.transaction(async (tx) => {
     // The account first, as everywhere: two that lock in different orders would block each other.
     if ((await tx.first(updatePasswordHash({ accountId, passwordHash, provenAt, at }))) === undefined) return false;
+    const memberships = await tx.all(listMemberships({ accountId }));
     if (mailed !== undefined) {
       const token = await tx.first(useOneTimeToken({ hash: mailed.hash, purpose: mailed.purpose, now: at }));
       if (token === undefined) throw OneTimeTokenRefused();

@@ -252,8 +252,8 @@ export const useRefreshToken = statement<{ hash: Buffer; now: string }, { tenant
       .returning(['tenant_id', 'session_id']),
 );
 
-export const settleRefreshToken = statement<{ hash: Buffer; now: string }, never>(
-  (p) => builder.updateTable('refresh_tokens').set({ settled_at: p.now }).where('hash', '=', p.hash) as never,
+export const settleRefreshToken = statement<{ hash: Buffer; now: string }, never>((p) =>
+  builder.updateTable('refresh_tokens').set({ settled_at: p.now }).where('hash', '=', p.hash),
 );
 
 export const findRefreshToken = statement<
@@ -296,12 +296,12 @@ export const endSessionById = statement<{ tenantId: string; sessionId: string; a
     .returning('user_id'),
 );
 
-export const deleteExpiredRefreshTokens = statement<{ before: string }, never>(
-  (p) => builder.deleteFrom('refresh_tokens').where('expires_at', '<', p.before) as never,
+export const deleteExpiredRefreshTokens = statement<{ before: string }, never>((p) =>
+  builder.deleteFrom('refresh_tokens').where('expires_at', '<', p.before),
 );
 
-export const deleteEndedSessions = statement<{ before: string }, never>(
-  (p) => builder.deleteFrom('sessions').where('expires_at', '<', p.before) as never,
+export const deleteEndedSessions = statement<{ before: string }, never>((p) =>
+  builder.deleteFrom('sessions').where('expires_at', '<', p.before),
 );
 
 export const findTenantStatus = statement<{ tenantId: string }, { status: string }>((p) =>

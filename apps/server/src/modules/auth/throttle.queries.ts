@@ -23,15 +23,14 @@ export const countAttempt = statement<
 );
 
 /** Takes an attempt back that was no failure, or was never evaluated; not from a window that has begun since. */
-export const refundAttempt = statement<{ key: string; windowEndsAt: string }, never>(
-  (p) =>
-    builder
-      .updateTable('throttles')
-      .set({ failures: sql`greatest(failures - 1, 0)` })
-      .where('key', '=', p.key)
-      .where('window_ends_at', '=', p.windowEndsAt) as never,
+export const refundAttempt = statement<{ key: string; windowEndsAt: string }, never>((p) =>
+  builder
+    .updateTable('throttles')
+    .set({ failures: sql`greatest(failures - 1, 0)` })
+    .where('key', '=', p.key)
+    .where('window_ends_at', '=', p.windowEndsAt),
 );
 
-export const deleteEndedWindows = statement<{ now: string }, never>(
-  (p) => builder.deleteFrom('throttles').where('window_ends_at', '<', p.now) as never,
+export const deleteEndedWindows = statement<{ now: string }, never>((p) =>
+  builder.deleteFrom('throttles').where('window_ends_at', '<', p.now),
 );

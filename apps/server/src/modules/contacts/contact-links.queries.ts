@@ -77,14 +77,13 @@ export const lockSpaceContact = statement<{ tenantId: string; spaceId: string; c
       .forUpdate(),
 );
 
-export const clearPrimary = statement<{ tenantId: string; spaceId: string }, never>(
-  (p) =>
-    builder
-      .updateTable('contact_links')
-      .set({ is_primary: false })
-      .where('tenant_id', '=', p.tenantId)
-      .where('space_id', '=', p.spaceId)
-      .where('is_primary', '=', true) as never,
+export const clearPrimary = statement<{ tenantId: string; spaceId: string }, never>((p) =>
+  builder
+    .updateTable('contact_links')
+    .set({ is_primary: false })
+    .where('tenant_id', '=', p.tenantId)
+    .where('space_id', '=', p.spaceId)
+    .where('is_primary', '=', true),
 );
 
 export const insertSpaceContact = statement<

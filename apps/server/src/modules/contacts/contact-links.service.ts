@@ -21,7 +21,7 @@ import { presentContact, type Scope } from '#modules/contacts/contacts.service';
 /** @throws ContactNotFound */
 export async function listContactReferences(db: TenantDb, contactId: string, part: PartOfList) {
   const { tenantId } = db;
-  const [contacts, references] = await db.flight([
+  const [contacts, references] = await db.slow.flight([
     findContact({ tenantId, id: contactId }),
     listReferences({ tenantId, contactId, ...toPart(part) }),
   ]);
@@ -43,7 +43,7 @@ export async function listContactReferences(db: TenantDb, contactId: string, par
 /** @throws SpaceNotFound */
 export async function listContactsOfSpace(db: TenantDb, spaceId: string, part: PartOfList) {
   const { tenantId } = db;
-  const [spaces, links] = await db.flight([
+  const [spaces, links] = await db.slow.flight([
     findSpace({ tenantId, spaceId }),
     listSpaceContacts({ tenantId, spaceId, ...toPart(part) }),
   ]);

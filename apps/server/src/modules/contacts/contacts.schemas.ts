@@ -86,7 +86,7 @@ export const ListContactsQuery = Type.Object({
 });
 export type ListContactsQuery = Static<typeof ListContactsQuery>;
 
-/** For lists that answer all rows unless a part is asked for (open point N33). */
+/** For lists that answer all rows unless a part is asked for. */
 export const PartOfList = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000 })),

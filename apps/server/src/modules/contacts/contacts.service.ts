@@ -75,7 +75,7 @@ export async function updateContact({ db, actor, now }: Scope, id: string, body:
   return { data: presentContact(row) };
 }
 
-/** Links to spaces, users and resources go with the contact. @throws ContactNotFound */
+/** Links to spaces go with the contact. @throws ContactNotFound */
 export async function deleteContact({ db, actor, now }: Scope, id: string) {
   const row = await db.slow.first(deleteContactRow({ id, ...auditParams(actor, now().toISOString()) }));
   if (row === undefined) throw ContactNotFound();

@@ -48,8 +48,7 @@ export async function getSpace(db: TenantDb, id: string) {
 export async function createSpace({ db, actor, now }: Scope, body: CreateSpaceBody) {
   const at = now().toISOString();
   const parentId = body.parent_id ?? null;
-  // Adding a part waits for a deletion of its parent, which must not hold up the shared connections.
-  const row = await (parentId === null ? db : db.slow).first(
+  const row = await db.slow.first(
     insertSpace({
       id: newId(),
       tenant_id: db.tenantId,

@@ -39,7 +39,7 @@ export async function listOutbox(
   query: MailOutboxQuery,
 ) {
   const at = services.now().toISOString();
-  await db.flight([auditEvent(actor, at, { action: 'mail_outbox.read', resourceType: 'mail_outbox' })]);
+  await db.slow.flight([auditEvent(actor, at, { action: 'mail_outbox.read', resourceType: 'mail_outbox' })]);
   const { limit = 50, offset = 0 } = query;
   const { slow } = services.database.platform();
   const [rows, [counted]] = await slow.flight([listMail({ limit, offset }), countMail({ most: exactTotalLimit + 1 })]);

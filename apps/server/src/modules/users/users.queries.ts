@@ -109,23 +109,22 @@ export const deleteUser = statement<{ id: string; at: string } & AuditParams, { 
   return withAudit<{ id: string }>(change, { action: 'user.deleted', resourceType: 'user' }, p);
 });
 
-export const deleteMembership = statement<{ tenantId: string; id: string }, never>(
-  (p) => builder.deleteFrom('memberships').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.id) as never,
+export const deleteMembership = statement<{ tenantId: string; id: string }, never>((p) =>
+  builder.deleteFrom('memberships').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.id),
 );
 
-export const deleteGroupMemberships = statement<{ tenantId: string; id: string }, never>(
-  (p) => builder.deleteFrom('group_members').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.id) as never,
+export const deleteGroupMemberships = statement<{ tenantId: string; id: string }, never>((p) =>
+  builder.deleteFrom('group_members').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.id),
 );
 
 /** Whoever comes back after a suspension logs in anew. */
-export const endSessions = statement<{ tenantId: string; id: string; at: string }, never>(
-  (p) =>
-    builder
-      .updateTable('sessions')
-      .set({ ended_at: p.at })
-      .where('tenant_id', '=', p.tenantId)
-      .where('user_id', '=', p.id)
-      .where('ended_at', 'is', null) as never,
+export const endSessions = statement<{ tenantId: string; id: string; at: string }, never>((p) =>
+  builder
+    .updateTable('sessions')
+    .set({ ended_at: p.at })
+    .where('tenant_id', '=', p.tenantId)
+    .where('user_id', '=', p.id)
+    .where('ended_at', 'is', null),
 );
 
 export type UserFilters = {
