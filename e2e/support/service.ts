@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -161,7 +161,7 @@ export class Workplace {
   async clear(): Promise<void> {
     for (const service of this.#services.splice(0)) {
       await service.destroy();
-      stopPostmaster(service.dataDir);
+      await stopPostmaster(service.dataDir);
     }
     for (const folder of this.#folders.splice(0)) {
       rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
@@ -169,10 +169,21 @@ export class Workplace {
   }
 }
 
-function stopPostmaster(dataDir: string): void {
+/** Waits for its end too: until then it may write into a folder that is being removed. */
+async function stopPostmaster(dataDir: string): Promise<void> {
+  let pid: number;
   try {
-    process.kill(postmasterOf(dataDir), 'SIGQUIT');
+    pid = postmasterOf(dataDir);
+    // The file may be a stale one that names anybody, the test itself included.
+    if (!isPostgres(pid)) return;
+    process.kill(pid, 'SIGQUIT');
   } catch {
-    // It has stopped already, which is what is wanted.
+    return;
   }
+  await until('PostgreSQL is gone', () => !isAlive(pid));
+}
+
+function isPostgres(pid: number): boolean {
+  const { stdout } = spawnSync('ps', ['-ww', '-o', 'command=', '-p', String(pid)], { encoding: 'utf8' });
+  return /postgres\S* -D /.test(stdout);
 }
