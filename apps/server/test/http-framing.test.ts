@@ -123,6 +123,14 @@ describe('senders that take too long', () => {
     expect((await connection.next()).status).toBe(200);
     expect(await connection.rest()).toEqual([]);
   });
+
+  it('408, not 503, when the body is still missing as the time for the answer runs out', async () => {
+    const edge = await open({ limits: { handlerTimeoutMs: 100 } });
+    const answers = await exchange(edge.port, post('Content-Length: 100\r\n', '{"email":'));
+    expect(answers).toHaveLength(1);
+    expectRefusal(answers[0]!, 'REQUEST_TIMEOUT');
+    expect(answers[0]!.headers.connection).toBe('close');
+  });
 });
 
 describe('requests under way', () => {

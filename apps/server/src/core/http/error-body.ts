@@ -23,6 +23,7 @@ const frameworkErrors: Readonly<Record<string, (cause: unknown) => AppError>> = 
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: () =>
     new AppError('BAD_REQUEST', 'The body is not as long as Content-Length says.'),
   FST_ERR_BAD_URL: () => new AppError('BAD_REQUEST', 'The URL is not valid.'),
+  FST_ERR_HANDLER_TIMEOUT: (cause) => ServiceUnavailable({ cause, retryAfterSeconds: 1 }),
   FST_ERR_MAX_PARAM_LENGTH: () => new AppError('URI_TOO_LONG', 'A part of the path is too long.'),
 };
 

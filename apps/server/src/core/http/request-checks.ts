@@ -40,6 +40,9 @@ export function senderFailure(error: unknown, request: FastifyRequest): AppError
   const hasArrived = request.raw.complete ?? true;
   if (hasArrived) return undefined;
   const { code } = error as { code?: string };
+  if (code === 'FST_ERR_HANDLER_TIMEOUT') {
+    return new AppError('REQUEST_TIMEOUT', 'The request took too long to arrive.');
+  }
   if (code === 'ECONNRESET') return new AppError('BAD_REQUEST', 'The request ended before it had arrived.');
   return undefined;
 }

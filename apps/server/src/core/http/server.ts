@@ -21,6 +21,7 @@ import type { Services } from '#core/services';
 
 /** Where patience ends; times in milliseconds. */
 const defaultLimits = {
+  handlerTimeoutMs: 15_000,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 30_000,
   /** How often Node looks for senders that ran out of time. */
@@ -106,6 +107,7 @@ function openServer(
     requestIdHeader: false,
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     bodyLimit: options.bodyLimitBytes,
+    handlerTimeout: limits.handlerTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxRequestsPerSocket: 10_000,
