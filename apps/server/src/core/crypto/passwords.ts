@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
-import { hash, verify } from '@node-rs/argon2';
 
+import { createHashThreads } from '#core/crypto/hash-threads';
 import { defineError } from '#core/errors/app-error';
 
 const TooManyLogins = defineError(
@@ -30,18 +30,22 @@ export type PasswordOptions = {
 };
 
 export async function createPasswords(options: PasswordOptions): Promise<Passwords> {
-  const argon2 = { memoryCost: options.memoryKiB, timeCost: options.passes, parallelism: 1 };
   const { concurrency = Math.max(1, availableParallelism() - 1), maxWaiting = 64, maxWaitMs = 2000 } = options;
   // Two more than are hashed at once: the next is admitted meanwhile, so that no hash waits for the database.
   const admissions = createTurns(concurrency + 2, maxWaiting, maxWaitMs);
   const turns = createTurns(concurrency, Infinity);
-  const decoy = await hash('no account has this password', argon2);
+  const threads = createHashThreads(concurrency, {
+    memoryCost: options.memoryKiB,
+    timeCost: options.passes,
+    parallelism: 1,
+  });
+  const decoy = await turns.take(() => threads.hash('no account has this password'));
   return {
-    hash: (password) => admissions.take(() => turns.take(() => hash(normalise(password), argon2))),
+    hash: (password) => admissions.take(() => turns.take(() => threads.hash(normalise(password)))),
     verify: (password, stored, admit) =>
       admissions.take(async () => {
         await admit?.();
-        const matches = await turns.take(() => verify(stored ?? decoy, normalise(password)));
+        const matches = await turns.take(() => threads.verify(normalise(password), stored ?? decoy));
         return matches && stored !== undefined;
       }),
     isCurrent: (stored) => settingsOf(stored) === settingsOf(decoy),
