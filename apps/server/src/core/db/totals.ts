@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { sql, type Expression } from 'kysely';
 
 import { queryBuilder, statement, type Query } from '#core/db/query';
 import type { TenantDb } from '#core/db/scopes';
@@ -45,6 +45,13 @@ export async function pageOfTable<Row>(
   const prepared = { ...page, prepare: true };
   const [rows, [counted]] = await lane.flight([prepared, tableTotal({ tenantId: db.tenantId, table })]);
   return { rows, total: counted!.total, isCapped: false };
+}
+
+/** How many rows match, counted no further than one beyond what is exact. */
+export function countMatches(matching: { limit(count: number): Expression<unknown> }): Query<{ total: number }> {
+  const some = matching.limit(exactTotalLimit + 1);
+  const compiled = sql`select count(*) as total from (${some}) as counted`.compile(builder);
+  return { text: compiled.sql, values: compiled.parameters, prepare: false };
 }
 
 /**

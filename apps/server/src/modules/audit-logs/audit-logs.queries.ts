@@ -2,7 +2,7 @@ import { sql, type SelectQueryBuilder } from 'kysely';
 
 import type { AuditTables } from '#core/audit/audit.queries';
 import { queryBuilder, toQuery, type Query } from '#core/db/query';
-import { exactTotalLimit } from '#core/db/totals';
+import { countMatches } from '#core/db/totals';
 
 export type AuditLogRow = AuditTables['audit_logs'];
 
@@ -37,10 +37,7 @@ export function listAuditLogs(
 }
 
 export function countAuditLogs(tenantId: string, filters: AuditLogFilters): Query<{ total: number }> {
-  const some = filtered(tenantId, filters)
-    .select('id')
-    .limit(exactTotalLimit + 1);
-  return toQuery(builder.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('total')));
+  return countMatches(filtered(tenantId, filters).select('id'));
 }
 
 function filtered(tenantId: string, filters: AuditLogFilters): AuditSelect {

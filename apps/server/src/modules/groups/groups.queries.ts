@@ -2,7 +2,7 @@ import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
 import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
-import { exactTotalLimit } from '#core/db/totals';
+import { countMatches } from '#core/db/totals';
 
 export type GroupRow = {
   id: string;
@@ -100,10 +100,7 @@ export function listGroups(
 }
 
 export function countGroups(tenantId: string, search: string | undefined): Query<{ total: number }> {
-  const some = matching(tenantId, search)
-    .select('id')
-    .limit(exactTotalLimit + 1);
-  return toQuery(builder.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('total')));
+  return countMatches(matching(tenantId, search).select('id'));
 }
 
 function matching(tenantId: string, search: string | undefined): GroupSelect {

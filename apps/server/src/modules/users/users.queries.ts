@@ -2,7 +2,7 @@ import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
 import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
-import { exactTotalLimit } from '#core/db/totals';
+import { countMatches } from '#core/db/totals';
 
 type UserStatus = 'invited' | 'active' | 'suspended' | 'deleted';
 
@@ -154,10 +154,7 @@ export function listUsers(
 }
 
 export function countUsers(tenantId: string, filters: UserFilters): Query<{ total: number }> {
-  const some = filtered(tenantId, filters)
-    .select('id')
-    .limit(exactTotalLimit + 1);
-  return toQuery(builder.selectFrom(some.as('some')).select(sql<number>`count(*)`.as('total')));
+  return countMatches(filtered(tenantId, filters).select('id'));
 }
 
 function filtered(tenantId: string, filters: UserFilters): UserSelect {
