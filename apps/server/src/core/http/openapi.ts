@@ -40,7 +40,7 @@ export function generateOpenApi(modules: readonly Module[]): Json {
 }
 
 function operation(module: Module, route: Route, components: Map<string, Json>): Json {
-  const { params, query, body } = route.schema;
+  const { body } = route.schema;
   const isPublic = route.access.kind === 'public';
   const isOptional = route.access.kind === 'optional';
   return {
@@ -49,14 +49,26 @@ function operation(module: Module, route: Route, components: Map<string, Json>):
     summary: route.summary,
     description: `Who may call: ${describeAccess(route.access)}.`,
     security: isPublic ? [] : isOptional ? [{}, { bearer: [] }] : [{ bearer: [] }],
-    ...(params === undefined && query === undefined
-      ? {}
-      : { parameters: [...parameters('path', params, components), ...parameters('query', query, components)] }),
+    ...(parametersOf(route, components).length === 0 ? {} : { parameters: parametersOf(route, components) }),
     ...(body === undefined
       ? {}
       : { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body, components) } } } }),
     responses: { ...success(route, components), ...failures(route) },
   };
+}
+
+const tenantHeader: Json = {
+  name: 'X-Tenant-Id',
+  in: 'header',
+  required: false,
+  description: 'System administrators only: the tenant to act on.',
+  schema: { type: 'string', format: 'uuid' },
+};
+
+function parametersOf(route: Route, components: Map<string, Json>): Json[] {
+  const { params, query } = route.schema;
+  const named = [...parameters('path', params, components), ...parameters('query', query, components)];
+  return route.access.kind === 'public' ? named : [...named, tenantHeader];
 }
 
 function parameters(place: 'path' | 'query', schema: TSchema | undefined, components: Map<string, Json>): Json[] {
