@@ -28,7 +28,18 @@ export const PostalAddress = Type.Object(
       Type.Optional(nullable(Type.String({ maxLength: 200 }))),
     ]),
   ),
-  { title: 'PostalAddress', maxProperties: 30, description: 'Extra keys are kept.' },
+  {
+    title: 'PostalAddress',
+    maxProperties: 30,
+    // Bounded, because a list of many large addresses would be an answer that nobody can afford.
+    additionalProperties: Type.Union([
+      Type.String({ maxLength: 500 }),
+      Type.Number({ minimum: -1e12, maximum: 1e12 }),
+      Type.Boolean(),
+      Type.Null(),
+    ]),
+    description: 'Extra keys are kept: texts of up to 500 characters, numbers, booleans.',
+  },
 );
 
 export const IdParams = closed({ id: Uuid });
