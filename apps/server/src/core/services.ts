@@ -5,6 +5,9 @@ import type { Passwords } from '#core/crypto/passwords';
 import type { Database } from '#core/db/database';
 import type { Log } from '#core/log/log';
 import type { Mail } from '#core/mail/mail';
+import type { Outbound } from '#core/outbound/outbound';
+import type { SecurityEvents } from '#core/security-events/security-events';
+import type { Usage } from '#core/usage/usage';
 
 /** Settings that use cases may look at; the environment itself is read in one place only. */
 export type Settings = {
@@ -24,6 +27,9 @@ export type Services = {
   tokens: AccessTokens;
   principals: PrincipalCache;
   mail: Mail;
+  outbound: Outbound;
+  usage: Usage;
+  securityEvents: SecurityEvents;
   log: Log;
   settings: Settings;
   /** The current time; tests may fix it. */

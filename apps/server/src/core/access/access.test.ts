@@ -1,50 +1,117 @@
 import { describe, expect, it } from 'vitest';
 
-import { access, describeAccess, refusal, type Access } from '#core/access/access';
-import type { Principal } from '#core/access/principal';
+import { access, decide, describeAccess, type Access } from '#core/access/access';
+import type { Flag } from '#core/access/flags';
+import type { AppAccountPrincipal, Person, Principal } from '#core/access/principal';
 import { isSubject } from '#core/access/revocation';
 
-const person = (rights: Partial<Principal> = {}) =>
-  ({ isTenantAdmin: false, isSystemAdmin: false, permissions: new Set<string>(), ...rights }) as Principal;
+const person = (rights: Partial<Person> = {}) =>
+  ({
+    kind: 'user',
+    isTenantAdmin: false,
+    isSystemAdmin: false,
+    permissions: new Set<string>(),
+    owes: undefined,
+    isAccountWide: true,
+    ...rights,
+  }) as Person;
 
-const callers = {
+const machine = (kind: 'api_key' | 'app_account', ...flags: Flag[]) =>
+  ({
+    kind,
+    isTenantAdmin: false,
+    isSystemAdmin: false,
+    permissions: new Set<string>(),
+    flags: new Set(flags),
+  }) as unknown as AppAccountPrincipal;
+
+const callers: Record<string, Principal | undefined> = {
   nobody: undefined,
   member: person(),
   holder: person({ permissions: new Set(['users.read']) }),
   otherHolder: person({ permissions: new Set(['spaces.manage']) }),
   tenantAdmin: person({ isTenantAdmin: true }),
   systemAdmin: person({ isTenantAdmin: true, isSystemAdmin: true }),
+  vouchedForByTenant: person({ isTenantAdmin: true, isAccountWide: false }),
+  owing: person({ isTenantAdmin: true, isSystemAdmin: true, owes: 'second_factor' }),
+  enrolling: person({ isTenantAdmin: true, isSystemAdmin: true, owes: 'enrolment' }),
+  key: machine('api_key'),
+  flaggedKey: machine('api_key', 'users.read'),
+  appAccount: machine('app_account'),
+  flaggedAppAccount: machine('app_account', 'users.read'),
 };
 
-const allowed: [string, Access, (keyof typeof callers)[]][] = [
-  ['public', access.public('test'), Object.keys(callers) as (keyof typeof callers)[]],
-  ['optional', access.optional('test'), Object.keys(callers) as (keyof typeof callers)[]],
-  ['session', access.session(), ['member', 'holder', 'otherHolder', 'tenantAdmin', 'systemAdmin']],
-  ['member', access.member(), ['member', 'holder', 'otherHolder', 'tenantAdmin', 'systemAdmin']],
-  ['permission', access.permission('users.read'), ['holder', 'tenantAdmin', 'systemAdmin']],
-  ['tenantAdmin', access.tenantAdmin(), ['tenantAdmin', 'systemAdmin']],
+const everybody = Object.keys(callers);
+const people = ['member', 'holder', 'otherHolder', 'tenantAdmin', 'systemAdmin', 'vouchedForByTenant'];
+const administrators = ['tenantAdmin', 'systemAdmin', 'vouchedForByTenant'];
+const flagged = ['flaggedKey', 'flaggedAppAccount'];
+const appAccounts = ['appAccount', 'flaggedAppAccount'];
+
+const allowed: [string, Access, string[]][] = [
+  ['public', access.public('test'), everybody],
+  ['optional', access.optional('test'), everybody.filter((name) => !['key', 'flaggedKey'].includes(name))],
+  ['session', access.session(), [...people, ...appAccounts]],
+  ['session, owing', access.session({ owing: 'any' }), [...people, ...appAccounts, 'owing', 'enrolling']],
+  ['person', access.person(), people.filter((name) => name !== 'vouchedForByTenant')],
+  [
+    'person, enrolling',
+    access.person({ owing: 'enrolling' }),
+    [...people.filter((name) => name !== 'vouchedForByTenant'), 'enrolling'],
+  ],
+  ['person, owing', access.person({ owing: 'any' }), [...people, 'owing', 'enrolling']],
+  ['member', access.member(), people],
+  ['member or flag', access.member('users.read'), [...people, ...flagged]],
+  ['permission', access.permission('users.read'), ['holder', ...administrators]],
+  ['permission or flag', access.permission('users.read', 'users.read'), ['holder', ...administrators, ...flagged]],
+  [
+    'one of two flags',
+    access.permission('users.read', 'geo.geocode', 'users.read'),
+    ['holder', ...administrators, ...flagged],
+  ],
+  ['tenantAdmin', access.tenantAdmin(), administrators],
   ['systemAdmin', access.systemAdmin(), ['systemAdmin']],
 ];
 
-describe('refusal', () => {
+function refusalOf(rule: Access, caller: Principal | undefined) {
+  const decision = decide(rule, caller);
+  return decision.allowed ? undefined : decision.error;
+}
+
+describe('decide', () => {
   it.each(allowed)('%s', (_kind, rule, expected) => {
     for (const [name, caller] of Object.entries(callers)) {
-      const status = expected.includes(name as keyof typeof callers) ? undefined : caller === undefined ? 401 : 403;
-      expect({ name, status: refusal(rule, caller)?.status }).toEqual({ name, status });
+      const status = expected.includes(name) ? undefined : caller === undefined ? 401 : 403;
+      expect({ name, status: refusalOf(rule, caller)?.status }).toEqual({ name, status });
     }
   });
 
-  it('says what would be required', () => {
-    const refused = refusal(access.permission('users.read'), callers.member)!;
-    expect(refused.details).toEqual({ required: 'permission users.read' });
+  it('says what would be required, and what the session owes', () => {
+    expect(refusalOf(access.permission('users.read'), callers.member)!.details).toEqual({
+      required: 'permission users.read',
+    });
+    expect(refusalOf(access.member(), callers.owing)!.details).toEqual({ code: 'TWO_FACTOR_REQUIRED' });
+    expect(refusalOf(access.member(), callers.enrolling)!.details).toEqual({ code: 'TWO_FACTOR_ENROLMENT_REQUIRED' });
+    expect(refusalOf(access.person(), callers.vouchedForByTenant)!.details).toEqual({ code: 'SESSION_OF_ONE_TENANT' });
     expect(describeAccess(access.public('test'))).toBe('public: test');
+    expect(describeAccess(access.member('spaces.read'))).toBe(
+      'member of the tenant; keys and app accounts: spaces.read',
+    );
+  });
+
+  it('gives its reason either way', () => {
+    expect(decide(access.permission('users.read'), callers.holder).because).toBe(
+      'a group of the person holds users.read',
+    );
+    expect(decide(access.member('users.read'), callers.key).because).toBe('the flag users.read is not set');
+    expect(decide(access.tenantAdmin(), callers.flaggedKey).because).toBe('an API key never may');
   });
 });
 
 describe('isSubject', () => {
   it('takes subjects, and nothing else that may come over the channel', () => {
     const id = '01890000-0000-7000-8000-000000000000';
-    for (const kind of ['session', 'user', 'account', 'tenant']) expect(isSubject(`${kind}:${id}`)).toBe(true);
+    for (const kind of ['session', 'user', 'account', 'tenant', 'api_key', 'app_account'])
+      expect(isSubject(`${kind}:${id}`)).toBe(true);
     for (const text of ['', id, `group:${id}`, `user:${id}x`, `user:${id}\n`, 'user:', `USER:${id}`]) {
       expect(isSubject(text)).toBe(false);
     }

@@ -1,57 +1,170 @@
-import { AuthenticationRequired, NotPermitted } from '#core/errors/common-errors';
 import type { AppError } from '#core/errors/app-error';
+import {
+  AuthenticationRequired,
+  NotPermitted,
+  SecondFactorEnrolmentRequired,
+  SecondFactorRequired,
+  SessionOfOneTenant,
+} from '#core/errors/common-errors';
+import type { Flag } from '#core/access/flags';
 import type { Permission } from '#core/access/permissions';
-import type { Principal } from '#core/access/principal';
+import type { ApiKeyPrincipal, AppAccountPrincipal, Person } from '#core/access/principal';
+
+/** Any one of them lets an API key or an app account in. */
+export type Flags = readonly [Flag, ...Flag[]];
 
 /** Who may call a route. Every route declares exactly one. */
 export type Access =
   | { readonly kind: 'public'; readonly why: string }
-  | { readonly kind: 'optional'; readonly why: string }
-  | { readonly kind: 'session' }
-  | { readonly kind: 'member' }
-  | { readonly kind: 'permission'; readonly permission: Permission }
+  | { readonly kind: 'optional'; readonly why: string; readonly acceptsExpired: boolean }
+  | { readonly kind: 'session'; readonly owing: Owing }
+  | { readonly kind: 'person'; readonly owing: Owing }
+  | { readonly kind: 'member'; readonly flags: Flags | undefined }
+  | { readonly kind: 'permission'; readonly permission: Permission; readonly flags: Flags | undefined }
   | { readonly kind: 'tenantAdmin' }
   | { readonly kind: 'systemAdmin' };
+
+/** Which sessions that still owe a second factor may call all the same: none, those that have to enrol one, or all. */
+type Owing = 'none' | 'enrolling' | 'any';
 
 export const access = {
   /** Anyone, without credentials. `why` is printed in the route table. */
   public: (why: string) => ({ kind: 'public', why }) as const,
-  /** Anyone; a valid session is recognised, a missing or dead one is no reason to refuse. */
-  optional: (why: string) => ({ kind: 'optional', why }) as const,
-  /** Whoever has a session, even one that still owes its second factor. */
-  session: () => ({ kind: 'session' }) as const,
-  /** Every person of the tenant. */
-  member: () => ({ kind: 'member' }) as const,
-  /** People whose groups hold the permission, and tenant administrators. */
-  permission: (permission: Permission) => ({ kind: 'permission', permission }) as const,
+  /**
+   * Anyone; a valid session is recognised, a missing or dead one is no reason to refuse. `acceptsExpired` recognises a live
+   * session by an access token that has ended, too: only for what ends the session.
+   */
+  optional: (why: string, options: { acceptsExpired?: boolean } = {}) =>
+    ({ kind: 'optional', why, acceptsExpired: options.acceptsExpired ?? false }) as const,
+  /** Whoever logged in: people and app accounts. */
+  session: (options: { owing?: Owing } = {}) => ({ kind: 'session', owing: options.owing ?? 'none' }) as const,
+  /** People only, about their own account: what a provider of one tenant vouched for is not enough. */
+  person: (options: { owing?: Owing } = {}) => ({ kind: 'person', owing: options.owing ?? 'none' }) as const,
+  /** Every person of the tenant; keys and app accounts with one of the flags, if there are any. */
+  member,
+  /** People whose groups hold the permission, and tenant administrators; keys and app accounts with one of the flags. */
+  permission,
   /** Tenant administrators only; no group can hold it. */
   tenantAdmin: () => ({ kind: 'tenantAdmin' }) as const,
   /** System administrators only; works across tenants. */
   systemAdmin: () => ({ kind: 'systemAdmin' }) as const,
 };
 
-/**
- * The one place that decides whether a caller may use a route.
- * @returns undefined when the call is allowed, else the refusal (401 without credentials, 403 without the right).
- */
-export function refusal(rule: Access, principal: Principal | undefined): AppError | undefined {
-  if (rule.kind === 'public' || rule.kind === 'optional') return undefined;
-  if (principal === undefined) return AuthenticationRequired();
-  return isAllowed(rule, principal) ? undefined : NotPermitted({ details: { required: describeAccess(rule) } });
+function member(): { readonly kind: 'member'; readonly flags: undefined };
+function member(...flags: Flags): { readonly kind: 'member'; readonly flags: Flags };
+function member(...flags: Flag[]) {
+  return { kind: 'member', flags: toFlags(flags) } as const;
 }
 
-function isAllowed(rule: Exclude<Access, { kind: 'public' | 'optional' }>, principal: Principal): boolean {
+type Permitted<Given> = { readonly kind: 'permission'; readonly permission: Permission; readonly flags: Given };
+
+function permission(needed: Permission): Permitted<undefined>;
+function permission(needed: Permission, ...flags: Flags): Permitted<Flags>;
+function permission(needed: Permission, ...flags: Flag[]) {
+  return { kind: 'permission', permission: needed, flags: toFlags(flags) } as const;
+}
+
+function toFlags([first, ...rest]: readonly Flag[]): Flags | undefined {
+  return first === undefined ? undefined : [first, ...rest];
+}
+
+type JudgedPerson = Pick<Person, 'kind' | 'isTenantAdmin' | 'isSystemAdmin' | 'permissions' | 'owes' | 'isAccountWide'>;
+type JudgedMachine = Pick<AppAccountPrincipal | ApiKeyPrincipal, 'kind' | 'flags'>;
+
+/** What a decision looks at in a principal. */
+export type Judged = JudgedPerson | JudgedMachine;
+
+/** Why a call is allowed, or why it is not: the sentence is for people, the error for the refused request. */
+export type Decision =
+  | { readonly allowed: true; readonly because: string }
+  | { readonly allowed: false; readonly because: string; readonly error: AppError };
+
+/**
+ * The one place that decides whether a caller may use a route, for people, API keys and app accounts alike.
+ * A refusal is 401 without credentials, 403 without the right.
+ */
+export function decide(rule: Access, principal: Judged | undefined): Decision {
+  if (rule.kind === 'public') return allow(`anybody may: ${rule.why}`);
+  if (rule.kind === 'optional') {
+    return principal?.kind === 'api_key'
+      ? refuse(rule, 'an API key has no session')
+      : allow(`anybody may: ${rule.why}`);
+  }
+  if (principal === undefined)
+    return { allowed: false, because: 'nobody is logged in', error: AuthenticationRequired() };
+  return principal.kind === 'user' ? decideForPerson(rule, principal) : decideForMachine(rule, principal);
+}
+
+type Guarded = Exclude<Access, { kind: 'public' | 'optional' }>;
+
+function decideForPerson(rule: Guarded, person: JudgedPerson): Decision {
+  return owed(rule, person) ?? judgePerson(rule, person);
+}
+
+/** The refusal of a session that has to give, or enrol, a second factor first. */
+function owed(rule: Guarded, { owes }: JudgedPerson): Decision | undefined {
+  const owing = 'owing' in rule ? rule.owing : 'none';
+  if (owes === 'second_factor' && owing !== 'any')
+    return { allowed: false, because: 'the session owes its second factor', error: SecondFactorRequired() };
+  if (owes === 'enrolment' && owing === 'none') {
+    const because = 'the tenant requires a second factor and the person has none';
+    return { allowed: false, because, error: SecondFactorEnrolmentRequired() };
+  }
+  return undefined;
+}
+
+function judgePerson(rule: Guarded, person: JudgedPerson): Decision {
   switch (rule.kind) {
     case 'session':
+      return allow('the person has a session');
+    case 'person':
+      return judgeOwnAccount(rule.owing, person);
     case 'member':
-      return true;
+      return allow('every person of the tenant may');
     case 'permission':
-      return principal.isTenantAdmin || principal.permissions.has(rule.permission);
+      return judgePermission(rule, person);
     case 'tenantAdmin':
-      return principal.isTenantAdmin;
+      return person.isTenantAdmin
+        ? allow('the person is a tenant administrator')
+        : refuse(rule, 'the person is no tenant administrator');
     case 'systemAdmin':
-      return principal.isSystemAdmin;
+      return person.isSystemAdmin
+        ? allow('the person is a system administrator')
+        : refuse(rule, 'the person is no system administrator');
   }
+}
+
+function judgeOwnAccount(owing: Owing, { isAccountWide }: JudgedPerson): Decision {
+  // What sessions that owe a factor may do takes nothing from what the provider said.
+  if (isAccountWide || owing === 'any') return allow('it is about the own account');
+  const because = 'a provider of one tenant vouched for the session, which counts for that tenant only';
+  return { allowed: false, because, error: SessionOfOneTenant() };
+}
+
+function judgePermission(rule: Extract<Guarded, { kind: 'permission' }>, person: JudgedPerson): Decision {
+  if (person.isTenantAdmin) return allow('tenant administrators hold every permission');
+  return person.permissions.has(rule.permission)
+    ? allow(`a group of the person holds ${rule.permission}`)
+    : refuse(rule, `no group of the person holds ${rule.permission}`);
+}
+
+function decideForMachine(rule: Guarded, machine: JudgedMachine): Decision {
+  const who = machine.kind === 'api_key' ? 'an API key' : 'an app account';
+  if (rule.kind === 'session' && machine.kind === 'app_account') return allow('the app account has a session');
+  if (rule.kind !== 'member' && rule.kind !== 'permission') return refuse(rule, `${who} never may`);
+  if (rule.flags === undefined) return refuse(rule, `${who} never may: no flag stands for it`);
+  const held = rule.flags.find((flag) => machine.flags.has(flag));
+  return held === undefined
+    ? refuse(rule, `the flag ${rule.flags.join(' or ')} is not set`)
+    : allow(`the flag ${held} is set`);
+}
+
+function allow(because: string): Decision {
+  return { allowed: true, because };
+}
+
+function refuse(rule: Access, because: string): Decision {
+  return { allowed: false, because, error: NotPermitted({ details: { required: describeAccess(rule) } }) };
 }
 
 /** One short phrase for the route table, OpenAPI and refusals. */
@@ -61,14 +174,25 @@ export function describeAccess(rule: Access): string {
     case 'optional':
       return `public: ${rule.why}`;
     case 'session':
-      return 'any session';
+      return `any session${describeOwing(rule.owing)}`;
+    case 'person':
+      return `a person, about the own account${describeOwing(rule.owing)}`;
     case 'member':
-      return 'member of the tenant';
+      return `member of the tenant${describeFlags(rule.flags)}`;
     case 'permission':
-      return `permission ${rule.permission}`;
+      return `permission ${rule.permission}${describeFlags(rule.flags)}`;
     case 'tenantAdmin':
       return 'tenant administrator';
     case 'systemAdmin':
       return 'system administrator';
   }
+}
+
+function describeOwing(owing: Owing): string {
+  if (owing === 'none') return '';
+  return owing === 'any' ? ', even before the second factor' : ', even before a required enrolment';
+}
+
+function describeFlags(flags: Flags | undefined): string {
+  return flags === undefined ? '' : `; keys and app accounts: ${flags.join(' or ')}`;
 }

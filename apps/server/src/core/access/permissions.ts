@@ -1,11 +1,23 @@
 /** Named rights that a group may hold within its tenant. Tenant administrators hold all of them. */
 export const permissions = {
+  'api_keys.read': 'See the API keys of the tenant and what they were used for',
+  'api_keys.manage': 'Create, change, rotate and delete API keys',
+  'app_accounts.read': 'See the app accounts of the tenant and what they were used for',
+  'app_accounts.manage': 'Create, change and delete app accounts, and set their passwords',
   'audit_logs.read': 'Read the audit trail of the tenant',
+  'authorization.read': 'Ask why somebody can or cannot call an operation',
+  'feedbacks.read': 'Read what people say about spaces and resources',
+  'feedbacks.manage': 'Set how far feedback has been dealt with',
   'groups.read': 'See the groups of the tenant and their members',
   'groups.manage': 'Create, change and delete groups, and who is in them',
+  'providers.read': 'See the connectors of the tenant and how they are',
+  'providers.manage': 'Create, change and delete connectors',
+  'resources.manage': 'Create, change and delete resources and QR codes',
   'spaces.manage': 'Create, change and delete spaces',
+  'tags.manage': 'Create, change and delete tags',
+  'type_definitions.manage': 'Create, change and delete types of spaces and resources',
   'users.read': 'See the users of the tenant',
-  'users.manage': 'Create, change and delete users of the tenant',
+  'users.manage': 'Invite, create, change and delete users of the tenant',
 } as const;
 
 export type Permission = keyof typeof permissions;

@@ -2,8 +2,10 @@ import { LRUCache } from 'lru-cache';
 
 import type { Principal } from '#core/access/principal';
 
+export const subjectKinds = ['session', 'user', 'account', 'tenant', 'app_account', 'api_key'] as const;
+
 /** What a cached principal depends on: forgetting any of these forgets the principal. */
-export type Subject = `session:${string}` | `user:${string}` | `account:${string}` | `tenant:${string}`;
+export type Subject = `${(typeof subjectKinds)[number]}:${string}`;
 
 export type CachedPrincipal = { principal: Principal; subjects: readonly Subject[]; expiresAt: number };
 

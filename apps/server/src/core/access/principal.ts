@@ -1,10 +1,19 @@
-/** Who calls, as the database says at this moment; rights never come from token claims. */
-export type Principal = {
-  readonly kind: 'user';
+import type { Flag } from '#core/access/flags';
+
+type Common = {
+  /** Who it is: the user's, key's or app account's own id. */
+  readonly id: string;
   /** The tenant whose data the call touches. */
   readonly tenantId: string;
-  /** The tenant that the session belongs to; another one only for a system administrator who named it. */
+  /** The tenant that the credential belongs to; another one only for a system administrator who named it. */
   readonly homeTenantId: string;
+};
+
+/** What a session still has to give before it may do anything else. */
+export type SecondFactorDebt = 'second_factor' | 'enrolment';
+
+export type Person = Common & {
+  readonly kind: 'user';
   readonly userId: string;
   readonly accountId: string;
   readonly sessionId: string;
@@ -12,7 +21,46 @@ export type Principal = {
   readonly isTenantAdmin: boolean;
   readonly isSystemAdmin: boolean;
   readonly permissions: ReadonlySet<string>;
+  readonly owes: SecondFactorDebt | undefined;
+  /** A second factor was given in this session. */
+  readonly isAssured: boolean;
+  /** False when a provider that one tenant configured vouched for the person: that counts for nothing beyond it. */
+  readonly isAccountWide: boolean;
 };
+
+type Machine = Common & {
+  readonly userId: null;
+  readonly name: string;
+  readonly isTenantAdmin: false;
+  readonly isSystemAdmin: false;
+  readonly permissions: ReadonlySet<string>;
+  readonly flags: ReadonlySet<Flag>;
+  /** Which properties of resources it sees and writes; undefined means all. */
+  readonly properties: ReadonlySet<string> | undefined;
+};
+
+export type AppAccountPrincipal = Machine & {
+  readonly kind: 'app_account';
+  readonly sessionId: string;
+  readonly email: string;
+};
+export type ApiKeyPrincipal = Machine & {
+  readonly kind: 'api_key';
+  readonly mcpWriteEnabled: boolean;
+  readonly restrictions: KeyRestrictions;
+};
+
+/** From where a key may be used: asked on every request, however long the key is known. Undefined means no limit. */
+export type KeyRestrictions = {
+  readonly allowsAddress: ((address: string) => boolean) | undefined;
+  readonly deviceFingerprint: string | undefined;
+};
+
+/** Who calls, as the database says at this moment; rights never come from token claims. */
+export type Principal = Person | AppAccountPrincipal | ApiKeyPrincipal;
+
+/** Whoever logs in and has a session. */
+export type SessionPrincipal = Person | AppAccountPrincipal;
 
 /** Facts about the request that audit rows and throttles need. */
 export type RequestFacts = {
@@ -25,7 +73,12 @@ export type RequestFacts = {
 };
 
 /** A principal together with the request it makes. */
-export type Actor = Principal & { readonly request: RequestFacts };
+export type Actor<Who extends Principal = Principal> = Who & { readonly request: RequestFacts };
 
 /** Holds the system administrators; its administrators are the installation's. */
 export const systemTenantId = '00000000-0000-7000-8000-000000000001';
+
+/** An administrator of the system tenant, and nobody else. */
+export function isSystemAdmin(user: { tenant_id: string; is_tenant_admin: boolean }): boolean {
+  return user.tenant_id === systemTenantId && user.is_tenant_admin;
+}

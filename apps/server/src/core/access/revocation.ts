@@ -1,4 +1,4 @@
-import type { Subject } from '#core/access/principal-cache';
+import { subjectKinds, type Subject } from '#core/access/principal-cache';
 import type { Query } from '#core/db/query';
 
 /** Every process listens here and forgets the principals that a message names. */
@@ -10,5 +10,7 @@ export function announceRevocation(subject: Subject): Query<never> {
 }
 
 export function isSubject(text: string): text is Subject {
-  return /^(session|user|account|tenant):[0-9a-f-]{36}$/.test(text);
+  return subjectForm.test(text);
 }
+
+const subjectForm = new RegExp(`^(${subjectKinds.join('|')}):[0-9a-f-]{36}$`);

@@ -20,6 +20,7 @@ beforeAll(async () => {
   const { tenantId, admin } = tenant;
   actor = {
     kind: 'user',
+    id: admin.userId,
     tenantId,
     homeTenantId: tenantId,
     userId: admin.userId,
@@ -29,6 +30,9 @@ beforeAll(async () => {
     isTenantAdmin: true,
     isSystemAdmin: false,
     permissions: new Set(),
+    owes: undefined,
+    isAssured: false,
+    isAccountWide: true,
     request,
   };
 });

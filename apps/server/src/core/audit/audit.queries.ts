@@ -20,7 +20,10 @@ export type AuditTables = {
   };
 };
 
-/** What happened to what. `fields` are names only: values, let alone secrets, never enter the trail. */
+/**
+ * What happened to what. `details.fields` names what was given; beside names and ids `details` holds only what a reader of
+ * the trail has to know (which provider, which group), never a secret and never content.
+ */
 export type AuditEvent = {
   action: string;
   resourceType: string;
@@ -130,18 +133,17 @@ const auditColumns = [
   'user_agent',
 ] as const;
 
+/** Whoever acted: a principal, or as much of one as is known. `userId` is null unless it was a person. */
+type Who = {
+  kind?: Actor['kind'];
+  id?: string;
+  tenantId: string;
+  homeTenantId?: string;
+  userId: string | null;
+};
+
 /** An audit row of its own, for events that change no row of a tenant table (a login, a refused password). */
-export function auditEvent(
-  who: {
-    kind?: Actor['kind'];
-    tenantId: string;
-    homeTenantId?: string;
-    userId: string | null;
-    request: RequestFacts;
-  },
-  at: string,
-  event: AuditEvent,
-): Query<never> {
+export function auditEvent(who: Who & { request: RequestFacts }, at: string, event: AuditEvent): Query<never> {
   return insertEvent({
     tenant_id: who.tenantId,
     created_at: at,
@@ -157,10 +159,10 @@ export function auditEvent(
 }
 
 // Somebody of another tenant is a system administrator who named this one: that is part of who it was.
-function presentActor(who: { kind?: Actor['kind']; tenantId: string; homeTenantId?: string; userId: string | null }) {
+function presentActor(who: Who) {
   const { tenantId, homeTenantId = tenantId, userId } = who;
   const from = homeTenantId === tenantId ? {} : { actingFromTenantId: homeTenantId };
-  return { type: who.kind ?? (userId === null ? 'anonymous' : 'user'), id: userId, ...from };
+  return { type: who.kind ?? (userId === null ? 'anonymous' : 'user'), id: who.id ?? userId, ...from };
 }
 
 const insertEvent = statement<AuditTables['audit_logs'], never>((row) =>

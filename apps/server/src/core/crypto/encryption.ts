@@ -9,6 +9,8 @@ export type Encryption = {
   decrypt(sealed: string, place: string): string;
   /** A key of its own for one purpose, from the current installation key. */
   keyFor(purpose: string): Buffer;
+  /** The same from every configured installation key, the current one first: for hashes that outlive a change of it. */
+  keysFor(purpose: string): readonly [Buffer, ...Buffer[]];
 };
 
 const ivBytes = 12;
@@ -40,6 +42,10 @@ export function createEncryption(keys: readonly [Buffer, ...Buffer[]]): Encrypti
       return open(open(key.wrap, wrapped, place), value, place).toString('utf8');
     },
     keyFor: (purpose) => deriveKey(keys[0], purpose),
+    keysFor: (purpose) => {
+      const [newest, ...older] = keys;
+      return [deriveKey(newest, purpose), ...older.map((key) => deriveKey(key, purpose))];
+    },
   };
 }
 

@@ -6,7 +6,7 @@ import type { HashAnswer, HashTask } from '#core/crypto/hash-threads';
 
 try {
   // On Linux a priority belongs to a thread: hashing gets what the event loop leaves.
-  setPriority(10);
+  setPriority(19);
 } catch {
   // Without the right to be nicer, hashing merely competes.
 }

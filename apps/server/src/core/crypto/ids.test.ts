@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId, newRandomId } from '#core/crypto/ids';
 
 const form = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const timeOf = (id: string) => Number.parseInt(id.slice(0, 13).replace('-', ''), 16);
@@ -32,4 +32,10 @@ describe('newId', () => {
     const tails = Array.from({ length: 1000 }, () => newId().slice(-12));
     expect(new Set(tails).size).toBe(1000);
   });
+});
+
+it('newRandomId makes UUIDv4, which say nothing of when', () => {
+  const ids = Array.from({ length: 1000 }, newRandomId);
+  for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  expect(new Set(ids.map((id) => id.slice(0, 8))).size).toBeGreaterThan(990);
 });

@@ -1,4 +1,4 @@
-import { randomFillSync } from 'node:crypto';
+import { randomFillSync, randomUUID } from 'node:crypto';
 
 const pool = Buffer.alloc(4096);
 let poolOffset = pool.length;
@@ -50,4 +50,9 @@ export function newId(now: number = Date.now()): string {
     random(7);
   poolOffset += 8;
   return id;
+}
+
+/** A UUIDv4 (RFC 9562 section 5.4): says nothing about when it was made. */
+export function newRandomId(): string {
+  return randomUUID();
 }

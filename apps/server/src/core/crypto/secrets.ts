@@ -1,4 +1,6 @@
-import { createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, hkdfSync, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+
+import { toBase62 } from '#core/crypto/base62';
 
 /** A fresh installation key. */
 export function newKey(): Buffer {
@@ -8,6 +10,21 @@ export function newKey(): Buffer {
 /** 256 random bits, URL-safe. */
 export function newSecret(): string {
   return randomBytes(32).toString('base64url');
+}
+
+/** The same as 43 letters and digits, which a double click selects whole. */
+export function newAlphanumericSecret(): string {
+  return toBase62(BigInt(`0x${randomBytes(32).toString('hex')}`), 43);
+}
+
+/** Random bytes, for secrets that have a form of their own. */
+export function newBytes(count: number): Buffer {
+  return randomBytes(count);
+}
+
+/** Decimal digits for a person to copy, leading zeros included, each text as likely as any other. */
+export function newDigits(count: number): string {
+  return String(randomInt(10 ** count)).padStart(count, '0');
 }
 
 export function sha256(text: string): Buffer {
@@ -21,6 +38,11 @@ export function sha256Hex(text: string): string {
 /** Keyed hash of a short secret or of something that must not be guessed back, such as an address in a counter's key. */
 export function keyedHash(key: Buffer, text: string): string {
   return createHmac('sha256', key).update(text).digest('base64url');
+}
+
+/** The signature of a message that leaves the service, as Standard Webhooks carries it: HMAC-SHA-256 in base64. */
+export function signMessage(key: Buffer, text: string): string {
+  return createHmac('sha256', key).update(text).digest('base64');
 }
 
 /** A key for one purpose from the installation key (HKDF, RFC 5869). */

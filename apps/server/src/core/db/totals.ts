@@ -1,10 +1,10 @@
 import { sql, type Expression } from 'kysely';
 
 import { queryBuilder, statement, type Query } from '#core/db/query';
-import type { TenantDb } from '#core/db/scopes';
+import type { Statements, TenantDb } from '#core/db/scopes';
 
 /** Tables whose rows are counted as they come and go, so that a list need not count them. */
-export type CountedTable = 'contacts' | 'spaces';
+export type CountedTable = 'contacts' | 'qr_codes' | 'resources' | 'spaces';
 
 export type CountTables = {
   row_counts: { tenant_id: string; table_name: CountedTable; slot: number; amount: number };
@@ -59,7 +59,7 @@ export function countMatches(matching: { limit(count: number): Expression<unknow
  * full says itself how many rows there are; otherwise `count` (which stops at `exactTotalLimit + 1`) does.
  */
 export async function pageOfMatches<Row>(
-  db: TenantDb,
+  db: { readonly slow: Statements },
   page: Query<Row>,
   count: Query<{ total: number }>,
   { limit, offset }: { limit: number; offset: number },

@@ -1,8 +1,9 @@
-import { isIP } from 'node:net';
+import { isAddressRange } from '#core/net/addresses';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const dateTime = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?([Zz]|[+-](\d{2}):(\d{2}))$/;
 // One @, a dotted domain, no spaces or control characters: what mail servers really take, not all of RFC 5322.
+const strayDot = /^\.|\.\.|\.@/;
 const email = /^[^\s@<>()[\]\\,;:"]{1,64}@[a-z0-9](?:[a-z0-9-]{0,62})(?:\.[a-z0-9](?:[a-z0-9-]{0,62}))+$/i;
 
 /** RFC 3339 without leap seconds, years 1 to 9999, that really exists (no 30 February). */
@@ -30,7 +31,20 @@ function daysIn(year: number, month: number): number {
 }
 
 export function isEmail(text: string): boolean {
-  return text.length <= 254 && !/\p{Cc}/u.test(text) && email.test(text);
+  return text.length <= 254 && !/\p{Cc}/u.test(text) && email.test(text) && !strayDot.test(text);
+}
+
+const leastPasswordLength = 8;
+const leastMachinePasswordLength = 12;
+
+/** Counted in the form that is hashed (NFKC): signs that melt into one there are one to guess. */
+function hasLength(text: string, least: number): boolean {
+  return Array.from(text.normalize('NFKC')).length >= least;
+}
+
+/** Text for one line of a mail or a list: no control character begins another. */
+function isLine(text: string): boolean {
+  return !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text);
 }
 
 /** An absolute http or https address without credentials in it. */
@@ -38,6 +52,13 @@ function isWebUri(text: string): boolean {
   if (/[\s\p{Cc}]/u.test(text) || !URL.canParse(text)) return false;
   const { protocol, username, password } = new URL(text);
   return (protocol === 'https:' || protocol === 'http:') && username === '' && password === '';
+}
+
+/** Where browsers and secrets may be sent: https, or http to the own machine, with nothing after a `#` (RFC 6749 section 3.1.2). */
+function isSecureUri(text: string): boolean {
+  if (!isWebUri(text) || text.includes('#') || text.includes('\\')) return false;
+  const { protocol, hostname } = new URL(text);
+  return protocol === 'https:' || /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
 
 function isTimeZone(text: string): boolean {
@@ -57,16 +78,13 @@ export const formats: Record<string, (text: string) => boolean> = {
   'date-time': isDateTime,
   email: isEmail,
   uri: isWebUri,
+  'secure-uri': isSecureUri,
   'time-zone': isTimeZone,
+  password: (text) => hasLength(text, leastPasswordLength),
+  'machine-password': (text) => hasLength(text, leastMachinePasswordLength),
+  line: isLine,
+  'ip-range': isAddressRange,
 };
-
-/** An address or a range, IPv4 or IPv6. */
-export function isCidr(text: string): boolean {
-  const [address, bits, ...rest] = text.split('/');
-  const version = isIP(address!);
-  if (version === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
-}
 
 /** Scheme, host and port exactly as a browser sends them in Origin. */
 export function isOrigin(text: string): boolean {

@@ -25,7 +25,25 @@ export function parseJsonBody(bytes: Buffer): unknown {
     throw badJson('The body is not valid JSON.');
   }
   assertStorable(value);
+  // Seldom: only where there are enough digits for it.
+  if (/\d{16}/.test(text)) JSON.parse(text, refuseInexact);
   return value;
+}
+
+/** An integer that a double cannot hold would be read back as another one. */
+function refuseInexact(_key: string, value: unknown, context?: { source?: string }): unknown {
+  const source = context?.source ?? '';
+  const isInteger = typeof value === 'number' && /^-?\d+$/.test(source);
+  if (isInteger && (!Number.isFinite(value) || BigInt(source) !== BigInt(value)))
+    throw badJson('The body has an integer beyond 2^53, which cannot be kept exactly: send it as text.');
+  return value;
+}
+
+/** @throws AppError UNSUPPORTED_MEDIA_TYPE when the content type names another encoding than the one JSON has (RFC 8259 section 8.1). */
+export function assertUtf8(contentType = ''): void {
+  const charsets = [...contentType.matchAll(/;\s*charset\s*=\s*"?([^\s";]*)/gi)].map((match) => match[1]!);
+  if (charsets.every((charset) => /^utf-?8$/i.test(charset))) return;
+  throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'Send the body in UTF-8.');
 }
 
 /** Text that PostgreSQL can store and every client can read back: no NUL, no half of a surrogate pair. */

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 
-import { describeAccess } from '#core/access/access';
+import { describeAccess, type Access } from '#core/access/access';
 import type { ErrorDefinition } from '#core/errors/app-error';
 import { NotPermitted, ServiceUnavailable } from '#core/errors/common-errors';
 import type { Module, Route } from '#core/http/route';
@@ -33,28 +33,47 @@ export function generateOpenApi(modules: readonly Module[]): Json {
     tags: modules.map((module) => ({ name: module.name, description: module.description })),
     paths,
     components: {
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' } },
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'svc_sk_<key uuid>_<secret>' },
+      },
       schemas: Object.fromEntries([...components].toSorted(([left], [right]) => (left < right ? -1 : 1))),
     },
   };
 }
 
 function operation(module: Module, route: Route, components: Map<string, Json>): Json {
-  const { body } = route.schema;
-  const isPublic = route.access.kind === 'public';
-  const isOptional = route.access.kind === 'optional';
   return {
     operationId: route.operationId,
     tags: [module.name],
     summary: route.summary,
     description: `Who may call: ${describeAccess(route.access)}.`,
-    security: isPublic ? [] : isOptional ? [{}, { bearer: [] }] : [{ bearer: [] }],
+    security: securityOf(route.access),
     ...(parametersOf(route, components).length === 0 ? {} : { parameters: parametersOf(route, components) }),
-    ...(body === undefined
-      ? {}
-      : { requestBody: { required: true, content: { 'application/json': { schema: schemaOf(body, components) } } } }),
+    ...requestBody(route, components),
     responses: { ...success(route, components), ...failures(route) },
   };
+}
+
+function requestBody({ schema: { body, form } }: Route, components: Map<string, Json>): Json {
+  const [type, schema] = form === undefined ? ['application/json', body] : ['application/x-www-form-urlencoded', form];
+  if (schema === undefined) return {};
+  return {
+    requestBody: { required: !takesNothing(schema), content: { [type]: { schema: schemaOf(schema, components) } } },
+  };
+}
+
+/** No body at all is validated as null. */
+function takesNothing(body: TSchema): boolean {
+  const { anyOf = [] } = body as { anyOf?: { type?: string }[] };
+  return anyOf.some((option) => option.type === 'null');
+}
+
+function securityOf(access: Access): Json[] {
+  if (access.kind === 'public') return [];
+  if (access.kind === 'optional') return [{}, { bearer: [] }];
+  const takesKeys = 'flags' in access && access.flags !== undefined;
+  return takesKeys ? [{ bearer: [] }, { apiKey: [] }] : [{ bearer: [] }];
 }
 
 const tenantHeader: Json = {
@@ -91,6 +110,7 @@ function parameters(place: 'path' | 'query', schema: TSchema | undefined, compon
 function success(route: Route, components: Map<string, Json>): Json {
   return Object.fromEntries(
     Object.entries(route.schema.response).map(([status, schema]) => {
+      if (status === '302') return [status, redirect];
       if (schema === null) return [status, { description: 'Done' }];
       const content = Object.fromEntries(
         route.contentTypes.map((type) => [type, { schema: schemaOf(schema, components) }]),
@@ -99,6 +119,11 @@ function success(route: Route, components: Map<string, Json>): Json {
     }),
   );
 }
+
+const redirect: Json = {
+  description: 'On to the next address',
+  headers: { Location: { required: true, schema: { type: 'string', format: 'uri' } } },
+};
 
 const sharedFailures: Record<number, string> = {
   400: 'The request does not fit its schema',
@@ -111,8 +136,8 @@ const sharedFailures: Record<number, string> = {
 function failures(route: Route): Json {
   const byStatus = new Map<number, string[]>();
   const add = (status: number, text: string) => byStatus.set(status, [...(byStatus.get(status) ?? []), text]);
-  const { params, query, body } = route.schema;
-  if (params !== undefined || query !== undefined || body !== undefined) add(400, sharedFailures[400]!);
+  const { params, query, body, form } = route.schema;
+  if ([params, query, body, form].some((part) => part !== undefined)) add(400, sharedFailures[400]!);
   if (route.access.kind !== 'public' && route.access.kind !== 'optional') {
     add(401, sharedFailures[401]!);
     if (route.access.kind !== 'session') add(403, sharedFailures[403]!);

@@ -4,6 +4,7 @@ import { AppError } from '#core/errors/app-error';
 import { isStorableText } from '#core/http/json';
 
 const maxUrlLength = 8192;
+const maxHeaderLines = 100;
 // Node keeps the first of two silently; which one a proxy in front looked at is anyone's guess.
 const singleHeaders = new Set(['authorization', 'content-type', 'host']);
 const singleLengths = new Set([...singleHeaders].map((name) => name.length));
@@ -14,6 +15,16 @@ export function wellFormedRequest(request: FastifyRequest): AppError | undefined
   if (headers.host === undefined && httpVersion === '1.1')
     return new AppError('BAD_REQUEST', 'The Host header is missing.');
   if (url.length > maxUrlLength) return new AppError('URI_TOO_LONG', 'The URL is too long.');
+  if (rawHeaders.length > 2 * maxHeaderLines)
+    return new AppError('HEADERS_TOO_LARGE', `The request has more than ${maxHeaderLines} headers.`);
+  // The parser takes any list that ends with chunked, and hands over what is still encoded.
+  const encoding = headers['transfer-encoding'];
+  if (encoding !== undefined && (encoding.toLowerCase() !== 'chunked' || httpVersion !== '1.1'))
+    return new AppError('BAD_REQUEST', 'The only Transfer-Encoding is chunked.');
+  return doubledHeader(rawHeaders);
+}
+
+function doubledHeader(rawHeaders: readonly string[]): AppError | undefined {
   const seen = new Set<string>();
   for (let at = 0; at < rawHeaders.length; at += 2) {
     // Few headers are as long as one of these, and only they are worth lower-casing.

@@ -1,7 +1,7 @@
 import type { Static, TObject, TSchema } from 'typebox';
 
-import type { Access } from '#core/access/access';
-import type { Actor, RequestFacts } from '#core/access/principal';
+import type { Access, Flags } from '#core/access/access';
+import type { Actor, Person, Principal, RequestFacts, SessionPrincipal } from '#core/access/principal';
 import type { TenantDb } from '#core/db/scopes';
 import type { ErrorDefinition } from '#core/errors/app-error';
 import type { Services } from '#core/services';
@@ -12,9 +12,14 @@ type RouteSchemas = {
   params?: TObject;
   query?: TObject;
   body?: TSchema;
-  /** Exactly one success status; `null` where the answer has no body (204). */
-  response: { readonly [Status in 200 | 201 | 202 | 204]?: TSchema | null };
+  /** A form instead of JSON (`application/x-www-form-urlencoded`); its values are texts, each name is there once. */
+  form?: TObject;
+  /** Exactly one success status; `null` where the answer has no body (204, and 302 with a `Redirect`). */
+  response: { readonly [Status in 200 | 201 | 202 | 204 | 302]?: TSchema | null };
 };
+
+/** What a handler answers with where its route declares 302. */
+export type Redirect = { location: string };
 
 type SchemaOf<Schema> = Schema extends TSchema ? Static<Schema> : undefined;
 
@@ -22,19 +27,26 @@ type ContextBase<Schemas extends RouteSchemas> = {
   params: SchemaOf<Schemas['params']>;
   query: SchemaOf<Schemas['query']>;
   body: SchemaOf<Schemas['body']>;
+  form: SchemaOf<Schemas['form']>;
   request: RequestFacts & { headers: Readonly<Record<string, string | undefined>> };
   services: Services;
   setHeader(name: string, value: string): void;
 };
 
-type CallerOf<Kind extends Access['kind']> = Kind extends 'public'
+type CallerOf<Rule extends Access> = Rule extends { kind: 'public' }
   ? { actor?: never; db?: never }
-  : Kind extends 'optional'
-    ? { actor: Actor | undefined; db?: never }
-    : { actor: Actor; db: TenantDb };
+  : Rule extends { kind: 'optional' }
+    ? { actor: Actor<SessionPrincipal> | undefined; db?: never }
+    : { actor: Actor<CallerKind<Rule>>; db: TenantDb };
+
+type CallerKind<Rule extends Access> = Rule extends { kind: 'session' }
+  ? SessionPrincipal
+  : Rule extends { flags: Flags }
+    ? Principal
+    : Person;
 
 /** What the handler receives follows from who may call: public handlers have neither actor nor database. */
-export type Context<Rule extends Access, Schemas extends RouteSchemas> = ContextBase<Schemas> & CallerOf<Rule['kind']>;
+export type Context<Rule extends Access, Schemas extends RouteSchemas> = ContextBase<Schemas> & CallerOf<Rule>;
 
 export type RouteDefinition<Rule extends Access = Access, Schemas extends RouteSchemas = RouteSchemas> = {
   method: Method;

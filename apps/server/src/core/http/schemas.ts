@@ -18,8 +18,21 @@ export const Email = Type.String({ format: 'email', maxLength: 254 });
 export const Language = Type.String({ pattern: '^[a-z]{2}$' });
 export const TimeZone = Type.String({ format: 'time-zone', maxLength: 64 });
 
-/** An object whose content is the caller's own; its size is bounded by the body limit and the depth limit. */
+/** The keyword by which validation bounds a value as a whole: bytes of its JSON in UTF-8. */
+export const jsonBytesKeyword = 'x-maxJsonBytes';
+
+/** For values of bounded size but free form, because a list of many large ones would be an answer that nobody can afford. */
+export function jsonOfAtMost(bytes: number) {
+  return { [jsonBytesKeyword]: bytes, description: `At most ${bytes} bytes as JSON.` };
+}
+
+/** An object whose content is the caller's own, as it is answered. */
 export const FreeObject = Type.Record(Type.String({ maxLength: 200 }), Type.Unknown());
+
+/** The same as it is sent. */
+export function freeObjectOfAtMost(bytes: number) {
+  return Type.Record(Type.String({ maxLength: 200 }), Type.Unknown(), jsonOfAtMost(bytes));
+}
 
 export const PostalAddress = Type.Object(
   Object.fromEntries(
@@ -53,7 +66,11 @@ export const paging = {
 
 export function sortable<const Field extends string>(fields: readonly Field[]) {
   const values = fields.flatMap((field): (Field | `-${Field}`)[] => [field, `-${field}`]);
-  return Type.Optional(Type.Enum(values, { description: 'A field, or -field for descending order.' }));
+  return Type.Optional(
+    Type.Enum(values, {
+      description: 'A field, or -field for descending order; in snake_case or camelCase.',
+    }),
+  );
 }
 
 const Pagination = closed(

@@ -2,18 +2,19 @@ import cors from '@fastify/cors';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 
 import type { Actor, Principal, RequestFacts } from '#core/access/principal';
-import { refusal } from '#core/access/access';
+import { decide } from '#core/access/access';
 import { newId } from '#core/crypto/ids';
 import { AppError, type ErrorDefinition } from '#core/errors/app-error';
 import { NotFound } from '#core/errors/common-errors';
 import { clientAddress } from '#core/http/client-address';
 import { presentError, toAppError } from '#core/http/error-body';
-import { parseJsonBody } from '#core/http/json';
+import { assertUtf8, parseJsonBody } from '#core/http/json';
 import { overloadGate } from '#core/http/overload';
+import { reportAnswers } from '#core/http/answer-reports';
+import { parseForm } from '#core/http/forms';
 import { parserErrorHandler, refuseExtensions } from '#core/http/raw-answers';
 import { assertStorableUrl, senderFailure, wellFormedRequest } from '#core/http/request-checks';
-import { successStatus, type Module, type Route } from '#core/http/route';
-import { withoutRedaction } from '#core/log/log';
+import { successStatus, type Module, type Redirect, type Route } from '#core/http/route';
 import { securityHeaders } from '#core/http/security-headers';
 import { countTraffic, type Traffic } from '#core/http/traffic';
 import { createRequestValidator } from '#core/http/validation';
@@ -34,15 +35,30 @@ const defaultLimits = {
 };
 
 const idleCheckMs = 50;
+const maxFormBytes = 65_536;
+
+/** What a request presents of itself, each exactly as it was sent. */
+export type Credentials = {
+  authorization: string | undefined;
+  apiKey: string | undefined;
+  /** `X-Tenant-Id`: the tenant that a system administrator acts on. */
+  tenantId: string | undefined;
+  /** `X-Device-Fingerprint`, which a key may be bound to. */
+  deviceFingerprint: string | undefined;
+  /** The route ends sessions: an access token that has ended still says which. */
+  acceptsExpired?: boolean;
+};
+
+/** Turns the presented credentials into a principal; undefined when there are none. */
+export type Authenticate = (
+  credentials: Credentials,
+  facts: RequestFacts,
+) => Promise<Principal | undefined> | Principal | undefined;
 
 export type HttpOptions = {
   modules: readonly Module[];
   services: Services;
-  /** Turns the presented credentials into a principal; undefined when there are none. */
-  authenticate: (
-    request: { authorization: string | undefined; tenantId: string | undefined },
-    facts: RequestFacts,
-  ) => Promise<Principal | undefined> | Principal | undefined;
+  authenticate: Authenticate;
   trustedProxies: readonly string[];
   corsOrigins: readonly string[];
   bodyLimitBytes: number;
@@ -77,11 +93,19 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   server.addHook('onRequest', (request, reply, done) => {
     request.receivedAt = options.services.now().getTime();
     reply.headers(securityHeaders).header('x-request-id', request.id);
-    done(wellFormedRequest(request));
+    const failure = wellFormedRequest(request);
+    // What two parsers may read in two ways is no beginning for further requests.
+    if (failure !== undefined) reply.header('connection', 'close');
+    done(failure);
+  });
+  // As late as can be: once the process stops, a kept connection would be cut under its next request.
+  server.addHook('onSend', (_request, reply, payload, done) => {
+    if (!options.services.isServing()) reply.header('connection', 'close');
+    done(null, payload);
   });
   overloadGate(server, traffic, limits);
   await allowOrigins(server, options.corsOrigins);
-  logAnswers(server, options.services);
+  reportAnswers(server, options.services);
   server.setErrorHandler((error, request, reply) => {
     const failure = senderFailure(error, request) ?? toAppError(error, constraints);
     if (failure.status === 408) reply.header('connection', 'close');
@@ -142,12 +166,29 @@ function closeIdleConnections(server: FastifyInstance): void {
 
 function acceptJsonOnly(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body, done) => {
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
+      assertUtf8(request.headers['content-type']);
       done(null, parseJsonBody(body as Buffer));
     } catch (error) {
       done(error as Error);
     }
+  });
+}
+
+function acceptFormsOnly(context: FastifyInstance): void {
+  context.removeAllContentTypeParsers();
+  const type = 'application/x-www-form-urlencoded';
+  context.addContentTypeParser(type, { parseAs: 'buffer', bodyLimit: maxFormBytes }, (request, body, done) => {
+    try {
+      assertUtf8(request.headers['content-type']);
+      done(null, parseForm(body as Buffer));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  context.addContentTypeParser('*', (_request, _body, done) => {
+    done(new AppError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${type}.`));
   });
 }
 
@@ -160,8 +201,15 @@ async function allowOrigins(server: FastifyInstance, origins: readonly string[])
     methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
     // Otherwise an OPTIONS request that is no preflight gets a text of the plugin's own.
     strictPreflight: false,
-    allowedHeaders: ['authorization', 'content-type', 'x-api-key', 'x-tenant-id', 'accept-language'],
-    exposedHeaders: ['x-request-id', 'x-total-capped', 'retry-after'],
+    allowedHeaders: [
+      'authorization',
+      'content-type',
+      'x-api-key',
+      'x-device-fingerprint',
+      'x-tenant-id',
+      'accept-language',
+    ],
+    exposedHeaders: ['x-request-id', 'x-total-capped', 'x-previous-key-valid-until', 'retry-after'],
   });
 }
 
@@ -169,11 +217,21 @@ function addRoutes(server: FastifyInstance, options: HttpOptions): void {
   const routes = options.modules.flatMap((module) => module.routes);
   const methodsByPath = new Map<string, string[]>();
   for (const route of routes) {
-    addRoute(server, route, options);
+    if (route.schema.form === undefined) addRoute(server, route, options);
+    else addFormRoute(server, route, options);
     const url = fastifyPath(route.path);
     methodsByPath.set(url, [...(methodsByPath.get(url) ?? []), route.method]);
   }
   for (const [url, methods] of methodsByPath) refuseOtherMethods(server, url, methods);
+}
+
+// In a context of its own: wherever JSON is taken, a form of somebody else's page must not pass for it.
+function addFormRoute(server: FastifyInstance, route: Route, options: HttpOptions): void {
+  void server.register((context, _options, done) => {
+    acceptFormsOnly(context);
+    addRoute(context, route, options);
+    done();
+  });
 }
 
 function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): void {
@@ -196,10 +254,12 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
         params: request.params,
         query: request.query,
         body: request.body ?? (route.schema.body === undefined ? undefined : null),
+        form: request.body ?? null,
       });
       const answer = await route.handler(contextOf(request, reply, options.services));
       reply.status(status);
-      if (answer === undefined) {
+      if (answer === undefined || status === 302) {
+        if (status === 302) reply.header('location', (answer as Redirect).location);
         options.inspectAnswer?.(route, status, '');
         return reply.send();
       }
@@ -217,10 +277,18 @@ function identify(
   { route, options }: { route: Route; options: HttpOptions },
   done: (error?: Error) => void,
 ): void {
-  const { authorization, 'x-tenant-id': tenantId } = request.headers;
+  const { headers } = request;
+  const credentials = {
+    authorization: headers.authorization,
+    apiKey: oneValue(headers['x-api-key']),
+    tenantId: oneValue(headers['x-tenant-id']),
+    deviceFingerprint: oneValue(headers['x-device-fingerprint']),
+    acceptsExpired: route.access.kind === 'optional' && route.access.acceptsExpired,
+  };
   const admit = (principal: Principal | undefined) => {
     request.principal = principal;
-    done(refusal(route.access, principal));
+    const decision = decide(route.access, principal);
+    done(decision.allowed ? undefined : decision.error);
   };
   const refuse = (error: unknown) => {
     const isDead = error instanceof AppError && error.status === 401;
@@ -228,7 +296,7 @@ function identify(
     else done(error as Error);
   };
   try {
-    const known = options.authenticate({ authorization, tenantId: oneValue(tenantId) }, request.facts!);
+    const known = options.authenticate(credentials, request.facts!);
     if (known instanceof Promise) known.then(admit, refuse);
     else admit(known);
   } catch (error) {
@@ -243,6 +311,7 @@ function contextOf(request: FastifyRequest, reply: FastifyReply, services: Servi
     params: request.params,
     query: request.query,
     body: request.body,
+    form: request.body,
     request: { ...facts, headers: request.headers },
     services,
     setHeader: (name: string, value: string) => void reply.header(name, value),
@@ -284,24 +353,6 @@ function sendError(failure: AppError, request: FastifyRequest, reply: FastifyRep
   return reply
     .header('content-type', 'application/json; charset=utf-8')
     .send(JSON.stringify(presentError(failure, request.id)));
-}
-
-function logAnswers(server: FastifyInstance, services: Services): void {
-  const log = withoutRedaction(services.log);
-  server.addHook('onResponse', (request, reply, done) => {
-    log.info({
-      requestId: request.id,
-      method: request.method,
-      // The pattern, not the URL: identifiers and search words are not for the log.
-      route: request.routeOptions.url ?? null,
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime * 10) / 10,
-      ip: request.facts?.ip ?? clientAddress(request),
-      tenantId: request.principal?.tenantId ?? null,
-      userId: request.principal?.userId ?? null,
-    });
-    done();
-  });
 }
 
 function oneValue(header: string | string[] | undefined): string | undefined {

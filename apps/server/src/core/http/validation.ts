@@ -1,9 +1,11 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv, str, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { TSchema } from 'typebox';
 
 import { AppError, type ErrorDetails } from '#core/errors/app-error';
 import { formats } from '#core/http/formats';
 import type { Route } from '#core/http/route';
+import { jsonBytesKeyword } from '#core/http/schemas';
+import { fieldSpellings, idFolding } from '#core/http/spellings';
 
 const shared = {
   allErrors: false,
@@ -17,26 +19,52 @@ const shared = {
 // Bodies are taken as they are: a number sent as text is a mistake to report, not to repair.
 const exact = new Ajv({ ...shared, removeAdditional: false, coerceTypes: false, useDefaults: true });
 // Everything in a URL is text, so numbers and booleans can only be read out of it.
-const fromText = new Ajv({ ...shared, removeAdditional: false, coerceTypes: true, useDefaults: true });
+const fromText = new Ajv({
+  ...shared,
+  removeAdditional: false,
+  coerceTypes: true,
+  useDefaults: true,
+  // Strictly, Ajv holds only finite numbers against their range, and "1e400" would get by as Infinity.
+  strictNumbers: false,
+});
 
-/** Checks one request's parts against the route; defaults are filled in. */
-export type RequestValidator = (parts: { params: unknown; query: unknown; body: unknown }) => void;
+for (const ajv of [exact, fromText]) {
+  ajv.addKeyword({
+    keyword: jsonBytesKeyword,
+    schemaType: 'number',
+    validate: (limit: number, value: unknown) => Buffer.byteLength(JSON.stringify(value)) <= limit,
+    error: { message: ({ schemaCode }) => str`must be at most ${schemaCode} bytes as JSON` },
+  });
+}
+
+/** Checks one request's parts against the route; defaults are filled in, names and ids get the one spelling that we use. */
+export type RequestValidator = (parts: Record<Part, unknown>) => void;
+
+type Part = 'params' | 'query' | 'body' | 'form';
+type Check = { name: Part; validate: ValidateFunction; foldIds: (value: unknown) => unknown };
 
 /** @throws AppError VALIDATION_ERROR with the place and the rule, never with the rejected value. */
 export function createRequestValidator(route: Route): RequestValidator {
-  const { params, query, body } = route.schema;
+  const { params, query, body, form } = route.schema;
   const checks = [
-    params === undefined ? undefined : { name: 'params' as const, validate: fromText.compile(asJsonSchema(params)) },
-    query === undefined ? undefined : { name: 'query' as const, validate: fromText.compile(asJsonSchema(query)) },
-    body === undefined ? undefined : { name: 'body' as const, validate: exact.compile(asJsonSchema(body)) },
-  ].filter((check) => check !== undefined);
-  const filterNames = Object.keys(query?.properties ?? {});
+    check('params', params, fromText),
+    check('query', query, fromText),
+    check('body', body, exact),
+    check('form', form, exact),
+  ].filter((one) => one !== undefined);
+  const respell = fieldSpellings(query);
   return (parts) => {
-    if (query !== undefined) acceptBothCases(parts.query as Record<string, unknown>, filterNames);
-    for (const { name, validate } of checks) {
+    respell(parts.query as Record<string, unknown>);
+    for (const { name, validate, foldIds } of checks) {
       if (!validate(parts[name])) throw validationError(name, validate);
+      foldIds(parts[name]);
     }
   };
+}
+
+function check(name: Check['name'], schema: TSchema | undefined, ajv: Ajv): Check | undefined {
+  if (schema === undefined) return undefined;
+  return { name, validate: ajv.compile(asJsonSchema(schema)), foldIds: idFolding(schema) };
 }
 
 /** A check of answers against their closed schema, for tests. */
@@ -47,18 +75,6 @@ export function compileExact(schema: TSchema): ValidateFunction {
 // TypeBox keeps its own markers on the objects; Ajv's strict mode wants plain JSON Schema.
 function asJsonSchema(schema: TSchema): Record<string, unknown> {
   return JSON.parse(JSON.stringify(schema)) as Record<string, unknown>;
-}
-
-function acceptBothCases(query: Record<string, unknown>, names: readonly string[]): void {
-  for (const given of Object.keys(query)) {
-    if (names.includes(given)) continue;
-    const other = names.find((name) => foldCase(name) === foldCase(given));
-    if (other !== undefined && query[other] === undefined) query[other] = query[given];
-  }
-}
-
-function foldCase(name: string): string {
-  return name.replaceAll('_', '').toLowerCase();
 }
 
 function validationError(part: string, validate: ValidateFunction): AppError {

@@ -66,6 +66,14 @@ export const markMailFailed = statement<{ id: string; error: string; nextAttempt
     .where('id', '=', p.id),
 );
 
+/** Housekeeping: mails that were delivered long ago. */
+export const deleteDeliveredMail = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+  builder
+    .deleteFrom('mail_outbox')
+    .where('id', 'in', (db) => db.selectFrom('mail_outbox').select('id').where('sent_at', '<', p.before).limit(p.most))
+    .returning(sql<number>`1`.as('deleted')),
+);
+
 export const listMail = statement<{ limit: number; offset: number }, OutboxMail>((p) =>
   builder.selectFrom('mail_outbox').selectAll().orderBy('id', 'desc').limit(p.limit).offset(p.offset),
 );

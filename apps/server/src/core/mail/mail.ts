@@ -10,6 +10,8 @@ import { claimDueMail, insertMail, markMailFailed, markMailSent, type OutboxMail
 
 /** Mail goes into an outbox with the change that causes it; a relay delivers it afterwards. */
 export type Mail = {
+  /** False while no mail server is configured: then mail only waits for the operator to read it. */
+  readonly canDeliver: boolean;
   /** The statement that puts a mail into the outbox; run it in the transaction of its cause. */
   compose(mail: { to: string; subject: string; text: string }, at: Date): Query<never>;
   /** Says that something may be in the outbox; delivery happens in the background. */
@@ -39,12 +41,13 @@ export function createMail(options: MailOptions): Mail {
   const { encryption, smtpUrl } = options;
   const relay = smtpUrl === undefined ? undefined : new Relay(options, smtpUrl);
   return {
+    canDeliver: relay !== undefined,
     compose(mail, at) {
       const id = newId();
       return insertMail({
         id,
         recipient: mail.to,
-        subject: mail.subject,
+        subject: mail.subject.replaceAll(/\p{Cc}+/gu, ' '),
         body: encryption.encrypt(mail.text, placeOf(id)),
         created_at: at.toISOString(),
       });

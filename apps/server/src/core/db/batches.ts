@@ -1,0 +1,21 @@
+import type { Query } from '#core/db/query';
+import type { Statements } from '#core/db/scopes';
+
+const batchSize = 5000;
+
+/**
+ * Deletes all that matches, at most 5,000 rows with one statement: none holds its locks for long or runs out of its time.
+ * @param next a statement that deletes no more than `most` rows and answers one for each.
+ * @returns how many rows were deleted.
+ */
+export async function deleteInBatches(
+  db: { readonly slow: Statements },
+  next: (most: number) => Query<unknown>,
+): Promise<number> {
+  let total = 0;
+  for (;;) {
+    const { length } = await db.slow.all(next(batchSize));
+    total += length;
+    if (length < batchSize) return total;
+  }
+}

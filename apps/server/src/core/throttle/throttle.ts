@@ -1,0 +1,48 @@
+import type { Query } from '#core/db/query';
+import type { Database } from '#core/db/database';
+import type { ErrorDefinition } from '#core/errors/app-error';
+import { countAttempt, refundAttempt } from '#core/throttle/throttle.queries';
+
+/** How many attempts a key has within a window that begins with the first of them. */
+export type Budget = { key: string; max: number; windowMs: number };
+
+/** One budget, or several that an attempt draws from at once. */
+export type Attempt = {
+  /** @throws the given error, with the seconds to wait, when a budget is spent; nothing is drawn then. */
+  admit(): Promise<void>;
+  /** The statements that give the attempt back, for the transaction of its success. */
+  refund(): Query<never>[];
+};
+
+type Services = { database: Database; now(): Date };
+
+/** Counts before it is evaluated what may be tried only so often, in the database, so that all processes share it. */
+export function createAttempt(services: Services, budgets: readonly Budget[], error: ErrorDefinition): Attempt {
+  let drawn: { key: string; windowEndsAt: string }[] = [];
+  const refund = () => drawn.map((draw) => refundAttempt(draw));
+  return {
+    refund,
+    async admit() {
+      if (budgets.length === 0) return;
+      const db = services.database.credential().slow;
+      const now = services.now();
+      const counted = await db.flight(
+        budgets.map((budget) =>
+          countAttempt({
+            key: budget.key,
+            now: now.toISOString(),
+            windowEndsAt: new Date(now.getTime() + budget.windowMs).toISOString(),
+          }),
+        ),
+      );
+      const draws = budgets.map((budget, at) => ({ budget, row: counted[at]![0]! }));
+      drawn = draws.map(({ budget, row }) => ({ key: budget.key, windowEndsAt: row.window_ends_at }));
+      const spent = draws.filter(({ budget, row }) => row.failures > budget.max);
+      if (spent.length === 0) return;
+      await db.flight(refund());
+      drawn = [];
+      const waitMs = Math.max(...spent.map(({ row }) => Date.parse(row.window_ends_at))) - now.getTime();
+      throw error({ retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) });
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import { createFlusher } from '#core/background/flusher';
+import type { Database } from '#core/db/database';
+import type { Query } from '#core/db/query';
+import type { Log } from '#core/log/log';
+import { addTotals, addUsage } from '#core/usage/usage.queries';
+
+/** One request that an API key or an app account made. */
+export type UsedCredential = {
+  tenantId: string;
+  credentialId: string;
+  operation: string;
+  isError: boolean;
+  ip: string;
+};
+
+/** Counts the requests of credentials in memory and writes the sums beside them: no request waits for its own count. */
+export type Usage = {
+  record(used: UsedCredential): void;
+  close(): Promise<void>;
+};
+
+type Count = { requests: number; errors: number };
+type Total = Count & { usedAt: string; ip: string };
+type TenantCounts = {
+  byHour: Map<string, Count & { id: string; hour: string; operation: string }>;
+  totals: Map<string, Total>;
+};
+
+type Options = { database: Database; log: Log; now(): Date; delayMs?: number };
+
+const hourMs = 3_600_000;
+
+export function createUsage({ database, log, now, delayMs = 500 }: Options): Usage {
+  let waiting = new Map<string, TenantCounts>();
+
+  function countsOf(tenantId: string): TenantCounts {
+    let counts = waiting.get(tenantId);
+    if (counts === undefined) waiting.set(tenantId, (counts = { byHour: new Map(), totals: new Map() }));
+    return counts;
+  }
+
+  async function write(): Promise<void> {
+    const tenants = waiting;
+    waiting = new Map();
+    let failure: unknown;
+    for (const [tenantId, counts] of tenants) {
+      try {
+        await database.tenant(tenantId).slow.flight(statementsOf(tenantId, counts));
+      } catch (error) {
+        // Nothing took effect: the counts go back and are written with the next ones.
+        giveBack(countsOf(tenantId), counts);
+        failure = error;
+      }
+    }
+    if (failure !== undefined) throw failure as Error;
+  }
+
+  const onError = (error: unknown) => {
+    log.warn({ err: error }, 'the usage of credentials could not be written and will be tried again');
+  };
+  const flusher = createFlusher({ delayMs, write, onError });
+
+  return {
+    record({ tenantId, credentialId: id, operation, isError, ip }) {
+      const at = now();
+      const hour = new Date(Math.floor(at.getTime() / hourMs) * hourMs).toISOString();
+      const { byHour, totals } = countsOf(tenantId);
+      const errors = isError ? 1 : 0;
+      add(byHour, `${id} ${hour} ${operation}`, { id, hour, operation, requests: 1, errors });
+      add(totals, id, { requests: 1, errors, usedAt: at.toISOString(), ip });
+      flusher.wake();
+    },
+    close: () => flusher.close(),
+  };
+}
+
+/** The newer of two values brings what is no count: the time and address of the last use. */
+function add<Counted extends Count>(map: Map<string, Counted>, key: string, value: Counted): void {
+  const known = map.get(key);
+  if (known === undefined) map.set(key, value);
+  else {
+    const sum = { requests: known.requests + value.requests, errors: known.errors + value.errors };
+    map.set(key, { ...value, ...sum });
+  }
+}
+
+function giveBack(current: TenantCounts, unwritten: TenantCounts): void {
+  for (const map of ['byHour', 'totals'] as const) {
+    const [older, newer] = [unwritten[map], current[map]] as [Map<string, Total>, Map<string, Total>];
+    for (const [key, value] of newer) add(older, key, value);
+  }
+  Object.assign(current, unwritten);
+}
+
+function statementsOf(tenantId: string, { byHour, totals }: TenantCounts): Query<never>[] {
+  const hours = [...byHour.entries()].toSorted(byKey).map(([, row]) => row);
+  const sums = [...totals.entries()].toSorted(byKey);
+  return [
+    addTotals({
+      tenantId,
+      ids: sums.map(([id]) => id),
+      requests: sums.map(([, sum]) => sum.requests),
+      errors: sums.map(([, sum]) => sum.errors),
+      usedAt: sums.map(([, sum]) => sum.usedAt),
+      usedIps: sums.map(([, sum]) => sum.ip),
+    }),
+    addUsage({
+      tenantId,
+      ids: hours.map((row) => row.id),
+      hours: hours.map((row) => row.hour),
+      operations: hours.map((row) => row.operation),
+      requests: hours.map((row) => row.requests),
+      errors: hours.map((row) => row.errors),
+    }),
+  ];
+}
+
+function byKey([left]: [string, unknown], [right]: [string, unknown]): number {
+  return left < right ? -1 : 1;
+}
