@@ -1,7 +1,8 @@
 import { Ajv } from 'ajv';
 import Type, { type Static } from 'typebox';
 
-import { formats, isCidr, isEmail, isOrigin } from '#core/http/formats';
+import { formats, isEmail, isOrigin } from '#core/http/formats';
+import { isAddressRange } from '#core/net/addresses';
 
 const seconds = (defaultValue: number, minimum: number, maximum: number, description: string) =>
   Type.Integer({ default: defaultValue, minimum, maximum, description });
@@ -37,13 +38,14 @@ export const ConfigSchema = Type.Object({
   SYSTEM_ADMIN_EMAIL: Type.String({
     default: 'admin@atrium.local',
     format: 'email',
-    description: 'First system administrator, created at the first start.',
+    description: 'System administrator, made sure of at every start.',
   }),
   SYSTEM_ADMIN_PASSWORD: Type.Optional(
     Type.String({
       minLength: 8,
       maxLength: 256,
-      description: 'Password of that administrator. Default: generated and printed once.',
+      format: 'password',
+      description: 'Password of that administrator where the account is new. Default: generated and printed once.',
     }),
   ),
   ENCRYPTION_KEY: optionalText(
@@ -60,6 +62,11 @@ export const ConfigSchema = Type.Object({
     default: '',
     format: 'cidr-list',
     description: 'Comma-separated addresses or CIDR ranges whose X-Forwarded-For counts.',
+  }),
+  OUTBOUND_ALLOWED_CIDRS: Type.String({
+    default: '',
+    format: 'cidr-list',
+    description: 'Comma-separated private addresses or CIDR ranges that connectors and identity providers may be at.',
   }),
   CORS_ORIGINS: Type.String({
     default: '',
@@ -116,7 +123,7 @@ const ajv = new Ajv({
   strict: true,
   formats: {
     ...formats,
-    'cidr-list': listOf(isCidr),
+    'cidr-list': listOf(isAddressRange),
     'origin-list': listOf(isOrigin),
     email: isEmail,
     'postgres-url': (text: string) => hasProtocol(text, ['postgres:', 'postgresql:']),

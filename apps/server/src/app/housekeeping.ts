@@ -1,12 +1,28 @@
 import type pg from 'pg';
 
+import { deleteInBatches } from '#core/db/batches';
 import { extendAuditPartitions } from '#core/db/migrate';
+import { deleteDeliveredMail } from '#core/mail/mail.queries';
+import { deleteOldSecurityEvents } from '#core/security-events/security-events.queries';
 import type { Services } from '#core/services';
+import { deleteOldUsage } from '#core/usage/usage.queries';
 import { deleteExpired } from '#modules/auth/index';
+import { deleteAbandonedFlows } from '#modules/identity-providers/index';
 
 const everyMs = 60 * 60_000;
 
 export type Housekeeping = { close(): Promise<void> };
+
+const day = 24 * 60 * 60_000;
+
+/** Delivered mails are kept for 30 days, security events for 90, the usage of credentials for 400. */
+async function deleteOldRecords({ database, now }: Services): Promise<void> {
+  const before = (days: number) => new Date(now().getTime() - days * day).toISOString();
+  const db = database.platform();
+  await deleteInBatches(db, (most) => deleteDeliveredMail({ before: before(30), most }));
+  await deleteInBatches(db, (most) => deleteOldSecurityEvents({ before: before(90), most }));
+  await deleteInBatches(db, (most) => deleteOldUsage({ before: before(400), most }));
+}
 
 /** What has to happen now and then for the installation to stay healthy; harmless when several processes do it. */
 export function startHousekeeping(services: Services, connection: pg.ClientConfig): Housekeeping {
@@ -14,6 +30,8 @@ export function startHousekeeping(services: Services, connection: pg.ClientConfi
 
   const run = async (): Promise<void> => {
     await deleteExpired(services);
+    await deleteAbandonedFlows(services);
+    await deleteOldRecords(services);
     await extendAuditPartitions(connection, services.now());
   };
 

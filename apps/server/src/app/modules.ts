@@ -1,20 +1,44 @@
 import type { Module } from '#core/http/route';
+import { apiKeysModule } from '#modules/api-keys/index';
+import { appAccountsModule } from '#modules/app-accounts/index';
 import { auditLogsModule } from '#modules/audit-logs/index';
 import { authModule } from '#modules/auth/index';
+import { createAuthorizationModule } from '#modules/authorization/index';
+import { connectorsModule } from '#modules/connectors/index';
 import { contactsModule } from '#modules/contacts/index';
 import { createDocsModule } from '#modules/docs/index';
+import { feedbacksModule } from '#modules/feedbacks/index';
 import { groupsModule } from '#modules/groups/index';
+import { identityProvidersModule } from '#modules/identity-providers/index';
+import { qrCodesModule } from '#modules/qr-codes/index';
+import { resourcesModule } from '#modules/resources/index';
 import { spacesModule } from '#modules/spaces/index';
 import { systemModule } from '#modules/system/index';
+import { tagsModule } from '#modules/tags/index';
+import { tenantsModule } from '#modules/tenants/index';
+import { twoFactorModule } from '#modules/two-factor/index';
+import { typeDefinitionsModule } from '#modules/type-definitions/index';
 import { usersModule } from '#modules/users/index';
 
 /** The product, one line per area. Routes, documentation and tests derive from this list. */
 export const modules: readonly Module[] = [
   authModule,
+  twoFactorModule,
+  identityProvidersModule,
+  tenantsModule,
   usersModule,
   groupsModule,
+  apiKeysModule,
+  appAccountsModule,
+  createAuthorizationModule(() => modules),
+  typeDefinitionsModule,
   spacesModule,
+  resourcesModule,
+  tagsModule,
+  qrCodesModule,
+  feedbacksModule,
   contactsModule,
+  connectorsModule,
   auditLogsModule,
   systemModule,
   createDocsModule(() => modules),

@@ -12,11 +12,15 @@ import { createPasswords } from '#core/crypto/passwords';
 import { openDatabase, type Database } from '#core/db/database';
 import { listen } from '#core/db/listener';
 import { MigrationError, migrate } from '#core/db/migrate';
-import { createHttpServer, type HttpOptions } from '#core/http/server';
+import { createHttpServer, type Authenticate, type HttpOptions } from '#core/http/server';
 import type { Log } from '#core/log/log';
 import { createMail } from '#core/mail/mail';
+import { createOutbound, type Outbound } from '#core/outbound/outbound';
+import { createSecurityEvents } from '#core/security-events/security-events';
 import type { Services, Settings } from '#core/services';
-import { createAccessTokens, createAuthenticator, createFirstAdministrator } from '#modules/auth/index';
+import { createUsage } from '#core/usage/usage';
+import { createApiKeyAuthenticator } from '#modules/api-keys/index';
+import { createAccessTokens, createAuthenticator, ensureSystemAdministrator } from '#modules/auth/index';
 
 export const migrationsDirectory = fileURLToPath(new URL('../../migrations', import.meta.url));
 
@@ -36,6 +40,7 @@ export type ServiceOptions = {
 export type Service = {
   http: FastifyInstance;
   services: Services;
+  authenticate: Authenticate;
   /** Present when this start created the first administrator with a password of our making. */
   generatedPassword: string | undefined;
   /** Finishes what is under way, then closes. */
@@ -47,14 +52,15 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const database = await openMigratedDatabase(options);
   let serving = true;
   const { services, close } = await openServices(options, database, () => serving);
-  const administrator = await createFirstAdministrator(services, {
+  const administrator = await ensureSystemAdministrator(services, {
     email: config.SYSTEM_ADMIN_EMAIL,
     password: config.SYSTEM_ADMIN_PASSWORD,
   });
+  const authenticate = createAuthenticator(services, createApiKeyAuthenticator(services));
   const http = await createHttpServer({
     modules,
     services,
-    authenticate: createAuthenticator(services),
+    authenticate,
     trustedProxies: splitList(config.TRUSTED_PROXIES),
     corsOrigins: splitList(config.CORS_ORIGINS),
     bodyLimitBytes: config.BODY_LIMIT_BYTES,
@@ -63,6 +69,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   return {
     http,
     services,
+    authenticate,
     generatedPassword: administrator?.generatedPassword,
     async close() {
       serving = false;
@@ -110,6 +117,9 @@ async function openServices(options: ServiceOptions, database: Database, isServi
     passwords: await createPasswords({ memoryKiB: config.PASSWORD_MEMORY_KIB, passes: config.PASSWORD_PASSES }),
     principals,
     mail,
+    outbound: openOutbound(options),
+    usage: createUsage({ database, log, now }),
+    securityEvents: createSecurityEvents({ database, log, now }),
     log,
     now,
     tokens: createAccessTokens({
@@ -124,10 +134,19 @@ async function openServices(options: ServiceOptions, database: Database, isServi
   };
   const close = async () => {
     await mail.close();
+    await services.outbound.close();
+    await services.usage.close();
+    await services.securityEvents.close();
     await listener.close();
     await database.close();
   };
   return { services, close };
+}
+
+function openOutbound({ config, log }: ServiceOptions): Outbound {
+  const allowedRanges = splitList(config.OUTBOUND_ALLOWED_CIDRS);
+  if (allowedRanges.length > 0) log.warn({ allowedRanges }, 'tenants may have the service call private addresses');
+  return createOutbound({ allowedRanges, ownPort: config.PORT });
 }
 
 async function readSettings(config: Config): Promise<Settings> {

@@ -3,6 +3,12 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#core/crypto/ids';
 import type { Route } from '#core/http/route';
 import { modules } from '#app/modules';
+import { apiKeySuccesses } from '#modules/audit-logs/testing/api-key-successes';
+import { appAccountSuccesses } from '#modules/audit-logs/testing/app-account-successes';
+import { connectorSuccesses } from '#modules/audit-logs/testing/connector-successes';
+import { directorySuccesses } from '#modules/audit-logs/testing/directory-successes';
+import { identityProviderSuccesses } from '#modules/audit-logs/testing/identity-provider-successes';
+import { twoFactorSuccesses } from '#modules/audit-logs/testing/two-factor-successes';
 import { createMember, createTenant, logInSystemAdmin, unique, type Tenant } from '#test/support/factories';
 import { useService, type Answer } from '#test/support/harness';
 
@@ -14,7 +20,7 @@ const groups = '/api/v1/secure/groups';
 const ip = '203.0.113.7';
 const userAgent = 'trail/1.0';
 
-type Method = 'POST' | 'PATCH' | 'DELETE';
+type Method = 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type Try = { method: Method; url: string; body?: unknown; token?: string; status: number };
 type Success = Try & { resourceId?: string; resourceType: string; fields?: string[] };
 
@@ -60,6 +66,12 @@ const newPerson = () => ({ email: `${unique('canary')}@example.com`, password: '
 
 /** For every operation that is declared to be recorded: how it succeeds. */
 const successes: Record<string, () => Promise<Success>> = {
+  ...apiKeySuccesses(test, () => tenant),
+  ...appAccountSuccesses(create),
+  ...connectorSuccesses(create),
+  ...directorySuccesses(test, () => tenant),
+  ...identityProviderSuccesses(test, () => tenant),
+  ...twoFactorSuccesses(test, () => tenant),
   createContact: () => succeed('POST', contacts, 201, { body: contactFields, resourceType: 'contact' }),
   updateContact: async () => {
     const resourceId = await newContact();
@@ -130,6 +142,19 @@ const successes: Record<string, () => Promise<Success>> = {
     return succeed('DELETE', `${url}/${userId}`, 204, { resourceType: 'user', resourceId: userId });
   },
   createUser: () => succeed('POST', users, 201, { body: newPerson(), resourceType: 'user' }),
+  inviteUser: () => {
+    const { password: _none, ...body } = newPerson();
+    return succeed('POST', `${users}/invite`, 201, { body, resourceType: 'user' });
+  },
+  resendInvitation: async () => {
+    const resourceId = await newUser();
+    return succeed('POST', `${users}/${resourceId}/invite`, 200, { resourceType: 'user', resourceId });
+  },
+  updateTenant: () => {
+    const url = `/api/v1/secure/tenants/${tenant.tenantId}`;
+    const body = { name: 'canary', settings: { twoFactorGraceDays: 7 } };
+    return succeed('PATCH', url, 200, { body, resourceType: 'tenant', fields: Object.keys(body) });
+  },
   updateUser: async () => {
     const resourceId = await newUser();
     return succeed('PATCH', `${users}/${resourceId}`, 200, {
@@ -151,7 +176,11 @@ function succeed(method: Method, url: string, status: number, rest: Omit<Success
 
 // What auth records is spread over tenants and tested with it.
 const routes = modules.filter(({ name }) => name !== 'auth').flatMap((module) => module.routes);
-const recorded = routes.filter((route) => route.method !== 'GET' && typeof route.audit === 'string');
+const recorded = routes.filter(
+  // So is what people do to the own account, and how their sessions begin.
+  ({ method, audit, access }) =>
+    method !== 'GET' && typeof audit === 'string' && access.kind !== 'person' && access.kind !== 'public',
+);
 
 async function attempt({ method, url, body, status, token }: Try): Promise<{ answer: Answer; rows: any[] }> {
   const answer = await test.call(method, url, {
@@ -239,7 +268,8 @@ describe('what changes nothing is not recorded', () => {
 
   it.each(recorded)('$operationId, refused with 400 or 401', async (route: Route) => {
     const { method, url } = await successes[route.operationId]!();
-    const bad: Partial<Try> = method === 'DELETE' ? { url: url.replace(/[^/]+$/, '42') } : { body: { canary: 1 } };
+    const bad: Partial<Try> =
+      route.schema.body === undefined ? { url: url.replace(/[0-9a-f-]{36}|google$/, '42') } : { body: { canary: 1 } };
     expect((await attempt({ method, url, ...bad, status: 400 })).rows).toEqual([]);
     const anonymous = await test.call(method, url);
     expect(anonymous.status).toBe(401);

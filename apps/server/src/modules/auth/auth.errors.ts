@@ -33,7 +33,31 @@ export const WrongPassword = defineError(
   'The current password is not right.',
   'WRONG_PASSWORD',
 );
+export const PasswordRequired = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'Joining sets the password of the account: send one.',
+  'PASSWORD_REQUIRED',
+);
+export const PasswordNotTaken = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'The account has a password, which an invitation does not change: send the token alone.',
+  'PASSWORD_NOT_TAKEN',
+);
+export const InvitationNotFound = defineError('NOT_FOUND', 'The invitation does not exist.');
+export const TooManyInvitations = defineError(
+  'RATE_LIMIT_EXCEEDED',
+  'Too many invitations to this address or from this tenant. Wait as long as Retry-After says.',
+  'TOO_MANY_INVITATIONS',
+);
+export const EmailVerified = defineError('CONFLICT', 'The address is proven already.', 'EMAIL_VERIFIED');
+export const TooManyVerifications = defineError(
+  'RATE_LIMIT_EXCEEDED',
+  'Too many mails to this address. Wait as long as Retry-After says.',
+  'TOO_MANY_VERIFICATIONS',
+);
+export const TenantNotFound = defineError('NOT_FOUND', 'The tenant does not exist.');
 export const SessionNotFound = defineError('NOT_FOUND', 'The session does not exist.');
+export const TenantIdRefused = defineError('VALIDATION_ERROR', 'X-Tenant-Id: must match format "uuid".');
 export const TenantNotNamed = defineError('NOT_FOUND', 'The tenant named by X-Tenant-Id does not exist.');
 export const ForeignTenantNamed = defineError(
   'AUTHORIZATION_ERROR',

@@ -14,12 +14,11 @@ import {
   WrongPassword,
 } from '#modules/auth/auth.errors';
 import * as schemas from '#modules/auth/auth.schemas';
-import { login, selectTenant } from '#modules/auth/login.service';
-import { changePassword, forgotPassword, resetPassword } from '#modules/auth/password.service';
-import { listIdentityProviders } from '#modules/auth/providers';
-import { refresh } from '#modules/auth/refresh.service';
-import { register } from '#modules/auth/register.service';
-import { getCurrentUser, listOwnSessions, logout, revokeSession } from '#modules/auth/sessions.service';
+import { login, selectTenant } from '#modules/auth/login/login.service';
+import { changePassword, forgotPassword, resetPassword } from '#modules/auth/passwords/password.service';
+import { refresh } from '#modules/auth/sessions/refresh.service';
+import { register } from '#modules/auth/accounts/register.service';
+import { getCurrentUser, listOwnSessions, logout, revokeSession } from '#modules/auth/sessions/sessions.service';
 
 const publicAuth = access.public('this is how a session begins');
 
@@ -76,22 +75,13 @@ export const authRoutes: readonly Route[] = [
     path: '/api/v1/public/auth/logout',
     operationId: 'logout',
     summary: 'End the session of the presented access token',
-    access: access.optional('logging out twice is no error'),
+    access: access.optional('logging out twice is no error', { acceptsExpired: true }),
     schema: { query: schemas.LogoutQuery, response: { 200: schemas.Message } },
     audit: 'auth.logout',
     handler: async ({ actor, query, services }) => {
       await logout(services, actor, query.scope);
       return { message: 'You are logged out.' };
     },
-  }),
-  defineRoute({
-    method: 'GET',
-    path: '/api/v1/public/auth/providers',
-    operationId: 'listIdentityProviders',
-    summary: 'Identity providers and whether they can be used',
-    access: access.public('a login page shows them before anybody is known'),
-    schema: { query: schemas.ProvidersQuery, response: { 200: schemas.IdentityProviders } },
-    handler: () => listIdentityProviders(),
   }),
   defineRoute({
     method: 'POST',
@@ -125,10 +115,10 @@ export const authRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/v1/auth/me',
     operationId: 'getCurrentUser',
-    summary: 'The person behind the session',
-    access: access.session(),
-    schema: { response: { 200: schemas.CurrentUser } },
-    handler: ({ actor, services }) => getCurrentUser(services, actor),
+    summary: 'The person or app account behind the session',
+    access: access.session({ owing: 'any' }),
+    schema: { query: schemas.CurrentUserQuery, response: { 200: schemas.CurrentUser } },
+    handler: ({ actor, query, services }) => getCurrentUser(services, actor, query.include),
   }),
   defineRoute({
     method: 'GET',
@@ -155,7 +145,7 @@ export const authRoutes: readonly Route[] = [
     path: '/api/v1/auth/change-password',
     operationId: 'changePassword',
     summary: 'Change the own password; all other sessions end',
-    access: access.session(),
+    access: access.person(),
     schema: { body: schemas.ChangePasswordBody, response: { 200: schemas.Message } },
     errors: [WrongPassword, TooManyFailures],
     audit: 'auth.password_changed',

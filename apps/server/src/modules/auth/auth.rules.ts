@@ -30,6 +30,9 @@ export const throttleRules = {
   address: { max: 100, windowMs: 10 * 60_000 },
   registration: { max: 60, windowMs: 60_000 },
   resetMail: { max: 3, windowMs: 10 * 60_000 },
+  verificationMail: { max: 3, windowMs: 10 * 60_000 },
+  invitationMail: { max: 3, windowMs: 10 * 60_000 },
+  invitationsOfTenant: { max: 200, windowMs: day },
 } as const;
 
 export function isLoopback(ip: string): boolean {
@@ -61,4 +64,19 @@ export function addressBucket(address: string): string {
 /** A loser of a refresh race arrived before the winner was answered; whoever comes later replays a used token. */
 export function isReplay(token: { settledAt: string | null }, receivedAt: number, graceMs: number): boolean {
   return token.settledAt !== null && receivedAt > Date.parse(token.settledAt) + graceMs;
+}
+
+/** The budget that all guesses at somebody's second factors share. */
+export function secondFactorBudget(owner: string): string {
+  return `2fa:${owner}`;
+}
+
+type FactorState = { hasFactor: boolean; isAssured: boolean; requiredFrom: string | null; at: Date };
+
+/** What a session still owes: the factor that its account has, or one that its tenant wants it to have. */
+export function secondFactorDebt(state: FactorState): 'second_factor' | 'enrolment' | undefined {
+  const { hasFactor, isAssured, requiredFrom, at } = state;
+  if (hasFactor) return isAssured ? undefined : 'second_factor';
+  const isRequired = requiredFrom !== null && Date.parse(requiredFrom) <= at.getTime();
+  return isRequired ? 'enrolment' : undefined;
 }

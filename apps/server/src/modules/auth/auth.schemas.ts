@@ -4,7 +4,13 @@ import { Email, Timestamp, Uuid, closed, dataOf, nullable } from '#core/http/sch
 
 /** At least 8 code points; the upper bound only keeps a password from being a way to burn our time. */
 const Password = Type.String({ minLength: 8, maxLength: 256 });
-const Token = Type.String({ minLength: 1, maxLength: 200 });
+export const NewPassword = Type.String({
+  minLength: 8,
+  maxLength: 256,
+  format: 'password',
+  description: 'At least 8 characters, counted as Unicode composes them (NFKC).',
+});
+export const Token = Type.String({ minLength: 1, maxLength: 200 });
 const Message = closed({ message: Type.String() });
 
 export const LoginBody = closed({
@@ -20,21 +26,21 @@ export type SelectTenantBody = Static<typeof SelectTenantBody>;
 
 export const RegisterBody = closed({
   email: Email,
-  password: Password,
-  tenantName: Type.String({ minLength: 2, maxLength: 255, pattern: '\\S' }),
+  password: NewPassword,
+  tenantName: Type.String({ minLength: 2, maxLength: 255, pattern: '\\S', format: 'line' }),
   tenantDomain: Type.String({ minLength: 2, maxLength: 63, pattern: '^[a-z0-9-]+$' }),
-  displayName: Type.Optional(Type.String({ maxLength: 255 })),
+  displayName: Type.Optional(Type.String({ maxLength: 255, format: 'line' })),
   locale: Type.Optional(Type.Enum(['en', 'de', 'fr', 'es', 'it'])),
 });
 export type RegisterBody = Static<typeof RegisterBody>;
 
 export const RefreshBody = closed({ refreshToken: Type.Optional(Type.String({ maxLength: 200 })) });
 export const ForgotPasswordBody = closed({ email: Email });
-export const ResetPasswordBody = closed({ token: Token, password: Password });
+export const ResetPasswordBody = closed({ token: Token, password: NewPassword });
 export type ResetPasswordBody = Static<typeof ResetPasswordBody>;
 export const ChangePasswordBody = closed({
   currentPassword: Type.String({ minLength: 1, maxLength: 256 }),
-  newPassword: Password,
+  newPassword: NewPassword,
 });
 export type ChangePasswordBody = Static<typeof ChangePasswordBody>;
 
@@ -84,39 +90,32 @@ export const Registered = closed({
   message: Type.String(),
 });
 
-export const CurrentUser = dataOf(
-  closed(
-    {
-      id: Uuid,
-      email: Email,
-      tenantId: Uuid,
-      groups: Type.Array(Type.String()),
-      displayName: Type.String(),
-      locale: Type.String(),
-    },
-    { title: 'CurrentUser' },
-  ),
+export const CurrentUserQuery = Type.Object({
+  include: Type.Optional(Type.Enum(['permissions'], { description: '`permissions` adds what the caller may do.' })),
+});
+
+const currentUser = {
+  id: Uuid,
+  email: Email,
+  tenantId: Uuid,
+  groups: Type.Array(Type.String()),
+  displayName: Type.String(),
+  locale: Type.String(),
+};
+
+const CurrentUserWithPermissions = closed(
+  {
+    ...currentUser,
+    permissions: Type.Array(Type.String(), { description: 'Of an app account, its flags.' }),
+    isTenantAdmin: Type.Boolean(),
+    isSystemAdmin: Type.Boolean(),
+  },
+  { title: 'CurrentUserWithPermissions', description: 'With `include=permissions`.' },
 );
 
-const IdentityProvider = closed(
-  {
-    id: Type.Enum(['google', 'apple', 'microsoft', 'github', 'facebook']),
-    name: Type.String(),
-    enabled: Type.Boolean(),
-    icon: Type.String(),
-    capabilities: closed({
-      server_callback: Type.Boolean(),
-      id_token: Type.Boolean(),
-      pkce: Type.Boolean(),
-      refresh: Type.Boolean(),
-      account_linking: Type.Boolean(),
-    }),
-  },
-  { title: 'IdentityProvider' },
+export const CurrentUser = dataOf(
+  Type.Union([closed(currentUser, { title: 'CurrentUser' }), CurrentUserWithPermissions]),
 );
-export type IdentityProvider = Static<typeof IdentityProvider>;
-export const IdentityProviders = dataOf(Type.Array(IdentityProvider));
-export const ProvidersQuery = Type.Object({ tenantId: Type.Optional(Uuid) });
 
 export const LogoutQuery = Type.Object({
   scope: Type.Optional(Type.Enum(['all'], { description: '`all` ends every session of the person in this tenant.' })),

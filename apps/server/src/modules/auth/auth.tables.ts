@@ -1,5 +1,12 @@
+import type { AppAccountPermissions } from '#core/access/flags';
+
 /** What a mailed or answered one-time token is good for. */
-export type OneTimePurpose = 'password_reset' | 'tenant_selection' | 'invitation';
+export type OneTimePurpose =
+  | 'password_reset'
+  | 'tenant_selection'
+  | 'invitation'
+  | 'email_verification'
+  | 'provider_login';
 
 /** Identity tables, and the columns of tenant tables that login looks at. */
 export type AuthTables = {
@@ -32,7 +39,6 @@ export type AuthTables = {
     expires_at: string;
     used_at: string | null;
   };
-  throttles: { key: string; failures: number; window_ends_at: string };
   signing_keys: {
     id: string;
     public_jwk: Record<string, unknown>;
@@ -47,6 +53,8 @@ export type AuthTables = {
     account_id: string;
     assurance: number;
     remembered: boolean;
+    is_app_account: boolean;
+    account_wide: boolean;
     ip_address: string | null;
     user_agent: string | null;
     created_at: string;
@@ -62,6 +70,7 @@ export type AuthTables = {
     status: 'active' | 'suspended' | 'pending_deletion' | 'deleted';
     default_language: string;
     languages: string[];
+    settings: Record<string, unknown>;
     created_at: string;
     updated_at: string;
   };
@@ -80,5 +89,18 @@ export type AuthTables = {
     updated_at: string;
   };
   groups: { tenant_id: string; id: string; name: string; permissions: string[] };
-  group_members: { tenant_id: string; group_id: string; user_id: string };
+  group_members: { tenant_id: string; group_id: string; user_id: string; created_at: string };
+  app_accounts: {
+    tenant_id: string;
+    id: string;
+    name: string;
+    email: string;
+    permissions: AppAccountPermissions;
+    status: 'active' | 'suspended' | 'revoked';
+    expires_at: string | null;
+    password_hash: string | null;
+    password_changed_at: string | null;
+  };
+  app_account_directory: { email: string; tenant_id: string; app_account_id: string };
+  two_factor_methods: { account_id: string; enabled_at: string | null };
 };

@@ -1,7 +1,9 @@
+import { deleteInBatches } from '#core/db/batches';
 import type { Services } from '#core/services';
-import { deleteExpiredOneTimeTokens } from '#modules/auth/accounts.queries';
-import { deleteEndedSessions, deleteExpiredRefreshTokens } from '#modules/auth/sessions.queries';
-import { deleteEndedWindows } from '#modules/auth/throttle.queries';
+import { deleteExpiredOneTimeTokens } from '#modules/auth/accounts/accounts.queries';
+import { deleteExpiredRefreshTokens } from '#modules/auth/sessions/refresh-tokens.queries';
+import { deleteEndedSessions } from '#modules/auth/sessions/sessions.queries';
+import { deleteEndedWindows } from '#core/throttle/throttle.queries';
 
 const keepEndedMs = 30 * 86_400_000;
 
@@ -9,12 +11,9 @@ const keepEndedMs = 30 * 86_400_000;
 export async function deleteExpired(services: Pick<Services, 'database' | 'now'>): Promise<void> {
   const now = services.now();
   const before = new Date(now.getTime() - keepEndedMs).toISOString();
-  await services.database
-    .credential()
-    .slow.flight([
-      deleteEndedWindows({ now: now.toISOString() }),
-      deleteExpiredOneTimeTokens({ before }),
-      deleteExpiredRefreshTokens({ before }),
-      deleteEndedSessions({ before }),
-    ]);
+  const db = services.database.credential();
+  await deleteInBatches(db, (most) => deleteEndedWindows({ now: now.toISOString(), most }));
+  await deleteInBatches(db, (most) => deleteExpiredOneTimeTokens({ before, most }));
+  await deleteInBatches(db, (most) => deleteExpiredRefreshTokens({ before, most }));
+  await deleteInBatches(db, (most) => deleteEndedSessions({ before, most }));
 }

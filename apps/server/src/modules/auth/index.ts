@@ -1,17 +1,45 @@
 import { defineModule } from '#core/http/route';
 import { DomainTaken, EmailTaken } from '#modules/auth/auth.errors';
+import { accountRoutes } from '#modules/auth/accounts/accounts.routes';
 import { authRoutes } from '#modules/auth/auth.routes';
 
-export { addPerson } from '#modules/auth/add-person';
+export { accountChanged, auditInEach } from '#modules/auth/accounts/account-events';
+export {
+  findOneTimeToken,
+  insertOneTimeToken,
+  listMemberships,
+  lockAccount,
+  lockAccountState,
+  useOneTimeToken,
+} from '#modules/auth/accounts/accounts.queries';
+export { TooManyInvitations } from '#modules/auth/auth.errors';
+export { normaliseEmail } from '#modules/auth/accounts/email-address';
+export { clearFactors } from '#modules/auth/accounts/take-over';
+export {
+  addressBucket,
+  isLoopback,
+  oneTimeTokenHash,
+  secondFactorBudget,
+  secondFactorDebt,
+} from '#modules/auth/auth.rules';
+export { appAccountPlace, openPasswordHash, sealPassword } from '#modules/auth/passwords/stored-password';
+export { startSession, type StartedSession } from '#modules/auth/sessions/session-start';
+export { assureSession, endAccountSessions, findActiveFactor } from '#modules/auth/sessions/sessions.queries';
+export { offerTenants, type TenantSelection } from '#modules/auth/login/login.service';
+export { LoginAnswer } from '#modules/auth/auth.schemas';
+export { findOpenTenant } from '#modules/auth/accounts/own-tenants.queries';
+export { findOpenTenants } from '#modules/auth/accounts/own-tenants.service';
+export { addPerson } from '#modules/auth/accounts/add-person';
+export { sendInvitationAgain } from '#modules/auth/accounts/invitations.service';
 export { deleteExpired } from '#modules/auth/clean-up';
-export { createAuthenticator } from '#modules/auth/authenticate';
-export { createAccessTokens } from '#modules/auth/signing-keys';
-export { createFirstAdministrator } from '#modules/auth/first-administrator';
+export { createAuthenticator, type KeyAuthenticator } from '#modules/auth/sessions/authenticate';
+export { createAccessTokens } from '#modules/auth/tokens/signing-keys';
+export { ensureSystemAdministrator } from '#modules/auth/accounts/first-administrator';
 
 /** Login, sessions, passwords and the registration of tenants. */
 export const authModule = defineModule({
   name: 'auth',
   description: 'Login, sessions, passwords and the registration of tenants',
-  routes: authRoutes,
+  routes: [...authRoutes, ...accountRoutes],
   constraints: { accounts_email_key: EmailTaken, tenant_domains_pkey: DomainTaken },
 });

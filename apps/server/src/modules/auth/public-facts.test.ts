@@ -1,39 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { createTenant } from '#test/support/factories';
-import { expectError, useService } from '#test/support/harness';
+import { useService } from '#test/support/harness';
 
 const test = useService();
-
-describe('listIdentityProviders', () => {
-  const path = '/api/v1/public/auth/providers';
-
-  it.each(['', '?tenantId=01890000-0000-7000-8000-000000000000'])('200: the five, none enabled: %s', async (query) => {
-    const answer = await test.call('GET', path + query);
-    expect(answer.status).toBe(200);
-    const { data } = answer.body as { data: { id: string; enabled: boolean }[] };
-    expect(data.map((provider) => provider.id)).toEqual(['google', 'apple', 'microsoft', 'github', 'facebook']);
-    for (const provider of data) {
-      expect(provider).toEqual({
-        id: provider.id,
-        name: expect.any(String),
-        enabled: false,
-        icon: provider.id,
-        capabilities: {
-          server_callback: true,
-          id_token: expect.any(Boolean),
-          pkce: true,
-          refresh: expect.any(Boolean),
-          account_linking: true,
-        },
-      });
-    }
-  });
-
-  it('400: a tenantId that is no uuid', async () => {
-    expectError(await test.call('GET', `${path}?tenantId=acme`), 400, 'VALIDATION_ERROR');
-  });
-});
 
 describe('getJwkSet', () => {
   it('200: the public halves only, among them the one that signs', async () => {

@@ -8,8 +8,3 @@ export const GroupNameTaken = defineError(
 );
 export const MemberNotFound = defineError('NOT_FOUND', 'The user does not exist.', 'USER_NOT_FOUND');
 export const NotAMember = defineError('NOT_FOUND', 'The user is not a member of the group.');
-export const PermissionsAboveOwn = defineError(
-  'UNPROCESSABLE_ENTITY',
-  'Nobody can grant or take away permissions that they do not hold themselves.',
-  'PERMISSIONS_ABOVE_OWN',
-);

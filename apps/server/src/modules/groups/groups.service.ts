@@ -1,3 +1,4 @@
+import { assertHolds } from '#core/access/granting';
 import type { Actor } from '#core/access/principal';
 import { announceRevocation } from '#core/access/revocation';
 import { auditParams } from '#core/audit/audit.queries';
@@ -6,7 +7,7 @@ import type { TenantDb, Transaction } from '#core/db/scopes';
 import { pageOfMatches } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
 import type { Services } from '#core/services';
-import { GroupNotFound, MemberNotFound, NotAMember, PermissionsAboveOwn } from '#modules/groups/groups.errors';
+import { GroupNotFound, MemberNotFound, NotAMember } from '#modules/groups/groups.errors';
 import {
   countGroups,
   countMembers,
@@ -148,12 +149,6 @@ async function lockChangeable(tx: Transaction, actor: Actor, id: string): Promis
   if (group === undefined) throw GroupNotFound();
   assertHolds(actor, group.permissions);
   return group;
-}
-
-function assertHolds(actor: Actor, permissions: readonly string[]): void {
-  if (actor.isTenantAdmin) return;
-  const missing = permissions.filter((permission) => !actor.permissions.has(permission));
-  if (missing.length > 0) throw PermissionsAboveOwn({ details: { missing } });
 }
 
 function presentGroup(row: GroupRow) {

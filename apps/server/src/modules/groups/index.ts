@@ -1,13 +1,8 @@
 import { access } from '#core/access/access';
+import { PermissionsAboveOwn } from '#core/errors/common-errors';
 import { defineModule, defineRoute } from '#core/http/route';
 import { IdParams } from '#core/http/schemas';
-import {
-  GroupNameTaken,
-  GroupNotFound,
-  MemberNotFound,
-  NotAMember,
-  PermissionsAboveOwn,
-} from '#modules/groups/groups.errors';
+import { GroupNameTaken, GroupNotFound, MemberNotFound, NotAMember } from '#modules/groups/groups.errors';
 import * as schemas from '#modules/groups/groups.schemas';
 import {
   addGroupMember,

@@ -2,6 +2,7 @@ import { access } from '#core/access/access';
 import { ServiceUnavailable } from '#core/errors/common-errors';
 import { defineModule, defineRoute } from '#core/http/route';
 import { MailOutbox, MailOutboxQuery, listOutbox } from '#modules/system/mail-outbox';
+import { SecurityAudit, SecurityAuditQuery, listSecurityAudit } from '#modules/system/security-audit';
 import { Health, HealthQuery, Info } from '#modules/system/system.schemas';
 import { getHealth, getInfo } from '#modules/system/system.service';
 
@@ -38,6 +39,15 @@ export const systemModule = defineModule({
       schema: { query: MailOutboxQuery, response: { 200: MailOutbox } },
       audit: 'mail_outbox.read',
       handler: ({ actor, db, query, services, setHeader }) => listOutbox({ actor, db, services, setHeader }, query),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/system/logs/security-audit',
+      operationId: 'listSecurityAudit',
+      summary: 'Failed logins, refusals, uses of API keys and administrative changes in all tenants, newest first',
+      access: access.systemAdmin(),
+      schema: { query: SecurityAuditQuery, response: { 200: SecurityAudit } },
+      handler: ({ query, services, setHeader }) => listSecurityAudit({ services, setHeader }, query),
     }),
   ],
 });

@@ -42,7 +42,7 @@ describe('listMailOutbox', () => {
       id: expect.any(String),
       recipient: recipients[1],
       subject: `You are invited to ${tenant.name}`,
-      text: expect.stringContaining('/reset-password#token='),
+      text: expect.stringContaining('/accept-invitation#token='),
       created_at: expect.any(String),
       sent_at: null,
       attempts: 0,

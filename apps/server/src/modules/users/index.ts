@@ -1,22 +1,48 @@
 import { access } from '#core/access/access';
+import { PermissionsAboveOwn } from '#core/errors/common-errors';
 import { defineModule, defineRoute } from '#core/http/route';
 import { IdParams } from '#core/http/schemas';
-import { LastAdministrator, NotJoinedYet, RoleAboveOwn, UserExists, UserNotFound } from '#modules/users/users.errors';
+import { TooManyInvitations } from '#modules/auth/index';
+import {
+  BootstrapOnly,
+  GroupNotFound,
+  LastAdministrator,
+  NotInvited,
+  NotJoinedYet,
+  RoleAboveOwn,
+  UserExists,
+  UserNotFound,
+} from '#modules/users/users.errors';
 import * as schemas from '#modules/users/users.schemas';
-import { createUser, deleteUser, getUser, listUsers, updateUser } from '#modules/users/users.service';
+import {
+  createUser,
+  deleteUser,
+  getUser,
+  inviteUser,
+  listUsers,
+  resendInvitation,
+  updateUser,
+} from '#modules/users/users.service';
+
+export { RoleAboveOwn } from '#modules/users/users.errors';
+export { assertMayChangeUser } from '#modules/users/users.service';
 
 /** The people of a tenant. */
 export const usersModule = defineModule({
   name: 'users',
   description: 'The people of a tenant',
-  constraints: { users_account_key: UserExists, memberships_pkey: UserExists },
+  constraints: {
+    users_account_key: UserExists,
+    memberships_pkey: UserExists,
+    group_members_group: GroupNotFound,
+  },
   routes: [
     defineRoute({
       method: 'GET',
       path: '/api/v1/secure/users',
       operationId: 'listUsers',
       summary: 'Users of the tenant by name, with search and filters',
-      access: access.permission('users.read'),
+      access: access.permission('users.read', 'users.read'),
       schema: { query: schemas.ListUsersQuery, response: { 200: schemas.UserPage } },
       handler: ({ db, query, setHeader }) => listUsers({ db, setHeader }, query),
     }),
@@ -24,19 +50,41 @@ export const usersModule = defineModule({
       method: 'POST',
       path: '/api/v1/secure/users',
       operationId: 'createUser',
-      summary: 'Make a person a user of the tenant, or invite one whose address is not proven',
+      summary: 'Make a new person a user of the tenant, or invite one who has an account',
       access: access.permission('users.manage'),
       schema: { body: schemas.CreateUserBody, response: { 201: schemas.UserAnswer } },
-      errors: [UserExists, RoleAboveOwn],
+      errors: [UserExists, RoleAboveOwn, BootstrapOnly, TooManyInvitations],
       audit: 'user.created',
       handler: ({ actor, body, db, services }) => createUser({ db, actor, services }, body),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/secure/users/invite',
+      operationId: 'inviteUser',
+      summary: 'Invite a person by mail, with groups that hold nothing the caller does not hold',
+      access: access.permission('users.manage'),
+      schema: { body: schemas.InviteUserBody, response: { 201: schemas.UserAnswer } },
+      errors: [UserExists, GroupNotFound, RoleAboveOwn, BootstrapOnly, PermissionsAboveOwn, TooManyInvitations],
+      audit: 'user.invited',
+      handler: ({ actor, body, db, services }) => inviteUser({ db, actor, services }, body),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/v1/secure/users/{id}/invite',
+      operationId: 'resendInvitation',
+      summary: 'Mail the link of an open invitation again; the older one ends',
+      access: access.permission('users.manage'),
+      schema: { params: IdParams, response: { 200: schemas.UserAnswer } },
+      errors: [UserNotFound, NotInvited, RoleAboveOwn, TooManyInvitations],
+      audit: 'user.invitation_sent',
+      handler: ({ actor, db, params, services }) => resendInvitation({ db, actor, services }, params.id),
     }),
     defineRoute({
       method: 'GET',
       path: '/api/v1/secure/users/{id}',
       operationId: 'getUser',
       summary: 'One user',
-      access: access.permission('users.read'),
+      access: access.permission('users.read', 'users.read'),
       schema: { params: IdParams, response: { 200: schemas.UserAnswer } },
       errors: [UserNotFound],
       handler: ({ db, params }) => getUser(db, params.id),
@@ -48,7 +96,7 @@ export const usersModule = defineModule({
       summary: 'Change a user; suspending and demoting act at once',
       access: access.permission('users.manage'),
       schema: { params: IdParams, body: schemas.UpdateUserBody, response: { 200: schemas.UserAnswer } },
-      errors: [UserNotFound, LastAdministrator, RoleAboveOwn, NotJoinedYet],
+      errors: [UserNotFound, LastAdministrator, RoleAboveOwn, BootstrapOnly, NotJoinedYet],
       audit: 'user.updated',
       handler: ({ actor, body, db, params, services }) => updateUser({ db, actor, services }, params.id, body),
     }),

@@ -1,18 +1,20 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
+import { mailedToken, post } from '#modules/auth/testing/steps';
 import {
   createMember,
   createTenant,
+  joinTenant,
   logIn,
   proveAddress,
   unique,
   type Person,
   type Tenant,
 } from '#test/support/factories';
-import { expectError, useService, type Answer } from '#test/support/harness';
+import { expectError, useService, type Answer, strictlyLater } from '#test/support/harness';
 
-const test = useService();
+const test = useService({ now: strictlyLater() });
 const path = '/api/v1/secure/users';
 let tenant: Tenant;
 let token: string;
@@ -41,6 +43,8 @@ describe('updateUser', () => {
     expect(created.body.data.status).toBe('invited');
     const change = (body: object) => test.call('PATCH', `${path}/${created.body.data.id}`, { token, body });
     expectError(await change({ status: 'active' }), 422, 'UNPROCESSABLE_ENTITY', 'NOT_JOINED_YET');
+    expectError(await change({ status: 'suspended' }), 422, 'UNPROCESSABLE_ENTITY', 'NOT_JOINED_YET');
+    expectError(await change({ status: 'suspended', displayName: 'x' }), 422, 'UNPROCESSABLE_ENTITY', 'NOT_JOINED_YET');
     expect((await change({ displayName: 'Soon here' })).body.data).toMatchObject({ status: 'invited' });
   });
 
@@ -137,6 +141,50 @@ describe('updateUser', () => {
   });
 });
 
+describe('updateUser and deleteUser of somebody who may do more than the caller', () => {
+  it('422: in whatever respect; with the same rights, or as an administrator, it goes', async () => {
+    const manager = await createMember(test, tenant, { permissions: ['users.manage', 'users.read'] });
+    const above = await createMember(test, tenant, { permissions: ['users.read', 'spaces.manage'] });
+    const equal = await createMember(test, tenant, { permissions: ['users.manage'] });
+    const before = await read(above.userId);
+    for (const body of [
+      { status: 'suspended' },
+      { status: 'active' },
+      { isTenantAdmin: false },
+      { displayName: 'Renamed' },
+      { fullName: 'Renamed' },
+      { locale: 'fr' },
+    ]) {
+      const refused = await patch(above.userId, body, manager.token);
+      expectError(refused, 422, 'UNPROCESSABLE_ENTITY', 'ROLE_ABOVE_OWN');
+      expect(refused.body.details.missing).toEqual(['spaces.manage']);
+    }
+    const refused = await remove(above.userId.toUpperCase(), manager.token);
+    expectError(refused, 422, 'UNPROCESSABLE_ENTITY', 'ROLE_ABOVE_OWN');
+    expect(await read(above.userId)).toEqual(before);
+    expect((await me(above)).status).toBe(200);
+
+    expect((await patch(equal.userId, { displayName: 'Renamed' }, manager.token)).status).toBe(200);
+    expect((await patch(manager.userId, { displayName: 'Me' }, manager.token)).status).toBe(200);
+    expect((await remove(equal.userId, manager.token)).status).toBe(204);
+    expect((await patch(above.userId, { status: 'suspended' })).status).toBe(200);
+    expect((await remove(above.userId)).status).toBe(204);
+  });
+
+  it('200: once the groups that made the difference are gone', async () => {
+    const manager = await createMember(test, tenant, { permissions: ['users.manage', 'users.read'] });
+    const member = await createMember(test, tenant);
+    const body = { name: unique('group'), permissions: ['spaces.manage'] };
+    const group = (await test.call('POST', '/api/v1/secure/groups', { token, body })).body.data.id;
+    const url = `/api/v1/secure/groups/${group}/members`;
+    await test.call('POST', url, { token, body: { userId: member.userId } });
+    const suspend = () => patch(member.userId, { status: 'suspended' }, manager.token);
+    expectError(await suspend(), 422, 'UNPROCESSABLE_ENTITY', 'ROLE_ABOVE_OWN');
+    await test.call('DELETE', `${url}/${member.userId}`, { token });
+    expect((await suspend()).status).toBe(200);
+  });
+});
+
 describe('deleteUser', () => {
   it.each(['as it is', 'in capitals'])('204: out with the next request, and gone, id %s', async (spelling) => {
     const member = await createMember(test, tenant, { permissions: ['users.read'] });
@@ -154,8 +202,7 @@ describe('deleteUser', () => {
 
   it('204: other tenants and the account stay', async () => {
     const [member, other] = [await createMember(test, tenant), await createTenant(test)];
-    await proveAddress(test, member.email);
-    await test.call('POST', path, { token: other.admin.token, body: { email: member.email } });
+    await joinTenant(test, other, member);
     expect((await remove(member.userId)).status).toBe(204);
     expect((await login(member)).body.user.tenantId).toBe(other.tenantId);
   });
@@ -166,8 +213,9 @@ describe('deleteUser', () => {
     expect((await remove(member.userId)).status).toBe(204);
     const again = await test.call('POST', path, { token, body: { email: member.email, password: 'ignored, has one' } });
     expect(again.status).toBe(201);
-    expect(again.body.data).toMatchObject({ status: 'active', groups: [], isTenantAdmin: false });
+    expect(again.body.data).toMatchObject({ status: 'invited', groups: [], isTenantAdmin: false });
     expect(again.body.data.id).not.toBe(member.userId);
+    expect((await post(test, 'accept-invitation', { token: await mailedToken(test, member.email) })).status).toBe(200);
     const back = await logIn(test, { email: member.email, password: member.password });
     expect(back.userId).toBe(again.body.data.id);
     expectError(await test.call('GET', path, { token: back.token }), 403, 'AUTHORIZATION_ERROR');

@@ -13,11 +13,18 @@ export const LastAdministrator = defineError(
 );
 export const RoleAboveOwn = defineError(
   'UNPROCESSABLE_ENTITY',
-  'Only a tenant administrator may make or change an administrator.',
+  'Nobody can make, change or remove somebody who may do more than they may themselves.',
   'ROLE_ABOVE_OWN',
 );
 export const NotJoinedYet = defineError(
   'UNPROCESSABLE_ENTITY',
-  'The person has not accepted the invitation yet: nobody else can make them active.',
+  'The person has not accepted the invitation yet: nobody can activate or suspend them. Delete the user to withdraw it.',
   'NOT_JOINED_YET',
+);
+export const NotInvited = defineError('CONFLICT', 'The user has joined already.', 'NOT_INVITED');
+export const GroupNotFound = defineError('NOT_FOUND', 'The group does not exist.', 'GROUP_NOT_FOUND');
+export const BootstrapOnly = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'System administrators are made by the operator: name one in SYSTEM_ADMIN_EMAIL and start the service.',
+  'BOOTSTRAP_ONLY',
 );

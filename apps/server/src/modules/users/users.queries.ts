@@ -24,6 +24,7 @@ type UserColumns = {
 type Tables = {
   users: UserColumns;
   memberships: { account_id: string; tenant_id: string; user_id: string };
+  groups: { tenant_id: string; id: string; permissions: string[] };
   group_members: { tenant_id: string; group_id: string; user_id: string };
   tenants: { id: string; name: string };
   sessions: { tenant_id: string; id: string; user_id: string; ended_at: string | null };
@@ -60,6 +61,40 @@ export const findUser = statement<{ tenantId: string; id: string }, UserRow>((p)
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
     .where('status', '<>', 'deleted'),
+);
+
+export const findUserByEmail = statement<{ tenantId: string; email: string }, { id: string }>((p) =>
+  builder
+    .selectFrom('users')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where('email', '=', p.email)
+    .where('status', '<>', 'deleted'),
+);
+
+/** What the user may do through groups. */
+export const listHeldPermissions = statement<{ tenantId: string; id: string }, { permission: string }>((p) =>
+  builder
+    .selectFrom('group_members')
+    .innerJoin('groups', (join) =>
+      join.onRef('groups.tenant_id', '=', 'group_members.tenant_id').onRef('groups.id', '=', 'group_members.group_id'),
+    )
+    .select(sql<string>`unnest(groups.permissions)`.as('permission'))
+    .distinct()
+    .where('group_members.tenant_id', '=', p.tenantId)
+    .where('groups.tenant_id', '=', p.tenantId)
+    .where('group_members.user_id', '=', p.id),
+);
+
+export const findGroups = statement<
+  { tenantId: string; ids: readonly string[] },
+  { id: string; permissions: string[] }
+>((p) =>
+  builder
+    .selectFrom('groups')
+    .select(['id', 'permissions'])
+    .where('tenant_id', '=', p.tenantId)
+    .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
 );
 
 /** Who administers a tenant is decided by one transaction at a time. */

@@ -13,7 +13,23 @@ import {
   sortable,
 } from '#core/http/schemas';
 
-const PersonName = Type.String({ minLength: 1, maxLength: 255, pattern: '\\S' });
+const PersonName = Type.String({ minLength: 1, maxLength: 255, pattern: '\\S', format: 'line' });
+
+const userFields = {
+  displayName: Type.Optional(PersonName),
+  fullName: Type.Optional(PersonName),
+  locale: Type.Optional(Language),
+  isTenantAdmin: Type.Optional(Type.Boolean()),
+};
+
+export const InviteUserBody = closed({
+  email: Email,
+  ...userFields,
+  groupIds: Type.Optional(
+    Type.Array(Uuid, { maxItems: 50, uniqueItems: true, description: 'Groups that the user is in from the start.' }),
+  ),
+});
+export type InviteUserBody = Static<typeof InviteUserBody>;
 
 export const CreateUserBody = closed({
   email: Email,
@@ -21,22 +37,17 @@ export const CreateUserBody = closed({
     Type.String({
       minLength: 8,
       maxLength: 256,
-      description: 'Only for a person who has no account yet. Without it a link to set one is mailed.',
+      format: 'password',
+      description: 'Only for a person who has no account yet; anybody else is invited by mail.',
     }),
   ),
-  displayName: Type.Optional(PersonName),
-  fullName: Type.Optional(PersonName),
-  locale: Type.Optional(Language),
-  isTenantAdmin: Type.Optional(Type.Boolean()),
+  ...userFields,
 });
 export type CreateUserBody = Static<typeof CreateUserBody>;
 
 export const UpdateUserBody = closed({
-  displayName: Type.Optional(PersonName),
-  fullName: Type.Optional(PersonName),
-  locale: Type.Optional(Language),
+  ...userFields,
   status: Type.Optional(Type.Enum(['active', 'suspended'])),
-  isTenantAdmin: Type.Optional(Type.Boolean()),
 });
 export type UpdateUserBody = Static<typeof UpdateUserBody>;
 

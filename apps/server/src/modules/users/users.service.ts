@@ -1,28 +1,41 @@
-import { auditParams } from '#core/audit/audit.queries';
-import type { Actor } from '#core/access/principal';
+import { assertHolds } from '#core/access/granting';
+import { systemTenantId, type Actor } from '#core/access/principal';
 import { announceRevocation } from '#core/access/revocation';
+import { auditParams } from '#core/audit/audit.queries';
 import type { TenantDb, Transaction } from '#core/db/scopes';
 import { pageOfMatches } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
 import type { Services } from '#core/services';
-import { addPerson } from '#modules/auth/index';
-import { LastAdministrator, NotJoinedYet, RoleAboveOwn, UserNotFound } from '#modules/users/users.errors';
+import { addPerson, normaliseEmail, sendInvitationAgain } from '#modules/auth/index';
+import {
+  BootstrapOnly,
+  GroupNotFound,
+  LastAdministrator,
+  NotInvited,
+  NotJoinedYet,
+  RoleAboveOwn,
+  UserExists,
+  UserNotFound,
+} from '#modules/users/users.errors';
 import {
   countUsers,
   deleteGroupMemberships,
   deleteMembership,
   deleteUser as deleteUserRow,
   endSessions,
+  findGroups,
   findOtherAdministrator,
   findTenantName,
   findUser,
+  findUserByEmail,
+  listHeldPermissions,
   listUsers as listUserRows,
   lockTenant,
   updateUser as updateUserRow,
   type UserChanges,
   type UserRow,
 } from '#modules/users/users.queries';
-import type { CreateUserBody, ListUsersQuery, UpdateUserBody } from '#modules/users/users.schemas';
+import type { CreateUserBody, InviteUserBody, ListUsersQuery, UpdateUserBody } from '#modules/users/users.schemas';
 
 type Scope = { db: TenantDb; actor: Actor; services: Services };
 
@@ -49,24 +62,63 @@ export async function getUser(db: TenantDb, id: string) {
   return { data: presentUser(row) };
 }
 
-/** @throws UserExists (through the constraint), RoleAboveOwn */
-export async function createUser({ db, actor, services }: Scope, body: CreateUserBody) {
+/** @throws UserExists, RoleAboveOwn, BootstrapOnly, TooManyInvitations */
+export async function createUser(scope: Scope, body: CreateUserBody) {
+  return addUser(scope, { ...body, groupIds: [] }, 'user.created');
+}
+
+/** @throws UserExists, RoleAboveOwn, BootstrapOnly, GroupNotFound, PermissionsAboveOwn, TooManyInvitations */
+export async function inviteUser(scope: Scope, body: InviteUserBody) {
+  const groupIds = [...new Set(body.groupIds)];
+  await assertGrantable(scope, groupIds);
+  return addUser(scope, { ...body, groupIds }, 'user.invited');
+}
+
+type NewUser = CreateUserBody & { groupIds: readonly string[] };
+
+async function addUser({ db, actor, services }: Scope, body: NewUser, action: 'user.created' | 'user.invited') {
+  const { tenantId } = db;
   const isTenantAdmin = body.isTenantAdmin ?? false;
-  if (isTenantAdmin && !actor.isTenantAdmin) throw RoleAboveOwn();
-  const tenant = await db.first(findTenantName({ tenantId: db.tenantId }));
+  if (isTenantAdmin) assertMayAppoint(actor);
+  const email = normaliseEmail(body.email);
+  const [users, [tenant]] = await db.flight([findUserByEmail({ tenantId, email }), findTenantName({ tenantId })]);
+  if (users.length > 0) throw UserExists();
   const id = await addPerson(services, actor, {
-    email: body.email,
+    email,
     password: body.password,
     displayName: body.displayName,
     fullName: body.fullName,
     locale: body.locale ?? 'en',
     isTenantAdmin,
+    groupIds: body.groupIds,
     tenantName: tenant!.name,
+    action,
   });
   return getUser(db, id);
 }
 
-/** Suspending or demoting somebody acts on their next request. @throws UserNotFound, LastAdministrator, RoleAboveOwn, NotJoinedYet */
+async function assertGrantable({ db, actor }: Scope, groupIds: readonly string[]): Promise<void> {
+  const groups = await db.all(findGroups({ tenantId: db.tenantId, ids: groupIds }));
+  if (groups.length < groupIds.length) throw GroupNotFound();
+  assertHolds(
+    actor,
+    groups.flatMap((group) => group.permissions),
+  );
+}
+
+/** Sends the link again and ends the older one. @throws UserNotFound, RoleAboveOwn, NotInvited, TooManyInvitations */
+export async function resendInvitation({ db, actor, services }: Scope, id: string) {
+  const user = await db.transaction((tx) => findChangeable(tx, { tenantId: db.tenantId, id, actor }));
+  if (user.status !== 'invited') throw NotInvited();
+  const isSent = await sendInvitationAgain(services, actor, { userId: user.id, email: user.email });
+  if (!isSent) throw NotInvited();
+  return getUser(db, id);
+}
+
+/**
+ * Suspending or demoting somebody acts on their next request.
+ * @throws UserNotFound, LastAdministrator, RoleAboveOwn, BootstrapOnly, NotJoinedYet
+ */
 export async function updateUser({ db, actor, services }: Scope, id: string, body: UpdateUserBody) {
   const fields = Object.keys(body);
   if (fields.length === 0) return getUser(db, id);
@@ -74,13 +126,8 @@ export async function updateUser({ db, actor, services }: Scope, id: string, bod
   const at = services.now().toISOString();
   const losesAdministration = body.isTenantAdmin === false || body.status === 'suspended';
   const row = await db.transaction(async (tx) => {
-    const user = await findChangeable(tx, {
-      tenantId,
-      id,
-      actor,
-      losesAdministration,
-      grantsAdministration: body.isTenantAdmin === true,
-    });
+    const user = await findChangeable(tx, { tenantId, id, actor, losesAdministration });
+    if (body.isTenantAdmin === true) assertMayAppoint(actor);
     if (user.status === 'invited' && body.status !== undefined) throw NotJoinedYet();
     await tx.all(updateUserRow(user.id, { ...toColumns(body), updated_at: at }, auditParams(actor, at, { fields })));
     if (body.status === 'suspended') await tx.all(endSessions({ tenantId, id, at }));
@@ -96,13 +143,7 @@ export async function deleteUser({ db, actor, services }: Scope, id: string): Pr
   const { tenantId } = db;
   const at = services.now().toISOString();
   const user = await db.transaction(async (tx) => {
-    const found = await findChangeable(tx, {
-      tenantId,
-      id,
-      actor,
-      losesAdministration: true,
-      grantsAdministration: false,
-    });
+    const found = await findChangeable(tx, { tenantId, id, actor, losesAdministration: true });
     await tx.all(deleteUserRow({ id, at, ...auditParams(actor, at) }));
     await tx.all(deleteMembership({ tenantId, id }));
     await tx.all(deleteGroupMemberships({ tenantId, id }));
@@ -113,24 +154,37 @@ export async function deleteUser({ db, actor, services }: Scope, id: string): Pr
   services.principals.forget(`user:${user.id}`);
 }
 
-type Change = {
-  tenantId: string;
-  id: string;
-  actor: Actor;
-  losesAdministration: boolean;
-  grantsAdministration: boolean;
-};
+type Change = { tenantId: string; id: string; actor: Actor; losesAdministration?: boolean };
 
-/** The user, with its id as the principals know it: a path may spell a uuid in capitals. */
+/** The user, if the actor may do whatever the user may. @throws UserNotFound, RoleAboveOwn, LastAdministrator */
 async function findChangeable(tx: Transaction, change: Change): Promise<UserRow> {
   const { tenantId, id, actor } = change;
   await tx.all(lockTenant({ tenantId }));
   const user = await tx.first(findUser({ tenantId, id }));
   if (user === undefined) throw UserNotFound();
-  if ((user.is_tenant_admin || change.grantsAdministration) && !actor.isTenantAdmin) throw RoleAboveOwn();
-  if (!change.losesAdministration || !user.is_tenant_admin || user.status !== 'active') return user;
+  await assertMayChangeUser(tx, actor, user);
+  if (change.losesAdministration !== true || !user.is_tenant_admin || user.status !== 'active') return user;
   if ((await tx.first(findOtherAdministrator({ tenantId, id }))) === undefined) throw LastAdministrator();
   return user;
+}
+
+/** Nobody changes somebody who may do more than they may themselves. @throws RoleAboveOwn */
+export async function assertMayChangeUser(
+  tx: Transaction,
+  actor: Actor,
+  user: Pick<UserRow, 'id' | 'is_tenant_admin'>,
+): Promise<void> {
+  if (actor.isTenantAdmin) return;
+  if (user.is_tenant_admin) throw RoleAboveOwn();
+  const held = await tx.all(listHeldPermissions({ tenantId: actor.tenantId, id: user.id }));
+  const missing = held.map(({ permission }) => permission).filter((permission) => !actor.permissions.has(permission));
+  if (missing.length > 0) throw RoleAboveOwn({ details: { missing } });
+}
+
+/** @throws RoleAboveOwn, BootstrapOnly */
+function assertMayAppoint(actor: Actor): void {
+  if (!actor.isTenantAdmin) throw RoleAboveOwn();
+  if (actor.tenantId === systemTenantId) throw BootstrapOnly();
 }
 
 function toColumns(body: UpdateUserBody): UserChanges {

@@ -1,21 +1,24 @@
 import { expect } from 'vitest';
 
-import {
-  createMember,
-  createTenant,
-  logInSystemAdmin,
-  proveAddress,
-  unique,
-  type Person,
-} from '#test/support/factories';
+import type { OutboxMail } from '#core/mail/mail.queries';
+import { TooManyInvitations } from '#modules/auth/auth.errors';
+import { invitationMailAttempt } from '#modules/auth/login/throttle';
+import { createMember, createTenant, joinTenant, unique, type Person, type Tenant } from '#test/support/factories';
 import type { Answer, Call, TestService } from '#test/support/harness';
 
-/** A clock that tests move; it never stands still, as the real one never does. */
+/** A clock that tests move; until it is set back it never shows the same time twice. */
 export function createClock(startsAt: Date = new Date()) {
   let offsetMs = startsAt.getTime() - Date.now();
+  let last = 0;
   return {
-    now: () => new Date(Date.now() + offsetMs),
-    advance: (ms: number) => void (offsetMs += ms),
+    now: () => {
+      last = Math.max(last + 1, Date.now() + offsetMs);
+      return new Date(last);
+    },
+    advance: (ms: number) => {
+      offsetMs += ms;
+      last += ms;
+    },
   };
 }
 
@@ -52,10 +55,9 @@ export function comparable(answer: Answer): string {
 /** A person with one password who belongs to two tenants, and is logged in at neither. */
 export async function createPersonOfTwo(test: TestService) {
   const [first, second] = [await createTenant(test), await createTenant(test)];
-  const { email, password } = await createMember(test, first);
-  await proveAddress(test, email);
-  const added = await test.call('POST', '/api/v1/secure/users', { token: second.admin.token, body: { email } });
-  expect(added.status).toBe(201);
+  const person = await createMember(test, first);
+  await joinTenant(test, second, person);
+  const { email, password } = person;
   return { email, password, first, second };
 }
 
@@ -71,10 +73,39 @@ export async function outboxOf(test: TestService, admin: Person, recipient: stri
   }
 }
 
-/** Asks for a reset mail and reads its token as the operator can. */
+/** Mails to the address, newest first, past the interface: operators who log in for each would end each other's sessions. */
+export async function mailsTo(test: TestService, recipient: string) {
+  const { database, mail: relay } = test.service.services;
+  const text = 'select * from mail_outbox where recipient = $1 order by id desc';
+  const mails = await database.platform().all<OutboxMail>({ text, values: [recipient], prepare: false });
+  return mails.map((mail) => ({ ...mail, text: relay.read(mail) }));
+}
+
+/** Asks for a reset mail and reads its token. */
 export async function requestReset(test: TestService, email: string): Promise<string> {
   expect((await post(test, 'forgot-password', { email })).status).toBe(200);
-  const [mail] = await outboxOf(test, await logInSystemAdmin(test), email);
+  return mailedToken(test, email);
+}
+
+/** Invites a person to the tenant and reads the mailed token. */
+export async function invite(test: TestService, tenant: Tenant, body: { email: string } & Record<string, unknown>) {
+  const { token } = tenant.admin;
+  const invited = await test.call('POST', '/api/v1/secure/users/invite', { token, body });
+  expect(invited).toMatchObject({ status: 201, body: { data: { status: 'invited' } } });
+  return { userId: invited.body.data.id as string, token: await mailedToken(test, body.email) };
+}
+
+/** As if the tenant had mailed so many invitations, each to somebody else. */
+export async function countInvitations(test: TestService, tenantId: string, times: number): Promise<void> {
+  for (let count = 0; count < times; count++) {
+    const to = { email: newEmail(), tenantId };
+    await invitationMailAttempt(test.service.services, to, TooManyInvitations).admit();
+  }
+}
+
+/** The token in the newest mail to the address. */
+export async function mailedToken(test: TestService, email: string): Promise<string> {
+  const [mail] = await mailsTo(test, email);
   return tokenIn(mail!.text);
 }
 

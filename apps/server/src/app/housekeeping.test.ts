@@ -1,0 +1,128 @@
+import { describe, expect, it } from 'vitest';
+
+import { startHousekeeping } from '#app/housekeeping';
+import { newId } from '#core/crypto/ids';
+import { deleteInBatches } from '#core/db/batches';
+import { deleteDeliveredMail } from '#core/mail/mail.queries';
+import { withClient } from '#test/support/database';
+import { createTenant, logIn } from '#test/support/factories';
+import { useService } from '#test/support/harness';
+
+const test = useService({ ownDatabase: true });
+
+const run = (text: string, values: unknown[] = []) =>
+  withClient(test.connection, async (client) => (await client.query(text, values)).rows as { left: string }[]);
+
+const day = 86_400_000;
+const daysAgo = (days: number) => new Date(test.service.services.now().getTime() - days * day).toISOString();
+
+/** What is left of the rows that the test made, by the name it gave each. */
+const left = async (table: string, name: string) =>
+  (await run(`select ${name} as left from ${table} where ${name} like 'kept%' or ${name} like 'gone%' order by 1`)).map(
+    (row) => row.left,
+  );
+
+async function keepHouse(): Promise<void> {
+  await startHousekeeping(test.service.services, test.connection).close();
+}
+
+function addMail(name: string, createdDaysAgo: number, sentDaysAgo: number | null): Promise<unknown> {
+  const sentAt = sentDaysAgo === null ? null : daysAgo(sentDaysAgo);
+  return run(
+    `insert into mail_outbox (id, recipient, subject, body, created_at, next_attempt_at, sent_at)
+     values ($1, $2, '', '', $3, $3, $4)`,
+    [newId(), name, daysAgo(createdDaysAgo), sentAt],
+  );
+}
+
+describe('housekeeping', () => {
+  it('deletes mails delivered more than 30 days ago, and none that waits', async () => {
+    await addMail('gone', 40, 30.01);
+    await addMail('kept: delivered since', 40, 29.99);
+    await addMail('kept: waits', 400, null);
+    await keepHouse();
+    expect(await left('mail_outbox', 'recipient')).toEqual(['kept: delivered since', 'kept: waits']);
+  });
+
+  it('deletes security events of more than 90 days ago', async () => {
+    const add = (name: string, days: number) =>
+      run(
+        `insert into security_events (id, created_at, event_type, details)
+         values ($1, $2, 'login_failed', json_build_object('name', $3::text))`,
+        [newId(), daysAgo(days), name],
+      );
+    await add('gone', 90.01);
+    await add('kept', 89.99);
+    await keepHouse();
+    expect(await left('security_events', `details ->> 'name'`)).toEqual(['kept']);
+  });
+
+  it('deletes what credentials were used for more than 400 days ago', async () => {
+    const add = (name: string, days: number) =>
+      run('insert into credential_usage values ($1, $2, $3, $4, 1, 0)', [newId(), newId(), daysAgo(days), name]);
+    await add('gone', 400.01);
+    await add('kept', 399.99);
+    await keepHouse();
+    expect(await left('credential_usage', 'operation')).toEqual(['kept']);
+  });
+
+  it('deletes sessions and tokens a month after they ended, and counters at once; nobody is logged out', async () => {
+    const tenant = await createTenant(test);
+    const { email, password } = tenant.admin;
+    const current = await logIn(test, { email, password });
+    const addWindow = (key: string, days: number) =>
+      run('insert into throttles values ($1, 1, $2)', [key, daysAgo(days)]);
+    await addWindow('gone', 0.01);
+    await addWindow('kept', -0.01);
+    const count = async (table: string) => (await run(`select count(*) as left from ${table}`))[0]!.left;
+    const tables = ['sessions', 'refresh_tokens', 'one_time_tokens'];
+    const live = await Promise.all(tables.map(count));
+    for (const days of [30.01, 29.99]) {
+      const at = daysAgo(days);
+      await run(
+        `insert into sessions (tenant_id, id, user_id, account_id, created_at, last_used_at, idle_expires_at, expires_at)
+         values ($1, $2, $2, $2, $3, $3, $3, $3)`,
+        [tenant.tenantId, newId(), at],
+      );
+      await run('insert into refresh_tokens values ($1, $2, $2, $3, $3)', [Buffer.from(newId()), newId(), at]);
+      await run(`insert into one_time_tokens values ($1, 'invitation', $2, '{}', $3, $3)`, [
+        Buffer.from(newId()),
+        newId(),
+        at,
+      ]);
+    }
+    await keepHouse();
+    expect(await Promise.all(tables.map(count))).toEqual(live.map((rows) => String(Number(rows) + 1)));
+    expect(await left('throttles', 'key')).toEqual(['kept']);
+    expect((await test.call('GET', '/api/v1/auth/me', { token: current.token })).status).toBe(200);
+  });
+
+  it('deletes at most 5,000 rows with one statement, and does not stop before all are gone', async () => {
+    const at = daysAgo(31);
+    await run(
+      `insert into mail_outbox (id, recipient, subject, body, created_at, next_attempt_at, sent_at)
+       select gen_random_uuid(), 'gone ' || n, '', '', $1, $1, $1 from generate_series(1, 12001) as n`,
+      [at],
+    );
+    const steps: { most: number; left: number }[] = [];
+    const db = test.service.services.database.platform();
+    const counting = {
+      slow: {
+        ...db.slow,
+        all: async (query: Parameters<typeof db.slow.all>[0]) => {
+          const rows = await db.slow.all(query);
+          steps.push({ most: rows.length, left: (await left('mail_outbox', 'recipient')).length });
+          return rows;
+        },
+      },
+    } as typeof db;
+    const deleted = await deleteInBatches(counting, (most) => deleteDeliveredMail({ before: daysAgo(30), most }));
+    expect(deleted).toBe(12_001);
+    const kept = steps.at(-1)!.left;
+    expect(steps).toEqual([
+      { most: 5000, left: kept + 7001 },
+      { most: 5000, left: kept + 2001 },
+      { most: 2001, left: kept },
+    ]);
+  });
+});

@@ -1,0 +1,262 @@
+import { sql } from 'kysely';
+
+import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import type { ApiKeyTable, ApiKeyTables } from '#modules/api-keys/api-keys.tables';
+
+const builder = queryBuilder<ApiKeyTables>();
+
+type Secrets = 'secret_hash' | 'previous_secret_hash' | 'previous_secret_expires_at' | 'deleted_at';
+
+/** A key with what it was used for; its secrets are not part of it. */
+export type ApiKeyRow = Omit<ApiKeyTable, Secrets> & {
+  request_count: number;
+  last_used_at: string | null;
+  last_used_ip: string | null;
+};
+
+/** The keys of a tenant that are not deleted, with what they were used for. */
+function keysOf(tenantId: string) {
+  return builder
+    .selectFrom('api_keys')
+    .leftJoin('credential_totals', (join) =>
+      join
+        .onRef('credential_totals.tenant_id', '=', 'api_keys.tenant_id')
+        .onRef('credential_totals.credential_id', '=', 'api_keys.id'),
+    )
+    .select([
+      'api_keys.tenant_id',
+      'api_keys.id',
+      'api_keys.key_uuid',
+      'api_keys.name',
+      'api_keys.description',
+      'api_keys.permissions',
+      'api_keys.mcp_write_enabled',
+      'api_keys.enabled',
+      'api_keys.expires_at',
+      'api_keys.ip_whitelist',
+      'api_keys.device_fingerprint',
+      'api_keys.secret_preview',
+      'api_keys.created_by',
+      'api_keys.created_at',
+      'api_keys.updated_at',
+      sql<number>`coalesce(credential_totals.requests, 0)`.as('request_count'),
+      'credential_totals.last_used_at',
+      'credential_totals.last_used_ip',
+    ])
+    .where('api_keys.tenant_id', '=', tenantId)
+    .where('api_keys.deleted_at', 'is', null);
+}
+
+export const findApiKey = statement<{ tenantId: string; id: string }, ApiKeyRow>((p) =>
+  keysOf(p.tenantId).where('api_keys.id', '=', p.id),
+);
+
+export type ApiKeyOrder = { column: 'name' | 'created_at'; descending: boolean };
+
+export type ApiKeyPage = {
+  search: string | undefined;
+  enabled: boolean | undefined;
+  order: ApiKeyOrder | undefined;
+  /** All rows when it is not given. */
+  limit: number | undefined;
+  offset: number;
+};
+
+export function listApiKeys(tenantId: string, page: ApiKeyPage): Query<ApiKeyRow> {
+  const { column, descending } = page.order ?? { column: 'name', descending: false };
+  const direction = descending ? 'desc' : 'asc';
+  let query = keysOf(tenantId);
+  if (page.enabled !== undefined) query = query.where('api_keys.enabled', '=', page.enabled);
+  for (const pattern of searchPatterns(page.search)) {
+    const text = sql`lower(api_keys.name || ' ' || coalesce(api_keys.description, ''))`;
+    query = query.where(text, 'like', sql<string>`lower(${pattern})`);
+  }
+  // Ids are UUIDv7: their order is the order of creation.
+  if (column === 'name') query = query.orderBy(sql`lower(api_keys.name)`, direction);
+  query = query.orderBy('api_keys.id', direction).offset(page.offset);
+  return toQuery(page.limit === undefined ? query : query.limit(page.limit));
+}
+
+export type LockedApiKey = Pick<
+  ApiKeyTable,
+  'id' | 'key_uuid' | 'permissions' | 'secret_hash' | 'previous_secret_hash' | 'previous_secret_expires_at'
+>;
+
+/** Held to the end of the transaction, so that what a change was allowed for is what it changes. */
+export const lockApiKey = statement<{ tenantId: string; id: string }, LockedApiKey>((p) =>
+  builder
+    .selectFrom('api_keys')
+    .select(['id', 'key_uuid', 'permissions', 'secret_hash', 'previous_secret_hash', 'previous_secret_expires_at'])
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('deleted_at', 'is', null)
+    .forUpdate(),
+);
+
+type NewApiKey = Omit<
+  ApiKeyTable,
+  | 'tenant_id'
+  | 'mcp_write_enabled'
+  | 'enabled'
+  | 'updated_at'
+  | 'previous_secret_hash'
+  | 'previous_secret_expires_at'
+  | 'deleted_at'
+>;
+
+export const insertApiKey = statement<NewApiKey & AuditParams, { id: string }>((p) => {
+  const change = builder
+    .insertInto('api_keys')
+    .values({
+      tenant_id: p.tenantId,
+      id: p.id,
+      key_uuid: p.key_uuid,
+      name: p.name,
+      description: p.description,
+      permissions: p.permissions,
+      expires_at: p.expires_at,
+      ip_whitelist: p.ip_whitelist,
+      device_fingerprint: p.device_fingerprint,
+      secret_hash: p.secret_hash,
+      secret_preview: p.secret_preview,
+      created_by: p.created_by,
+      created_at: p.created_at,
+      updated_at: p.created_at,
+    } as ApiKeyTable)
+    .returning('id');
+  return withAudit<{ id: string }>(change, { action: 'api_key.created', resourceType: 'api_key' }, p);
+});
+
+export const insertDirectoryEntry = statement<{ tenantId: string; keyUuid: string }, never>((p) =>
+  builder.insertInto('api_key_directory').values({ key_uuid: p.keyUuid, tenant_id: p.tenantId }),
+);
+
+export const deleteDirectoryEntry = statement<{ tenantId: string; keyUuid: string }, never>((p) =>
+  builder.deleteFrom('api_key_directory').where('tenant_id', '=', p.tenantId).where('key_uuid', '=', p.keyUuid),
+);
+
+export type ApiKeyChanges = Partial<
+  Pick<
+    ApiKeyTable,
+    | 'name'
+    | 'description'
+    | 'permissions'
+    | 'mcp_write_enabled'
+    | 'enabled'
+    | 'expires_at'
+    | 'ip_whitelist'
+    | 'device_fingerprint'
+    | 'updated_at'
+  >
+>;
+
+export function updateApiKey(id: string, changes: ApiKeyChanges, audit: AuditParams): Query<{ id: string }> {
+  const change = builder
+    .updateTable('api_keys')
+    .set(changes)
+    .where('tenant_id', '=', audit.tenantId)
+    .where('id', '=', id)
+    .returning('id');
+  return toQuery(withAudit<{ id: string }>(change, { action: 'api_key.updated', resourceType: 'api_key' }, audit));
+}
+
+type NewSecret = Pick<
+  ApiKeyTable,
+  'id' | 'secret_hash' | 'secret_preview' | 'previous_secret_hash' | 'previous_secret_expires_at' | 'updated_at'
+>;
+
+export const replaceSecret = statement<NewSecret & AuditParams, { id: string }>((p) => {
+  const change = builder
+    .updateTable('api_keys')
+    .set({
+      secret_hash: p.secret_hash,
+      secret_preview: p.secret_preview,
+      previous_secret_hash: p.previous_secret_hash,
+      previous_secret_expires_at: p.previous_secret_expires_at,
+      updated_at: p.updated_at,
+    })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .returning('id');
+  return withAudit<{ id: string }>(change, { action: 'api_key.rotated', resourceType: 'api_key' }, p);
+});
+
+export const deletePreviousSecret = statement<{ id: string; at: string } & AuditParams, { id: string }>((p) => {
+  const change = builder
+    .updateTable('api_keys')
+    .set({ previous_secret_hash: null, previous_secret_expires_at: null, updated_at: p.at })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('previous_secret_expires_at', '>', p.at)
+    .returning('id');
+  return withAudit<{ id: string }>(change, { action: 'api_key.previous_secret_revoked', resourceType: 'api_key' }, p);
+});
+
+/** The row stays, so that the trail of what the key did keeps its name. */
+export const deleteApiKey = statement<{ id: string; at: string } & AuditParams, { id: string }>((p) => {
+  const change = builder
+    .updateTable('api_keys')
+    .set({ deleted_at: p.at, updated_at: p.at })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .returning('id');
+  return withAudit<{ id: string }>(change, { action: 'api_key.deleted', resourceType: 'api_key' }, p);
+});
+
+export const findKeyTenant = statement<{ keyUuid: string }, { tenant_id: string }>((p) =>
+  builder.selectFrom('api_key_directory').select('tenant_id').where('key_uuid', '=', p.keyUuid),
+);
+
+export type UsableKeyRow = Pick<
+  ApiKeyTable,
+  | 'id'
+  | 'tenant_id'
+  | 'name'
+  | 'permissions'
+  | 'mcp_write_enabled'
+  | 'expires_at'
+  | 'ip_whitelist'
+  | 'device_fingerprint'
+  | 'secret_hash'
+  | 'previous_secret_hash'
+  | 'previous_secret_expires_at'
+>;
+
+/** The key if it may be used at that time, and its tenant too; whether the secret is right is not asked here. */
+export const findUsableKey = statement<{ tenantId: string; keyUuid: string; at: string }, UsableKeyRow>((p) =>
+  builder
+    .selectFrom('api_keys')
+    .innerJoin('tenants', 'tenants.id', 'api_keys.tenant_id')
+    .select([
+      'api_keys.id',
+      'api_keys.tenant_id',
+      'api_keys.name',
+      'api_keys.permissions',
+      'api_keys.mcp_write_enabled',
+      'api_keys.expires_at',
+      'api_keys.ip_whitelist',
+      'api_keys.device_fingerprint',
+      'api_keys.secret_hash',
+      'api_keys.previous_secret_hash',
+      'api_keys.previous_secret_expires_at',
+    ])
+    .where('api_keys.tenant_id', '=', p.tenantId)
+    .where('api_keys.key_uuid', '=', p.keyUuid)
+    .where('api_keys.enabled', '=', true)
+    .where('api_keys.deleted_at', 'is', null)
+    .where(sql<boolean>`(api_keys.expires_at is null or api_keys.expires_at > ${p.at}::timestamptz)`)
+    .where('tenants.status', '=', 'active'),
+);
+
+/** The same secret, hashed under the current installation key; by the old hash, because a rotation may move or drop it. */
+export const rehashSecret = statement<{ tenantId: string; id: string; before: string; after: string }, never>((p) =>
+  builder
+    .updateTable('api_keys')
+    .set({
+      secret_hash: sql`case secret_hash when ${p.before}::text then ${p.after}::text else secret_hash end`,
+      previous_secret_hash: sql`case previous_secret_hash when ${p.before}::text then ${p.after}::text else previous_secret_hash end`,
+    })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id),
+);

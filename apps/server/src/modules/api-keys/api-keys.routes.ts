@@ -1,0 +1,132 @@
+import { access } from '#core/access/access';
+import { PermissionsAboveOwn } from '#core/errors/common-errors';
+import { defineRoute } from '#core/http/route';
+import { IdParams } from '#core/http/schemas';
+import {
+  ApiKeyNotFound,
+  ExpiresInThePast,
+  PreviousSecretNotFound,
+  UnknownTemplate,
+} from '#modules/api-keys/api-keys.errors';
+import * as schemas from '#modules/api-keys/api-keys.schemas';
+import {
+  createApiKey,
+  deleteApiKey,
+  deletePreviousSecret,
+  getApiKey,
+  getApiKeyUsage,
+  listApiKeys,
+  rotateApiKey,
+  updateApiKey,
+} from '#modules/api-keys/api-keys.service';
+import { templates } from '#modules/api-keys/api-keys.templates';
+
+const collection = '/api/v1/secure/api-keys';
+const mayRead = access.permission('api_keys.read');
+const mayManage = access.permission('api_keys.manage');
+
+export const apiKeyRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: collection,
+    operationId: 'listApiKeys',
+    summary: 'API keys of the tenant by name; the keys themselves are never shown again',
+    access: mayRead,
+    schema: { query: schemas.ListApiKeysQuery, response: { 200: schemas.ApiKeyList } },
+    handler: ({ db, query }) => listApiKeys(db, query),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: collection,
+    operationId: 'createApiKey',
+    summary: 'Create an API key with permissions that the caller holds; `fullKey` is shown this once',
+    access: mayManage,
+    schema: {
+      query: schemas.CreateApiKeyQuery,
+      body: schemas.CreateApiKeyBody,
+      response: { 201: schemas.IssuedApiKeyAnswer },
+    },
+    errors: [UnknownTemplate, ExpiresInThePast, PermissionsAboveOwn],
+    audit: 'api_key.created',
+    handler: ({ actor, body, db, query, services }) => createApiKey({ db, actor, services }, body, query.template),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: `${collection}/templates`,
+    operationId: 'listApiKeyTemplates',
+    summary: 'Permission templates for new keys, expanded',
+    access: mayRead,
+    schema: { response: { 200: schemas.ApiKeyTemplateList } },
+    handler: () => ({ data: templates }),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: `${collection}/{id}`,
+    operationId: 'getApiKey',
+    summary: 'One API key',
+    access: mayRead,
+    schema: { params: IdParams, response: { 200: schemas.ApiKeyAnswer } },
+    errors: [ApiKeyNotFound],
+    handler: ({ db, params }) => getApiKey(db, params.id),
+  }),
+  defineRoute({
+    method: 'PATCH',
+    path: `${collection}/{id}`,
+    operationId: 'updateApiKey',
+    summary: 'Change an API key, or switch it off; acts on its next request',
+    access: mayManage,
+    schema: { params: IdParams, body: schemas.UpdateApiKeyBody, response: { 200: schemas.ApiKeyAnswer } },
+    errors: [ApiKeyNotFound, PermissionsAboveOwn],
+    audit: 'api_key.updated',
+    handler: ({ actor, body, db, params, services }) => updateApiKey({ db, actor, services }, params.id, body),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: `${collection}/{id}`,
+    operationId: 'deleteApiKey',
+    summary: 'Delete an API key; acts on its next request',
+    access: mayManage,
+    schema: { params: IdParams, response: { 204: null } },
+    errors: [ApiKeyNotFound, PermissionsAboveOwn],
+    audit: 'api_key.deleted',
+    handler: ({ actor, db, params, services }) => deleteApiKey({ db, actor, services }, params.id),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: `${collection}/{id}/rotate`,
+    operationId: 'rotateApiKey',
+    summary: 'Give an API key a new secret; with `grace_seconds` the previous one stays valid for a while',
+    access: mayManage,
+    schema: {
+      params: IdParams,
+      query: schemas.RotateApiKeyQuery,
+      body: schemas.RotateApiKeyBody,
+      response: { 200: schemas.IssuedApiKeyAnswer },
+    },
+    errors: [ApiKeyNotFound, PermissionsAboveOwn],
+    audit: 'api_key.rotated',
+    handler: ({ actor, db, params, query, services, setHeader }) =>
+      rotateApiKey({ db, actor, services, setHeader }, params.id, query.grace_seconds ?? 0),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: `${collection}/{id}/previous-secret`,
+    operationId: 'deletePreviousSecret',
+    summary: 'End the previous secret of a rotated API key before its time',
+    access: mayManage,
+    schema: { params: IdParams, response: { 204: null } },
+    errors: [ApiKeyNotFound, PreviousSecretNotFound, PermissionsAboveOwn],
+    audit: 'api_key.previous_secret_revoked',
+    handler: ({ actor, db, params, services }) => deletePreviousSecret({ db, actor, services }, params.id),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: `${collection}/{id}/usage`,
+    operationId: 'getApiKeyUsage',
+    summary: 'What an API key was used for',
+    access: mayRead,
+    schema: { params: IdParams, response: { 200: schemas.ApiKeyUsageAnswer } },
+    errors: [ApiKeyNotFound],
+    handler: ({ db, params, services }) => getApiKeyUsage({ db, services }, params.id),
+  }),
+];

@@ -1,0 +1,263 @@
+import { randomBytes } from 'node:crypto';
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { announceRevocation } from '#core/access/revocation';
+import { newRandomId } from '#core/crypto/ids';
+import { newAlphanumericSecret } from '#core/crypto/secrets';
+import { composeKey } from '#modules/api-keys/api-keys.rules';
+import {
+  createKey,
+  listSpacesWith,
+  patchKey,
+  rotateKey,
+  spaces,
+  statusOfKey,
+  toIssuedKey,
+} from '#modules/api-keys/testing/keys';
+import { comparable, createClock, minute } from '#modules/auth/testing/steps';
+import { createDatabase, withClient } from '#test/support/database';
+import { createTenant, logIn, logInSystemAdmin, type Tenant } from '#test/support/factories';
+import { expectError, sharedKey, startService, testServiceOf, useService } from '#test/support/harness';
+
+const clock = createClock();
+// What others revoke would keep keys from being known.
+const test = useService({ now: clock.now, ownDatabase: true });
+let tenant: Tenant;
+
+beforeAll(async () => {
+  tenant = await createTenant(test);
+});
+
+const facts = { id: 'request', ip: '127.0.0.1', userAgent: null, receivedAt: 0 };
+
+/** The authenticator itself: what it throws, or that it had to look something up. */
+function authenticate(apiKey: string): 'throws' | 'looks up' | 'knows' {
+  const credentials = { authorization: undefined, apiKey, tenantId: undefined, deviceFingerprint: undefined };
+  try {
+    const found = test.service.authenticate(credentials, facts);
+    if (!(found instanceof Promise)) return 'knows';
+    found.catch(() => undefined);
+    return 'looks up';
+  } catch {
+    return 'throws';
+  }
+}
+
+describe('a key', () => {
+  it('is looked up once and known then', async () => {
+    const { fullKey } = await createKey(test, tenant.admin);
+    expect(authenticate(fullKey)).toBe('looks up');
+    expect(await statusOfKey(test, fullKey)).toBe(200);
+    expect(authenticate(fullKey)).toBe('knows');
+  });
+
+  it('whose checksum is wrong never reaches the database', async () => {
+    const { fullKey } = await createKey(test, tenant.admin);
+    const last = fullKey.at(-1) === 'a' ? 'b' : 'a';
+    const tampered = [
+      fullKey.slice(0, -1) + last,
+      `${fullKey.slice(0, 50)}${fullKey[50] === 'a' ? 'b' : 'a'}${fullKey.slice(51)}`,
+      fullKey.replace(/_[0-9a-f]/, (found) => (found === '_0' ? '_1' : '_0')),
+    ];
+    for (const key of tampered) {
+      expect(authenticate(key)).toBe('throws');
+      expectError(await listSpacesWith(test, key), 401, 'INVALID_TOKEN');
+    }
+    const wellFormed = composeKey(newRandomId(), newAlphanumericSecret()).fullKey;
+    expect(authenticate(wellFormed)).toBe('looks up');
+  });
+
+  it('that is malformed gets 401, 5,000 times, without a look into the database', async () => {
+    const { fullKey } = await createKey(test, tenant.admin);
+    const latin1 = fc.string({
+      unit: fc.integer({ min: 0x20, max: 0xff }).map((code) => String.fromCharCode(code)),
+      maxLength: 200,
+    });
+    const malformed = fc.oneof(
+      latin1,
+      latin1.map((text) => `svc_sk_${text}`),
+      fc.uuid().map((id) => `svc_sk_${id}_`),
+      fc.stringMatching(/^svc_sk_[0-9a-f-]{36}_[0-9A-Za-z]{49}$/),
+      fc.tuple(fc.nat({ max: fullKey.length }), latin1).map(([at, text]) => fullKey.slice(0, at) + text),
+      fc.tuple(fc.nat({ max: fullKey.length }), latin1).map(([at, text]) => text + fullKey.slice(at)),
+    );
+    await fc.assert(
+      fc.asyncProperty(malformed, async (key) => {
+        fc.pre(key !== fullKey && key.trim() !== '');
+        expect(authenticate(key)).toBe('throws');
+        expect(await statusOfKey(test, key)).toBe(401);
+      }),
+      { numRuns: 5000 },
+    );
+  });
+
+  it('that is unknown, wrong, disabled, expired or deleted gets one and the same answer', async () => {
+    const [wrong, disabled, expired, deleted, rotated] = await Promise.all(
+      Array.from({ length: 5 }, () => createKey(test, tenant.admin)),
+    );
+    await patchKey(test, tenant, disabled!.id, { enabled: false });
+    await patchKey(test, tenant, expired!.id, { expires_at: '2001-01-01T00:00:00Z' });
+    await test.call('DELETE', `/api/v1/secure/api-keys/${deleted!.id}`, { token: tenant.admin.token });
+    await rotateKey(test, tenant, rotated!.id);
+    const presented = [
+      composeKey(newRandomId(), newAlphanumericSecret()).fullKey,
+      composeKey(wrong!.keyUuid, newAlphanumericSecret()).fullKey,
+      'svc_sk_',
+      ...[disabled!, expired!, deleted!, rotated!].map((key) => key.fullKey),
+    ];
+    const answers = await Promise.all(presented.map((key) => listSpacesWith(test, key)));
+    for (const answer of answers) expectError(answer, 401, 'INVALID_TOKEN');
+    expect(new Set(answers.map(comparable)).size).toBe(1);
+    expect(await statusOfKey(test, wrong!.fullKey)).toBe(200);
+  });
+
+  it('ends with expires_at, known or not', async () => {
+    const expires_at = new Date(clock.now().getTime() + minute).toISOString();
+    const { fullKey } = await createKey(test, tenant.admin, { expires_at });
+    clock.advance(Date.parse(expires_at) - clock.now().getTime() - 1000);
+    expect(await statusOfKey(test, fullKey)).toBe(200);
+    clock.advance(1000);
+    expect(await statusOfKey(test, fullKey)).toBe(401);
+  });
+
+  it('is refused while its tenant is suspended', async () => {
+    const own = await createTenant(test);
+    const [known, fresh] = [await createKey(test, own.admin), await createKey(test, own.admin)];
+    expect(await statusOfKey(test, known.fullKey)).toBe(200);
+    const setStatus = async (status: string) => {
+      const { tenantId } = own;
+      await test.service.services.database
+        .tenant(tenantId)
+        .slow.flight([
+          { text: 'update tenants set status = $2 where id = $1', values: [tenantId, status], prepare: false },
+          announceRevocation(`tenant:${tenantId}`),
+        ]);
+      test.service.services.principals.forget(`tenant:${tenantId}`);
+    };
+    await setStatus('suspended');
+    for (const { fullKey } of [known, fresh]) expectError(await listSpacesWith(test, fullKey), 401, 'INVALID_TOKEN');
+    await setStatus('active');
+    for (const { fullKey } of [known, fresh]) expect(await statusOfKey(test, fullKey)).toBe(200);
+  });
+
+  it('acts in its own tenant only', async () => {
+    const other = await createTenant(test);
+    const { fullKey } = await createKey(test, tenant.admin);
+    const created = await test.call('POST', spaces, { token: other.admin.token, body: { name: 'Theirs' } });
+    const there = await test.call('GET', `${spaces}/${created.body.data.id}`, { headers: { 'x-api-key': fullKey } });
+    expectError(there, 404, 'NOT_FOUND');
+    const named = await listSpacesWith(test, fullKey, { headers: { 'x-tenant-id': other.tenantId } });
+    expectError(named, 403, 'AUTHORIZATION_ERROR');
+    const own = await listSpacesWith(test, fullKey, { headers: { 'x-tenant-id': tenant.tenantId } });
+    expect(own.status).toBe(200);
+  });
+
+  it('leaves no person behind what it changes', async () => {
+    const { id, fullKey } = await createKey(test, tenant.admin, { permissions: { spaces: { write: true } } });
+    const answer = await test.call('POST', spaces, { headers: { 'x-api-key': fullKey }, body: { name: 'Room' } });
+    expect(answer.status).toBe(201);
+    expect(answer.body.data).toMatchObject({ tenant_id: tenant.tenantId, created_by: null });
+    const trail = await test.call('GET', `/api/v1/secure/audit-logs?resource_id=${answer.body.data.id}`, {
+      token: tenant.admin.token,
+    });
+    expect(trail.body.data[0]).toMatchObject({ user_id: null, details: { actor: { type: 'api_key', id } } });
+  });
+});
+
+describe('one credential never stands for another', () => {
+  it('a known key is no bearer token, and a known token is no key', async () => {
+    const { fullKey } = await createKey(test, tenant.admin, { ip_whitelist: ['192.0.2.7'] });
+    const { token } = tenant.admin;
+    expect(await statusOfKey(test, fullKey, { ip: '192.0.2.7' })).toBe(200);
+    expect((await test.call('GET', spaces, { token })).status).toBe(200);
+    for (const bearer of [fullKey, `X-API-Key ${fullKey}`])
+      expectError(await test.call('GET', spaces, { token: bearer }), 401, 'INVALID_TOKEN');
+    for (const key of [token, `Bearer ${token}`]) expectError(await listSpacesWith(test, key), 401, 'INVALID_TOKEN');
+  });
+
+  it('400: both at once', async () => {
+    const { fullKey } = await createKey(test, tenant.admin);
+    const both = await listSpacesWith(test, fullKey, { token: tenant.admin.token });
+    expectError(both, 400, 'BAD_REQUEST');
+  });
+});
+
+describe('security events', () => {
+  it('say that a key was verified, once and not on every request', async () => {
+    const { id, fullKey } = await createKey(test, tenant.admin);
+    for (let call = 0; call < 3; call++) await statusOfKey(test, fullKey, { ip: '192.0.2.7' });
+    await test.service.services.securityEvents.close();
+    const events = await eventsOf(id);
+    expect(events).toEqual([
+      {
+        event_type: 'api_key_used',
+        concerned_tenant_id: tenant.tenantId,
+        user_id: null,
+        details: { actor: { type: 'api_key', id }, ip: '192.0.2.7', requestId: expect.any(String) },
+      },
+    ]);
+  });
+
+  it('say why a key was turned away', async () => {
+    const { id, fullKey } = await createKey(test, tenant.admin, {
+      ip_whitelist: ['192.0.2.7'],
+      device_fingerprint: 'reader 7',
+    });
+    await statusOfKey(test, fullKey, { ip: '192.0.2.8' });
+    await statusOfKey(test, fullKey, { ip: '192.0.2.7' });
+    await test.service.services.securityEvents.close();
+    const denied = (await eventsOf(id)).filter((event) => event.event_type === 'permission_denied');
+    expect(denied.map((event) => event.details)).toEqual([
+      expect.objectContaining({ reason: 'IP_NOT_ALLOWED', ip: '192.0.2.8' }),
+      expect.objectContaining({ reason: 'DEVICE_NOT_ALLOWED', ip: '192.0.2.7' }),
+    ]);
+  });
+});
+
+describe('a new ENCRYPTION_KEY', () => {
+  it('leaves keys valid while the previous one is configured, and beyond for those that were used', async () => {
+    const [oldKey, newKey] = [sharedKey, randomBytes(32)] as const;
+    const { connection, drop } = await createDatabase();
+    const withKeys = async (...encryptionKeys: [Buffer, ...Buffer[]]) => {
+      const service = await startService({ connection, encryptionKeys });
+      return { ...testServiceOf(service, connection), close: () => service.close() };
+    };
+    const before = await withKeys(oldKey);
+    const own = await createTenant(before);
+    const [used, unused, rotated] = [
+      await createKey(before, own.admin),
+      await createKey(before, own.admin),
+      await createKey(before, own.admin),
+    ];
+    const successor = toIssuedKey(await rotateKey(before, own, rotated.id, 3600));
+    await before.close();
+
+    const during = await withKeys(newKey, oldKey);
+    for (const { fullKey } of [used, rotated]) {
+      expect(await statusOfKey(during, fullKey)).toBe(200);
+      expect(await statusOfKey(during, `${fullKey.slice(0, -1)}!`)).toBe(401);
+    }
+    const made = await createKey(during, await logIn(during, own.admin));
+    await during.close();
+
+    const after = await withKeys(newKey);
+    const answers = [used, rotated, made, unused, successor].map(({ fullKey }) => statusOfKey(after, fullKey));
+    expect(await Promise.all(answers)).toEqual([200, 200, 200, 401, 401]);
+    await after.close();
+    await drop();
+  });
+});
+
+/** What the watch over the installation has of a key, oldest first. */
+async function eventsOf(id: string): Promise<any[]> {
+  await logInSystemAdmin(test);
+  return withClient(test.connection, async (client) => {
+    const { rows } = await client.query(
+      `select event_type, concerned_tenant_id, user_id, details from security_events
+       where details -> 'actor' ->> 'id' = $1 order by id`,
+      [id],
+    );
+    return rows;
+  });
+}

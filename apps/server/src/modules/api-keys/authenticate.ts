@@ -1,0 +1,148 @@
+import { allowedProperties, flagsOf } from '#core/access/flags';
+import type { ApiKeyPrincipal, RequestFacts } from '#core/access/principal';
+import type { CachedPrincipal } from '#core/access/principal-cache';
+import { keyedHash, sameSecret } from '#core/crypto/secrets';
+import type { ErrorDefinition } from '#core/errors/app-error';
+import { InvalidApiKey } from '#core/errors/common-errors';
+import { createAddressMatcher } from '#core/net/addresses';
+import type { Services } from '#core/services';
+import { DeviceNotAllowed, IpNotAllowed } from '#modules/api-keys/api-keys.errors';
+import { findKeyTenant, findUsableKey, rehashSecret, type UsableKeyRow } from '#modules/api-keys/api-keys.queries';
+import { keyHashPurpose, parseKey, type PresentedKey } from '#modules/api-keys/api-keys.rules';
+import type { KeyAuthenticator } from '#modules/auth/index';
+
+/** Turns a presented API key into its principal; synchronous when the key was seen before. */
+export function createApiKeyAuthenticator(services: Services): KeyAuthenticator {
+  const { principals } = services;
+  const [hashKey, ...olderHashKeys] = services.encryption.keysFor(keyHashPurpose);
+  const hashesOf = (secret: string): SecretHashes => ({
+    current: keyedHash(hashKey, secret),
+    older: olderHashKeys.map((key) => keyedHash(key, secret)),
+  });
+  return (key, { deviceFingerprint }, request) => {
+    const admit = (principal: ApiKeyPrincipal) => {
+      assertAllowedHere(services, principal, { request, deviceFingerprint });
+      return principal;
+    };
+    // With a space in it, it can never be the name of a cached bearer token.
+    const credential = `X-API-Key ${key}`;
+    const known = principals.find(credential);
+    if (known !== undefined) return admit(known as ApiKeyPrincipal);
+    const presented = parseKey(key);
+    if (presented === undefined) throw InvalidApiKey();
+    const load = () => verifyKey(services, presented, hashesOf(presented.secret));
+    return principals.load(credential, load).then((principal) => {
+      const admitted = admit(principal as ApiKeyPrincipal);
+      recordUse(services, admitted, request);
+      return admitted;
+    });
+  };
+}
+
+/** One secret under the current installation key and under those before it. */
+type SecretHashes = { current: string; older: readonly string[] };
+
+async function verifyKey(
+  services: Services,
+  { keyUuid }: PresentedKey,
+  hashes: SecretHashes,
+): Promise<CachedPrincipal & { principal: ApiKeyPrincipal }> {
+  const row = await findKey(services, keyUuid);
+  const now = services.now().getTime();
+  const stored = storedSecrets(row, now);
+  // Every comparison is made, found or not, so that the time says nothing about which one failed.
+  const matches = stored.flatMap(({ hash, validUntil }) =>
+    [hashes.current, ...hashes.older].map((given) => ({ given, validUntil, isSame: sameSecret(given, hash) })),
+  );
+  const match = matches.find(({ isSame }) => isSame);
+  if (row === undefined || match === undefined) throw InvalidApiKey();
+  if (match.given !== hashes.current) await rehash(services, row, { before: match.given, after: hashes.current });
+  return {
+    principal: toPrincipal(row),
+    subjects: [`api_key:${row.id}`, `tenant:${row.tenant_id}`],
+    expiresAt: Math.min(match.validUntil, row.expires_at === null ? Infinity : Date.parse(row.expires_at)),
+  };
+}
+
+async function findKey({ database, now }: Services, keyUuid: string): Promise<UsableKeyRow | undefined> {
+  const owner = await database.credential().first(findKeyTenant({ keyUuid }));
+  if (owner === undefined) return undefined;
+  const tenantId = owner.tenant_id;
+  return database.credential(tenantId).first(findUsableKey({ tenantId, keyUuid, at: now().toISOString() }));
+}
+
+function storedSecrets(row: UsableKeyRow | undefined, now: number): { hash: string; validUntil: number }[] {
+  if (row === undefined) return [{ hash: 'no secret', validUntil: 0 }];
+  const current = { hash: row.secret_hash, validUntil: Infinity };
+  const { previous_secret_hash: hash, previous_secret_expires_at: expiresAt } = row;
+  const validUntil = expiresAt === null ? 0 : Date.parse(expiresAt);
+  return hash === null || validUntil <= now ? [current] : [current, { hash, validUntil }];
+}
+
+/** Keeps the key alive beyond the change of the installation key after next; that it fails is no reason to refuse. */
+async function rehash(
+  { database, log }: Services,
+  { tenant_id: tenantId, id }: UsableKeyRow,
+  hash: { before: string; after: string },
+): Promise<void> {
+  try {
+    await database.tenant(tenantId).slow.all(rehashSecret({ tenantId, id, ...hash }));
+  } catch (error) {
+    log.warn({ err: error, apiKeyId: id }, 'an API key could not be hashed again under the current ENCRYPTION_KEY');
+  }
+}
+
+function toPrincipal(row: UsableKeyRow): ApiKeyPrincipal {
+  const addresses = row.ip_whitelist ?? [];
+  return {
+    kind: 'api_key',
+    id: row.id,
+    tenantId: row.tenant_id,
+    homeTenantId: row.tenant_id,
+    userId: null,
+    name: row.name,
+    isTenantAdmin: false,
+    isSystemAdmin: false,
+    permissions: new Set(),
+    flags: flagsOf(row.permissions),
+    properties: allowedProperties(row.permissions),
+    mcpWriteEnabled: row.mcp_write_enabled,
+    restrictions: {
+      allowsAddress: addresses.length === 0 ? undefined : createAddressMatcher(addresses),
+      // What a header carries has no blanks around it.
+      deviceFingerprint: row.device_fingerprint?.trim(),
+    },
+  };
+}
+
+type Presence = { request: RequestFacts; deviceFingerprint: string | undefined };
+
+/** @throws IpNotAllowed, DeviceNotAllowed */
+function assertAllowedHere(services: Services, key: ApiKeyPrincipal, { request, deviceFingerprint }: Presence): void {
+  const { allowsAddress, deviceFingerprint: expected } = key.restrictions;
+  if (allowsAddress?.(request.ip) === false) throw refusal(services, { key, request, error: IpNotAllowed });
+  if (expected !== undefined && !isSameDevice(deviceFingerprint, expected))
+    throw refusal(services, { key, request, error: DeviceNotAllowed });
+}
+
+function isSameDevice(header: string | undefined, expected: string): boolean {
+  // Node reads headers as Latin-1; what clients send beyond ASCII is UTF-8.
+  const given = Buffer.from(header ?? '', 'latin1').toString('utf8');
+  return sameSecret(given, expected) && header !== undefined;
+}
+
+/** Not on each request: once whenever the key is verified anew, which is about once a minute and process. */
+function recordUse({ securityEvents }: Services, { id, tenantId }: ApiKeyPrincipal, request: RequestFacts): void {
+  const details = { actor: { type: 'api_key', id }, ip: request.ip, requestId: request.id };
+  securityEvents.record({ type: 'api_key_used', tenantId, userId: null, details });
+}
+
+function refusal(
+  { securityEvents }: Services,
+  { key, request, error }: { key: ApiKeyPrincipal; request: RequestFacts; error: ErrorDefinition },
+): Error {
+  const { id, tenantId } = key;
+  const details = { reason: error.reason, actor: { type: 'api_key', id }, ip: request.ip, requestId: request.id };
+  securityEvents.record({ type: 'permission_denied', tenantId, userId: null, details });
+  return error();
+}

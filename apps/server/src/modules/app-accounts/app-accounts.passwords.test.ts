@@ -1,0 +1,264 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { newId } from '#core/crypto/ids';
+import { auditOf, createClock, expectNoSecrets, hour, inParallel, post, statusOf } from '#modules/auth/testing/steps';
+import { appAccountPlace, openPasswordHash } from '#modules/auth/index';
+import { withClient, listTables } from '#test/support/database';
+import {
+  createAppAccount,
+  createMember,
+  createTenant,
+  logIn,
+  type AppAccount,
+  type Person,
+  type Tenant,
+} from '#test/support/factories';
+import { expectError, useService, type Answer } from '#test/support/harness';
+
+const clock = createClock();
+const test = useService({ now: clock.now });
+const path = '/api/v1/secure/app-accounts';
+const another = 'another horse battery';
+
+let tenant: Tenant;
+let token: string;
+let manager: Person;
+
+beforeAll(async () => {
+  tenant = await createTenant(test);
+  token = tenant.admin.token;
+  manager = await createMember(test, tenant, { permissions: ['app_accounts.manage'] });
+});
+
+type Operation = 'set-password' | 'regenerate-password';
+
+/** Replaces the password; what is the new one, if the answer says that there is one. */
+async function replace(operation: Operation, id: string, by = token): Promise<{ answer: Answer; password: string }> {
+  const body = operation === 'set-password' ? { password: another } : undefined;
+  const answer = await test.call('POST', `${path}/${id}/${operation}`, { token: by, body });
+  return { answer, password: answer.body.data?.password ?? another };
+}
+
+const operations: Operation[] = ['set-password', 'regenerate-password'];
+const patch = (id: string, body: object) => test.call('PATCH', `${path}/${id}`, { token, body });
+const loginStatus = async ({ email }: AppAccount, password: string) =>
+  (await post(test, 'login', { email, password })).status;
+
+/** What is stored of the password, decrypted. */
+async function storedHash(id: string): Promise<string | undefined> {
+  const { services } = test.service;
+  const row = await services.database.tenant(tenant.tenantId).first<{ password_hash: string | null }>({
+    text: 'select password_hash from app_accounts where tenant_id = $1 and id = $2',
+    values: [tenant.tenantId, id],
+    prepare: false,
+  });
+  return openPasswordHash(services, appAccountPlace(id), row!.password_hash);
+}
+
+describe('setAppAccountPassword', () => {
+  it('200: the id and the time, exactly', async () => {
+    const { id } = await createAppAccount(test, tenant);
+    const { answer } = await replace('set-password', id);
+    expect({ status: answer.status, body: answer.body }).toEqual({
+      status: 200,
+      body: { data: { id, updated_at: expect.any(String) }, message: expect.any(String) },
+    });
+    const read = await test.call('GET', `${path}/${id}`, { token });
+    expect(read.body.data.updated_at).toBe(answer.body.data.updated_at);
+  });
+
+  it.each([
+    ['12 characters', '😀'.repeat(12)],
+    ['256 characters', 'x'.repeat(256)],
+  ])('200: a password of %s', async (_what, password) => {
+    const account = await createAppAccount(test, tenant);
+    const answer = await test.call('POST', `${path}/${account.id}/set-password`, { token, body: { password } });
+    expect(answer.status).toBe(200);
+    expect(await loginStatus(account, password)).toBe(200);
+  });
+
+  it.each([
+    ['no body', undefined],
+    ['no password', {}],
+    ['a password of 11 characters', { password: 'x'.repeat(11) }],
+    ['11 characters in 22 code units', { password: '😀'.repeat(11) }],
+    ['a password of 257 characters', { password: 'x'.repeat(257) }],
+    ['null for the password', { password: null }],
+    ['an unknown property', { password: another, id: newId() }],
+  ])('400: %s', async (_what, body) => {
+    const { id } = await createAppAccount(test, tenant);
+    expectError(await test.call('POST', `${path}/${id}/set-password`, { token, body }), 400, 'VALIDATION_ERROR');
+  });
+
+  it('50 at once leave exactly one working password and no session alive', async () => {
+    // Each round costs as much as fifty logins.
+    for (let round = 0; round < 4; round++) {
+      const account = await createAppAccount(test, tenant);
+      const before = await logIn(test, account);
+      const passwords = Array.from({ length: 50 }, (_, at) => `correct horse battery ${at}`);
+      const answers = await inParallel(50, (at) =>
+        test.call('POST', `${path}/${account.id}/set-password`, { token, body: { password: passwords[at] } }),
+      );
+      // Whoever would have waited too long for a turn is turned away, and has changed nothing.
+      expect(answers.every(({ status }) => status === 200 || status === 503)).toBe(true);
+      const { updated_at } = (await test.call('GET', `${path}/${account.id}`, { token })).body.data;
+      const latest = passwords.filter((_, at) => answers[at]!.body.data?.updated_at === updated_at);
+      const others = passwords.filter((password) => !latest.includes(password)).slice(0, 3);
+      const working = [];
+      for (const password of [...latest, ...others])
+        if ((await loginStatus(account, password)) === 200) working.push(password);
+      expect(working).toHaveLength(1);
+      expect(latest).toContain(working[0]);
+      expect(await statusOf(test, before.token)).toBe(401);
+    }
+  });
+
+  it('leaves no session alive of logins that happen at the same time, except with the new password: 20 rounds', async () => {
+    for (let round = 0; round < 20; round++) {
+      const account = await createAppAccount(test, tenant);
+      const [logins, { answer, password }] = await Promise.all([
+        inParallel(3, () => post(test, 'login', { email: account.email, password: account.password })),
+        replace('set-password', account.id),
+      ]);
+      expect(answer.status).toBe(200);
+      for (const login of logins.filter(({ status }) => status === 200))
+        expect(await statusOf(test, login.body.accessToken)).toBe(401);
+      expect(await loginStatus(account, password)).toBe(200);
+    }
+  });
+});
+
+describe('regenerateAppAccountPassword', () => {
+  it('200: a random password, and nothing else', async () => {
+    const account = await createAppAccount(test, tenant);
+    const seen = new Set<string>();
+    for (let count = 0; count < 5; count++) {
+      const { answer, password } = await replace('regenerate-password', account.id);
+      expect(answer.status).toBe(200);
+      expect(answer.body).toEqual({ data: { password: expect.stringMatching(/^[\w-]{24,256}$/) } });
+      seen.add(password);
+    }
+    expect(seen.size).toBe(5);
+  });
+
+  it('200: with an empty body too', async () => {
+    const account = await createAppAccount(test, tenant);
+    const answer = await test.call('POST', `${path}/${account.id}/regenerate-password`, { token, body: {} });
+    expect(answer.status).toBe(200);
+    expect(await loginStatus(account, answer.body.data.password)).toBe(200);
+  });
+});
+
+describe.each(operations)('%s', (operation) => {
+  it('200: the old password and all sessions end, refreshing too; the new password works', async () => {
+    const account = await createAppAccount(test, tenant);
+    const sessions = [await logIn(test, account), await logIn(test, account)];
+    for (const session of sessions) expect(await statusOf(test, session.token)).toBe(200);
+    const { password } = await replace(operation, account.id);
+    for (const session of sessions) {
+      expect(await statusOf(test, session.token)).toBe(401);
+      expectError(await post(test, 'refresh', { refreshToken: session.refreshToken }), 401, 'INVALID_TOKEN');
+    }
+    expect(await loginStatus(account, account.password)).toBe(401);
+    expect(await loginStatus(account, password)).toBe(200);
+  });
+
+  it('200: a suspended account gets one, and uses it once it is active again', async () => {
+    const account = await createAppAccount(test, tenant);
+    await patch(account.id, { status: 'suspended' });
+    const { password } = await replace(operation, account.id);
+    expect(await loginStatus(account, password)).toBe(401);
+    await patch(account.id, { status: 'active' });
+    expect(await loginStatus(account, password)).toBe(200);
+  });
+
+  it('200: gives an account its login back that was revoked before', async () => {
+    const account = await createAppAccount(test, tenant);
+    await patch(account.id, { status: 'revoked' });
+    await patch(account.id, { status: 'active' });
+    expect(await loginStatus(account, account.password)).toBe(401);
+    const { password } = await replace(operation, account.id);
+    expect(await loginStatus(account, account.password)).toBe(401);
+    expect(await loginStatus(account, password)).toBe(200);
+    expect((await test.call('GET', `${path}/${account.id}`, { token })).body.data.auth_user_id).toBe(account.id);
+  });
+
+  it('404: unknown and foreign ones alike', async () => {
+    const other = await createTenant(test);
+    const foreign = await createAppAccount(test, other);
+    for (const id of [foreign.id, newId()]) expectError((await replace(operation, id)).answer, 404, 'NOT_FOUND');
+    expect(await loginStatus(foreign, foreign.password)).toBe(200);
+  });
+
+  it('409: a revoked account, however often they race: 20 rounds', async () => {
+    const { id } = await createAppAccount(test, tenant);
+    await patch(id, { status: 'revoked' });
+    expectError((await replace(operation, id)).answer, 409, 'CONFLICT', 'APP_ACCOUNT_REVOKED');
+    for (let round = 0; round < 20; round++) {
+      const account = await createAppAccount(test, tenant);
+      const [{ answer }] = await Promise.all([
+        replace(operation, account.id),
+        patch(account.id, { status: 'revoked' }),
+      ]);
+      expect([200, 409]).toContain(answer.status);
+      expect(await storedHash(account.id)).toBeUndefined();
+    }
+  });
+
+  it('422: an account that may do more than the caller', async () => {
+    const account = await createAppAccount(test, tenant, { permissions: { users: { read: true } } });
+    const { answer } = await replace(operation, account.id, manager.token);
+    expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'PERMISSIONS_ABOVE_OWN');
+    expect(answer.body.details.missing).toEqual(['users.read']);
+    expect(await loginStatus(account, account.password)).toBe(200);
+    const weak = await createAppAccount(test, tenant, { permissions: { spaces: { read: true } } });
+    expect((await replace(operation, weak.id, manager.token)).answer.status).toBe(200);
+  });
+});
+
+it('no password stands in a log line, in the audit trail or in the text of the database', async () => {
+  const account = await createAppAccount(test, tenant, { password: 'typed at creation' });
+  const set = await replace('set-password', account.id);
+  const made = await replace('regenerate-password', account.id);
+  await logIn(test, { email: account.email, password: made.password });
+  await post(test, 'login', { email: account.email, password: 'typed in vain' });
+  await patch(account.id, { status: 'revoked' });
+  const secrets = ['typed at creation', set.password, made.password, 'typed in vain'];
+  expectNoSecrets(test, secrets);
+  const rows = await withClient(test.connection, async (client) => {
+    const texts = [];
+    for (const table of await listTables(client))
+      texts.push(...(await client.query<{ row: string }>(`select t::text as row from ${table} t`)).rows);
+    return texts.map(({ row }) => row);
+  });
+  expect(rows.filter((row) => secrets.some((secret) => row.includes(secret)))).toEqual([]);
+  expect(rows.filter((row) => row.includes('$argon2')).length).toBe(0);
+  const trail = await auditOf(test, tenant.admin, 'app_account.*');
+  const own = trail.filter((entry) => entry.resource_id === account.id);
+  expect(own.map((entry) => entry.details.fields)).toContainEqual(['status']);
+});
+
+it('the hash is bound to its account: copied to another it opens nothing', async () => {
+  const [strong, weak] = [await createAppAccount(test, tenant), await createAppAccount(test, tenant)];
+  await test.service.services.database.tenant(tenant.tenantId).all({
+    text: `update app_accounts a set password_hash = b.password_hash from app_accounts b
+      where a.tenant_id = $1 and a.id = $2 and b.tenant_id = $1 and b.id = $3`,
+    values: [tenant.tenantId, strong.id, weak.id],
+    prepare: false,
+  });
+  const answer = await post(test, 'login', { email: strong.email, password: weak.password });
+  expect(answer.status).not.toBe(200);
+});
+
+it('a clock that stands still or goes back does not let an older login pass', async () => {
+  const account = await createAppAccount(test, tenant);
+  clock.advance(-hour);
+  await replace('set-password', account.id);
+  clock.advance(hour);
+  const rows = await test.service.services.database.tenant(tenant.tenantId).all<{ later: boolean }>({
+    text: 'select password_changed_at > created_at as later from app_accounts where tenant_id = $1 and id = $2',
+    values: [tenant.tenantId, account.id],
+    prepare: false,
+  });
+  expect(rows).toEqual([{ later: true }]);
+});

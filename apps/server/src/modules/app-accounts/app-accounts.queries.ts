@@ -1,0 +1,162 @@
+import { sql } from 'kysely';
+
+import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import type { AppAccountTable, AppAccountTables } from '#modules/app-accounts/app-accounts.tables';
+
+/** An app account as it is shown; of its password only whether there is one. */
+export type AppAccountRow = Omit<AppAccountTable, 'password_hash' | 'password_changed_at'> & {
+  auth_user_id: string | null;
+  last_used_at: string | null;
+};
+
+const builder = queryBuilder<AppAccountTables>();
+
+const accountsWithUsage = (tenantId: string) =>
+  builder
+    .selectFrom('app_accounts')
+    .leftJoin('credential_totals', (join) =>
+      join
+        .onRef('credential_totals.tenant_id', '=', 'app_accounts.tenant_id')
+        .onRef('credential_totals.credential_id', '=', 'app_accounts.id'),
+    )
+    .select([
+      'app_accounts.tenant_id',
+      'app_accounts.id',
+      'app_accounts.name',
+      'app_accounts.email',
+      'app_accounts.description',
+      'app_accounts.permissions',
+      'app_accounts.status',
+      'app_accounts.expires_at',
+      'app_accounts.created_by',
+      'app_accounts.created_at',
+      'app_accounts.updated_at',
+      'credential_totals.last_used_at',
+      sql<string | null>`case when app_accounts.password_hash is not null then app_accounts.id end`.as('auth_user_id'),
+    ])
+    .where('app_accounts.tenant_id', '=', tenantId);
+
+export const findAppAccount = statement<{ tenantId: string; id: string }, AppAccountRow>((p) =>
+  accountsWithUsage(p.tenantId).where('app_accounts.id', '=', p.id),
+);
+
+/** By name; all of them when there is no limit. */
+export const listAppAccounts = statement<{ tenantId: string; limit: number | null; offset: number }, AppAccountRow>(
+  (p) =>
+    accountsWithUsage(p.tenantId)
+      .orderBy(sql`lower(app_accounts.name)`)
+      .orderBy('app_accounts.id')
+      .limit(p.limit)
+      .offset(p.offset),
+);
+
+export type LockedAppAccount = Pick<AppAccountTable, 'id' | 'email' | 'permissions' | 'status' | 'expires_at'>;
+
+/** Held to the end of the transaction: logins of the account wait, and what a change was allowed for is what it changes. */
+export const lockAppAccount = statement<{ tenantId: string; id: string }, LockedAppAccount>((p) =>
+  builder
+    .selectFrom('app_accounts')
+    .select(['id', 'email', 'permissions', 'status', 'expires_at'])
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .forUpdate(),
+);
+
+type NewAppAccount = Omit<AppAccountTable, 'tenant_id' | 'status' | 'password_changed_at' | 'updated_at'> & AuditParams;
+
+export const insertAppAccount = statement<NewAppAccount, { id: string }>((p) => {
+  const change = builder
+    .insertInto('app_accounts')
+    .values({
+      tenant_id: p.tenantId,
+      id: p.id,
+      name: p.name,
+      email: p.email,
+      description: p.description,
+      permissions: p.permissions,
+      status: 'active',
+      expires_at: p.expires_at,
+      password_hash: p.password_hash,
+      password_changed_at: p.created_at,
+      created_by: p.created_by,
+      created_at: p.created_at,
+      updated_at: p.created_at,
+    })
+    .returning('id');
+  return withAudit<{ id: string }>(change, { action: 'app_account.created', resourceType: 'app_account' }, p);
+});
+
+export const insertDirectoryEntry = statement<{ tenantId: string; id: string; email: string }, never>((p) =>
+  builder.insertInto('app_account_directory').values({ email: p.email, tenant_id: p.tenantId, app_account_id: p.id }),
+);
+
+export const deleteDirectoryEntry = statement<{ tenantId: string; email: string }, never>((p) =>
+  builder.deleteFrom('app_account_directory').where('tenant_id', '=', p.tenantId).where('email', '=', p.email),
+);
+
+export type AppAccountChanges = Partial<
+  Pick<AppAccountTable, 'name' | 'description' | 'permissions' | 'status' | 'expires_at'>
+>;
+
+export function updateAppAccount(
+  id: string,
+  changes: AppAccountChanges & { updated_at: string },
+  audit: AuditParams,
+): Query<{ id: string }> {
+  const change = builder
+    .updateTable('app_accounts')
+    .set(changes)
+    .where('tenant_id', '=', audit.tenantId)
+    .where('id', '=', id)
+    .returning('id');
+  const event = { action: 'app_account.updated', resourceType: 'app_account' };
+  return toQuery(withAudit<{ id: string }>(change, event, audit));
+}
+
+// Always another time than before, also within one millisecond: by it a login knows that what it has proven still holds.
+const nextChange = (at: string) => sql<string>`greatest(${at}::timestamptz, password_changed_at + interval '1 ms')`;
+
+export const clearPassword = statement<{ tenantId: string; id: string; at: string }, never>((p) =>
+  builder
+    .updateTable('app_accounts')
+    .set({ password_hash: null, password_changed_at: nextChange(p.at) })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id),
+);
+
+type NewPassword = { id: string; passwordHash: string; at: string } & AuditParams;
+
+export const storePassword = storeAs('app_account.password_set');
+export const storeRegeneratedPassword = storeAs('app_account.password_regenerated');
+
+function storeAs(action: string) {
+  return statement<NewPassword, { id: string; updated_at: string }>((p) => {
+    const change = builder
+      .updateTable('app_accounts')
+      .set({ password_hash: p.passwordHash, password_changed_at: nextChange(p.at), updated_at: p.at })
+      .where('tenant_id', '=', p.tenantId)
+      .where('id', '=', p.id)
+      .returning(['id', 'updated_at']);
+    return withAudit<{ id: string; updated_at: string }>(change, { action, resourceType: 'app_account' }, p);
+  });
+}
+
+export const deleteAppAccount = statement<{ id: string } & AuditParams, { id: string }>((p) => {
+  const change = builder
+    .deleteFrom('app_accounts')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .returning('id');
+  return withAudit<{ id: string }>(change, { action: 'app_account.deleted', resourceType: 'app_account' }, p);
+});
+
+/** In the sessions of an app account its id stands for the user. */
+export const endSessions = statement<{ tenantId: string; id: string; at: string }, never>((p) =>
+  builder
+    .updateTable('sessions')
+    .set({ ended_at: p.at })
+    .where('tenant_id', '=', p.tenantId)
+    .where('user_id', '=', p.id)
+    .where('ended_at', 'is', null),
+);

@@ -1,0 +1,67 @@
+import Type, { type Static } from 'typebox';
+
+import { AppAccountPermissions, AppAccountPermissionChanges } from '#core/access/flags';
+import { Email, Timestamp, Uuid, closed, dataOf, listOf, nullable, paging } from '#core/http/schemas';
+import { UsageSummary } from '#core/usage/usage.schemas';
+
+const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
+const Description = Type.String({ maxLength: 500 });
+const Status = Type.Enum(['active', 'suspended', 'revoked']);
+/** In code points; the upper bound only keeps a password from being a way to burn our time. */
+const Password = Type.String({ minLength: 12, maxLength: 256, format: 'machine-password' });
+
+export const CreateAppAccountBody = closed({
+  name: Name,
+  email: Email,
+  password: Password,
+  description: Type.Optional(Description),
+  permissions: Type.Optional(AppAccountPermissions),
+  expires_at: Type.Optional(Timestamp),
+});
+export type CreateAppAccountBody = Static<typeof CreateAppAccountBody>;
+
+export const UpdateAppAccountBody = closed({
+  name: Type.Optional(Name),
+  description: Type.Optional(Description),
+  permissions: Type.Optional(AppAccountPermissionChanges),
+  status: Type.Optional(Status),
+  expires_at: Type.Optional(nullable(Timestamp)),
+});
+export type UpdateAppAccountBody = Static<typeof UpdateAppAccountBody>;
+
+export const SetAppAccountPasswordBody = closed({ password: Password });
+
+/** Not the defaults of other lists: without a limit the answer has all rows. */
+export const ListAppAccountsQuery = Type.Object({
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'All when it is not given.' })),
+  offset: paging.offset,
+});
+export type ListAppAccountsQuery = Static<typeof ListAppAccountsQuery>;
+
+const AppAccount = closed(
+  {
+    id: Uuid,
+    tenant_id: Uuid,
+    auth_user_id: nullable(Type.String({ format: 'uuid', description: 'Null while the account has no password.' })),
+    name: Type.String(),
+    email: Email,
+    description: nullable(Type.String()),
+    permissions: AppAccountPermissions,
+    status: Status,
+    expires_at: nullable(Timestamp),
+    last_used_at: nullable(Timestamp),
+    created_by: nullable(Uuid),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: 'AppAccount' },
+);
+export const AppAccountAnswer = dataOf(AppAccount);
+export const AppAccountList = listOf(AppAccount);
+
+export const RegeneratedPassword = dataOf(
+  closed({ password: Type.String({ description: 'Shown once; only a hash of it is stored.' }) }),
+);
+export const PasswordSet = closed({ data: closed({ id: Uuid, updated_at: Timestamp }), message: Type.String() });
+
+export const UsageStats = dataOf(UsageSummary);

@@ -1,0 +1,50 @@
+import { unique } from '#test/support/factories';
+
+const path = '/api/v1/secure/ai/providers';
+const resourceType = 'provider';
+
+type Change = {
+  method: 'POST' | 'PATCH' | 'DELETE';
+  url: string;
+  body?: unknown;
+  status: number;
+  resourceType: string;
+  resourceId?: string;
+  fields?: string[];
+};
+
+const changes = {
+  api_name: 'canary',
+  api_base_url: 'https://canary.example/canary',
+  config: { canary: 'canary' },
+  auth_config: { canary: 'canary' },
+  description: 'canary',
+  tags: ['canary'],
+  category: 'integration',
+};
+const newConnector = () => ({ api_key: unique('canary'), ...changes });
+
+/** How each recorded change of a connector succeeds; `create` answers the id of what it made. */
+export function connectorSuccesses(
+  create: (url: string, body: unknown) => Promise<string>,
+): Record<string, () => Promise<Change>> {
+  const change = async (
+    method: Change['method'],
+    operation: string,
+    rest: Pick<Change, 'body' | 'status' | 'fields'>,
+  ) => {
+    const resourceId = await create(path, newConnector());
+    return { method, url: `${path}/${resourceId}${operation}`, resourceType, resourceId, ...rest };
+  };
+  return {
+    createConnector: () => {
+      const body = newConnector();
+      const fields = Object.keys(body);
+      return Promise.resolve({ method: 'POST', url: path, status: 201, body, resourceType, fields });
+    },
+    updateConnector: () => change('PATCH', '', { body: changes, status: 200, fields: Object.keys(changes) }),
+    deleteConnector: () => change('DELETE', '', { status: 204 }),
+    enableConnector: () => change('POST', '/enable', { status: 200 }),
+    disableConnector: () => change('POST', '/disable', { status: 200 }),
+  };
+}

@@ -1,0 +1,20 @@
+import { createMember, type Tenant } from '#test/support/factories';
+import type { TestService } from '#test/support/harness';
+
+/** How the recorded operations on members' second factors succeed. */
+export function twoFactorSuccesses(test: TestService, tenant: () => Tenant) {
+  return {
+    resetTwoFactor: async () => {
+      const { tenantId } = tenant();
+      const { userId: resourceId } = await createMember(test, tenant());
+      await test.service.services.database.credential(tenantId).all({
+        text: `insert into two_factor_methods (account_id, method, enabled_at, created_at)
+               select account_id, 'totp', now(), now() from users where tenant_id = $1 and id = $2`,
+        values: [tenantId, resourceId],
+        prepare: false,
+      });
+      const url = `/api/v1/secure/users/${resourceId}/two-factor`;
+      return { method: 'DELETE' as const, url, status: 204, resourceType: 'user', resourceId };
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import { access } from '#core/access/access';
+import { defineRoute, type Route } from '#core/http/route';
+import { IdParams } from '#core/http/schemas';
+import * as schemas from '#modules/auth/accounts/accounts.schemas';
+import {
+  acceptInvitation,
+  acceptOwnInvitation,
+  declineOwnInvitation,
+  listOwnInvitations,
+} from '#modules/auth/accounts/invitations.service';
+import { listOwnTenants, switchTenant } from '#modules/auth/accounts/own-tenants.service';
+import { resendVerification, verifyEmail } from '#modules/auth/accounts/verification.service';
+import {
+  EmailVerified,
+  InvitationNotFound,
+  OneTimeTokenRefused,
+  PasswordNotTaken,
+  PasswordRequired,
+  TenantNotFound,
+  TooManyVerifications,
+} from '#modules/auth/auth.errors';
+import { LoggedIn, Message } from '#modules/auth/auth.schemas';
+
+/** The own account: its address, its invitations and its tenants. */
+export const accountRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'POST',
+    path: '/api/v1/public/auth/accept-invitation',
+    operationId: 'acceptInvitation',
+    summary: 'Join a tenant with the token of an invitation mail',
+    access: access.public('the mailed token is the credential'),
+    schema: { body: schemas.AcceptInvitationBody, response: { 200: schemas.Joined } },
+    errors: [OneTimeTokenRefused, PasswordRequired, PasswordNotTaken],
+    audit: 'user.joined',
+    handler: ({ body, request, services }) => acceptInvitation(services, body, request),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/api/v1/public/auth/verify-email',
+    operationId: 'verifyEmail',
+    summary: 'Prove the address of an account with the token of a mail',
+    access: access.public('the mailed token is the credential'),
+    schema: { body: schemas.VerifyEmailBody, response: { 200: Message } },
+    errors: [OneTimeTokenRefused],
+    audit: 'auth.email_verified',
+    handler: async ({ body, request, services }) => {
+      await verifyEmail(services, body.token, request);
+      return { message: 'The address is confirmed.' };
+    },
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/api/v1/auth/resend-verification',
+    operationId: 'resendVerification',
+    summary: 'Mail another link that proves the own address',
+    access: access.person(),
+    schema: { response: { 200: Message } },
+    errors: [EmailVerified, TooManyVerifications],
+    audit: 'auth.email_verification_requested',
+    handler: async ({ actor, services }) => {
+      await resendVerification(services, actor);
+      return { message: 'A mail with a link is on its way.' };
+    },
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/api/v1/auth/invitations',
+    operationId: 'listOwnInvitations',
+    summary: 'Invitations that wait for the caller, if the own address is proven',
+    access: access.person(),
+    schema: { response: { 200: schemas.OwnInvitations } },
+    handler: ({ actor, services }) => listOwnInvitations(services, actor),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/api/v1/auth/invitations/{id}/accept',
+    operationId: 'acceptOwnInvitation',
+    summary: 'Join a tenant that the caller is invited to',
+    access: access.person(),
+    schema: { params: IdParams, response: { 200: schemas.Joined } },
+    errors: [InvitationNotFound],
+    audit: 'user.joined',
+    handler: ({ actor, params, services }) => acceptOwnInvitation(services, actor, params.id),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/api/v1/auth/invitations/{id}/decline',
+    operationId: 'declineOwnInvitation',
+    summary: 'Turn an invitation down',
+    access: access.person(),
+    schema: { params: IdParams, response: { 204: null } },
+    errors: [InvitationNotFound],
+    audit: 'user.declined',
+    handler: ({ actor, params, services }) => declineOwnInvitation(services, actor, params.id),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/api/v1/auth/tenants',
+    operationId: 'listOwnTenants',
+    summary: 'Tenants of the caller, to switch to',
+    access: access.person(),
+    schema: { response: { 200: schemas.OwnTenants } },
+    handler: ({ actor, services }) => listOwnTenants(services, actor),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/api/v1/auth/switch-tenant',
+    operationId: 'switchTenant',
+    summary: 'Begin a session in another tenant of the caller without a new login',
+    access: access.person(),
+    schema: { body: schemas.SwitchTenantBody, response: { 200: LoggedIn } },
+    errors: [TenantNotFound],
+    audit: 'auth.login',
+    handler: ({ actor, body, services }) => switchTenant(services, actor, body.tenantId),
+  }),
+];

@@ -1,0 +1,34 @@
+import { queryBuilder, statement } from '#core/db/query';
+import type { AuthTables } from '#modules/auth/auth.tables';
+
+const builder = queryBuilder<AuthTables>();
+
+export type UserState = { id: string; status: 'invited' | 'active' | 'suspended'; is_tenant_admin: boolean };
+
+/** What the account is in the tenant. */
+export const findUserOfAccount = statement<{ tenantId: string; accountId: string }, UserState>((p) =>
+  builder
+    .selectFrom('users')
+    .select(['id', 'status', 'is_tenant_admin'])
+    .where('tenant_id', '=', p.tenantId)
+    .where('account_id', '=', p.accountId)
+    .where('status', '<>', 'deleted')
+    .$castTo<UserState>(),
+);
+
+export const makeActiveAdministrator = statement<{ tenantId: string; id: string; at: string }, { id: string }>((p) =>
+  builder
+    .updateTable('users')
+    .set({ status: 'active', is_tenant_admin: true, updated_at: p.at })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .returning('id'),
+);
+
+/** One of them is there unless the person was only invited so far. */
+export const insertMembershipIfNew = statement<{ accountId: string; tenantId: string; userId: string }, never>((p) =>
+  builder
+    .insertInto('memberships')
+    .values({ account_id: p.accountId, tenant_id: p.tenantId, user_id: p.userId })
+    .onConflict((conflict) => conflict.columns(['account_id', 'tenant_id']).doNothing()),
+);

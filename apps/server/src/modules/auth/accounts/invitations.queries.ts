@@ -1,0 +1,93 @@
+import { sql } from 'kysely';
+
+import { queryBuilder, statement } from '#core/db/query';
+import type { AuthTables } from '#modules/auth/auth.tables';
+
+const builder = queryBuilder<AuthTables>();
+
+/** Which user a mailed invitation is for. */
+export type Invitation = { tenantId: string; userId: string };
+
+export type InvitationToken = { hash: Buffer; payload: Invitation; created_at: string; expires_at: string };
+
+/** The links to the account that may still be used, as far as the tokens know: whether the user waits, the tenant says. */
+export const listInvitationTokens = statement<{ accountId: string; now: string }, InvitationToken>((p) =>
+  builder
+    .selectFrom('one_time_tokens')
+    .select(['hash', 'payload', 'created_at', 'expires_at'])
+    .where('account_id', '=', p.accountId)
+    .where('purpose', '=', 'invitation')
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', p.now)
+    .orderBy('created_at', 'desc')
+    .limit(200)
+    .$castTo<InvitationToken>(),
+);
+
+/** A newer link takes the place of these. */
+export const revokeInvitations = statement<{ accountId: string; userId: string; now: string }, never>((p) =>
+  builder
+    .updateTable('one_time_tokens')
+    .set({ used_at: p.now })
+    .where('account_id', '=', p.accountId)
+    .where('purpose', '=', 'invitation')
+    .where(sql<boolean>`payload ->> 'userId' = ${p.userId}`)
+    .where('used_at', 'is', null),
+);
+
+/** No row once the person has joined, the user was deleted or the tenant is no active one. */
+export const findInvitedUser = statement<Invitation, { id: string; tenant_id: string; tenant_name: string }>((p) =>
+  builder
+    .selectFrom('users')
+    .innerJoin('tenants', 'tenants.id', 'users.tenant_id')
+    .select(['users.id', 'users.tenant_id', 'tenants.name as tenant_name'])
+    .where('users.tenant_id', '=', p.tenantId)
+    .where('tenants.id', '=', p.tenantId)
+    .where('users.id', '=', p.userId)
+    .where('users.status', '=', 'invited')
+    .where('tenants.status', '=', 'active'),
+);
+
+/** No row when the invitation was withdrawn meanwhile. */
+export const activateUser = statement<Invitation & { at: string }, { id: string }>((p) =>
+  builder
+    .updateTable('users')
+    .set({ status: 'active', updated_at: p.at })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.userId)
+    .where('status', '=', 'invited')
+    .returning('id'),
+);
+
+/** The same for who does not want to join. */
+export const dropInvitedUser = statement<Invitation & { at: string }, { id: string }>((p) =>
+  builder
+    .updateTable('users')
+    .set({ status: 'deleted', is_tenant_admin: false, updated_at: p.at })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.userId)
+    .where('status', '=', 'invited')
+    .returning('id'),
+);
+
+export const insertGroupMemberships = statement<Invitation & { groupIds: readonly string[]; at: string }, never>((p) =>
+  builder
+    .insertInto('group_members')
+    .columns(['tenant_id', 'group_id', 'user_id', 'created_at'])
+    .expression((db) =>
+      db
+        .selectFrom('groups')
+        .select([
+          'groups.tenant_id',
+          'groups.id as group_id',
+          sql<string>`${p.userId}::uuid`.as('user_id'),
+          sql<string>`${p.at}::timestamptz`.as('created_at'),
+        ])
+        .where('groups.tenant_id', '=', p.tenantId)
+        .where(sql<boolean>`groups.id = any(${p.groupIds}::uuid[])`),
+    ),
+);
+
+export const deleteGroupMemberships = statement<Invitation, never>((p) =>
+  builder.deleteFrom('group_members').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.userId),
+);

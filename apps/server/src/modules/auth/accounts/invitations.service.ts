@@ -1,0 +1,195 @@
+import { auditEvent } from '#core/audit/audit.queries';
+import type { Actor, Person, RequestFacts } from '#core/access/principal';
+import { enterTenant } from '#core/db/database';
+import type { Query } from '#core/db/query';
+import type { Transaction } from '#core/db/scopes';
+import type { Services } from '#core/services';
+import {
+  findAccount,
+  findAccountByAddress,
+  findOneTimeToken,
+  insertMembership,
+  lockAccount,
+  lockAccountState,
+  useOneTimeToken,
+  type AccountState,
+} from '#modules/auth/accounts/accounts.queries';
+import type { AcceptInvitationBody } from '#modules/auth/accounts/accounts.schemas';
+import { needsPassword, sendInvitation, withinMailBudget } from '#modules/auth/accounts/invitation-mail';
+import {
+  activateUser,
+  deleteGroupMemberships,
+  dropInvitedUser,
+  findInvitedUser,
+  listInvitationTokens,
+  type Invitation,
+  type InvitationToken,
+} from '#modules/auth/accounts/invitations.queries';
+import { clearAccount } from '#modules/auth/accounts/take-over';
+import { InvitationNotFound, OneTimeTokenRefused, PasswordNotTaken, PasswordRequired } from '#modules/auth/auth.errors';
+import { oneTimeTokenHash } from '#modules/auth/auth.rules';
+import { replaceByMail } from '#modules/auth/passwords/replace-password';
+import { accountPlace, sealPassword } from '#modules/auth/passwords/stored-password';
+
+type Joined = { message: string; data: { tenantId: string; tenantName: string } };
+type Joining = { accountId: string; hash: Buffer; invitation: Invitation; request: RequestFacts; at: string };
+
+/**
+ * Joins with a mailed link. Where the address was never proven, or no password is there, the link also sets the password, and
+ * takes from the account what somebody else may have put there; a proven account's password it never touches.
+ * @throws OneTimeTokenRefused, PasswordRequired, PasswordNotTaken
+ */
+export async function acceptInvitation(
+  services: Services,
+  body: AcceptInvitationBody,
+  request: RequestFacts,
+): Promise<Joined> {
+  const hash = oneTimeTokenHash(body.token);
+  if (hash === undefined) throw OneTimeTokenRefused();
+  const at = services.now().toISOString();
+  const db = services.database.credential();
+  const token = await db.first(findOneTimeToken({ hash, purposes: ['invitation'], now: at }));
+  const account = token && (await db.first(findAccount({ accountId: token.account_id })));
+  if (token === undefined || account === undefined) throw OneTimeTokenRefused();
+  const passwordHash = await newPasswordHash(services, account, body.password);
+  const joining = { accountId: account.id, hash, invitation: token.payload as Invitation, request, at };
+  const joined = await db.transaction(async (tx) => {
+    const locked = await tx.first(lockAccountState({ accountId: account.id }));
+    if (locked === undefined || needsPassword(locked) !== needsPassword(account)) return undefined;
+    if (passwordHash !== undefined) {
+      if (locked.email_verified_at === null) await clearAccount(tx, account.id);
+      await replaceByMail(services, tx, locked, { passwordHash, request, at });
+    }
+    const done = await join(tx, joining);
+    if (done === undefined) throw OneTimeTokenRefused();
+    return done;
+  });
+  // What the account needs has changed in between: judged anew, it may need less or more.
+  if (joined === undefined) return acceptInvitation(services, body, request);
+  if (passwordHash !== undefined) services.principals.forget(`account:${account.id}`);
+  return joined;
+}
+
+async function newPasswordHash(
+  services: Services,
+  account: AccountState,
+  password: string | undefined,
+): Promise<string | undefined> {
+  const isNeeded = needsPassword(account);
+  if (isNeeded && password === undefined) throw PasswordRequired();
+  if (!isNeeded && password !== undefined) throw PasswordNotTaken();
+  return password === undefined ? undefined : sealPassword(services, accountPlace(account.id), password);
+}
+
+/** Uses the invitation up, in a transaction that holds the account. Undefined when it is used or withdrawn. */
+async function join(tx: Transaction, joining: Joining): Promise<Joined | undefined> {
+  const { accountId, invitation, request, at } = joining;
+  const { tenantId, userId } = invitation;
+  const user = await useInvitation(tx, joining);
+  if (user === undefined || (await tx.first(activateUser({ ...invitation, at }))) === undefined) return undefined;
+  await tx.all(insertMembership({ accountId, tenantId, userId }));
+  const event = { action: 'user.joined', resourceType: 'user', resourceId: userId };
+  await tx.all(auditEvent({ tenantId, userId, request }, at, event));
+  const { tenant_name: tenantName } = user;
+  return { message: `You are now a member of ${tenantName}.`, data: { tenantId, tenantName } };
+}
+
+/** The invited user, whose tenant the transaction has entered then. */
+async function useInvitation(tx: Transaction, { hash, invitation, at }: Joining) {
+  const used = await tx.first(useOneTimeToken({ hash, purpose: 'invitation', now: at }));
+  if (used === undefined) return undefined;
+  await tx.all(enterTenant(invitation.tenantId));
+  return tx.first(findInvitedUser(invitation));
+}
+
+/** Mails a new link; the old one ends. False when the user waits for none any more. @throws TooManyInvitations */
+export async function sendInvitationAgain(
+  services: Services,
+  actor: Actor,
+  { userId, email }: { userId: string; email: string },
+): Promise<boolean> {
+  const { tenantId } = actor;
+  const db = services.database.credential(tenantId);
+  const account = await db.first(findAccountByAddress({ email }));
+  if (account === undefined) return false;
+  const isSent = await withinMailBudget(services, { email, tenantId }, () =>
+    db.transaction(async (tx) => {
+      const locked = await tx.first(lockAccountState({ accountId: account.id }));
+      const user = await tx.first(findInvitedUser({ tenantId, userId }));
+      if (locked === undefined || user === undefined) return false;
+      await sendInvitation(services, tx, locked, { tenantId, userId, tenantName: user.tenant_name });
+      const event = { action: 'user.invitation_sent', resourceType: 'user', resourceId: userId };
+      await tx.all(auditEvent(actor, services.now().toISOString(), event));
+      return true;
+    }),
+  );
+  services.mail.wake();
+  return isSent;
+}
+
+/** The caller's open invitations. None is shown to an account whose address is not proven: it may be of somebody else. */
+export async function listOwnInvitations(services: Services, actor: Actor<Person>) {
+  const tokens = await findOwnTokens(services, actor);
+  const waiting = await services.database.credential().flight(
+    // Each tenant is entered before its user is looked for, all in one flight.
+    tokens.flatMap(({ payload }): Query<{ tenant_name: string }>[] => [
+      enterTenant(payload.tenantId),
+      findInvitedUser(payload),
+    ]),
+  );
+  return {
+    data: tokens.flatMap(({ payload, created_at: invitedAt, expires_at: expiresAt }, at) => {
+      const [user] = waiting[2 * at + 1]!;
+      if (user === undefined) return [];
+      const { tenantId, userId: id } = payload;
+      return [{ id, tenantId, tenantName: user.tenant_name, invited_at: invitedAt, expires_at: expiresAt }];
+    }),
+  };
+}
+
+async function findOwnTokens(services: Services, { accountId }: Actor<Person>): Promise<InvitationToken[]> {
+  const db = services.database.credential();
+  const account = await db.first(findAccount({ accountId }));
+  if (account === undefined || account.email_verified_at === null) return [];
+  return db.all(listInvitationTokens({ accountId, now: services.now().toISOString() }));
+}
+
+/** @throws InvitationNotFound */
+export async function acceptOwnInvitation(services: Services, actor: Actor<Person>, id: string): Promise<Joined> {
+  return withOwnInvitation(services, actor, { id, work: join });
+}
+
+/** Removes the invited user from the tenant. @throws InvitationNotFound */
+export async function declineOwnInvitation(services: Services, actor: Actor<Person>, id: string): Promise<void> {
+  await withOwnInvitation(services, actor, { id, work: decline });
+}
+
+async function withOwnInvitation<Result>(
+  services: Services,
+  actor: Actor<Person>,
+  { id, work }: { id: string; work: (tx: Transaction, joining: Joining) => Promise<Result | undefined> },
+): Promise<Result> {
+  const { accountId, request } = actor;
+  const token = (await findOwnTokens(services, actor)).find(({ payload }) => payload.userId === id);
+  if (token === undefined) throw InvitationNotFound();
+  const at = services.now().toISOString();
+  const joining = { accountId, hash: token.hash, invitation: token.payload, request, at };
+  return services.database.credential().transaction(async (tx) => {
+    await tx.first(lockAccount({ accountId, provenAt: null }));
+    const result = await work(tx, joining);
+    if (result === undefined) throw InvitationNotFound();
+    return result;
+  });
+}
+
+async function decline(tx: Transaction, joining: Joining): Promise<{ id: string } | undefined> {
+  const { invitation, request, at } = joining;
+  const { tenantId, userId } = invitation;
+  if ((await useInvitation(tx, joining)) === undefined) return undefined;
+  const dropped = await tx.first(dropInvitedUser({ ...invitation, at }));
+  if (dropped === undefined) return undefined;
+  await tx.all(deleteGroupMemberships(invitation));
+  const event = { action: 'user.declined', resourceType: 'user', resourceId: userId };
+  await tx.all(auditEvent({ tenantId, userId, request }, at, event));
+  return dropped;
+}

@@ -1,0 +1,34 @@
+import { queryBuilder, statement } from '#core/db/query';
+import type { TenantChoice } from '#modules/auth/accounts/accounts.queries';
+import type { AuthTables } from '#modules/auth/auth.tables';
+
+const builder = queryBuilder<AuthTables>();
+
+/** The tenant, if the account can get in there: no row for a suspended user or tenant. */
+export const findOpenTenant = statement<{ tenantId: string; accountId: string }, TenantChoice>((p) =>
+  builder
+    .selectFrom('users')
+    .innerJoin('tenants', 'tenants.id', 'users.tenant_id')
+    .select(['tenants.id', 'tenants.name', 'tenants.domain'])
+    .where('users.tenant_id', '=', p.tenantId)
+    .where('tenants.id', '=', p.tenantId)
+    .where('users.account_id', '=', p.accountId)
+    .where('users.status', '=', 'active')
+    .where('tenants.status', '=', 'active'),
+);
+
+/** A live session, held so that it cannot end before what goes on from it has begun. */
+export const lockLiveSession = statement<
+  { tenantId: string; sessionId: string; now: string },
+  { remembered: boolean; expires_at: string }
+>((p) =>
+  builder
+    .selectFrom('sessions')
+    .select(['remembered', 'expires_at'])
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.sessionId)
+    .where('ended_at', 'is', null)
+    .where('expires_at', '>', p.now)
+    .where('idle_expires_at', '>', p.now)
+    .forNoKeyUpdate(),
+);

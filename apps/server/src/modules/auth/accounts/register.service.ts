@@ -1,0 +1,120 @@
+import { auditEvent } from '#core/audit/audit.queries';
+import { announceRevocation } from '#core/access/revocation';
+import type { RequestFacts } from '#core/access/principal';
+import { newId } from '#core/crypto/ids';
+import type { Query } from '#core/db/query';
+import type { Services } from '#core/services';
+import {
+  findAccountByAddress,
+  insertAccount,
+  insertMembership,
+  insertTenant,
+  insertTenantDomain,
+  insertUser,
+  listMemberships,
+  lockAccount,
+} from '#modules/auth/accounts/accounts.queries';
+import { EmailTaken, TooManyRegistrations } from '#modules/auth/auth.errors';
+import { normaliseEmail } from '#modules/auth/accounts/email-address';
+import { clearAccount } from '#modules/auth/accounts/take-over';
+import { renewAccount } from '#modules/auth/accounts/take-over.queries';
+import { sendVerification } from '#modules/auth/accounts/verification.service';
+import type { RegisterBody } from '#modules/auth/auth.schemas';
+import { accountPlace, sealPassword } from '#modules/auth/passwords/stored-password';
+import { registrationAttempt } from '#modules/auth/login/throttle';
+
+/**
+ * A new tenant with its first user, who administers it. An account that belongs to no tenant any more begins anew with it.
+ * @throws EmailTaken, DomainTaken (through the constraints of the tables), TooManyRegistrations
+ */
+export async function register(services: Services, body: RegisterBody, request: RequestFacts) {
+  await registrationAttempt(services, request.ip, TooManyRegistrations).admit();
+  const email = normaliseEmail(body.email);
+  const known = await services.database.credential().first(findAccountByAddress({ email }));
+  const ids = { tenantId: newId(), accountId: known?.id ?? newId(), userId: newId() };
+  const passwordHash = await sealPassword(services, accountPlace(ids.accountId), body.password);
+  const tenant: NewTenant = {
+    ...ids,
+    email,
+    tenantName: body.tenantName,
+    domain: body.tenantDomain,
+    displayName: body.displayName ?? email.slice(0, email.indexOf('@')),
+    locale: body.locale ?? 'en',
+    request,
+    at: services.now().toISOString(),
+  };
+  if (known === undefined) await createAccountAndTenant(services, tenant, passwordHash);
+  else await renewAccountWithTenant(services, tenant, passwordHash);
+  services.mail.wake();
+  return {
+    user: { id: ids.userId, email, tenantId: ids.tenantId },
+    tenant: { id: ids.tenantId, name: body.tenantName, domain: body.tenantDomain },
+    message: 'The tenant is ready. Log in to begin.',
+  };
+}
+
+async function createAccountAndTenant(services: Services, tenant: NewTenant, passwordHash: string): Promise<void> {
+  const { tenantId, accountId: id, email, at } = tenant;
+  await services.database
+    .credential(tenantId)
+    .slow.flight([
+      insertAccount({ id, email, passwordHash, emailVerifiedAt: null, at }),
+      ...newTenant(tenant),
+      ...sendVerification(services, tenant),
+    ]);
+}
+
+async function renewAccountWithTenant(services: Services, tenant: NewTenant, passwordHash: string): Promise<void> {
+  const { tenantId, accountId, at } = tenant;
+  await services.database.credential(tenantId).transaction(async (tx) => {
+    await tx.first(lockAccount({ accountId, provenAt: null }));
+    // Suspended members have theirs too: nobody gets at what waits for them.
+    if ((await tx.all(listMemberships({ accountId }))).length > 0) throw EmailTaken();
+    await clearAccount(tx, accountId);
+    await tx.all(renewAccount({ accountId, passwordHash, at }));
+    // Sessions ended with the last membership.
+    await tx.all(announceRevocation(`account:${accountId}`));
+    for (const query of [...newTenant(tenant), ...sendVerification(services, tenant)]) await tx.all(query);
+  });
+  services.principals.forget(`account:${accountId}`);
+}
+
+export type NewTenant = {
+  tenantId: string;
+  accountId: string;
+  userId: string;
+  email: string;
+  tenantName: string;
+  domain: string;
+  displayName: string;
+  locale: string;
+  request: RequestFacts;
+  at: string;
+};
+
+/** The statements that make a tenant and its first administrator, the account apart. */
+export function newTenant(tenant: NewTenant): Query<unknown>[] {
+  const { tenantId, accountId, userId, email, at } = tenant;
+  return [
+    insertTenantDomain({ domain: tenant.domain, tenantId }),
+    insertTenant({ id: tenantId, name: tenant.tenantName, domain: tenant.domain, language: tenant.locale, at }),
+    insertUser({
+      tenantId,
+      id: userId,
+      accountId,
+      email,
+      displayName: tenant.displayName,
+      fullName: tenant.displayName,
+      locale: tenant.locale,
+      isTenantAdmin: true,
+      status: 'active',
+      at,
+    }),
+    insertMembership({ accountId, tenantId, userId }),
+    auditEvent({ tenantId, userId, request: tenant.request }, at, {
+      action: 'tenant.created',
+      resourceType: 'tenant',
+      resourceId: tenantId,
+    }),
+  ];
+}

@@ -1,0 +1,75 @@
+import { auditEvent } from '#core/audit/audit.queries';
+import type { Actor, Person, RequestFacts } from '#core/access/principal';
+import { newSecret } from '#core/crypto/secrets';
+import type { Query } from '#core/db/query';
+import type { Services } from '#core/services';
+import { auditInEach } from '#modules/auth/accounts/account-events';
+import {
+  findAccount,
+  findOneTimeToken,
+  insertOneTimeToken,
+  listMemberships,
+  lockAccount,
+  markEmailVerified,
+  useOneTimeToken,
+} from '#modules/auth/accounts/accounts.queries';
+import { EmailVerified, OneTimeTokenRefused, TooManyVerifications } from '#modules/auth/auth.errors';
+import { oneTimeTokenHash } from '#modules/auth/auth.rules';
+import { verificationMailAttempt } from '#modules/auth/login/throttle';
+
+const verificationMs = 48 * 60 * 60_000;
+
+/** The statements that mail a link to the address of an account; wake the mail afterwards. */
+export function sendVerification(
+  services: Services,
+  { accountId, email }: { accountId: string; email: string },
+): [Query<never>, Query<never>] {
+  const secret = newSecret();
+  const now = services.now();
+  const token = insertOneTimeToken({
+    hash: oneTimeTokenHash(secret)!,
+    purpose: 'email_verification',
+    accountId,
+    payload: {},
+    at: now.toISOString(),
+    expiresAt: new Date(now.getTime() + verificationMs).toISOString(),
+  });
+  const link = `${services.settings.publicUrl}/verify-email#token=${secret}`;
+  const text = `Somebody, hopefully you, made an account with this address.\n\nConfirm within two days that it is yours:\n${link}\n\nIf it was not you, do not open the link: whoever made the account would be taken for you.\n`;
+  return [token, services.mail.compose({ to: email, subject: 'Confirm your address', text }, now)];
+}
+
+/** Marks the address of an account as proven by the token of a mail, once. @throws OneTimeTokenRefused */
+export async function verifyEmail(services: Services, token: string, request: RequestFacts): Promise<void> {
+  const hash = oneTimeTokenHash(token);
+  if (hash === undefined) throw OneTimeTokenRefused();
+  const at = services.now().toISOString();
+  const purpose = 'email_verification' as const;
+  const db = services.database.credential();
+  const found = await db.first(findOneTimeToken({ hash, purposes: [purpose], now: at }));
+  if (found === undefined) throw OneTimeTokenRefused();
+  const { account_id: accountId } = found;
+  await db.transaction(async (tx) => {
+    await tx.first(lockAccount({ accountId, provenAt: null }));
+    if ((await tx.first(useOneTimeToken({ hash, purpose, now: at }))) === undefined) throw OneTimeTokenRefused();
+    await tx.all(markEmailVerified({ accountId, at }));
+    const memberships = await tx.all(listMemberships({ accountId }));
+    await auditInEach(tx, memberships, request, { action: 'auth.email_verified', at });
+  });
+}
+
+/** Mails another link to the caller. @throws EmailVerified, TooManyVerifications */
+export async function resendVerification(services: Services, actor: Actor<Person>): Promise<void> {
+  const { accountId, email, homeTenantId: tenantId } = actor;
+  const account = await services.database.credential().first(findAccount({ accountId }));
+  if (account?.email_verified_at !== null) throw EmailVerified();
+  await verificationMailAttempt(services, email, TooManyVerifications).admit();
+  const event = { action: 'auth.email_verification_requested', resourceType: 'account' };
+  await services.database
+    .credential(tenantId)
+    .slow.flight([
+      ...sendVerification(services, { accountId, email }),
+      auditEvent({ ...actor, tenantId }, services.now().toISOString(), event),
+    ]);
+  services.mail.wake();
+}

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+
+import { newId } from '#core/crypto/ids';
+import { TooManyFailures } from '#modules/auth/auth.errors';
+import { createClock, minute, newEmail } from '#modules/auth/testing/steps';
+import { loginAttempt } from '#modules/auth/login/throttle';
+import { useService } from '#test/support/harness';
+
+const clock = createClock();
+const test = useService({ now: clock.now });
+
+const attempt = (email: string, ip = '127.0.0.1') => loginAttempt(test.service.services, email, ip, TooManyFailures);
+
+async function isAdmitted(email: string, ip?: string): Promise<boolean> {
+  return attempt(email, ip)
+    .admit()
+    .then(
+      () => true,
+      () => false,
+    );
+}
+
+async function refund(drawn: ReturnType<typeof attempt>): Promise<void> {
+  await test.service.services.database.credential().flight(drawn.refund());
+}
+
+describe('an attempt', () => {
+  it('is drawn exactly once, however many come at once', async () => {
+    const email = newEmail();
+    const admitted = await Promise.all(Array.from({ length: 100 }, () => isAdmitted(email)));
+    expect(admitted.filter(Boolean)).toHaveLength(10);
+  });
+
+  it('can be given back', async () => {
+    const email = newEmail();
+    for (let count = 0; count < 30; count++) {
+      const drawn = attempt(email);
+      await drawn.admit();
+      await refund(drawn);
+    }
+    expect(await isAdmitted(email)).toBe(true);
+  });
+
+  it('is not given back to the window after its own', async () => {
+    const email = newEmail();
+    const drawn = attempt(email);
+    await drawn.admit();
+    clock.advance(15 * minute);
+    for (let count = 0; count < 10; count++) expect(await isAdmitted(email)).toBe(true);
+    await refund(drawn);
+    expect(await isAdmitted(email)).toBe(false);
+  });
+
+  it('draws from no budget when one of them is spent', async () => {
+    const email = newEmail();
+    const ip = '203.0.113.60';
+    while (await isAdmitted(email, ip));
+    for (let count = 0; count < 200; count++) expect(await isAdmitted(email, ip)).toBe(false);
+    expect(await isAdmitted(newEmail(), ip)).toBe(true);
+  });
+
+  it('leaves no address behind in the table', async () => {
+    const email = `${newId()}@nobody.example`;
+    await attempt(email).admit();
+    const rows = await test.service.services.database
+      .credential()
+      .all({ text: 'select key from throttles where key like $1', values: [`%${email}%`], prepare: false });
+    expect(rows).toEqual([]);
+  });
+});

@@ -1,0 +1,144 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import { auditEvent } from '#core/audit/audit.queries';
+import type { Actor, Person, RequestFacts } from '#core/access/principal';
+import { newSecret } from '#core/crypto/secrets';
+import { AppError } from '#core/errors/app-error';
+import type { Services } from '#core/services';
+import { auditInEach } from '#modules/auth/accounts/account-events';
+import {
+  findAccountByEmail,
+  findOneTimeToken,
+  findPassword,
+  insertOneTimeToken,
+  listMemberships,
+  lockAccountState,
+  useOneTimeToken,
+} from '#modules/auth/accounts/accounts.queries';
+import { normaliseEmail } from '#modules/auth/accounts/email-address';
+import { acceptInvitation } from '#modules/auth/accounts/invitations.service';
+import { clearAccount } from '#modules/auth/accounts/take-over';
+import { OneTimeTokenRefused, TooManyFailures, WrongPassword } from '#modules/auth/auth.errors';
+import { oneTimeTokenHash } from '#modules/auth/auth.rules';
+import type { ChangePasswordBody, ResetPasswordBody } from '#modules/auth/auth.schemas';
+import { loginAttempt, resetMailAttempt } from '#modules/auth/login/throttle';
+import { replaceByMail, replacePassword } from '#modules/auth/passwords/replace-password';
+import { accountPlace, openPasswordHash, sealPassword } from '#modules/auth/passwords/stored-password';
+
+const resetMs = 60 * 60_000;
+/** More than a reset mail costs to write, so that the time of the answer does not tell whether one was. */
+const resetAnswerMs = 250;
+
+/** Changes one's own password and ends every other session of the account. @throws WrongPassword, TooManyFailures */
+export async function changePassword(
+  services: Services,
+  actor: Actor<Person>,
+  body: ChangePasswordBody,
+): Promise<void> {
+  const { accountId } = actor;
+  const row = await services.database.credential().first(findPassword({ accountId }));
+  const attempt = loginAttempt(services, actor.email, actor.request.ip, TooManyFailures);
+  const stored = openPasswordHash(services, accountPlace(accountId), row?.password_hash ?? null);
+  const matches = await services.passwords.verify(body.currentPassword, stored, () => attempt.admit());
+  if (!matches) {
+    await auditRefusal(services, actor);
+    throw WrongPassword();
+  }
+  const passwordHash = await sealPassword(services, accountPlace(accountId), body.newPassword);
+  const change = {
+    accountId,
+    provenAt: row?.password_changed_at ?? null,
+    passwordHash,
+    keepSessionId: actor.sessionId,
+    action: 'auth.password_changed',
+    request: actor.request,
+    at: services.now().toISOString(),
+  };
+  const changed = await services.database.credential().transaction(async (tx) => {
+    if (!(await replacePassword(tx, change))) return false;
+    for (const query of attempt.refund()) await tx.all(query);
+    return true;
+  });
+  services.principals.forget(`account:${accountId}`);
+  // Somebody set another password meanwhile, so the proven one is not the current one any more.
+  if (!changed) throw WrongPassword();
+}
+
+async function auditRefusal(services: Services, actor: Actor<Person>): Promise<void> {
+  const { homeTenantId: tenantId, userId, request } = actor;
+  const event = { action: 'auth.password_change_failed', resourceType: 'account' };
+  const row = auditEvent({ tenantId, userId, request }, services.now().toISOString(), event);
+  await services.database.credential(tenantId).slow.all(row);
+}
+
+/** Sends a reset link if the address has an account. The caller learns nothing either way, not even from the time. */
+export async function forgotPassword(services: Services, address: string, request: RequestFacts): Promise<void> {
+  const email = normaliseEmail(address);
+  await resetMailAttempt(services, email, TooManyFailures).admit();
+  await Promise.all([mailResetLink(services, email, request), sleep(resetAnswerMs)]);
+}
+
+async function mailResetLink(services: Services, email: string, request: RequestFacts): Promise<void> {
+  const secret = newSecret();
+  const now = services.now();
+  const at = now.toISOString();
+  const db = services.database.credential();
+  const account = await db.first(findAccountByEmail({ email }));
+  if (account === undefined) return;
+  const link = `${services.settings.publicUrl}/reset-password#token=${secret}`;
+  const mail = services.mail.compose({ to: email, subject: 'Set a new password', text: resetText(link) }, now);
+  const expiresAt = new Date(now.getTime() + resetMs).toISOString();
+  const memberships = await db.all(listMemberships({ accountId: account.id }));
+  const token: Parameters<typeof insertOneTimeToken>[0] = {
+    hash: oneTimeTokenHash(secret)!,
+    purpose: 'password_reset',
+    accountId: account.id,
+    payload: {},
+    at,
+    expiresAt,
+  };
+  await db.transaction(async (tx) => {
+    await tx.all(insertOneTimeToken(token));
+    await tx.all(mail);
+    await auditInEach(tx, memberships, request, { action: 'auth.password_reset_requested', at });
+  });
+  services.mail.wake();
+}
+
+/**
+ * Sets a new password by a token from a mail, ends all sessions and lifts the login lock. The token came by mail, so the
+ * address is proven to be the person's. An invitation that would ask for a password is accepted with it.
+ * @throws OneTimeTokenRefused
+ */
+export async function resetPassword(services: Services, body: ResetPasswordBody, request: RequestFacts): Promise<void> {
+  const hash = oneTimeTokenHash(body.token);
+  if (hash === undefined) throw OneTimeTokenRefused();
+  const now = services.now().toISOString();
+  const purposes = ['password_reset', 'invitation'] as const;
+  const token = await services.database.credential().first(findOneTimeToken({ hash, purposes, now }));
+  if (token === undefined) throw OneTimeTokenRefused();
+  const { account_id: accountId, purpose } = token;
+  if (purpose === 'invitation') return joinWithPassword(services, body, request);
+  const passwordHash = await sealPassword(services, accountPlace(accountId), body.password);
+  const at = services.now().toISOString();
+  await services.database.credential().transaction(async (tx) => {
+    const account = await tx.first(lockAccountState({ accountId }));
+    const used = await tx.first(useOneTimeToken({ hash, purpose, now: at }));
+    if (account === undefined || used === undefined) throw OneTimeTokenRefused();
+    // What was set up before anybody had proven the address may be of somebody who only claimed it.
+    if (account.email_verified_at === null) await clearAccount(tx, accountId);
+    await replaceByMail(services, tx, account, { passwordHash, request, at });
+  });
+  services.principals.forget(`account:${accountId}`);
+}
+
+async function joinWithPassword(services: Services, body: ResetPasswordBody, request: RequestFacts): Promise<void> {
+  await acceptInvitation(services, body, request).catch((error: unknown) => {
+    // No link sets the password of an account whose address is proven but one that its owner asked for.
+    throw error instanceof AppError && error.status === 422 ? OneTimeTokenRefused() : error;
+  });
+}
+
+function resetText(link: string): string {
+  return `Somebody, hopefully you, asked for a new password.\n\nSet it here within one hour:\n${link}\n\nIf it was not you, ignore this mail: nothing has changed.\n`;
+}

@@ -1,0 +1,155 @@
+import { allowedProperties, flagsOf } from '#core/access/flags';
+import { isSystemAdmin, type Person, type Principal, type RequestFacts } from '#core/access/principal';
+import type { CachedPrincipal } from '#core/access/principal-cache';
+import { InvalidToken, TwoCredentials } from '#core/errors/common-errors';
+import { formats } from '#core/http/formats';
+import type { Credentials } from '#core/http/server';
+import type { Services } from '#core/services';
+import { ForeignTenantNamed, TenantIdRefused, TenantNotNamed } from '#modules/auth/auth.errors';
+import { secondFactorDebt } from '#modules/auth/auth.rules';
+import {
+  findActiveFactor,
+  findAppAccountPrincipal,
+  findPrincipal,
+  findTenantStatus,
+  type AppAccountSessionRow,
+  type PrincipalRow,
+} from '#modules/auth/sessions/sessions.queries';
+
+type Found = Principal | Promise<Principal>;
+
+/** Turns a presented API key into its principal, for this request. */
+export type KeyAuthenticator = (key: string, credentials: Credentials, request: RequestFacts) => Found;
+
+/** Turns the presented credentials into a principal; synchronous when they were seen before. */
+export function createAuthenticator(services: Services, authenticateKey: KeyAuthenticator) {
+  return (credentials: Credentials, request: RequestFacts): Found | undefined => {
+    const { authorization, apiKey, tenantId } = credentials;
+    if (authorization === undefined && apiKey === undefined) return undefined;
+    if (authorization !== undefined && apiKey !== undefined) throw TwoCredentials();
+    const known =
+      apiKey === undefined
+        ? authenticateToken(services, authorization!, credentials.acceptsExpired ?? false)
+        : authenticateKey(apiKey, credentials, request);
+    if (tenantId === undefined) return known;
+    return Promise.resolve(known).then((principal) => actFor(services, principal, { tenantId, request }));
+  };
+}
+
+function authenticateToken(services: Services, authorization: string, acceptExpired: boolean): Found {
+  const { principals } = services;
+  const token = bearerToken(authorization);
+  if (token === undefined) throw InvalidToken();
+  const known = principals.find(token);
+  if (known !== undefined) return known;
+  // Past the cache: what it keeps, every route would take.
+  if (acceptExpired) return loadPrincipal(services, token, { acceptExpired }).then(({ principal }) => principal);
+  return principals.load(token, () => loadPrincipal(services, token));
+}
+
+function bearerToken(authorization: string): string | undefined {
+  return /^Bearer +([\w.~+/-]+=*)$/i.exec(authorization)?.[1];
+}
+
+async function loadPrincipal(
+  services: Services,
+  token: string,
+  options: { acceptExpired?: boolean } = {},
+): Promise<CachedPrincipal> {
+  const { tenantId, sessionId, accountId, expiresAt } = await services.tokens.verify(token, options);
+  const at = services.now();
+  const now = at.toISOString();
+  const [people, appAccounts, factors] = await services.database
+    .credential(tenantId)
+    .flight([
+      findPrincipal({ tenantId, sessionId, now }),
+      findAppAccountPrincipal({ tenantId, sessionId, now }),
+      findActiveFactor({ accountId }),
+    ]);
+  const [person] = people;
+  const [appAccount] = appAccounts;
+  if (person?.account_id === accountId) {
+    const principal = toPerson(tenantId, person, { hasFactor: factors.length > 0, at });
+    return {
+      principal,
+      subjects: [`session:${sessionId}`, `user:${person.user_id}`, `account:${accountId}`, `tenant:${tenantId}`],
+      expiresAt: Math.min(expiresAt, Date.parse(person.expires_at), graceEnd(person, at)),
+    };
+  }
+  if (appAccount === undefined) throw InvalidToken();
+  return {
+    principal: toAppAccount(tenantId, sessionId, appAccount),
+    subjects: [`session:${sessionId}`, `app_account:${appAccount.id}`, `tenant:${tenantId}`],
+    expiresAt: Math.min(expiresAt, Date.parse(appAccount.expires_at)),
+  };
+}
+
+/** When the tenant's days of grace end: from then on the session may owe a factor. */
+function graceEnd({ two_factor_required_from: requiredFrom }: PrincipalRow, now: Date): number {
+  const end = requiredFrom === null ? Infinity : Date.parse(requiredFrom);
+  return end > now.getTime() ? end : Infinity;
+}
+
+function toPerson(tenantId: string, row: PrincipalRow, factor: { hasFactor: boolean; at: Date }): Person {
+  const isAssured = row.assurance === 2;
+  return {
+    kind: 'user',
+    id: row.user_id,
+    tenantId,
+    homeTenantId: tenantId,
+    userId: row.user_id,
+    accountId: row.account_id,
+    sessionId: row.session_id,
+    email: row.email,
+    isTenantAdmin: row.is_tenant_admin,
+    isSystemAdmin: isSystemAdmin({ tenant_id: tenantId, is_tenant_admin: row.is_tenant_admin }),
+    permissions: new Set(row.permissions),
+    owes: secondFactorDebt({ ...factor, isAssured, requiredFrom: row.two_factor_required_from }),
+    isAssured,
+    isAccountWide: row.account_wide,
+  };
+}
+
+function toAppAccount(tenantId: string, sessionId: string, row: AppAccountSessionRow): Principal {
+  return {
+    kind: 'app_account',
+    id: row.id,
+    tenantId,
+    homeTenantId: tenantId,
+    userId: null,
+    sessionId,
+    name: row.name,
+    email: row.email,
+    isTenantAdmin: false,
+    isSystemAdmin: false,
+    permissions: new Set(),
+    flags: flagsOf(row.permissions),
+    properties: allowedProperties(row.permissions),
+  };
+}
+
+/** A system administrator reaches another tenant only by naming it, and is its administrator there. */
+async function actFor(
+  services: Services,
+  principal: Principal,
+  { tenantId, request }: { tenantId: string; request: RequestFacts },
+): Promise<Principal> {
+  if (tenantId.toLowerCase() === principal.tenantId) return principal;
+  if (!principal.isSystemAdmin) throw foreignTenant(services, principal, request);
+  if (!formats.uuid!(tenantId)) throw TenantIdRefused();
+  const tenant = await services.database.platform().first(findTenantStatus({ tenantId }));
+  if (tenant === undefined) throw TenantNotNamed();
+  return { ...principal, tenantId: tenantId.toLowerCase() };
+}
+
+// The edge learns of no principal here, so it cannot record the refusal itself.
+function foreignTenant(
+  { securityEvents }: Services,
+  { kind, id, tenantId, userId }: Principal,
+  request: RequestFacts,
+): Error {
+  const actor = { type: kind, id };
+  const details = { reason: 'FOREIGN_TENANT_NAMED', actor, ip: request.ip, requestId: request.id };
+  securityEvents.record({ type: 'permission_denied', tenantId, userId, details });
+  return ForeignTenantNamed();
+}

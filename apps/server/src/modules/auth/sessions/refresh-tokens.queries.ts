@@ -1,0 +1,57 @@
+import { sql } from 'kysely';
+
+import { queryBuilder, statement } from '#core/db/query';
+import type { AuthTables } from '#modules/auth/auth.tables';
+
+const builder = queryBuilder<AuthTables>();
+
+export const insertRefreshToken = statement<
+  { hash: Buffer; tenantId: string; sessionId: string; at: string; expiresAt: string },
+  never
+>((p) =>
+  builder.insertInto('refresh_tokens').values({
+    hash: p.hash,
+    tenant_id: p.tenantId,
+    session_id: p.sessionId,
+    created_at: p.at,
+    expires_at: p.expiresAt,
+    used_at: null,
+    settled_at: null,
+  }),
+);
+
+/** Uses a refresh token up: of any number of parallel uses exactly one gets the row. */
+export const useRefreshToken = statement<{ hash: Buffer; now: string }, { tenant_id: string; session_id: string }>(
+  (p) =>
+    builder
+      .updateTable('refresh_tokens')
+      .set({ used_at: p.now })
+      .where('hash', '=', p.hash)
+      .where('used_at', 'is', null)
+      .where('expires_at', '>', p.now)
+      .returning(['tenant_id', 'session_id']),
+);
+
+export const settleRefreshToken = statement<{ hash: Buffer; now: string }, never>((p) =>
+  builder.updateTable('refresh_tokens').set({ settled_at: p.now }).where('hash', '=', p.hash),
+);
+
+export const findRefreshToken = statement<
+  { hash: Buffer },
+  { tenant_id: string; session_id: string; settled_at: string | null; used_at: string | null }
+>((p) =>
+  builder
+    .selectFrom('refresh_tokens')
+    .select(['tenant_id', 'session_id', 'settled_at', 'used_at'])
+    .where('hash', '=', p.hash),
+);
+
+/** Housekeeping: tokens that are long dead. */
+export const deleteExpiredRefreshTokens = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+  builder
+    .deleteFrom('refresh_tokens')
+    .where('hash', 'in', (db) =>
+      db.selectFrom('refresh_tokens').select('hash').where('expires_at', '<', p.before).limit(p.most),
+    )
+    .returning(sql<number>`1`.as('deleted')),
+);

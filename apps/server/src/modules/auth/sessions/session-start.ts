@@ -1,0 +1,195 @@
+import { auditEvent } from '#core/audit/audit.queries';
+import { announceRevocation } from '#core/access/revocation';
+import type { RequestFacts } from '#core/access/principal';
+import { isSystemAdmin } from '#core/access/principal';
+import { newId } from '#core/crypto/ids';
+import { newSecret } from '#core/crypto/secrets';
+import type { Query } from '#core/db/query';
+import type { Transaction } from '#core/db/scopes';
+import type { Services } from '#core/services';
+import { presentRefreshToken, refreshTokenHash, sessionLifetime } from '#modules/auth/auth.rules';
+import { insertRefreshToken } from '#modules/auth/sessions/refresh-tokens.queries';
+import {
+  endOldestSessions,
+  findSessionProfile,
+  insertAppAccountSession,
+  insertSession,
+  lockAppAccount,
+  touchLogin,
+  type SessionProfile,
+} from '#modules/auth/sessions/sessions.queries';
+
+const maxSessionsPerUser = 20;
+
+/** The specification's "Session user". */
+type SessionUser = {
+  id: string;
+  email: string;
+  displayName: string;
+  fullName: string;
+  tenantId: string;
+  tenantName: string;
+  groups: string[];
+  groupDetails: SessionProfile['groups'] | null;
+  permissions: string[];
+  isSystemAdmin: boolean;
+  isTenantAdmin: boolean;
+};
+
+export type StartedSession = {
+  user: SessionUser;
+  accessToken: string;
+  refreshToken: string;
+  expiresIn: number;
+};
+
+/** Who begins a session, and what has to be true for it at the moment it begins. */
+export type SessionRequest = {
+  accountId: string;
+  tenantId: string;
+  remembered: boolean;
+  /** A second factor was given already, in the session that this one goes on from. */
+  isAssured?: boolean;
+  /** False when a provider that the tenant configured vouches for the person. */
+  isAccountWide?: boolean;
+  /** When the session that this one goes on from ends at the latest: so does this one. */
+  expiresBy?: string;
+  /** What the audit row says of the login beyond who and from where. */
+  details?: Record<string, unknown> | undefined;
+  request: RequestFacts;
+  /** Each has to find its row in the session's own transaction: what was proven a moment ago may be void by now. */
+  proof: readonly Query<unknown>[];
+  also: readonly Query<never>[];
+};
+
+/**
+ * Starts a session of an account in one tenant, in one transaction with its proof and whatever `also` names.
+ * @returns undefined when the proof does not hold or the account has no active user in an active tenant there.
+ */
+export async function startSession(services: Services, who: SessionRequest): Promise<StartedSession | undefined> {
+  const { accountId, tenantId } = who;
+  const profile = await services.database.credential(tenantId).first(findSessionProfile({ tenantId, accountId }));
+  if (profile === undefined) return undefined;
+  const session = { ...who, ...newNames(), userId: profile.user_id, isAppAccount: false };
+  return begin(services, session, presentSessionUser(profile));
+}
+
+/** The same for an app account, whose id stands for account and user. */
+export async function startAppAccountSession(
+  services: Services,
+  who: SessionRequest & { name: string; email: string; tenantName: string; flags: readonly string[] },
+): Promise<StartedSession | undefined> {
+  const { accountId: id, tenantId } = who;
+  return begin(
+    services,
+    { ...who, ...newNames(), userId: id, isAppAccount: true },
+    {
+      id,
+      email: who.email,
+      displayName: who.name,
+      fullName: who.name,
+      tenantId,
+      tenantName: who.tenantName,
+      groups: [],
+      groupDetails: null,
+      permissions: [...who.flags],
+      isSystemAdmin: false,
+      isTenantAdmin: false,
+    },
+  );
+}
+
+function newNames(): { sessionId: string; refreshToken: string } {
+  return { sessionId: newId(), refreshToken: presentRefreshToken(newSecret()) };
+}
+
+type NewSession = SessionRequest & { sessionId: string; userId: string; refreshToken: string; isAppAccount: boolean };
+
+async function begin(services: Services, session: NewSession, user: SessionUser): Promise<StartedSession | undefined> {
+  const { accountId, tenantId, sessionId, userId, refreshToken } = session;
+  const ended = await services.database
+    .credential(tenantId)
+    .transaction((tx) => insertStarted(tx, services.now(), session));
+  if (ended === undefined) return undefined;
+  forgetSessions(services, ended);
+  const token = await services.tokens.issue({ accountId, tenantId, sessionId, userId });
+  return { user, refreshToken, ...token };
+}
+
+/** The sessions that had to make room; undefined when the new one could not begin. */
+async function insertStarted(
+  tx: Transaction,
+  now: Date,
+  session: NewSession,
+): Promise<readonly { id: string }[] | undefined> {
+  const { accountId, tenantId, sessionId, userId, remembered, request } = session;
+  const at = now.toISOString();
+  const life = sessionLifetime(remembered);
+  const endsAt = Math.min(now.getTime() + life.absoluteMs, Date.parse(session.expiresBy ?? '9999-12-31'));
+  const expiresAt = new Date(endsAt).toISOString();
+  const idleExpiresAt = new Date(Math.min(now.getTime() + life.idleMs, endsAt)).toISOString();
+  const { ip, userAgent } = request;
+  const row = {
+    tenantId,
+    sessionId,
+    accountId,
+    remembered,
+    isAppAccount: session.isAppAccount,
+    assurance: session.isAssured === true ? (2 as const) : (1 as const),
+    accountWide: session.isAccountWide ?? true,
+    ip,
+    userAgent,
+    at,
+    idleExpiresAt,
+    expiresAt,
+  };
+  const opening = session.isAppAccount
+    ? [lockAppAccount(row), insertAppAccountSession(row)]
+    : [touchLogin(row), insertSession(row)];
+  for (const query of [...session.proof, ...opening]) {
+    if ((await tx.first(query)) === undefined) return undefined;
+  }
+  const who = session.isAppAccount ? appAccountActor(tenantId, accountId) : { tenantId, userId };
+  const { details = {} } = session;
+  const event = { action: 'auth.login', resourceType: 'session', resourceId: sessionId, details };
+  const [ended] = await Promise.all([
+    tx.all(endOldestSessions({ tenantId, accountId, keep: maxSessionsPerUser, at })),
+    tx.all(insertRefreshToken({ hash: refreshTokenHash(session.refreshToken)!, tenantId, sessionId, at, expiresAt })),
+    tx.all(auditEvent({ ...who, request }, at, event)),
+    ...session.also.map((query) => tx.all(query)),
+  ]);
+  await announceSessions(tx, ended);
+  return ended;
+}
+
+/** An app account in the audit trail, where no principal stands for it. */
+export function appAccountActor(tenantId: string, id: string) {
+  return { kind: 'app_account' as const, id, tenantId, userId: null };
+}
+
+/** Tells the other processes of ended sessions, when and only when the transaction commits. */
+export async function announceSessions(tx: Transaction, ended: readonly { id: string }[]): Promise<void> {
+  await Promise.all(ended.map((session) => tx.all(announceRevocation(`session:${session.id}`))));
+}
+
+/** Makes ended sessions end here and now; call it after the commit. */
+export function forgetSessions(services: Services, ended: readonly { id: string }[]): void {
+  for (const session of ended) services.principals.forget(`session:${session.id}`);
+}
+
+function presentSessionUser(profile: SessionProfile): SessionUser {
+  const permissions = [...new Set(profile.groups.flatMap((group) => group.permissions))];
+  return {
+    id: profile.user_id,
+    email: profile.email,
+    displayName: profile.display_name,
+    fullName: profile.full_name,
+    tenantId: profile.tenant_id,
+    tenantName: profile.tenant_name,
+    groups: profile.groups.map((group) => group.name),
+    groupDetails: profile.groups,
+    permissions,
+    isSystemAdmin: isSystemAdmin(profile),
+    isTenantAdmin: profile.is_tenant_admin,
+  };
+}

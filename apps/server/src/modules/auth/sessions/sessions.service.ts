@@ -1,0 +1,113 @@
+import { auditEvent } from '#core/audit/audit.queries';
+import { permissionNames } from '#core/access/permissions';
+import type { Actor, SessionPrincipal } from '#core/access/principal';
+import type { Services } from '#core/services';
+import { SessionNotFound, LoginRefused } from '#modules/auth/auth.errors';
+import { announceSessions, forgetSessions } from '#modules/auth/sessions/session-start';
+import {
+  endAccountSessions,
+  endSession,
+  findSessionProfile,
+  listSessions,
+  type SessionRow,
+} from '#modules/auth/sessions/sessions.queries';
+
+/** The person as the session sees it (specification, "Current user"); with what they may do when that is asked for. */
+export async function getCurrentUser(
+  services: Services,
+  actor: Actor<SessionPrincipal>,
+  include: 'permissions' | undefined,
+) {
+  if (actor.kind === 'app_account') {
+    const { id, email, homeTenantId, name } = actor;
+    const rights = include === undefined ? {} : presentRights(actor, [...actor.flags]);
+    return { data: { id, email, tenantId: homeTenantId, groups: [], displayName: name, locale: 'en', ...rights } };
+  }
+  const { homeTenantId: tenantId, accountId } = actor;
+  const profile = await services.database.credential(tenantId).first(findSessionProfile({ tenantId, accountId }));
+  if (profile === undefined) throw LoginRefused();
+  const held = actor.isTenantAdmin ? permissionNames : profile.groups.flatMap((group) => group.permissions);
+  return {
+    data: {
+      id: profile.user_id,
+      email: profile.email,
+      tenantId,
+      groups: profile.groups.map((group) => group.name),
+      displayName: profile.display_name,
+      locale: profile.locale,
+      ...(include === undefined ? {} : presentRights(actor, held)),
+    },
+  };
+}
+
+function presentRights({ isTenantAdmin, isSystemAdmin }: SessionPrincipal, held: readonly string[]) {
+  return { permissions: [...new Set(held)].toSorted(), isTenantAdmin, isSystemAdmin };
+}
+
+export async function listOwnSessions(services: Services, actor: Actor<SessionPrincipal>) {
+  const { homeTenantId: tenantId, id: userId, sessionId } = actor;
+  const now = services.now().toISOString();
+  const rows = await services.database.credential(tenantId).all(listSessions({ tenantId, userId, now }));
+  return { data: rows.map((row) => presentSession(row, sessionId)) };
+}
+
+/** @throws SessionNotFound for ended, unknown and other people's sessions alike. */
+export async function revokeSession(
+  services: Services,
+  actor: Actor<SessionPrincipal>,
+  sessionId: string,
+): Promise<void> {
+  const { homeTenantId: tenantId, id: userId } = actor;
+  const at = services.now().toISOString();
+  const ended = await services.database.credential(tenantId).transaction(async (tx) => {
+    const session = await tx.first(endSession({ tenantId, sessionId, userId, at }));
+    if (session === undefined) throw SessionNotFound();
+    const event = { action: 'auth.session_revoked', resourceType: 'session', resourceId: sessionId };
+    await tx.all(auditEvent({ ...actor, tenantId }, at, event));
+    await announceSessions(tx, [session]);
+    return session;
+  });
+  forgetSessions(services, [ended]);
+}
+
+/** Ends the caller's session, or all of the caller's sessions in this tenant. Without a live session there is nothing to do. */
+export async function logout(
+  services: Services,
+  actor: Actor<SessionPrincipal> | undefined,
+  scope: 'all' | undefined,
+): Promise<void> {
+  if (actor === undefined) return;
+  const { homeTenantId: tenantId, id: userId, sessionId } = actor;
+  const accountId = actor.kind === 'user' ? actor.accountId : actor.id;
+  const at = services.now().toISOString();
+  const ended = await services.database.credential(tenantId).transaction(async (tx) => {
+    const sessions = await tx.all(
+      scope === 'all'
+        ? endAccountSessions({ tenantId, accountId, exceptSessionId: null, at })
+        : endSession({ tenantId, sessionId, userId, at }),
+    );
+    if (sessions.length === 0) return sessions;
+    const event = {
+      action: 'auth.logout',
+      resourceType: 'session',
+      resourceId: sessionId,
+      details: { sessions: sessions.length },
+    };
+    await tx.all(auditEvent({ ...actor, tenantId }, at, event));
+    await announceSessions(tx, sessions);
+    return sessions;
+  });
+  forgetSessions(services, ended);
+}
+
+function presentSession(row: SessionRow, currentId: string) {
+  return {
+    id: row.id,
+    current: row.id === currentId,
+    ip_address: row.ip_address,
+    user_agent: row.user_agent,
+    created_at: row.created_at,
+    last_used_at: row.last_used_at,
+    expires_at: row.expires_at,
+  };
+}

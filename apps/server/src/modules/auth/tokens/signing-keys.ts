@@ -1,0 +1,108 @@
+import type { JWK } from 'jose';
+
+import {
+  generateSigningKey,
+  readSigningKey,
+  signAccessToken,
+  verifyAccessToken,
+  type AccessTokens,
+  type SigningKey,
+} from '#core/crypto/access-tokens';
+import type { Encryption } from '#core/crypto/encryption';
+import { newId } from '#core/crypto/ids';
+import type { Database } from '#core/db/database';
+import { insertSigningKey, listSigningKeys } from '#modules/auth/tokens/signing-keys.queries';
+
+type Options = { database: Database; encryption: Encryption; issuer: string; lifetimeSeconds: number; now(): Date };
+
+const day = 86_400_000;
+/** A key signs for 90 days and is accepted a day longer, far beyond the life of what it signed. */
+const signsMs = 90 * day;
+const acceptedMs = signsMs + day;
+/** How long another process's new key may be unknown here, and how often what nobody knows may ask for it. */
+const reloadEveryMs = 5000;
+
+type LoadedKey = SigningKey & { createdAt: number };
+
+/** Access tokens under keys that all processes share through the database; rotated without anybody's help. */
+export function createAccessTokens(options: Options): AccessTokens {
+  const { issuer, lifetimeSeconds, now } = options;
+  const keys = createKeyRing(options);
+  return {
+    async issue(claims) {
+      const facts = { issuer, lifetimeSeconds, now: now() };
+      return { accessToken: await signAccessToken(await keys.signing(), claims, facts), expiresIn: lifetimeSeconds };
+    },
+    verify: (token, given) => verifyAccessToken(token, keys.public, { ...given, issuer, now: now() }),
+    publicKeys: async () => ({ keys: await keys.published() }),
+  };
+}
+
+function createKeyRing(options: Options) {
+  const { database, encryption, now } = options;
+  let keys: LoadedKey[] = [];
+  let missedAt = 0;
+  let publishedAt = 0;
+  let loading: Promise<void> | undefined;
+  let creating: Promise<void> | undefined;
+
+  async function load(): Promise<void> {
+    const createdAfter = new Date(now().getTime() - acceptedMs).toISOString();
+    const rows = await database.credential().all(listSigningKeys({ createdAfter }));
+    keys = rows.map((row) => ({
+      ...readSigningKey(row.id, encryption.decrypt(row.private_key, placeOf(row.id)), row.public_jwk as JWK),
+      createdAt: Date.parse(row.created_at),
+    }));
+  }
+
+  const reload = () => (loading ??= load().finally(() => (loading = undefined)));
+
+  async function signingKey(): Promise<SigningKey> {
+    const isUsable = (key: LoadedKey | undefined) => key !== undefined && key.createdAt > now().getTime() - signsMs;
+    if (!isUsable(keys[0])) await reload();
+    if (!isUsable(keys[0])) await (creating ??= create().finally(() => (creating = undefined)));
+    return keys[0]!;
+  }
+
+  async function create(): Promise<void> {
+    await createKey(options);
+    // Not `reload`: that may be one which began before the key was there.
+    await load();
+  }
+
+  async function publicKey(id: string): Promise<JWK | undefined> {
+    const find = () => keys.find((key) => key.id === id)?.publicJwk;
+    const known = find();
+    if (known !== undefined) return known;
+    // Another process may have rotated; tokens with made-up key ids must not turn into database load.
+    if (now().getTime() - missedAt > reloadEveryMs) {
+      missedAt = now().getTime();
+      await reload();
+    } else await loading;
+    return find();
+  }
+
+  async function published(): Promise<JWK[]> {
+    if (now().getTime() - publishedAt > reloadEveryMs) {
+      publishedAt = now().getTime();
+      // Without the database the keys that we know are still right.
+      await reload().catch(() => undefined);
+    }
+    await signingKey();
+    return keys.map((key) => key.publicJwk);
+  }
+
+  return { signing: signingKey, public: publicKey, published };
+}
+
+async function createKey({ database, encryption, now }: Options): Promise<void> {
+  const id = newId();
+  const { privateKeyPem, publicJwk } = await generateSigningKey(id);
+  const privateKey = encryption.encrypt(privateKeyPem, placeOf(id));
+  const at = now().toISOString();
+  await database.credential().slow.all(insertSigningKey({ id, publicJwk, privateKey, at }));
+}
+
+function placeOf(id: string): string {
+  return `signing_keys.private_key:${id}`;
+}

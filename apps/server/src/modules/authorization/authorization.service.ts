@@ -1,0 +1,83 @@
+import { decide, describeAccess, type Access, type Decision } from '#core/access/access';
+import { AppAccountPermissions, flagNames, neededToGrant } from '#core/access/flags';
+import { permissionNames, permissions } from '#core/access/permissions';
+import type { TenantDb } from '#core/db/scopes';
+import type { Route } from '#core/http/route';
+import type { Services } from '#core/services';
+import { OperationNotFound, OperationNotNamed, PrincipalNotFound } from '#modules/authorization/authorization.errors';
+import { operationAt } from '#modules/authorization/authorization.rules';
+import type { ExplainBody } from '#modules/authorization/authorization.schemas';
+import { findSubject, type Subject } from '#modules/authorization/principals';
+
+type Scope = { db: TenantDb; services: Services; routes: readonly Route[] };
+
+/**
+ * Asks the engine that decides on requests, without a request.
+ * @throws OperationNotNamed, OperationNotFound, PrincipalNotFound
+ */
+export async function explainAccess({ db, services, routes }: Scope, body: ExplainBody) {
+  const route = namedOperation(routes, body);
+  const subject = await findSubject({ db, services }, body.principal);
+  if (subject === undefined) throw PrincipalNotFound();
+  const decision = decideFor(route.access, subject);
+  return {
+    data: {
+      allowed: decision.allowed,
+      operation: route.operationId,
+      method: route.method,
+      path: route.path,
+      required: describeAccess(route.access),
+      because: toSentence(decision.because),
+      grants: subject.grants(route.access),
+      principal: subject.principal,
+      notes: [...subject.notes, ...ruleNotes(route.access, subject)],
+    },
+  };
+}
+
+function namedOperation(routes: readonly Route[], { operation, method, path }: ExplainBody): Route {
+  const isNamed = operation !== undefined;
+  const isPlaced = method !== undefined && path !== undefined;
+  const isBoth = isNamed && (method !== undefined || path !== undefined);
+  if (isBoth || (!isNamed && !isPlaced)) throw OperationNotNamed();
+  const route = isNamed
+    ? routes.find((candidate) => candidate.operationId === operation)
+    : operationAt(routes, { method: method!, path: path! });
+  if (route === undefined) throw OperationNotFound();
+  return route;
+}
+
+// What does not work is worth no more than nothing: where anybody may call, so may they.
+function decideFor(rule: Access, { judged, inactive }: Subject): Pick<Decision, 'allowed' | 'because'> {
+  if (inactive === undefined) return decide(rule, judged);
+  const decision = decide(rule, undefined);
+  return decision.allowed ? decision : { allowed: false, because: inactive };
+}
+
+function ruleNotes(rule: Access, { judged }: Subject): string[] {
+  const isOwnAccount = rule.kind === 'person' && rule.owing !== 'any' && judged.kind === 'user';
+  return isOwnAccount ? ['A session that a provider of this tenant vouched for may not.'] : [];
+}
+
+function toSentence(because: string): string {
+  return `${because.charAt(0).toUpperCase()}${because.slice(1)}.`;
+}
+
+/** What groups can hold, and what API keys and app accounts can be allowed. */
+export function listPermissions() {
+  return {
+    data: {
+      permissions: permissionNames.map((name) => ({ name, description: permissions[name] })),
+      flags: flagNames.map((name) => ({
+        name,
+        neededToGrant: neededToGrant([name])[0] ?? null,
+        grantableTo: isForAppAccounts(name) ? ['api_key', 'app_account'] : ['api_key'],
+      })),
+    },
+  };
+}
+
+function isForAppAccounts(flag: string): boolean {
+  const [section] = flag.split('.') as [string];
+  return section in AppAccountPermissions.properties;
+}

@@ -1,0 +1,190 @@
+import type { Access, Judged } from '#core/access/access';
+import { flagsOf } from '#core/access/flags';
+import { isSystemAdmin } from '#core/access/principal';
+import type { TenantDb } from '#core/db/scopes';
+import type { Services } from '#core/services';
+import { findActiveFactor, secondFactorDebt } from '#modules/auth/index';
+import {
+  findApiKey,
+  findAppAccount,
+  findGroup,
+  findTenant,
+  findUser,
+  listGroupsOfUser,
+  type ApiKeyRow,
+  type AppAccountRow,
+  type GroupRow,
+  type TenantRow,
+  type UserRow,
+} from '#modules/authorization/authorization.queries';
+import type { ExplainBody, Grant } from '#modules/authorization/authorization.schemas';
+
+/** Somebody or something as a request of theirs would find it now. */
+export type Subject = {
+  principal: { type: ExplainBody['principal']['type']; id: string; name: string; status: string };
+  /** What the authenticator would make of a session or key of theirs. */
+  judged: Judged;
+  /** Why no session or key of theirs works; undefined when they do. */
+  inactive: string | undefined;
+  grants: (rule: Access) => Grant[];
+  notes: string[];
+};
+
+type Scope = { db: TenantDb; services: Services };
+
+/** Undefined for what does not exist in the tenant. */
+export function findSubject(scope: Scope, { type, id }: ExplainBody['principal']): Promise<Subject | undefined> {
+  switch (type) {
+    case 'user':
+      return findPerson(scope, id);
+    case 'group':
+      return findMembersOf(scope, id);
+    case 'api_key':
+      return findKey(scope, id);
+    case 'app_account':
+      return findApp(scope, id);
+  }
+}
+
+async function findPerson({ db, services }: Scope, id: string): Promise<Subject | undefined> {
+  const { tenantId } = db;
+  const [[user], groups, [tenant]] = await db.flight([
+    findUser({ tenantId, id }),
+    listGroupsOfUser({ tenantId, id }),
+    findTenant({ tenantId }),
+  ]);
+  if (user === undefined) return undefined;
+  const factors = await services.database.credential().all(findActiveFactor({ accountId: user.account_id }));
+  const factor = { hasFactor: factors.length > 0, at: services.now(), requiredFrom: tenant!.two_factor_required_from };
+  const isSystem = isSystemAdmin({ tenant_id: tenantId, is_tenant_admin: user.is_tenant_admin });
+  return {
+    principal: { type: 'user', id: user.id, name: user.display_name, status: user.status },
+    judged: {
+      kind: 'user',
+      isTenantAdmin: user.is_tenant_admin,
+      isSystemAdmin: isSystem,
+      permissions: new Set(groups.flatMap((group) => group.permissions)),
+      // A factor is taken as given: it is owed by each session anew, not by the person.
+      owes: secondFactorDebt({ ...factor, isAssured: factor.hasFactor }),
+      isAccountWide: true,
+    },
+    inactive: inactivePerson(user) ?? inactiveTenant(tenant!),
+    grants: (rule) => [...administration(rule, user.is_tenant_admin, isSystem), ...grantsOf(rule, groups)],
+    notes: [...factorNotes(factor), ...(isSystem ? [systemAdminNote] : [])],
+  };
+}
+
+const systemAdminNote = 'A system administrator may act in other tenants too, by naming them in X-Tenant-Id.';
+
+async function findMembersOf({ db }: Scope, id: string): Promise<Subject | undefined> {
+  const { tenantId } = db;
+  const [[group], [tenant]] = await db.flight([findGroup({ tenantId, id }), findTenant({ tenantId })]);
+  if (group === undefined) return undefined;
+  const isRequired = tenant!.two_factor_required_from !== null;
+  return {
+    principal: { type: 'group', id: group.id, name: group.name, status: 'active' },
+    judged: {
+      kind: 'user',
+      isTenantAdmin: false,
+      isSystemAdmin: false,
+      permissions: new Set(group.permissions),
+      owes: undefined,
+      isAccountWide: true,
+    },
+    inactive: inactiveTenant(tenant!),
+    grants: (rule) => grantsOf(rule, [group]),
+    notes: [
+      'This is about a person who is in this group and in no other.',
+      ...(isRequired ? ['The tenant requires a second factor of its people.'] : []),
+    ],
+  };
+}
+
+async function findKey({ db, services }: Scope, id: string): Promise<Subject | undefined> {
+  const { tenantId } = db;
+  const [[key], [tenant]] = await db.flight([findApiKey({ tenantId, id }), findTenant({ tenantId })]);
+  if (key === undefined) return undefined;
+  const status = key.enabled ? (isPast(key.expires_at, services.now()) ? 'expired' : 'active') : 'disabled';
+  return {
+    principal: { type: 'api_key', id: key.id, name: key.name, status },
+    judged: { kind: 'api_key', flags: flagsOf(key.permissions) },
+    inactive: status === 'active' ? inactiveTenant(tenant!) : `the key is ${status}`,
+    grants: (rule) => flagGrants(rule, key),
+    notes: [...keyNotes(key), ...machineNotes('key', key)],
+  };
+}
+
+async function findApp({ db, services }: Scope, id: string): Promise<Subject | undefined> {
+  const { tenantId } = db;
+  const [[account], [tenant]] = await db.flight([findAppAccount({ tenantId, id }), findTenant({ tenantId })]);
+  if (account === undefined) return undefined;
+  const isExpired = account.status === 'active' && isPast(account.expires_at, services.now());
+  const status = isExpired ? 'expired' : account.status;
+  return {
+    principal: { type: 'app_account', id: account.id, name: account.name, status },
+    judged: { kind: 'app_account', flags: flagsOf(account.permissions) },
+    inactive: status === 'active' ? inactiveTenant(tenant!) : `the app account is ${status}`,
+    grants: (rule) => flagGrants(rule, account),
+    notes: machineNotes('app account', account),
+  };
+}
+
+function isPast(expiresAt: string | null, now: Date): boolean {
+  return expiresAt !== null && Date.parse(expiresAt) <= now.getTime();
+}
+
+function inactivePerson({ status }: UserRow): string | undefined {
+  if (status === 'active') return undefined;
+  return status === 'invited' ? 'the person has not accepted the invitation yet' : `the person is ${status}`;
+}
+
+function inactiveTenant({ status }: TenantRow): string | undefined {
+  return status === 'active' ? undefined : `the tenant is ${status.replaceAll('_', ' ')}`;
+}
+
+function administration(rule: Access, isTenantAdmin: boolean, isSystem: boolean): Grant[] {
+  if (rule.kind === 'systemAdmin') return isSystem ? [{ source: 'system_administrator' }] : [];
+  const counts = rule.kind === 'permission' || rule.kind === 'tenantAdmin';
+  return counts && isTenantAdmin ? [{ source: 'tenant_administrator' }] : [];
+}
+
+function grantsOf(rule: Access, groups: readonly GroupRow[]): Grant[] {
+  if (rule.kind !== 'permission') return [];
+  const { permission } = rule;
+  return groups
+    .filter((group) => group.permissions.includes(permission))
+    .map(({ id, name }) => ({ source: 'group', id, name, permission }));
+}
+
+type Flagged = Pick<ApiKeyRow | AppAccountRow, 'permissions' | 'expires_at'>;
+
+function flagGrants(rule: Access, { permissions }: Flagged): Grant[] {
+  if (rule.kind !== 'permission' && rule.kind !== 'member') return [];
+  const held = flagsOf(permissions);
+  return (rule.flags ?? []).filter((flag) => held.has(flag)).map((flag) => ({ source: 'flag', flag }));
+}
+
+type Factor = { hasFactor: boolean; requiredFrom: string | null; at: Date };
+
+function factorNotes({ hasFactor, requiredFrom, at }: Factor): string[] {
+  if (hasFactor) return ['Each session of this person has to give a second factor first.'];
+  if (requiredFrom === null) return [];
+  return isPast(requiredFrom, at)
+    ? ['The tenant requires a second factor, which this person has not set up.']
+    : [`The tenant requires a second factor from ${requiredFrom} on, which this person has not set up.`];
+}
+
+function keyNotes({ ip_whitelist: addresses, device_fingerprint: fingerprint }: ApiKeyRow): string[] {
+  return [
+    ...((addresses ?? []).length > 0 ? ['The key works from certain addresses only.'] : []),
+    ...(fingerprint === null ? [] : ['The key works with the X-Device-Fingerprint that it is bound to only.']),
+  ];
+}
+
+function machineNotes(what: string, { permissions, expires_at: expiresAt }: Flagged): string[] {
+  const properties = permissions.resources?.properties ?? [];
+  return [
+    ...(expiresAt === null ? [] : [`The ${what} expires at ${expiresAt}.`]),
+    ...(properties.length > 0 ? [`Of resources, the ${what} sees and writes ${properties.join(', ')} only.`] : []),
+  ];
+}

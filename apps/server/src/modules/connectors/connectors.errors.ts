@@ -1,0 +1,35 @@
+import { defineError } from '#core/errors/app-error';
+
+export const ConnectorNotFound = defineError('NOT_FOUND', 'The connector does not exist.');
+export const ConnectorKeyTaken = defineError(
+  'CONFLICT',
+  'A connector with this api_key exists already.',
+  'API_KEY_TAKEN',
+);
+export const SystemLevelConnector = defineError(
+  'AUTHORIZATION_ERROR',
+  'Connectors of the installation are changed by system administrators, in the system tenant.',
+  'SYSTEM_LEVEL',
+);
+export const AddressNotAllowed = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'api_base_url is an address that the service does not call: a private one, or a port that is not open to calls.',
+  'ADDRESS_NOT_ALLOWED',
+);
+export const CredentialsRequired = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'Send auth_config in full: the stored credentials are for another address, or there is none under a masked key.',
+  'CREDENTIALS_REQUIRED',
+);
+export const InvalidConnectorConfig = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'config or auth_config does not fit the adapter.',
+  'INVALID_CONFIG',
+);
+
+export const NoDeliveryChannel = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'No connector of the tenant can deliver such messages.',
+  'NO_DELIVERY_CHANNEL',
+);
+export const MessageNotDelivered = defineError('UPSTREAM_ERROR', 'The message could not be handed to any provider.');

@@ -1,0 +1,214 @@
+import { sql, type SelectQueryBuilder } from 'kysely';
+
+import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+
+type Category = 'system_sync' | 'app_service' | 'integration' | 'communication';
+type Status = 'active' | 'degraded' | 'offline' | 'error' | 'unknown';
+
+export type ConnectorRow = {
+  tenant_id: string;
+  id: string;
+  api_key: string;
+  api_name: string;
+  api_base_url: string;
+  config: Record<string, unknown>;
+  /** Encrypted. */
+  auth_config: string | null;
+  enabled: boolean;
+  priority: number;
+  status: Status;
+  last_health_check: string | null;
+  last_success: string | null;
+  last_error: string | null;
+  error_message: string | null;
+  error_details: Record<string, unknown> | null;
+  consecutive_failures: number;
+  auto_disable_threshold: number;
+  auto_disabled: boolean;
+  description: string | null;
+  tags: string[] | null;
+  category: Category;
+  created_by: string | null;
+  created_at: string;
+  updated_at: string;
+};
+
+type Tables = { connectors: ConnectorRow };
+type ConnectorSelect = SelectQueryBuilder<Tables, 'connectors', object>;
+
+const builder = queryBuilder<Tables>();
+
+const connectorColumns = [
+  'tenant_id',
+  'id',
+  'api_key',
+  'api_name',
+  'api_base_url',
+  'config',
+  'auth_config',
+  'enabled',
+  'priority',
+  'status',
+  'last_health_check',
+  'last_success',
+  'last_error',
+  'error_message',
+  'error_details',
+  'consecutive_failures',
+  'auto_disable_threshold',
+  'auto_disabled',
+  'description',
+  'tags',
+  'category',
+  'created_by',
+  'created_at',
+  'updated_at',
+] as const;
+
+export const findConnector = statement<{ tenantId: string; id: string }, ConnectorRow>((p) =>
+  builder.selectFrom('connectors').select(connectorColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
+);
+
+/** Held to the end of the transaction, so that credentials stay with the address that they were checked for. */
+export const lockConnector = statement<{ tenantId: string; id: string }, ConnectorRow>((p) =>
+  builder
+    .selectFrom('connectors')
+    .select(connectorColumns)
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .forUpdate(),
+);
+
+/** Those that may carry messages, in the order in which they are tried. */
+export const listMessagingConnectors = statement<{ tenantId: string; limit: number }, ConnectorRow>((p) =>
+  builder
+    .selectFrom('connectors')
+    .select(connectorColumns)
+    .where('tenant_id', '=', p.tenantId)
+    .where('category', '=', 'communication')
+    .where('enabled', '=', true)
+    .where('auto_disabled', '=', false)
+    .orderBy('priority')
+    .orderBy('id')
+    .limit(p.limit),
+);
+
+export type NewConnector = Pick<
+  ConnectorRow,
+  | 'id'
+  | 'api_key'
+  | 'api_name'
+  | 'api_base_url'
+  | 'config'
+  | 'auth_config'
+  | 'enabled'
+  | 'priority'
+  | 'description'
+  | 'tags'
+  | 'category'
+  | 'created_by'
+  | 'created_at'
+>;
+
+export const insertConnector = statement<NewConnector & AuditParams, ConnectorRow>((p) => {
+  const change = builder
+    .insertInto('connectors')
+    .values({
+      tenant_id: p.tenantId,
+      id: p.id,
+      api_key: p.api_key,
+      api_name: p.api_name,
+      api_base_url: p.api_base_url,
+      config: p.config,
+      auth_config: p.auth_config,
+      enabled: p.enabled,
+      priority: p.priority,
+      description: p.description,
+      tags: p.tags,
+      category: p.category,
+      created_by: p.created_by,
+      created_at: p.created_at,
+      updated_at: p.created_at,
+    } as ConnectorRow)
+    .returning(connectorColumns);
+  return withAudit<ConnectorRow>(change, { action: 'provider.created', resourceType: 'provider' }, p);
+});
+
+export type ConnectorChanges = Partial<
+  Omit<ConnectorRow, 'tenant_id' | 'id' | 'api_key' | 'created_by' | 'created_at'>
+>;
+
+export function updateConnector(id: string, changes: ConnectorChanges, audit: AuditParams): Query<ConnectorRow> {
+  const change = builder
+    .updateTable('connectors')
+    .set(changes)
+    .where('tenant_id', '=', audit.tenantId)
+    .where('id', '=', id)
+    .returning(connectorColumns);
+  return toQuery(withAudit<ConnectorRow>(change, { action: 'provider.updated', resourceType: 'provider' }, audit));
+}
+
+/** What is known of its health counts no more: it gets a new chance. */
+export const enableConnector = statement<{ id: string; at: string } & AuditParams, ConnectorRow>((p) => {
+  const change = builder
+    .updateTable('connectors')
+    .set({ enabled: true, auto_disabled: false, consecutive_failures: 0, status: 'unknown', updated_at: p.at })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .returning(connectorColumns);
+  return withAudit<ConnectorRow>(change, { action: 'provider.enabled', resourceType: 'provider' }, p);
+});
+
+export const disableConnector = statement<{ id: string; at: string } & AuditParams, ConnectorRow>((p) => {
+  const change = builder
+    .updateTable('connectors')
+    .set({ enabled: false, updated_at: p.at })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .returning(connectorColumns);
+  return withAudit<ConnectorRow>(change, { action: 'provider.disabled', resourceType: 'provider' }, p);
+});
+
+export const deleteConnector = statement<{ id: string } & AuditParams, { id: string }>((p) => {
+  const change = builder
+    .deleteFrom('connectors')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .returning('id');
+  return withAudit<{ id: string }>(change, { action: 'provider.deleted', resourceType: 'provider' }, p);
+});
+
+export type ConnectorFilters = {
+  category?: Category | undefined;
+  status?: Status | undefined;
+  enabled?: boolean | undefined;
+  tag?: string | undefined;
+  search?: string | undefined;
+};
+
+export function listConnectors(
+  tenantId: string,
+  filters: ConnectorFilters,
+  page: { limit: number; offset: number },
+): Query<ConnectorRow> {
+  const rows = matching(tenantId, filters).select(connectorColumns);
+  return toQuery(rows.orderBy('priority').orderBy('id').limit(page.limit).offset(page.offset));
+}
+
+export function countConnectors(tenantId: string, filters: ConnectorFilters): Query<{ total: number }> {
+  return toQuery(matching(tenantId, filters).select(sql<number>`count(*)`.as('total')));
+}
+
+function matching(tenantId: string, filters: ConnectorFilters): ConnectorSelect {
+  let query: ConnectorSelect = builder.selectFrom('connectors').where('tenant_id', '=', tenantId);
+  if (filters.category !== undefined) query = query.where('category', '=', filters.category);
+  if (filters.status !== undefined) query = query.where('status', '=', filters.status);
+  if (filters.enabled !== undefined) query = query.where('enabled', '=', filters.enabled);
+  if (filters.tag !== undefined) query = query.where(sql<boolean>`${filters.tag} = any(tags)`);
+  for (const pattern of searchPatterns(filters.search)) {
+    const text = sql`lower(api_key || ' ' || api_name || ' ' || coalesce(description, ''))`;
+    query = query.where(text, 'like', sql<string>`lower(${pattern})`);
+  }
+  return query;
+}

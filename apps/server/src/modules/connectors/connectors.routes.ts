@@ -1,0 +1,100 @@
+import { access } from '#core/access/access';
+import { defineRoute } from '#core/http/route';
+import { IdParams } from '#core/http/schemas';
+import {
+  AddressNotAllowed,
+  ConnectorKeyTaken,
+  ConnectorNotFound,
+  CredentialsRequired,
+  InvalidConnectorConfig,
+  SystemLevelConnector,
+} from '#modules/connectors/connectors.errors';
+import * as schemas from '#modules/connectors/connectors.schemas';
+import {
+  createConnector,
+  deleteConnector,
+  disableConnector,
+  enableConnector,
+  getConnector,
+  listConnectors,
+  updateConnector,
+} from '#modules/connectors/connectors.service';
+
+const path = '/api/v1/secure/ai/providers';
+
+export const connectorRoutes = [
+  defineRoute({
+    method: 'GET',
+    path,
+    operationId: 'listConnectors',
+    summary: 'Connectors of the tenant in the order of failover, then those of the installation',
+    access: access.permission('providers.read'),
+    schema: { query: schemas.ListConnectorsQuery, response: { 200: schemas.ConnectorPage } },
+    handler: ({ actor, db, query, services }) => listConnectors({ db, actor, services }, query),
+  }),
+  defineRoute({
+    method: 'POST',
+    path,
+    operationId: 'createConnector',
+    summary: 'Create a connector; its credentials are stored encrypted and never shown again',
+    access: access.permission('providers.manage'),
+    schema: { body: schemas.CreateConnectorBody, response: { 201: schemas.ConnectorAnswer } },
+    errors: [SystemLevelConnector, ConnectorKeyTaken, AddressNotAllowed, CredentialsRequired, InvalidConnectorConfig],
+    audit: 'provider.created',
+    handler: ({ actor, body, db, services }) => createConnector({ db, actor, services }, body),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: `${path}/{id}`,
+    operationId: 'getConnector',
+    summary: 'One connector, with its credentials masked',
+    access: access.permission('providers.read'),
+    schema: { params: IdParams, response: { 200: schemas.ConnectorAnswer } },
+    errors: [ConnectorNotFound],
+    handler: ({ actor, db, params, services }) => getConnector({ db, actor, services }, params.id),
+  }),
+  defineRoute({
+    method: 'PATCH',
+    path: `${path}/{id}`,
+    operationId: 'updateConnector',
+    summary: 'Change a connector; a masked credential that is sent back keeps its value',
+    access: access.permission('providers.manage'),
+    schema: { params: IdParams, body: schemas.UpdateConnectorBody, response: { 200: schemas.ConnectorAnswer } },
+    errors: [SystemLevelConnector, ConnectorNotFound, AddressNotAllowed, CredentialsRequired, InvalidConnectorConfig],
+    audit: 'provider.updated',
+    handler: ({ actor, body, db, params, services }) => updateConnector({ db, actor, services }, params.id, body),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: `${path}/{id}`,
+    operationId: 'deleteConnector',
+    summary: 'Delete a connector',
+    access: access.permission('providers.manage'),
+    schema: { params: IdParams, response: { 204: null } },
+    errors: [SystemLevelConnector, ConnectorNotFound],
+    audit: 'provider.deleted',
+    handler: ({ actor, db, params, services }) => deleteConnector({ db, actor, services }, params.id),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: `${path}/{id}/enable`,
+    operationId: 'enableConnector',
+    summary: 'Use a connector again, and forget its failures',
+    access: access.permission('providers.manage'),
+    schema: { params: IdParams, response: { 200: schemas.ConnectorAnswer } },
+    errors: [SystemLevelConnector, ConnectorNotFound],
+    audit: 'provider.enabled',
+    handler: ({ actor, db, params, services }) => enableConnector({ db, actor, services }, params.id),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: `${path}/{id}/disable`,
+    operationId: 'disableConnector',
+    summary: 'Stop using a connector',
+    access: access.permission('providers.manage'),
+    schema: { params: IdParams, response: { 200: schemas.ConnectorAnswer } },
+    errors: [SystemLevelConnector, ConnectorNotFound],
+    audit: 'provider.disabled',
+    handler: ({ actor, db, params, services }) => disableConnector({ db, actor, services }, params.id),
+  }),
+];

@@ -1,0 +1,235 @@
+import { systemTenantId, type Actor, type Person } from '#core/access/principal';
+import { auditParams } from '#core/audit/audit.queries';
+import { newId } from '#core/crypto/ids';
+import type { Statements, TenantDb } from '#core/db/scopes';
+import type { Services } from '#core/services';
+import {
+  AddressNotAllowed,
+  ConnectorNotFound,
+  CredentialsRequired,
+  SystemLevelConnector,
+} from '#modules/connectors/connectors.errors';
+import {
+  countConnectors,
+  deleteConnector as deleteConnectorRow,
+  disableConnector as disableConnectorRow,
+  enableConnector as enableConnectorRow,
+  findConnector,
+  insertConnector,
+  listConnectors as listConnectorRows,
+  lockConnector,
+  updateConnector as updateConnectorRow,
+  type ConnectorChanges,
+  type ConnectorFilters,
+  type ConnectorRow,
+} from '#modules/connectors/connectors.queries';
+import { isSameOrigin, maskCredentials, unmaskCredentials } from '#modules/connectors/connectors.rules';
+import type {
+  CreateConnectorBody,
+  ListConnectorsQuery,
+  UpdateConnectorBody,
+} from '#modules/connectors/connectors.schemas';
+import { openCredentials, sealCredentials, type Credentials } from '#modules/connectors/credentials';
+import { assertMessagingConfig } from '#modules/connectors/messaging/adapters/adapters';
+
+type Scope = { db: TenantDb; actor: Actor<Person>; services: Services };
+
+/** Own connectors by priority, then those of the installation. */
+export async function listConnectors({ db, actor, services }: Scope, query: ListConnectorsQuery) {
+  const { limit = 50, offset = 0, ...filters } = query;
+  const own = await pageOf(db.slow, db.tenantId, filters, { limit, offset });
+  const data = own.rows.map((row) => presentTo(actor, services, row));
+  if (db.tenantId === systemTenantId) return { data, total: own.total, limit, offset };
+  const rest = { limit: limit - data.length, offset: Math.max(0, offset - own.total) };
+  const system = await pageOf(services.database.platform().slow, systemTenantId, filters, rest);
+  return { data: [...data, ...system.rows.map(presentRedacted)], total: own.total + system.total, limit, offset };
+}
+
+/** Where the installation's connectors lead is for system administrators only, in the system tenant too. */
+function presentTo(actor: Actor, services: Services, row: ConnectorRow) {
+  const isHidden = row.tenant_id === systemTenantId && !actor.isSystemAdmin;
+  return isHidden ? presentRedacted(row) : presentConnector(services, row);
+}
+
+async function pageOf(
+  db: Statements,
+  tenantId: string,
+  filters: ConnectorFilters,
+  page: { limit: number; offset: number },
+): Promise<{ rows: ConnectorRow[]; total: number }> {
+  const [rows, [counted]] = await db.flight([
+    listConnectorRows(tenantId, filters, page),
+    countConnectors(tenantId, filters),
+  ]);
+  return { rows, total: counted!.total };
+}
+
+/** @throws ConnectorNotFound */
+export async function getConnector({ db, actor, services }: Scope, id: string) {
+  const row = await db.first(findConnector({ tenantId: db.tenantId, id }));
+  if (row !== undefined) return { data: presentTo(actor, services, row) };
+  const system = await findSystemLevel(services, id);
+  if (system === undefined) throw ConnectorNotFound();
+  return { data: presentRedacted(system) };
+}
+
+/** @throws ConnectorKeyTaken (through the constraint), AddressNotAllowed, CredentialsRequired, InvalidConnectorConfig, SystemLevelConnector */
+export async function createConnector({ db, actor, services }: Scope, body: CreateConnectorBody) {
+  assertMayChange(db, actor);
+  assertCallable(services, body.api_base_url);
+  const id = newId();
+  const at = services.now().toISOString();
+  const { category = 'app_service', config = {} } = body;
+  const sent = body.auth_config ?? null;
+  const credentials = sent === null ? null : unmaskCredentials(sent, null);
+  if (category === 'communication') assertMessagingConfig({ baseUrl: body.api_base_url, config, credentials });
+  const row = await db.slow.first(
+    insertConnector({
+      id,
+      api_key: body.api_key,
+      api_name: body.api_name,
+      api_base_url: body.api_base_url,
+      config,
+      auth_config: sealCredentials(services, id, credentials),
+      enabled: body.enabled ?? true,
+      priority: body.priority ?? 50,
+      description: body.description ?? null,
+      tags: body.tags ?? null,
+      category,
+      created_by: actor.userId,
+      created_at: at,
+      ...auditParams(actor, at, { fields: Object.keys(body) }),
+    }),
+  );
+  return { data: presentConnector(services, row!) };
+}
+
+/** @throws ConnectorNotFound, AddressNotAllowed, CredentialsRequired, InvalidConnectorConfig, SystemLevelConnector */
+export async function updateConnector({ db, actor, services }: Scope, id: string, body: UpdateConnectorBody) {
+  assertMayChange(db, actor);
+  if (body.api_base_url !== undefined) assertCallable(services, body.api_base_url);
+  const at = services.now().toISOString();
+  const row = await db.transaction(async (tx) => {
+    const stored = await tx.first(lockConnector({ tenantId: db.tenantId, id }));
+    if (stored === undefined) return undefined;
+    const changes = { ...changesOf(services, stored, body), updated_at: at };
+    return tx.first(updateConnectorRow(stored.id, changes, auditParams(actor, at, { fields: Object.keys(body) })));
+  });
+  if (row === undefined) throw await unknown(services, id);
+  return { data: presentConnector(services, row) };
+}
+
+function changesOf(services: Services, stored: ConnectorRow, body: UpdateConnectorBody): ConnectorChanges {
+  const { auth_config: sent, ...plain } = body;
+  const known = openCredentials(services, stored);
+  const credentials = nextCredentials(stored, known, body);
+  const merged = { ...stored, ...plain };
+  const concernsMessaging = ['category', 'config', 'auth_config', 'api_base_url'].some((field) => field in body);
+  if (merged.category === 'communication' && concernsMessaging) {
+    assertMessagingConfig({ baseUrl: merged.api_base_url, config: merged.config, credentials });
+  }
+  // Nobody knows yet how the other address or the other credentials do.
+  const isUnproven = sent !== undefined || body.api_base_url !== undefined;
+  return {
+    ...(plain as ConnectorChanges),
+    ...(sent === undefined ? {} : { auth_config: sealCredentials(services, stored.id, credentials) }),
+    ...(isUnproven ? { status: 'unknown' } : {}),
+  };
+}
+
+/** Stored credentials never follow to another origin: whoever changes the address has to know them. */
+function nextCredentials(stored: ConnectorRow, known: Credentials, body: UpdateConnectorBody): Credentials {
+  const { auth_config: sent, api_base_url: baseUrl } = body;
+  const moves = baseUrl !== undefined && !isSameOrigin(baseUrl, stored.api_base_url);
+  if (sent === undefined) {
+    if (moves && known !== null) throw CredentialsRequired();
+    return known;
+  }
+  return sent === null ? null : unmaskCredentials(sent, moves ? null : known);
+}
+
+/** @throws ConnectorNotFound, SystemLevelConnector */
+export async function deleteConnector({ db, actor, services }: Scope, id: string): Promise<void> {
+  assertMayChange(db, actor);
+  const at = services.now().toISOString();
+  const row = await db.slow.first(deleteConnectorRow({ id, ...auditParams(actor, at) }));
+  if (row === undefined) throw await unknown(services, id);
+}
+
+/** @throws ConnectorNotFound, SystemLevelConnector */
+export async function enableConnector({ db, actor, services }: Scope, id: string) {
+  assertMayChange(db, actor);
+  const at = services.now().toISOString();
+  const row = await db.slow.first(enableConnectorRow({ id, at, ...auditParams(actor, at) }));
+  if (row === undefined) throw await unknown(services, id);
+  return { data: presentConnector(services, row) };
+}
+
+/** @throws ConnectorNotFound, SystemLevelConnector */
+export async function disableConnector({ db, actor, services }: Scope, id: string) {
+  assertMayChange(db, actor);
+  const at = services.now().toISOString();
+  const row = await db.slow.first(disableConnectorRow({ id, at, ...auditParams(actor, at) }));
+  if (row === undefined) throw await unknown(services, id);
+  return { data: presentConnector(services, row) };
+}
+
+function assertMayChange(db: TenantDb, actor: Actor<Person>): void {
+  if (db.tenantId === systemTenantId && !actor.isSystemAdmin) throw SystemLevelConnector();
+}
+
+function assertCallable(services: Services, baseUrl: string): void {
+  if (!services.outbound.canTarget(baseUrl)) throw AddressNotAllowed();
+}
+
+/** Every tenant sees the connectors of the installation, so their existence is no secret. */
+async function unknown(services: Services, id: string): Promise<Error> {
+  return (await findSystemLevel(services, id)) === undefined ? ConnectorNotFound() : SystemLevelConnector();
+}
+
+function findSystemLevel(services: Services, id: string): Promise<ConnectorRow | undefined> {
+  return services.database.platform().first(findConnector({ tenantId: systemTenantId, id }));
+}
+
+function presentConnector(services: Services, row: ConnectorRow) {
+  const credentials = openCredentials(services, row);
+  return present(row, credentials === null ? null : maskCredentials(credentials));
+}
+
+/** A connector of the installation as other tenants see it: that it is there and works, not where it is. */
+function presentRedacted(row: ConnectorRow) {
+  const hidden = { config: {}, error_message: null, error_details: null, created_by: null };
+  return { ...present(row, null), api_base_url: hiddenBaseUrl, ...hidden };
+}
+
+// A valid address (RFC 2606) that leads nowhere: clients may parse it.
+const hiddenBaseUrl = 'https://hidden.invalid';
+
+function present(row: ConnectorRow, authConfig: Credentials) {
+  return {
+    id: row.id,
+    tenantId: row.tenant_id === systemTenantId ? null : row.tenant_id,
+    api_key: row.api_key,
+    api_name: row.api_name,
+    api_base_url: row.api_base_url,
+    config: row.config,
+    auth_config: authConfig,
+    enabled: row.enabled,
+    priority: row.priority,
+    status: row.status,
+    last_health_check: row.last_health_check,
+    last_success: row.last_success,
+    last_error: row.last_error,
+    error_message: row.error_message,
+    error_details: row.error_details,
+    consecutive_failures: row.consecutive_failures,
+    auto_disable_threshold: row.auto_disable_threshold,
+    auto_disabled: row.auto_disabled,
+    description: row.description,
+    tags: row.tags,
+    category: row.category,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    created_by: row.created_by,
+  };
+}

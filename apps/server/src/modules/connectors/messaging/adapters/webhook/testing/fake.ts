@@ -1,0 +1,39 @@
+import { createHmac } from 'node:crypto';
+
+import type { Message } from '#modules/connectors/messaging/adapter';
+import type { Fake, Received, Verdict } from '#modules/connectors/messaging/adapters/testing/provider';
+
+const key = Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64');
+
+/** A customer's own service that checks the signature as Standard Webhooks says (spec, "Verifying webhook authenticity"). */
+export const webhookFake: Fake = {
+  adapter: 'webhook',
+  basePath: '/hooks/messages?key=1',
+  channels: ['sms', 'chatapp'],
+  config: {},
+  credentials: { header: 'X-Hook-Token', token: 'hook canary token', secret: `whsec_${key.toString('base64')}` },
+  wrongCredentials: { header: 'X-Hook-Token', token: 'hook canary token', secret: 'canary of another key' },
+  judge(request): Verdict {
+    const { pathname, search } = request.url;
+    if (request.method !== 'POST' || pathname + search !== '/hooks/messages?key=1') return refuse(404);
+    if (request.headers['content-type'] !== 'application/json') return refuse(415);
+    if (request.headers['x-hook-token'] !== 'hook canary token' || !isSigned(request)) return refuse(401);
+    const { channel, to, text, ...rest } = JSON.parse(request.body) as Partial<Message>;
+    if (to === undefined || text === undefined || Object.keys(rest).length > 0) return refuse(400);
+    if (channel !== 'sms' && channel !== 'chatapp') return refuse(400);
+    return { status: 204, body: undefined, taken: { channel, to, text } };
+  },
+};
+
+function isSigned({ headers, body }: Received): boolean {
+  const id = headers['webhook-id'];
+  const timestamp = headers['webhook-timestamp'];
+  if (typeof id !== 'string' || typeof timestamp !== 'string' || !/^\d{10}$/.test(timestamp)) return false;
+  if (Math.abs(Date.now() / 1000 - Number(timestamp)) > 300) return false;
+  const expected = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
+  return headers['webhook-signature'] === `v1,${expected}`;
+}
+
+function refuse(status: number): Verdict {
+  return { status, body: { error: 'refused' } };
+}

@@ -1,0 +1,29 @@
+import { below, firstProblem, headerText, type Adapter } from '#modules/connectors/messaging/adapter';
+
+/**
+ * WhatsApp's Cloud API and what is compatible with it. `config.phone_number_id` is the sender, `auth_config.token` the
+ * access token; the base URL ends with the version, such as `/v23.0`.
+ */
+export const whatsappCloud: Adapter = {
+  channels: ['chatapp'],
+  defaultChannels: ['chatapp'],
+  problem: ({ config, credentials }) =>
+    firstProblem('config', config, { phone_number_id: /^[0-9]{1,32}$/ }) ??
+    firstProblem('auth_config', credentials, { token: headerText }),
+  request({ baseUrl, config, credentials }, { to, text }) {
+    return {
+      url: below(baseUrl, `/${config['phone_number_id'] as string}/messages`),
+      headers: {
+        'content-type': 'application/json',
+        authorization: `Bearer ${credentials!['token'] as string}`,
+      },
+      body: JSON.stringify({
+        messaging_product: 'whatsapp',
+        recipient_type: 'individual',
+        to,
+        type: 'text',
+        text: { preview_url: false, body: text },
+      }),
+    };
+  },
+};

@@ -1,0 +1,201 @@
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+
+import {
+  createConnector,
+  markFailed,
+  path,
+  storedConnector,
+  systemTenantId,
+} from '#modules/connectors/testing/connectors';
+import { connectorAt, startProvider, type Provider } from '#modules/connectors/messaging/adapters/testing/provider';
+import { webhookFake } from '#modules/connectors/messaging/adapters/webhook/testing/fake';
+import { canSendMessage, sendMessage } from '#modules/connectors/messaging/messaging.service';
+import { createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
+import { useService } from '#test/support/harness';
+
+// Connectors of the installation serve all tenants, so these have a database of their own.
+const test = useService({ ownDatabase: true, environment: { OUTBOUND_ALLOWED_CIDRS: '127.0.0.1/32' } });
+let tenant: Tenant;
+
+beforeEach(async () => {
+  tenant = await createTenant(test);
+  test.logLines.length = 0;
+});
+
+const message = (channel: 'sms' | 'chatapp' = 'sms') => ({
+  tenantId: tenant.tenantId,
+  channel,
+  to: '+4915112345678',
+  text: 'Your code is 424242.',
+});
+const send = (channel?: 'sms' | 'chatapp', patience?: { attemptMs: number; totalMs: number }) =>
+  sendMessage(test.service.services, message(channel), patience);
+const canSend = (channel: 'sms' | 'chatapp') =>
+  canSendMessage(test.service.services, { tenantId: tenant.tenantId, channel });
+
+async function provide(
+  rest: Record<string, unknown> = {},
+  by = tenant.admin.token,
+): Promise<Provider & { id: string }> {
+  const provider = await startProvider(webhookFake);
+  const { id } = await createConnector(test, by, connectorAt(webhookFake, provider, rest));
+  return { ...provider, id };
+}
+
+/** A provider of the installation, for one test. */
+async function provideSystem(rest: Record<string, unknown> = {}) {
+  const { token } = await logInSystemAdmin(test);
+  const provider = await provide(rest, token);
+  const remove = () => test.call('DELETE', `${path}/${provider.id}`, { token });
+  onTestFinished(async () => {
+    await remove();
+  });
+  return { ...provider, remove };
+}
+
+const counts = (...providers: Provider[]) => providers.map(({ taken }) => taken.length);
+const failing = (provider: Provider) => provider.misbehave((response) => response.writeHead(500).end());
+
+describe('sendMessage', () => {
+  it('takes the connector of the highest priority, and of equal ones the oldest', async () => {
+    const providers = [
+      await provide({ priority: 20 }),
+      await provide({ priority: 10 }),
+      await provide({ priority: 10 }),
+    ];
+    await send();
+    expect(counts(...providers)).toEqual([0, 1, 0]);
+  });
+
+  it('goes on to the next until one takes the message, and logs which did not', async () => {
+    const [first, second, third] = [await provide({ priority: 1 }), await provide({ priority: 2 }), await provide()];
+    failing(first);
+    second.misbehave((_response, request) => request.socket.destroy());
+    await send();
+    expect(counts(first, second, third)).toEqual([0, 0, 1]);
+    const lines = test.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg?.includes('could not deliver'));
+    expect(lines).toMatchObject([
+      { level: 'warn', connectorId: first.id, tenantId: tenant.tenantId, channel: 'sms', answered: 500 },
+      {
+        level: 'warn',
+        connectorId: second.id,
+        err: { type: 'OutboundError', message: expect.stringContaining('closed') },
+      },
+    ]);
+    expect(test.logLines.join('\n')).not.toMatch(/424242|15112345678|canary/);
+  });
+
+  it('502: when all have failed, after one attempt at each', async () => {
+    const [own, other, system] = [await provide(), await provide(), await provideSystem()];
+    for (const provider of [own, other, system]) failing(provider);
+    await expect(send()).rejects.toMatchObject({ status: 502, code: 'UPSTREAM_ERROR' });
+    expect([own, other, system].map(({ requests }) => requests.length)).toEqual([1, 1, 1]);
+  });
+
+  it('goes on when a provider takes too long', async () => {
+    const [first, second] = [await provide({ priority: 1 }), await provide()];
+    first.misbehave(() => undefined);
+    await send('sms', { attemptMs: 100, totalMs: 10_000 });
+    expect([first.requests.length, ...counts(second)]).toEqual([1, 1]);
+  });
+
+  it('502: when time is up, and whoever is left is not tried', async () => {
+    const providers = [await provide({ priority: 1 }), await provide({ priority: 2 }), await provide()];
+    for (const provider of providers) provider.misbehave(() => undefined);
+    await expect(send('sms', { attemptMs: 10_000, totalMs: 200 })).rejects.toMatchObject({ status: 502 });
+    expect(providers.slice(1).map(({ requests }) => requests.length)).toEqual([0, 0]);
+    expect(test.logLines.filter((line) => line.includes('could not deliver'))).toHaveLength(1);
+  });
+
+  it("comes to the installation's only after the tenant's own, whatever their priority", async () => {
+    const system = await provideSystem({ priority: 1 });
+    const own = await provide({ priority: 100 });
+    await send();
+    expect(counts(own, system)).toEqual([1, 0]);
+    failing(own);
+    await send();
+    expect(counts(own, system)).toEqual([1, 1]);
+  });
+
+  it("sends the system tenant's own messages once through each", async () => {
+    const system = await provideSystem();
+    failing(system);
+    const sending = sendMessage(test.service.services, { ...message(), tenantId: systemTenantId });
+    await expect(sending).rejects.toMatchObject({ status: 502 });
+    expect(system.requests).toHaveLength(1);
+  });
+
+  it('passes over a connector whose credentials do not open or whose settings make no sense any more', async () => {
+    const [moved, broken, last] = [await provide({ priority: 1 }), await provide({ priority: 2 }), await provide()];
+    const { auth_config: sealed } = await storedConnector(test, tenant.tenantId, broken.id);
+    const change = (text: string, values: unknown[]) =>
+      test.service.services.database.tenant(tenant.tenantId).slow.all({ text, values, prepare: false });
+    await change('update connectors set auth_config = $3 where tenant_id = $1 and id = $2', [
+      tenant.tenantId,
+      moved.id,
+      sealed,
+    ]);
+    await change(
+      `update connectors set config = '{"adapter":"twilio","channels":["sms"]}' where tenant_id = $1 and id = $2`,
+      [tenant.tenantId, broken.id],
+    );
+    await send();
+    expect([moved, broken, last].map(({ requests }) => requests.length)).toEqual([0, 0, 1]);
+  });
+});
+
+describe('which connectors count', () => {
+  it('422: none at all', async () => {
+    await expect(send()).rejects.toMatchObject({ status: 422, details: { code: 'NO_DELIVERY_CHANNEL' } });
+    expect([await canSend('sms'), await canSend('chatapp')]).toEqual([false, false]);
+  });
+
+  it.each<[string, Record<string, unknown>, boolean, boolean]>([
+    ['enabled', {}, true, true],
+    ['disabled', { enabled: false }, false, false],
+    ['for one channel', { config: { channels: ['chatapp'] } }, false, true],
+    ['of another category', { category: 'integration' }, false, false],
+    [
+      'of another adapter',
+      { config: { adapter: 'twilio', from: 'Atrium' }, auth_config: { account_sid: 'AC1', auth_token: 'x' } },
+      true,
+      false,
+    ],
+    [
+      'of another adapter',
+      { config: { adapter: 'whatsapp-cloud', phone_number_id: '1' }, auth_config: { token: 'x' } },
+      false,
+      true,
+    ],
+  ])('one that is %s: %j', async (_what, rest, sms, chatapp) => {
+    await provide(rest);
+    expect([await canSend('sms'), await canSend('chatapp')]).toEqual([sms, chatapp]);
+    for (const [channel, can] of [
+      ['sms', sms],
+      ['chatapp', chatapp],
+    ] as const) {
+      if (!can)
+        await expect(send(channel)).rejects.toMatchObject({ status: 422, details: { code: 'NO_DELIVERY_CHANNEL' } });
+    }
+  });
+
+  it('one that was switched off for its failures', async () => {
+    const { id } = await provide();
+    await markFailed(test, tenant.tenantId, id);
+    expect(await canSend('sms')).toBe(false);
+    await test.call('POST', `${path}/${id}/enable`, { token: tenant.admin.token });
+    expect(await canSend('sms')).toBe(true);
+  });
+
+  it("those of the installation, and never another tenant's", async () => {
+    const stranger = await createTenant(test);
+    const foreign = await provide({}, stranger.admin.token);
+    await expect(send()).rejects.toMatchObject({ status: 422 });
+    const system = await provideSystem({ config: { channels: ['sms'] } });
+    expect([await canSend('sms'), await canSend('chatapp')]).toEqual([true, false]);
+    await send();
+    expect(counts(foreign, system)).toEqual([0, 1]);
+    await system.remove();
+    expect(await canSend('sms')).toBe(false);
+  });
+});

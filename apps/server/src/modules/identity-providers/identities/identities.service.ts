@@ -1,0 +1,104 @@
+import { systemTenantId, type Actor, type Person } from '#core/access/principal';
+import type { Services } from '#core/services';
+import { lockAccountState } from '#modules/auth/index';
+import {
+  IdentityNotFound,
+  IdentityTaken,
+  LastWayIn,
+  LinkRefused,
+  ProviderFailed,
+  ProviderNotAvailable,
+} from '#modules/identity-providers/identity-providers.errors';
+import type { CodeBody, LinkBody } from '#modules/identity-providers/identity-providers.schemas';
+import {
+  deleteReleasedIdentity,
+  listIdentities as listIdentityRows,
+  releaseIdentity,
+  type IdentityRow,
+} from '#modules/identity-providers/identities/identities.queries';
+import { auditIdentity, linkIdentity, nameOf } from '#modules/identity-providers/identities/linking';
+import { readCode } from '#modules/identity-providers/logins/codes';
+import { reportFailure } from '#modules/identity-providers/logins/failures';
+import { assertRedirect, beginFlow } from '#modules/identity-providers/logins/flows';
+import type { ProviderId } from '#modules/identity-providers/providers/provider';
+import { findUsable } from '#modules/identity-providers/registrations/usable';
+
+type Self = Actor<Person>;
+
+export async function listIdentities(services: Services, { accountId }: Self) {
+  const rows = await services.database.credential().all(listIdentityRows({ accountId }));
+  return { data: rows.map(presentIdentity) };
+}
+
+/** Sends the person to the provider that serves their tenant. @throws ProviderNotAvailable, RedirectRefused, ProviderFailed */
+export async function beginLink(services: Services, actor: Self, provider: ProviderId, body: LinkBody) {
+  const { accountId, homeTenantId: tenantId, request } = actor;
+  const usable = await findUsable(services, provider, tenantId);
+  if (usable === undefined) throw ProviderNotAvailable();
+  assertRedirect(usable, body.redirect_uri);
+  const wish = {
+    tenantId,
+    redirectUri: body.redirect_uri,
+    appState: body.state,
+    appChallenge: body.code_challenge,
+    linkTo: accountId,
+  };
+  const url = await beginFlow(services, usable, wish).catch((error: unknown) => {
+    reportFailure(services, { usable, request }, error);
+    throw ProviderFailed();
+  });
+  return { data: { authorization_url: url.href } };
+}
+
+/**
+ * Links the identity that came back to the person who asked for it: the code alone would not do, as somebody may have been
+ * sent to the provider by another. Linking again is safe. @throws LinkRefused, IdentityTaken
+ */
+export async function confirmLink(services: Services, actor: Self, body: CodeBody) {
+  const { accountId, request } = actor;
+  const redeemable = await readCode(services, 'link', body);
+  if (redeemable === undefined || redeemable.accountId !== accountId) throw LinkRefused();
+  const { provider, configuredBy, subject, email } = redeemable.grant;
+  const presented = { provider, configuredBy, subject, email, isEmailVerified: false };
+  const at = services.now().toISOString();
+  const row = await services.database.credential().transaction(async (tx) => {
+    await tx.first(lockAccountState({ accountId }));
+    if ((await tx.first(redeemable.use)) === undefined) throw LinkRefused();
+    await tx.all(deleteReleasedIdentity(nameOf(presented)));
+    return linkIdentity(tx, accountId, presented, { request, at });
+  });
+  if (row === undefined) throw IdentityTaken();
+  return { data: presentIdentity(row) };
+}
+
+/** It stays off until it is linked again on purpose. @throws IdentityNotFound, LastWayIn */
+export async function unlinkIdentity(services: Services, actor: Self, id: string): Promise<void> {
+  const { accountId, request } = actor;
+  const at = services.now().toISOString();
+  await services.database.credential().transaction(async (tx) => {
+    const account = await tx.first(lockAccountState({ accountId }));
+    const identities = await tx.all(listIdentityRows({ accountId }));
+    const identity = identities.find((row) => row.id === id);
+    if (identity === undefined) throw IdentityNotFound();
+    const leavesWayIn = account?.has_password === true || identities.some((row) => row.id !== id && isAccountWide(row));
+    if (!leavesWayIn) throw LastWayIn();
+    await tx.all(releaseIdentity({ id, accountId }));
+    await auditIdentity(tx, identity, { action: 'auth.identity_unlinked', request, at });
+  });
+}
+
+/** A registration of one tenant leads into that tenant only, from where nobody could get at the account again. */
+function isAccountWide(row: IdentityRow): boolean {
+  return row.configured_by === systemTenantId;
+}
+
+function presentIdentity(row: IdentityRow) {
+  return {
+    id: row.id,
+    provider: row.provider,
+    email: row.email,
+    tenantId: isAccountWide(row) ? null : row.configured_by,
+    created_at: row.created_at,
+    last_used_at: row.last_used_at,
+  };
+}

@@ -1,0 +1,55 @@
+import { systemTenantId, type RequestFacts } from '#core/access/principal';
+import type { Services } from '#core/services';
+import {
+  findOpenTenants,
+  lockAccount,
+  offerTenants,
+  startSession,
+  type StartedSession,
+  type TenantSelection,
+} from '#modules/auth/index';
+import { holdIdentity } from '#modules/identity-providers/identities/identities.queries';
+import { CodeRefused } from '#modules/identity-providers/identity-providers.errors';
+import type { CodeBody } from '#modules/identity-providers/identity-providers.schemas';
+import { readCode, type Redeemable } from '#modules/identity-providers/logins/codes';
+import { findUsable } from '#modules/identity-providers/registrations/usable';
+
+/** Turns the code into a session, or into the choice of a tenant, as a login with a password does. @throws CodeRefused */
+export async function exchangeCode(
+  services: Services,
+  body: CodeBody,
+  request: RequestFacts,
+): Promise<StartedSession | TenantSelection> {
+  const redeemable = await readCode(services, 'login', body);
+  const started = redeemable === undefined ? undefined : await enter(services, redeemable, request);
+  if (started === undefined) throw CodeRefused();
+  return started;
+}
+
+async function enter(
+  services: Services,
+  { accountId, grant, use }: Redeemable<'login'>,
+  request: RequestFacts,
+): Promise<StartedSession | TenantSelection | undefined> {
+  const { provider, configuredBy, identityId, tenantId } = grant;
+  const usable = await findUsable(services, provider, tenantId);
+  if (usable?.configuredBy !== configuredBy) return undefined;
+  const login = {
+    accountId,
+    remembered: false,
+    // What one tenant configured may claim anything: it opens that tenant and nothing else.
+    isAccountWide: configuredBy === systemTenantId,
+    details: { provider },
+    request,
+    // The account first, as everywhere: two that lock in different orders would block each other.
+    proof: [lockAccount({ accountId, provenAt: null }), holdIdentity({ id: identityId, accountId }), use],
+    also: [],
+  };
+  if (tenantId !== null) return startSession(services, { ...login, tenantId });
+  const tenants = await findOpenTenants(services, accountId);
+  const [only, ...others] = tenants;
+  if (only === undefined) return undefined;
+  return others.length === 0
+    ? startSession(services, { ...login, tenantId: only.id })
+    : offerTenants(services, { ...login, tenants });
+}

@@ -1,0 +1,47 @@
+import type { RequestFacts } from '#core/access/principal';
+import { OutboundError } from '#core/outbound/outbound';
+import type { Services } from '#core/services';
+import type { Usable } from '#modules/identity-providers/registrations/usable';
+
+const maxDepth = 4;
+
+/** A provider that fails is the operator's to look at. Never what it answered: that may have tokens in it. */
+export function reportFailure(
+  { log }: Pick<Services, 'log'>,
+  { usable, request }: { usable: Usable; request: RequestFacts },
+  error: unknown,
+): void {
+  const { provider, configuredBy } = usable;
+  log.warn({ requestId: request.id, provider, configuredBy, ...describe(error) }, 'identity provider failed');
+}
+
+type Failure = { name?: unknown; code?: unknown; message?: unknown; error?: unknown };
+
+function describe(thrown: unknown): { failure: string; reason?: string; outbound?: string } {
+  const { name, code, message, error } = (thrown ?? {}) as Failure;
+  // The error codes of RFC 6749 section 5.2 are the one thing of an answer that says why and holds nothing else.
+  const said = typeof error === 'string' && /^[a-z_]{1,60}$/.test(error) ? error : undefined;
+  const failure = [name, code, said].filter((part) => typeof part === 'string').join(' ');
+  // Parsers quote the text that they could not read.
+  const isQuoting = thrown instanceof SyntaxError;
+  return { failure, ...(isQuoting ? {} : { reason: String(message) }), ...outboundReason(thrown) };
+}
+
+function outboundReason(error: unknown): { outbound?: string } {
+  let cause = error;
+  for (let depth = 0; depth < maxDepth && cause instanceof Error; depth++) {
+    if (cause instanceof OutboundError) return { outbound: rootMessage(cause) };
+    cause = cause.cause;
+  }
+  return {};
+}
+
+function rootMessage(error: Error): string {
+  const messages: string[] = [];
+  let cause: unknown = error.cause;
+  for (let depth = 0; depth < maxDepth && cause instanceof Error; depth++) {
+    messages.push(cause.message);
+    cause = cause.cause;
+  }
+  return messages.join(': ');
+}

@@ -1,0 +1,33 @@
+import { sql } from 'kysely';
+
+import { queryBuilder, statement } from '#core/db/query';
+import type { ProviderTables } from '#modules/identity-providers/identity-providers.tables';
+
+const builder = queryBuilder<ProviderTables>();
+
+export const insertFlow = statement<{ hash: Buffer; payload: string; at: string; expiresAt: string }, never>((p) =>
+  builder
+    .insertInto('provider_flows')
+    .values({ hash: p.hash, payload: p.payload, created_at: p.at, expires_at: p.expiresAt, used_at: null }),
+);
+
+/** Uses a flow up: of any number of parallel answers with one state exactly one gets the row. */
+export const useFlow = statement<{ hash: Buffer; now: string }, { payload: string }>((p) =>
+  builder
+    .updateTable('provider_flows')
+    .set({ used_at: p.now })
+    .where('hash', '=', p.hash)
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', p.now)
+    .returning('payload'),
+);
+
+/** Housekeeping: flows that nothing can come back to. */
+export const deleteExpiredFlows = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+  builder
+    .deleteFrom('provider_flows')
+    .where('hash', 'in', (db) =>
+      db.selectFrom('provider_flows').select('hash').where('expires_at', '<', p.before).limit(p.most),
+    )
+    .returning(sql<number>`1`.as('deleted')),
+);

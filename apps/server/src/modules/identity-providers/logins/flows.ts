@@ -1,0 +1,118 @@
+import { newSecret, sha256 } from '#core/crypto/secrets';
+import { deleteInBatches } from '#core/db/batches';
+import type { Redirect } from '#core/http/route';
+import type { Services } from '#core/services';
+import { RedirectRefused } from '#modules/identity-providers/identity-providers.errors';
+import { deleteExpiredFlows, insertFlow, useFlow } from '#modules/identity-providers/logins/flows.queries';
+import { providers } from '#modules/identity-providers/providers/catalog';
+import { openLine } from '#modules/identity-providers/providers/conversation';
+import type { Conversation, ProviderId } from '#modules/identity-providers/providers/provider';
+import { callbackUrl, type Usable } from '#modules/identity-providers/registrations/usable';
+
+const flowMs = 10 * 60_000;
+
+/** What the application wants to come of it. */
+export type Wish = {
+  /** For this tenant, or for the account as such. */
+  tenantId: string | null;
+  redirectUri: string;
+  appState: string | undefined;
+  appChallenge: string;
+  /** The account that the identity is to be linked to; null for a login. */
+  linkTo: string | null;
+};
+
+/** A login that is at the provider at the moment. */
+export type Flow = Wish & {
+  provider: ProviderId;
+  configuredBy: string;
+  /** As whom, and at which issuer, it was begun. */
+  clientId: string;
+  issuer: string | null;
+  nonce: string;
+  verifier: string;
+};
+
+/** At which of our addresses the browser came back. */
+export type Callback = { provider: ProviderId; configuredBy: string };
+
+/** @throws RedirectRefused unless the application's address is one of those that were configured, letter by letter. */
+export function assertRedirect(usable: Usable, redirectUri: string): void {
+  if (!usable.redirectUris.includes(redirectUri)) throw RedirectRefused();
+}
+
+/** @returns where the browser goes to log in. @throws whatever the provider fails with */
+export async function beginFlow(services: Services, usable: Usable, wish: Wish): Promise<URL> {
+  const { provider, configuredBy, client } = usable;
+  const { clientId, issuer } = client;
+  const flow: Flow = {
+    ...wish,
+    provider,
+    configuredBy,
+    clientId,
+    issuer,
+    nonce: newSecret(),
+    verifier: newSecret(),
+  };
+  const state = newSecret();
+  const url = await providers[provider].authorizationUrl(conversationOf(services, { usable, flow, state }));
+  const now = services.now();
+  const hash = stateHash(flow, state);
+  const row: Parameters<typeof insertFlow>[0] = {
+    hash,
+    payload: services.encryption.encrypt(JSON.stringify(flow), payloadPlace(hash)),
+    at: now.toISOString(),
+    expiresAt: new Date(now.getTime() + flowMs).toISOString(),
+  };
+  await services.database.credential().slow.all(insertFlow(row));
+  return url;
+}
+
+/** Takes the flow that the state belongs to, once; undefined for a state that is unknown, used, expired or of another address. */
+export async function takeFlow(services: Services, callback: Callback, state: string): Promise<Flow | undefined> {
+  const hash = stateHash(callback, state);
+  const now = services.now().toISOString();
+  const row = await services.database.credential().slow.first(useFlow({ hash, now }));
+  if (row === undefined) return undefined;
+  return JSON.parse(services.encryption.decrypt(row.payload, payloadPlace(hash))) as Flow;
+}
+
+/** What is asked of the provider, and what its answer is held against. */
+export function conversationOf(
+  services: Services,
+  { usable, flow, state }: { usable: Usable; flow: Flow; state: string },
+): Conversation {
+  const { nonce, verifier, provider, configuredBy } = flow;
+  return {
+    client: usable.client,
+    challenge: { callbackUrl: callbackUrl(services, provider, configuredBy), state, nonce, verifier },
+    fetch: openLine(services.outbound),
+    now: services.now(),
+  };
+}
+
+/** Back to the application, with its own state. */
+export function returnTo(
+  { redirectUri, appState }: Pick<Wish, 'redirectUri' | 'appState'>,
+  parameters: Readonly<Record<string, string>>,
+): Redirect {
+  const url = new URL(redirectUri);
+  const state = appState === undefined ? {} : { state: appState };
+  for (const [name, value] of Object.entries({ ...parameters, ...state })) url.searchParams.set(name, value);
+  return { location: url.href };
+}
+
+/** Deletes flows that ran out an hour ago. */
+export async function deleteAbandonedFlows({ database, now }: Pick<Services, 'database' | 'now'>): Promise<void> {
+  const before = new Date(now().getTime() - 60 * 60_000).toISOString();
+  await deleteInBatches(database.credential(), (most) => deleteExpiredFlows({ before, most }));
+}
+
+// The address is part of it, so that a state means nothing at the address of another provider or registration.
+function stateHash({ provider, configuredBy }: Callback, state: string): Buffer {
+  return sha256(`${provider} ${configuredBy} ${state}`);
+}
+
+function payloadPlace(hash: Buffer): string {
+  return `provider_flows.payload:${hash.toString('hex')}`;
+}

@@ -1,0 +1,151 @@
+import { auditEvent } from '#core/audit/audit.queries';
+import type { RequestFacts } from '#core/access/principal';
+import type { Query } from '#core/db/query';
+import type { Redirect } from '#core/http/route';
+import type { Services } from '#core/services';
+import { createAttempt } from '#core/throttle/throttle';
+import { addressBucket, findOpenTenant, isLoopback } from '#modules/auth/index';
+import {
+  FlowUnusable,
+  ProviderNotAvailable,
+  TooManyLogins,
+} from '#modules/identity-providers/identity-providers.errors';
+import type { CallbackParameters, StartQuery } from '#modules/identity-providers/identity-providers.schemas';
+import { recogniseIdentity } from '#modules/identity-providers/identities/linking';
+import { issueCode } from '#modules/identity-providers/logins/codes';
+import { reportFailure } from '#modules/identity-providers/logins/failures';
+import {
+  assertRedirect,
+  beginFlow,
+  conversationOf,
+  returnTo,
+  takeFlow,
+  type Callback,
+  type Flow,
+} from '#modules/identity-providers/logins/flows';
+import { providers } from '#modules/identity-providers/providers/catalog';
+import type { ProviderId, Vouched } from '#modules/identity-providers/providers/provider';
+import { findUsable, type Usable } from '#modules/identity-providers/registrations/usable';
+
+/** Logins that one address may begin: each leaves a row behind, and may ask the provider. */
+const startBudget = { max: 120, windowMs: 60_000 };
+
+/** What the application is told; the same for every way in which a person may be unknown. */
+const refusals = {
+  access_denied: 'The login was cancelled at the provider.',
+  provider_failed: 'The provider did not answer as expected. Try again.',
+  account_not_linked: 'No account is linked to this identity. Log in in another way and link it to your account.',
+  login_refused: 'This login is not permitted.',
+} as const;
+type Refusal = keyof typeof refusals;
+
+/** Sends the browser to the provider. @throws ProviderNotAvailable, RedirectRefused, TooManyLogins */
+export async function startLogin(
+  services: Services,
+  provider: ProviderId,
+  query: StartQuery,
+  request: RequestFacts,
+): Promise<Redirect> {
+  const tenantId = query.tenantId ?? null;
+  const usable = await findUsable(services, provider, tenantId);
+  if (usable === undefined) throw ProviderNotAvailable();
+  assertRedirect(usable, query.redirect_uri);
+  const key = `provider-start-ip:${addressBucket(request.ip)}`;
+  const budgets = isLoopback(request.ip) ? [] : [{ key, ...startBudget }];
+  await createAttempt(services, budgets, TooManyLogins).admit();
+  const { redirect_uri: redirectUri, state: appState, code_challenge: appChallenge } = query;
+  const wish = { tenantId, redirectUri, appState, appChallenge, linkTo: null };
+  try {
+    return { location: (await beginFlow(services, usable, wish)).href };
+  } catch (error) {
+    reportFailure(services, { usable, request }, error);
+    return refused(wish, 'provider_failed');
+  }
+}
+
+/** The browser comes back from the provider, and goes on to the application with a code or a refusal. @throws FlowUnusable */
+export async function finishLogin(
+  services: Services,
+  callback: Callback,
+  response: CallbackParameters,
+  request: RequestFacts,
+): Promise<Redirect> {
+  const flow = await takeFlow(services, callback, response.state);
+  const usable = flow === undefined ? undefined : await findUsable(services, flow.provider, flow.tenantId);
+  // What was changed meanwhile may not be the place any more that this login was begun for.
+  if (flow === undefined || usable === undefined || !stillServes(usable, flow)) throw FlowUnusable();
+  const vouched = await vouch(services, { usable, flow, response }, request);
+  if (typeof vouched === 'string') return refused(flow, vouched);
+  const outcome = await admit(services, flow, vouched, request);
+  if ('code' in outcome) return returnTo(flow, outcome);
+  await recordRefusal(services, flow, outcome.refusal, request);
+  return refused(flow, outcome.refusal);
+}
+
+function stillServes(usable: Usable, flow: Flow): boolean {
+  const { client, configuredBy, redirectUris } = usable;
+  const isSame = configuredBy === flow.configuredBy && client.clientId === flow.clientId;
+  return isSame && client.issuer === flow.issuer && redirectUris.includes(flow.redirectUri);
+}
+
+// Apple has a word of its own for it.
+const cancellations = ['access_denied', 'user_cancelled_authorize'];
+
+async function vouch(
+  services: Services,
+  { usable, flow, response }: { usable: Usable; flow: Flow; response: CallbackParameters },
+  request: RequestFacts,
+): Promise<Vouched | Refusal> {
+  const { code, error, iss, state } = response;
+  if (error !== undefined && cancellations.includes(error)) return 'access_denied';
+  try {
+    if (error !== undefined || code === undefined) throw new Error('the provider sent an error, or no code');
+    const conversation = conversationOf(services, { usable, flow, state });
+    return await providers[flow.provider].identify(conversation, { code, iss });
+  } catch (failure) {
+    reportFailure(services, { usable, request }, failure);
+    return 'provider_failed';
+  }
+}
+
+async function admit(
+  services: Services,
+  flow: Flow,
+  vouched: Vouched,
+  request: RequestFacts,
+): Promise<{ code: string } | { refusal: Refusal }> {
+  const { provider, configuredBy, appChallenge, tenantId, linkTo } = flow;
+  const common = { provider, configuredBy, appChallenge };
+  if (linkTo !== null) {
+    const { subject, email } = vouched;
+    return { code: await issueCode(services, linkTo, { ...common, kind: 'link', subject, email }) };
+  }
+  const identity = await recogniseIdentity(services, { ...vouched, provider, configuredBy }, { tenantId, request });
+  if (identity === undefined) return { refusal: 'account_not_linked' };
+  const { id: identityId, account_id: accountId } = identity;
+  if (tenantId !== null) {
+    const user = await services.database.credential(tenantId).first(findOpenTenant({ tenantId, accountId }));
+    if (user === undefined) return { refusal: 'login_refused' };
+  }
+  return { code: await issueCode(services, accountId, { ...common, kind: 'login', tenantId, identityId }) };
+}
+
+/** For whoever watches the registration: the system tenant, where it is the installation's. */
+async function recordRefusal(
+  services: Services,
+  { provider, configuredBy: tenantId }: Flow,
+  reason: Refusal,
+  request: RequestFacts,
+): Promise<void> {
+  const details = { provider, reason };
+  services.log.warn({ requestId: request.id, ip: request.ip, ...details }, 'login failed');
+  const event = { action: 'auth.login_failed', resourceType: 'account', details };
+  const row: Query<never> = auditEvent({ tenantId, userId: null, request }, services.now().toISOString(), event);
+  await services.database.credential(tenantId).slow.flight([row]);
+  const seen = { ...details, ip: request.ip, requestId: request.id };
+  services.securityEvents.record({ type: 'login_failed', tenantId, userId: null, details: seen });
+}
+
+function refused(flow: Pick<Flow, 'redirectUri' | 'appState'>, refusal: Refusal): Redirect {
+  return returnTo(flow, { error: refusal, error_description: refusals[refusal] });
+}

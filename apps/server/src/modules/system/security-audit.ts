@@ -1,0 +1,66 @@
+import Type, { type Static } from 'typebox';
+
+import { pageOfMatches } from '#core/db/totals';
+import { parseSort, toPage } from '#core/http/paging';
+import { Timestamp, Uuid, closed, nullable, pageOf, paging, sortable } from '#core/http/schemas';
+import {
+  countSecurityEvents,
+  listSecurityEvents,
+  securityEventTypes,
+  type SecurityEventRow,
+} from '#core/security-events/security-events.queries';
+import type { Services } from '#core/services';
+
+const instant = { format: 'date-time', maxLength: 40 };
+
+export const SecurityAuditQuery = Type.Object({
+  ...paging,
+  sort: sortable(['timestamp']),
+  eventType: Type.Optional(Type.Enum(securityEventTypes)),
+  tenantId: Type.Optional(Uuid),
+  userId: Type.Optional(Uuid),
+  startTime: Type.Optional(Type.String({ ...instant, description: 'This instant and later.' })),
+  endTime: Type.Optional(Type.String({ ...instant, description: 'Before this instant.' })),
+});
+export type SecurityAuditQuery = Static<typeof SecurityAuditQuery>;
+
+export const SecurityAudit = pageOf(
+  closed(
+    {
+      id: Type.String(),
+      timestamp: Timestamp,
+      eventType: Type.Enum(securityEventTypes),
+      userId: nullable(Uuid),
+      tenantId: nullable(Uuid),
+      details: Type.Record(Type.String(), Type.Unknown()),
+    },
+    { title: 'SecurityEvent' },
+  ),
+);
+
+type Scope = { services: Services; setHeader(name: string, value: string): void };
+
+/** What concerned security in all tenants, newest first; events are there a moment after what they tell of. */
+export async function listSecurityAudit({ services, setHeader }: Scope, query: SecurityAuditQuery) {
+  const { limit = 50, offset = 0, sort, startTime: from, endTime: to, ...rest } = query;
+  const filters = { eventType: rest.eventType, tenantId: rest.tenantId, userId: rest.userId, from, to };
+  const { descending } = parseSort(sort) ?? { descending: true };
+  const { rows, ...total } = await pageOfMatches(
+    services.database.platform(),
+    listSecurityEvents(filters, { limit, offset, descending }),
+    countSecurityEvents(filters),
+    { limit, offset },
+  );
+  return toPage(rows.map(presentEvent), { limit, offset }, total, setHeader);
+}
+
+function presentEvent(row: SecurityEventRow) {
+  return {
+    id: row.id,
+    timestamp: row.created_at,
+    eventType: row.event_type,
+    userId: row.user_id,
+    tenantId: row.concerned_tenant_id,
+    details: row.details,
+  };
+}

@@ -1,0 +1,45 @@
+import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+
+export type TenantRow = {
+  id: string;
+  name: string;
+  domain: string;
+  status: 'active' | 'suspended' | 'pending_deletion' | 'deleted';
+  default_language: string;
+  languages: string[];
+  settings: Record<string, unknown>;
+  created_at: string;
+  updated_at: string;
+};
+
+const builder = queryBuilder<{ tenants: TenantRow }>();
+
+const tenantColumns = [
+  'id',
+  'name',
+  'domain',
+  'status',
+  'default_language',
+  'languages',
+  'settings',
+  'created_at',
+  'updated_at',
+] as const;
+
+export const findTenant = statement<{ tenantId: string }, TenantRow>((p) =>
+  builder.selectFrom('tenants').select(tenantColumns).where('id', '=', p.tenantId),
+);
+
+export const lockTenant = statement<{ tenantId: string }, TenantRow>((p) =>
+  builder.selectFrom('tenants').select(tenantColumns).where('id', '=', p.tenantId).forNoKeyUpdate(),
+);
+
+export type TenantChanges = Partial<
+  Pick<TenantRow, 'name' | 'default_language' | 'languages' | 'settings' | 'updated_at'>
+>;
+
+export function updateTenant(changes: TenantChanges, audit: AuditParams): Query<TenantRow> {
+  const change = builder.updateTable('tenants').set(changes).where('id', '=', audit.tenantId).returning(tenantColumns);
+  return toQuery(withAudit<TenantRow>(change, { action: 'tenant.updated', resourceType: 'tenant' }, audit));
+}

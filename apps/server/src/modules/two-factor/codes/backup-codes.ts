@@ -1,0 +1,40 @@
+import { keyedHash, newBytes } from '#core/crypto/secrets';
+import type { Transaction } from '#core/db/scopes';
+import type { Services } from '#core/services';
+import { consumeBackupCode, deleteBackupCodes, insertBackupCodes } from '#modules/two-factor/two-factor.queries';
+import { backupCodeCount, readBackupCode, writeBackupCode } from '#modules/two-factor/two-factor.rules';
+
+const codeBytes = 5;
+const purpose = 'two-factor-backup-codes';
+
+type Hashing = Pick<Services, 'encryption'>;
+
+/** A fresh set: the codes to hand out, and what is kept of them. */
+export function newBackupCodes({ encryption }: Hashing, accountId: string): { codes: string[]; hashes: string[] } {
+  const codes = new Set<string>();
+  while (codes.size < backupCodeCount) codes.add(writeBackupCode(newBytes(codeBytes)));
+  const key = encryption.keyFor(purpose);
+  return { codes: [...codes], hashes: [...codes].map((code) => keyedHash(key, `${accountId}:${code}`)) };
+}
+
+/** A set that is handed out voids the one before it. */
+export async function replaceBackupCodes(
+  tx: Transaction,
+  set: { accountId: string; hashes: readonly string[]; at: string },
+): Promise<void> {
+  const { accountId, hashes: codeHashes, at } = set;
+  await tx.all(deleteBackupCodes({ accountId }));
+  await tx.all(insertBackupCodes({ accountId, codeHashes, at }));
+}
+
+/** Uses the code up, if it is one of the account's. */
+export async function useBackupCode(
+  { encryption }: Hashing,
+  tx: Transaction,
+  { accountId, code, at }: { accountId: string; code: string; at: string },
+): Promise<boolean> {
+  const known = readBackupCode(code);
+  if (known === undefined) return false;
+  const codeHashes = encryption.keysFor(purpose).map((key) => keyedHash(key, `${accountId}:${known}`));
+  return (await tx.first(consumeBackupCode({ accountId, codeHashes, at }))) !== undefined;
+}

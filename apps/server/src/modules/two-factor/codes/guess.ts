@@ -1,0 +1,89 @@
+import type { Actor, Person } from '#core/access/principal';
+import type { Services } from '#core/services';
+import { auditInEach, listMemberships } from '#modules/auth/index';
+import { activeMethods, usableMethod, withAccount, type LockedAccount } from '#modules/two-factor/account';
+import { budgetOwner, guessAttempt, type Challenge } from '#modules/two-factor/codes/attempts';
+import { useBackupCode } from '#modules/two-factor/codes/backup-codes';
+import { useDeliveredCode } from '#modules/two-factor/codes/delivered-codes';
+import { openSeed } from '#modules/two-factor/codes/sealed';
+import { stepOf } from '#modules/two-factor/codes/totp';
+import { CodeRefused, FactorNotEnabled } from '#modules/two-factor/two-factor.errors';
+import { acceptStep, findNewestCode } from '#modules/two-factor/two-factor.queries';
+import { withoutGaps } from '#modules/two-factor/two-factor.rules';
+import type { Method } from '#modules/two-factor/two-factor.schemas';
+
+export type Owner = { services: Services; actor: Actor<Person> };
+
+/** A code that was given, and what it is tried against. */
+export type Guess = { challenge: Challenge; code: string };
+
+/** What a code of the method would be tried against at this moment. */
+export async function challengeOf({ services, actor }: Owner, method: Method): Promise<Challenge> {
+  const { accountId, sessionId } = actor;
+  if (method === 'totp') return { kind: 'totp' };
+  const newest = await services.database.credential().first(findNewestCode({ accountId, method, sessionId }));
+  // Who was sent nothing may guess as often, at nothing.
+  return { kind: 'delivered', method, codeId: newest?.id ?? sessionId };
+}
+
+/**
+ * Counts a guess, tries it and does what it was given for, in one transaction with using the code up. A wrong one is
+ * recorded instead.
+ * @throws CodeRefused, TooManyGuesses, FactorNotEnabled
+ */
+export async function withCode<Result>(
+  { services, actor }: Owner,
+  guess: Guess,
+  work: (account: LockedAccount) => Promise<Result>,
+): Promise<Result> {
+  const attempt = guessAttempt(services, budgetOwner(actor), guess.challenge);
+  await attempt.admit();
+  const done = await withAccount(services, actor, async (account) => {
+    if (!(await isRight(services, account, guess))) {
+      await recordFailure(account, guess.challenge);
+      return undefined;
+    }
+    for (const query of attempt.refund()) await account.tx.all(query);
+    return { result: await work(account) };
+  });
+  if (done !== undefined) return done.result;
+  const { homeTenantId: tenantId, userId, request } = actor;
+  const details = { ip: request.ip, requestId: request.id, secondFactor: nameOf(guess.challenge) };
+  services.securityEvents.record({ type: 'login_failed', tenantId, userId, details });
+  throw CodeRefused();
+}
+
+function isRight(services: Services, account: LockedAccount, { challenge, code }: Guess): Promise<boolean> {
+  const { tx, at, actor } = account;
+  switch (challenge.kind) {
+    case 'totp':
+      return isRightTotp(services, account, code);
+    case 'delivered':
+      if (usableMethod(account, challenge.method) === undefined) throw FactorNotEnabled();
+      return useDeliveredCode(services, tx, { codeId: challenge.codeId, code, at });
+    case 'backup':
+      if (activeMethods(account).length === 0) throw FactorNotEnabled();
+      return useBackupCode(services, tx, { accountId: actor.accountId, code, at });
+  }
+}
+
+async function isRightTotp(services: Services, account: LockedAccount, code: string): Promise<boolean> {
+  const { tx, at, actor } = account;
+  const { accountId } = actor;
+  const row = usableMethod(account, 'totp');
+  if (row === undefined) throw FactorNotEnabled();
+  const step = stepOf(openSeed(services, accountId, row).seed, withoutGaps(code), new Date(at));
+  return step !== undefined && (await tx.first(acceptStep({ accountId, step }))) !== undefined;
+}
+
+async function recordFailure({ tx, actor, at }: LockedAccount, challenge: Challenge): Promise<void> {
+  const memberships = await tx.all(listMemberships({ accountId: actor.accountId }));
+  const details = { method: nameOf(challenge) };
+  await auditInEach(tx, memberships, actor.request, { action: 'two_factor.failed', at, details });
+}
+
+/** What the trail calls the kind of code. */
+export function nameOf(challenge: Challenge): Method | 'backup_code' {
+  if (challenge.kind === 'delivered') return challenge.method;
+  return challenge.kind === 'totp' ? 'totp' : 'backup_code';
+}

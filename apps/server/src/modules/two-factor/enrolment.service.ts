@@ -1,0 +1,143 @@
+import { SecondFactorRequired } from '#core/errors/common-errors';
+import { isEmail } from '#core/http/formats';
+import {
+  activeMethod,
+  activeMethods,
+  readStanding,
+  usableMethod,
+  withAccount,
+  type LockedAccount,
+} from '#modules/two-factor/account';
+import { budgetOwner, sendAttempt } from '#modules/two-factor/codes/attempts';
+import { newBackupCodes } from '#modules/two-factor/codes/backup-codes';
+import { assertDeliverable, dispatchCode, issueCode } from '#modules/two-factor/codes/delivered-codes';
+import type { Owner } from '#modules/two-factor/codes/guess';
+import { openTarget, sealSeed, sealTarget } from '#modules/two-factor/codes/sealed';
+import { newSeed, presentSeed } from '#modules/two-factor/codes/totp';
+import {
+  EmailTargetRefused,
+  FactorEnabled,
+  FactorNotEnabled,
+  PhoneTargetRefused,
+} from '#modules/two-factor/two-factor.errors';
+import {
+  countBackupCodes,
+  deleteCodesOfMethod,
+  deleteCodesOfSession,
+  findRequirement,
+  listMethods,
+  upsertPendingMethod,
+} from '#modules/two-factor/two-factor.queries';
+import { codeLifeSeconds, enrolmentMs, maskTarget, normalisePhone } from '#modules/two-factor/two-factor.rules';
+import type { DeliveredMethod, EnableBody, Method } from '#modules/two-factor/two-factor.schemas';
+
+export async function getStatus({ services, actor }: Owner) {
+  const { accountId, homeTenantId: tenantId } = actor;
+  const [methods, [backup], [tenant]] = await services.database
+    .credential(tenantId)
+    .flight([listMethods({ accountId }), countBackupCodes({ accountId }), findRequirement({ tenantId })]);
+  return {
+    data: {
+      enabled_methods: activeMethods({ methods }).map((row) => ({
+        method: row.method,
+        enabled_at: row.enabled_at,
+        last_used_at: row.last_used_at,
+        delivery_target_masked: row.delivery_target === null ? null : maskTarget(openTarget(services, accountId, row)),
+      })),
+      backup_codes_remaining: backup!.remaining,
+      requires_2fa: tenant!.is_required,
+    },
+  };
+}
+
+/** Begins an enrolment, which its first code completes. @throws FactorEnabled, TooManyCodes, and what delivery refuses */
+export function enableMethod(owner: Owner, method: Method, body: EnableBody | undefined) {
+  return method === 'totp' ? enableTotp(owner) : enableDelivery(owner, method, body?.delivery_target);
+}
+
+async function enableTotp({ services, actor }: Owner) {
+  const { accountId } = actor;
+  const seed = newSeed();
+  const { codes, hashes } = newBackupCodes(services, accountId);
+  const { uri, dataUrl } = await presentSeed(seed, actor.email);
+  await withAccount(services, actor, async (account) => {
+    const secret = sealSeed(services, accountId, { seed, backupCodeHashes: hashes });
+    await beginEnrolment(account, { method: 'totp', secret, deliveryTarget: null });
+  });
+  return {
+    success: true,
+    message: 'Scan the QR code, then send a code of the app to /2fa/verify. The backup codes count from then on.',
+    data: {
+      method: 'totp',
+      secret: seed,
+      qr_code_uri: uri,
+      qr_code_data_url: dataUrl,
+      backup_codes: codes,
+    },
+  };
+}
+
+async function enableDelivery({ services, actor }: Owner, method: DeliveredMethod, given: string | undefined) {
+  const { accountId, sessionId, homeTenantId: tenantId } = actor;
+  const target = readTarget(method, given, actor.email);
+  if (activeMethod(await readStanding(services, actor), method) !== undefined) throw FactorEnabled();
+  await assertDeliverable(services, tenantId, method);
+  await sendAttempt(services, budgetOwner(actor)).admit();
+  const message = await withAccount(services, actor, async (account) => {
+    const deliveryTarget = sealTarget(services, accountId, { method, target });
+    await beginEnrolment(account, { method, secret: null, deliveryTarget });
+    await account.tx.all(deleteCodesOfMethod({ accountId, method, at: account.at }));
+    return issueCode(services, account.tx, { accountId, sessionId, method, target });
+  });
+  await dispatchCode(services, tenantId, message);
+  return {
+    success: true,
+    message: 'A code is on its way: send it to /2fa/verify.',
+    data: {
+      method,
+      delivery_target: maskTarget(target),
+      verification_sent: true,
+      expires_in_seconds: codeLifeSeconds,
+    },
+  };
+}
+
+type Enrolment = { method: Method; secret: string | null; deliveryTarget: string | null };
+
+async function beginEnrolment({ tx, actor, at, mayChange }: LockedAccount, enrolment: Enrolment): Promise<void> {
+  if (!mayChange) throw SecondFactorRequired();
+  const expiresAt = new Date(Date.parse(at) + enrolmentMs).toISOString();
+  const begun = await tx.first(upsertPendingMethod({ accountId: actor.accountId, ...enrolment, at, expiresAt }));
+  if (begun === undefined) throw FactorEnabled();
+}
+
+function readTarget(method: DeliveredMethod, given: string | undefined, ownEmail: string): string {
+  if (method === 'email') {
+    if (given !== undefined && !isEmail(given)) throw EmailTargetRefused();
+    return given ?? ownEmail;
+  }
+  const number = normalisePhone(given ?? '');
+  if (number === undefined) throw PhoneTargetRefused();
+  return number;
+}
+
+/** @throws FactorNotEnabled, TooManyCodes, and what delivery refuses */
+export async function sendCode({ services, actor }: Owner, method: DeliveredMethod) {
+  const { accountId, sessionId, homeTenantId: tenantId } = actor;
+  if (usableMethod(await readStanding(services, actor), method) === undefined) throw FactorNotEnabled();
+  await assertDeliverable(services, tenantId, method);
+  await sendAttempt(services, budgetOwner(actor)).admit();
+  const message = await withAccount(services, actor, async (account) => {
+    const row = usableMethod(account, method);
+    if (row === undefined) throw FactorNotEnabled();
+    await account.tx.all(deleteCodesOfSession({ accountId, method, sessionId, at: account.at }));
+    const target = openTarget(services, accountId, row);
+    return issueCode(services, account.tx, { accountId, sessionId, method, target });
+  });
+  await dispatchCode(services, tenantId, message);
+  return {
+    success: true,
+    message: 'A code is on its way.',
+    data: { sent: true, expires_in_seconds: codeLifeSeconds },
+  };
+}

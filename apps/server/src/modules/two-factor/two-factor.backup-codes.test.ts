@@ -1,0 +1,153 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { auditOf, createClock, createPersonOfTwo, expectNoSecrets } from '#modules/auth/testing/steps';
+import {
+  enrolTotp,
+  environment,
+  logInAgain,
+  ordinary,
+  statusOfFactors,
+  twoFactor,
+  type Enrolled,
+} from '#modules/two-factor/testing/steps';
+import { createMember, createTenant, logIn, type Person, type Tenant } from '#test/support/factories';
+import { expectError, startService, testServiceOf, useService } from '#test/support/harness';
+
+const clock = createClock();
+const test = useService({ now: clock.now, environment });
+let tenant: Tenant;
+
+beforeAll(async () => {
+  tenant = await createTenant(test);
+});
+
+async function createEnrolled(): Promise<Person & Enrolled> {
+  const person = await createMember(test, tenant);
+  return { ...person, ...(await enrolTotp(test, clock, person)) };
+}
+
+const give = (person: { token: string }, code: string) => twoFactor(test, 'use-backup', person, { code });
+const remaining = async (person: { token: string }) => (await statusOfFactors(test, person)).backup_codes_remaining;
+
+describe('useBackupCode', () => {
+  it('200: lifts the session, counts what is left, and is recorded', async () => {
+    const person = await createEnrolled();
+    const session = await logInAgain(test, person);
+    const answer = await give(session, person.backupCodes[0]!);
+    expect({ status: answer.status, body: answer.body }).toEqual({
+      status: 200,
+      body: { success: true, message: expect.any(String), data: { used: true, remaining: 9 } },
+    });
+    expect((await ordinary(test, session)).status).toBe(200);
+    expect(await remaining(session)).toBe(9);
+    const [entry] = await auditOf(test, tenant.admin, 'two_factor.backup_code_used');
+    expect(entry).toMatchObject({ user_id: person.userId, resource_id: null });
+    expectNoSecrets(test, person.backupCodes);
+  });
+
+  it('200: every code of the set, down to none', async () => {
+    const person = await createEnrolled();
+    for (const [at, code] of person.backupCodes.entries()) {
+      const answer = await give(await logInAgain(test, person), code);
+      expect(answer.body.data).toEqual({ used: true, remaining: 9 - at });
+    }
+  });
+
+  it('200: in small letters, in groups, with I, L and O for what they look like', async () => {
+    const person = await createEnrolled();
+    const session = await logInAgain(test, person);
+    const spelt = person.backupCodes.map((code) => code.replaceAll('0', 'O').replaceAll('1', 'l'));
+    expect((await give(session, spelt[0]!)).status).toBe(200);
+    expect((await give(session, spelt[1]!.toLowerCase())).status).toBe(200);
+    expect((await give(session, `${spelt[2]!.slice(0, 4)}-${spelt[2]!.slice(4)}`)).status).toBe(200);
+    expect((await give(session, ` ${spelt[3]!.slice(0, 4)} ${spelt[3]!.slice(4)} `)).status).toBe(200);
+  });
+
+  it('200: a code that was handed out under the installation key before this one', async () => {
+    const person = await createEnrolled();
+    const rekeyed = await startService({ now: clock.now, environment });
+    // As a service does that knows this key only as the previous one.
+    const { encryption } = rekeyed.services;
+    const next = Buffer.alloc(32, 7);
+    Object.assign(rekeyed.services, {
+      encryption: { ...encryption, keyFor: () => next, keysFor: (name: string) => [next, encryption.keyFor(name)] },
+    });
+    const other = testServiceOf(rekeyed, test.connection);
+    const session = await logInAgain(test, person);
+    const answer = await twoFactor(other, 'use-backup', session, { code: person.backupCodes[0] });
+    await rekeyed.close();
+    expect(answer.status).toBe(200);
+  });
+
+  it('400: a code of another length', async () => {
+    for (const code of ['', '1234567', '1234567890123']) {
+      expectError(await give(tenant.admin, code), 400, 'VALIDATION_ERROR');
+    }
+  });
+
+  it('401: used, another account’s, or none at all', async () => {
+    const [person, other] = [await createEnrolled(), await createEnrolled()];
+    const code = person.backupCodes[0]!;
+    expect((await give(person, code)).status).toBe(200);
+    for (const wrong of [code, other.backupCodes[0]!, '00000000', '123456789012'])
+      expectError(await give(person, wrong), 401, 'AUTHENTICATION_ERROR');
+    expect(await remaining(person)).toBe(9);
+    expect(await remaining(other)).toBe(10);
+  });
+
+  it('422: no second factor to stand in for', async () => {
+    const answer = await give(await createMember(test, tenant), '00000000');
+    expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'TWO_FACTOR_NOT_ENABLED');
+  });
+});
+
+describe('regenerateBackupCodes', () => {
+  const regenerate = (person: { token: string }) => twoFactor(test, 'backup-codes', person);
+
+  it('200: ten others, those before them are void, and it is recorded', async () => {
+    const person = await createEnrolled();
+    expect((await give(person, person.backupCodes[0]!)).status).toBe(200);
+    const answer = await regenerate(person);
+    expect({ status: answer.status, body: answer.body }).toEqual({
+      status: 200,
+      body: {
+        success: true,
+        message: expect.any(String),
+        data: { backup_codes: expect.toSatisfy((codes: string[]) => new Set(codes).size === 10), count: 10 },
+      },
+    });
+    const fresh: string[] = answer.body.data.backup_codes;
+    expect(fresh.filter((code) => person.backupCodes.includes(code))).toEqual([]);
+    expect(await remaining(person)).toBe(10);
+    expectError(await give(person, person.backupCodes[1]!), 401, 'AUTHENTICATION_ERROR');
+    expect((await give(person, fresh[0]!)).status).toBe(200);
+    const [entry] = await auditOf(test, tenant.admin, 'two_factor.backup_codes_regenerated');
+    expect(entry!.user_id).toBe(person.userId);
+    expect(JSON.stringify(entry)).not.toContain(fresh[1]);
+    expectNoSecrets(test, fresh);
+  });
+
+  it('200: in every tenant’s trail', async () => {
+    const { email, password, first, second } = await createPersonOfTwo(test);
+    const person = await logIn(test, { email, password, tenantId: first.tenantId });
+    const { backupCodes } = await enrolTotp(test, clock, person);
+    expect((await regenerate(person)).status).toBe(200);
+    expectError(await give(person, backupCodes[0]!), 401, 'AUTHENTICATION_ERROR');
+    for (const { admin } of [first, second]) {
+      expect(await auditOf(test, admin, 'two_factor.backup_codes_regenerated')).toHaveLength(1);
+      expect(await auditOf(test, admin, 'two_factor.failed')).toHaveLength(1);
+    }
+  });
+
+  it('403: before the session has given its factor', async () => {
+    const session = await logInAgain(test, await createEnrolled());
+    expectError(await regenerate(session), 403, 'AUTHORIZATION_ERROR', 'TWO_FACTOR_REQUIRED');
+  });
+
+  it('409: no second factor enabled, not even when one is being set up', async () => {
+    const person = await createMember(test, tenant);
+    expectError(await regenerate(person), 409, 'CONFLICT', 'NO_TWO_FACTOR');
+    expect((await twoFactor(test, 'enable/totp', person)).status).toBe(200);
+    expectError(await regenerate(person), 409, 'CONFLICT', 'NO_TWO_FACTOR');
+  });
+});

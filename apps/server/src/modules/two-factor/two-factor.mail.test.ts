@@ -1,0 +1,357 @@
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { simpleParser, type ParsedMail } from 'mailparser';
+import { SMTPServer } from 'smtp-server';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import type { Service } from '#app/service';
+import {
+  auditOf,
+  countStatuses,
+  createClock,
+  day,
+  expectNoSecrets,
+  inParallel,
+  minute,
+} from '#modules/auth/testing/steps';
+import {
+  enrolTotp,
+  environment,
+  freshCode,
+  logInAgain,
+  ordinary,
+  statusOfFactors,
+  twoFactor,
+} from '#modules/two-factor/testing/steps';
+import { createMember, createTenant, type Person, type Tenant } from '#test/support/factories';
+import {
+  expectError,
+  startService,
+  testServiceOf,
+  useService,
+  type Answer,
+  type TestService,
+} from '#test/support/harness';
+
+const clock = createClock();
+// A database of its own: the relay would deliver what waits in the outbox of other suites.
+const silent = useService({ now: clock.now, environment, ownDatabase: true });
+
+const received: { mail: ParsedMail; recipients: string[] }[] = [];
+const smtp = new SMTPServer({
+  authOptional: true,
+  disabledCommands: ['STARTTLS'],
+  onData: (stream, session, done) => {
+    void text(stream).then(async (source) => {
+      const recipients = session.envelope.rcptTo.map((recipient) => recipient.address);
+      received.push({ mail: await simpleParser(source), recipients });
+      return done();
+    });
+  },
+});
+const logLines: string[] = [];
+let service: Service;
+let test: TestService;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  smtp.listen(0, '127.0.0.1');
+  await once(smtp.server, 'listening');
+  const { port } = smtp.server.address() as { port: number };
+  const smtpUrl = { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'Atrium <no-reply@atrium.example>' };
+  const { connection } = silent;
+  service = await startService({ now: clock.now, environment: { ...environment, ...smtpUrl }, connection }, logLines);
+  test = { ...testServiceOf(service, connection), logLines };
+  tenant = await createTenant(test);
+});
+afterAll(async () => {
+  await service.close();
+  await new Promise<void>((resolve) => smtp.close(resolve));
+});
+
+const mailsTo = (address: string) => received.filter((one) => one.recipients.includes(address));
+
+/** The code in the newest of so many mails to the address. */
+async function codeFrom(address: string, mails: number): Promise<string> {
+  await expect.poll(() => mailsTo(address).length, { interval: 10, timeout: 20_000 }).toBe(mails);
+  return /Your code is (\d{6})\./.exec(mailsTo(address).at(-1)!.mail.text!)![1]!;
+}
+
+const enable = (person: { token: string }, target?: string) =>
+  twoFactor(test, 'enable/email', person, target === undefined ? undefined : { delivery_target: target });
+const send = (person: { token: string }) => twoFactor(test, 'send-code', person, { method: 'email' });
+const verify = (person: { token: string }, code: string) =>
+  twoFactor(test, 'verify', person, { method: 'email', code });
+const otherThan = (code: string) => (code === '000000' ? '111111' : '000000');
+
+/** A person whose second factor are codes to the own address. */
+async function createEnrolled(): Promise<Person> {
+  const person = await createMember(test, tenant);
+  expect((await enable(person)).status).toBe(200);
+  expect((await verify(person, await codeFrom(person.email, 1))).status).toBe(200);
+  return person;
+}
+
+function expectTooMany(answer: Answer, most: number, reason: string): void {
+  expectError(answer, 429, 'RATE_LIMIT_EXCEEDED', reason);
+  expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+  expect(Number(answer.headers['retry-after'])).toBeLessThanOrEqual(most);
+}
+
+describe('enableTwoFactor, email', () => {
+  it('200: sends a code to the own address, and that code completes it', async () => {
+    const person = await createMember(test, tenant);
+    const answer = await enable(person);
+    expect({ status: answer.status, body: answer.body }).toEqual({
+      status: 200,
+      body: {
+        success: true,
+        message: expect.any(String),
+        data: {
+          method: 'email',
+          delivery_target: 'm***@t***.example',
+          verification_sent: true,
+          expires_in_seconds: 300,
+        },
+      },
+    });
+    const code = await codeFrom(person.email, 1);
+    expect(mailsTo(person.email)[0]!.mail.subject).toBe('Your code');
+    expect((await statusOfFactors(test, person)).enabled_methods).toEqual([]);
+    const verified = await verify(person, code);
+    expect(verified.body.data).toEqual({ method: 'email', verified: true, enabled: true });
+    expect(await statusOfFactors(test, person)).toEqual({
+      enabled_methods: [
+        {
+          method: 'email',
+          enabled_at: expect.any(String),
+          last_used_at: null,
+          delivery_target_masked: 'm***@t***.example',
+        },
+      ],
+      backup_codes_remaining: 0,
+      requires_2fa: false,
+    });
+    expectNoSecrets(test, [code, person.email]);
+    const trail = JSON.stringify(await auditOf(test, tenant.admin, 'two_factor.enabled'));
+    for (const secret of [code, person.email]) expect(trail).not.toContain(secret);
+  });
+
+  it('200: to another address, which is stored encrypted', async () => {
+    const person = await createMember(test, tenant);
+    const target = `elsewhere-${person.userId}@example.org`;
+    expect((await enable(person, target)).body.data.delivery_target).toBe('e***@e***.org');
+    expect((await verify(person, await codeFrom(target, 1))).status).toBe(200);
+    expect(mailsTo(person.email)).toEqual([]);
+    const rows = await service.services.database.credential().flight([
+      { text: 'select * from two_factor_methods', values: [], prepare: false },
+      { text: 'select * from two_factor_codes', values: [], prepare: false },
+    ]);
+    expect(JSON.stringify(rows)).not.toContain('elsewhere');
+  });
+
+  it('400: what is no address', async () => {
+    const person = await createMember(test, tenant);
+    for (const target of ['ada', '+43660123456', 'a@b', 'ada@example.com\r\nBcc: eve@example.com', 'a b@example.com'])
+      expectError(await enable(person, target), 400, 'VALIDATION_ERROR');
+    expect(mailsTo(person.email)).toEqual([]);
+  });
+
+  it('401: a code for an address that was given up for another does not prove the other', async () => {
+    const person = await createMember(test, tenant);
+    const other = await logInAgain(test, person);
+    expect((await enable(person)).status).toBe(200);
+    const code = await codeFrom(person.email, 1);
+    expect((await enable(other, `else-${person.email}`)).status).toBe(200);
+    expectError(await verify(person, code), 401, 'AUTHENTICATION_ERROR');
+    expectError(await verify(other, code), 401, 'AUTHENTICATION_ERROR');
+    expect((await verify(other, await codeFrom(`else-${person.email}`, 1))).status).toBe(200);
+  });
+
+  it('409: enabled already, before anything is sent', async () => {
+    const person = await createEnrolled();
+    expectError(await enable(person), 409, 'CONFLICT', 'TWO_FACTOR_ENABLED');
+    expect(mailsTo(person.email)).toHaveLength(1);
+  });
+
+  it('422: without a mail server it does not pretend', async () => {
+    const person = await createMember(silent, await createTenant(silent));
+    const unsent = await twoFactor(silent, 'enable/email', person);
+    expectError(unsent, 422, 'UNPROCESSABLE_ENTITY', 'NO_DELIVERY_CHANNEL');
+    const enrolled = await createEnrolled();
+    const refused = await twoFactor(silent, 'send-code', enrolled, { method: 'email' });
+    expectError(refused, 422, 'UNPROCESSABLE_ENTITY', 'NO_DELIVERY_CHANNEL');
+    expect((await statusOfFactors(silent, person)).enabled_methods).toEqual([]);
+  });
+
+  it('lets the backup codes of an app go on, and a new app replaces them', async () => {
+    const person = await createEnrolled();
+    expect((await statusOfFactors(test, person)).backup_codes_remaining).toBe(0);
+    const first = (await twoFactor(test, 'backup-codes', person)).body.data.backup_codes;
+    const pending = (await twoFactor(test, 'enable/totp', person)).body.data;
+    expectError(
+      await twoFactor(test, 'use-backup', person, { code: pending.backup_codes[0] }),
+      401,
+      'AUTHENTICATION_ERROR',
+    );
+    expect((await twoFactor(test, 'use-backup', person, { code: first[0] })).status).toBe(200);
+    const { backupCodes } = await enrolTotp(test, clock, person);
+    expectError(await twoFactor(test, 'use-backup', person, { code: first[1] }), 401, 'AUTHENTICATION_ERROR');
+    expect((await twoFactor(test, 'use-backup', person, { code: backupCodes[0] })).status).toBe(200);
+  });
+});
+
+describe('sendTwoFactorCode', () => {
+  it('200: a code that lifts the session that asked for it', async () => {
+    const session = await logInAgain(test, await createEnrolled());
+    const answer = await send(session);
+    expect({ status: answer.status, body: answer.body }).toEqual({
+      status: 200,
+      body: { success: true, message: expect.any(String), data: { sent: true, expires_in_seconds: 300 } },
+    });
+    const code = await codeFrom(session.email, 2);
+    expect((await verify(session, code)).status).toBe(200);
+    expect((await ordinary(test, session)).status).toBe(200);
+    expectError(await verify(session, code), 401, 'AUTHENTICATION_ERROR');
+  });
+
+  it('200: again for an enrolment that waits for its first code', async () => {
+    const person = await createMember(test, tenant);
+    expect((await enable(person)).status).toBe(200);
+    const first = await codeFrom(person.email, 1);
+    expect((await send(person)).status).toBe(200);
+    const second = await codeFrom(person.email, 2);
+    if (first !== second) expectError(await verify(person, first), 401, 'AUTHENTICATION_ERROR');
+    expect((await verify(person, second)).status).toBe(200);
+  });
+
+  it('200: voids the code that the same session asked for before, and no other session’s', async () => {
+    const person = await createEnrolled();
+    const [one, other] = [await logInAgain(test, person), await logInAgain(test, person)];
+    expect((await send(one)).status).toBe(200);
+    const ofOne = await codeFrom(person.email, 2);
+    expect((await send(other)).status).toBe(200);
+    const ofOther = await codeFrom(person.email, 3);
+    if (ofOne !== ofOther) expectError(await verify(other, ofOne), 401, 'AUTHENTICATION_ERROR');
+    expect((await verify(one, ofOne)).status).toBe(200);
+    expect((await verify(other, ofOther)).status).toBe(200);
+  });
+
+  it('200: disables the method', async () => {
+    const person = await createEnrolled();
+    expect((await send(person)).status).toBe(200);
+    const code = await codeFrom(person.email, 2);
+    const disable = (given: string) => twoFactor(test, 'DELETE disable', person, { method: 'email', code: given });
+    expectError(await disable(otherThan(code)), 401, 'AUTHENTICATION_ERROR');
+    expect((await disable(code)).status).toBe(204);
+    expect((await statusOfFactors(test, person)).enabled_methods).toEqual([]);
+  });
+
+  it('a code of one method is none of another', async () => {
+    const person = await createEnrolled();
+    const { secret } = await enrolTotp(test, clock, person);
+    const session = await logInAgain(test, person);
+    expect((await send(session)).status).toBe(200);
+    await codeFrom(person.email, 2);
+    expectError(await verify(session, freshCode(secret, clock)), 401, 'AUTHENTICATION_ERROR');
+    const { enabled_methods: methods } = await statusOfFactors(test, session);
+    expect(methods.map(({ method }) => method)).toEqual(['email', 'totp']);
+  });
+
+  it('401: once it is five minutes old', async () => {
+    const person = await createEnrolled();
+    const [one, other] = [await logInAgain(test, person), await logInAgain(test, person)];
+    expect((await send(one)).status).toBe(200);
+    const code = await codeFrom(person.email, 2);
+    clock.advance(5 * minute);
+    expectError(await verify(one, code), 401, 'AUTHENTICATION_ERROR');
+    expect((await send(other)).status).toBe(200);
+    const next = await codeFrom(person.email, 3);
+    clock.advance(5 * minute - 5000);
+    expect((await verify(other, next)).status).toBe(200);
+  });
+
+  it('422: not enabled; 400: a method that delivers nothing', async () => {
+    const person = await createMember(test, tenant);
+    expectError(await send(person), 422, 'UNPROCESSABLE_ENTITY', 'TWO_FACTOR_NOT_ENABLED');
+    for (const method of ['totp', 'fax', ''])
+      expectError(await twoFactor(test, 'send-code', person, { method }), 400, 'VALIDATION_ERROR');
+  });
+
+  it('429: the fourth within ten minutes, the eleventh within a day, enabling counted in', async () => {
+    const fresh = await createTenant(test);
+    let person = await createMember(test, fresh);
+    const begins = clock.now().getTime();
+    expect((await enable(person)).status).toBe(200);
+    for (let sent = 2; sent <= 10; sent++) {
+      const answer = await send(person);
+      expect({ sent, status: answer.status }).toEqual({ sent, status: 200 });
+      if (sent === 3 || sent === 6 || sent === 9) {
+        expectTooMany(await send(person), 600, 'TOO_MANY_CODES');
+        expectTooMany(await enable(person), 600, 'TOO_MANY_CODES');
+        clock.advance(10 * minute);
+        person = await logInAgain(test, person);
+        // The enrolment has run out by now, so that the next one is begun anew below.
+        expect((await enable(person)).status).toBe(200);
+        sent += 1;
+      }
+    }
+    const passed = (clock.now().getTime() - begins) / 1000;
+    clock.advance(10 * minute);
+    person = await logInAgain(test, person);
+    expectTooMany(await enable(person), 86_400 - Math.floor(passed), 'TOO_MANY_CODES');
+    await expect.poll(() => mailsTo(person.email).length, { interval: 10, timeout: 20_000 }).toBe(10);
+    clock.advance(day);
+    expect((await enable(await logInAgain(test, person))).status).toBe(200);
+    tenant = await createTenant(test);
+  });
+
+  it('429: twenty at once send no more than three', async () => {
+    const person = await createMember(test, tenant);
+    expect(countStatuses(await inParallel(20, () => enable(person)))).toEqual({ 200: 3, 429: 17 });
+    await expect.poll(() => mailsTo(person.email).length, { interval: 10, timeout: 20_000 }).toBe(3);
+  });
+});
+
+describe('guesses at a delivered code', () => {
+  it('429: the sixth; another code has five again', async () => {
+    const person = await createEnrolled();
+    const session = await logInAgain(test, person);
+    expect((await send(session)).status).toBe(200);
+    const code = await codeFrom(person.email, 2);
+    for (let count = 0; count < 5; count++)
+      expectError(await verify(session, otherThan(code)), 401, 'AUTHENTICATION_ERROR');
+    expectTooMany(await verify(session, code), 300, 'TOO_MANY_GUESSES');
+    expect((await send(session)).status).toBe(200);
+    expect((await verify(session, await codeFrom(person.email, 3))).status).toBe(200);
+  });
+
+  it('a code is right exactly once of fifty times at once, twenty times', async () => {
+    for (let round = 0; round < 20; round++) {
+      const person = await createEnrolled();
+      const session = await logInAgain(test, person);
+      expect((await send(session)).status).toBe(200);
+      const code = await codeFrom(person.email, 2);
+      const answers = await inParallel(50, () => verify(session, code));
+      const { 200: won, 401: late = 0, 429: refused = 0 } = countStatuses(answers);
+      expect({ won, all: won! + late + refused }).toEqual({ won: 1, all: 50 });
+      expect(late).toBeLessThanOrEqual(5);
+    }
+  }, 180_000);
+
+  it('429: the sixth where nothing was sent, too', async () => {
+    const session = await logInAgain(test, await createEnrolled());
+    for (let count = 0; count < 5; count++) expectError(await verify(session, '000000'), 401, 'AUTHENTICATION_ERROR');
+    expectTooMany(await verify(session, '000000'), 300, 'TOO_MANY_GUESSES');
+  });
+
+  it('a hundred wrong ones at once are looked at five times', async () => {
+    const person = await createEnrolled();
+    const session = await logInAgain(test, person);
+    expect((await send(session)).status).toBe(200);
+    const code = await codeFrom(person.email, 2);
+    const answers = await inParallel(100, () => verify(session, otherThan(code)));
+    expect(countStatuses(answers)[401]).toBeLessThanOrEqual(5);
+    expect(countStatuses(answers)[200]).toBeUndefined();
+  });
+});

@@ -1,0 +1,292 @@
+import { sql } from 'kysely';
+
+import { queryBuilder, statement } from '#core/db/query';
+
+type Delivered = 'sms' | 'email' | 'chatapp';
+
+type Tables = {
+  two_factor_methods: {
+    account_id: string;
+    method: 'totp' | Delivered;
+    secret: string | null;
+    delivery_target: string | null;
+    last_step: number | null;
+    enabled_at: string | null;
+    enrolment_expires_at: string | null;
+    last_used_at: string | null;
+    created_at: string;
+  };
+  two_factor_codes: {
+    id: string;
+    account_id: string;
+    method: Delivered;
+    session_id: string;
+    code_hash: string;
+    created_at: string;
+    expires_at: string;
+    used_at: string | null;
+  };
+  two_factor_backup_codes: { account_id: string; code_hash: string; created_at: string; used_at: string | null };
+  sessions: { tenant_id: string; id: string; assurance: number; ended_at: string | null };
+  tenants: { id: string; settings: Record<string, unknown> };
+  users: {
+    tenant_id: string;
+    id: string;
+    account_id: string;
+    email: string;
+    status: 'invited' | 'active' | 'suspended' | 'deleted';
+    is_tenant_admin: boolean;
+  };
+  groups: { tenant_id: string; id: string; permissions: string[] };
+  group_members: { tenant_id: string; group_id: string; user_id: string };
+};
+
+export type MethodRow = Omit<Tables['two_factor_methods'], 'account_id' | 'created_at'>;
+export type MemberRow = Omit<Tables['users'], 'tenant_id'>;
+
+const builder = queryBuilder<Tables>();
+
+// ---------------------------------------------------------------- how things stand
+
+/** Pending enrolments among them. */
+export const listMethods = statement<{ accountId: string }, MethodRow>((p) =>
+  builder
+    .selectFrom('two_factor_methods')
+    .select(['method', 'secret', 'delivery_target', 'last_step', 'enabled_at', 'enrolment_expires_at', 'last_used_at'])
+    .where('account_id', '=', p.accountId)
+    .orderBy('enabled_at')
+    .orderBy('method'),
+);
+
+export const findLiveSession = statement<{ tenantId: string; sessionId: string }, { assurance: number }>((p) =>
+  builder
+    .selectFrom('sessions')
+    .select('assurance')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.sessionId)
+    .where('ended_at', 'is', null),
+);
+
+export const findRequirement = statement<{ tenantId: string }, { is_required: boolean }>((p) =>
+  builder
+    .selectFrom('tenants')
+    .select(sql<boolean>`coalesce(settings ->> 'requires2fa' = 'true', false)`.as('is_required'))
+    .where('id', '=', p.tenantId),
+);
+
+// ---------------------------------------------------------------- methods
+
+/** Begins an enrolment in place of an older pending one. No row when the method is enabled already. */
+export const upsertPendingMethod = statement<
+  {
+    accountId: string;
+    method: MethodRow['method'];
+    secret: string | null;
+    deliveryTarget: string | null;
+    at: string;
+    expiresAt: string;
+  },
+  { method: string }
+>((p) =>
+  builder
+    .insertInto('two_factor_methods')
+    .values({
+      account_id: p.accountId,
+      method: p.method,
+      secret: p.secret,
+      delivery_target: p.deliveryTarget,
+      last_step: null,
+      enabled_at: null,
+      enrolment_expires_at: p.expiresAt,
+      last_used_at: null,
+      created_at: p.at,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['account_id', 'method'])
+        .doUpdateSet({
+          secret: p.secret,
+          delivery_target: p.deliveryTarget,
+          last_step: null,
+          enrolment_expires_at: p.expiresAt,
+          created_at: p.at,
+        })
+        .where('two_factor_methods.enabled_at', 'is', null),
+    )
+    .returning('method'),
+);
+
+export const activateMethod = statement<{ accountId: string; method: string; at: string }, { method: string }>((p) =>
+  builder
+    .updateTable('two_factor_methods')
+    .set({ enabled_at: p.at, enrolment_expires_at: null })
+    .where('account_id', '=', p.accountId)
+    .where('method', '=', sql<MethodRow['method']>`${p.method}`)
+    .where('enabled_at', 'is', null)
+    .returning('method'),
+);
+
+/** Accepts a time step once, and none before it: of any number of parallel uses exactly one gets the row. */
+export const acceptStep = statement<{ accountId: string; step: number }, { method: string }>((p) =>
+  builder
+    .updateTable('two_factor_methods')
+    .set({ last_step: p.step })
+    .where('account_id', '=', p.accountId)
+    .where('method', '=', 'totp')
+    .where(sql<boolean>`(last_step is null or last_step < ${p.step}::bigint)`)
+    .returning('method'),
+);
+
+export const touchMethod = statement<{ accountId: string; method: string; at: string }, never>((p) =>
+  builder
+    .updateTable('two_factor_methods')
+    .set({ last_used_at: p.at })
+    .where('account_id', '=', p.accountId)
+    .where('method', '=', sql<MethodRow['method']>`${p.method}`),
+);
+
+export const deleteMethod = statement<{ accountId: string; method: string }, never>((p) =>
+  builder
+    .deleteFrom('two_factor_methods')
+    .where('account_id', '=', p.accountId)
+    .where('method', '=', sql<MethodRow['method']>`${p.method}`),
+);
+
+// ---------------------------------------------------------------- delivered codes
+
+export const insertCode = statement<
+  {
+    id: string;
+    accountId: string;
+    method: Delivered;
+    sessionId: string;
+    codeHash: string;
+    at: string;
+    expiresAt: string;
+  },
+  never
+>((p) =>
+  builder.insertInto('two_factor_codes').values({
+    id: p.id,
+    account_id: p.accountId,
+    method: p.method,
+    session_id: p.sessionId,
+    code_hash: p.codeHash,
+    created_at: p.at,
+    expires_at: p.expiresAt,
+    used_at: null,
+  }),
+);
+
+/** Voids the codes that went to where a method delivered so far, whichever session asked; sweeps out dead ones. */
+export const deleteCodesOfMethod = statement<{ accountId: string; method: string; at: string }, never>((p) =>
+  builder
+    .deleteFrom('two_factor_codes')
+    .where('account_id', '=', p.accountId)
+    .where(sql<boolean>`(method = ${p.method} or expires_at <= ${p.at}::timestamptz)`),
+);
+
+/** Voids what one session asked for before; sweeps out dead ones. */
+export const deleteCodesOfSession = statement<
+  { accountId: string; method: string; sessionId: string; at: string },
+  never
+>((p) =>
+  builder
+    .deleteFrom('two_factor_codes')
+    .where('account_id', '=', p.accountId)
+    .where(
+      sql<boolean>`((method = ${p.method} and session_id = ${p.sessionId}::uuid) or expires_at <= ${p.at}::timestamptz)`,
+    ),
+);
+
+/** What the session was sent last; it may be used or have run out. */
+export const findNewestCode = statement<{ accountId: string; method: string; sessionId: string }, { id: string }>((p) =>
+  builder
+    .selectFrom('two_factor_codes')
+    .select('id')
+    .where('account_id', '=', p.accountId)
+    .where('method', '=', sql<Delivered>`${p.method}`)
+    .where('session_id', '=', p.sessionId)
+    .orderBy('id', 'desc')
+    .limit(1),
+);
+
+/** Uses a delivered code up: of any number of parallel uses exactly one gets the row. */
+export const consumeCode = statement<{ id: string; codeHashes: readonly string[]; at: string }, { id: string }>((p) =>
+  builder
+    .updateTable('two_factor_codes')
+    .set({ used_at: p.at })
+    .where('id', '=', p.id)
+    .where(sql<boolean>`code_hash = any(${p.codeHashes}::text[])`)
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', p.at)
+    .returning('id'),
+);
+
+// ---------------------------------------------------------------- backup codes
+
+export const insertBackupCodes = statement<{ accountId: string; codeHashes: readonly string[]; at: string }, never>(
+  (p) =>
+    builder
+      .insertInto('two_factor_backup_codes')
+      .columns(['account_id', 'code_hash', 'created_at'])
+      .expression((db) =>
+        db
+          .selectFrom(sql<{ hash: string }>`unnest(${p.codeHashes}::text[])`.as<'code'>(sql`code(hash)`))
+          .select([
+            sql<string>`${p.accountId}::uuid`.as('account_id'),
+            'code.hash',
+            sql<string>`${p.at}::timestamptz`.as('created_at'),
+          ]),
+      ),
+);
+
+export const deleteBackupCodes = statement<{ accountId: string }, never>((p) =>
+  builder.deleteFrom('two_factor_backup_codes').where('account_id', '=', p.accountId),
+);
+
+/** Uses a backup code up: of any number of parallel uses exactly one gets the row. */
+export const consumeBackupCode = statement<
+  { accountId: string; codeHashes: readonly string[]; at: string },
+  { account_id: string }
+>((p) =>
+  builder
+    .updateTable('two_factor_backup_codes')
+    .set({ used_at: p.at })
+    .where('account_id', '=', p.accountId)
+    .where(sql<boolean>`code_hash = any(${p.codeHashes}::text[])`)
+    .where('used_at', 'is', null)
+    .returning('account_id'),
+);
+
+export const countBackupCodes = statement<{ accountId: string }, { remaining: number }>((p) =>
+  builder
+    .selectFrom('two_factor_backup_codes')
+    .select(sql<number>`count(*)`.as('remaining'))
+    .where('account_id', '=', p.accountId)
+    .where('used_at', 'is', null),
+);
+
+// ---------------------------------------------------------------- members
+
+const memberColumns = ['id', 'account_id', 'email', 'status', 'is_tenant_admin'] as const;
+
+export const findMember = statement<{ tenantId: string; id: string }, MemberRow>((p) =>
+  builder
+    .selectFrom('users')
+    .select(memberColumns)
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '<>', 'deleted'),
+);
+
+/** Held to the end of the transaction, so that what a reset was allowed for is what it resets. */
+export const lockMember = statement<{ tenantId: string; id: string }, MemberRow>((p) =>
+  builder
+    .selectFrom('users')
+    .select(memberColumns)
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '<>', 'deleted')
+    .forNoKeyUpdate(),
+);

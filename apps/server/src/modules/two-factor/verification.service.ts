@@ -1,0 +1,152 @@
+import { auditEvent } from '#core/audit/audit.queries';
+import { SecondFactorRequired } from '#core/errors/common-errors';
+import type { Services } from '#core/services';
+import { accountChanged, auditInEach, listMemberships } from '#modules/auth/index';
+import {
+  activeMethod,
+  activeMethods,
+  liftSession,
+  readStanding,
+  usableMethod,
+  withAccount,
+  type LockedAccount,
+  type Standing,
+} from '#modules/two-factor/account';
+import { newBackupCodes, replaceBackupCodes } from '#modules/two-factor/codes/backup-codes';
+import { challengeOf, nameOf, withCode, type Guess, type Owner } from '#modules/two-factor/codes/guess';
+import { openSeed } from '#modules/two-factor/codes/sealed';
+import { FactorNotEnabled, LastFactorRequired, NoFactorEnabled } from '#modules/two-factor/two-factor.errors';
+import {
+  activateMethod,
+  countBackupCodes,
+  deleteBackupCodes,
+  deleteCodesOfMethod,
+  deleteMethod,
+  findRequirement,
+  touchMethod,
+  type MethodRow,
+} from '#modules/two-factor/two-factor.queries';
+import { readBackupCode } from '#modules/two-factor/two-factor.rules';
+import type { CodeBody, Method } from '#modules/two-factor/two-factor.schemas';
+
+/**
+ * Lifts the session with a code of an enabled method, or completes an enrolment with its first one.
+ * @throws FactorNotEnabled, CodeRefused, TooManyGuesses
+ */
+export async function verifyCode(owner: Owner, { method, code }: CodeBody) {
+  const { services, actor } = owner;
+  if (usableMethod(await readStanding(services, actor), method) === undefined) throw FactorNotEnabled();
+  const guess = { challenge: await challengeOf(owner, method), code };
+  await withCode(owner, guess, async (account) => {
+    const row = usableMethod(account, method)!;
+    if (row.enabled_at === null) await activate(services, account, row);
+    else await confirm(account, method);
+    await liftSession(account);
+  });
+  services.principals.forget(`session:${actor.sessionId}`);
+  services.principals.forget(`account:${actor.accountId}`);
+  return {
+    success: true,
+    message: 'The second factor is verified.',
+    data: { method, verified: true, enabled: true },
+  };
+}
+
+/** From now on every session of the account has to give a factor, so those that never did end. */
+async function activate(services: Services, { tx, at, actor }: LockedAccount, row: MethodRow): Promise<void> {
+  const { accountId, request, sessionId } = actor;
+  await tx.all(activateMethod({ accountId, method: row.method, at }));
+  if (row.method === 'totp') {
+    const { backupCodeHashes: hashes } = openSeed(services, accountId, row);
+    await replaceBackupCodes(tx, { accountId, hashes, at });
+  }
+  const details = { method: row.method };
+  await accountChanged(tx, accountId, {
+    action: 'two_factor.enabled',
+    at,
+    details,
+    request,
+    keepSessionId: sessionId,
+  });
+}
+
+async function confirm({ tx, at, actor }: LockedAccount, method: Method): Promise<void> {
+  const { accountId, homeTenantId: tenantId, sessionId } = actor;
+  await tx.all(touchMethod({ accountId, method, at }));
+  const event = { action: 'two_factor.verified', resourceType: 'session', resourceId: sessionId, details: { method } };
+  await tx.all(auditEvent({ ...actor, tenantId }, at, event));
+}
+
+/** Lifts the session with a backup code. @throws FactorNotEnabled, CodeRefused, TooManyGuesses */
+export async function useBackupCode(owner: Owner, code: string) {
+  const { services, actor } = owner;
+  const { accountId, request, sessionId } = actor;
+  if (activeMethods(await readStanding(services, actor)).length === 0) throw FactorNotEnabled();
+  const guess: Guess = { challenge: { kind: 'backup' }, code };
+  const remaining = await withCode(owner, guess, async (account) => {
+    const { tx, at } = account;
+    const memberships = await tx.all(listMemberships({ accountId }));
+    await auditInEach(tx, memberships, request, { action: 'two_factor.backup_code_used', at });
+    await liftSession(account);
+    return (await tx.first(countBackupCodes({ accountId })))!.remaining;
+  });
+  services.principals.forget(`session:${sessionId}`);
+  return {
+    success: true,
+    message: `The second factor is verified. Backup codes left: ${remaining}.`,
+    data: { used: true, remaining },
+  };
+}
+
+/**
+ * Gives a method up, with a code of its own or a backup code; the account's other sessions end.
+ * @throws FactorNotEnabled, LastFactorRequired, CodeRefused, TooManyGuesses
+ */
+export async function disableMethod(owner: Owner, { method, code }: CodeBody): Promise<void> {
+  const { services, actor } = owner;
+  const { accountId, homeTenantId: tenantId, request, sessionId } = actor;
+  const tenant = await services.database.credential(tenantId).first(findRequirement({ tenantId }));
+  const assertDispensable = (standing: Standing) => {
+    if (activeMethod(standing, method) === undefined) throw FactorNotEnabled();
+    if (tenant!.is_required && activeMethods(standing).length === 1) throw LastFactorRequired();
+  };
+  assertDispensable(await readStanding(services, actor));
+  const isBackupCode = readBackupCode(code) !== undefined;
+  const challenge = isBackupCode ? ({ kind: 'backup' } as const) : await challengeOf(owner, method);
+  await withCode(owner, { challenge, code }, async (account) => {
+    const { tx, at } = account;
+    assertDispensable(account);
+    if (!account.mayChange) throw SecondFactorRequired();
+    await tx.all(deleteMethod({ accountId, method }));
+    await tx.all(deleteCodesOfMethod({ accountId, method, at }));
+    if (activeMethods(account).length === 1) await tx.all(deleteBackupCodes({ accountId }));
+    const details = { method, provenBy: nameOf(challenge) };
+    await accountChanged(tx, accountId, {
+      action: 'two_factor.disabled',
+      at,
+      details,
+      request,
+      keepSessionId: sessionId,
+    });
+  });
+  services.principals.forget(`account:${accountId}`);
+}
+
+/** Voids all backup codes and hands out new ones. @throws NoFactorEnabled */
+export async function regenerateBackupCodes({ services, actor }: Owner) {
+  const { accountId, request } = actor;
+  const { codes, hashes } = newBackupCodes(services, accountId);
+  await withAccount(services, actor, async (account) => {
+    const { tx, at } = account;
+    if (activeMethods(account).length === 0) throw NoFactorEnabled();
+    if (!account.mayChange) throw SecondFactorRequired();
+    await replaceBackupCodes(tx, { accountId, hashes, at });
+    const memberships = await tx.all(listMemberships({ accountId }));
+    await auditInEach(tx, memberships, request, { action: 'two_factor.backup_codes_regenerated', at });
+  });
+  return {
+    success: true,
+    message: 'Keep these codes: they are shown this once, and those before them are void.',
+    data: { backup_codes: codes, count: codes.length },
+  };
+}
