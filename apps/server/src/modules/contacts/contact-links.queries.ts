@@ -87,7 +87,14 @@ export const clearPrimary = statement<{ tenantId: string; spaceId: string }, nev
 );
 
 export const insertSpaceContact = statement<
-  { id: string; spaceId: string; contactId: string; isPrimary: boolean; at: string; createdBy: string } & AuditParams,
+  {
+    id: string;
+    spaceId: string;
+    contactId: string;
+    isPrimary: boolean;
+    at: string;
+    createdBy: string | null;
+  } & AuditParams,
   ContactLinkRow
 >((p) => {
   const change = builder

@@ -58,7 +58,7 @@ export async function listContactsOfSpace(db: TenantDb, spaceId: string, part: P
  */
 export function addContactToSpace({ db, actor, now }: Scope, spaceId: string, body: LinkContactBody) {
   const { tenantId } = db;
-  const contactId = body.contactId.toLowerCase();
+  const { contactId } = body;
   const isPrimary = body.isPrimary ?? false;
   const at = now().toISOString();
   return db.transaction(async (tx) => {
@@ -86,10 +86,7 @@ export async function removeContactFromSpace(
   spaceId: string,
   contactId: string,
 ): Promise<void> {
-  const audit = auditParams(actor, now().toISOString(), {
-    spaceId: spaceId.toLowerCase(),
-    contactId: contactId.toLowerCase(),
-  });
+  const audit = auditParams(actor, now().toISOString(), { spaceId, contactId });
   const row = await db.slow.first(deleteSpaceContact({ spaceId, contactId, ...audit }));
   if (row === undefined) throw ContactLinkNotFound();
 }

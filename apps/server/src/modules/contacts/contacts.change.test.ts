@@ -2,9 +2,9 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
 import { createMember, createTenant, type Person, type Tenant } from '#test/support/factories';
-import { expectError, useService } from '#test/support/harness';
+import { expectError, useService, strictlyLater } from '#test/support/harness';
 
-const test = useService();
+const test = useService({ now: strictlyLater() });
 const path = '/api/v1/secure/contacts';
 const full = {
   firstName: 'Ada',

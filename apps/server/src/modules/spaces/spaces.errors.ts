@@ -12,3 +12,8 @@ export const SpaceHasChildren = defineError(
   'The space has parts: move or delete them first.',
   'SPACE_HAS_CHILDREN',
 );
+export const SpaceHasResources = defineError(
+  'CONFLICT',
+  'There are resources in the space: move or delete them first.',
+  'SPACE_HAS_RESOURCES',
+);

@@ -1,4 +1,4 @@
-import { sql, type SelectQueryBuilder } from 'kysely';
+import { sql, type GeneratedAlways, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
 import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
@@ -10,6 +10,7 @@ export type SpaceRow = {
   tenant_id: string;
   id: string;
   parent_id: string | null;
+  type_id: string | null;
   name: string;
   description: string | null;
   translations_i18n: Record<string, { name?: string | null; description?: string | null }>;
@@ -25,7 +26,11 @@ export type SpaceRow = {
   updated_by: string | null;
 };
 
-type Tables = { spaces: SpaceRow };
+type Tables = {
+  spaces: SpaceRow & { search_text: GeneratedAlways<string> };
+  space_tags: { tenant_id: string; space_id: string; tag_id: string };
+  resources: { tenant_id: string; id: string; space_id: string | null };
+};
 
 const builder = queryBuilder<Tables>();
 
@@ -33,6 +38,7 @@ const spaceColumns = [
   'tenant_id',
   'id',
   'parent_id',
+  'type_id',
   'name',
   'description',
   'translations_i18n',
@@ -55,6 +61,19 @@ export const findSpace = statement<{ tenantId: string; id: string }, SpaceRow>((
 /** Held to the end of the transaction; waits for a part that is just being added. */
 export const lockSpace = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
   builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forUpdate(),
+);
+
+/** Held to the end of the transaction, so that what fitted its type is what is written. */
+export const lockSpaceForChange = statement<
+  { tenantId: string; id: string },
+  Pick<SpaceRow, 'id' | 'type_id' | 'properties'>
+>((p) =>
+  builder
+    .selectFrom('spaces')
+    .select(['id', 'type_id', 'properties'])
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .forNoKeyUpdate(),
 );
 
 export const insertSpace = statement<SpaceRow & AuditParams, SpaceRow>((p) => {
@@ -96,6 +115,15 @@ export const findAnyChild = statement<{ tenantId: string; id: string }, { id: st
   builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('parent_id', '=', p.id).limit(1),
 );
 
+export const findAnyResourceWithin = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
+  builder
+    .selectFrom('resources')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where('space_id', '=', p.id)
+    .limit(1),
+);
+
 /** One move at a time within a tenant: two moves, each harmless alone, can close a cycle together. */
 export const lockTree = statement<{ tenantId: string }, never>((p) => ({
   compile: () =>
@@ -127,6 +155,8 @@ export const isWithin = statement<{ tenantId: string; id: string; ancestorId: st
 export type SpaceFilters = {
   search?: string | undefined;
   parentId?: string | null | undefined;
+  typeId?: string | null | undefined;
+  tagId?: string | undefined;
   status?: SpaceStatus | undefined;
 };
 export type SpaceOrder = { column: 'name' | 'created_at' | 'updated_at'; descending: boolean };
@@ -154,13 +184,15 @@ export function countSpaces(tenantId: string, filters: SpaceFilters): Query<{ to
 function filtered(tenantId: string, filters: SpaceFilters): SpaceSelect {
   let query: SpaceSelect = builder.selectFrom('spaces').where('tenant_id', '=', tenantId);
   for (const pattern of searchPatterns(filters.search)) {
-    query = query.where(sql`lower(name || ' ' || coalesce(description, ''))`, 'like', sql<string>`lower(${pattern})`);
+    query = query.where('search_text', 'like', sql<string>`lower(${pattern})`);
   }
-  if (filters.parentId !== undefined) {
-    query =
-      filters.parentId === null
-        ? query.where('parent_id', 'is', null)
-        : query.where('parent_id', '=', filters.parentId);
+  const { parentId, typeId, tagId } = filters;
+  // `is not distinct from` would say both at once, but no index serves it.
+  if (parentId !== undefined) query = query.where('parent_id', parentId === null ? 'is' : '=', parentId);
+  if (typeId !== undefined) query = query.where('type_id', typeId === null ? 'is' : '=', typeId);
+  if (tagId !== undefined) {
+    const tagged = builder.selectFrom('space_tags').select('space_id').where('tenant_id', '=', tenantId);
+    query = query.where('id', 'in', tagged.where('tag_id', '=', tagId));
   }
   if (filters.status !== undefined) query = query.where('status', '=', filters.status);
   return query;

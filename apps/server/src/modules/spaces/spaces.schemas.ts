@@ -9,6 +9,8 @@ import {
   Uuid,
   closed,
   dataOf,
+  freeObjectOfAtMost,
+  jsonOfAtMost,
   nullable,
   pageOf,
   paging,
@@ -16,72 +18,83 @@ import {
 } from '#core/http/schemas';
 
 const Status = Type.Enum(['active', 'maintenance', 'archived']);
-const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' });
+export const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' });
 const Description = Type.String({ maxLength: 5000 });
 const Geo = closed({
   lat: Type.Number({ minimum: -90, maximum: 90 }),
   lng: Type.Number({ minimum: -180, maximum: 180 }),
 });
 const Capacity = Type.Integer({ minimum: 0, maximum: 1_000_000 });
-const Translations = Type.Record(
-  Language,
-  closed({ name: Type.Optional(nullable(Name)), description: Type.Optional(nullable(Description)) }),
-  { additionalProperties: false, maxProperties: 200 },
-);
+const Translation = closed({ name: Type.Optional(nullable(Name)), description: Type.Optional(nullable(Description)) });
+const ofLanguages = { additionalProperties: false, maxProperties: 200 };
+const Translations = Type.Record(Language, Translation, ofLanguages);
+export const maxJsonBytes = 32_768;
 
-const optionalFields = {
+/** What is said of a space and of a resource alike, as it comes in. */
+export const commonFields = {
   parent_id: Type.Optional(nullable(Uuid)),
+  type_id: Type.Optional(nullable(Uuid)),
   description: Type.Optional(nullable(Description)),
-  translations_i18n: Type.Optional(Translations),
+  translations_i18n: Type.Optional(
+    Type.Record(Language, Translation, { ...ofLanguages, ...jsonOfAtMost(maxJsonBytes) }),
+  ),
   capacity: Type.Optional(nullable(Capacity)),
   address: Type.Optional(nullable(PostalAddress)),
   geo: Type.Optional(nullable(Geo)),
   timezone: Type.Optional(nullable(TimeZone)),
   status: Type.Optional(Status),
-  properties: Type.Optional(FreeObject),
+  properties: Type.Optional(freeObjectOfAtMost(maxJsonBytes)),
 };
 
-export const CreateSpaceBody = closed({ name: Name, ...optionalFields });
+export const CreateSpaceBody = closed({ name: Name, ...commonFields });
 export type CreateSpaceBody = Static<typeof CreateSpaceBody>;
 
-export const UpdateSpaceBody = closed({ name: Type.Optional(Name), ...optionalFields });
+export const UpdateSpaceBody = closed({ name: Type.Optional(Name), ...commonFields });
 export type UpdateSpaceBody = Static<typeof UpdateSpaceBody>;
 
-const Space = closed(
-  {
-    id: Uuid,
-    tenant_id: Uuid,
-    parent_id: nullable(Uuid),
-    name: Type.String(),
-    description: nullable(Type.String()),
-    translations_i18n: Translations,
-    capacity: nullable(Type.Integer()),
-    address: nullable(PostalAddress),
-    geo: nullable(Geo),
-    timezone: nullable(Type.String()),
-    status: Status,
-    properties: FreeObject,
-    created_at: Timestamp,
-    updated_at: Timestamp,
-    created_by: nullable(Uuid),
-    updated_by: nullable(Uuid),
-  },
-  { title: 'Space' },
-);
+/** The same as it goes out. */
+export const commonRecord = {
+  id: Uuid,
+  tenant_id: Uuid,
+  parent_id: nullable(Uuid),
+  type_id: nullable(Uuid),
+  name: Type.String(),
+  description: nullable(Type.String()),
+  translations_i18n: Translations,
+  capacity: nullable(Type.Integer()),
+  address: nullable(PostalAddress),
+  geo: nullable(Geo),
+  timezone: nullable(Type.String()),
+  status: Status,
+  properties: FreeObject,
+  created_at: Timestamp,
+  updated_at: Timestamp,
+  created_by: nullable(Uuid),
+  updated_by: nullable(Uuid),
+};
+
+const Space = closed(commonRecord, { title: 'Space' });
 
 export const SpaceAnswer = dataOf(Space);
 export const SpacePage = pageOf(Space);
+
+/** A filter by what a record belongs to, which may be nothing. */
+export function idOrNull(description: string) {
+  const pattern = '^(null|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})$';
+  return Type.Optional(Type.String({ pattern, description }));
+}
+
+export const commonFilters = {
+  parent_id: idOrNull('Children of one; `null` for the roots.'),
+  type_id: idOrNull('Records of a type; `null` for those without one.'),
+  tag_id: Type.Optional(Uuid),
+  status: Type.Optional(Status),
+};
 
 export const ListSpacesQuery = Type.Object({
   ...paging,
   sort: sortable(['name', 'created_at', 'updated_at']),
   search: Type.Optional(Type.String({ maxLength: 200, description: 'In name and description.' })),
-  parent_id: Type.Optional(
-    Type.String({
-      pattern: '^(null|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})$',
-      description: 'Children of a space; `null` for the roots.',
-    }),
-  ),
-  status: Type.Optional(Status),
+  ...commonFilters,
 });
 export type ListSpacesQuery = Static<typeof ListSpacesQuery>;

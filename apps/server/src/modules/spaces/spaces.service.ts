@@ -4,22 +4,32 @@ import { newId } from '#core/crypto/ids';
 import type { TenantDb, Transaction } from '#core/db/scopes';
 import { pageOfMatches, pageOfTable } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
-import { ParentNotFound, SpaceCycle, SpaceHasChildren, SpaceNotFound } from '#modules/spaces/spaces.errors';
+import { releaseQrCodesOfSpace } from '#modules/qr-codes/index';
+import {
+  ParentNotFound,
+  SpaceCycle,
+  SpaceHasChildren,
+  SpaceHasResources,
+  SpaceNotFound,
+} from '#modules/spaces/spaces.errors';
 import {
   countSpaces,
   deleteSpace as deleteSpaceRow,
   findAnyChild,
+  findAnyResourceWithin,
   findSpace,
   insertSpace,
   isWithin,
   listSpaces as listSpaceRows,
   lockSpace,
+  lockSpaceForChange,
   lockTree,
   updateSpace as updateSpaceRow,
   type SpaceChanges,
   type SpaceRow,
 } from '#modules/spaces/spaces.queries';
 import type { CreateSpaceBody, ListSpacesQuery, UpdateSpaceBody } from '#modules/spaces/spaces.schemas';
+import { assertPropertiesFit } from '#modules/type-definitions/index';
 
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 
@@ -27,8 +37,8 @@ export async function listSpaces(
   { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
   query: ListSpacesQuery,
 ) {
-  const { limit = 50, offset = 0, sort, search, status, parent_id: parent } = query;
-  const filters = { search, status, parentId: parent === 'null' ? null : parent };
+  const { limit = 50, offset = 0, sort, search, status, tag_id: tagId } = query;
+  const filters = { search, status, tagId, parentId: orNull(query.parent_id), typeId: orNull(query.type_id) };
   const isFiltered = Object.values(filters).some((value) => value !== undefined);
   const page = listSpaceRows(db.tenantId, filters, { limit, offset, order: parseSort(sort) });
   const { rows, ...total } = isFiltered
@@ -44,15 +54,21 @@ export async function getSpace(db: TenantDb, id: string) {
   return { data: presentSpace(row) };
 }
 
-/** @throws ParentNotFound (through the foreign key) */
+function orNull(filter: string | undefined): string | null | undefined {
+  return filter === 'null' ? null : filter;
+}
+
+/** @throws ParentNotFound (through the foreign key), TypeNotFound, TypeOfOtherEntity, PropertiesDoNotFit */
 export async function createSpace({ db, actor, now }: Scope, body: CreateSpaceBody) {
   const at = now().toISOString();
-  const parentId = body.parent_id ?? null;
+  const { parent_id: parentId = null, type_id: typeId = null, properties = {} } = body;
+  await assertFits(db, { tenantId: db.tenantId, typeId, properties });
   const row = await db.slow.first(
     insertSpace({
       id: newId(),
       tenant_id: db.tenantId,
       parent_id: parentId,
+      type_id: typeId,
       name: body.name,
       description: body.description ?? null,
       translations_i18n: body.translations_i18n ?? {},
@@ -61,7 +77,7 @@ export async function createSpace({ db, actor, now }: Scope, body: CreateSpaceBo
       geo: body.geo ?? null,
       timezone: body.timezone ?? null,
       status: body.status ?? 'active',
-      properties: body.properties ?? {},
+      properties,
       created_at: at,
       updated_at: at,
       created_by: actor.userId,
@@ -72,23 +88,32 @@ export async function createSpace({ db, actor, now }: Scope, body: CreateSpaceBo
   return { data: presentSpace(row!) };
 }
 
-/** An empty patch changes nothing and is answered with the record as it is. @throws SpaceNotFound, ParentNotFound, SpaceCycle */
+/**
+ * An empty patch changes nothing and is answered with the record as it is. Every other is held against the type.
+ * @throws SpaceNotFound, ParentNotFound, SpaceCycle, TypeNotFound, TypeOfOtherEntity, PropertiesDoNotFit
+ */
 export async function updateSpace({ db, actor, now }: Scope, id: string, body: UpdateSpaceBody) {
   const fields = Object.keys(body);
   if (fields.length === 0) return getSpace(db, id);
+  const { tenantId } = db;
   const at = now().toISOString();
   const changes = { ...body, updated_at: at, updated_by: actor.userId } as SpaceChanges;
-  const update = updateSpaceRow(id, changes, auditParams(actor, at, { fields }));
-  const parentId = body.parent_id;
-  const row =
-    typeof parentId === 'string'
-      ? await db.transaction(async (tx) => {
-          await assertMovable(tx, db.tenantId, id, parentId);
-          return tx.first(update);
-        })
-      : await db.slow.first(update);
-  if (row === undefined) throw SpaceNotFound();
-  return { data: presentSpace(row) };
+  const row = await db.transaction(async (tx) => {
+    if (typeof body.parent_id === 'string') await assertMovable(tx, tenantId, id, body.parent_id);
+    const space = await tx.first(lockSpaceForChange({ tenantId, id }));
+    if (space === undefined) throw SpaceNotFound();
+    const { type_id: typeId = space.type_id, properties = space.properties } = body;
+    await assertFits(tx, { tenantId, typeId, properties });
+    return tx.first(updateSpaceRow(id, changes, auditParams(actor, at, { fields })));
+  });
+  return { data: presentSpace(row!) };
+}
+
+async function assertFits(
+  db: Pick<Transaction, 'first'>,
+  { typeId, ...typed }: { tenantId: string; typeId: string | null; properties: Record<string, unknown> },
+): Promise<void> {
+  if (typeId !== null) await assertPropertiesFit(db, { ...typed, entityType: 'space', typeId });
 }
 
 async function assertMovable(tx: Transaction, tenantId: string, id: string, parentId: string): Promise<void> {
@@ -98,14 +123,19 @@ async function assertMovable(tx: Transaction, tenantId: string, id: string, pare
   if ((await tx.first(isWithin({ tenantId, id: parentId, ancestorId: id }))) !== undefined) throw SpaceCycle();
 }
 
-/** Links of contacts go with the space. @throws SpaceNotFound, SpaceHasChildren */
+/**
+ * Links of contacts, tags and feedback go with the space; its QR codes are free again.
+ * @throws SpaceNotFound, SpaceHasChildren, SpaceHasResources
+ */
 export function deleteSpace({ db, actor, now }: Scope, id: string): Promise<void> {
   const { tenantId } = db;
-  const audit = auditParams(actor, now().toISOString());
+  const at = now().toISOString();
   return db.transaction(async (tx) => {
     if ((await tx.first(lockSpace({ tenantId, id }))) === undefined) throw SpaceNotFound();
     if ((await tx.first(findAnyChild({ tenantId, id }))) !== undefined) throw SpaceHasChildren();
-    await tx.all(deleteSpaceRow({ id, ...audit }));
+    if ((await tx.first(findAnyResourceWithin({ tenantId, id }))) !== undefined) throw SpaceHasResources();
+    await tx.all(releaseQrCodesOfSpace({ tenantId, id, at }));
+    await tx.all(deleteSpaceRow({ id, ...auditParams(actor, at) }));
   });
 }
 
@@ -114,6 +144,7 @@ function presentSpace(row: SpaceRow) {
     id: row.id,
     tenant_id: row.tenant_id,
     parent_id: row.parent_id,
+    type_id: row.type_id,
     name: row.name,
     description: row.description,
     translations_i18n: row.translations_i18n,

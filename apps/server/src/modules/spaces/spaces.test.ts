@@ -30,11 +30,19 @@ const languages = (count: number, value: unknown) =>
     ]),
   );
 
+/** Translations whose JSON has exactly so many bytes. */
+function translationsOf(bytes: number): Record<string, { description: string }> {
+  const full = languages(6, { description: 'x'.repeat(5000) });
+  const rest = bytes - JSON.stringify({ ...full, zz: { description: '' } }).length;
+  return { ...full, zz: { description: 'x'.repeat(rest) } };
+}
+
 describe('createSpace', () => {
   it('201: keeps every field and says who created it', async () => {
     const parent = await createSpace();
     const fields = {
       parent_id: parent.id,
+      type_id: null,
       name: 'Room 1',
       description: 'First floor',
       translations_i18n: { de: { name: 'Raum 1', description: null }, fr: {} },
@@ -61,6 +69,7 @@ describe('createSpace', () => {
   it('201: a name is enough', async () => {
     expect(await createSpace({ name: 'Hall' })).toMatchObject({
       parent_id: null,
+      type_id: null,
       description: null,
       translations_i18n: {},
       capacity: null,
@@ -159,6 +168,23 @@ describe('createSpace', () => {
   it.each(bad)('400: %s %j', async (field, value) => {
     const answer = await test.call('POST', path, { token, body: { name: 'Hall', [field]: value } });
     expectError(answer, 400, 'VALIDATION_ERROR');
+  });
+
+  const sizes: [string, (bytes: number) => unknown][] = [
+    ['properties', (bytes) => ({ k: 'x'.repeat(bytes - 8) })],
+    ['properties', (bytes) => ({ k: 'ä'.repeat(Math.floor((bytes - 8) / 2)) + 'x'.repeat(bytes % 2) })],
+    ['translations_i18n', (bytes) => translationsOf(bytes)],
+  ];
+  it.each(sizes)('201 up to 32 KiB as JSON and 400 a byte above it: %s, %#', async (field, ofBytes) => {
+    for (const method of ['POST', 'PATCH'] as const) {
+      const url = method === 'POST' ? path : `${path}/${(await createSpace()).id}`;
+      const send = (value: unknown) => test.call(method, url, { token, body: { name: 'Hall', [field]: value } });
+      const largest = await send(ofBytes(32_768));
+      expect([largest.status, largest.body.data[field]]).toEqual([method === 'POST' ? 201 : 200, ofBytes(32_768)]);
+      const answer = await send(ofBytes(32_769));
+      expectError(answer, 400, 'VALIDATION_ERROR');
+      expect(answer.body.message).toBe(`body.${field}: must be at most 32768 bytes as JSON.`);
+    }
   });
 
   it('400: no name, no object, no body', async () => {

@@ -1,0 +1,128 @@
+import { toBuffer } from 'qrcode';
+
+import type { Actor } from '#core/access/principal';
+import { auditParams } from '#core/audit/audit.queries';
+import { newId } from '#core/crypto/ids';
+import type { TenantDb } from '#core/db/scopes';
+import { pageOfMatches, pageOfTable } from '#core/db/totals';
+import { toPage } from '#core/http/paging';
+import { HalfAnEntity, QrCodeNotFound } from '#modules/qr-codes/qr-codes.errors';
+import {
+  assignQrCode as assignQrCodeRow,
+  countQrCodes,
+  deleteQrCode as deleteQrCodeRow,
+  findQrCode,
+  insertQrCode,
+  listQrCodes as listQrCodeRows,
+  lockQrCode,
+  resolveQrCode as resolveQrCodeRow,
+  type QrCodeRow,
+} from '#modules/qr-codes/qr-codes.queries';
+import { newCode } from '#modules/qr-codes/qr-codes.rules';
+import type { AssignQrCodeBody, CreateQrCodeBody, ListQrCodesQuery } from '#modules/qr-codes/qr-codes.schemas';
+
+type Scope = { db: TenantDb; actor: Actor; now: () => Date };
+
+export async function listQrCodes(
+  { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
+  query: ListQrCodesQuery,
+) {
+  const { limit = 50, offset = 0, sort, entity_type: entityType, entity_id: entityId, assigned } = query;
+  const filters = { entityType, entityId, assigned };
+  const isFiltered = Object.values(filters).some((value) => value !== undefined);
+  const page = listQrCodeRows(db.tenantId, filters, { limit, offset, oldestFirst: sort === 'created_at' });
+  const { rows, ...total } = isFiltered
+    ? await pageOfMatches(db, page, countQrCodes(db.tenantId, filters), { limit, offset })
+    : await pageOfTable(db, page, 'qr_codes', offset);
+  return toPage(rows.map(presentQrCode), { limit, offset }, total, setHeader);
+}
+
+/** @throws QrCodeNotFound */
+export async function getQrCode(db: TenantDb, id: string) {
+  return { data: presentQrCode(await findExisting(db, id)) };
+}
+
+export async function createQrCode({ db, actor, now }: Scope, body: CreateQrCodeBody) {
+  const at = now().toISOString();
+  const row = await db.slow.first(
+    insertQrCode({
+      id: newId(),
+      tenant_id: db.tenantId,
+      code: newCode(),
+      space_id: null,
+      resource_id: null,
+      label: body.label ?? null,
+      created_by: actor.userId,
+      created_at: at,
+      updated_at: at,
+      assigned_at: null,
+      ...auditParams(actor, at),
+    }),
+  );
+  return { data: presentQrCode(row!) };
+}
+
+/**
+ * Puts a code on a record, wherever it was before, or on none. Doing it again changes nothing.
+ * @throws HalfAnEntity, QrCodeNotFound, SpaceNotFound and ResourceNotFound (through the foreign keys)
+ */
+export async function assignQrCode({ db, actor, now }: Scope, id: string, body: AssignQrCodeBody) {
+  const { entity_type: entityType, entity_id: entityId } = body;
+  if ((entityType === null) !== (entityId === null)) throw HalfAnEntity();
+  const spaceId = entityType === 'space' ? entityId : null;
+  const resourceId = entityType === 'resource' ? entityId : null;
+  const { tenantId } = db;
+  const at = now().toISOString();
+  const row = await db.transaction(async (tx) => {
+    const current = await tx.first(lockQrCode({ tenantId, id }));
+    if (current === undefined) throw QrCodeNotFound();
+    if (current.space_id === spaceId && current.resource_id === resourceId) return current;
+    const assignedAt = entityId === null ? null : at;
+    const audit = auditParams(actor, at, { entityType, entityId });
+    return tx.first(assignQrCodeRow({ id, spaceId, resourceId, assignedAt, at, ...audit }));
+  });
+  return { data: presentQrCode(row!) };
+}
+
+/** @throws QrCodeNotFound */
+export async function deleteQrCode({ db, actor, now }: Scope, id: string): Promise<void> {
+  const row = await db.slow.first(deleteQrCodeRow({ id, ...auditParams(actor, now().toISOString()) }));
+  if (row === undefined) throw QrCodeNotFound();
+}
+
+/** What a scanned code is on. @throws QrCodeNotFound */
+export async function resolveQrCode(db: TenantDb, code: string) {
+  const row = await db.first(resolveQrCodeRow({ tenantId: db.tenantId, code }));
+  if (row === undefined) throw QrCodeNotFound();
+  const { id, label, entity_type, entity_id } = presentQrCode(row);
+  return { data: { id, code: row.code, label, entity_type, entity_id, entity_name: row.entity_name } };
+}
+
+/** A picture to print, of the code alone: no page answers to it. @throws QrCodeNotFound */
+export async function drawQrCode(db: TenantDb, id: string): Promise<Buffer> {
+  const { code } = await findExisting(db, id);
+  return toBuffer(code, { type: 'png', errorCorrectionLevel: 'Q', scale: 8, margin: 4 });
+}
+
+async function findExisting(db: TenantDb, id: string): Promise<QrCodeRow> {
+  const row = await db.first(findQrCode({ tenantId: db.tenantId, id }));
+  if (row === undefined) throw QrCodeNotFound();
+  return row;
+}
+
+function presentQrCode(row: QrCodeRow) {
+  const entityId = row.space_id ?? row.resource_id;
+  const entityType = row.space_id === null ? ('resource' as const) : ('space' as const);
+  return {
+    id: row.id,
+    tenant_id: row.tenant_id,
+    code: row.code,
+    entity_type: entityId === null ? null : entityType,
+    entity_id: entityId,
+    label: row.label,
+    created_by: row.created_by,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    assigned_at: row.assigned_at,
+  };
+}

@@ -1,0 +1,216 @@
+import { auditParams } from '#core/audit/audit.queries';
+import type { Actor } from '#core/access/principal';
+import { newId } from '#core/crypto/ids';
+import type { TenantDb, Transaction } from '#core/db/scopes';
+import { pageOfMatches, pageOfTable } from '#core/db/totals';
+import { parseSort, toPage } from '#core/http/paging';
+import { releaseQrCodesOfResource } from '#modules/qr-codes/index';
+import {
+  ParentNotFound,
+  PropertyNotAllowed,
+  ResourceCycle,
+  ResourceHasChildren,
+  ResourceNotFound,
+  TooManyProperties,
+} from '#modules/resources/resources.errors';
+import {
+  countResources,
+  deleteResource as deleteResourceRow,
+  findAnyPart,
+  findResource,
+  insertResource,
+  isWithin,
+  listResources as listResourceRows,
+  lockResource,
+  lockResourceForChange,
+  lockTree,
+  updateResource as updateResourceRow,
+  type ResourceChanges,
+  type ResourceRow,
+} from '#modules/resources/resources.queries';
+import { changedProperties, namesNotAllowed, visiblePart, type Visible } from '#modules/resources/resources.rules';
+import type { CreateResourceBody, ListResourcesQuery, UpdateResourceBody } from '#modules/resources/resources.schemas';
+import { maxJsonBytes } from '#modules/spaces/index';
+import { assertPropertiesFit } from '#modules/type-definitions/index';
+
+type Scope = { db: TenantDb; actor: Actor; now: () => Date };
+type Reader = { db: TenantDb; actor: Actor };
+type Properties = Record<string, unknown>;
+
+export async function listResources(
+  { db, actor, setHeader }: Reader & { setHeader(name: string, value: string): void },
+  query: ListResourcesQuery,
+) {
+  const { limit = 50, offset = 0, sort, search, status, tag_id: tagId, name, serial } = query;
+  const filters = {
+    search,
+    status,
+    tagId,
+    name,
+    serial,
+    spaceId: orNull(query.space_id),
+    parentId: orNull(query.parent_id),
+    typeId: orNull(query.type_id),
+  };
+  const isFiltered = Object.values(filters).some((value) => value !== undefined);
+  const page = listResourceRows(db.tenantId, filters, { limit, offset, order: parseSort(sort) });
+  const { rows, ...total } = isFiltered
+    ? await pageOfMatches(db, page, countResources(db.tenantId, filters), { limit, offset })
+    : await pageOfTable(db, page, 'resources', offset);
+  const visible = visibleTo(actor);
+  const data = rows.map((row) => presentResource(row, visible));
+  return toPage(data, { limit, offset }, total, setHeader);
+}
+
+function orNull(filter: string | undefined): string | null | undefined {
+  return filter === 'null' ? null : filter;
+}
+
+/** @throws ResourceNotFound */
+export async function getResource({ db, actor }: Reader, id: string) {
+  const row = await db.first(findResource({ tenantId: db.tenantId, id }));
+  if (row === undefined) throw ResourceNotFound();
+  return { data: presentResource(row, visibleTo(actor)) };
+}
+
+/**
+ * @throws PropertyNotAllowed, ParentNotFound and SpaceNotFound (through the foreign keys), TypeNotFound, TypeOfOtherEntity,
+ * PropertiesDoNotFit
+ */
+export async function createResource({ db, actor, now }: Scope, body: CreateResourceBody) {
+  const visible = visibleTo(actor);
+  const { properties = {}, type_id: typeId = null } = body;
+  assertAllowed(properties, visible);
+  await assertFits(db, { tenantId: db.tenantId, typeId, properties, visible });
+  const at = now().toISOString();
+  const row = await db.slow.first(
+    insertResource({
+      ...noFields,
+      ...body,
+      id: newId(),
+      tenant_id: db.tenantId,
+      created_at: at,
+      updated_at: at,
+      created_by: actor.userId,
+      updated_by: actor.userId,
+      ...auditParams(actor, at),
+    }),
+  );
+  return { data: presentResource(row!, visible) };
+}
+
+/** What nothing was said about. */
+const noFields = {
+  space_id: null,
+  parent_id: null,
+  type_id: null,
+  description: null,
+  translations_i18n: {},
+  serial: null,
+  capacity: null,
+  address: null,
+  geo: null,
+  timezone: null,
+  status: 'active',
+  properties: {},
+} as const;
+
+/**
+ * An empty patch changes nothing and is answered with the record as it is. Every other is held against the type.
+ * @throws PropertyNotAllowed, ResourceNotFound, ParentNotFound, SpaceNotFound, ResourceCycle, TypeNotFound,
+ * TypeOfOtherEntity, PropertiesDoNotFit, TooManyProperties
+ */
+export async function updateResource({ db, actor, now }: Scope, id: string, body: UpdateResourceBody) {
+  const fields = Object.keys(body);
+  if (fields.length === 0) return getResource({ db, actor }, id);
+  const visible = visibleTo(actor);
+  assertAllowed(body.properties ?? {}, visible);
+  // Another type would tell whether what the caller cannot see fits it.
+  if (visible !== undefined && body.type_id !== undefined)
+    throw PropertyNotAllowed({ details: { properties: ['type_id'] } });
+  const { tenantId } = db;
+  const at = now().toISOString();
+  const row = await db.transaction(async (tx) => {
+    if (typeof body.parent_id === 'string') await assertMovable(tx, tenantId, id, body.parent_id);
+    const current = await tx.first(lockResourceForChange({ tenantId, id }));
+    if (current === undefined) throw ResourceNotFound();
+    const changes = toChanges(body, current, visible);
+    const { type_id: typeId = current.type_id, properties = current.properties } = changes;
+    await assertFits(tx, { tenantId, typeId, properties, visible });
+    const written = { ...changes, updated_at: at, updated_by: actor.userId };
+    return tx.first(updateResourceRow(id, written, auditParams(actor, at, { fields })));
+  });
+  return { data: presentResource(row!, visible) };
+}
+
+function toChanges(
+  body: UpdateResourceBody,
+  current: Pick<ResourceRow, 'properties'>,
+  visible: Visible,
+): ResourceChanges {
+  const changes = { ...body } as ResourceChanges;
+  if (body.properties === undefined) return changes;
+  const properties = changedProperties(current.properties, body.properties, visible);
+  // What came in was small enough; what it is added to may be as large again.
+  if (Buffer.byteLength(JSON.stringify(properties)) > maxJsonBytes) throw TooManyProperties();
+  return { ...changes, properties };
+}
+
+async function assertMovable(tx: Transaction, tenantId: string, id: string, parentId: string): Promise<void> {
+  await tx.all(lockTree({ tenantId }));
+  if ((await tx.first(findResource({ tenantId, id }))) === undefined) throw ResourceNotFound();
+  if ((await tx.first(findResource({ tenantId, id: parentId }))) === undefined) throw ParentNotFound();
+  if ((await tx.first(isWithin({ tenantId, id: parentId, ancestorId: id }))) !== undefined) throw ResourceCycle();
+}
+
+/** Tags and feedback go with the resource; its QR codes are free again. @throws ResourceNotFound, ResourceHasChildren */
+export function deleteResource({ db, actor, now }: Scope, id: string): Promise<void> {
+  const { tenantId } = db;
+  const at = now().toISOString();
+  return db.transaction(async (tx) => {
+    if ((await tx.first(lockResource({ tenantId, id }))) === undefined) throw ResourceNotFound();
+    if ((await tx.first(findAnyPart({ tenantId, id }))) !== undefined) throw ResourceHasChildren();
+    await tx.all(releaseQrCodesOfResource({ tenantId, id, at }));
+    await tx.all(deleteResourceRow({ id, ...auditParams(actor, at) }));
+  });
+}
+
+function visibleTo(actor: Actor): Visible {
+  return actor.kind === 'user' ? undefined : actor.properties;
+}
+
+function assertAllowed(properties: Properties, visible: Visible): void {
+  const names = namesNotAllowed(properties, visible);
+  if (names.length > 0) throw PropertyNotAllowed({ details: { properties: names.slice(0, 20) } });
+}
+
+async function assertFits(
+  db: Pick<Transaction, 'first'>,
+  { typeId, ...typed }: { tenantId: string; typeId: string | null; properties: Properties; visible: Visible },
+): Promise<void> {
+  if (typeId !== null) await assertPropertiesFit(db, { ...typed, entityType: 'resource', typeId });
+}
+
+function presentResource(row: ResourceRow, visible: Visible) {
+  return {
+    id: row.id,
+    tenant_id: row.tenant_id,
+    space_id: row.space_id,
+    parent_id: row.parent_id,
+    type_id: row.type_id,
+    name: row.name,
+    description: row.description,
+    translations_i18n: row.translations_i18n,
+    serial: row.serial,
+    capacity: row.capacity,
+    address: row.address,
+    geo: row.geo,
+    timezone: row.timezone,
+    status: row.status,
+    properties: visible === undefined ? row.properties : visiblePart(row.properties, visible),
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    created_by: row.created_by,
+    updated_by: row.updated_by,
+  };
+}

@@ -1,0 +1,117 @@
+import { sql } from 'kysely';
+
+import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { queryBuilder, statement, type Query } from '#core/db/query';
+import { tagColumns, type TagRow } from '#modules/tags/tags.queries';
+
+type Tables = {
+  tags: TagRow & { name_key: string };
+  spaces: { tenant_id: string; id: string };
+  resources: { tenant_id: string; id: string };
+  space_tags: { tenant_id: string; space_id: string; tag_id: string; created_at: string };
+  resource_tags: { tenant_id: string; resource_id: string; tag_id: string; created_at: string };
+};
+
+type ById = { tenantId: string; id: string };
+type Tagging = { id: string; tagId: string } & AuditParams;
+
+/** What one kind of record needs to be tagged. */
+export type TaggingQueries = {
+  findEntity(params: ById): Query<{ id: string }>;
+  listTags(params: ById & { limit: number; offset: number }): Query<TagRow>;
+  countTags(params: ById): Query<{ total: number }>;
+  /** Nothing is inserted, and nothing recorded, for what has the tag already. */
+  addTag(params: Tagging & { at: string }): Query<{ id: string }>;
+  removeTag(params: Tagging): Query<{ id: string }>;
+};
+
+const builder = queryBuilder<Tables>();
+const allTagColumns = tagColumns.map((name) => `tags.${name}` as const);
+
+export const spaceTagging: TaggingQueries = {
+  findEntity: statement<ById, { id: string }>((p) =>
+    builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
+  ),
+  listTags: statement<ById & { limit: number; offset: number }, TagRow>((p) =>
+    builder
+      .selectFrom('space_tags')
+      .innerJoin('tags', (join) =>
+        join.onRef('tags.tenant_id', '=', 'space_tags.tenant_id').onRef('tags.id', '=', 'space_tags.tag_id'),
+      )
+      .select(allTagColumns)
+      .where('space_tags.tenant_id', '=', p.tenantId)
+      .where('tags.tenant_id', '=', p.tenantId)
+      .where('space_tags.space_id', '=', p.id)
+      .orderBy('tags.name_key')
+      .limit(p.limit)
+      .offset(p.offset),
+  ),
+  countTags: statement<ById, { total: number }>((p) =>
+    builder
+      .selectFrom('space_tags')
+      .select(sql<number>`count(*)`.as('total'))
+      .where('tenant_id', '=', p.tenantId)
+      .where('space_id', '=', p.id),
+  ),
+  addTag: statement<Tagging & { at: string }, { id: string }>((p) => {
+    const change = builder
+      .insertInto('space_tags')
+      .values({ tenant_id: p.tenantId, space_id: p.id, tag_id: p.tagId, created_at: p.at })
+      .onConflict((conflict) => conflict.columns(['tenant_id', 'space_id', 'tag_id']).doNothing())
+      .returning('space_id as id');
+    return withAudit<{ id: string }>(change, { action: 'space.tagged', resourceType: 'space' }, p);
+  }),
+  removeTag: statement<Tagging, { id: string }>((p) => {
+    const change = builder
+      .deleteFrom('space_tags')
+      .where('tenant_id', '=', p.tenantId)
+      .where('space_id', '=', p.id)
+      .where('tag_id', '=', p.tagId)
+      .returning('space_id as id');
+    return withAudit<{ id: string }>(change, { action: 'space.untagged', resourceType: 'space' }, p);
+  }),
+};
+
+export const resourceTagging: TaggingQueries = {
+  findEntity: statement<ById, { id: string }>((p) =>
+    builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
+  ),
+  listTags: statement<ById & { limit: number; offset: number }, TagRow>((p) =>
+    builder
+      .selectFrom('resource_tags')
+      .innerJoin('tags', (join) =>
+        join.onRef('tags.tenant_id', '=', 'resource_tags.tenant_id').onRef('tags.id', '=', 'resource_tags.tag_id'),
+      )
+      .select(allTagColumns)
+      .where('resource_tags.tenant_id', '=', p.tenantId)
+      .where('tags.tenant_id', '=', p.tenantId)
+      .where('resource_tags.resource_id', '=', p.id)
+      .orderBy('tags.name_key')
+      .limit(p.limit)
+      .offset(p.offset),
+  ),
+  countTags: statement<ById, { total: number }>((p) =>
+    builder
+      .selectFrom('resource_tags')
+      .select(sql<number>`count(*)`.as('total'))
+      .where('tenant_id', '=', p.tenantId)
+      .where('resource_id', '=', p.id),
+  ),
+  addTag: statement<Tagging & { at: string }, { id: string }>((p) => {
+    const change = builder
+      .insertInto('resource_tags')
+      .values({ tenant_id: p.tenantId, resource_id: p.id, tag_id: p.tagId, created_at: p.at })
+      .onConflict((conflict) => conflict.columns(['tenant_id', 'resource_id', 'tag_id']).doNothing())
+      .returning('resource_id as id');
+    return withAudit<{ id: string }>(change, { action: 'resource.tagged', resourceType: 'resource' }, p);
+  }),
+  removeTag: statement<Tagging, { id: string }>((p) => {
+    const change = builder
+      .deleteFrom('resource_tags')
+      .where('tenant_id', '=', p.tenantId)
+      .where('resource_id', '=', p.id)
+      .where('tag_id', '=', p.tagId)
+      .returning('resource_id as id');
+    return withAudit<{ id: string }>(change, { action: 'resource.untagged', resourceType: 'resource' }, p);
+  }),
+};

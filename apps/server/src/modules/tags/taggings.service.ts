@@ -1,0 +1,64 @@
+import type { Actor } from '#core/access/principal';
+import { auditParams } from '#core/audit/audit.queries';
+import type { TenantDb } from '#core/db/scopes';
+import type { ErrorDefinition } from '#core/errors/app-error';
+import { toPage } from '#core/http/paging';
+import { resourceTagging, spaceTagging, type TaggingQueries } from '#modules/tags/taggings.queries';
+import { ResourceNotFound, SpaceNotFound, TagNotFound } from '#modules/tags/tags.errors';
+import { findTag } from '#modules/tags/tags.queries';
+import type { ListEntityTagsQuery } from '#modules/tags/tags.schemas';
+import { presentTag } from '#modules/tags/tags.service';
+
+type Scope = { db: TenantDb; actor: Actor; now: () => Date };
+
+/** A kind of record that is tagged. */
+type Taggable = { queries: TaggingQueries; NotFound: ErrorDefinition };
+
+export const taggable = {
+  space: { queries: spaceTagging, NotFound: SpaceNotFound },
+  resource: { queries: resourceTagging, NotFound: ResourceNotFound },
+} as const satisfies Record<string, Taggable>;
+
+/** @throws the NotFound of the kind */
+export async function listTagsOf(
+  { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
+  { queries, NotFound }: Taggable,
+  id: string,
+  { limit = 50, offset = 0 }: ListEntityTagsQuery,
+) {
+  const { tenantId } = db;
+  const [entities, rows, [counted]] = await db.slow.flight([
+    queries.findEntity({ tenantId, id }),
+    queries.listTags({ tenantId, id, limit, offset }),
+    queries.countTags({ tenantId, id }),
+  ]);
+  if (entities.length === 0) throw NotFound();
+  return toPage(rows.map(presentTag), { limit, offset }, { total: counted!.total, isCapped: false }, setHeader);
+}
+
+/** Tagging again changes nothing. @throws the NotFound of the kind, TagNotFound (both through the foreign keys) */
+export async function addTagTo(
+  { db, actor, now }: Scope,
+  { queries }: Taggable,
+  { id, tagId }: { id: string; tagId: string },
+): Promise<void> {
+  const at = now().toISOString();
+  await db.slow.first(queries.addTag({ id, tagId, at, ...auditParams(actor, at, { tagId }) }));
+}
+
+/** Taking away what is not there changes nothing. @throws the NotFound of the kind, TagNotFound */
+export async function removeTagFrom(
+  { db, actor, now }: Scope,
+  { queries, NotFound }: Taggable,
+  { id, tagId }: { id: string; tagId: string },
+): Promise<void> {
+  const { tenantId } = db;
+  const audit = auditParams(actor, now().toISOString(), { tagId });
+  const [entities, tags] = await db.slow.flight([
+    queries.findEntity({ tenantId, id }),
+    findTag({ tenantId, id: tagId }),
+    queries.removeTag({ id, tagId, ...audit }),
+  ]);
+  if (entities.length === 0) throw NotFound();
+  if (tags.length === 0) throw TagNotFound();
+}

@@ -1,0 +1,87 @@
+import { type SelectQueryBuilder } from 'kysely';
+
+import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import { countMatches } from '#core/db/totals';
+
+export type TagRow = {
+  tenant_id: string;
+  id: string;
+  name: string;
+  color: string | null;
+  translations_i18n: Record<string, { name?: string | null }>;
+  created_at: string;
+  updated_at: string;
+};
+
+type Tables = { tags: TagRow & { name_key: string } };
+
+const builder = queryBuilder<Tables>();
+
+export const tagColumns = [
+  'tenant_id',
+  'id',
+  'name',
+  'color',
+  'translations_i18n',
+  'created_at',
+  'updated_at',
+] as const;
+
+export const findTag = statement<{ tenantId: string; id: string }, TagRow>((p) =>
+  builder.selectFrom('tags').select(tagColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
+);
+
+export const insertTag = statement<TagRow & { name_key: string } & AuditParams, TagRow>((p) => {
+  const row = Object.fromEntries([...tagColumns, 'name_key' as const].map((name) => [name, p[name]]));
+  const change = builder
+    .insertInto('tags')
+    .values(row as Tables['tags'])
+    .returning(tagColumns);
+  return withAudit<TagRow>(change, { action: 'tag.created', resourceType: 'tag' }, p);
+});
+
+export type TagChanges = Partial<Omit<Tables['tags'], 'tenant_id' | 'id' | 'created_at'>>;
+
+export function updateTag(id: string, changes: TagChanges, audit: AuditParams): Query<TagRow> {
+  const change = builder
+    .updateTable('tags')
+    .set(changes)
+    .where('tenant_id', '=', audit.tenantId)
+    .where('id', '=', id)
+    .returning(tagColumns);
+  return toQuery(withAudit<TagRow>(change, { action: 'tag.updated', resourceType: 'tag' }, audit));
+}
+
+export const deleteTag = statement<{ id: string } & AuditParams, { id: string }>((p) => {
+  const change = builder.deleteFrom('tags').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).returning('id');
+  return withAudit<{ id: string }>(change, { action: 'tag.deleted', resourceType: 'tag' }, p);
+});
+
+/** `key` is a whole name as names are compared. */
+export type TagFilters = { search: string | undefined; key: string | undefined };
+export type TagOrder = { column: 'name' | 'created_at'; descending: boolean };
+
+export function listTags(
+  tenantId: string,
+  filters: TagFilters,
+  page: { limit: number; offset: number; order: TagOrder | undefined },
+): Query<TagRow> {
+  const { column, descending } = page.order ?? { column: 'name', descending: false };
+  const direction = descending ? 'desc' : 'asc';
+  let query = matching(tenantId, filters).select(tagColumns);
+  if (column === 'name') query = query.orderBy('name_key', direction);
+  // Ids are UUIDv7: their order is the order of creation.
+  return toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
+}
+
+export function countTags(tenantId: string, filters: TagFilters): Query<{ total: number }> {
+  return countMatches(matching(tenantId, filters).select('id'));
+}
+
+/** The search is of the same form as the key, which it looks in. */
+function matching(tenantId: string, { search, key }: TagFilters): SelectQueryBuilder<Tables, 'tags', object> {
+  let query: SelectQueryBuilder<Tables, 'tags', object> = builder.selectFrom('tags').where('tenant_id', '=', tenantId);
+  for (const pattern of searchPatterns(search)) query = query.where('name_key', 'like', pattern);
+  return key === undefined ? query : query.where('name_key', '=', key);
+}

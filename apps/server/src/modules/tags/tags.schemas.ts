@@ -1,0 +1,60 @@
+import Type, { type Static } from 'typebox';
+
+import {
+  Language,
+  Timestamp,
+  Uuid,
+  closed,
+  dataOf,
+  jsonOfAtMost,
+  nullable,
+  pageOf,
+  paging,
+  sortable,
+} from '#core/http/schemas';
+
+const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
+const Color = Type.String({ pattern: '^#[0-9a-fA-F]{6}$' });
+const Translation = closed({ name: Type.Optional(nullable(Name)) });
+const ofLanguages = { additionalProperties: false, maxProperties: 200 };
+const Translations = Type.Record(Language, Translation, ofLanguages);
+
+const optionalFields = {
+  color: Type.Optional(nullable(Color)),
+  translations_i18n: Type.Optional(Type.Record(Language, Translation, { ...ofLanguages, ...jsonOfAtMost(32_768) })),
+};
+
+export const CreateTagBody = closed({ name: Name, ...optionalFields });
+export type CreateTagBody = Static<typeof CreateTagBody>;
+
+export const UpdateTagBody = closed({ name: Type.Optional(Name), ...optionalFields });
+export type UpdateTagBody = Static<typeof UpdateTagBody>;
+
+const Tag = closed(
+  {
+    id: Uuid,
+    tenant_id: Uuid,
+    name: Type.String(),
+    color: nullable(Type.String()),
+    translations_i18n: Translations,
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: 'Tag' },
+);
+
+export const TagAnswer = dataOf(Tag);
+export const TagPage = pageOf(Tag);
+
+export const TaggingParams = closed({ id: Uuid, tagId: Uuid });
+
+export const ListTagsQuery = Type.Object({
+  ...paging,
+  sort: sortable(['name', 'created_at']),
+  search: Type.Optional(Type.String({ maxLength: 200, description: 'In the name.' })),
+  name: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'The whole name, in any case.' })),
+});
+export type ListTagsQuery = Static<typeof ListTagsQuery>;
+
+export const ListEntityTagsQuery = Type.Object(paging);
+export type ListEntityTagsQuery = Static<typeof ListEntityTagsQuery>;

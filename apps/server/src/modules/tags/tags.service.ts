@@ -1,0 +1,95 @@
+import type { Actor } from '#core/access/principal';
+import { auditParams } from '#core/audit/audit.queries';
+import { newId } from '#core/crypto/ids';
+import type { TenantDb } from '#core/db/scopes';
+import { pageOfMatches } from '#core/db/totals';
+import { parseSort, toPage } from '#core/http/paging';
+import { TagNotFound } from '#modules/tags/tags.errors';
+import {
+  countTags,
+  deleteTag as deleteTagRow,
+  findTag,
+  insertTag,
+  listTags as listTagRows,
+  updateTag as updateTagRow,
+  type TagChanges,
+  type TagRow,
+} from '#modules/tags/tags.queries';
+import { nameKey } from '#modules/tags/tags.rules';
+import type { CreateTagBody, ListTagsQuery, UpdateTagBody } from '#modules/tags/tags.schemas';
+
+type Scope = { db: TenantDb; actor: Actor; now: () => Date };
+
+export async function listTags(
+  { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
+  query: ListTagsQuery,
+) {
+  const { limit = 50, offset = 0, sort, search, name } = query;
+  const filters = {
+    search: search === undefined ? undefined : nameKey(search),
+    key: name === undefined ? undefined : nameKey(name),
+  };
+  const { rows, ...total } = await pageOfMatches(
+    db,
+    listTagRows(db.tenantId, filters, { limit, offset, order: parseSort(sort) }),
+    countTags(db.tenantId, filters),
+    { limit, offset },
+  );
+  return toPage(rows.map(presentTag), { limit, offset }, total, setHeader);
+}
+
+/** @throws TagNotFound */
+export async function getTag(db: TenantDb, id: string) {
+  const row = await db.first(findTag({ tenantId: db.tenantId, id }));
+  if (row === undefined) throw TagNotFound();
+  return { data: presentTag(row) };
+}
+
+/** @throws TagNameTaken (through the constraint) */
+export async function createTag({ db, actor, now }: Scope, body: CreateTagBody) {
+  const at = now().toISOString();
+  const row = await db.slow.first(
+    insertTag({
+      id: newId(),
+      tenant_id: db.tenantId,
+      name: body.name,
+      name_key: nameKey(body.name),
+      color: body.color ?? null,
+      translations_i18n: body.translations_i18n ?? {},
+      created_at: at,
+      updated_at: at,
+      ...auditParams(actor, at),
+    }),
+  );
+  return { data: presentTag(row!) };
+}
+
+/** An empty patch changes nothing. @throws TagNotFound, TagNameTaken (through the constraint) */
+export async function updateTag({ db, actor, now }: Scope, id: string, body: UpdateTagBody) {
+  const fields = Object.keys(body);
+  if (fields.length === 0) return getTag(db, id);
+  const at = now().toISOString();
+  const key = body.name === undefined ? {} : { name_key: nameKey(body.name) };
+  const changes = { ...body, ...key, updated_at: at } as TagChanges;
+  const row = await db.slow.first(updateTagRow(id, changes, auditParams(actor, at, { fields })));
+  if (row === undefined) throw TagNotFound();
+  return { data: presentTag(row) };
+}
+
+/** It goes from all that it is on. @throws TagNotFound */
+export async function deleteTag({ db, actor, now }: Scope, id: string): Promise<void> {
+  const row = await db.slow.first(deleteTagRow({ id, ...auditParams(actor, now().toISOString()) }));
+  if (row === undefined) throw TagNotFound();
+}
+
+export function presentTag(row: TagRow) {
+  return {
+    id: row.id,
+    tenant_id: row.tenant_id,
+    name: row.name,
+    color: row.color,
+    translations_i18n: row.translations_i18n,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}
