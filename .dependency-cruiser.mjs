@@ -48,7 +48,8 @@ export default {
       'module-through-its-index',
       "Other modules see what a module's index.ts exports, and nothing else.",
       { path: `${modules}([^/]+)/` },
-      { path: modules, pathNot: [`${modules}$1/`, `${modules}[^/]+/index\\.ts$`] },
+      // What serves requests is kept from `testing/` by a rule of its own.
+      { path: modules, pathNot: [`${modules}$1/`, `${modules}[^/]+/index\\.ts$`, '/testing/'] },
     ),
     rule(
       'app-through-the-index',
@@ -129,6 +130,18 @@ export default {
       'Mail leaves through core/mail.',
       { path: src, pathNot: [`${core}mail/`, ...tests] },
       { path: npm('nodemailer') },
+    ),
+    rule(
+      'outside-only-through-core-outbound',
+      'Calls to the outside leave through core/outbound, which judges every address.',
+      { path: src, pathNot: [`${core}(outbound|http)/`, ...tests] },
+      { path: [npm('undici'), '^(node:)?(http|https|http2|tls|dgram)$'] },
+    ),
+    rule(
+      'undici-only-in-core-outbound',
+      'core/http serves requests and makes none.',
+      { path: `${core}http/`, pathNot: tests },
+      { path: npm('undici') },
     ),
 
     rule('black-box', 'e2e knows the service by its sockets only.', { path: '^e2e/' }, { path: '^apps/' }),

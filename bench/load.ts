@@ -20,12 +20,17 @@ const headEnd = Buffer.from('\r\n\r\n');
 const lengthName = /\r\ncontent-length: *(\d+)/i;
 
 /** Bytes of one keep-alive request. */
-export function requestBytes(method: string, path: string, options: { token?: string; body?: unknown } = {}): Buffer {
+export function requestBytes(
+  method: string,
+  path: string,
+  options: { token?: string; apiKey?: string; body?: unknown } = {},
+): Buffer {
   const body = options.body === undefined ? '' : JSON.stringify(options.body);
   const lines = [
     `${method} ${path} HTTP/1.1`,
     'Host: localhost',
     ...(options.token === undefined ? [] : [`Authorization: Bearer ${options.token}`]),
+    ...(options.apiKey === undefined ? [] : [`X-API-Key: ${options.apiKey}`]),
     ...(body === '' ? [] : ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`]),
   ];
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`);

@@ -42,7 +42,14 @@ export function round(value: number, digits = 3): number {
   return Number(value.toFixed(digits));
 }
 
-type Side = { port: number; pid: number; requests: readonly Buffer[]; status: number };
+type Side = {
+  port: number;
+  pid: number;
+  requests: readonly Buffer[];
+  status: number;
+  /** What the details call it, where it is not what the name of the side says. */
+  label?: string;
+};
 
 /** Both sides in turns A B, B A, …, so that a machine that gets slower meanwhile slows both; the ratio is taken per pair. */
 export async function compare(
@@ -78,8 +85,8 @@ export async function compare(
   const detail = {
     ratios,
     cpuRatio: round(median(cpuRatios)),
-    ...describe('floor', floor),
-    ...describe('atrium', atrium),
+    ...describe(sides.floor.label ?? 'floor', floor),
+    ...describe(sides.atrium.label ?? 'atrium', atrium),
   };
   return { name, value: round(median(ratios)), unit: 'ratio', target, detail };
 }

@@ -18,32 +18,58 @@ export type Atrium = {
   connection: pg.ClientConfig;
   /** From the spawn to the first 200, in milliseconds. */
   startMs: number;
+  /** A second process of the same installation: on the same database, with the same key. */
+  startPeer(): Promise<Peer>;
   stop(): Promise<void>;
 };
 
+export type Peer = { base: string; stop(): Promise<void> };
+
 /** Starts the service as `npm start` does, its output in a file so that nobody has to read along. */
 export async function startAtrium(dataDir: string, logFile: string): Promise<Atrium> {
-  const log = openSync(logFile, 'w');
   const startedAt = performance.now();
-  const [file, ...args] = startCommand();
-  const env = { PATH: process.env['PATH'], PORT: '0', DATA_DIR: dataDir, ...extraEnvironment() };
-  const child = spawn(file!, args, { cwd: repository, env, stdio: ['ignore', log, log] });
-  closeSync(log);
-  const base = await waitFor(child, () => /serves on (\S+)/.exec(readFileSync(logFile, 'utf8'))?.[1], logFile);
-  await waitFor(child, async () => ((await isHealthy(base)) ? true : undefined), logFile);
+  const { child, base } = await startService({ DATA_DIR: dataDir }, logFile);
   const startMs = performance.now() - startedAt;
   const pidFile = readFileSync(path.join(realpathSync(path.join(dataDir, 'postgres')), 'postmaster.pid'), 'utf8');
   // Lines of postmaster.pid: process id, data directory, start time, port, socket directory (PostgreSQL's pidfile.h).
   const [postmaster, , , port, host] = pidFile.split('\n');
+  const connection = { host: host!.trim(), port: Number(port), user: 'atrium', database: 'atrium' };
   return {
     pid: child.pid!,
     base,
     port: Number(new URL(base).port),
     postmaster: Number(postmaster),
-    connection: { host: host!.trim(), port: Number(port), user: 'atrium', database: 'atrium' },
+    connection,
     startMs,
+    startPeer: () => startPeer(dataDir, connection, `${logFile}.peer`),
     stop: () => stop(child),
   };
+}
+
+async function startPeer(
+  dataDir: string,
+  { host, port, user, database }: { host: string; port: number; user: string; database: string },
+  logFile: string,
+): Promise<Peer> {
+  const secrets = JSON.parse(readFileSync(path.join(dataDir, 'secrets.json'), 'utf8')) as { encryptionKey: string };
+  const url = `postgres://${user}@localhost/${database}?host=${encodeURIComponent(host)}&port=${port}`;
+  const environment = { DATABASE_URL: url, ENCRYPTION_KEY: secrets.encryptionKey };
+  const { child, base } = await startService(environment, logFile);
+  return { base, stop: () => stop(child) };
+}
+
+async function startService(
+  environment: Record<string, string>,
+  logFile: string,
+): Promise<{ child: ChildProcess; base: string }> {
+  const log = openSync(logFile, 'w');
+  const [file, ...args] = startCommand();
+  const env = { PATH: process.env['PATH'], PORT: '0', ...environment, ...extraEnvironment() };
+  const child = spawn(file!, args, { cwd: repository, env, stdio: ['ignore', log, log] });
+  closeSync(log);
+  const base = await waitFor(child, () => /serves on (\S+)/.exec(readFileSync(logFile, 'utf8'))?.[1], logFile);
+  await waitFor(child, async () => ((await isHealthy(base)) ? true : undefined), logFile);
+  return { child, base };
 }
 
 /** What `npm start` runs, without npm and shell in between; `BENCH_NODE_ARGS="--cpu-prof"` adds to it. */

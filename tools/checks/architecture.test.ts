@@ -14,6 +14,7 @@ const clean = {
   [`${src}/core/db/database.ts`]: "import pg from 'pg';\nexport const database = pg;\n",
   [`${src}/core/crypto/secrets.ts`]: "import { randomBytes } from 'node:crypto';\nexport const secret = randomBytes;\n",
   [`${src}/core/http/server.ts`]: "import fastify from 'fastify';\nexport const server = fastify;\n",
+  [`${src}/core/outbound/outbound.ts`]: "import { fetch } from 'undici';\nexport const call = fetch;\n",
   [`${src}/core/audit/audit.queries.ts`]: "import { sql } from 'kysely';\nexport const audit = sql;\n",
   [`${a}/index.ts`]: "import { routes } from '#modules/a/a.routes';\nexport const a = routes;\n",
   [`${a}/a.routes.ts`]: "import { service } from '#modules/a/a.service';\nexport const routes = service;\n",
@@ -69,6 +70,10 @@ const violations: [rule: string, file: string, imported: string][] = [
   ['crypto-only-in-core-crypto', `${a}/crypto.service.ts`, 'node:crypto'],
   ['crypto-only-in-core-crypto', `${src}/app/crypto.ts`, 'crypto'],
   ['mail-only-in-core-mail', `${a}/mail.service.ts`, 'nodemailer'],
+  ['outside-only-through-core-outbound', `${a}/call.service.ts`, 'undici'],
+  ['outside-only-through-core-outbound', `${src}/core/mail/call.ts`, 'node:https'],
+  ['outside-only-through-core-outbound', `${src}/app/call.ts`, 'http2'],
+  ['undici-only-in-core-outbound', `${src}/core/http/call.ts`, 'undici'],
   ['black-box', 'e2e/inside.test.ts', '../apps/server/src/app/main.ts'],
   ['bench-from-outside', 'bench/inside.ts', '../apps/server/test/support/harness.ts'],
 ];

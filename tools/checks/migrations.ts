@@ -16,6 +16,14 @@ const globalTables: Record<string, string> = {
   one_time_tokens: 'looked up by the hash of the token; a reset concerns the account in all its tenants',
   throttles: 'counts attempts of callers who are not known yet',
   signing_keys: 'one set for the installation',
+  two_factor_methods: 'of the account, in all its tenants',
+  two_factor_codes: 'of the account, in all its tenants',
+  two_factor_backup_codes: 'of the account, in all its tenants',
+  api_key_directory: 'directory of the tenants of API keys, looked up by the public part of a key',
+  app_account_directory: 'directory that keeps the addresses of app accounts unique, looked up by address',
+  provider_flows: 'logins under way at a provider, looked up by their state before anybody is known',
+  account_identities: 'of the account, looked up by what a provider says before a tenant is known',
+  security_events: 'watched over all tenants; an attacker belongs to none',
   mail_outbox: 'queue of the installation, next to the process that sends',
 };
 

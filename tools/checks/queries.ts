@@ -13,8 +13,11 @@ export type Exceptions = Record<'acrossTenants' | 'rawSql' | 'interpolated', Rec
 
 const exceptions: Exceptions = {
   acrossTenants: {
-    'modules/auth/accounts.queries.ts#findAccountByEmail': 'login lists the tenants of a person, before one is chosen',
-    'modules/auth/sessions.queries.ts#deleteEndedSessions': 'housekeeping over all tenants, outside of requests',
+    'modules/auth/accounts/accounts.queries.ts#findAccountByEmail':
+      'login lists the tenants of a person, before one is chosen',
+    'core/usage/usage.queries.ts#deleteOldUsage': 'housekeeping over all tenants, outside of requests',
+    'modules/auth/sessions/sessions.queries.ts#deleteEndedSessions':
+      'housekeeping over all tenants, outside of requests',
   },
   rawSql: {
     'modules/contacts/contact-links.queries.ts#contactJson': 'names of columns from a list in the code',

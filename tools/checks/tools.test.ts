@@ -49,6 +49,12 @@ const violations: Record<string, [rule: string, text: string]> = {
   [`${core}/environment.ts`]: ['no-process-env', "export const home = process.env['HOME'];\n"],
   'apps/server/src/app/service.ts': ['no-process-env', "export const home = process.env['HOME'];\n"],
   [`${core}/process.ts`]: ['no-restricted-imports', "import { env } from 'node:process';\nexport const e = env;\n"],
+  [`${core}/call.ts`]: ['no-restricted-globals', "export const call = () => fetch('https://example.com');\n"],
+  [`${core}/global-call.ts`]: [
+    'no-restricted-globals',
+    "export const call = () => globalThis.fetch('https://e.com');\n",
+  ],
+  [`${core}/socket.ts`]: ['no-restricted-globals', "export const open = () => new WebSocket('wss://example.com');\n"],
   // An override takes the place of a rule and of nothing else.
   [`${core}/long.test.ts`]: ['max-lines', lines(501)],
   [`${core}/floating.test.ts`]: ['no-floating-promises', 'async function go() {}\ngo();\n'],
@@ -60,6 +66,8 @@ const allowed = {
   'apps/server/test/support/any.ts': 'export type Answer = { body: any };\n',
   'apps/server/src/app/config.ts': "export const home = process.env['HOME'];\n",
   'tools/environment.ts': "export const home = process.env['HOME'];\n",
+  [`${core}/call.test.ts`]: "export const call = () => fetch('https://example.com');\n",
+  'e2e/call.ts': "export const call = () => fetch('https://example.com');\n",
   'some.config.ts': 'export default {};\n',
 };
 

@@ -1,12 +1,20 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { access } from '#core/access/access';
-import { permissionNames, type Permission } from '#core/access/permissions';
+import { AppAccountPermissions, flagNames, type Flag } from '#core/access/flags';
+import { permissionNames } from '#core/access/permissions';
 import type { Route } from '#core/http/route';
 import { createHttpServer } from '#core/http/server';
-import { createAuthenticator } from '#modules/auth/index';
-import { accessMatrix, callers, type Caller } from '#test/access-matrix';
-import { createMember, createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
+import { accessMatrix, callers, strangers, type Caller } from '#test/access-matrix';
+import {
+  createAppAccount,
+  createMember,
+  createTenant,
+  logIn,
+  logInSystemAdmin,
+  type Person,
+  type Tenant,
+} from '#test/support/factories';
 import { expectError, useService, type Answer, type Call } from '#test/support/harness';
 import { compareTables, routeOf, routes, urlOf } from '#test/support/registry';
 
@@ -33,27 +41,111 @@ beforeAll(async () => {
   }
   const all = await createMember(test, tenant, { permissions: [...permissionNames] });
   sessions.set('all permissions', { token: all.token });
-});
+  await createSessionsInOddStates();
+  for (const flags of flagSets()) {
+    sessions.set(`API key ${nameOf(flags)}`, await createKey(flags));
+    sessions.set(`app account ${nameOf(flags)}`, await createApp(flags));
+  }
+}, 180_000);
+
+async function createSessionsInOddStates(): Promise<void> {
+  const { database } = test.service.services;
+  const createAdmin = (of: Tenant) => createMember(test, of, { isTenantAdmin: true });
+  const present = (caller: Caller, { token }: Person) => sessions.set(caller, { token });
+
+  const suspended = await createMember(test, tenant, { permissions: [...permissionNames] });
+  const url = `/api/v1/secure/users/${suspended.userId}`;
+  await test.call('PATCH', url, { token: tenant.admin.token, body: { status: 'suspended' } });
+  present('suspended member', suspended);
+
+  const owing = await createAdmin(tenant);
+  const account = 'select account_id from users where tenant_id = $1 and id = $2';
+  await database.credential(tenant.tenantId).all({
+    text: `insert into two_factor_methods (account_id, method, enabled_at, created_at)
+           values ((${account}), 'totp', now(), now())`,
+    values: [tenant.tenantId, owing.userId],
+    prepare: false,
+  });
+  present('session that owes its second factor', await logIn(test, owing));
+
+  const strict = await createTenant(test);
+  await database.tenant(strict.tenantId).all({
+    text: `update tenants set settings = '{"twoFactorRequiredFrom": "2026-01-01T00:00:00.000Z"}' where id = $1`,
+    values: [strict.tenantId],
+    prepare: false,
+  });
+  present('session that has to enrol a second factor', await logIn(test, strict.admin));
+
+  const vouched = await createAdmin(tenant);
+  await database.credential(tenant.tenantId).all({
+    text: 'update sessions set account_wide = false where tenant_id = $1 and user_id = $2',
+    values: [tenant.tenantId, vouched.userId],
+    prepare: false,
+  });
+  present('session vouched for by one tenant only', vouched);
+}
+
+/** Which sets of flags the callers of the matrix hold: none, all, those of each row, and all but those. */
+function flagSets(): (readonly Flag[])[] {
+  const inRows = Object.values(accessMatrix).flatMap(({ flags = [] }) => [
+    ...flags.map((flag) => [flag]),
+    others(flags),
+  ]);
+  return [...new Map([[], flagNames, ...inRows].map((flags) => [nameOf(flags), flags])).values()];
+}
+
+const others = (flags: readonly Flag[]) => flagNames.filter((flag) => !flags.includes(flag));
+const nameOf = (flags: readonly Flag[]) => flags.toSorted().join(' ');
+
+function permissionsOf(flags: readonly Flag[]): Record<string, Record<string, true>> {
+  const permissions: Record<string, Record<string, true>> = {};
+  for (const name of flags) {
+    const [section, flag] = name.split('.') as [string, string];
+    permissions[section] = { ...permissions[section], [flag]: true };
+  }
+  return permissions;
+}
+
+async function createKey(flags: readonly Flag[]): Promise<Call> {
+  const body = { name: 'Door', permissions: permissionsOf(flags) };
+  const created = await test.call('POST', '/api/v1/secure/api-keys', { token: tenant.admin.token, body });
+  expect(created).toMatchObject({ status: 201 });
+  return { headers: { 'x-api-key': created.body.fullKey } };
+}
+
+/** With those of the flags that app accounts can have. */
+async function createApp(flags: readonly Flag[]): Promise<Call> {
+  const possible = flags.filter((flag) => (flag.split('.')[0] as string) in AppAccountPermissions.properties);
+  const account = await createAppAccount(test, tenant, { permissions: permissionsOf(possible) });
+  return { token: (await logIn(test, account)).token };
+}
 
 /** How the caller presents themselves. */
-function credentials(caller: Caller, permission: Permission | undefined): Call[] {
+function credentials(caller: Caller, { permission, flags = [] }: (typeof accessMatrix)[string]): Call[] {
   const naming = { 'x-tenant-id': tenant.tenantId };
-  const presented: Record<Caller, Call[]> = {
+  const session = (name: string) => [sessions.get(name)!];
+  const machine = (kind: 'API key' | 'app account'): Partial<Record<Caller, Call[]>> => ({
+    [`${kind} without flags`]: session(`${kind} ${nameOf([])}`),
+    [`${kind} with the flag`]: (flags.length === 0 ? [flagNames] : flags.map((flag) => [flag])).flatMap((held) =>
+      session(`${kind} ${nameOf(held)}`),
+    ),
+    [`${kind} with every other flag`]: session(`${kind} ${nameOf(others(flags))}`),
+    [`${kind} with every flag`]: session(`${kind} ${nameOf(flagNames)}`),
+  });
+  const presented: Partial<Record<Caller, Call[]>> = {
     anonymous: [{}],
     'malformed token': malformedTokens.map((authorization) => ({ headers: { authorization } })),
-    'dead session': [sessions.get('dead session')!],
-    'plain member': [sessions.get('plain member')!],
-    'member with the permission': [sessions.get(permission ?? 'all permissions')!],
-    'member with every other permission': [
-      sessions.get(permission === undefined ? 'all permissions' : `not ${permission}`)!,
-    ],
+    'member with the permission': session(permission ?? 'all permissions'),
+    'member with every other permission': session(permission === undefined ? 'all permissions' : `not ${permission}`),
     'tenant administrator': [{ token: tenant.admin.token }],
     'system administrator': [{ token: systemAdmin }],
     "another tenant's administrator, at home": [{ token: stranger.admin.token }],
     "another tenant's administrator, naming this tenant": [{ token: stranger.admin.token, headers: naming }],
     'system administrator, naming this tenant': [{ token: systemAdmin, headers: naming }],
+    ...machine('API key'),
+    ...machine('app account'),
   };
-  return presented[caller];
+  return presented[caller] ?? session(caller);
 }
 
 /** A request that is wrong in every part that can be wrong: a refusal has to come first. */
@@ -85,15 +177,51 @@ describe.each(callers)('%s', (caller) => {
     const route = routeOf(operationId);
     const row = accessMatrix[operationId]!;
     const isAllowed = row.allowed.includes(caller);
-    for (const call of credentials(caller, row.permission)) {
+    for (const call of credentials(caller, row)) {
       const { url, ...request } = invalidCall(route);
       const answer = await test.call(route.method, url, { ...request, ...call });
       expect(judge(answer, isAllowed)).toBeUndefined();
       if (isAllowed) continue;
-      const isUnknown = ['anonymous', 'malformed token', 'dead session'].includes(caller);
-      expect(answer.status).toBe(isUnknown ? 401 : 403);
+      expect(answer.status).toBe(strangers.includes(caller) ? 401 : 403);
       if (caller === 'anonymous') expectError(answer, 401, 'AUTHENTICATION_ERROR');
     }
+  });
+});
+
+describe('what the matrix says as a whole', () => {
+  const reachable = (caller: Caller) =>
+    Object.keys(accessMatrix).filter((operation) => {
+      const { allowed } = accessMatrix[operation]!;
+      return allowed.includes(caller) && !allowed.includes('anonymous');
+    });
+
+  it('a session that owes its second factor reaches only what gives it, and who it is', () => {
+    const factors = ['getTwoFactorStatus', 'sendTwoFactorCode', 'useBackupCode', 'verifyTwoFactor'];
+    expect(reachable('session that owes its second factor').toSorted()).toEqual(['getCurrentUser', ...factors]);
+    expect(reachable('session that has to enrol a second factor').toSorted()).toEqual([
+      'enableTwoFactor',
+      'getCurrentUser',
+      ...factors,
+    ]);
+  });
+
+  it('no API key and no app account reaches accounts, credentials, administration and the system', () => {
+    const closed =
+      /^\/api\/v1\/(auth\/|system\/|secure\/(auth\/|api-keys|app-accounts|groups|tenants|audit-logs|authz|ai\/providers|identity-providers))/;
+    const own = ['getCurrentUser', 'listOwnSessions', 'revokeSession'];
+    for (const operation of reachable('API key with every flag'))
+      expect({ operation, path: routeOf(operation).path }).not.toMatchObject({ path: expect.stringMatching(closed) });
+    for (const operation of reachable('app account with every flag').filter((name) => !own.includes(name)))
+      expect({ operation, path: routeOf(operation).path }).not.toMatchObject({ path: expect.stringMatching(closed) });
+    expect(reachable('API key without flags')).toEqual([]);
+    expect(reachable('app account without flags').toSorted()).toEqual(own);
+  });
+
+  it('nothing but reading users is open to them among users', () => {
+    const users = (caller: Caller) =>
+      reachable(caller).filter((operation) => routeOf(operation).path.startsWith('/api/v1/secure/users'));
+    for (const caller of ['API key with every flag', 'app account with every flag'] as const)
+      expect(users(caller).toSorted()).toEqual(['getUser', 'listUsers']);
   });
 });
 
@@ -132,7 +260,7 @@ describe('the gate itself', () => {
       createHttpServer({
         modules: [{ name: 'planted', description: '', routes: [{ ...route, access: rule }] }],
         services,
-        authenticate: createAuthenticator(services),
+        authenticate: test.service.authenticate,
         trustedProxies: [],
         corsOrigins: [],
         bodyLimitBytes: 1024,

@@ -1,3 +1,4 @@
+import type { Flag } from '#core/access/flags';
 import type { Permission } from '#core/access/permissions';
 
 /** Every kind of caller that exists; the matrix says of each operation which of them may use it. */
@@ -5,6 +6,7 @@ export const callers = [
   'anonymous',
   'malformed token',
   'dead session',
+  'suspended member',
   'plain member',
   'member with the permission',
   'member with every other permission',
@@ -13,11 +15,27 @@ export const callers = [
   "another tenant's administrator, at home",
   "another tenant's administrator, naming this tenant",
   'system administrator, naming this tenant',
+  // Of a tenant administrator each, whom nothing but the state of the session keeps out.
+  'session that owes its second factor',
+  'session that has to enrol a second factor',
+  'session vouched for by one tenant only',
+  'API key without flags',
+  'API key with the flag',
+  'API key with every other flag',
+  'API key with every flag',
+  'app account without flags',
+  'app account with the flag',
+  'app account with every other flag',
+  'app account with every flag',
 ] as const;
+
+/** Whom nobody recognises: they are told to authenticate, all others that they may not. */
+export const strangers: readonly Caller[] = ['anonymous', 'malformed token', 'dead session', 'suspended member'];
 
 export type Caller = (typeof callers)[number];
 
-type Row = { allowed: readonly Caller[]; permission?: Permission };
+/** With several flags, each of them is enough. */
+type Row = { allowed: readonly Caller[]; permission?: Permission; flags?: readonly Flag[] };
 
 const administrators = [
   'tenant administrator',
@@ -25,6 +43,7 @@ const administrators = [
   // At home they administer what is theirs; ids of other tenants are the isolation suite's subject.
   "another tenant's administrator, at home",
   'system administrator, naming this tenant',
+  'session vouched for by one tenant only',
 ] as const;
 
 const members = [
@@ -34,18 +53,43 @@ const members = [
   ...administrators,
 ] as const;
 
+const appAccounts = callers.filter((caller) => caller.startsWith('app account'));
+
+/** Keys and app accounts with one of the flags; what the specification lists for app accounts are five sections. */
+function flagged(flags: readonly Flag[]): Caller[] {
+  if (flags.length === 0) return [];
+  const isForAppAccounts = flags.some((flag) => /^(resources|spaces|geo|calendar|users)\./.test(flag));
+  const keys = ['API key with the flag', 'API key with every flag'] as const;
+  return isForAppAccounts ? [...keys, 'app account with the flag', 'app account with every flag'] : [...keys];
+}
+
 const anybody: Row = { allowed: callers };
-// A missing or dead session is no reason to refuse, but nobody may name a tenant that is not theirs.
+// A missing or dead session is no reason to refuse, but nobody may name a tenant that is not theirs, and keys have no session.
 const anybodyAtHome: Row = {
-  allowed: callers.filter((caller) => caller !== "another tenant's administrator, naming this tenant"),
+  allowed: callers.filter(
+    (caller) => caller !== "another tenant's administrator, naming this tenant" && !caller.startsWith('API key'),
+  ),
 };
 const anyMember: Row = { allowed: members };
+const membersOr = (...flags: Flag[]): Row => ({ allowed: [...members, ...flagged(flags)], flags });
+/** Whoever logged in, app accounts too; `owing` sessions are let in before their second factor. */
+const anySession: Row = { allowed: [...members, ...appAccounts] };
+const anySessionEvenOwing: Row = {
+  allowed: [...anySession.allowed, 'session that owes its second factor', 'session that has to enrol a second factor'],
+};
+/** People about themselves: what a provider of one tenant says of them is not enough. */
+const ownAccount: Row = { allowed: members.filter((caller) => caller !== 'session vouched for by one tenant only') };
+const ownAccountEvenEnrolling: Row = { allowed: [...ownAccount.allowed, 'session that has to enrol a second factor'] };
+const ownFactorsEvenOwing: Row = {
+  allowed: [...members, 'session that owes its second factor', 'session that has to enrol a second factor'],
+};
 const systemAdministrators: Row = {
   allowed: ['system administrator', 'system administrator, naming this tenant'],
 };
-const holdersOf = (permission: Permission): Row => ({
-  allowed: ['member with the permission', ...administrators],
+const holdersOf = (permission: Permission, ...flags: Flag[]): Row => ({
+  allowed: ['member with the permission', ...administrators, ...flagged(flags)],
   permission,
+  flags,
 });
 
 /**
@@ -60,13 +104,42 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   refreshTokens: anybody,
   logout: anybodyAtHome,
   listIdentityProviders: anybody,
+  startProviderLogin: anybody,
+  finishProviderLogin: anybody,
+  finishProviderLoginByForm: anybody,
+  finishTenantProviderLogin: anybody,
+  finishTenantProviderLoginByForm: anybody,
+  exchangeProviderCode: anybody,
   forgotPassword: anybody,
   resetPassword: anybody,
+  acceptInvitation: anybody,
+  verifyEmail: anybody,
   getJwkSet: anybody,
-  getCurrentUser: anyMember,
-  listOwnSessions: anyMember,
-  revokeSession: anyMember,
-  changePassword: anyMember,
+  getCurrentUser: anySessionEvenOwing,
+  listOwnSessions: anySession,
+  revokeSession: anySession,
+  changePassword: ownAccount,
+  resendVerification: ownAccount,
+  listOwnInvitations: ownAccount,
+  acceptOwnInvitation: ownAccount,
+  declineOwnInvitation: ownAccount,
+  listOwnTenants: ownAccount,
+  switchTenant: ownAccount,
+  listOwnIdentities: ownAccount,
+  beginIdentityLink: ownAccount,
+  linkIdentity: ownAccount,
+  unlinkIdentity: ownAccount,
+
+  // Second factors: what a session that owes one can do about it, and what takes a session that owes none.
+  getTwoFactorStatus: ownFactorsEvenOwing,
+  sendTwoFactorCode: ownFactorsEvenOwing,
+  verifyTwoFactor: ownFactorsEvenOwing,
+  useBackupCode: ownFactorsEvenOwing,
+  enableTwoFactor: ownAccountEvenEnrolling,
+  regenerateBackupCodes: ownAccount,
+  disableTwoFactor: ownAccount,
+  disableTwoFactorByPost: ownAccount,
+  resetTwoFactor: holdersOf('users.manage'),
 
   // System and documentation.
   getHealth: anybody,
@@ -75,14 +148,23 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   getReferencePage: anybody,
   getReferenceAsset: anybody,
   listMailOutbox: systemAdministrators,
+  listSecurityAudit: systemAdministrators,
+
+  explainAccess: holdersOf('authorization.read'),
+  listPermissions: anyMember,
 
   listAuditLogs: holdersOf('audit_logs.read'),
 
-  listUsers: holdersOf('users.read'),
-  getUser: holdersOf('users.read'),
+  listUsers: holdersOf('users.read', 'users.read'),
+  getUser: holdersOf('users.read', 'users.read'),
   createUser: holdersOf('users.manage'),
   updateUser: holdersOf('users.manage'),
   deleteUser: holdersOf('users.manage'),
+  inviteUser: holdersOf('users.manage'),
+  resendInvitation: holdersOf('users.manage'),
+
+  getTenant: anyMember,
+  updateTenant: { allowed: administrators },
 
   listGroups: holdersOf('groups.read'),
   getGroup: holdersOf('groups.read'),
@@ -93,11 +175,81 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   addGroupMember: holdersOf('groups.manage'),
   removeGroupMember: holdersOf('groups.manage'),
 
-  listSpaces: anyMember,
-  getSpace: anyMember,
-  createSpace: holdersOf('spaces.manage'),
-  updateSpace: holdersOf('spaces.manage'),
-  deleteSpace: holdersOf('spaces.manage'),
+  listAppAccounts: holdersOf('app_accounts.read'),
+  getAppAccount: holdersOf('app_accounts.read'),
+  getAppAccountUsage: holdersOf('app_accounts.read'),
+  createAppAccount: holdersOf('app_accounts.manage'),
+  updateAppAccount: holdersOf('app_accounts.manage'),
+  deleteAppAccount: holdersOf('app_accounts.manage'),
+  regenerateAppAccountPassword: holdersOf('app_accounts.manage'),
+  setAppAccountPassword: holdersOf('app_accounts.manage'),
+
+  listApiKeys: holdersOf('api_keys.read'),
+  listApiKeyTemplates: holdersOf('api_keys.read'),
+  getApiKey: holdersOf('api_keys.read'),
+  getApiKeyUsage: holdersOf('api_keys.read'),
+  createApiKey: holdersOf('api_keys.manage'),
+  updateApiKey: holdersOf('api_keys.manage'),
+  deleteApiKey: holdersOf('api_keys.manage'),
+  rotateApiKey: holdersOf('api_keys.manage'),
+  deletePreviousSecret: holdersOf('api_keys.manage'),
+
+  listIdentityProviderRegistrations: { allowed: administrators },
+  getIdentityProviderRegistration: { allowed: administrators },
+  saveIdentityProviderRegistration: { allowed: administrators },
+  deleteIdentityProviderRegistration: { allowed: administrators },
+
+  listConnectors: holdersOf('providers.read'),
+  getConnector: holdersOf('providers.read'),
+  createConnector: holdersOf('providers.manage'),
+  updateConnector: holdersOf('providers.manage'),
+  deleteConnector: holdersOf('providers.manage'),
+  enableConnector: holdersOf('providers.manage'),
+  disableConnector: holdersOf('providers.manage'),
+
+  listTypeDefinitions: membersOr('typeDefinitions.read'),
+  getTypeDefinition: membersOr('typeDefinitions.read'),
+  createTypeDefinition: holdersOf('type_definitions.manage'),
+  updateTypeDefinition: holdersOf('type_definitions.manage'),
+  deleteTypeDefinition: holdersOf('type_definitions.manage'),
+
+  listResources: membersOr('resources.read'),
+  getResource: membersOr('resources.read'),
+  createResource: holdersOf('resources.manage', 'resources.write'),
+  updateResource: holdersOf('resources.manage', 'resources.write'),
+  deleteResource: holdersOf('resources.manage', 'resources.delete'),
+
+  listTags: membersOr('tags.read'),
+  getTag: membersOr('tags.read'),
+  createTag: holdersOf('tags.manage'),
+  updateTag: holdersOf('tags.manage'),
+  deleteTag: holdersOf('tags.manage'),
+  // What a record is tagged with belongs to the record.
+  listSpaceTags: membersOr('spaces.read'),
+  tagSpace: holdersOf('spaces.manage', 'spaces.write'),
+  untagSpace: holdersOf('spaces.manage', 'spaces.write'),
+  listResourceTags: membersOr('resources.read'),
+  tagResource: holdersOf('resources.manage', 'resources.write'),
+  untagResource: holdersOf('resources.manage', 'resources.write'),
+
+  listFeedbacks: holdersOf('feedbacks.read', 'feedbacks.read'),
+  getFeedback: holdersOf('feedbacks.read', 'feedbacks.read'),
+  createFeedback: anyMember,
+  updateFeedback: holdersOf('feedbacks.manage'),
+
+  listQrCodes: membersOr('qrCodes.read'),
+  getQrCode: membersOr('qrCodes.read'),
+  getQrCodeImage: membersOr('qrCodes.read'),
+  resolveQrCode: membersOr('qrCodes.read'),
+  createQrCode: holdersOf('resources.manage', 'qrCodes.write'),
+  assignQrCode: holdersOf('resources.manage', 'qrCodes.assign'),
+  deleteQrCode: holdersOf('resources.manage', 'qrCodes.delete'),
+
+  listSpaces: membersOr('spaces.read'),
+  getSpace: membersOr('spaces.read'),
+  createSpace: holdersOf('spaces.manage', 'spaces.write'),
+  updateSpace: holdersOf('spaces.manage', 'spaces.write'),
+  deleteSpace: holdersOf('spaces.manage', 'spaces.delete'),
 
   // Contacts document no 403: every person of the tenant may use them.
   listContacts: anyMember,
@@ -106,7 +258,7 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   updateContact: anyMember,
   deleteContact: anyMember,
   listContactReferences: anyMember,
-  listSpaceContacts: anyMember,
-  addSpaceContact: anyMember,
-  removeSpaceContact: anyMember,
+  listSpaceContacts: membersOr('spaces.read'),
+  addSpaceContact: membersOr('spaces.write'),
+  removeSpaceContact: membersOr('spaces.write'),
 };

@@ -2,9 +2,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
 import type { Route } from '#core/http/route';
+import { createDirectory } from '#test/support/directory';
 import { badBodies, badValues, type BadBody, type JsonSchema } from '#test/support/bad-input';
 import { listTables, withClient } from '#test/support/database';
-import { createMember, createTenant, logInSystemAdmin } from '#test/support/factories';
+import { createAppAccount, createMember, createTenant, logInSystemAdmin } from '#test/support/factories';
 import { useService, type Answer } from '#test/support/harness';
 import { compareTables, routeOf, routes, urlOf } from '#test/support/registry';
 import { validBodies, type OwnRecords } from '#test/support/samples';
@@ -22,9 +23,30 @@ beforeAll(async () => {
   const space = await test.call('POST', '/api/v1/secure/spaces', { token, body: { name: 'Room' } });
   const contact = await test.call('POST', '/api/v1/secure/contacts', { token, body: { firstName: 'Ada' } });
   const group = await test.call('POST', '/api/v1/secure/groups', { token, body: { name: 'Porters' } });
+  const apiKey = await test.call('POST', '/api/v1/secure/api-keys', { token, body: { name: 'Door' } });
   own = { tenant, spaceId: space.body.data.id, contactId: contact.body.data.id };
+  const connector = await test.call('POST', '/api/v1/secure/ai/providers', {
+    token,
+    body: { api_key: 'api', api_name: 'API', api_base_url: 'https://api.example.com' },
+  });
+  const appAccount = await createAppAccount(test, tenant);
   const { userId } = await createMember(test, tenant);
-  ids = { users: userId, groups: group.body.data.id, spaces: own.spaceId, contacts: own.contactId };
+  const directory = await createDirectory(test, tenant.admin, own.spaceId);
+  ids = {
+    ...directory,
+    'api-keys': apiKey.body.data.id,
+    'app-accounts': appAccount.id,
+    enable: 'totp',
+    identities: 'google',
+    'identity-providers': 'microsoft',
+    oauth: 'google',
+    providers: connector.body.data.id,
+    tenants: tenant.tenantId,
+    users: userId,
+    groups: group.body.data.id,
+    spaces: own.spaceId,
+    contacts: own.contactId,
+  };
 });
 
 type Send = (request: { url: string; headers: Record<string, string>; payload?: string | Buffer }) => Promise<Answer>;
@@ -44,7 +66,7 @@ function sender(route: Route): Send {
 
 /** The route's path with ids of records that exist. */
 function ownUrl(route: Route): string {
-  const collection = /\/(users|groups|spaces|contacts)\//.exec(route.path)?.[1];
+  const collection = /\/([a-z-]+)\/\{/.exec(route.path)?.[1];
   return urlOf(route, (name) => (name === 'contactId' ? own.contactId : (ids[collection ?? ''] ?? newId())));
 }
 
@@ -81,6 +103,8 @@ function rowCounts(): Promise<Record<string, string>> {
   return withClient(test.connection, async (client) => {
     const counts: Record<string, string> = {};
     for (const table of await listTables(client)) {
+      // Written a moment after the request that it tells of.
+      if (table === 'security_events') continue;
       const { rows } = await client.query<{ rows: string }>(
         `select md5(coalesce(string_agg(t::text, '|' order by t::text), '')) || ' ' || count(*) as rows from ${table} t`,
       );
@@ -106,16 +130,18 @@ describe('a bad body is refused with the standard body, and nothing is stored', 
     const bodies = badBodies(schema, validBodies[operationId]!(own)).filter(
       ({ payload }) => !isOptionalBody(schema, payload),
     );
-    expect(bodies.length).toBeGreaterThan(60);
+    expect(bodies.length).toBeGreaterThan(Object.keys(validBodies[operationId]!(own)).length === 0 ? 30 : 60);
     const before = await rowCounts();
     expect(await problems(sender(route), ownUrl(route), bodies)).toEqual([]);
     expect(await rowCounts()).toEqual(before);
   });
 });
 
-// An empty object is a bad body only where something is required.
+// An empty object is a bad body only where something is required, and none at all only where there has to be one.
 function isOptionalBody(schema: JsonSchema, payload: string | Buffer): boolean {
-  return payload === '{}' && (schema.required ?? []).length === 0;
+  const needsNone = schema.anyOf?.some((option) => option.type === 'null') ?? false;
+  if (payload === '{}') return (schema.required ?? []).length === 0;
+  return needsNone && (payload === 'null' || payload === '');
 }
 
 describe('a bad URL is refused with the standard body', () => {

@@ -25,8 +25,12 @@ type Visit = (schema: Schema, path: string) => string | undefined;
 /** Answers whose objects the specification, or the format behind them, leaves open. */
 export const freeObjects: Readonly<Record<string, string>> = {
   PostalAddress: 'specification, "Contact": extra keys allowed',
-  properties: 'the own fields of a space, whatever the product wants to keep',
+  properties: 'the own fields of a space or a resource, whatever the product wants to keep',
+  json_schema: 'JSON Schema: an object of keywords, each with a form of its own',
   details: 'specification, "Audit log record": object',
+  config: 'specification, "External API provider connector": free object',
+  auth_config: 'specification, "External API provider connector": free object; masked',
+  error_details: 'specification, "External API provider connector": object',
   services: 'specification, "Health": keyed by service',
   statusBreakdown: 'specification, "Health": keyed by status',
   'keys[]': 'RFC 7517: members depend on the kind of key',
@@ -36,7 +40,10 @@ export const freeObjects: Readonly<Record<string, string>> = {
 /** Objects in bodies that take keys of the caller's own. */
 export const freeBodyObjects: Readonly<Record<string, string>> = {
   address: 'specification, "Contact": extra keys allowed; bounded by maxProperties and the body limit',
-  properties: 'the own fields of a space; bounded by the limits on depth, keys and body size',
+  config: 'specification, "External API provider connector": free object; bounded as JSON',
+  auth_config: 'specification, "External API provider connector": free object; bounded as JSON',
+  json_schema: 'JSON Schema: checked against the part of it that types are written in; bounded as JSON',
+  properties: 'the own fields of a space or a resource; bounded by the limits on depth, keys and body size',
 };
 
 /** Formats that bound the text by themselves. */
@@ -69,7 +76,7 @@ export function openBodies(routes: readonly Route[], allowed: Readonly<Record<st
 /** Texts, lists and numbers that a caller can make as large as they like. */
 export function unboundedInputs(routes: readonly Route[]): string[] {
   return routes.flatMap((route) =>
-    (['params', 'query', 'body'] as const).flatMap((part) =>
+    (['params', 'query', 'body', 'form'] as const).flatMap((part) =>
       walk(route.schema[part], `${route.operationId} ${part}`, (node, path) => {
         if (node.enum !== undefined || node.const !== undefined) return undefined;
         if (node.type === 'string' && !isBoundedText(node)) return `${path}: the text has no largest length`;

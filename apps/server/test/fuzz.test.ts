@@ -5,23 +5,45 @@ import { errorStatus } from '#core/errors/app-error';
 import type { Route } from '#core/http/route';
 import { anyText, bodyFor, percent, queryFor } from '#test/support/arbitrary';
 import type { JsonSchema } from '#test/support/bad-input';
-import { createMember, createTenant, logInSystemAdmin, unique, type Tenant } from '#test/support/factories';
+import { createDirectory } from '#test/support/directory';
+import {
+  createAppAccount,
+  createMember,
+  createTenant,
+  logInSystemAdmin,
+  unique,
+  type Tenant,
+} from '#test/support/factories';
 import { useService } from '#test/support/harness';
 import { routes, urlOf } from '#test/support/registry';
 
 const test = useService({ ownDatabase: true });
 
 // A password hash is meant to be slow, so operations that make one get fewer cases.
-const hashing = new Set(['login', 'register', 'createUser', 'changePassword', 'resetPassword']);
+const hashing = new Set([
+  'login',
+  'register',
+  'createUser',
+  'changePassword',
+  'resetPassword',
+  'acceptInvitation',
+  'createAppAccount',
+  'setAppAccountPassword',
+  'regenerateAppAccountPassword',
+]);
 const casesPerRoute = (route: Route) => (hashing.has(route.operationId) ? 40 : 200);
 
 let tenant: Tenant;
+// What it is set to, and the sessions that it begins, would shut out those who try the other operations.
+let changed: Tenant;
+const ofChangedTenant = new Set(['getTenant', 'updateTenant', 'switchTenant']);
 let systemAdmin: string;
 let known: Record<string, string[]>;
 let records: { kept: Record<string, string>; spare: Record<string, string> };
 
 beforeAll(async () => {
   tenant = await createTenant(test);
+  changed = await createTenant(test);
   systemAdmin = (await logInSystemAdmin(test)).token;
   records = { kept: await createRecords(), spare: await createRecords() };
   known = { uuid: [...Object.values(records.kept), tenant.tenantId], email: [tenant.admin.email] };
@@ -34,7 +56,23 @@ async function createRecords(): Promise<Record<string, string>> {
   const contact = await test.call('POST', '/api/v1/secure/contacts', { token, body: { firstName: 'Ada' } });
   const member = await createMember(test, tenant);
   const group = await test.call('POST', '/api/v1/secure/groups', { token, body: { name: unique('group') } });
+  const apiKey = await test.call('POST', '/api/v1/secure/api-keys', { token, body: { name: 'Door' } });
+  const connector = await test.call('POST', '/api/v1/secure/ai/providers', {
+    token,
+    body: { api_key: unique('api'), api_name: 'API', api_base_url: 'https://api.example.com' },
+  });
+  const appAccount = await createAppAccount(test, tenant);
+  const directory = await createDirectory(test, tenant.admin, space.body.data.id);
   return {
+    ...directory,
+    'api-keys': apiKey.body.data.id,
+    'app-accounts': appAccount.id,
+    enable: 'totp',
+    identities: 'google',
+    'identity-providers': 'google',
+    oauth: 'google',
+    providers: connector.body.data.id,
+    tenants: changed.tenantId,
     groups: group.body.data.id,
     spaces: space.body.data.id,
     contacts: contact.body.data.id,
@@ -47,9 +85,9 @@ type Case = { params: string; query: string; body: unknown; contentType: string 
 function caseFor(route: Route): fc.Arbitrary<Case> {
   const plain = (schema: unknown) => JSON.parse(JSON.stringify(schema)) as JsonSchema;
   const { query, body } = route.schema;
-  const collection = /\/(users|groups|spaces|contacts)\//.exec(route.path)?.[1] ?? 'contacts';
+  const collection = /\/([a-z-]+)\/\{/.exec(route.path)?.[1] ?? 'contacts';
   // What is deleted is not what the other operations are tried on.
-  const existing = (route.method === 'DELETE' ? records.spare : records.kept)[collection]!;
+  const existing = (route.method === 'DELETE' ? records.spare : records.kept)[collection] ?? records.kept.contacts!;
   return fc.record({
     params: fc.oneof(
       { weight: 6, arbitrary: fc.constant(existing) },
@@ -92,7 +130,8 @@ function fault(status: number, contentType: string, text: string): string | unde
 async function send(route: Route, { params, query, body, contentType }: Case): Promise<string | undefined> {
   // Without a session there is nothing to end, so the fuzzer stays logged in.
   const isAnonymous = route.access.kind === 'public' || route.access.kind === 'optional';
-  const token = route.access.kind === 'systemAdmin' ? systemAdmin : tenant.admin.token;
+  const { admin } = ofChangedTenant.has(route.operationId) ? changed : tenant;
+  const token = route.access.kind === 'systemAdmin' ? systemAdmin : admin.token;
   const response = await test.raw({
     method: route.method,
     url: `${urlOf(route, params)}${query === '' ? '' : `?${query}`}`,

@@ -81,6 +81,19 @@ describe('the request line and the headers', () => {
     expectRefusal(await send('GET', `/${'x'.repeat(20_000)}`), 'HEADERS_TOO_LARGE');
   });
 
+  it('431: more than 100 headers', async () => {
+    const odd = (count: number) => Array.from({ length: count }, (_, at) => `X-Odd-${at}: a`);
+    // Host and Connection are headers too.
+    expect((await send('GET', health, odd(98))).status).toBe(200);
+    for (const count of [99, 200, 1000]) {
+      const answer = await send('GET', health, odd(count));
+      expectRefusal(answer, 'HEADERS_TOO_LARGE');
+      expect(answer.headers.connection).toBe('close');
+    }
+    const nameless = Array.from({ length: 3000 }, () => 'a:');
+    expectRefusal(await send('POST', contacts, [bearer(), ...nameless], '{}'), 'HEADERS_TOO_LARGE');
+  });
+
   it('417: an expectation that is not known', async () => {
     expectRefusal(await send('POST', login, ['Expect: x'], '{}'), 'EXPECTATION_FAILED');
   });
@@ -183,6 +196,23 @@ describe('every answer', () => {
     const headers = ['Transfer-Encoding: chunked', 'Content-Type: application/json'];
     const [answer] = await exchange(port, `${request('POST', login, headers)}${chunk}`);
     expectRefusal(answer!, 'PAYLOAD_TOO_LARGE');
+  });
+
+  it.each([
+    ['utf-8', 400],
+    ['UTF-8', 400],
+    ['utf8', 400],
+    ['"utf-8"', 400],
+    ['utf-16', 415],
+    ['iso-8859-1', 415],
+    ['us-ascii', 415],
+    ['""', 415],
+    ['utf-8; charset=utf-16', 415],
+    ['utf-16; charset=utf-8', 415],
+  ])('a body that says charset=%s: %i', async (charset, status) => {
+    const headers = [`Content-Type: application/json; charset=${charset}`, 'Content-Length: 2'];
+    const [answer] = await exchange(port, `${request('POST', login, headers)}{}`);
+    expectRefusal(answer!, status === 400 ? 'VALIDATION_ERROR' : 'UNSUPPORTED_MEDIA_TYPE');
   });
 
   it('has a request id of our own, not the client’s', async () => {

@@ -29,6 +29,7 @@ const post = (headers: string, body: string) => `POST ${login} HTTP/1.1\r\n${hos
 
 describe('a request whose end two parsers could see in two places is refused, and nothing after it is answered', () => {
   const chunked = `0\r\n\r\n${smuggled}`;
+  const encoded = 'Transfer-Encoding: chunked\r\n';
 
   it.each<[string, string]>([
     ['Content-Length and Transfer-Encoding', post('Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', chunked)],
@@ -43,6 +44,10 @@ describe('a request whose end two parsers could see in two places is refused, an
     ['an empty length', post('Content-Length: \r\n', smuggled)],
     ['an encoding that is not chunked', post('Transfer-Encoding: identity\r\n', chunked)],
     ['an encoding after chunked', post('Transfer-Encoding: chunked, identity\r\n', chunked)],
+    ['an encoding before chunked', post('Transfer-Encoding: gzip, chunked\r\n', chunked)],
+    ['an encoding before chunked, in a line of its own', post(`Transfer-Encoding: gzip\r\n${encoded}`, chunked)],
+    ['chunked in chunked', post(`${encoded}${encoded}`, chunked)],
+    ['an encoding that the version does not have', post(encoded, chunked).replace('HTTP/1.1', 'HTTP/1.0')],
     ['an encoding that only looks like chunked', post('Transfer-Encoding: xchunked\r\n', chunked)],
     ['chunked in quotes', post('Transfer-Encoding: "chunked"\r\n', chunked)],
     ['a space before the colon', post('Transfer-Encoding : chunked\r\n', chunked)],

@@ -6,14 +6,30 @@ import { defineRoute, type Route } from '#core/http/route';
 import { access } from '#core/access/access';
 import { IdParams, Uuid, closed } from '#core/http/schemas';
 import { withClient } from '#test/support/database';
-import { createTenant, logIn, type Tenant, proveAddress } from '#test/support/factories';
+import { createAppAccount, createTenant, joinTenant, logIn, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
 import { compareTables, routeOf, routes, urlOf } from '#test/support/registry';
 import { validBodies, type OwnRecords } from '#test/support/samples';
 
 const test = useService();
 
-type Kind = 'tenant' | 'user' | 'session' | 'group' | 'space' | 'contact';
+type Kind =
+  | 'type'
+  | 'resource'
+  | 'tag'
+  | 'feedback'
+  | 'qrCode'
+  | 'appAccount'
+  | 'invitation'
+  | 'tenant'
+  | 'user'
+  | 'session'
+  | 'group'
+  | 'space'
+  | 'contact'
+  | 'apiKey'
+  | 'connector'
+  | 'identity';
 type Ids = Record<Kind, string>;
 
 /** Every place of the interface that takes an id, with whose id the attacker puts there. */
@@ -22,9 +38,21 @@ const places: Readonly<Record<string, Kind>> = {
   'login body.tenantId': 'tenant',
   'selectTenant body.tenantId': 'tenant',
   'listIdentityProviders query.tenantId': 'tenant',
+  'startProviderLogin query.tenantId': 'tenant',
+  'finishTenantProviderLogin params.tenantId': 'tenant',
+  'finishTenantProviderLoginByForm params.tenantId': 'tenant',
+  'unlinkIdentity params.id': 'identity',
+  'switchTenant body.tenantId': 'tenant',
+  'acceptOwnInvitation params.id': 'invitation',
+  'declineOwnInvitation params.id': 'invitation',
+  'getTenant params.id': 'tenant',
+  'updateTenant params.id': 'tenant',
   'getUser params.id': 'user',
   'updateUser params.id': 'user',
   'deleteUser params.id': 'user',
+  'resetTwoFactor params.id': 'user',
+  'inviteUser body.groupIds[]': 'group',
+  'resendInvitation params.id': 'invitation',
   'getGroup params.id': 'group',
   'updateGroup params.id': 'group',
   'deleteGroup params.id': 'group',
@@ -33,6 +61,61 @@ const places: Readonly<Record<string, Kind>> = {
   'addGroupMember body.userId': 'user',
   'removeGroupMember params.id': 'group',
   'removeGroupMember params.userId': 'user',
+  'getAppAccount params.id': 'appAccount',
+  'getAppAccountUsage params.id': 'appAccount',
+  'updateAppAccount params.id': 'appAccount',
+  'deleteAppAccount params.id': 'appAccount',
+  'regenerateAppAccountPassword params.id': 'appAccount',
+  'setAppAccountPassword params.id': 'appAccount',
+  'getConnector params.id': 'connector',
+  'updateConnector params.id': 'connector',
+  'deleteConnector params.id': 'connector',
+  'enableConnector params.id': 'connector',
+  'disableConnector params.id': 'connector',
+  'getTypeDefinition params.id': 'type',
+  'updateTypeDefinition params.id': 'type',
+  'deleteTypeDefinition params.id': 'type',
+  'getResource params.id': 'resource',
+  'createResource body.parent_id': 'resource',
+  'createResource body.type_id': 'type',
+  'createResource body.space_id': 'space',
+  'updateResource params.id': 'resource',
+  'updateResource body.parent_id': 'resource',
+  'updateResource body.type_id': 'type',
+  'updateResource body.space_id': 'space',
+  'deleteResource params.id': 'resource',
+  'listResources query.parent_id': 'resource',
+  'listResources query.type_id': 'type',
+  'listResources query.tag_id': 'tag',
+  'listResources query.space_id': 'space',
+  'getTag params.id': 'tag',
+  'updateTag params.id': 'tag',
+  'deleteTag params.id': 'tag',
+  'listSpaceTags params.id': 'space',
+  'tagSpace params.id': 'space',
+  'tagSpace params.tagId': 'tag',
+  'untagSpace params.id': 'space',
+  'untagSpace params.tagId': 'tag',
+  'listResourceTags params.id': 'resource',
+  'tagResource params.id': 'resource',
+  'tagResource params.tagId': 'tag',
+  'untagResource params.id': 'resource',
+  'untagResource params.tagId': 'tag',
+  'listFeedbacks query.entity_id': 'space',
+  'listFeedbacks query.created_by': 'user',
+  'createFeedback body.entity_id': 'space',
+  'getFeedback params.id': 'feedback',
+  'updateFeedback params.id': 'feedback',
+  'listQrCodes query.entity_id': 'space',
+  'getQrCode params.id': 'qrCode',
+  'getQrCodeImage params.id': 'qrCode',
+  'assignQrCode params.id': 'qrCode',
+  'assignQrCode body.entity_id': 'space',
+  'deleteQrCode params.id': 'qrCode',
+  'updateSpace body.type_id': 'type',
+  'createSpace body.type_id': 'type',
+  'listSpaces query.type_id': 'type',
+  'listSpaces query.tag_id': 'tag',
   'getSpace params.id': 'space',
   'updateSpace params.id': 'space',
   'updateSpace body.parent_id': 'space',
@@ -48,6 +131,15 @@ const places: Readonly<Record<string, Kind>> = {
   'addSpaceContact body.contactId': 'contact',
   'removeSpaceContact params.id': 'space',
   'removeSpaceContact params.contactId': 'contact',
+  'getApiKey params.id': 'apiKey',
+  'getApiKeyUsage params.id': 'apiKey',
+  'updateApiKey params.id': 'apiKey',
+  'deleteApiKey params.id': 'apiKey',
+  'rotateApiKey params.id': 'apiKey',
+  'deletePreviousSecret params.id': 'apiKey',
+  'explainAccess body.principal.id': 'user',
+  'listSecurityAudit query.tenantId': 'tenant',
+  'listSecurityAudit query.userId': 'user',
   'listAuditLogs query.user_id': 'user',
   'listAuditLogs query.resource_id': 'contact',
 };
@@ -64,9 +156,7 @@ beforeAll(async () => {
   };
   // A second tenant, so that the attacker's login offers a choice and hands out selection tokens.
   const second = await createTenant(test);
-  const body = { email: attacker.tenant.admin.email };
-  await proveAddress(test, body.email);
-  await test.call('POST', '/api/v1/secure/users', { token: second.admin.token, body });
+  await joinTenant(test, second, attacker.tenant.admin);
 });
 
 /** A tenant with one record of each kind, linked to each other. */
@@ -80,15 +170,72 @@ async function settle(tenant: Tenant): Promise<{ tenant: Tenant; ids: Ids }> {
   const space = await created('/api/v1/secure/spaces', { name: `secret of ${tenant.domain}` });
   const contact = await created('/api/v1/secure/contacts', { notes: `secret of ${tenant.domain}` });
   await created(`/api/v1/secure/spaces/${space}/contacts`, { contactId: contact, isPrimary: true });
-  await created('/api/v1/secure/users', { email: `colleague@${tenant.domain}.example` });
+  const invitation = await created('/api/v1/secure/users', { email: `colleague@${tenant.domain}.example` });
   const group = await created('/api/v1/secure/groups', { name: `secret of ${tenant.domain}` });
   await test.call('POST', `/api/v1/secure/groups/${group}/members`, { token, body: { userId } });
+  const { id: appAccount } = await createAppAccount(test, tenant);
+  const apiKey = await created('/api/v1/secure/api-keys', { name: `secret of ${tenant.domain}` });
+  const connector = await created('/api/v1/secure/ai/providers', {
+    api_key: tenant.domain,
+    api_name: `secret of ${tenant.domain}`,
+    api_base_url: `https://${tenant.domain}.example`,
+  });
+  const secret = `secret of ${tenant.domain}`;
+  const [type, resource, tag, qrCode] = [
+    await created('/api/v1/secure/type-definitions', {
+      entity_type: 'resource',
+      key: tenant.domain,
+      name: secret,
+      json_schema: {},
+    }),
+    await created('/api/v1/secure/resources', { name: secret, space_id: space }),
+    await created('/api/v1/secure/tags', { name: secret }),
+    await created('/api/v1/secure/qr-codes', { label: secret }),
+  ];
+  const entity = { entity_type: 'space', entity_id: space };
+  const feedback = await created('/api/v1/secure/feedbacks', { ...entity, message: secret });
+  await test.call('POST', `/api/v1/secure/qr-codes/${qrCode}/assign`, { token, body: entity });
+  await test.call('PUT', `/api/v1/secure/spaces/${space}/tags/${tag}`, { token });
+  await test.call('PUT', `/api/v1/secure/resources/${resource}/tags/${tag}`, { token });
+  const identity = await createIdentity(tenant);
   const sessions = await test.call('GET', '/api/v1/auth/sessions', { token });
   return {
     tenant,
-    ids: { tenant: tenant.tenantId, user: userId, session: sessions.body.data[0].id, space, contact, group },
+    ids: {
+      appAccount,
+      identity,
+      invitation,
+      tenant: tenant.tenantId,
+      user: userId,
+      session: sessions.body.data[0].id,
+      type,
+      resource,
+      tag,
+      feedback,
+      qrCode,
+      space,
+      contact,
+      group,
+      apiKey,
+      connector,
+    },
   };
 }
+
+/** As if the tenant's administrator had once come back from a provider. */
+async function createIdentity({ tenantId, domain, admin }: Tenant): Promise<string> {
+  const [row] = await test.service.services.database.credential(tenantId).all<{ id: string }>({
+    text: `insert into account_identities (id, account_id, configured_by, provider, subject, email, created_at)
+           select $1, account_id, tenant_id, 'google', $2, $2, now() from users where tenant_id = $3 and id = $4
+           returning id`,
+    values: [newId(), `secret of ${domain}`, tenantId, admin.userId],
+    prepare: false,
+  });
+  return row!.id;
+}
+
+/** Called ids, but given by outside providers. */
+const outsideIds = new Set(['client_id', 'team_id', 'key_id', 'directory_id']);
 
 /** Where a route takes ids: by their format, or by their name where a filter allows more than ids. */
 function idPlaces(route: Route): string[] {
@@ -97,6 +244,7 @@ function idPlaces(route: Route): string[] {
     const found: string[] = [];
     const visit = (schema: unknown, path: string, name: string): void => {
       if (schema === null || typeof schema !== 'object') return;
+      if (outsideIds.has(name)) return;
       const { format, properties = {}, anyOf = [], items } = schema as Record<string, never>;
       if (format === 'uuid' || /(^id|_id|Id)$/.test(name)) found.push(`${route.operationId} ${path}`);
       else for (const option of anyOf as unknown[]) visit(option, path, '');
@@ -111,16 +259,23 @@ function idPlaces(route: Route): string[] {
 /** The attacker's request, right in everything but the id in one place. */
 async function probe(place: string, id: string): Promise<Answer> {
   const [operationId, path] = place.split(' ') as [string, string];
-  const [part, name] = path.split('.') as ['params' | 'query' | 'body', string];
+  const [part, name, ...inner] = path.split('.') as ['params' | 'query' | 'body', string, ...string[]];
   const route = routeOf(operationId);
   const kindOf = (param: string) => places[`${operationId} params.${param}`]!;
   const url = urlOf(route, (param) => (part === 'params' && param === name ? id : attacker.ids[kindOf(param)]));
   const query = part === 'query' ? `?${name}=${id}` : '';
   const sample = validBodies[operationId]?.(attacker.own);
   if (operationId === 'selectTenant') sample!.selectionToken = await selectionToken();
-  const body = sample === undefined || part !== 'body' ? sample : { ...sample, [name]: id };
+  const body = sample === undefined || part !== 'body' ? sample : withValue(sample, [name, ...inner], id);
   const token = route.access.kind === 'public' ? undefined : attacker.tenant.admin.token;
   return test.call(route.method, `${url}${query}`, { token, body });
+}
+
+/** A copy with the value at the path; in a list of its own where the path says so. */
+function withValue(body: Record<string, unknown>, [name, ...inner]: readonly string[], value: unknown): typeof body {
+  const key = name!.replace('[]', '');
+  const here = inner.length === 0 ? value : withValue(body[key] as typeof body, inner, value);
+  return { ...body, [key]: name!.endsWith('[]') ? [here] : here };
 }
 
 async function selectionToken(): Promise<string> {
@@ -172,7 +327,9 @@ describe("another tenant's id answers exactly as one that does not exist, and ch
     const unknown = await probe(place, newId());
     expect(comparable(foreign)).toBe(comparable(unknown));
     expect(foreign.text).not.toContain(victim.tenant.domain);
-    if (place.includes(' params.')) expectError(foreign, 404, 'NOT_FOUND');
+    // Without a session there is nothing to look up that could be missing.
+    const isPublic = routeOf(place.split(' ')[0]!).access.kind === 'public';
+    if (place.includes(' params.') && !isPublic) expectError(foreign, 404, 'NOT_FOUND');
     expect(await snapshot(victim.tenant.tenantId)).toEqual(before);
   });
 });

@@ -1,10 +1,10 @@
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
 import * as catalog from '#test/rls-catalog';
 import { tenantTables, type CatalogCheck } from '#test/rls-catalog';
-import { createMember, createTenant } from '#test/support/factories';
+import { createAppAccount, createMember, createTenant, logIn } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 
 const test = useService();
@@ -30,6 +30,31 @@ async function populate(): Promise<string> {
   const contact = await test.call('POST', '/api/v1/secure/contacts', { token, body: { firstName: 'Ada' } });
   const body = { contactId: contact.body.data.id };
   await test.call('POST', `/api/v1/secure/spaces/${space.body.data.id}/contacts`, { token, body });
+  const entity = { entity_type: 'space', entity_id: space.body.data.id };
+  const type = { entity_type: 'space', key: 'room', name: 'Room', json_schema: {} };
+  await test.call('POST', '/api/v1/secure/type-definitions', { token, body: type });
+  const resource = await test.call('POST', '/api/v1/secure/resources', { token, body: { name: 'Projector' } });
+  const tag = await test.call('POST', '/api/v1/secure/tags', { token, body: { name: 'Loan' } });
+  await test.call('PUT', `/api/v1/secure/spaces/${space.body.data.id}/tags/${tag.body.data.id}`, { token });
+  await test.call('PUT', `/api/v1/secure/resources/${resource.body.data.id}/tags/${tag.body.data.id}`, { token });
+  await test.call('POST', '/api/v1/secure/feedbacks', { token, body: { ...entity, message: 'Too warm' } });
+  await test.call('POST', '/api/v1/secure/qr-codes', { token, body: {} });
+  await test.call('POST', '/api/v1/secure/api-keys', { token, body: { name: 'Door' } });
+  const connector = { api_key: 'api', api_name: 'API', api_base_url: 'https://api.example.com' };
+  await test.call('POST', '/api/v1/secure/ai/providers', { token, body: connector });
+  const registration = {
+    client_id: 'client',
+    client_secret: 'secret',
+    enabled: true,
+    redirect_uris: ['https://app.example.com/'],
+  };
+  await test.call('PUT', '/api/v1/secure/identity-providers/google', { token, body: registration });
+  const app = await createAppAccount(test, tenant);
+  const session = await logIn(test, app);
+  await test.call('GET', '/api/v1/auth/me', { token: session.token });
+  // What a credential did is written beside its requests.
+  const usage = () => test.call('GET', `/api/v1/secure/app-accounts/${app.id}/usage-stats`, { token });
+  await vi.waitUntil(async () => (await usage()).body.data.total_requests === 1, { timeout: 10_000 });
   return tenant.tenantId;
 }
 

@@ -10,13 +10,23 @@ const serviceRoles = ['atrium_tenant', 'atrium_platform', 'atrium_credential'] a
  * Directories over all tenants: found by what login presents, so their keys cannot lead with the tenant.
  * Only the credential role reaches them, apart from the tenant's own memberships.
  */
-export const directories = ['memberships', 'tenant_domains', 'refresh_tokens'];
+export const directories = [
+  'memberships',
+  'tenant_domains',
+  'refresh_tokens',
+  'api_key_directory',
+  'app_account_directory',
+];
 
 /** Policies that look across tenants, each with the reason that allows it. */
 export const crossTenantPolicies: Readonly<Record<string, string>> = {
   'tenants.platform_read to atrium_platform': 'system administration finds the tenant it was told to act on',
   'tenants.credential_read to atrium_credential': 'login lists the tenants of a person',
   'sessions.credential_sessions to atrium_credential': 'a session is looked up before its tenant is entered',
+  'api_key_directory.credential to atrium_credential': 'a directory',
+  'app_account_directory.credential to atrium_credential': 'a directory',
+  'connectors.platform_read to atrium_platform': 'connectors of the system tenant serve every tenant',
+  'credential_usage.platform_old to atrium_platform': 'housekeeping deletes what is too old over all tenants',
   'memberships.credential to atrium_credential': 'a directory',
   'tenant_domains.credential to atrium_credential': 'a directory',
   'refresh_tokens.credential to atrium_credential': 'a directory',

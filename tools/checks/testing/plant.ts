@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 
 const repository = path.join(import.meta.dirname, '../../..');
 const configurations = ['.oxlintrc.json', '.oxfmtrc.json', '.dependency-cruiser.mjs', 'knip.json', 'tsconfig.json'];
-const packages = ['@fastify/cors', 'fastify', 'kysely', 'nodemailer', 'pg', 'pg-protocol'];
+const packages = ['@fastify/cors', 'fastify', 'kysely', 'nodemailer', 'pg', 'pg-protocol', 'undici'];
 
 /** A tree of its own with the configuration of this one, these files, and nothing else. */
 export async function plant(files: Record<string, string>): Promise<string> {

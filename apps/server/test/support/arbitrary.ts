@@ -80,6 +80,13 @@ function fittingText(schema: JsonSchema, known: Known): fc.Arbitrary<string> {
       fc.constantFrom(...(known.email ?? ['nobody@fuzz.example'])),
     ),
     uri: fc.webUrl(),
+    'secure-uri': fc.webUrl({ validSchemes: ['https'] }),
+    'ip-range': fc.oneof(
+      fc.ipV4(),
+      fc.ipV6(),
+      fc.tuple(fc.ipV4(), fc.nat({ max: 33 })).map(([address, bits]) => `${address}/${bits}`),
+      fc.tuple(fc.ipV6(), fc.nat({ max: 129 })).map(([address, bits]) => `${address}/${bits}`),
+    ),
     'time-zone': fc.constantFrom('UTC', 'Europe/Vienna', 'America/Argentina/Buenos_Aires'),
   };
   const byFormat = texts[schema.format ?? ''];

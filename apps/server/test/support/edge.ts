@@ -5,7 +5,6 @@ import { modules } from '#app/modules';
 import { errorStatus, type ErrorCode } from '#core/errors/app-error';
 import type { Module } from '#core/http/route';
 import { createHttpServer, type HttpOptions } from '#core/http/server';
-import { createAuthenticator } from '#modules/auth/index';
 import type { TestService } from '#test/support/harness';
 import type { RawAnswer } from '#test/support/raw-connection';
 
@@ -21,7 +20,7 @@ async function openEdge(
   const server = await createHttpServer({
     modules: planted === undefined ? modules : [...modules, planted],
     services,
-    authenticate: createAuthenticator(services),
+    authenticate: test.service.authenticate,
     trustedProxies: [],
     corsOrigins: [],
     bodyLimitBytes: 1_048_576,

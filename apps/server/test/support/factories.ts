@@ -31,10 +31,11 @@ export async function logIn(
   test: TestService,
   who: { email: string; password: string; tenantId?: string },
 ): Promise<Person> {
-  const answer = await test.call('POST', '/api/v1/public/auth/login', { body: who });
+  const { email, password, tenantId } = who;
+  const answer = await test.call('POST', '/api/v1/public/auth/login', { body: { email, password, tenantId } });
   expect(answer).toMatchObject({ status: 200 });
   const { user, accessToken, refreshToken } = answer.body;
-  return { userId: user.id, email: who.email, password: who.password, token: accessToken, refreshToken };
+  return { userId: user.id, email, password, token: accessToken, refreshToken };
 }
 
 /** Another user of the tenant, logged in; with the permissions of a group of their own when asked for. */
@@ -71,8 +72,39 @@ export async function grant(test: TestService, tenantId: string, userId: string,
   ]);
 }
 
+export type AppAccount = { id: string; email: string; password: string };
+
+/** An app account of the tenant, which has not logged in yet. */
+export async function createAppAccount(
+  test: TestService,
+  tenant: Tenant,
+  options: { email?: string; password?: string; permissions?: object; expires_at?: string } = {},
+): Promise<AppAccount> {
+  const body = {
+    name: unique('app'),
+    email: `${unique('app')}@${tenant.domain}.example`,
+    password: 'correct horse battery',
+    ...options,
+  };
+  const created = await test.call('POST', '/api/v1/secure/app-accounts', { token: tenant.admin.token, body });
+  expect(created).toMatchObject({ status: 201 });
+  return { id: created.body.data.id, email: created.body.data.email, password: body.password };
+}
+
 export function logInSystemAdmin(test: TestService): Promise<Person> {
   return logIn(test, systemAdmin);
+}
+
+/** Makes somebody who has an account a user of another tenant as well: they are invited, and accept. */
+export async function joinTenant(test: TestService, tenant: Tenant, person: Person): Promise<string> {
+  await proveAddress(test, person.email);
+  const body = { email: person.email };
+  const invited = await test.call('POST', '/api/v1/secure/users/invite', { token: tenant.admin.token, body });
+  expect(invited).toMatchObject({ status: 201, body: { data: { status: 'invited' } } });
+  const { id } = invited.body.data;
+  const accepted = await test.call('POST', `/api/v1/auth/invitations/${id}/accept`, { token: person.token });
+  expect(accepted).toMatchObject({ status: 200 });
+  return id;
 }
 
 /** As if the person had come back with a mailed link some time ago: the address is known to be theirs. */

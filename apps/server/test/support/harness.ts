@@ -35,7 +35,7 @@ export type TestService = {
   raw(options: InjectOptions): Promise<LightMyRequestResponse>;
 };
 
-type Options = Partial<Pick<ServiceOptions, 'now'>> & {
+type Options = Partial<Pick<ServiceOptions, 'now' | 'encryptionKeys'>> & {
   environment?: Record<string, string>;
   /** For suites that count the rows of all tables: nobody else writes there. */
   ownDatabase?: boolean;
@@ -72,6 +72,15 @@ export function useService(options: Options = {}): TestService {
     logLines,
     raw: (request) => service!.http.inject(request),
     call: (method, url, call) => callService(service!, method, url, call),
+  };
+}
+
+/** The time, but never the same twice: what happens later is later, on the fastest machine too. */
+export function strictlyLater(): () => Date {
+  let last = 0;
+  return () => {
+    last = Math.max(last + 1, Date.now());
+    return new Date(last);
   };
 }
 
@@ -121,7 +130,7 @@ export async function startService(options: Options = {}, logLines: string[] = [
     }),
     connection: options.connection ?? inject('connection'),
     // All suites share one database, so they share the key that its secrets are sealed with.
-    encryptionKeys: [Buffer.from(sharedKey, 'hex')],
+    encryptionKeys: options.encryptionKeys ?? [sharedKey],
     log: createLog({ level: 'debug', destination }),
     inspectAnswer: assertFitsSchema,
     ...(options.now === undefined ? {} : { now: options.now }),
@@ -129,7 +138,7 @@ export async function startService(options: Options = {}, logLines: string[] = [
 }
 
 export const systemAdmin = { email: 'root@system.test', password: 'system password' };
-const sharedKey = '00112233445566778899aabbccddeeff102132435465768798a9babbdcddeeff';
+export const sharedKey = Buffer.from('00112233445566778899aabbccddeeff102132435465768798a9babbdcddeeff', 'hex');
 
 const validators = new Map<Route, (payload: string) => void>();
 

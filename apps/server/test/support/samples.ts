@@ -27,6 +27,21 @@ export const validBodies: Readonly<Record<string, (own: OwnRecords) => Body>> = 
   refreshTokens: () => ({ refreshToken: `rt1_${'x'.repeat(43)}` }),
   forgotPassword: () => ({ email: `${unique('nobody')}@sample.example` }),
   resetPassword: () => ({ token: 'x'.repeat(43), password: 'correct horse' }),
+  acceptInvitation: () => ({ token: 'x'.repeat(43), password: 'correct horse' }),
+  verifyEmail: () => ({ token: 'x'.repeat(43) }),
+  switchTenant: ({ tenant }) => ({ tenantId: tenant.tenantId }),
+  updateTenant: () => ({
+    name: 'Sample',
+    default_language: 'de',
+    languages: ['en', 'de'],
+    settings: { requires2fa: false, twoFactorGraceDays: 7 },
+  }),
+  enableTwoFactor: () => ({ delivery_target: 'ada@example.com' }),
+  verifyTwoFactor: () => ({ method: 'totp', code: '123456' }),
+  sendTwoFactorCode: () => ({ method: 'email' }),
+  useBackupCode: () => ({ code: 'ABCD2345' }),
+  disableTwoFactor: () => ({ method: 'totp', code: '123456' }),
+  disableTwoFactorByPost: () => ({ method: 'totp', code: '123456' }),
   changePassword: () => ({ currentPassword: 'not the password', newPassword: 'correct horse' }),
   createUser: () => ({
     email: `${unique('person')}@sample.example`,
@@ -35,6 +50,14 @@ export const validBodies: Readonly<Record<string, (own: OwnRecords) => Body>> = 
     fullName: 'Sam Ple',
     locale: 'de',
     isTenantAdmin: false,
+  }),
+  inviteUser: () => ({
+    email: `${unique('person')}@sample.example`,
+    displayName: 'Sam Ple',
+    fullName: 'Sam Ple',
+    locale: 'de',
+    isTenantAdmin: false,
+    groupIds: [],
   }),
   updateUser: () => ({
     displayName: 'Sam Ple',
@@ -46,16 +69,85 @@ export const validBodies: Readonly<Record<string, (own: OwnRecords) => Body>> = 
   createGroup: () => ({ name: unique('group'), description: 'Ground floor', permissions: ['users.read'] }),
   updateGroup: () => ({ name: unique('group'), description: null, permissions: [] }),
   addGroupMember: ({ tenant }) => ({ userId: tenant.admin.userId }),
+  explainAccess: ({ tenant }) => ({ principal: { type: 'user', id: tenant.admin.userId }, operation: 'listUsers' }),
+  createAppAccount: () => ({
+    name: 'Door display',
+    email: `${unique('app')}@sample.example`,
+    password: 'correct horse battery',
+    description: 'Shows what is booked',
+    permissions: appAccountPermissions,
+    expires_at: '2100-01-01T00:00:00Z',
+  }),
+  updateAppAccount: () => ({
+    name: 'Door display',
+    description: 'Shows what is booked',
+    permissions: appAccountPermissions,
+    status: 'active',
+    expires_at: '2100-01-01T00:00:00Z',
+  }),
+  setAppAccountPassword: () => ({ password: 'correct horse battery' }),
+  createApiKey: () => ({ ...apiKeyFields(), expires_at: '2999-01-01T00:00:00Z' }),
+  updateApiKey: () => ({ ...apiKeyFields(), expires_at: null, enabled: true, mcp_write_enabled: true }),
+  rotateApiKey: () => ({}),
+  saveIdentityProviderRegistration: () => ({
+    client_id: 'our-client',
+    client_secret: 'not a secret',
+    enabled: true,
+    redirect_uris: ['https://app.example.com/done', 'http://localhost:3000/done'],
+    issuer: null,
+    settings: { directory_id: newId() },
+  }),
+  exchangeProviderCode: () => ({ code: 'x'.repeat(43), code_verifier: 'x'.repeat(43) }),
+  beginIdentityLink: () => ({
+    redirect_uri: 'https://app.example.com/done',
+    state: 'mine',
+    code_challenge: 'x'.repeat(43),
+  }),
+  linkIdentity: () => ({ code: 'x'.repeat(43), code_verifier: 'x'.repeat(43) }),
   createSpace: ({ spaceId }) => ({ name: 'Room', ...spaceFields(spaceId) }),
   updateSpace: () => ({ name: 'Room', ...spaceFields(null) }),
+  createConnector: () => ({ api_key: unique('api'), ...connectorFields() }),
+  updateConnector: () => connectorFields(),
+  createTypeDefinition: () => ({ entity_type: 'space', ...typeFields() }),
+  updateTypeDefinition: typeFields,
+  createResource: ({ spaceId }) => ({ name: 'Projector', ...resourceFields(spaceId) }),
+  updateResource: () => ({ name: 'Projector', ...resourceFields(null) }),
+  createTag: tagFields,
+  updateTag: tagFields,
+  createFeedback: ({ spaceId }) => ({ entity_type: 'space', entity_id: spaceId, rating: 4, message: 'Too warm' }),
+  updateFeedback: () => ({ status: 'resolved' }),
+  createQrCode: () => ({ label: 'Sheet 1' }),
+  assignQrCode: ({ spaceId }) => ({ entity_type: 'space', entity_id: spaceId }),
   createContact: () => contactFields(),
   updateContact: () => contactFields(),
   addSpaceContact: ({ contactId }) => ({ contactId, isPrimary: true }),
 };
 
+const appAccountPermissions: Body = {
+  resources: { read: true, write: true, delete: true, properties: ['serial'] },
+  spaces: { read: true, write: true, delete: true },
+  geo: { geocode: true, reverse_geocode: true },
+  calendar: { free_busy: true, events: true },
+  users: { read: true },
+};
+
+function apiKeyFields(): Body {
+  return {
+    name: 'Door',
+    description: 'The reader at the front door',
+    permissions: {
+      resources: { read: true, write: false, delete: false, properties: ['serial'] },
+      users: { read: true },
+    },
+    ip_whitelist: ['192.0.2.7', '2001:db8::/32'],
+    device_fingerprint: 'reader 7',
+  };
+}
+
 function spaceFields(parentId: string | null): Body {
   return {
     parent_id: parentId,
+    type_id: null,
     description: 'On the first floor',
     translations_i18n: { de: { name: 'Raum', description: null } },
     capacity: 12,
@@ -64,6 +156,37 @@ function spaceFields(parentId: string | null): Body {
     timezone: 'Europe/Vienna',
     status: 'active',
     properties: { projector: true, seats: { fixed: 12 } },
+  };
+}
+
+function resourceFields(spaceId: string | null): Body {
+  return { ...spaceFields(null), space_id: spaceId, serial: 'SN-0001' };
+}
+
+function typeFields(): Body {
+  return {
+    key: unique('type'),
+    name: 'Meeting room',
+    description: 'With a table',
+    json_schema: { type: 'object', properties: { seats: { type: 'integer' } } },
+  };
+}
+
+function tagFields(): Body {
+  return { name: unique('tag'), color: '#00aaff', translations_i18n: { de: { name: 'Leihe' } } };
+}
+
+function connectorFields(): Body {
+  return {
+    api_name: 'Messages',
+    api_base_url: 'https://messages.example.com/v1',
+    config: { adapter: 'webhook', channels: ['sms'] },
+    auth_config: { header: 'X-Token', token: 'not a secret', secret: 'nor this' },
+    enabled: true,
+    priority: 10,
+    description: 'Carries codes',
+    tags: ['codes'],
+    category: 'communication',
   };
 }
 

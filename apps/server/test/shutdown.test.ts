@@ -1,0 +1,53 @@
+import { once } from 'node:events';
+import { describe, expect, inject, it } from 'vitest';
+
+import type { Service } from '#app/service';
+import { withClient } from '#test/support/database';
+import { createMember, createTenant } from '#test/support/factories';
+import { startService, testServiceOf } from '#test/support/harness';
+import { openConnection } from '#test/support/raw-connection';
+
+async function listening(): Promise<{ service: Service; port: number }> {
+  const service = await startService();
+  await service.http.listen({ port: 0, host: '127.0.0.1' });
+  const address = service.http.server.address();
+  return { service, port: typeof address === 'object' ? address!.port : 0 };
+}
+
+const health = 'GET /api/v1/system/health HTTP/1.1\r\nHost: atrium.test\r\n\r\n';
+const login =
+  'POST /api/v1/public/auth/login HTTP/1.1\r\nHost: atrium.test\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n';
+
+describe('a service that stops', () => {
+  it('says in its last answer on a connection that it is the last, also when the request came before the stop', async () => {
+    const { service, port } = await listening();
+    const connection = await openConnection(port);
+    connection.send(health);
+    expect((await connection.next()).headers.connection).toBe('keep-alive');
+    const begun = once(service.http.server, 'request');
+    connection.send(`${login}{`);
+    await begun;
+    const closed = service.close();
+    connection.send('}');
+    const answer = await connection.next();
+    expect([answer.status, answer.headers.connection]).toEqual([400, 'close']);
+    expect(await connection.rest()).toEqual([]);
+    await closed;
+    await expect(openConnection(port)).rejects.toThrow('ECONNREFUSED');
+  });
+
+  it('writes down first what concerns security', async () => {
+    const { service } = await listening();
+    const test = testServiceOf(service, inject('connection'));
+    const tenant = await createTenant(test);
+    const member = await createMember(test, tenant);
+    const refused = await test.call('GET', '/api/v1/secure/users', { token: member.token });
+    expect(refused.status).toBe(403);
+    await service.close();
+    const rows = await withClient(inject('connection'), async (client) => {
+      const text = `select event_type, user_id from security_events where details ->> 'requestId' = $1`;
+      return (await client.query(text, [refused.headers['x-request-id']])).rows as unknown[];
+    });
+    expect(rows).toEqual([{ event_type: 'permission_denied', user_id: member.userId }]);
+  });
+});
