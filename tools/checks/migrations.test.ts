@@ -61,6 +61,11 @@ it('passes a migration in order', () => {
   expect(find(clean)).toEqual([]);
 });
 
+it('passes an exclusion constraint within a tenant', () => {
+  const within = 'exclude using gist (tenant_id with =, name with =)';
+  expect(find(`${clean}alter table things add constraint x ${within};\n`)).toEqual([]);
+});
+
 describe('a statement', () => {
   it.each([
     ['create trigger t after insert on things for each row execute function f();', 'no triggers'],
@@ -88,6 +93,8 @@ describe('a statement', () => {
       'alter table parts add column a uuid, add foreign key (tenant_id, a) references things (tenant_id, id);',
       'of its own',
     ],
+    ['alter table things add constraint x exclude using gist (name with =);', 'leads with "tenant_id with ="'],
+    ['alter table things add constraint x exclude (tenant_id with =, name with =);', 'leads with "tenant_id with ="'],
     ['select 1; select 2;', 'one statement per query'],
     ['create table copied as select 1 as one;', 'not understood'],
     ['create table elsewhere.things (id uuid);', 'not understood'],

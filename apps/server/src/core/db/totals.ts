@@ -4,7 +4,7 @@ import { queryBuilder, statement, type Query } from '#core/db/query';
 import type { Statements, TenantDb } from '#core/db/scopes';
 
 /** Tables whose rows are counted as they come and go, so that a list need not count them. */
-export type CountedTable = 'contacts' | 'qr_codes' | 'resources' | 'spaces';
+export type CountedTable = 'categories' | 'contacts' | 'files' | 'qr_codes' | 'resources' | 'spaces';
 
 export type CountTables = {
   row_counts: { tenant_id: string; table_name: CountedTable; slot: number; amount: number };
