@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type pg from 'pg';
@@ -10,6 +11,7 @@ import { isSubject, revocationChannel } from '#core/access/revocation';
 import { createEncryption } from '#core/crypto/encryption';
 import { createPasswords } from '#core/crypto/passwords';
 import { openDatabase, type Database } from '#core/db/database';
+import { ConnectionLostError } from '#core/db/lane';
 import { listen } from '#core/db/listener';
 import { MigrationError, migrate } from '#core/db/migrate';
 import { createHttpServer, type Authenticate, type HttpOptions } from '#core/http/server';
@@ -52,10 +54,8 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const database = await openMigratedDatabase(options);
   let serving = true;
   const { services, close } = await openServices(options, database, () => serving);
-  const administrator = await ensureSystemAdministrator(services, {
-    email: config.SYSTEM_ADMIN_EMAIL,
-    password: config.SYSTEM_ADMIN_PASSWORD,
-  });
+  const wanted = { email: config.SYSTEM_ADMIN_EMAIL, password: config.SYSTEM_ADMIN_PASSWORD };
+  const administrator = await whenConnected(() => ensureSystemAdministrator(services, wanted));
   const authenticate = createAuthenticator(services, createApiKeyAuthenticator(services));
   const http = await createHttpServer({
     modules,
@@ -77,6 +77,22 @@ export async function createService(options: ServiceOptions): Promise<Service> {
       await close();
     },
   };
+}
+
+const connectPatienceMs = 10_000;
+const retryMs = 200;
+
+// A request is better refused than left waiting; a start on a busy machine is not.
+async function whenConnected<Result>(work: () => Promise<Result>): Promise<Result> {
+  const deadline = Date.now() + connectPatienceMs;
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof ConnectionLostError) || Date.now() > deadline) throw error;
+      await sleep(retryMs);
+    }
+  }
 }
 
 async function openMigratedDatabase(options: ServiceOptions): Promise<Database> {
@@ -158,6 +174,7 @@ async function readSettings(config: Config): Promise<Settings> {
     hostedBackendUrl: config.HOSTED_BACKEND_URL ?? new URL(publicUrl).origin,
     accessTokenSeconds: config.ACCESS_TOKEN_SECONDS,
     refreshGraceSeconds: config.REFRESH_GRACE_SECONDS,
+    tenantDeletionGraceDays: config.TENANT_DELETION_GRACE_DAYS,
   };
 }
 

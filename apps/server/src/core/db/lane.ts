@@ -17,7 +17,7 @@ export type LaneOptions = {
   onConnect?: ((client: pg.Client) => Promise<void>) | undefined;
 };
 
-/** PostgreSQL could not be reached, went away, or has more work queued than it can answer in time. */
+/** PostgreSQL could not be reached, or has more work queued than it can answer in time: nothing was sent. */
 export class ConnectionLostError extends Error {
   override name = 'ConnectionLostError';
 }

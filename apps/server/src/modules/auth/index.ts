@@ -6,7 +6,6 @@ import { authRoutes } from '#modules/auth/auth.routes';
 export { accountChanged, auditInEach } from '#modules/auth/accounts/account-events';
 export {
   findOneTimeToken,
-  insertOneTimeToken,
   listMemberships,
   lockAccount,
   lockAccountState,
@@ -33,6 +32,7 @@ export { addPerson } from '#modules/auth/accounts/add-person';
 export { sendInvitationAgain } from '#modules/auth/accounts/invitations.service';
 export { deleteExpired } from '#modules/auth/clean-up';
 export { createAuthenticator, type KeyAuthenticator } from '#modules/auth/sessions/authenticate';
+export { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 export { createAccessTokens } from '#modules/auth/tokens/signing-keys';
 export { ensureSystemAdministrator } from '#modules/auth/accounts/first-administrator';
 

@@ -1,11 +1,10 @@
-import { newSecret } from '#core/crypto/secrets';
 import type { Transaction } from '#core/db/scopes';
 import type { Services } from '#core/services';
-import { insertOneTimeToken, type AccountState } from '#modules/auth/accounts/accounts.queries';
+import type { AccountState } from '#modules/auth/accounts/accounts.queries';
 import { revokeInvitations, type Invitation } from '#modules/auth/accounts/invitations.queries';
 import { TooManyInvitations } from '#modules/auth/auth.errors';
-import { oneTimeTokenHash } from '#modules/auth/auth.rules';
 import { invitationMailAttempt } from '#modules/auth/login/throttle';
+import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 
 const invitationMs = 48 * 60 * 60_000;
 
@@ -21,19 +20,12 @@ export async function sendInvitation(
   account: AccountState,
   { tenantName, ...invitation }: Invitation & { tenantName: string },
 ): Promise<void> {
-  const secret = newSecret();
   const now = services.now();
-  const at = now.toISOString();
-  const token: Parameters<typeof insertOneTimeToken>[0] = {
-    hash: oneTimeTokenHash(secret)!,
-    purpose: 'invitation',
-    accountId: account.id,
-    payload: invitation,
-    at,
-    expiresAt: new Date(now.getTime() + invitationMs).toISOString(),
-  };
-  await tx.all(revokeInvitations({ accountId: account.id, userId: invitation.userId, now: at }));
-  await tx.all(insertOneTimeToken(token));
+  const accountId = account.id;
+  const token = { purpose: 'invitation', accountId, payload: invitation, lifetimeMs: invitationMs } as const;
+  const { secret, insert } = newOneTimeToken(services, token);
+  await tx.all(revokeInvitations({ accountId, userId: invitation.userId, now: now.toISOString() }));
+  await tx.all(insert);
   const link = `${services.settings.publicUrl}/accept-invitation#token=${secret}`;
   const what = needsPassword(account) ? 'Set your password to join' : 'Join';
   const text = `You are invited to ${tenantName}.\n\n${what} within two days:\n${link}\n\nIf you do not want to, ignore this mail: nothing has changed.\n`;

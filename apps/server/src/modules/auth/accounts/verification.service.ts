@@ -1,13 +1,11 @@
 import { auditEvent } from '#core/audit/audit.queries';
 import type { Actor, Person, RequestFacts } from '#core/access/principal';
-import { newSecret } from '#core/crypto/secrets';
 import type { Query } from '#core/db/query';
 import type { Services } from '#core/services';
 import { auditInEach } from '#modules/auth/accounts/account-events';
 import {
   findAccount,
   findOneTimeToken,
-  insertOneTimeToken,
   listMemberships,
   lockAccount,
   markEmailVerified,
@@ -16,6 +14,7 @@ import {
 import { EmailVerified, OneTimeTokenRefused, TooManyVerifications } from '#modules/auth/auth.errors';
 import { oneTimeTokenHash } from '#modules/auth/auth.rules';
 import { verificationMailAttempt } from '#modules/auth/login/throttle';
+import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 
 const verificationMs = 48 * 60 * 60_000;
 
@@ -24,19 +23,11 @@ export function sendVerification(
   services: Services,
   { accountId, email }: { accountId: string; email: string },
 ): [Query<never>, Query<never>] {
-  const secret = newSecret();
-  const now = services.now();
-  const token = insertOneTimeToken({
-    hash: oneTimeTokenHash(secret)!,
-    purpose: 'email_verification',
-    accountId,
-    payload: {},
-    at: now.toISOString(),
-    expiresAt: new Date(now.getTime() + verificationMs).toISOString(),
-  });
+  const token = { purpose: 'email_verification', accountId, lifetimeMs: verificationMs } as const;
+  const { secret, insert } = newOneTimeToken(services, token);
   const link = `${services.settings.publicUrl}/verify-email#token=${secret}`;
   const text = `Somebody, hopefully you, made an account with this address.\n\nConfirm within two days that it is yours:\n${link}\n\nIf it was not you, do not open the link: whoever made the account would be taken for you.\n`;
-  return [token, services.mail.compose({ to: email, subject: 'Confirm your address', text }, now)];
+  return [insert, services.mail.compose({ to: email, subject: 'Confirm your address', text }, services.now())];
 }
 
 /** Marks the address of an account as proven by the token of a mail, once. @throws OneTimeTokenRefused */

@@ -1,7 +1,6 @@
 import { auditEvent } from '#core/audit/audit.queries';
 import { flagsOf } from '#core/access/flags';
 import { systemTenantId, type RequestFacts } from '#core/access/principal';
-import { newSecret } from '#core/crypto/secrets';
 import type { Query } from '#core/db/query';
 import type { Services } from '#core/services';
 import {
@@ -9,7 +8,6 @@ import {
   findAppAccountLogin,
   findAppAccountPlace,
   findOneTimeToken,
-  insertOneTimeToken,
   listMemberships,
   lockAccount,
   lockAppAccountPassword,
@@ -23,6 +21,7 @@ import {
 } from '#modules/auth/accounts/accounts.queries';
 import { LoginRefused, OneTimeTokenRefused, TooManyFailures } from '#modules/auth/auth.errors';
 import { oneTimeTokenHash } from '#modules/auth/auth.rules';
+import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 import { normaliseEmail } from '#modules/auth/accounts/email-address';
 import { findOpenTenants } from '#modules/auth/accounts/own-tenants.service';
 import type { LoginBody, SelectTenantBody } from '#modules/auth/auth.schemas';
@@ -229,19 +228,15 @@ export type TenantOffer = Pick<SessionRequest, 'accountId' | 'remembered' | 'det
 /** @returns undefined when the proof does not hold. */
 export async function offerTenants(services: Services, offer: TenantOffer): Promise<TenantSelection | undefined> {
   const { accountId, tenants, remembered, details } = offer;
-  const selectionToken = newSecret();
-  const now = services.now();
-  const token = insertOneTimeToken({
-    hash: oneTimeTokenHash(selectionToken)!,
+  const { secret: selectionToken, insert } = newOneTimeToken(services, {
     purpose: 'tenant_selection',
     accountId,
     payload: { remembered, ...(details === undefined ? {} : { details }) },
-    at: now.toISOString(),
-    expiresAt: new Date(now.getTime() + selectionMs).toISOString(),
+    lifetimeMs: selectionMs,
   });
   const offered = await services.database.credential().transaction(async (tx) => {
     for (const query of offer.proof) if ((await tx.first(query)) === undefined) return false;
-    await Promise.all([token, ...offer.also].map((query) => tx.all(query)));
+    await Promise.all([insert, ...offer.also].map((query) => tx.all(query)));
     return true;
   });
   if (!offered) return undefined;

@@ -2,7 +2,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { auditEvent } from '#core/audit/audit.queries';
 import type { Actor, Person, RequestFacts } from '#core/access/principal';
-import { newSecret } from '#core/crypto/secrets';
 import { AppError } from '#core/errors/app-error';
 import type { Services } from '#core/services';
 import { auditInEach } from '#modules/auth/accounts/account-events';
@@ -10,7 +9,6 @@ import {
   findAccountByEmail,
   findOneTimeToken,
   findPassword,
-  insertOneTimeToken,
   listMemberships,
   lockAccountState,
   useOneTimeToken,
@@ -20,6 +18,7 @@ import { acceptInvitation } from '#modules/auth/accounts/invitations.service';
 import { clearAccount } from '#modules/auth/accounts/take-over';
 import { OneTimeTokenRefused, TooManyFailures, WrongPassword } from '#modules/auth/auth.errors';
 import { oneTimeTokenHash } from '#modules/auth/auth.rules';
+import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 import type { ChangePasswordBody, ResetPasswordBody } from '#modules/auth/auth.schemas';
 import { loginAttempt, resetMailAttempt } from '#modules/auth/login/throttle';
 import { replaceByMail, replacePassword } from '#modules/auth/passwords/replace-password';
@@ -79,26 +78,18 @@ export async function forgotPassword(services: Services, address: string, reques
 }
 
 async function mailResetLink(services: Services, email: string, request: RequestFacts): Promise<void> {
-  const secret = newSecret();
   const now = services.now();
   const at = now.toISOString();
   const db = services.database.credential();
   const account = await db.first(findAccountByEmail({ email }));
   if (account === undefined) return;
+  const token = { purpose: 'password_reset', accountId: account.id, lifetimeMs: resetMs } as const;
+  const { secret, insert } = newOneTimeToken(services, token);
   const link = `${services.settings.publicUrl}/reset-password#token=${secret}`;
   const mail = services.mail.compose({ to: email, subject: 'Set a new password', text: resetText(link) }, now);
-  const expiresAt = new Date(now.getTime() + resetMs).toISOString();
   const memberships = await db.all(listMemberships({ accountId: account.id }));
-  const token: Parameters<typeof insertOneTimeToken>[0] = {
-    hash: oneTimeTokenHash(secret)!,
-    purpose: 'password_reset',
-    accountId: account.id,
-    payload: {},
-    at,
-    expiresAt,
-  };
   await db.transaction(async (tx) => {
-    await tx.all(insertOneTimeToken(token));
+    await tx.all(insert);
     await tx.all(mail);
     await auditInEach(tx, memberships, request, { action: 'auth.password_reset_requested', at });
   });

@@ -1,7 +1,7 @@
-import { newSecret, sameSecret } from '#core/crypto/secrets';
+import { sameSecret } from '#core/crypto/secrets';
 import type { Query } from '#core/db/query';
 import type { Services } from '#core/services';
-import { findOneTimeToken, insertOneTimeToken, oneTimeTokenHash, useOneTimeToken } from '#modules/auth/index';
+import { findOneTimeToken, newOneTimeToken, oneTimeTokenHash, useOneTimeToken } from '#modules/auth/index';
 import type { CodeBody } from '#modules/identity-providers/identity-providers.schemas';
 import { pkceChallenge } from '#modules/identity-providers/providers/conversation';
 import type { ProviderId } from '#modules/identity-providers/providers/provider';
@@ -26,18 +26,9 @@ type GrantOf<Wanted extends Kind> = Extract<Grant, { kind: Wanted }>;
 
 /** @returns the code that goes back to the application, good once and for a minute. */
 export async function issueCode(services: Services, accountId: string, grant: Grant): Promise<string> {
-  const code = newSecret();
-  const now = services.now();
-  const token: Parameters<typeof insertOneTimeToken>[0] = {
-    hash: oneTimeTokenHash(code)!,
-    purpose,
-    accountId,
-    payload: grant,
-    at: now.toISOString(),
-    expiresAt: new Date(now.getTime() + codeMs).toISOString(),
-  };
-  await services.database.credential().slow.all(insertOneTimeToken(token));
-  return code;
+  const { secret, insert } = newOneTimeToken(services, { purpose, accountId, payload: grant, lifetimeMs: codeMs });
+  await services.database.credential().slow.all(insert);
+  return secret;
 }
 
 export type Redeemable<Wanted extends Kind> = {

@@ -1,0 +1,28 @@
+import { newSecret } from '#core/crypto/secrets';
+import type { Query } from '#core/db/query';
+import type { Services } from '#core/services';
+import { insertOneTimeToken } from '#modules/auth/accounts/accounts.queries';
+import { oneTimeTokenHash } from '#modules/auth/auth.rules';
+
+type Wanted = Omit<Parameters<typeof insertOneTimeToken>[0], 'hash' | 'payload' | 'at' | 'expiresAt'> & {
+  payload?: Record<string, unknown>;
+  lifetimeMs: number;
+};
+
+/** A secret that is good once until its time is up, and the statement that makes it so; only its hash is stored. */
+export function newOneTimeToken(
+  { now }: Pick<Services, 'now'>,
+  { purpose, accountId, payload = {}, lifetimeMs }: Wanted,
+): { secret: string; insert: Query<never> } {
+  const secret = newSecret();
+  const begins = now();
+  const insert = insertOneTimeToken({
+    hash: oneTimeTokenHash(secret)!,
+    purpose,
+    accountId,
+    payload,
+    at: begins.toISOString(),
+    expiresAt: new Date(begins.getTime() + lifetimeMs).toISOString(),
+  });
+  return { secret, insert };
+}
