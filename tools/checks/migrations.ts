@@ -25,6 +25,13 @@ const globalTables: Record<string, string> = {
   account_identities: 'of the account, looked up by what a provider says before a tenant is known',
   security_events: 'watched over all tenants; an attacker belongs to none',
   mail_outbox: 'queue of the installation, next to the process that sends',
+  installation_settings: 'one set for the installation',
+  application_logs: 'lines of the service about all tenants and none',
+  request_minutes: 'how the whole installation answers',
+  tenant_request_hours: 'written in batches that concern many tenants, read by the operator',
+  error_hours: 'errors of the service, whoever they met',
+  log_exports: 'catalog of the export store of the installation',
+  ip_rules: 'addresses come before a tenant is known',
 };
 
 /** The tables of one tenant each, and `tenants`: what a statement has to name its tenant for. */

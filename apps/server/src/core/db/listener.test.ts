@@ -12,14 +12,17 @@ it('hears notifications, says when it may have missed some, and comes back after
   let gaps = 0;
   const listener = listen({
     connection: inject('connection'),
-    channel,
-    onMessage: (payload) => heard.push(payload),
+    channels: {
+      [channel]: (payload) => void heard.push(payload),
+      [`${channel}_b`]: (payload) => void heard.push(`b ${payload}`),
+    },
     onGap: () => (gaps += 1),
     retryMs: 5,
   });
   await vi.waitUntil(() => listener.isConnected());
   await owner.query('select pg_notify($1, $2)', [channel, 'first']);
-  await vi.waitUntil(() => heard.includes('first'));
+  await owner.query('select pg_notify($1, $2)', [`${channel}_b`, 'first']);
+  await vi.waitUntil(() => heard.includes('first') && heard.includes('b first'));
 
   const before = gaps;
   await owner.query(

@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** LISTEN on one channel with a connection of its own, reconnecting for as long as the process lives. */
+/** LISTEN with a connection of its own, reconnecting for as long as the process lives. */
 export type Listener = {
   /** False while notifications may be missed; caches must not trust themselves for long then. */
   isConnected(): boolean;
@@ -9,8 +9,8 @@ export type Listener = {
 
 export type ListenerOptions = {
   connection: pg.ClientConfig;
-  channel: string;
-  onMessage: (payload: string) => void;
+  /** What to do with the messages of each channel. */
+  channels: Readonly<Record<string, (payload: string) => void>>;
   /** Notifications may have been missed: whatever they keep fresh must be forgotten. */
   onGap: () => void;
   retryMs?: number;
@@ -37,10 +37,12 @@ export function listen(options: ListenerOptions): Listener {
     const candidate = new pg.Client({ ...options.connection, application_name: 'atrium_listen', keepAlive: true });
     candidate.on('error', lost);
     candidate.on('end', lost);
-    candidate.on('notification', (message) => options.onMessage(message.payload ?? ''));
+    candidate.on('notification', ({ channel, payload = '' }) => options.channels[channel]?.(payload));
     try {
       await candidate.connect();
-      await candidate.query(`listen ${candidate.escapeIdentifier(options.channel)}`);
+      for (const name of Object.keys(options.channels)) {
+        await candidate.query(`listen ${candidate.escapeIdentifier(name)}`);
+      }
     } catch {
       await candidate.end().catch(() => undefined);
       lost();

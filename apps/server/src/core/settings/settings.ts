@@ -1,0 +1,111 @@
+import type { Actor, Person } from '#core/access/principal';
+import { systemTenantId } from '#core/access/principal';
+import { auditEvent } from '#core/audit/audit.queries';
+import { newId } from '#core/crypto/ids';
+import { enterTenant, type Database } from '#core/db/database';
+import type { Log } from '#core/log/log';
+import {
+  findSetting,
+  listSettings,
+  lockSetting,
+  updateSetting,
+  type SettingRow,
+} from '#core/settings/settings.queries';
+
+/** Every process listens here and reads the setting that a message names anew. */
+export const settingsChannel = 'atrium_settings';
+
+/** Configuration that system administrators change while the service runs. */
+export type Setting<Value extends object> = {
+  readonly name: string;
+  /** What is stored, with defaults for what is not. */
+  complete(stored: Readonly<Record<string, unknown>>): Value;
+};
+
+/** A setting together with what is known of its row; without one, nobody has changed it yet. */
+export type SettingRecord<Value> = {
+  value: Value;
+  row: Pick<SettingRow, 'id' | 'created_at' | 'updated_at' | 'updated_by'>;
+};
+
+type Change<Value> = {
+  action: string;
+  actor: Actor<Person>;
+  /** From what is stored, under lock, to what is to be stored. Throw to refuse. */
+  apply(current: Value): Value;
+};
+
+/** The settings of the installation as this process knows them, and the one way to change them. */
+export type RuntimeSettings = {
+  /** As last heard: never waits, lags a change elsewhere by moments. */
+  current<Value extends object>(setting: Setting<Value>): Value;
+  /** As the database has it. */
+  read<Value extends object>(setting: Setting<Value>): Promise<SettingRecord<Value>>;
+  /** One change at a time, recorded in the trail of the system tenant; in force here when it resolves. */
+  change<Value extends object>(setting: Setting<Value>, change: Change<Value>): Promise<SettingRecord<Value>>;
+  /** Called with each value that comes into force here, and with the present one at once. */
+  watch<Value extends object>(setting: Setting<Value>, onValue: (value: Value) => void): void;
+  /** What the listener calls: some setting changed elsewhere, or nobody knows what was missed. */
+  reload(): Promise<void>;
+};
+
+type Options = { database: Database; log: Log; now(): Date };
+type Stored = Readonly<Record<string, unknown>>;
+
+export function createRuntimeSettings({ database, log, now }: Options): RuntimeSettings {
+  const known = new Map<string, { stored: Stored; updatedAt: string }>();
+  const watchers = new Map<string, ((stored: Stored) => void)[]>();
+  const storedOf = (name: string): Stored => known.get(name)?.stored ?? {};
+
+  function learn({ name, value, updated_at: updatedAt }: SettingRow): void {
+    const before = known.get(name);
+    // An older answer may arrive after a newer one.
+    if (before !== undefined && before.updatedAt >= updatedAt) return;
+    known.set(name, { stored: value, updatedAt });
+    for (const tell of watchers.get(name) ?? []) tell(value);
+  }
+
+  return {
+    current: (setting) => setting.complete(storedOf(setting.name)),
+    async read(setting) {
+      const row = await database.platform().first(findSetting({ name: setting.name }));
+      const at = now().toISOString();
+      const unchanged = { id: systemTenantId, created_at: at, updated_at: at, updated_by: null };
+      return { value: setting.complete(row?.value ?? {}), row: row ?? unchanged };
+    },
+    async change(setting, { action, actor, apply }) {
+      const { name } = setting;
+      const row = await database.platform().transaction(async (tx) => {
+        const locked = (await tx.first(lockSetting({ name, id: newId(), at: now().toISOString() })))!;
+        const before = setting.complete(locked.value);
+        const value = apply(before) as Record<string, unknown>;
+        // Later than what it replaces, whatever the clocks of two processes say: that is how they tell the newer one.
+        const at = new Date(Math.max(now().getTime(), Date.parse(locked.updated_at) + 1)).toISOString();
+        const fields = changedFields(before as Record<string, unknown>, value);
+        await tx.all(enterTenant(systemTenantId));
+        const who = { ...actor, tenantId: systemTenantId };
+        await tx.all(auditEvent(who, at, { action, resourceType: name, resourceId: locked.id, details: { fields } }));
+        await tx.all({ text: 'select pg_notify($1, $2)', values: [settingsChannel, name], prepare: true });
+        return (await tx.first(updateSetting({ name, value, at, by: actor.userId })))!;
+      });
+      learn(row);
+      return { value: setting.complete(row.value), row };
+    },
+    watch(setting, onValue) {
+      const tell = (stored: Stored) => onValue(setting.complete(stored));
+      watchers.set(setting.name, [...(watchers.get(setting.name) ?? []), tell]);
+      tell(storedOf(setting.name));
+    },
+    async reload() {
+      try {
+        for (const row of await database.platform().all(listSettings({}))) learn(row);
+      } catch (error) {
+        log.warn({ err: error }, 'settings could not be read and stay as they are');
+      }
+    },
+  };
+}
+
+function changedFields(before: Stored, after: Stored): string[] {
+  return Object.keys(after).filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+}
