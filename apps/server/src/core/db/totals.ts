@@ -30,6 +30,24 @@ const tableTotal = statement<{ tenantId: string; table: CountedTable }, { total:
     .where('table_name', '=', p.table),
 );
 
+/** Rows that come or go many at a time, beside those that `withAudit` counts. */
+export const addToTotal = statement<{ tenantId: string; table: CountedTable; slot: number; amount: number }, never>(
+  (p) =>
+    builder
+      .insertInto('row_counts')
+      .values({ tenant_id: p.tenantId, table_name: p.table, slot: p.slot, amount: p.amount })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['tenant_id', 'table_name', 'slot'])
+          .doUpdateSet({ amount: sql`row_counts.amount + excluded.amount` }),
+      ),
+);
+
+/** How many rows a tenant has in a counted table. */
+export async function totalOf(db: TenantDb, table: CountedTable): Promise<number> {
+  return (await db.first(tableTotal({ tenantId: db.tenantId, table })))!.total;
+}
+
 const farOffset = 1000;
 
 /** One page of all rows, together with the total of their table, in one flight. */

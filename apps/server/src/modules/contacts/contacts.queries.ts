@@ -1,7 +1,8 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { containsWords, type Search } from '#core/db/search';
 import { countMatches } from '#core/db/totals';
 
 type Address = Record<string, unknown>;
@@ -48,6 +49,11 @@ export const findContact = statement<{ tenantId: string; id: string }, ContactRo
   builder.selectFrom('contacts').select(contactColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
+/** Held to the end of the transaction; waits for what is just being attached. */
+export const lockContact = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
+  builder.selectFrom('contacts').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forUpdate(),
+);
+
 export const insertContact = statement<ContactRow & AuditParams, ContactRow>((p) => {
   const row = Object.fromEntries(contactColumns.map((name) => [name, p[name]])) as ContactRow;
   const change = builder
@@ -87,7 +93,7 @@ export const deleteContact = statement<{ id: string } & AuditParams, { id: strin
 });
 
 export type ContactFilters = {
-  search?: string | undefined;
+  search?: Search | undefined;
   email?: string | undefined;
   phone?: string | undefined;
   city?: string | undefined;
@@ -126,8 +132,7 @@ export function countContacts(tenantId: string, filters: ContactFilters): Query<
 
 function filtered(tenantId: string, filters: ContactFilters): ContactSelect {
   let query: ContactSelect = builder.selectFrom('contacts').where('tenant_id', '=', tenantId);
-  for (const pattern of searchPatterns(filters.search))
-    query = query.where('search_text', 'like', sql<string>`lower(${pattern})`);
+  for (const condition of containsWords(filters.search)) query = query.where(condition);
   // PostgreSQL folds both sides: its rules differ from JavaScript's for letters such as a final sigma.
   if (filters.email !== undefined) query = query.where(sql`lower(email)`, '=', sql`lower(${filters.email})`);
   if (filters.phone !== undefined) {

@@ -1,7 +1,8 @@
 import { sql, type GeneratedAlways, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { containsWords, type Search } from '#core/db/search';
 import { countMatches } from '#core/db/totals';
 
 export type ResourceStatus = 'active' | 'maintenance' | 'archived';
@@ -150,7 +151,7 @@ export const isWithin = statement<ById & { ancestorId: string }, { id: string }>
 );
 
 export type ResourceFilters = {
-  search?: string | undefined;
+  search?: Search | undefined;
   spaceId?: string | null | undefined;
   parentId?: string | null | undefined;
   typeId?: string | null | undefined;
@@ -183,9 +184,7 @@ export function countResources(tenantId: string, filters: ResourceFilters): Quer
 
 function filtered(tenantId: string, filters: ResourceFilters): ResourceSelect {
   let query: ResourceSelect = builder.selectFrom('resources').where('tenant_id', '=', tenantId);
-  for (const pattern of searchPatterns(filters.search)) {
-    query = query.where('search_text', 'like', sql<string>`lower(${pattern})`);
-  }
+  for (const condition of containsWords(filters.search)) query = query.where(condition);
   for (const [column, id] of [
     ['space_id', filters.spaceId],
     ['parent_id', filters.parentId],

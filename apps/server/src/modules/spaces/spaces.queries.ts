@@ -1,7 +1,8 @@
 import { sql, type GeneratedAlways, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { containsWords, type Search } from '#core/db/search';
 import { countMatches } from '#core/db/totals';
 
 export type SpaceStatus = 'active' | 'maintenance' | 'archived';
@@ -153,7 +154,7 @@ export const isWithin = statement<{ tenantId: string; id: string; ancestorId: st
 );
 
 export type SpaceFilters = {
-  search?: string | undefined;
+  search?: Search | undefined;
   parentId?: string | null | undefined;
   typeId?: string | null | undefined;
   tagId?: string | undefined;
@@ -183,9 +184,7 @@ export function countSpaces(tenantId: string, filters: SpaceFilters): Query<{ to
 
 function filtered(tenantId: string, filters: SpaceFilters): SpaceSelect {
   let query: SpaceSelect = builder.selectFrom('spaces').where('tenant_id', '=', tenantId);
-  for (const pattern of searchPatterns(filters.search)) {
-    query = query.where('search_text', 'like', sql<string>`lower(${pattern})`);
-  }
+  for (const condition of containsWords(filters.search)) query = query.where(condition);
   const { parentId, typeId, tagId } = filters;
   // `is not distinct from` would say both at once, but no index serves it.
   if (parentId !== undefined) query = query.where('parent_id', parentId === null ? 'is' : '=', parentId);
