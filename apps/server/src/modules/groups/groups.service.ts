@@ -7,6 +7,7 @@ import type { TenantDb, Transaction } from '#core/db/scopes';
 import { pageOfMatches } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
 import type { Services } from '#core/services';
+import { removeCategoryLinksOf } from '#modules/categories/index';
 import { GroupNotFound, MemberNotFound, NotAMember } from '#modules/groups/groups.errors';
 import {
   countGroups,
@@ -95,6 +96,7 @@ export async function deleteGroup({ db, actor, services }: Scope, id: string): P
   const { tenantId } = db;
   await db.transaction(async (tx) => {
     await lockChangeable(tx, actor, id);
+    await removeCategoryLinksOf(tx, { tenantId, entityType: 'group', entityId: id });
     await tx.all(deleteGroupRow({ id, ...auditParams(actor, services.now().toISOString()) }));
     await tx.all(announceRevocation(`tenant:${tenantId}`));
   });

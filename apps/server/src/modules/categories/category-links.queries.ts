@@ -1,0 +1,220 @@
+import { sql } from 'kysely';
+
+import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { queryBuilder, statement, type Query } from '#core/db/query';
+import {
+  categoryColumns,
+  defaultLanguage,
+  type CategoryRow,
+  type CategoryTables,
+} from '#modules/categories/categories.queries';
+
+export type EntityType = 'space' | 'resource' | 'tenant' | 'group';
+
+export type CategoryLinkRow = {
+  tenant_id: string;
+  id: string;
+  category_id: string;
+  entity_type: EntityType;
+  entity_id: string;
+  created_by: string | null;
+  created_at: string;
+};
+
+type Tables = CategoryTables & {
+  category_links: CategoryLinkRow;
+  spaces: { tenant_id: string; id: string };
+  resources: { tenant_id: string; id: string };
+  groups: { tenant_id: string; id: string };
+};
+
+type ById = { tenantId: string; id: string };
+type ByEntity = { tenantId: string; entityType: EntityType; entityId: string };
+/** Which part of a list; null for all that follows. */
+type Part = { limit: number | null; offset: number };
+
+const builder = queryBuilder<Tables>();
+
+const linkColumns = ['tenant_id', 'id', 'category_id', 'entity_type', 'entity_id', 'created_by', 'created_at'] as const;
+
+const entities = {
+  space: (p: ById) =>
+    builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
+  resource: (p: ById) =>
+    builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
+  group: (p: ById) =>
+    builder.selectFrom('groups').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
+};
+
+type EntityStatements = Record<keyof typeof entities, (params: ById) => Query<{ id: string }>>;
+
+export const findEntity: EntityStatements = {
+  space: statement(entities.space),
+  resource: statement(entities.resource),
+  group: statement(entities.group),
+};
+
+/** Held to the end of the transaction, so that it is not deleted before the link to it is there. */
+export const lockEntity: EntityStatements = {
+  space: statement((p) => entities.space(p).forKeyShare()),
+  resource: statement((p) => entities.resource(p).forKeyShare()),
+  group: statement((p) => entities.group(p).forKeyShare()),
+};
+
+export const findLink = statement<ByEntity & { categoryId: string }, CategoryLinkRow>((p) =>
+  builder
+    .selectFrom('category_links')
+    .select(linkColumns)
+    .where('tenant_id', '=', p.tenantId)
+    .where('category_id', '=', p.categoryId)
+    .where('entity_type', '=', p.entityType)
+    .where('entity_id', '=', p.entityId),
+);
+
+export const insertLink = statement<CategoryLinkRow & AuditParams, CategoryLinkRow>((p) => {
+  const names = linkColumns.map((name) => [name, p[name]]);
+  const change = builder
+    .insertInto('category_links')
+    .values(Object.fromEntries([['tenant_id', p.tenantId], ...names]) as CategoryLinkRow)
+    .returning(linkColumns);
+  return withAudit<CategoryLinkRow>(change, { action: 'category.linked', resourceType: 'category_link' }, p);
+});
+
+export const deleteLink = statement<ByEntity & { categoryId: string } & AuditParams, { id: string }>((p) => {
+  const change = builder
+    .deleteFrom('category_links')
+    .where('tenant_id', '=', p.tenantId)
+    .where('category_id', '=', p.categoryId)
+    .where('entity_type', '=', p.entityType)
+    .where('entity_id', '=', p.entityId)
+    .returning('id');
+  return withAudit<{ id: string }>(change, { action: 'category.unlinked', resourceType: 'category_link' }, p);
+});
+
+export const listLinks = statement<{ tenantId: string; categoryId: string } & Part, CategoryLinkRow>((p) =>
+  builder
+    .selectFrom('category_links')
+    .select(linkColumns)
+    .where('tenant_id', '=', p.tenantId)
+    .where('category_id', '=', p.categoryId)
+    .orderBy('id')
+    .limit(p.limit)
+    .offset(p.offset),
+);
+
+export const listCategoriesOf = statement<ByEntity & Part, CategoryRow>((p) =>
+  builder
+    .selectFrom('category_links')
+    .innerJoin('categories', (join) =>
+      join
+        .onRef('categories.tenant_id', '=', 'category_links.tenant_id')
+        .onRef('categories.id', '=', 'category_links.category_id'),
+    )
+    .select([...categoryColumns.map((name) => `categories.${name}` as const), defaultLanguage(p.tenantId)])
+    .where('category_links.tenant_id', '=', p.tenantId)
+    .where('categories.tenant_id', '=', p.tenantId)
+    .where('category_links.entity_type', '=', p.entityType)
+    .where('category_links.entity_id', '=', p.entityId)
+    .orderBy('categories.level')
+    .orderBy('categories.key')
+    .limit(p.limit)
+    .offset(p.offset),
+);
+
+export const countLinksOf = statement<ByEntity, { total: number }>((p) =>
+  builder
+    .selectFrom('category_links')
+    .select(sql<number>`count(*)`.as('total'))
+    .where('tenant_id', '=', p.tenantId)
+    .where('entity_type', '=', p.entityType)
+    .where('entity_id', '=', p.entityId),
+);
+
+/** In the order of ids: two deletions that share categories do not wait for each other. */
+export const lockCategoriesOf = statement<ByEntity, { id: string }>((p) =>
+  builder
+    .selectFrom('categories')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where(
+      'id',
+      'in',
+      builder
+        .selectFrom('category_links')
+        .select('category_id')
+        .where('tenant_id', '=', p.tenantId)
+        .where('entity_type', '=', p.entityType)
+        .where('entity_id', '=', p.entityId),
+    )
+    .orderBy('id')
+    .forNoKeyUpdate(),
+);
+
+/** A category is linked to an entity at most once, so each loses one. */
+export const deleteLinksOf = statement<ByEntity, never>((p) =>
+  builder
+    .with('gone', (db) =>
+      db
+        .deleteFrom('category_links')
+        .where('tenant_id', '=', p.tenantId)
+        .where('entity_type', '=', p.entityType)
+        .where('entity_id', '=', p.entityId)
+        .returning('category_id'),
+    )
+    .updateTable('categories')
+    .set({ usage_count: sql`usage_count - 1` })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', 'in', (db) => db.selectFrom('gone').select('category_id')),
+);
+
+/** Of a whole subtree that goes. */
+export const deleteLinksWithin = statement<{ tenantId: string; from: string; before: string }, never>((p) =>
+  builder
+    .deleteFrom('category_links')
+    .where('tenant_id', '=', p.tenantId)
+    .where(
+      'category_id',
+      'in',
+      builder
+        .selectFrom('categories')
+        .select('id')
+        .where('tenant_id', '=', p.tenantId)
+        .where('path', '>=', p.from)
+        .where('path', '<', p.before),
+    ),
+);
+
+type Heir = ById & { heirId: string };
+
+/** What the heir is linked to already it need not inherit. */
+export const dropSharedLinks = statement<Heir, never>((p) =>
+  builder
+    .deleteFrom('category_links')
+    .where('tenant_id', '=', p.tenantId)
+    .where('category_id', '=', p.id)
+    .where('entity_id', 'in', (db) =>
+      db
+        .selectFrom('category_links as own')
+        .select('own.entity_id')
+        .where('own.tenant_id', '=', p.tenantId)
+        .where('own.category_id', '=', p.heirId),
+    ),
+);
+
+export const handOverLinks = statement<Heir, never>((p) =>
+  builder
+    .with('moved', (db) =>
+      db
+        .updateTable('category_links')
+        .set({ category_id: p.heirId })
+        .where('tenant_id', '=', p.tenantId)
+        .where('category_id', '=', p.id)
+        .returning('id'),
+    )
+    .updateTable('categories')
+    .set((set) => ({
+      usage_count: sql`usage_count + ${set.selectFrom('moved').select(sql<number>`count(*)::integer`.as('count'))}`,
+    }))
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.heirId),
+);

@@ -1,0 +1,133 @@
+import type { Actor } from '#core/access/principal';
+import { auditParams } from '#core/audit/audit.queries';
+import { newId } from '#core/crypto/ids';
+import type { TenantDb, Transaction } from '#core/db/scopes';
+import { CategoryLinkNotFound, CategoryNotFound, EntityNotFound } from '#modules/categories/categories.errors';
+import { addUsage, findCategory, lockCategory } from '#modules/categories/categories.queries';
+import type {
+  EntityBody,
+  ListCategoryLinksQuery,
+  ListEntityCategoriesQuery,
+} from '#modules/categories/categories.schemas';
+import { presentCategory, type Reader } from '#modules/categories/categories.service';
+import {
+  countLinksOf,
+  deleteLink,
+  deleteLinksOf,
+  findEntity,
+  findLink,
+  insertLink,
+  listCategoriesOf,
+  listLinks,
+  lockCategoriesOf,
+  lockEntity,
+  type CategoryLinkRow,
+} from '#modules/categories/category-links.queries';
+import { shareTree } from '#modules/categories/category-tree.queries';
+
+type Scope = { db: TenantDb; actor: Actor; now: () => Date };
+
+/** @throws EntityNotFound */
+export async function listEntityCategories({ db, languages }: Reader, query: ListEntityCategoriesQuery) {
+  const { tenantId } = db;
+  const { entity_type: entityType, entity_id: entityId, limit = null, offset = 0 } = query;
+  const [rows, [counted]] = await db.slow.flight([
+    listCategoriesOf({ tenantId, entityType, entityId, limit, offset }),
+    countLinksOf({ tenantId, entityType, entityId }),
+  ]);
+  // What is linked is there.
+  if (counted!.total === 0 && !(await isThere(db, { tenantId, ...query }, findEntity))) throw EntityNotFound();
+  return { data: rows.map((row) => presentCategory(row, languages)), total: counted!.total };
+}
+
+/** @throws CategoryNotFound */
+export async function listCategoryLinks(db: TenantDb, categoryId: string, query: ListCategoryLinksQuery) {
+  const { tenantId } = db;
+  const { limit = null, offset = 0 } = query;
+  const [categories, links] = await db.slow.flight([
+    findCategory({ tenantId, id: categoryId }),
+    listLinks({ tenantId, categoryId, limit, offset }),
+  ]);
+  if (categories.length === 0) throw CategoryNotFound();
+  return { data: links.map(presentLink) };
+}
+
+/** Linking again is safe, and answers the link that is there. @throws CategoryNotFound, EntityNotFound */
+export function linkCategory({ db, actor, now }: Scope, categoryId: string, body: EntityBody) {
+  const { tenantId } = db;
+  const { entity_type: entityType, entity_id: entityId } = body;
+  const at = now().toISOString();
+  return db.transaction(async (tx) => {
+    // The entity first, then the category, as in its deletion.
+    const isLinkable = await isThere(tx, { tenantId, ...body }, lockEntity);
+    const category = await tx.first(lockCategory({ tenantId, id: categoryId }));
+    if (category === undefined) throw CategoryNotFound();
+    if (!isLinkable) throw EntityNotFound();
+    const existing = await tx.first(findLink({ tenantId, categoryId, entityType, entityId }));
+    if (existing !== undefined) return { data: presentLink(existing) };
+    const row = await tx.first(
+      insertLink({
+        tenant_id: tenantId,
+        id: newId(),
+        category_id: categoryId,
+        entity_type: entityType,
+        entity_id: entityId,
+        created_by: actor.userId,
+        created_at: at,
+        ...auditParams(actor, at, { categoryId, entityType, entityId }),
+      }),
+    );
+    await tx.all(addUsage({ tenantId, id: categoryId, amount: 1 }));
+    return { data: presentLink(row!) };
+  });
+}
+
+/** @throws CategoryNotFound, CategoryLinkNotFound */
+export function unlinkCategory({ db, actor, now }: Scope, categoryId: string, body: EntityBody): Promise<void> {
+  const { tenantId } = db;
+  const { entity_type: entityType, entity_id: entityId } = body;
+  const audit = auditParams(actor, now().toISOString(), { categoryId, entityType, entityId });
+  return db.transaction(async (tx) => {
+    if ((await tx.first(lockCategory({ tenantId, id: categoryId }))) === undefined) throw CategoryNotFound();
+    const row = await tx.first(deleteLink({ categoryId, entityType, entityId, ...audit }));
+    if (row === undefined) throw CategoryLinkNotFound();
+    await tx.all(addUsage({ tenantId, id: categoryId, amount: -1 }));
+  });
+}
+
+/**
+ * Before a space, resource or group goes, within the transaction that deletes it and with its row locked for update:
+ * its links go, and the categories count them off.
+ */
+export async function removeCategoryLinksOf(
+  tx: Transaction,
+  entity: { tenantId: string; entityType: 'space' | 'resource' | 'group'; entityId: string },
+): Promise<void> {
+  const { total } = (await tx.first(countLinksOf(entity)))!;
+  if (total === 0) return;
+  // Otherwise links could go over to a category that is not among the locked ones.
+  await tx.all(shareTree({ tenantId: entity.tenantId }));
+  await tx.all(lockCategoriesOf(entity));
+  await tx.all(deleteLinksOf(entity));
+}
+
+async function isThere(
+  db: Pick<Transaction, 'first'>,
+  { tenantId, entity_type: entityType, entity_id: id }: EntityBody & { tenantId: string },
+  statements: typeof findEntity,
+): Promise<boolean> {
+  if (entityType === 'tenant') return id === tenantId;
+  return (await db.first(statements[entityType]({ tenantId, id }))) !== undefined;
+}
+
+function presentLink(row: CategoryLinkRow) {
+  return {
+    id: row.id,
+    tenant_id: row.tenant_id,
+    category_id: row.category_id,
+    entity_type: row.entity_type,
+    entity_id: row.entity_id,
+    created_by: row.created_by,
+    created_at: row.created_at,
+  };
+}
