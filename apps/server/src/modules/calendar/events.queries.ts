@@ -1,0 +1,303 @@
+import { sql, type GeneratedAlways, type SelectQueryBuilder } from 'kysely';
+
+import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import { countMatches } from '#core/db/totals';
+import type { Entity, EntityType, LocalTimes } from '#modules/calendar/calendar.tables';
+
+type Columns = LocalTimes & {
+  tenant_id: string;
+  id: string;
+  title: string;
+  description: string | null;
+  location: string | null;
+  visibility: 'default' | 'private';
+  busy: boolean;
+  starts_at: string;
+  ends_at: string;
+  organizer_type: 'user' | 'api_key' | 'app_account';
+  organizer_id: string;
+  created_at: string;
+  updated_at: string;
+};
+export type EventRow = Columns & { entities: Entity[] };
+export type Interval = { starts_at: string; ends_at: string };
+export type BookedSlot = Entity & Interval;
+
+type Tables = {
+  calendar_events: Columns;
+  calendar_bookings: Entity &
+    Interval & {
+      tenant_id: string;
+      event_id: string;
+      busy: boolean;
+      space_id: GeneratedAlways<string | null>;
+    };
+};
+type ById = { tenantId: string; id: string };
+
+const builder = queryBuilder<Tables>();
+
+const columns = [
+  'tenant_id',
+  'id',
+  'title',
+  'description',
+  'location',
+  'visibility',
+  'busy',
+  'local_start',
+  'local_end',
+  'timezone',
+  'fold',
+  'starts_at',
+  'ends_at',
+  'organizer_type',
+  'organizer_id',
+  'created_at',
+  'updated_at',
+] as const;
+
+// Nothing that overlaps a range began earlier than the longest event before it (constraint calendar_events_length), which
+// is what lets an index by start find it.
+const longestBefore = (moment: string) => sql<string>`${moment}::timestamptz - interval '32 days'`;
+
+const entitiesOf = (tenantId: string) =>
+  sql<Entity[]>`(
+    select coalesce(json_agg(json_build_object('entity_type', b.entity_type, 'entity_id', b.entity_id)
+                             order by b.entity_type, b.entity_id), '[]')
+    from calendar_bookings b where b.tenant_id = ${tenantId} and b.event_id = calendar_events.id)`.as('entities');
+
+export const findEvent = statement<ById, EventRow>((p) =>
+  builder
+    .selectFrom('calendar_events')
+    .select(columns)
+    .select(entitiesOf(p.tenantId))
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id),
+);
+
+/** Held to the end of the transaction: its bookings change no more. */
+export const lockEvent = statement<ById, { id: string }>((p) =>
+  builder
+    .selectFrom('calendar_events')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .forUpdate(),
+);
+
+export const insertEvent = statement<Columns & AuditParams, { id: string }>((p) => {
+  const row = Object.fromEntries(columns.map((name) => [name, p[name]])) as Columns;
+  const change = builder.insertInto('calendar_events').values(row).returning('id');
+  return withAudit<{ id: string }>(change, { action: 'calendar_event.created', resourceType: 'calendar_event' }, p);
+});
+
+export type EventChanges = Partial<Omit<Columns, 'tenant_id' | 'id' | 'created_at'>>;
+
+export function updateEvent(id: string, changes: EventChanges, audit: AuditParams): Query<{ id: string }> {
+  const change = builder
+    .updateTable('calendar_events')
+    .set(changes)
+    .where('tenant_id', '=', audit.tenantId)
+    .where('id', '=', id)
+    .returning('id');
+  const event = { action: 'calendar_event.updated', resourceType: 'calendar_event' };
+  return toQuery(withAudit<{ id: string }>(change, event, audit));
+}
+
+export const deleteEvent = statement<{ id: string } & AuditParams, { id: string }>((p) => {
+  const change = builder
+    .deleteFrom('calendar_events')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .returning('id');
+  return withAudit<{ id: string }>(change, { action: 'calendar_event.deleted', resourceType: 'calendar_event' }, p);
+});
+
+type Bookings = { tenantId: string; eventId: string; types: string[]; ids: string[]; busy: boolean } & {
+  startsAt: string;
+  endsAt: string;
+};
+
+export const insertBookings = statement<Bookings, never>((p) =>
+  builder
+    .insertInto('calendar_bookings')
+    .columns(['tenant_id', 'event_id', 'entity_type', 'entity_id', 'starts_at', 'ends_at', 'busy'])
+    .expression(
+      builder
+        .selectFrom(sql<Entity>`unnest(${p.types}::text[], ${p.ids}::uuid[])`.as(sql`entity (entity_type, entity_id)`))
+        .select([
+          sql<string>`${p.tenantId}::uuid`.as('tenant_id'),
+          sql<string>`${p.eventId}::uuid`.as('event_id'),
+          sql<EntityType>`entity.entity_type`.as('entity_type'),
+          sql<string>`entity.entity_id`.as('entity_id'),
+          sql<string>`${p.startsAt}::timestamptz`.as('starts_at'),
+          sql<string>`${p.endsAt}::timestamptz`.as('ends_at'),
+          sql<boolean>`${p.busy}::boolean`.as('busy'),
+        ]) as never,
+    ),
+);
+
+export const deleteBookings = statement<{ tenantId: string; eventId: string }, never>((p) =>
+  builder.deleteFrom('calendar_bookings').where('tenant_id', '=', p.tenantId).where('event_id', '=', p.eventId),
+);
+
+type Wanted = { tenantId: string; eventId: string; ids: readonly string[]; startsAt: string; endsAt: string };
+
+/** What other events have taken of the time; as many as an answer can hold. */
+export const listConflicts = statement<Wanted, BookedSlot>((p) =>
+  builder
+    .selectFrom('calendar_bookings')
+    .select(['entity_type', 'entity_id', 'starts_at', 'ends_at'])
+    .where('tenant_id', '=', p.tenantId)
+    .where(sql<boolean>`entity_id = any(${p.ids}::uuid[])`)
+    .where('starts_at', '<', p.endsAt)
+    .where('starts_at', '>', longestBefore(p.startsAt))
+    .where('ends_at', '>', p.startsAt)
+    .where('busy', '=', true)
+    .where('event_id', '<>', p.eventId)
+    .orderBy('starts_at')
+    .orderBy('entity_id')
+    .limit(100),
+);
+
+/** When each is busy within the range, bookings that touch as one. */
+export const listBusy = statement<
+  { tenantId: string; ids: readonly string[]; from: string; to: string },
+  { entity_id: string } & Interval
+>((p) => {
+  const merged = builder
+    .selectFrom('calendar_bookings')
+    .select([
+      'entity_id',
+      sql<string>`unnest(range_agg(tstzrange(
+        greatest(starts_at, ${p.from}::timestamptz), least(ends_at, ${p.to}::timestamptz))))`.as('slot'),
+    ])
+    .where('tenant_id', '=', p.tenantId)
+    .where(sql<boolean>`entity_id = any(${p.ids}::uuid[])`)
+    .where('starts_at', '<', p.to)
+    .where('starts_at', '>', longestBefore(p.from))
+    .where('ends_at', '>', p.from)
+    .where('busy', '=', true)
+    .groupBy('entity_id');
+  return builder
+    .selectFrom(merged.as('merged'))
+    .select(['entity_id', sql<string>`lower(slot)`.as('starts_at'), sql<string>`upper(slot)`.as('ends_at')])
+    .orderBy('entity_id')
+    .orderBy('slot');
+});
+
+export type EventFilters = {
+  from: string;
+  to: string;
+  entityType: EntityType | undefined;
+  entityId: string | undefined;
+  search: string | undefined;
+  /** Who asks: a search finds nothing in what they may not read. */
+  reader: { kind: Columns['organizer_type']; id: string; managesCalendars: boolean; seesPeople: boolean };
+};
+
+type EventSelect = SelectQueryBuilder<Tables, 'calendar_events', object>;
+
+export function listEvents(
+  tenantId: string,
+  filters: EventFilters,
+  page: { limit: number; offset: number; latestFirst: boolean },
+): Query<EventRow> {
+  const direction = page.latestFirst ? 'desc' : 'asc';
+  return toQuery(
+    filtered(tenantId, filters)
+      .select(columns)
+      .select(entitiesOf(tenantId))
+      .orderBy('starts_at', direction)
+      .orderBy('id', direction)
+      .limit(page.limit)
+      .offset(page.offset),
+  );
+}
+
+export function countEvents(tenantId: string, filters: EventFilters): Query<{ total: number }> {
+  return countMatches(filtered(tenantId, filters).select('id'));
+}
+
+function filtered(tenantId: string, { from, to, entityType, entityId, search, reader }: EventFilters): EventSelect {
+  let query: EventSelect = builder
+    .selectFrom('calendar_events')
+    .where('tenant_id', '=', tenantId)
+    .where('starts_at', '<', to)
+    .where('starts_at', '>', longestBefore(from))
+    .where('ends_at', '>', from);
+  if (entityId !== undefined) {
+    let booked = builder
+      .selectFrom('calendar_bookings')
+      .select('event_id')
+      .where('tenant_id', '=', tenantId)
+      .where('entity_id', '=', entityId)
+      .where('starts_at', '<', to)
+      .where('starts_at', '>', longestBefore(from));
+    if (entityType !== undefined) booked = booked.where('entity_type', '=', entityType);
+    query = query.where('id', 'in', booked);
+  } else if (entityType !== undefined) {
+    query = query.where(takesTimeOf(tenantId, sql`b.entity_type = ${entityType}`));
+  }
+  if (!reader.seesPeople) query = query.where(takesTimeOf(tenantId, sql`b.entity_type <> 'user'`));
+  const patterns = searchPatterns(search);
+  for (const pattern of patterns) query = query.where(sql`lower(title)`, 'like', sql<string>`lower(${pattern})`);
+  if (patterns.length > 0 && !reader.managesCalendars) query = query.where(isReadable(tenantId, reader));
+  return query;
+}
+
+function takesTimeOf(tenantId: string, condition: ReturnType<typeof sql>) {
+  return sql<boolean>`exists (
+    select from calendar_bookings b
+    where b.tenant_id = ${tenantId} and b.event_id = calendar_events.id and ${condition})`;
+}
+
+/** As `mayRead` says of one event. */
+function isReadable(tenantId: string, { kind, id }: EventFilters['reader']) {
+  return sql<boolean>`(
+    (organizer_type = ${kind} and organizer_id = ${id})
+    or ${takesTimeOf(tenantId, sql`b.entity_type = ${kind} and b.entity_id = ${id}`)}
+    or (visibility = 'default' and ${takesTimeOf(tenantId, sql`b.entity_type <> 'user'`)}))`;
+}
+
+/** The events that take time of what is about to go, locked before their bookings as everybody does. */
+export const lockEventsOf = statement<{ tenantId: string; entityId: string }, { id: string }>((p) =>
+  builder
+    .selectFrom('calendar_events')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where(
+      'id',
+      'in',
+      builder
+        .selectFrom('calendar_bookings')
+        .select('event_id')
+        .where('tenant_id', '=', p.tenantId)
+        .where('entity_id', '=', p.entityId),
+    )
+    .orderBy('id')
+    .forUpdate(),
+);
+
+export const deleteBookingsOf = statement<{ tenantId: string; entityId: string }, never>((p) =>
+  builder.deleteFrom('calendar_bookings').where('tenant_id', '=', p.tenantId).where('entity_id', '=', p.entityId),
+);
+
+/** Those of the events that take nobody's time any more. */
+export const deleteEmptyEvents = statement<{ tenantId: string; ids: readonly string[] }, never>((p) =>
+  builder
+    .deleteFrom('calendar_events')
+    .where('tenant_id', '=', p.tenantId)
+    .where(sql<boolean>`id = any(${p.ids}::uuid[])`)
+    .where(
+      'id',
+      'not in',
+      builder
+        .selectFrom('calendar_bookings')
+        .select('event_id')
+        .where('tenant_id', '=', p.tenantId)
+        .where(sql<boolean>`event_id = any(${p.ids}::uuid[])`),
+    ),
+);
