@@ -126,6 +126,12 @@ export default {
       { path: npm('fastify', '@fastify/[^/]+'), ...typeOnly },
     ),
     rule(
+      'objects-only-in-core-files',
+      'One adapter talks to the object store of others.',
+      { path: src, pathNot: [`${core}files/s3-store\\.ts$`, ...tests] },
+      { path: npm('@aws-sdk/[^/]+') },
+    ),
+    rule(
       'mail-only-in-core-mail',
       'Mail leaves through core/mail.',
       { path: src, pathNot: [`${core}mail/`, ...tests] },

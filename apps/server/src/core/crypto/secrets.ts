@@ -35,6 +35,12 @@ export function sha256Hex(text: string): string {
   return sha256(text).toString('hex');
 }
 
+/** The digest of what comes piece by piece. */
+export function newSha256(): { update(bytes: Uint8Array): void; hex(): string } {
+  const hash = createHash('sha256');
+  return { update: (bytes) => void hash.update(bytes), hex: () => hash.digest('hex') };
+}
+
 /** Keyed hash of a short secret or of something that must not be guessed back, such as an address in a counter's key. */
 export function keyedHash(key: Buffer, text: string): string {
   return createHmac('sha256', key).update(text).digest('base64url');

@@ -47,6 +47,11 @@ function isLine(text: string): boolean {
   return !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text);
 }
 
+/** What a file may be called wherever it is downloaded to: one line, no way to another folder. */
+function isFileName(text: string): boolean {
+  return isLine(text) && /\S/.test(text) && !/[/\\]/.test(text) && !/^\s*\.{1,2}\s*$/.test(text);
+}
+
 /** An absolute http or https address without credentials in it. */
 function isWebUri(text: string): boolean {
   if (/[\s\p{Cc}]/u.test(text) || !URL.canParse(text)) return false;
@@ -65,17 +70,27 @@ function isTimeZone(text: string): boolean {
   // Offsets such as "+02:00" are no zones: they say nothing about daylight saving.
   if (!/^[A-Za-z]/.test(text)) return false;
   try {
-    Intl.DateTimeFormat('en', { timeZone: text });
-    return true;
+    // Knows the zones of the database and no more, where Intl also takes abbreviations that may mean anything.
+    return new Temporal.ZonedDateTime(0n, text).timeZoneId !== '';
   } catch {
     return false;
   }
+}
+
+const localDateTime = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d(:[0-5]\d)?$/;
+
+/** What clocks show, to the minute or the second, on a day that really exists. */
+function isLocalDateTime(text: string): boolean {
+  if (!localDateTime.test(text)) return false;
+  const [year, month, day] = text.slice(0, 10).split('-').map(Number) as [number, number, number];
+  return month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month);
 }
 
 /** The string formats that schemas may name. */
 export const formats: Record<string, (text: string) => boolean> = {
   uuid: (text) => uuid.test(text),
   'date-time': isDateTime,
+  'local-date-time': isLocalDateTime,
   email: isEmail,
   uri: isWebUri,
   'secure-uri': isSecureUri,
@@ -83,6 +98,7 @@ export const formats: Record<string, (text: string) => boolean> = {
   password: (text) => hasLength(text, leastPasswordLength),
   'machine-password': (text) => hasLength(text, leastMachinePasswordLength),
   line: isLine,
+  'file-name': isFileName,
   'ip-range': isAddressRange,
 };
 

@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox';
 import { describeAccess, type Access } from '#core/access/access';
 import type { ErrorDefinition } from '#core/errors/app-error';
 import { NotPermitted, ServiceUnavailable } from '#core/errors/common-errors';
+import { FileContent, isDownload } from '#core/http/downloads';
 import type { Module, Route } from '#core/http/route';
 import { ErrorBody } from '#core/http/schemas';
 
@@ -55,7 +56,11 @@ function operation(module: Module, route: Route, components: Map<string, Json>):
   };
 }
 
-function requestBody({ schema: { body, form } }: Route, components: Map<string, Json>): Json {
+function requestBody({ schema: { body, form, upload } }: Route, components: Map<string, Json>): Json {
+  if (upload !== undefined) {
+    const content = Object.fromEntries(upload.map((type) => [type, { schema: { ...FileContent } }]));
+    return { requestBody: { required: true, content } };
+  }
   const [type, schema] = form === undefined ? ['application/json', body] : ['application/x-www-form-urlencoded', form];
   if (schema === undefined) return {};
   return {
@@ -87,7 +92,8 @@ const tenantHeader: Json = {
 function parametersOf(route: Route, components: Map<string, Json>): Json[] {
   const { params, query } = route.schema;
   const named = [...parameters('path', params, components), ...parameters('query', query, components)];
-  return route.access.kind === 'public' ? named : [...named, tenantHeader];
+  const all = isDownload(route) ? [...named, ...fileHeaders] : named;
+  return route.access.kind === 'public' ? all : [...all, tenantHeader];
 }
 
 function parameters(place: 'path' | 'query', schema: TSchema | undefined, components: Map<string, Json>): Json[] {
@@ -109,15 +115,36 @@ function parameters(place: 'path' | 'query', schema: TSchema | undefined, compon
 
 function success(route: Route, components: Map<string, Json>): Json {
   return Object.fromEntries(
-    Object.entries(route.schema.response).map(([status, schema]) => {
+    withParts(route).map(([status, schema]) => {
       if (status === '302') return [status, redirect];
-      if (schema === null) return [status, { description: 'Done' }];
+      if (schema === null || schema === undefined) return [status, { description: 'Done' }];
+      if (schema === FileContent) return [status, fileAnswer];
       const content = Object.fromEntries(
         route.contentTypes.map((type) => [type, { schema: schemaOf(schema, components) }]),
       );
       return [status, { description: 'OK', content }];
     }),
   );
+}
+
+const fileAnswer: Json = { description: 'OK', content: { '*/*': { schema: { ...FileContent } } } };
+const header = (name: string, description: string): Json => ({
+  name,
+  in: 'header',
+  required: false,
+  description,
+  schema: { type: 'string', maxLength: 1000 },
+});
+const fileHeaders = [
+  header('Range', 'One range of bytes (RFC 9110 section 14): answered with 206.'),
+  header('If-Range', 'The ETag that the range is of; another content is answered whole.'),
+  header('If-None-Match', 'ETags that are known already: answered with 304.'),
+];
+
+/** A file can also be answered in parts, or not at all. */
+function withParts({ schema }: Route): [string, TSchema | null | undefined][] {
+  const statuses = Object.entries(schema.response);
+  return statuses[0]?.[1] === FileContent ? [...statuses, ['206', FileContent], ['304', null]] : statuses;
 }
 
 const redirect: Json = {
@@ -143,6 +170,7 @@ function failures(route: Route): Json {
     if (route.access.kind !== 'session') add(403, sharedFailures[403]!);
   }
   for (const error of route.errors) add(error.status, describeError(error));
+  if (isDownload(route)) add(416, 'The file does not reach that far');
   add(500, sharedFailures[500]!);
   if (!byStatus.has(503)) add(503, sharedFailures[503]!);
   const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };

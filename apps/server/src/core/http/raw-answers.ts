@@ -1,4 +1,4 @@
-import { STATUS_CODES, type Server } from 'node:http';
+import { STATUS_CODES, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
 import { newId } from '#core/crypto/ids';
@@ -6,6 +6,7 @@ import { AppError } from '#core/errors/app-error';
 import { presentError } from '#core/http/error-body';
 import { securityHeaders } from '#core/http/security-headers';
 import type { Traffic } from '#core/http/traffic';
+import { isWatched } from '#core/http/uploads';
 
 type ParserError = Error & { code?: string };
 
@@ -15,6 +16,7 @@ const lingerMs = 1000;
 export function parserErrorHandler(traffic: Traffic): (error: ParserError, socket: Duplex) => void {
   const refused = new WeakSet<Duplex>();
   return (error, socket) => {
+    if (isLivingUpload(error, traffic.latest(socket))) return;
     // Node reports again for every further piece of data, and one refusal is all there is to say.
     if (refused.has(socket)) return;
     refused.add(socket);
@@ -29,6 +31,11 @@ export function parserErrorHandler(traffic: Traffic): (error: ParserError, socke
     else if (latest.headersSent || latest.socket === null) socket.destroy();
     else refuse();
   };
+}
+
+/** An upload may take as long as it likes while bytes come; whoever watches it ends it. */
+function isLivingUpload({ code }: ParserError, latest: ServerResponse | undefined): boolean {
+  return code === 'ERR_HTTP_REQUEST_TIMEOUT' && isWatched(latest?.req);
 }
 
 /** Node answers `Expect:` with an empty 417 and CONNECT with silence; say both in the standard body. */

@@ -4,6 +4,7 @@ import type { Access, Flags } from '#core/access/access';
 import type { Actor, Person, Principal, RequestFacts, SessionPrincipal } from '#core/access/principal';
 import type { TenantDb } from '#core/db/scopes';
 import type { ErrorDefinition } from '#core/errors/app-error';
+import type { Upload } from '#core/http/uploads';
 import type { Services } from '#core/services';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -14,7 +15,12 @@ type RouteSchemas = {
   body?: TSchema;
   /** A form instead of JSON (`application/x-www-form-urlencoded`); its values are texts, each name is there once. */
   form?: TObject;
-  /** Exactly one success status; `null` where the answer has no body (204, and 302 with a `Redirect`). */
+  /** A body of any size, taken as it arrives: the media types of it, or all. */
+  upload?: readonly [string, ...string[]];
+  /**
+   * Exactly one success status; `null` where the answer has no body (204, and 302 with a `Redirect`). `FileContent` where
+   * the handler answers with a `Download`, of which requests may ask for parts.
+   */
   response: { readonly [Status in 200 | 201 | 202 | 204 | 302]?: TSchema | null };
 };
 
@@ -28,6 +34,7 @@ type ContextBase<Schemas extends RouteSchemas> = {
   query: SchemaOf<Schemas['query']>;
   body: SchemaOf<Schemas['body']>;
   form: SchemaOf<Schemas['form']>;
+  upload: Schemas['upload'] extends readonly string[] ? Upload : undefined;
   request: RequestFacts & { headers: Readonly<Record<string, string | undefined>> };
   services: Services;
   setHeader(name: string, value: string): void;
@@ -41,9 +48,11 @@ type CallerOf<Rule extends Access> = Rule extends { kind: 'public' }
 
 type CallerKind<Rule extends Access> = Rule extends { kind: 'session' }
   ? SessionPrincipal
-  : Rule extends { flags: Flags }
-    ? Principal
-    : Person;
+  : Rule extends { flags: undefined }
+    ? Person
+    : Rule extends { flags: Flags | undefined }
+      ? Principal
+      : Person;
 
 /** What the handler receives follows from who may call: public handlers have neither actor nor database. */
 export type Context<Rule extends Access, Schemas extends RouteSchemas> = ContextBase<Schemas> & CallerOf<Rule>;

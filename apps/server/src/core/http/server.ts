@@ -6,17 +6,18 @@ import { decide } from '#core/access/access';
 import { newId } from '#core/crypto/ids';
 import { AppError, type ErrorDefinition } from '#core/errors/app-error';
 import { NotFound } from '#core/errors/common-errors';
+import { acceptFormsOnly, acceptJsonOnly } from '#core/http/body-parsers';
 import { clientAddress } from '#core/http/client-address';
+import { isDownload, sendDownload, type Download } from '#core/http/downloads';
 import { presentError, toAppError } from '#core/http/error-body';
-import { assertUtf8, parseJsonBody } from '#core/http/json';
 import { overloadGate } from '#core/http/overload';
 import { reportAnswers } from '#core/http/answer-reports';
-import { parseForm } from '#core/http/forms';
 import { parserErrorHandler, refuseExtensions } from '#core/http/raw-answers';
 import { assertStorableUrl, senderFailure, wellFormedRequest } from '#core/http/request-checks';
 import { successStatus, type Module, type Redirect, type Route } from '#core/http/route';
 import { securityHeaders } from '#core/http/security-headers';
 import { countTraffic, type Traffic } from '#core/http/traffic';
+import { acceptAnyContent, uploadOf } from '#core/http/uploads';
 import { createRequestValidator } from '#core/http/validation';
 import type { Services } from '#core/services';
 
@@ -27,6 +28,10 @@ const defaultLimits = {
   requestTimeoutMs: 30_000,
   /** How often Node looks for senders that ran out of time. */
   timeoutCheckMs: 1000,
+  /** How long an upload or a download may stand still. */
+  idleMs: 30_000,
+  /** How long the rest of a refused upload is still read. */
+  uploadLingerMs: 2000,
   keepAliveTimeoutMs: 65_000,
   maxConnections: 2000,
   maxInFlight: 2000,
@@ -35,7 +40,8 @@ const defaultLimits = {
 };
 
 const idleCheckMs = 50;
-const maxFormBytes = 65_536;
+/** What streams is held to its pace instead; a timer can be no longer. */
+const unlimitedMs = 2 ** 31 - 1;
 
 /** What a request presents of itself, each exactly as it was sent. */
 export type Credentials = {
@@ -83,7 +89,7 @@ declare module 'fastify' {
 /** The HTTP edge: limits, headers, authentication, validation and the standard error body around every route. */
 export async function createHttpServer(options: HttpOptions): Promise<FastifyInstance> {
   const constraints = Object.assign({}, ...options.modules.map((module) => module.constraints ?? {})) as Constraints;
-  const limits = { ...defaultLimits, ...options.limits };
+  const limits = limitsOf(options);
   const traffic = countTraffic();
   const server = openServer(options, limits, traffic, constraints);
   server.decorateRequest('receivedAt', 0);
@@ -117,6 +123,10 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   server.setNotFoundHandler((request, reply) => sendError(NotFound(), request, reply));
   addRoutes(server, options);
   return server;
+}
+
+function limitsOf({ limits }: HttpOptions): typeof defaultLimits {
+  return { ...defaultLimits, ...limits };
 }
 
 function openServer(
@@ -164,34 +174,6 @@ function closeIdleConnections(server: FastifyInstance): void {
   });
 }
 
-function acceptJsonOnly(server: FastifyInstance): void {
-  server.removeAllContentTypeParsers();
-  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    try {
-      assertUtf8(request.headers['content-type']);
-      done(null, parseJsonBody(body as Buffer));
-    } catch (error) {
-      done(error as Error);
-    }
-  });
-}
-
-function acceptFormsOnly(context: FastifyInstance): void {
-  context.removeAllContentTypeParsers();
-  const type = 'application/x-www-form-urlencoded';
-  context.addContentTypeParser(type, { parseAs: 'buffer', bodyLimit: maxFormBytes }, (request, body, done) => {
-    try {
-      assertUtf8(request.headers['content-type']);
-      done(null, parseForm(body as Buffer));
-    } catch (error) {
-      done(error as Error);
-    }
-  });
-  context.addContentTypeParser('*', (_request, _body, done) => {
-    done(new AppError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${type}.`));
-  });
-}
-
 async function allowOrigins(server: FastifyInstance, origins: readonly string[]): Promise<void> {
   if (origins.length === 0) return;
   await server.register(cors, {
@@ -208,8 +190,20 @@ async function allowOrigins(server: FastifyInstance, origins: readonly string[])
       'x-device-fingerprint',
       'x-tenant-id',
       'accept-language',
+      'if-none-match',
+      'if-range',
+      'range',
     ],
-    exposedHeaders: ['x-request-id', 'x-total-capped', 'x-previous-key-valid-until', 'retry-after'],
+    exposedHeaders: [
+      'x-request-id',
+      'x-total-capped',
+      'x-previous-key-valid-until',
+      'retry-after',
+      'accept-ranges',
+      'content-disposition',
+      'content-range',
+      'etag',
+    ],
   });
 }
 
@@ -217,18 +211,23 @@ function addRoutes(server: FastifyInstance, options: HttpOptions): void {
   const routes = options.modules.flatMap((module) => module.routes);
   const methodsByPath = new Map<string, string[]>();
   for (const route of routes) {
-    if (route.schema.form === undefined) addRoute(server, route, options);
-    else addFormRoute(server, route, options);
+    addInContext(server, route, options);
     const url = fastifyPath(route.path);
     methodsByPath.set(url, [...(methodsByPath.get(url) ?? []), route.method]);
   }
   for (const [url, methods] of methodsByPath) refuseOtherMethods(server, url, methods);
 }
 
-// In a context of its own: wherever JSON is taken, a form of somebody else's page must not pass for it.
-function addFormRoute(server: FastifyInstance, route: Route, options: HttpOptions): void {
+// What is no JSON in a context of its own: wherever JSON is taken, a form of somebody else's page must not pass for it.
+function addInContext(server: FastifyInstance, route: Route, options: HttpOptions): void {
+  const { form, upload } = route.schema;
+  if (form === undefined && upload === undefined) {
+    addRoute(server, route, options);
+    return;
+  }
   void server.register((context, _options, done) => {
-    acceptFormsOnly(context);
+    if (upload === undefined) acceptFormsOnly(context);
+    else acceptAnyContent(context, limitsOf(options).uploadLingerMs);
     addRoute(context, route, options);
     done();
   });
@@ -239,7 +238,9 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
   if ((route.access as unknown) === undefined) throw new Error(`${route.operationId} does not say who may call it`);
   const validate = createRequestValidator(route);
   const status = successStatus(route);
+  const isStreamed = route.schema.upload !== undefined || isDownload(route);
   server.route({
+    ...(isStreamed ? { handlerTimeout: unlimitedMs } : {}),
     method: route.method,
     url: fastifyPath(route.path),
     config: { route },
@@ -256,8 +257,12 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
         body: request.body ?? (route.schema.body === undefined ? undefined : null),
         form: request.body ?? null,
       });
-      const answer = await route.handler(contextOf(request, reply, options.services));
+      const answer = await route.handler(contextOf(request, reply, { route, options }));
       reply.status(status);
+      if (isDownload(route)) {
+        const { idleMs } = limitsOf(options);
+        return sendDownload(request, reply, answer as Download, { idleMs, log: options.services.log });
+      }
       if (answer === undefined || status === 302) {
         if (status === 302) reply.header('location', (answer as Redirect).location);
         options.inspectAnswer?.(route, status, '');
@@ -304,14 +309,20 @@ function identify(
   }
 }
 
-function contextOf(request: FastifyRequest, reply: FastifyReply, services: Services): unknown {
+function contextOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { route, options }: { route: Route; options: HttpOptions },
+): unknown {
   const { principal } = request;
+  const { services } = options;
   const facts = request.facts!;
   const base = {
     params: request.params,
     query: request.query,
     body: request.body,
     form: request.body,
+    upload: route.schema.upload === undefined ? undefined : uploadOf(request, limitsOf(options).idleMs),
     request: { ...facts, headers: request.headers },
     services,
     setHeader: (name: string, value: string) => void reply.header(name, value),

@@ -1,0 +1,165 @@
+import { once } from 'node:events';
+import { mkdtemp, readFile, readdir, rm, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+import { newId } from '#core/crypto/ids';
+import { createLocalStore } from '#core/files/local-store';
+import { ObjectMissing, type ObjectStore } from '#core/files/object-store';
+import { createS3Store, type S3Options } from '#core/files/s3-store';
+import { credentials, hasSwift, startSwift, type Swift } from '#core/files/testing/swift';
+
+const newKey = () => `${newId()}/${newId()}`;
+const put = (store: ObjectStore, key: string, content: Buffer) =>
+  store.put(key, Readable.from([content]), content.length);
+const mebibyte = 1024 * 1024;
+
+/** What every store does, whatever is behind it. */
+function behavesAsAStore(open: () => ObjectStore) {
+  it('gives back what was put, whole and in parts', async () => {
+    const key = newKey();
+    await put(open(), key, Buffer.from('0123456789'));
+    expect((await buffer(await open().get(key))).toString()).toBe('0123456789');
+    expect((await buffer(await open().get(key, { start: 2, end: 4 }))).toString()).toBe('234');
+    expect((await buffer(await open().get(key, { start: 9, end: 9 }))).toString()).toBe('9');
+  });
+
+  it('keeps an empty object', async () => {
+    const key = newKey();
+    await open().put(key, Readable.from([]), 0);
+    expect(await buffer(await open().get(key))).toHaveLength(0);
+  });
+
+  it('takes 23 MiB in pieces of any size', async () => {
+    const key = newKey();
+    const content = Buffer.alloc(23 * mebibyte);
+    for (let at = 0; at < content.length; at += 4096) content.writeUInt32LE(at, at);
+    const pieces = Array.from({ length: 230 }, (_, at) => content.subarray(at * 104_858, (at + 1) * 104_858));
+    await open().put(key, Readable.from(pieces, { objectMode: false }), content.length);
+    expect((await buffer(await open().get(key))).equals(content)).toBe(true);
+    const middle = { start: 5 * mebibyte - 2, end: 5 * mebibyte + 4097 };
+    const part = await buffer(await open().get(key, middle));
+    expect(part.equals(content.subarray(middle.start, middle.end + 1))).toBe(true);
+  }, 120_000);
+
+  it.each([[0], [1], [7 * mebibyte]])('has nothing of what broke off after %i bytes', async (bytes) => {
+    const key = newKey();
+    async function* broken() {
+      for (let sent = 0; sent < bytes; sent += mebibyte) yield Buffer.alloc(Math.min(mebibyte, bytes - sent));
+      throw new Error('broken off');
+    }
+    const source = Readable.from(broken(), { objectMode: false });
+    await expect(open().put(key, source, 10 * mebibyte)).rejects.toThrow('broken off');
+    await expect(open().get(key)).rejects.toThrow(ObjectMissing);
+  });
+
+  it('deletes, also what is not there', async () => {
+    const key = newKey();
+    await put(open(), key, Buffer.from('x'));
+    await open().delete(key);
+    await expect(open().get(key)).rejects.toThrow(ObjectMissing);
+    await open().delete(key);
+  });
+
+  it.each([['../../etc/passwd'], ['a/b'], [`${newId()}/../${newId()}`], [newId()], ['']])(
+    'takes no key but two ids: %j',
+    async (key) => {
+      await expect(put(open(), key, Buffer.from('x'))).rejects.toThrow('two ids');
+      await expect(open().get(key)).rejects.toThrow('two ids');
+      await expect(open().delete(key)).rejects.toThrow('two ids');
+    },
+  );
+}
+
+describe('the local store', () => {
+  let folder: string;
+  let store: ObjectStore;
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'atrium-store-'));
+    store = createLocalStore(path.join(folder, 'data/files'));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  behavesAsAStore(() => store);
+
+  it('lets nobody else read, and leaves no half of a file', async () => {
+    const key = newKey();
+    await put(store, key, Buffer.from('x'));
+    const file = path.join(folder, 'data/files', key);
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700);
+    expect((await stat(path.join(folder, 'data/files'))).mode & 0o777).toBe(0o700);
+    expect(await readFile(file, 'utf8')).toBe('x');
+    expect(await readdir(path.dirname(file))).toEqual([path.basename(file)]);
+  });
+
+  it('removes what a dead process left of an upload', async () => {
+    const key = newKey();
+    const started = Promise.withResolvers<void>();
+    const killed = Promise.withResolvers<void>();
+    async function* endless() {
+      yield Buffer.alloc(100_000);
+      started.resolve();
+      await killed.promise;
+    }
+    const source = Readable.from(endless(), { objectMode: false });
+    const putting = store.put(key, source, 1_000_000).catch(() => undefined);
+    await started.promise;
+    expect(await readdir(path.join(folder, 'data/files', path.dirname(key)))).toHaveLength(1);
+    await store.delete(key);
+    expect(await readdir(path.join(folder, 'data/files', path.dirname(key)))).toEqual([]);
+    killed.reject(new Error('killed'));
+    await putting;
+  });
+});
+
+describe.skipIf(!hasSwift)(
+  'the S3 store, on OpenStack Swift (skipped where Debian’s swift packages are missing)',
+  () => {
+    let swift: Swift;
+    const stores: ObjectStore[] = [];
+    beforeAll(async () => {
+      swift = await startSwift();
+    }, 120_000);
+    afterAll(async () => {
+      await Promise.all(stores.map((store) => store.close()));
+      await swift?.stop();
+    });
+
+    const openStore = (changes: Partial<S3Options> = {}) => {
+      const { endpoint, bucket } = swift;
+      const region = 'us-east-1';
+      const store = createS3Store({ endpoint, bucket, region, forcePathStyle: true, ...credentials, ...changes });
+      stores.push(store);
+      return store;
+    };
+    let shared: ObjectStore | undefined;
+    behavesAsAStore(() => (shared ??= openStore()));
+
+    it('is refused with a wrong secret and with an unknown key', async () => {
+      const key = newKey();
+      for (const wrong of [{ secretAccessKey: 'another-secret' }, { accessKeyId: 'test:nobody' }]) {
+        const store = openStore(wrong);
+        await expect(put(store, key, Buffer.from('x'))).rejects.toBeInstanceOf(Error);
+        await expect(store.delete(key)).rejects.toBeInstanceOf(Error);
+        await expect(store.get(key)).rejects.not.toThrow(ObjectMissing);
+      }
+      await expect(openStore().get(key)).rejects.toThrow(ObjectMissing);
+    });
+
+    it('fails, and does not pretend that nothing is there, when nobody answers', async () => {
+      const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      const { port } = server.address() as { port: number };
+      const store = openStore({ endpoint: `http://127.0.0.1:${port}` });
+      await expect(put(store, newKey(), Buffer.from('x'))).rejects.toBeInstanceOf(Error);
+      await expect(store.get(newKey())).rejects.not.toThrow(ObjectMissing);
+      await new Promise((resolve) => server.close(resolve));
+      await expect(store.get(newKey())).rejects.not.toThrow(ObjectMissing);
+    });
+  },
+);

@@ -1,0 +1,35 @@
+import type { FastifyInstance } from 'fastify';
+
+import { AppError } from '#core/errors/app-error';
+import { parseForm } from '#core/http/forms';
+import { assertUtf8, parseJsonBody } from '#core/http/json';
+
+const maxFormBytes = 65_536;
+
+export function acceptJsonOnly(server: FastifyInstance): void {
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    try {
+      assertUtf8(request.headers['content-type']);
+      done(null, parseJsonBody(body as Buffer));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+export function acceptFormsOnly(context: FastifyInstance): void {
+  context.removeAllContentTypeParsers();
+  const type = 'application/x-www-form-urlencoded';
+  context.addContentTypeParser(type, { parseAs: 'buffer', bodyLimit: maxFormBytes }, (request, body, done) => {
+    try {
+      assertUtf8(request.headers['content-type']);
+      done(null, parseForm(body as Buffer));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+  context.addContentTypeParser('*', (_request, _body, done) => {
+    done(new AppError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${type}.`));
+  });
+}

@@ -1,0 +1,101 @@
+import contentDisposition from 'content-disposition';
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import parseRange from 'range-parser';
+import Type from 'typebox';
+
+import { AppError } from '#core/errors/app-error';
+import type { Route } from '#core/http/route';
+import { securityHeaders } from '#core/http/security-headers';
+import type { Log } from '#core/log/log';
+
+/** The response schema of routes that answer with a `Download`. */
+export const FileContent = Type.Unsafe<string>({ type: 'string', format: 'binary' });
+
+/** A file as an answer; which part of it, and whether any, follows from the request's headers. */
+export type Download = {
+  name: string;
+  contentType: string;
+  sizeBytes: number;
+  /** Names the content: another content, another tag. */
+  etag: string;
+  open(range?: { start: number; end: number }): Promise<Readable>;
+};
+
+export function isDownload(route: Route): boolean {
+  return Object.values(route.schema.response).includes(FileContent);
+}
+
+type Options = { idleMs: number; log: Log };
+
+/** Sends the file, the part that was asked for (206), or that nothing has changed (304). */
+export async function sendDownload(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  download: Download,
+  { idleMs, log }: Options,
+): Promise<FastifyReply> {
+  const { sizeBytes } = download;
+  const etag = `"${download.etag}"`;
+  reply.header('etag', etag).header('accept-ranges', 'bytes');
+  if (isKnown(request.headers['if-none-match'], etag)) return reply.status(304).send();
+  const range = rangeOf(request, { sizeBytes, etag });
+  if (range === 'unsatisfiable') {
+    reply.header('content-range', `bytes */${sizeBytes}`);
+    throw new AppError('RANGE_NOT_SATISFIABLE', 'The file does not reach that far.');
+  }
+  const length = range === undefined ? sizeBytes : range.end - range.start + 1;
+  const source = request.method === 'HEAD' ? Readable.from([]) : await download.open(range);
+  if (range !== undefined) reply.status(206).header('content-range', `bytes ${range.start}-${range.end}/${sizeBytes}`);
+  reply.headers(fileHeaders(download)).header('content-length', String(length));
+  if (request.method === 'HEAD') return reply.send(source);
+  // A reader that has stopped reading would hold the file and the connection for good.
+  reply.raw.setTimeout(idleMs, () => reply.raw.destroy());
+  const body = Readable.from(exactly(source, length), { objectMode: false });
+  // A generator that was never begun has no end of its own that would close what it reads.
+  body.once('close', () => source.destroy());
+  body.on('error', (error) => log.error({ err: error, requestId: request.id }, 'a download broke off'));
+  return reply.send(body);
+}
+
+// What a tenant stored must never run in a browser in our name, whatever its type says.
+function fileHeaders({ name, contentType }: Download): Record<string, string> {
+  return {
+    'content-type': contentType,
+    'content-disposition': contentDisposition(name),
+    'content-security-policy': `${securityHeaders['content-security-policy']}; sandbox`,
+  };
+}
+
+/** If-None-Match compares weakly (RFC 9110 section 13.1.2). */
+function isKnown(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  return header.trim() === '*' || header.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag);
+}
+
+type Span = { start: number; end: number };
+
+/** Undefined for the whole file: without a range, with several, and with one of an older content. */
+function rangeOf(
+  { method, headers }: FastifyRequest,
+  { sizeBytes, etag }: { sizeBytes: number; etag: string },
+): Span | 'unsatisfiable' | undefined {
+  const { range, 'if-range': condition } = headers;
+  if (range === undefined || method !== 'GET') return undefined;
+  if (condition !== undefined && condition !== etag) return undefined;
+  const ranges = parseRange(sizeBytes, range);
+  if (ranges === -1) return 'unsatisfiable';
+  if (ranges === -2 || ranges.type !== 'bytes' || ranges.length !== 1) return undefined;
+  return ranges[0];
+}
+
+/** Fails when the source ends early, so that the connection closes instead of looking complete. */
+async function* exactly(source: Readable, length: number) {
+  let sent = 0;
+  for await (const chunk of source as AsyncIterable<Buffer>) {
+    sent += chunk.length;
+    if (sent > length) throw new Error('the store has more of the file than is known');
+    yield chunk;
+  }
+  if (sent < length) throw new Error('the store has less of the file than is known');
+}

@@ -1,0 +1,143 @@
+import type { Transaction } from '#core/db/scopes';
+import type { Services } from '#core/services';
+import { retireOwned, type Retired } from '#modules/storage/files.queries';
+import { columnOf, type Owner } from '#modules/storage/files.rules';
+import {
+  claim,
+  compareSums,
+  countFilesOff,
+  deleteRow,
+  listStorages,
+  listUnsettled,
+  lockStorage,
+  lockUnsettled,
+  setCounters,
+  settle,
+  type Sums,
+} from '#modules/storage/storage.queries';
+
+const batchSize = 500;
+const countSlots = 32;
+/** How long an upload, or a deletion, counts as alive without a sign of it. */
+export const leaseMs = 60_000;
+
+export const leaseEnd = (now: Date): string => new Date(now.getTime() + leaseMs).toISOString();
+
+export function objectKey(tenantId: string, id: string): string {
+  return `${tenantId}/${id}`;
+}
+
+/** The object of a row that says 'deleting', then the row. */
+export async function removeObject(services: Services, tenantId: string, id: string): Promise<void> {
+  await services.files.delete(objectKey(tenantId, id));
+  await services.database.tenant(tenantId).slow.all(deleteRow({ tenantId, id }));
+}
+
+/** The same after the transaction that retired the files; what fails is left to `sweepFiles`. */
+export async function removeObjects(services: Services, tenantId: string, ids: readonly string[]): Promise<void> {
+  for (const id of ids) {
+    try {
+      await removeObject(services, tenantId, id);
+    } catch (error) {
+      services.log.warn({ err: error, fileId: id }, 'a deleted file is left to housekeeping');
+    }
+  }
+}
+
+/**
+ * Before a record goes, or a person: its files are none any more, and count no more. Part of the caller's transaction.
+ * @returns the ids for `removeObjects`, once the transaction is committed.
+ */
+export async function retireFilesOf(
+  tx: Transaction,
+  { tenantId, owner, now }: { tenantId: string; owner: Owner; now: Date },
+): Promise<string[]> {
+  const { stored, unfinished } = retireOwned[columnOf(owner.type)];
+  // In this order: an upload that is completed between the two is among the files.
+  const uploads = await tx.all(unfinished({ tenantId, id: owner.id }));
+  const files = await tx.all(stored({ tenantId, id: owner.id, until: leaseEnd(now) }));
+  if (files.length > 0 && owner.type !== 'avatar') {
+    const slot = Math.floor(Math.random() * countSlots);
+    await tx.all(countFilesOff({ tenantId, amount: -files.length, slot }));
+  }
+  if (files.length + uploads.length > 0)
+    await tx.all(settle({ tenantId, usage: -sumOf(files), reserved: -sumOf(uploads) }));
+  return files.map(({ id }) => id);
+}
+
+function sumOf(files: readonly Retired[]): number {
+  return files.reduce((sum, file) => sum + file.size_bytes, 0);
+}
+
+/**
+ * Uploads of processes that died, and deletions that nobody finished, of all tenants: objects first, then their rows.
+ * What cannot be removed now is tried again when its new lease has ended.
+ * @returns how many were removed.
+ */
+export async function sweepFiles(services: Services): Promise<number> {
+  const before = services.now().toISOString();
+  let removed = 0;
+  for (;;) {
+    const batch = await services.database.platform().slow.all(listUnsettled({ before, most: batchSize }));
+    for (const { tenant_id: tenantId, id } of batch) {
+      if (await sweepOne(services, { tenantId, id, before })) removed += 1;
+    }
+    if (batch.length < batchSize) return removed;
+  }
+}
+
+async function sweepOne(
+  services: Services,
+  { tenantId, id, before }: { tenantId: string; id: string; before: string },
+): Promise<boolean> {
+  const claimed = await services.database.tenant(tenantId).transaction(async (tx) => {
+    const row = await tx.first(lockUnsettled({ tenantId, id, before }));
+    if (row === undefined) return false;
+    await tx.all(claim({ tenantId, id, until: leaseEnd(services.now()) }));
+    if (row.status === 'uploading') await tx.all(settle({ tenantId, usage: 0, reserved: -row.size_bytes }));
+    return true;
+  });
+  if (!claimed) return false;
+  try {
+    await removeObject(services, tenantId, id);
+    return true;
+  } catch (error) {
+    services.log.warn({ err: error, tenantId, fileId: id }, 'an object could not be removed and will be tried again');
+    return false;
+  }
+}
+
+/**
+ * Compares the counters of every tenant with what its rows add up to, and sets those right that differ.
+ * @returns the tenants whose counters were wrong.
+ */
+export async function reconcileStorage(services: Services): Promise<string[]> {
+  const wrong: string[] = [];
+  let after = '00000000-0000-0000-0000-000000000000';
+  for (;;) {
+    const batch = await services.database.platform().slow.all(listStorages({ after, most: batchSize }));
+    for (const { tenant_id: tenantId } of batch) {
+      if (await reconcileOne(services, tenantId)) wrong.push(tenantId);
+    }
+    if (batch.length < batchSize) return wrong;
+    after = batch.at(-1)!.tenant_id;
+  }
+}
+
+async function reconcileOne(services: Services, tenantId: string): Promise<boolean> {
+  const db = services.database.tenant(tenantId);
+  const seen = await db.slow.first(compareSums({ tenantId }));
+  if (seen === undefined || !isDrifted(seen)) return false;
+  return db.transaction(async (tx) => {
+    await tx.all(lockStorage({ tenantId }));
+    const sums = await tx.first(compareSums({ tenantId }));
+    if (sums === undefined || !isDrifted(sums)) return false;
+    await tx.all(setCounters({ tenantId, usage: sums.stored, reserved: sums.uploading }));
+    services.log.error({ tenantId, ...sums }, 'the storage counters of a tenant were wrong');
+    return true;
+  });
+}
+
+function isDrifted(sums: Sums): boolean {
+  return sums.usage_bytes !== sums.stored || sums.reserved_bytes !== sums.uploading;
+}

@@ -1,0 +1,121 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+
+import { newId } from '#core/crypto/ids';
+import { reconcileStorage, sweepFiles } from '#modules/storage/index';
+import { expectSettled, files, ledgerOf, storeFile } from '#modules/storage/testing/uploads';
+import { createTenant } from '#test/support/factories';
+import { useService } from '#test/support/harness';
+
+const folder = await mkdtemp(path.join(tmpdir(), 'atrium-sweep-'));
+let aheadMs = 0;
+const test = useService({
+  ownDatabase: true,
+  now: () => new Date(Date.now() + aheadMs),
+  environment: { DATA_DIR: folder },
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const run = (tenantId: string, text: string, values: unknown[] = []) =>
+  test.service.services.database.tenant(tenantId).all({ text, values: [tenantId, ...values], prepare: false });
+
+async function later<Result>(work: () => Promise<Result>): Promise<Result> {
+  aheadMs = 3_600_000;
+  try {
+    return await work();
+  } finally {
+    aheadMs = 0;
+  }
+}
+
+const objectsOf = async (tenantId: string) => (await readdir(path.join(folder, 'files', tenantId))).toSorted();
+
+describe('kill -9 in the middle of uploads', () => {
+  it('leaves what was acknowledged, and the next process gives back the rest', async () => {
+    const tenant = await createTenant(test);
+    const kept = await storeFile(test, 'kept', { token: tenant.admin.token });
+    const key = '00112233445566778899aabbccddeeff102132435465768798a9babbdcddeeff';
+    const { host, port: dbPort, user, password, database } = test.connection;
+    const at = `${encodeURIComponent(String(user))}:${encodeURIComponent(String(password ?? ''))}`;
+    const url = `postgres://${at}@localhost/${database}?host=${encodeURIComponent(String(host))}&port=${dbPort ?? 5432}`;
+    const main = new URL('../../app/main.ts', import.meta.url).pathname;
+    const env = { DATABASE_URL: url, ENCRYPTION_KEY: key, DATA_DIR: folder, PORT: '0', LOG_LEVEL: 'warn' };
+    const child = spawn(process.execPath, [main], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    await vi.waitFor(() => expect(output).toMatch(/serves on http:\S+/), { timeout: 30_000 });
+    const base = new URL(/serves on (http:\S+)/.exec(output)![1]!);
+    const { email, password: secret } = tenant.admin;
+    const login = await fetch(new URL('/api/v1/public/auth/login', base), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email, password: secret }),
+    });
+    const { accessToken: token } = (await login.json()) as { accessToken: string };
+    const whole = await fetch(new URL(`${files}?name=whole`, base), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'text/plain' },
+      body: 'whole',
+    });
+    expect(whole.status).toBe(201);
+    const sockets = Array.from({ length: 5 }, () => {
+      const socket = connect(Number(base.port), '127.0.0.1').on('error', () => undefined);
+      socket.write(
+        `POST ${files}?name=half HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-length: 900000\r\n\r\n${'x'.repeat(100_000)}`,
+      );
+      return socket;
+    });
+    await vi.waitUntil(
+      async () => (await objectsOf(tenant.tenantId)).filter((name) => name.endsWith('.part')).length === 5,
+      { timeout: 20_000 },
+    );
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    for (const socket of sockets) socket.destroy();
+    expect((await ledgerOf(test, tenant.tenantId)).counters).toEqual({ usage: 9, reserved: 4_500_000 });
+    // Leases that have not ended belong to processes that may live.
+    expect(await sweepFiles(test.service.services)).toBe(0);
+    expect(await later(() => sweepFiles(test.service.services))).toBe(5);
+    await expectSettled(test, tenant, [4, 5]);
+    const { rows } = await ledgerOf(test, tenant.tenantId);
+    expect(await objectsOf(tenant.tenantId)).toEqual(rows.map(({ id }) => id).toSorted());
+    expect(rows.map(({ id }) => id)).toContain(kept);
+  }, 120_000);
+});
+
+describe('sweepFiles', () => {
+  it('finishes deletions, and counts nothing twice however many do it at once', async () => {
+    const tenant = await createTenant(test);
+    const id = newId();
+    await storeFile(test, 'x', { token: tenant.admin.token });
+    await run(
+      tenant.tenantId,
+      `insert into files (tenant_id, id, name, content_type, size_bytes, status, lease_ends_at, created_at, updated_at)
+       values ($1, $2, 'x', 'text/plain', 50, 'uploading', now(), now(), now())`,
+      [id],
+    );
+    await run(tenant.tenantId, 'update tenant_storage set reserved_bytes = 50 where tenant_id = $1');
+    const counts = await later(() => Promise.all(Array.from({ length: 5 }, () => sweepFiles(test.service.services))));
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1);
+    await expectSettled(test, tenant, [1]);
+  });
+});
+
+describe('reconcileStorage', () => {
+  it('repairs counters that are wrong, says so, and leaves all others alone', async () => {
+    const [wrong, right] = [await createTenant(test), await createTenant(test)];
+    for (const { admin } of [wrong, right]) await storeFile(test, 'xxx', { token: admin.token });
+    await run(wrong.tenantId, 'update tenant_storage set usage_bytes = 77, reserved_bytes = 5 where tenant_id = $1');
+    expect(await reconcileStorage(test.service.services)).toEqual([wrong.tenantId]);
+    await expectSettled(test, wrong, [3]);
+    await expectSettled(test, right, [3]);
+    expect(test.logLines.filter((line) => line.includes('counters of a tenant were wrong'))).toHaveLength(1);
+    expect(await reconcileStorage(test.service.services)).toEqual([]);
+  });
+});

@@ -1,0 +1,263 @@
+import { sql, type SelectQueryBuilder } from 'kysely';
+
+import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import { countMatches } from '#core/db/totals';
+
+export type FileStatus = 'uploading' | 'stored' | 'deleting';
+
+export type FileRow = {
+  tenant_id: string;
+  id: string;
+  name: string;
+  content_type: string;
+  size_bytes: number;
+  sha256: string | null;
+  space_id: string | null;
+  resource_id: string | null;
+  contact_id: string | null;
+  avatar_of: string | null;
+  created_by: string | null;
+  created_at: string;
+  updated_at: string;
+};
+
+type OwnerColumn = 'space_id' | 'resource_id' | 'contact_id' | 'avatar_of';
+type EntityColumn = Exclude<OwnerColumn, 'avatar_of'>;
+type Record_ = { tenant_id: string; id: string };
+type Tables = {
+  files: FileRow & { status: FileStatus; lease_ends_at: string | null };
+  spaces: Record_;
+  resources: Record_;
+  contacts: Record_;
+  users: Record_ & { status: string };
+};
+type ById = { tenantId: string; id: string };
+
+const builder = queryBuilder<Tables>();
+
+const columns = [
+  'tenant_id',
+  'id',
+  'name',
+  'content_type',
+  'size_bytes',
+  'sha256',
+  'space_id',
+  'resource_id',
+  'contact_id',
+  'avatar_of',
+  'created_by',
+  'created_at',
+  'updated_at',
+] as const;
+
+const stored = (p: ById) =>
+  builder
+    .selectFrom('files')
+    .select(columns)
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '=', 'stored')
+    .where('avatar_of', 'is', null);
+
+export const findFile = statement<ById, FileRow>((p) => stored(p));
+
+/** Held to the end of the transaction, so that what was judged is what is changed. */
+export const lockFile = statement<ById, FileRow>((p) => stored(p).forNoKeyUpdate());
+
+export const findAvatar = statement<{ tenantId: string; userId: string }, FileRow>((p) =>
+  builder
+    .selectFrom('files')
+    .select(columns)
+    .where('tenant_id', '=', p.tenantId)
+    .where('avatar_of', '=', p.userId)
+    .where('status', '=', 'stored'),
+);
+
+/** Held to the end of the transaction, so that pictures of a person change one after the other. */
+export const lockUser = statement<ById, { id: string }>((p) =>
+  builder
+    .selectFrom('users')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '<>', 'deleted')
+    .forNoKeyUpdate(),
+);
+
+export const findUser = statement<ById, { id: string }>((p) =>
+  builder
+    .selectFrom('users')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '<>', 'deleted'),
+);
+
+/** Whether the record is there that files are asked for. */
+export const findEntity = {
+  space: statement<ById, { id: string }>((p) =>
+    builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
+  ),
+  resource: statement<ById, { id: string }>((p) =>
+    builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
+  ),
+  contact: statement<ById, { id: string }>((p) =>
+    builder.selectFrom('contacts').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
+  ),
+};
+
+/** The row before the bytes. */
+export const insertUpload = statement<FileRow & { lease_ends_at: string }, { id: string }>((p) => {
+  const row = Object.fromEntries(columns.map((name) => [name, p[name]])) as FileRow;
+  return builder
+    .insertInto('files')
+    .values({ ...row, tenant_id: p.tenant_id, status: 'uploading', lease_ends_at: p.lease_ends_at })
+    .returning('id');
+});
+
+/** No row once somebody else has taken the upload for dead. */
+export const renewLease = statement<ById & { until: string }, { id: string }>((p) =>
+  builder
+    .updateTable('files')
+    .set({ lease_ends_at: p.until })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '=', 'uploading')
+    .returning('id'),
+);
+
+type Completion = ById & { sha256: string; at: string };
+
+const completed = (p: Completion) =>
+  builder
+    .updateTable('files')
+    .set({ status: 'stored', lease_ends_at: null, sha256: p.sha256, updated_at: p.at })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '=', 'uploading')
+    .returning(columns);
+
+/** The upload is a file. No row when it was taken for dead, or what it was for is gone. */
+export const completeUpload = statement<Completion & AuditParams, FileRow>((p) =>
+  withAudit<FileRow>(
+    completed(p),
+    { action: 'file.created', resourceType: 'file', counts: { table: 'files', by: 1 } },
+    p,
+  ),
+);
+
+/** The same for a picture of a person, whose audit row names the person. */
+export const completeAvatar = statement<Completion, FileRow>((p) => completed(p));
+
+export type FileChanges = Partial<Pick<FileRow, 'name' | EntityColumn>> & { updated_at: string };
+
+export function updateFile(id: string, changes: FileChanges, audit: AuditParams): Query<FileRow> {
+  const change = builder
+    .updateTable('files')
+    .set(changes)
+    .where('tenant_id', '=', audit.tenantId)
+    .where('id', '=', id)
+    .where('status', '=', 'stored')
+    .returning(columns);
+  return toQuery(withAudit<FileRow>(change, { action: 'file.updated', resourceType: 'file' }, audit));
+}
+
+const nobodys = { space_id: null, resource_id: null, contact_id: null, avatar_of: null };
+
+/** The file is none any more; its row stays until the object is gone. */
+export const retireFile = statement<{ id: string; until: string } & AuditParams, { id: string }>((p) => {
+  const change = builder
+    .updateTable('files')
+    .set({ ...nobodys, status: 'deleting', lease_ends_at: p.until })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '=', 'stored')
+    .returning('id');
+  return withAudit<{ id: string }>(
+    change,
+    { action: 'file.deleted', resourceType: 'file', counts: { table: 'files', by: -1 } },
+    p,
+  );
+});
+
+export type Retired = { id: string; size_bytes: number };
+
+const retireStored = (column: OwnerColumn) =>
+  statement<ById & { until: string }, Retired>((p) =>
+    builder
+      .updateTable('files')
+      .set({ ...nobodys, status: 'deleting', lease_ends_at: p.until })
+      .where('tenant_id', '=', p.tenantId)
+      .where(column, '=', p.id)
+      .where('status', '=', 'stored')
+      .returning(['id', 'size_bytes']),
+  );
+
+// The lease stays as it is: whoever uploads notices when it is not renewed, and cleans up.
+const retireUnfinished = (column: OwnerColumn) =>
+  statement<ById, Retired>((p) =>
+    builder
+      .updateTable('files')
+      .set({ ...nobodys, status: 'deleting' })
+      .where('tenant_id', '=', p.tenantId)
+      .where(column, '=', p.id)
+      .where('status', '=', 'uploading')
+      .returning(['id', 'size_bytes']),
+  );
+
+/** What belongs to a record, or is a person's picture, before that goes. */
+export const retireOwned = {
+  space_id: { stored: retireStored('space_id'), unfinished: retireUnfinished('space_id') },
+  resource_id: { stored: retireStored('resource_id'), unfinished: retireUnfinished('resource_id') },
+  contact_id: { stored: retireStored('contact_id'), unfinished: retireUnfinished('contact_id') },
+  avatar_of: { stored: retireStored('avatar_of'), unfinished: retireUnfinished('avatar_of') },
+};
+
+export type FileFilters = {
+  search?: string | undefined;
+  entityType?: 'space' | 'resource' | 'contact' | undefined;
+  entityId?: string | undefined;
+};
+
+export type FileOrder = { column: 'name' | 'created_at' | 'size_bytes'; descending: boolean };
+
+/** The newest first unless asked otherwise; ids are UUIDv7, so their order is the order of creation. */
+export function listFiles(
+  tenantId: string,
+  filters: FileFilters,
+  { limit, offset, order = { column: 'created_at', descending: true } }: Page,
+): Query<FileRow> {
+  const direction = order.descending ? 'desc' : 'asc';
+  const query = filtered(tenantId, filters).select(columns);
+  const by = { name: sql`lower(name)`, created_at: sql.ref('id'), size_bytes: sql.ref('size_bytes') }[order.column];
+  return toQuery(query.orderBy(by, direction).orderBy('id', direction).limit(limit).offset(offset));
+}
+
+type Page = { limit: number; offset: number; order: FileOrder | undefined };
+
+export function countFiles(tenantId: string, filters: FileFilters): Query<{ total: number }> {
+  return countMatches(filtered(tenantId, filters).select('id'));
+}
+
+type FileSelect = SelectQueryBuilder<Tables, 'files', object>;
+
+const columnsByType = { space: 'space_id', resource: 'resource_id', contact: 'contact_id' } as const;
+
+function filtered(tenantId: string, { search, entityType, entityId }: FileFilters): FileSelect {
+  let query: FileSelect = builder
+    .selectFrom('files')
+    .where('tenant_id', '=', tenantId)
+    .where('status', '=', 'stored')
+    .where('avatar_of', 'is', null);
+  if (entityType !== undefined) query = query.where(columnsByType[entityType], 'is not', null);
+  if (entityId !== undefined) {
+    const places = entityType === undefined ? Object.values(columnsByType) : [columnsByType[entityType]];
+    query = query.where((where) => where.or(places.map((column) => where(column, '=', entityId))));
+  }
+  for (const pattern of searchPatterns(search)) {
+    query = query.where(sql<boolean>`lower(name) like lower(${pattern})`);
+  }
+  return query;
+}

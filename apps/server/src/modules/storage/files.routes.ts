@@ -1,0 +1,112 @@
+import { access } from '#core/access/access';
+import { FileContent } from '#core/http/downloads';
+import { defineRoute } from '#core/http/route';
+import { IdParams } from '#core/http/schemas';
+import { deleteAvatar, downloadAvatar, saveAvatar } from '#modules/storage/avatars.service';
+import * as errors from '#modules/storage/files.errors';
+import { pictureTypes } from '#modules/storage/files.rules';
+import * as schemas from '#modules/storage/files.schemas';
+import { deleteFile, downloadFile, getFile, listFiles, updateFile, uploadFile } from '#modules/storage/files.service';
+
+const { FileNotFound, SpaceNotFound, ResourceNotFound, ContactNotFound, HalfAnEntity, NotYourFile, uploadErrors } =
+  errors;
+
+export const fileRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/api/v1/secure/files',
+    operationId: 'listFiles',
+    summary: 'Files of the tenant, the newest first, with search and filters',
+    access: access.member(),
+    schema: { query: schemas.ListFilesQuery, response: { 200: schemas.FilePage } },
+    handler: ({ db, query, setHeader }) => listFiles({ db, setHeader }, query),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: '/api/v1/secure/files',
+    operationId: 'uploadFile',
+    summary: 'Store the body, whatever it is, as a file; Content-Type is its type',
+    access: access.member(),
+    schema: { query: schemas.UploadFileQuery, upload: ['*/*'], response: { 201: schemas.FileAnswer } },
+    errors: [...uploadErrors, SpaceNotFound, ResourceNotFound, ContactNotFound, HalfAnEntity],
+    audit: 'file.created',
+    handler: ({ actor, db, query, services, upload }) => uploadFile({ db, actor, services }, upload, query),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/api/v1/secure/files/{id}',
+    operationId: 'getFile',
+    summary: 'What is known of a file',
+    access: access.member(),
+    schema: { params: IdParams, response: { 200: schemas.FileAnswer } },
+    errors: [FileNotFound],
+    handler: ({ db, params }) => getFile(db, params.id),
+  }),
+  defineRoute({
+    method: 'PATCH',
+    path: '/api/v1/secure/files/{id}',
+    operationId: 'updateFile',
+    summary: 'Rename a file, or attach it to another record; by who uploaded it, or with files.manage',
+    access: access.member(),
+    schema: { params: IdParams, body: schemas.UpdateFileBody, response: { 200: schemas.FileAnswer } },
+    errors: [NotYourFile, FileNotFound, SpaceNotFound, ResourceNotFound, ContactNotFound, HalfAnEntity],
+    audit: 'file.updated',
+    handler: ({ actor, body, db, params, services }) => updateFile({ db, actor, services }, params.id, body),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/api/v1/secure/files/{id}',
+    operationId: 'deleteFile',
+    summary: 'Delete a file; by who uploaded it, or with files.manage',
+    access: access.member(),
+    schema: { params: IdParams, response: { 204: null } },
+    errors: [NotYourFile, FileNotFound],
+    audit: 'file.deleted',
+    handler: ({ actor, db, params, services }) => deleteFile({ db, actor, services }, params.id),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/api/v1/secure/files/{id}/content',
+    operationId: 'getFileContent',
+    summary: 'The bytes of a file, or a part of them',
+    access: access.member(),
+    schema: { params: IdParams, response: { 200: FileContent } },
+    errors: [FileNotFound, errors.StoreUnavailable],
+    handler: ({ db, params, services }) => downloadFile({ db, services }, params.id),
+  }),
+];
+
+export const avatarRoutes = [
+  defineRoute({
+    method: 'PUT',
+    path: '/api/v1/secure/users/{id}/avatar',
+    operationId: 'saveAvatar',
+    summary: 'Set the picture of a person, of at most 1 MiB: the own one, or with users.manage',
+    access: access.member(),
+    schema: { params: IdParams, upload: pictureTypes, response: { 200: schemas.AvatarAnswer } },
+    errors: [...uploadErrors, errors.NotYourAvatar, errors.UserNotFound, errors.PictureTypeNeeded, errors.NotAPicture],
+    audit: 'user.avatar_changed',
+    handler: ({ actor, db, params, services, upload }) => saveAvatar({ db, actor, services }, params.id, upload),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/api/v1/secure/users/{id}/avatar',
+    operationId: 'getAvatar',
+    summary: 'The picture of a person',
+    access: access.member(),
+    schema: { params: IdParams, response: { 200: FileContent } },
+    errors: [errors.AvatarNotFound, errors.StoreUnavailable],
+    handler: ({ db, params, services }) => downloadAvatar({ db, services }, params.id),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: '/api/v1/secure/users/{id}/avatar',
+    operationId: 'deleteAvatar',
+    summary: 'Remove the picture of a person: the own one, or with users.manage',
+    access: access.member(),
+    schema: { params: IdParams, response: { 204: null } },
+    errors: [errors.NotYourAvatar, errors.AvatarNotFound],
+    audit: 'user.avatar_removed',
+    handler: ({ actor, db, params, services }) => deleteAvatar({ db, actor, services }, params.id),
+  }),
+];

@@ -1,0 +1,181 @@
+import type { Actor } from '#core/access/principal';
+import { auditParams } from '#core/audit/audit.queries';
+import type { TenantDb, Transaction } from '#core/db/scopes';
+import { pageOfMatches, pageOfTable } from '#core/db/totals';
+import type { Download } from '#core/http/downloads';
+import { parseSort, toPage } from '#core/http/paging';
+import type { Upload } from '#core/http/uploads';
+import { ObjectMissing } from '#core/files/object-store';
+import type { Services } from '#core/services';
+import { leaseEnd, objectKey, removeObjects } from '#modules/storage/cleaning.service';
+import { FileNotFound, HalfAnEntity, NotYourFile, StoreUnavailable } from '#modules/storage/files.errors';
+import {
+  completeUpload,
+  countFiles,
+  findEntity,
+  findFile,
+  listFiles as listFileRows,
+  lockFile,
+  retireFile,
+  updateFile as updateFileRow,
+  type FileRow,
+} from '#modules/storage/files.queries';
+import { entities, entityOf, ownerColumns, type Entity, type EntityType } from '#modules/storage/files.rules';
+import type { ListFilesQuery, UpdateFileBody } from '#modules/storage/files.schemas';
+import { settle } from '#modules/storage/storage.queries';
+import { receive, type Scope } from '#modules/storage/uploads.service';
+
+type Reader = { db: TenantDb; services: Services };
+
+export async function listFiles(
+  { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
+  query: ListFilesQuery,
+) {
+  const { limit = 50, offset = 0, sort, search, entity_type: entityType, entity_id: entityId } = query;
+  const filters = { search, entityType, entityId };
+  const isFiltered = Object.values(filters).some((value) => value !== undefined);
+  const page = listFileRows(db.tenantId, filters, { limit, offset, order: parseSort(sort) });
+  const { rows, ...total } = isFiltered
+    ? await pageOfMatches(db, page, countFiles(db.tenantId, filters), { limit, offset })
+    : await pageOfTable(db, page, 'files', offset);
+  return toPage(rows.map(presentFile), { limit, offset }, total, setHeader);
+}
+
+/** @throws SpaceNotFound, ResourceNotFound, ContactNotFound */
+export async function listEntityFiles(
+  scope: { db: TenantDb; setHeader(name: string, value: string): void },
+  { type, id }: Entity,
+  query: Omit<ListFilesQuery, 'entity_type' | 'entity_id'>,
+) {
+  const { db } = scope;
+  if ((await db.first(findEntity[type]({ tenantId: db.tenantId, id }))) === undefined) throw entities[type].notFound();
+  return listFiles(scope, { ...query, entity_type: type, entity_id: id });
+}
+
+/** @throws HalfAnEntity, and whatever `receive` does */
+export async function uploadFile(
+  scope: Scope,
+  upload: Upload,
+  query: { name: string; entity_type?: EntityType; entity_id?: string },
+) {
+  const owner = toEntity(query.entity_type ?? null, query.entity_id ?? null);
+  const { actor, db } = scope;
+  const row = await receive(scope, upload, {
+    name: query.name,
+    owner,
+    async complete(tx, { id, sha256, sizeBytes, at }) {
+      const audit = auditParams(actor, at, { entityType: owner?.type ?? null, entityId: owner?.id ?? null });
+      const stored = await tx.first(completeUpload({ id, sha256, at, ...audit }));
+      if (stored !== undefined) await tx.all(settle({ tenantId: db.tenantId, usage: sizeBytes, reserved: -sizeBytes }));
+      return stored;
+    },
+  });
+  return { data: presentFile(row) };
+}
+
+/** @throws FileNotFound */
+export async function getFile(db: TenantDb, id: string) {
+  return { data: presentFile(await findExisting(db, id)) };
+}
+
+/** @throws FileNotFound, also for a file of another record than the one given; StoreUnavailable once it is opened */
+export async function downloadFile(reader: Reader, id: string, entity?: Entity): Promise<Download> {
+  const row = await findExisting(reader.db, id);
+  if (!isOf(row, entity)) throw FileNotFound();
+  return toDownload(reader, row);
+}
+
+/** @throws StoreUnavailable, FileNotFound when it was deleted in the meantime */
+export function toDownload({ db, services }: Reader, row: FileRow): Download {
+  return {
+    name: row.name,
+    contentType: row.content_type,
+    sizeBytes: row.size_bytes,
+    etag: row.sha256!,
+    async open(range) {
+      try {
+        return await services.files.get(objectKey(db.tenantId, row.id), range);
+      } catch (error) {
+        if (error instanceof ObjectMissing) await findExisting(db, row.id);
+        throw StoreUnavailable({ cause: error });
+      }
+    },
+  };
+}
+
+/** An empty patch changes nothing. @throws HalfAnEntity, FileNotFound, NotYourFile; the missing record's error */
+export async function updateFile({ db, actor, services }: Scope, id: string, body: UpdateFileBody) {
+  const { tenantId } = db;
+  const at = services.now().toISOString();
+  const { entity_type: entityType, entity_id: entityId, ...rest } = body;
+  const isMoved = entityType !== undefined || entityId !== undefined;
+  const { avatar_of: _none, ...owner } = ownerColumns(toEntity(entityType ?? null, entityId ?? null));
+  if ((entityType === undefined) !== (entityId === undefined)) throw HalfAnEntity();
+  const changes = { ...rest, ...(isMoved ? owner : {}), updated_at: at };
+  const fields = Object.keys(body);
+  const row = await db.transaction(async (tx) => {
+    const file = await lockOwn(tx, { tenantId, id, actor });
+    if (fields.length === 0) return file;
+    return tx.first(updateFileRow(id, changes, auditParams(actor, at, { fields })));
+  });
+  return { data: presentFile(row!) };
+}
+
+/** @throws FileNotFound, also for a file of another record than the one given; NotYourFile */
+export async function deleteFile({ db, actor, services }: Scope, id: string, entity?: Entity): Promise<void> {
+  const { tenantId } = db;
+  const now = services.now();
+  await db.transaction(async (tx) => {
+    const file = await lockOwn(tx, { tenantId, id, actor, entity });
+    await tx.all(retireFile({ id, until: leaseEnd(now), ...auditParams(actor, now.toISOString()) }));
+    await tx.all(settle({ tenantId, usage: -file.size_bytes, reserved: 0 }));
+  });
+  await removeObjects(services, tenantId, [id]);
+}
+
+type Claim = { tenantId: string; id: string; actor: Actor; entity?: Entity | undefined };
+
+async function lockOwn(tx: Transaction, { tenantId, id, actor, entity }: Claim): Promise<FileRow> {
+  const file = await tx.first(lockFile({ tenantId, id }));
+  if (file === undefined || !isOf(file, entity)) throw FileNotFound();
+  if (!mayChange(actor, file)) throw NotYourFile();
+  return file;
+}
+
+/** A key or an app account that got this far holds the flag for everything on the record. */
+function mayChange(actor: Actor, file: FileRow): boolean {
+  if (actor.kind !== 'user') return true;
+  return file.created_by === actor.userId || actor.isTenantAdmin || actor.permissions.has('files.manage');
+}
+
+function isOf(row: FileRow, entity: Entity | undefined): boolean {
+  return entity === undefined || row[entities[entity.type].column] === entity.id;
+}
+
+async function findExisting(db: TenantDb, id: string): Promise<FileRow> {
+  const row = await db.first(findFile({ tenantId: db.tenantId, id }));
+  if (row === undefined) throw FileNotFound();
+  return row;
+}
+
+function toEntity(type: EntityType | null, id: string | null): Entity | undefined {
+  if ((type === null) !== (id === null)) throw HalfAnEntity();
+  return type === null || id === null ? undefined : { type, id };
+}
+
+function presentFile(row: FileRow) {
+  const entity = entityOf(row);
+  return {
+    id: row.id,
+    tenant_id: row.tenant_id,
+    name: row.name,
+    content_type: row.content_type,
+    size_bytes: row.size_bytes,
+    sha256: row.sha256,
+    entity_type: entity?.type ?? null,
+    entity_id: entity?.id ?? null,
+    created_by: row.created_by,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  };
+}

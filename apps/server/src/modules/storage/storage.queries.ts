@@ -1,0 +1,277 @@
+import { sql } from 'kysely';
+
+import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { queryBuilder, statement } from '#core/db/query';
+import type { CountTables } from '#core/db/totals';
+
+export type StorageRow = { enabled: boolean; quota_bytes: number | null; usage_bytes: number; reserved_bytes: number };
+
+type Tables = CountTables & {
+  tenant_storage: StorageRow & { tenant_id: string; updated_at: string };
+  tenants: { id: string; status: string };
+  files: {
+    tenant_id: string;
+    id: string;
+    size_bytes: number;
+    status: 'uploading' | 'stored' | 'deleting';
+    lease_ends_at: string | null;
+    space_id: string | null;
+    resource_id: string | null;
+    contact_id: string | null;
+    avatar_of: string | null;
+  };
+};
+type ById = { tenantId: string; id: string };
+
+const builder = queryBuilder<Tables>();
+
+const figures = ['enabled', 'quota_bytes', 'usage_bytes', 'reserved_bytes'] as const;
+
+export const findStorage = statement<{ tenantId: string }, StorageRow>((p) =>
+  builder.selectFrom('tenant_storage').select(figures).where('tenant_id', '=', p.tenantId),
+);
+
+export const insertStorage = statement<{ tenantId: string; at: string }, never>((p) =>
+  builder
+    .insertInto('tenant_storage')
+    .columns(['tenant_id', 'updated_at'])
+    .expression(
+      builder.selectNoFrom([sql<string>`${p.tenantId}::uuid`.as('t'), sql<string>`${p.at}::timestamptz`.as('at')]),
+    )
+    .onConflict((conflict) => conflict.column('tenant_id').doNothing()),
+);
+
+/** Takes the room before the first byte is accepted. No row when there is not enough of it, or none is given. */
+export const reserve = statement<
+  { tenantId: string; sizeBytes: number; defaultQuotaBytes: number },
+  { tenant_id: string }
+>((p) =>
+  builder
+    .updateTable('tenant_storage')
+    .set({ reserved_bytes: sql`reserved_bytes + ${p.sizeBytes}::bigint` })
+    .where('tenant_id', '=', p.tenantId)
+    .where('enabled', '=', true)
+    .where(
+      sql<boolean>`usage_bytes + reserved_bytes + ${p.sizeBytes}::bigint <= coalesce(quota_bytes, ${p.defaultQuotaBytes}::bigint)`,
+    )
+    .returning('tenant_id'),
+);
+
+/** Moves the counters along with the rows, in the same transaction and as the last thing locked there. */
+export const settle = statement<{ tenantId: string; usage: number; reserved: number }, never>((p) =>
+  builder
+    .updateTable('tenant_storage')
+    .set({
+      usage_bytes: sql`usage_bytes + ${p.usage}::bigint`,
+      reserved_bytes: sql`reserved_bytes + ${p.reserved}::bigint`,
+    })
+    .where('tenant_id', '=', p.tenantId),
+);
+
+/** For files that go together with a record: no statement of their own counts them off. */
+export const countFilesOff = statement<{ tenantId: string; amount: number; slot: number }, never>((p) =>
+  builder
+    .insertInto('row_counts')
+    .values({ tenant_id: p.tenantId, table_name: 'files', slot: p.slot, amount: p.amount })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['tenant_id', 'table_name', 'slot'])
+        .doUpdateSet({ amount: sql`row_counts.amount + excluded.amount` }),
+    ),
+);
+
+type Setting = { enabled: boolean | null; quotaBytes: number | null; at: string };
+
+/** What is null stays as it is. */
+export const saveStorage = statement<Setting & AuditParams, StorageRow & { id: string }>((p) => {
+  const enabled = sql<boolean>`${p.enabled}::boolean`;
+  const quota = sql<number | null>`${p.quotaBytes}::bigint`;
+  const change = builder
+    .insertInto('tenant_storage')
+    .columns(['tenant_id', 'enabled', 'quota_bytes', 'updated_at'])
+    .expression(
+      builder.selectNoFrom([
+        sql<string>`${p.tenantId}::uuid`.as('tenant_id'),
+        sql<boolean>`coalesce(${enabled}, true)`.as('enabled'),
+        quota.as('quota_bytes'),
+        sql<string>`${p.at}::timestamptz`.as('updated_at'),
+      ]),
+    )
+    .onConflict((conflict) =>
+      conflict.column('tenant_id').doUpdateSet({
+        enabled: sql`coalesce(${enabled}, tenant_storage.enabled)`,
+        quota_bytes: sql`coalesce(${quota}, tenant_storage.quota_bytes)`,
+        updated_at: sql`excluded.updated_at`,
+      }),
+    )
+    .returning(['tenant_id as id', ...figures]);
+  return withAudit<StorageRow & { id: string }>(change, { action: 'storage.updated', resourceType: 'tenant' }, p);
+});
+
+export const findTenant = statement<{ id: string }, { id: string }>((p) =>
+  builder.selectFrom('tenants').select('id').where('id', '=', p.id).where('status', '<>', 'deleted'),
+);
+
+export type Stats = {
+  total_tenants: number;
+  enabled_tenants: number;
+  total_quota_bytes: number;
+  total_usage_bytes: number;
+  average_usage_percent: number;
+};
+
+/** Over all tenants; one that nobody configured has the quota of the installation. */
+export const sumStorage = statement<{ defaultQuotaBytes: number }, Stats>((p) => {
+  const quota = sql<number>`coalesce(s.quota_bytes, ${p.defaultQuotaBytes}::bigint)`;
+  const usage = sql<number>`(coalesce(s.usage_bytes, 0) + coalesce(s.reserved_bytes, 0))`;
+  return builder
+    .selectFrom('tenants as t')
+    .leftJoin('tenant_storage as s', 's.tenant_id', 't.id')
+    .select([
+      sql<number>`count(*)`.as('total_tenants'),
+      sql<number>`count(*) filter (where coalesce(s.enabled, true))`.as('enabled_tenants'),
+      sql<number>`coalesce(sum(${quota}), 0)::double precision`.as('total_quota_bytes'),
+      sql<number>`coalesce(sum(${usage}), 0)::double precision`.as('total_usage_bytes'),
+      sql<number>`coalesce(round(avg(100.0 * ${usage} / ${quota}), 2), 0)::double precision`.as(
+        'average_usage_percent',
+      ),
+    ])
+    .where('t.status', '<>', 'deleted');
+});
+
+// ---- what is left behind
+
+export type Unsettled = { tenant_id: string; id: string };
+
+/** Uploads and deletions of all tenants that nobody carries on. */
+export const listUnsettled = statement<{ before: string; most: number }, Unsettled>((p) =>
+  builder
+    .selectFrom('files')
+    .select(['tenant_id', 'id'])
+    .where('status', '<>', 'stored')
+    .where('lease_ends_at', '<=', p.before)
+    .orderBy('lease_ends_at')
+    .limit(p.most),
+);
+
+/** One of them, for whoever cleans it up; held to the end of the transaction. */
+export const lockUnsettled = statement<
+  ById & { before: string },
+  { id: string; status: 'uploading' | 'deleting'; size_bytes: number }
+>(
+  (p) =>
+    builder
+      .selectFrom('files')
+      .select(['id', 'status', 'size_bytes'])
+      .where('tenant_id', '=', p.tenantId)
+      .where('id', '=', p.id)
+      .where('status', '<>', 'stored')
+      .where('lease_ends_at', '<=', p.before)
+      .forUpdate() as never,
+);
+
+/** Nobody else takes it up until then. */
+export const claim = statement<ById & { until: string }, { id: string }>((p) =>
+  builder
+    .updateTable('files')
+    .set({
+      status: 'deleting',
+      lease_ends_at: p.until,
+      space_id: null,
+      resource_id: null,
+      contact_id: null,
+      avatar_of: null,
+    })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '<>', 'stored')
+    .returning('id'),
+);
+
+/** The upload is given up; no row when it is finished, or given up already. */
+export const abandonUpload = statement<ById & { until: string }, { size_bytes: number }>((p) =>
+  builder
+    .updateTable('files')
+    .set({
+      status: 'deleting',
+      lease_ends_at: p.until,
+      space_id: null,
+      resource_id: null,
+      contact_id: null,
+      avatar_of: null,
+    })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '=', 'uploading')
+    .returning('size_bytes'),
+);
+
+export const findDeleting = statement<ById, { id: string }>((p) =>
+  builder
+    .selectFrom('files')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '=', 'deleting'),
+);
+
+/** The row after the object. */
+export const deleteRow = statement<ById, { id: string }>((p) =>
+  builder
+    .deleteFrom('files')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '=', 'deleting')
+    .returning('id'),
+);
+
+// ---- whether the counters are right
+
+export const listStorages = statement<{ after: string; most: number }, { tenant_id: string }>((p) =>
+  builder
+    .selectFrom('tenant_storage')
+    .select('tenant_id')
+    .where('tenant_id', '>', p.after)
+    .orderBy('tenant_id')
+    .limit(p.most),
+);
+
+export const lockStorage = statement<{ tenantId: string }, { tenant_id: string }>((p) =>
+  builder.selectFrom('tenant_storage').select('tenant_id').where('tenant_id', '=', p.tenantId).forUpdate(),
+);
+
+export type Sums = { usage_bytes: number; reserved_bytes: number; stored: number; uploading: number };
+
+/** The counters and what they should be, of one moment. */
+export const compareSums = statement<{ tenantId: string }, Sums>(
+  (p) =>
+    builder
+      .selectFrom('tenant_storage')
+      .select(['usage_bytes', 'reserved_bytes'])
+      .select((db) =>
+        db
+          .selectFrom('files')
+          .select(sql<number>`coalesce(sum(size_bytes), 0)::bigint`.as('sum'))
+          .where('tenant_id', '=', p.tenantId)
+          .where('status', '=', 'stored')
+          .as('stored'),
+      )
+      .select((db) =>
+        db
+          .selectFrom('files')
+          .select(sql<number>`coalesce(sum(size_bytes), 0)::bigint`.as('sum'))
+          .where('tenant_id', '=', p.tenantId)
+          .where('status', '=', 'uploading')
+          .as('uploading'),
+      )
+      .where('tenant_id', '=', p.tenantId) as never,
+);
+
+export const setCounters = statement<{ tenantId: string; usage: number; reserved: number }, { tenant_id: string }>(
+  (p) =>
+    builder
+      .updateTable('tenant_storage')
+      .set({ usage_bytes: p.usage, reserved_bytes: p.reserved })
+      .where('tenant_id', '=', p.tenantId)
+      .returning('tenant_id'),
+);

@@ -1,0 +1,63 @@
+import { access } from '#core/access/access';
+import { defineRoute } from '#core/http/route';
+import { IdParams } from '#core/http/schemas';
+import { TenantNotFound } from '#modules/storage/files.errors';
+import * as schemas from '#modules/storage/storage.schemas';
+import { getStorageStats, getTenantStorage, updateTenantStorage } from '#modules/storage/storage.service';
+
+export const storageRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/api/v1/secure/storage/default-tenant-storage/stats',
+    operationId: 'getDefaultStorageStats',
+    summary: 'What all tenants store together',
+    access: access.systemAdmin(),
+    schema: { response: { 200: schemas.StorageStatsAnswer } },
+    handler: ({ services }) => getStorageStats(services),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/api/v1/secure/storage/system/stats',
+    operationId: 'getSystemStorageStats',
+    summary: 'The same numbers as default-tenant-storage',
+    access: access.systemAdmin(),
+    schema: { response: { 200: schemas.StorageStatsAnswer } },
+    handler: ({ services }) => getStorageStats(services),
+  }),
+  defineRoute({
+    method: 'PATCH',
+    path: '/api/v1/secure/tenants/{id}/default-tenant-storage',
+    operationId: 'updateDefaultTenantStorage',
+    summary: 'Set the quota of a tenant',
+    access: access.systemAdmin(),
+    schema: {
+      params: IdParams,
+      body: schemas.UpdateDefaultStorageBody,
+      response: { 200: schemas.TenantStorageAnswer },
+    },
+    errors: [TenantNotFound],
+    audit: 'storage.updated',
+    handler: ({ actor, body, params, services }) => updateTenantStorage({ actor, services }, params.id, body),
+  }),
+  defineRoute({
+    method: 'PATCH',
+    path: '/api/v1/secure/tenants/{id}/system-storage',
+    operationId: 'updateSystemTenantStorage',
+    summary: 'Set the quota of a tenant, or switch its storage off: nothing can be added then',
+    access: access.systemAdmin(),
+    schema: { params: IdParams, body: schemas.UpdateSystemStorageBody, response: { 200: schemas.TenantStorageAnswer } },
+    errors: [TenantNotFound],
+    audit: 'storage.updated',
+    handler: ({ actor, body, params, services }) => updateTenantStorage({ actor, services }, params.id, body),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/api/v1/secure/tenants/{id}/storage',
+    operationId: 'getTenantStorage',
+    summary: 'How much the own tenant stores, and may store',
+    access: access.tenantAdmin(),
+    schema: { params: IdParams, response: { 200: schemas.TenantStorageAnswer } },
+    errors: [TenantNotFound],
+    handler: ({ db, params, services }) => getTenantStorage({ db, services }, params.id),
+  }),
+];

@@ -1,0 +1,187 @@
+import { Readable } from 'node:stream';
+
+import type { Actor } from '#core/access/principal';
+import { newSha256 } from '#core/crypto/secrets';
+import { newId } from '#core/crypto/ids';
+import type { TenantDb, Transaction } from '#core/db/scopes';
+import type { Upload } from '#core/http/uploads';
+import { AppError } from '#core/errors/app-error';
+import type { Services } from '#core/services';
+import { leaseEnd, leaseMs, objectKey, removeObject } from '#modules/storage/cleaning.service';
+import {
+  BadContentType,
+  FileTooLarge,
+  QuotaExceeded,
+  StorageDisabled,
+  StoreUnavailable,
+  UploadOvertaken,
+} from '#modules/storage/files.errors';
+import { insertUpload, renewLease, type FileRow } from '#modules/storage/files.queries';
+import { figuresOf, isMediaType, ownerColumns, signatureBytes, type Owner } from '#modules/storage/files.rules';
+import {
+  abandonUpload,
+  findDeleting,
+  findStorage,
+  insertStorage,
+  reserve,
+  settle,
+} from '#modules/storage/storage.queries';
+
+export type Scope = { db: TenantDb; actor: Actor; services: Services };
+
+type Received = { id: string; sha256: string; sizeBytes: number; at: string };
+
+type Plan = {
+  name: string;
+  owner: Owner | undefined;
+  /** Looks at the first bytes before any is stored, and throws when they are wrong. */
+  inspect?: (head: Buffer) => void;
+  /** Makes the upload a file and settles the counters. No row when it was taken for dead. */
+  complete(tx: Transaction, received: Received): Promise<FileRow | undefined>;
+};
+
+/**
+ * Row, bytes, row: the room is taken before the first byte is accepted, and given back unless all have arrived.
+ * @throws FileTooLarge, BadContentType, QuotaExceeded, StorageDisabled, StoreUnavailable, UploadOvertaken; the missing
+ * owner's error through the foreign key
+ */
+export async function receive(scope: Scope, upload: Upload, plan: Plan): Promise<FileRow> {
+  const { db, services } = scope;
+  if (upload.sizeBytes > services.settings.fileLimitBytes) throw FileTooLarge();
+  if (!isMediaType(upload.contentType)) throw BadContentType();
+  const id = newId();
+  await begin(scope, upload, { ...plan, id });
+  try {
+    const sha256 = await transfer(scope, upload, { id, inspect: plan.inspect });
+    const received = { id, sha256, sizeBytes: upload.sizeBytes, at: services.now().toISOString() };
+    const row = await db.transaction((tx) => plan.complete(tx, received));
+    if (row === undefined) throw UploadOvertaken();
+    return row;
+  } catch (error) {
+    await abandon(scope, id).catch((failure: unknown) =>
+      services.log.warn({ err: failure, fileId: id }, 'a broken upload is left to housekeeping'),
+    );
+    throw error;
+  }
+}
+
+/** The row comes first: with it the foreign key holds the owner, which whoever deletes that locks before the counters. */
+async function begin(scope: Scope, upload: Upload, { id, name, owner }: Plan & { id: string }): Promise<void> {
+  const { db, actor, services } = scope;
+  const { tenantId } = db;
+  const now = services.now();
+  const at = now.toISOString();
+  await db.transaction(async (tx) => {
+    await tx.all(
+      insertUpload({
+        tenant_id: tenantId,
+        id,
+        name,
+        content_type: upload.contentType,
+        size_bytes: upload.sizeBytes,
+        sha256: null,
+        ...ownerColumns(owner),
+        created_by: actor.userId,
+        created_at: at,
+        updated_at: at,
+        lease_ends_at: leaseEnd(now),
+      }),
+    );
+    await takeRoom(tx, scope, upload.sizeBytes);
+  });
+}
+
+async function takeRoom(tx: Transaction, { db, services }: Scope, sizeBytes: number): Promise<void> {
+  const { tenantId } = db;
+  const { defaultQuotaBytes } = services.settings;
+  const wanted = reserve({ tenantId, sizeBytes, defaultQuotaBytes });
+  if ((await tx.first(wanted)) !== undefined) return;
+  // The first file of a tenant; or of several at once, of which another made the row in the meantime.
+  await tx.all(insertStorage({ tenantId, at: services.now().toISOString() }));
+  if ((await tx.first(wanted)) !== undefined) return;
+  const state = await tx.first(findStorage({ tenantId }));
+  if (state?.enabled === false) throw StorageDisabled();
+  const { quota_bytes, available_bytes } = figuresOf(state, defaultQuotaBytes);
+  throw QuotaExceeded({ details: { quota_bytes, available_bytes, size_bytes: sizeBytes } });
+}
+
+type Transfer = { id: string; inspect: Plan['inspect'] };
+
+/** @returns the SHA-256 of what was stored, in hex. */
+async function transfer({ db, services }: Scope, upload: Upload, { id, inspect }: Transfer): Promise<string> {
+  const hash = newSha256();
+  let senderFailure: unknown;
+  async function* checked() {
+    try {
+      for await (const chunk of startingWith(upload.stream, inspect)) {
+        hash.update(chunk);
+        yield chunk;
+      }
+    } catch (error) {
+      senderFailure = error;
+      throw error;
+    }
+  }
+  const source = Readable.from(checked(), { objectMode: false });
+  const lease = holdLease({ db, services }, id, () => {
+    senderFailure = UploadOvertaken();
+    source.destroy(senderFailure as Error);
+  });
+  try {
+    await services.files.put(objectKey(db.tenantId, id), source, upload.sizeBytes);
+    return hash.hex();
+  } catch (error) {
+    throw senderFailure instanceof AppError ? senderFailure : StoreUnavailable({ cause: error });
+  } finally {
+    await lease.end();
+  }
+}
+
+async function* startingWith(stream: Readable, inspect: Plan['inspect']): AsyncGenerator<Buffer> {
+  let head: Buffer | undefined = inspect === undefined ? undefined : Buffer.alloc(0);
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    if (head === undefined) {
+      yield chunk;
+      continue;
+    }
+    head = Buffer.concat([head, chunk]);
+    if (head.length < signatureBytes) continue;
+    inspect!(head);
+    yield head;
+    head = undefined;
+  }
+  if (head === undefined) return;
+  inspect!(head);
+  yield head;
+}
+
+/** Says now and then that the upload lives; `onLost` when somebody has taken it for dead all the same. */
+function holdLease({ db, services }: Pick<Scope, 'db' | 'services'>, id: string, onLost: () => void) {
+  let running: Promise<void> = Promise.resolve();
+  const renew = async () => {
+    const until = leaseEnd(services.now());
+    if ((await db.slow.first(renewLease({ tenantId: db.tenantId, id, until }))) === undefined) onLost();
+  };
+  const timer = setInterval(() => {
+    running = renew().catch((error: unknown) =>
+      services.log.warn({ err: error, fileId: id }, 'the lease of an upload could not be renewed'),
+    );
+  }, leaseMs / 4).unref();
+  return {
+    async end() {
+      clearInterval(timer);
+      await running;
+    },
+  };
+}
+
+/** Gives the room back and removes what arrived, unless the upload is a file after all. */
+async function abandon({ db, services }: Scope, id: string): Promise<void> {
+  const { tenantId } = db;
+  const isDeleting = await db.transaction(async (tx) => {
+    const row = await tx.first(abandonUpload({ tenantId, id, until: leaseEnd(services.now()) }));
+    if (row !== undefined) await tx.all(settle({ tenantId, usage: 0, reserved: -row.size_bytes }));
+    return row !== undefined || (await tx.first(findDeleting({ tenantId, id }))) !== undefined;
+  });
+  if (isDeleting) await removeObject(services, tenantId, id);
+}
