@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, statement, type Query } from '#core/db/query';
 import { contactColumns, type ContactRow, type ContactsTables } from '#modules/contacts/contacts.queries';
 
-type EntityType = 'user' | 'space' | 'resource';
+/** What contacts are linked to. */
+export type EntityType = 'user' | 'space' | 'resource';
 
 export type ContactLinkRow = {
   id: string;
@@ -16,22 +17,88 @@ export type ContactLinkRow = {
   created_at: string;
 };
 
+type Described = { tenant_id: string; id: string; name: string; description: string | null; status: string };
+
 type Tables = ContactsTables & {
-  contact_links: ContactLinkRow & { created_by: string | null; space_id: string | null };
-  spaces: { tenant_id: string; id: string; name: string; description: string | null; status: string };
+  contact_links: ContactLinkRow & {
+    created_by: string | null;
+    space_id: string | null;
+    resource_id: string | null;
+    user_id: string | null;
+  };
+  spaces: Described;
+  resources: Described;
+  users: { tenant_id: string; id: string; display_name: string; status: string };
 };
 
 const builder = queryBuilder<Tables>();
 
 const linkColumns = ['id', 'tenant_id', 'entity_type', 'entity_id', 'contact_id', 'is_primary', 'created_at'] as const;
 
-export type SpaceContactRow = ContactLinkRow & { contact: ContactRow };
+type ById = { tenantId: string; id: string };
+
+/** Finds the record itself; locking holds it until the end of the transaction. */
+type EntityQueries = { find(params: ById): Query<{ id: string }>; lock(params: ById): Query<{ id: string }> };
+
+/** Locked so that two new primary contacts come one after the other, and none comes to what is being deleted. */
+export const entityQueries: Readonly<Record<EntityType, EntityQueries>> = {
+  space: {
+    find: statement<ById, { id: string }>((p) =>
+      builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
+    ),
+    lock: statement<ById, { id: string }>((p) =>
+      builder
+        .selectFrom('spaces')
+        .select('id')
+        .where('tenant_id', '=', p.tenantId)
+        .where('id', '=', p.id)
+        .forNoKeyUpdate(),
+    ),
+  },
+  resource: {
+    find: statement<ById, { id: string }>((p) =>
+      builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
+    ),
+    lock: statement<ById, { id: string }>((p) =>
+      builder
+        .selectFrom('resources')
+        .select('id')
+        .where('tenant_id', '=', p.tenantId)
+        .where('id', '=', p.id)
+        .forNoKeyUpdate(),
+    ),
+  },
+  user: {
+    find: statement<ById, { id: string }>((p) =>
+      builder
+        .selectFrom('users')
+        .select('id')
+        .where('tenant_id', '=', p.tenantId)
+        .where('id', '=', p.id)
+        .where('status', '<>', 'deleted'),
+    ),
+    lock: statement<ById, { id: string }>((p) =>
+      builder
+        .selectFrom('users')
+        .select('id')
+        .where('tenant_id', '=', p.tenantId)
+        .where('id', '=', p.id)
+        .where('status', '<>', 'deleted')
+        .forNoKeyUpdate(),
+    ),
+  },
+};
+
+type OfEntity = { entityType: EntityType; entityId: string };
+type InTenant = { tenantId: string };
 
 /** Which part of a list; null for all that follows. */
 type Part = { limit: number | null; offset: number };
 
-/** A space's contacts, the primary one first. */
-export const listSpaceContacts = statement<{ tenantId: string; spaceId: string } & Part, SpaceContactRow>((p) =>
+export type LinkedContactRow = ContactLinkRow & { contact: ContactRow };
+
+/** The contacts of a record, the primary one first. */
+export const listLinks = statement<OfEntity & InTenant & Part, LinkedContactRow>((p) =>
   builder
     .selectFrom('contact_links')
     .innerJoin('contacts', (join) =>
@@ -43,7 +110,8 @@ export const listSpaceContacts = statement<{ tenantId: string; spaceId: string }
     .select(contactJson().as('contact'))
     .where('contact_links.tenant_id', '=', p.tenantId)
     .where('contacts.tenant_id', '=', p.tenantId)
-    .where('contact_links.space_id', '=', p.spaceId)
+    .where('contact_links.entity_type', '=', p.entityType)
+    .where('contact_links.entity_id', '=', p.entityId)
     .orderBy('contact_links.is_primary', 'desc')
     .orderBy('contact_links.created_at')
     .orderBy('contact_links.id')
@@ -51,50 +119,34 @@ export const listSpaceContacts = statement<{ tenantId: string; spaceId: string }
     .offset(p.offset),
 );
 
-export const findSpace = statement<{ tenantId: string; spaceId: string }, { id: string }>((p) =>
-  builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.spaceId),
-);
-
-/** Held until the end of the transaction, so that two new primary contacts come one after the other. */
-export const lockSpace = statement<{ tenantId: string; spaceId: string }, { id: string }>((p) =>
-  builder
-    .selectFrom('spaces')
-    .select('id')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.spaceId)
-    .forNoKeyUpdate(),
-);
-
 /** Held until the end of the transaction, so that the link cannot go between finding and changing it. */
-export const lockSpaceContact = statement<{ tenantId: string; spaceId: string; contactId: string }, ContactLinkRow>(
-  (p) =>
-    builder
-      .selectFrom('contact_links')
-      .select(linkColumns)
-      .where('tenant_id', '=', p.tenantId)
-      .where('space_id', '=', p.spaceId)
-      .where('contact_id', '=', p.contactId)
-      .forUpdate(),
+export const lockLink = statement<OfEntity & InTenant & { contactId: string }, ContactLinkRow>((p) =>
+  builder
+    .selectFrom('contact_links')
+    .select(linkColumns)
+    .where('tenant_id', '=', p.tenantId)
+    .where('entity_type', '=', p.entityType)
+    .where('entity_id', '=', p.entityId)
+    .where('contact_id', '=', p.contactId)
+    .forUpdate(),
 );
 
-export const clearPrimary = statement<{ tenantId: string; spaceId: string }, never>((p) =>
+export const clearPrimary = statement<OfEntity & InTenant, never>((p) =>
   builder
     .updateTable('contact_links')
     .set({ is_primary: false })
     .where('tenant_id', '=', p.tenantId)
-    .where('space_id', '=', p.spaceId)
+    .where('entity_type', '=', p.entityType)
+    .where('entity_id', '=', p.entityId)
     .where('is_primary', '=', true),
 );
 
-export const insertSpaceContact = statement<
-  {
-    id: string;
-    spaceId: string;
-    contactId: string;
-    isPrimary: boolean;
-    at: string;
-    createdBy: string | null;
-  } & AuditParams,
+type Recorded = AuditParams & { action: string };
+
+const event = ({ action }: Recorded) => ({ action, resourceType: 'contact_link' });
+
+export const insertLink = statement<
+  OfEntity & { id: string; contactId: string; isPrimary: boolean; at: string; createdBy: string | null } & Recorded,
   ContactLinkRow
 >((p) => {
   const change = builder
@@ -102,38 +154,40 @@ export const insertSpaceContact = statement<
     .values({
       id: p.id,
       tenant_id: p.tenantId,
-      entity_type: 'space',
-      entity_id: p.spaceId,
+      entity_type: p.entityType,
+      entity_id: p.entityId,
       contact_id: p.contactId,
       is_primary: p.isPrimary,
       created_at: p.at,
       created_by: p.createdBy,
     } as never)
     .returning(linkColumns);
-  return withAudit<ContactLinkRow>(change, { action: 'space_contact.added', resourceType: 'contact_link' }, p);
+  return withAudit<ContactLinkRow>(change, event(p), p);
 });
 
-/** The same action as adding: the route that sets a link writes one action, with the name of the field it changed. */
-export const setPrimary = statement<{ id: string; isPrimary: boolean } & AuditParams, ContactLinkRow>((p) => {
+export const setPrimary = statement<{ id: string; isPrimary: boolean } & Recorded, ContactLinkRow>((p) => {
   const change = builder
     .updateTable('contact_links')
     .set({ is_primary: p.isPrimary })
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
     .returning(linkColumns);
-  return withAudit<ContactLinkRow>(change, { action: 'space_contact.added', resourceType: 'contact_link' }, p);
+  return withAudit<ContactLinkRow>(change, event(p), p);
 });
 
-export const deleteSpaceContact = statement<{ spaceId: string; contactId: string } & AuditParams, { id: string }>(
-  (p) => {
-    const change = builder
-      .deleteFrom('contact_links')
-      .where('tenant_id', '=', p.tenantId)
-      .where('space_id', '=', p.spaceId)
-      .where('contact_id', '=', p.contactId)
-      .returning('id');
-    return withAudit<{ id: string }>(change, { action: 'space_contact.removed', resourceType: 'contact_link' }, p);
-  },
+export const deleteLink = statement<OfEntity & { contactId: string } & Recorded, { id: string }>((p) => {
+  const change = builder
+    .deleteFrom('contact_links')
+    .where('tenant_id', '=', p.tenantId)
+    .where('entity_type', '=', p.entityType)
+    .where('entity_id', '=', p.entityId)
+    .where('contact_id', '=', p.contactId)
+    .returning('id');
+  return withAudit<{ id: string }>(change, event(p), p);
+});
+
+export const deleteLinksOfUser = statement<InTenant & { userId: string }, never>((p) =>
+  builder.deleteFrom('contact_links').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.userId),
 );
 
 export type ReferenceRow = {
@@ -147,12 +201,23 @@ export type ReferenceRow = {
   created_at: string;
 };
 
+/** Whose links are read: those of all users, or of one, or of none. */
+type Readable = { allUsers: boolean; userId: string | null };
+
 /** Where a contact is used. */
-export const listReferences = statement<{ tenantId: string; contactId: string } & Part, ReferenceRow>((p) =>
+export const listReferences = statement<InTenant & { contactId: string } & Readable & Part, ReferenceRow>((p) =>
   builder
     .selectFrom('contact_links')
-    .innerJoin('spaces', (join) =>
+    .leftJoin('spaces', (join) =>
       join.onRef('spaces.tenant_id', '=', 'contact_links.tenant_id').onRef('spaces.id', '=', 'contact_links.space_id'),
+    )
+    .leftJoin('resources', (join) =>
+      join
+        .onRef('resources.tenant_id', '=', 'contact_links.tenant_id')
+        .onRef('resources.id', '=', 'contact_links.resource_id'),
+    )
+    .leftJoin('users', (join) =>
+      join.onRef('users.tenant_id', '=', 'contact_links.tenant_id').onRef('users.id', '=', 'contact_links.user_id'),
     )
     .select([
       'contact_links.id',
@@ -160,13 +225,15 @@ export const listReferences = statement<{ tenantId: string; contactId: string } 
       'contact_links.entity_id',
       'contact_links.is_primary',
       'contact_links.created_at',
-      'spaces.name as entity_name',
-      'spaces.description as entity_description',
-      'spaces.status as entity_status',
+      sql<string>`coalesce(spaces.name, resources.name, users.display_name)`.as('entity_name'),
+      sql<string | null>`coalesce(spaces.description, resources.description)`.as('entity_description'),
+      sql<string | null>`coalesce(spaces.status, resources.status, users.status)`.as('entity_status'),
     ])
     .where('contact_links.tenant_id', '=', p.tenantId)
-    .where('spaces.tenant_id', '=', p.tenantId)
     .where('contact_links.contact_id', '=', p.contactId)
+    .where(
+      sql<boolean>`(contact_links.user_id is null or ${p.allUsers}::boolean or contact_links.user_id = ${p.userId}::uuid)`,
+    )
     .orderBy('contact_links.created_at')
     .orderBy('contact_links.id')
     .limit(p.limit)

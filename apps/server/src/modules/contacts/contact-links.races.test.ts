@@ -2,10 +2,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { createTenant, type Tenant } from '#test/support/factories';
 import { useService, type Answer } from '#test/support/harness';
+import { linkableKinds, newLinkable } from '#modules/contacts/testing/linkables';
 
 const test = useService();
 const contacts = '/api/v1/secure/contacts';
-const spaces = '/api/v1/secure/spaces';
 const width = 50;
 
 let tenant: Tenant;
@@ -16,95 +16,98 @@ beforeAll(async () => {
   token = tenant.admin.token;
 });
 
-async function create(path: string, body: Record<string, unknown>): Promise<string> {
-  const answer = await test.call('POST', path, { token, body });
+async function createContact(): Promise<string> {
+  const answer = await test.call('POST', contacts, { token, body: {} });
   expect(answer.status).toBe(201);
   return answer.body.data.id;
 }
 
 const times = <Result>(count: number, run: (at: number) => Promise<Result>): Promise<Result[]> =>
   Promise.all(Array.from({ length: count }, (_, at) => run(at)));
-const link = (spaceId: string, contactId: string, isPrimary: boolean) =>
-  test.call('POST', `${spaces}/${spaceId}/contacts`, { token, body: { contactId, isPrimary } });
 const statuses = (answers: readonly Answer[]) =>
   [...new Set(answers.map(({ status }) => status))].toSorted((a, b) => a - b);
-const links = async (spaceId: string): Promise<Record<string, any>[]> =>
-  (await test.call('GET', `${spaces}/${spaceId}/contacts`, { token })).body.data;
 
-describe('addSpaceContact, many at once', () => {
+describe.each(linkableKinds)('contacts of a %s, many at once', (kind) => {
+  const collection = `/api/v1/secure/${kind}s`;
+  const create = () => newLinkable(test, kind, token);
+  const link = (id: string, contactId: string, isPrimary: boolean) =>
+    test.call('POST', `${collection}/${id}/contacts`, { token, body: { contactId, isPrimary } });
+  const links = async (id: string): Promise<Record<string, any>[]> =>
+    (await test.call('GET', `${collection}/${id}/contacts`, { token })).body.data;
+
   it('links the same contact once', async () => {
-    const [spaceId, contactId] = [await create(spaces, { name: 'Hall' }), await create(contacts, {})];
-    const answers = await times(width, () => link(spaceId, contactId, false));
+    const [recordId, contactId] = [await create(), await createContact()];
+    const answers = await times(width, () => link(recordId, contactId, false));
     expect(statuses(answers)).toEqual([201]);
     expect(new Set(answers.map(({ body }) => body.data.id)).size).toBe(1);
-    expect(await links(spaceId)).toHaveLength(1);
+    expect(await links(recordId)).toHaveLength(1);
   });
 
   it('leaves exactly one of many primary contacts primary', async () => {
-    const spaceId = await create(spaces, { name: 'Hall' });
-    const ids = await times(width, () => create(contacts, {}));
-    expect(statuses(await times(width, (at) => link(spaceId, ids[at]!, true)))).toEqual([201]);
-    const rows = await links(spaceId);
+    const recordId = await create();
+    const ids = await times(width, createContact);
+    expect(statuses(await times(width, (at) => link(recordId, ids[at]!, true)))).toEqual([201]);
+    const rows = await links(recordId);
     expect(rows).toHaveLength(width);
     expect(rows.filter((row) => row.is_primary)).toHaveLength(1);
   });
 
   it('lets two linked contacts fight over being primary', async () => {
-    const spaceId = await create(spaces, { name: 'Hall' });
-    const ids = [await create(contacts, {}), await create(contacts, {})];
-    for (const id of ids) await link(spaceId, id, false);
-    expect(statuses(await times(width, (at) => link(spaceId, ids[at % 2]!, true)))).toEqual([201]);
-    expect((await links(spaceId)).filter((row) => row.is_primary)).toHaveLength(1);
+    const recordId = await create();
+    const ids = [await createContact(), await createContact()];
+    for (const id of ids) await link(recordId, id, false);
+    expect(statuses(await times(width, (at) => link(recordId, ids[at % 2]!, true)))).toEqual([201]);
+    expect((await links(recordId)).filter((row) => row.is_primary)).toHaveLength(1);
   });
 
   it('links while the link is removed: either is answered, neither fails', async () => {
-    const [spaceId, contactId] = [await create(spaces, { name: 'Hall' }), await create(contacts, {})];
+    const [recordId, contactId] = [await create(), await createContact()];
     const answers = await times(width * 2, (at) =>
       at % 2 === 0
-        ? link(spaceId, contactId, at % 4 === 0)
-        : test.call('DELETE', `${spaces}/${spaceId}/contacts/${contactId}`, { token }),
+        ? link(recordId, contactId, at % 4 === 0)
+        : test.call('DELETE', `${collection}/${recordId}/contacts/${contactId}`, { token }),
     );
     expect(statuses(answers.filter((_, at) => at % 2 === 0))).toEqual([201]);
     for (const status of statuses(answers)) expect([201, 204, 404]).toContain(status);
   });
 
   it('links anew when the link it found goes in the same instant', async () => {
-    const [spaceId, contactId] = [await create(spaces, { name: 'Hall' }), await create(contacts, {})];
-    const before = await link(spaceId, contactId, false);
+    const [recordId, contactId] = [await create(), await createContact()];
+    const before = await link(recordId, contactId, false);
     let answer: Promise<Answer> | undefined;
     await test.service.services.database.tenant(tenant.tenantId).transaction(async (tx) => {
       const values = [tenant.tenantId, before.body.data.id];
       await tx.all({ text: 'delete from contact_links where tenant_id = $1 and id = $2', values, prepare: false });
-      answer = link(spaceId, contactId, true);
+      answer = link(recordId, contactId, true);
       // Until the request waits for this very transaction.
       const waiting = {
-        text: 'select 1 from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid))',
+        text: 'select 1 from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))',
         values: [],
         prepare: false,
       };
       while ((await tx.all(waiting)).length === 0);
     });
     expect(await answer).toMatchObject({ status: 201, body: { data: { is_primary: true, contact_id: contactId } } });
-    expect(await links(spaceId)).toHaveLength(1);
+    expect(await links(recordId)).toHaveLength(1);
   });
 
   it('links contacts while they are deleted: linked and gone again, or not found', async () => {
-    const spaceId = await create(spaces, { name: 'Hall' });
-    const ids = await times(width, () => create(contacts, {}));
+    const recordId = await create();
+    const ids = await times(width, createContact);
     const answers = await times(width * 2, (at) => {
       const id = ids[Math.floor(at / 2)]!;
-      return at % 2 === 0 ? link(spaceId, id, true) : test.call('DELETE', `${contacts}/${id}`, { token });
+      return at % 2 === 0 ? link(recordId, id, true) : test.call('DELETE', `${contacts}/${id}`, { token });
     });
     for (const status of statuses(answers)) expect([200, 201, 404]).toContain(status);
-    expect(await links(spaceId)).toEqual([]);
+    expect(await links(recordId)).toEqual([]);
   });
 
-  it('links to a space while it is deleted: linked and gone again, or not found', async () => {
-    const contactId = await create(contacts, {});
-    const ids = await times(width, () => create(spaces, { name: 'Hall' }));
+  it('links to a record while it is deleted: linked and gone again, or not found', async () => {
+    const contactId = await createContact();
+    const ids = await times(width, create);
     const answers = await times(width * 2, (at) => {
       const id = ids[Math.floor(at / 2)]!;
-      return at % 2 === 0 ? link(id, contactId, true) : test.call('DELETE', `${spaces}/${id}`, { token });
+      return at % 2 === 0 ? link(id, contactId, true) : test.call('DELETE', `${collection}/${id}`, { token });
     });
     for (const status of statuses(answers)) expect([201, 204, 404]).toContain(status);
     expect((await test.call('GET', `${contacts}/${contactId}/references`, { token })).body.data).toEqual([]);

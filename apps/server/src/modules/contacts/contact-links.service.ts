@@ -1,29 +1,57 @@
+import { access, decide } from '#core/access/access';
+import type { Actor } from '#core/access/principal';
 import { auditParams } from '#core/audit/audit.queries';
 import { newId } from '#core/crypto/ids';
-import type { TenantDb } from '#core/db/scopes';
+import type { TenantDb, Transaction } from '#core/db/scopes';
+import type { ErrorDefinition } from '#core/errors/app-error';
 import {
   clearPrimary,
-  deleteSpaceContact,
-  findSpace,
-  insertSpaceContact,
+  deleteLink,
+  deleteLinksOfUser,
+  entityQueries,
+  insertLink,
+  listLinks,
   listReferences,
-  listSpaceContacts,
-  lockSpace,
-  lockSpaceContact,
+  lockLink,
   setPrimary,
   type ContactLinkRow,
+  type EntityType,
 } from '#modules/contacts/contact-links.queries';
-import { ContactLinkNotFound, ContactNotFound, SpaceNotFound } from '#modules/contacts/contacts.errors';
+import {
+  ContactLinkNotFound,
+  ContactNotFound,
+  ResourceNotFound,
+  SpaceNotFound,
+  UserNotFound,
+} from '#modules/contacts/contacts.errors';
 import { findContact, type ContactRow } from '#modules/contacts/contacts.queries';
 import type { LinkContactBody, PartOfList } from '#modules/contacts/contacts.schemas';
 import { presentContact, type Scope } from '#modules/contacts/contacts.service';
 
-/** @throws ContactNotFound */
-export async function listContactReferences(db: TenantDb, contactId: string, part: PartOfList) {
+/** The record that has the contacts. */
+export type Entity = { type: EntityType; id: string };
+
+type Reader = { db: TenantDb; actor: Actor };
+
+export const entityNotFound: Readonly<Record<EntityType, ErrorDefinition>> = {
+  space: SpaceNotFound,
+  resource: ResourceNotFound,
+  user: UserNotFound,
+};
+
+/** A person's contacts are personal: those of others take what seeing and changing these people takes. */
+const forOtherUsers = {
+  read: access.permission('users.read', 'users.read'),
+  write: access.permission('users.manage'),
+} as const;
+
+/** Users are among them for whoever may list the contacts of these users. @throws ContactNotFound */
+export async function listContactReferences({ db, actor }: Reader, contactId: string, part: PartOfList) {
   const { tenantId } = db;
+  const readable = { allUsers: decide(forOtherUsers.read, actor).allowed, userId: actor.userId };
   const [contacts, references] = await db.slow.flight([
     findContact({ tenantId, id: contactId }),
-    listReferences({ tenantId, contactId, ...toPart(part) }),
+    listReferences({ tenantId, contactId, ...readable, ...toPart(part) }),
   ]);
   if (contacts.length === 0) throw ContactNotFound();
   return {
@@ -40,55 +68,87 @@ export async function listContactReferences(db: TenantDb, contactId: string, par
   };
 }
 
-/** @throws SpaceNotFound */
-export async function listContactsOfSpace(db: TenantDb, spaceId: string, part: PartOfList) {
+/** @throws NotPermitted, SpaceNotFound, ResourceNotFound, UserNotFound */
+export async function listContactsOf({ db, actor }: Reader, entity: Entity, part: PartOfList) {
+  assertMay('read', actor, entity);
   const { tenantId } = db;
-  const [spaces, links] = await db.slow.flight([
-    findSpace({ tenantId, spaceId }),
-    listSpaceContacts({ tenantId, spaceId, ...toPart(part) }),
+  const [entities, links] = await db.slow.flight([
+    entityQueries[entity.type].find({ tenantId, id: entity.id }),
+    listLinks({ tenantId, ...toColumns(entity), ...toPart(part) }),
   ]);
-  if (spaces.length === 0) throw SpaceNotFound();
+  if (entities.length === 0) throw entityNotFound[entity.type]();
   return { data: links.map((row) => presentLink(row, row.contact)) };
 }
 
 /**
- * Links a contact to a space. Linking again is safe and answers the link that exists; a primary contact
+ * Links a contact to a record. Linking again is safe and answers the link that exists; a primary contact
  * takes over from the one before.
- * @throws SpaceNotFound, ContactNotFound
+ * @throws NotPermitted, SpaceNotFound, ResourceNotFound, UserNotFound, ContactNotFound
  */
-export function addContactToSpace({ db, actor, now }: Scope, spaceId: string, body: LinkContactBody) {
+export async function addContactTo({ db, actor, now }: Scope, entity: Entity, body: LinkContactBody) {
+  assertMay('write', actor, entity);
   const { tenantId } = db;
   const { contactId } = body;
   const isPrimary = body.isPrimary ?? false;
   const at = now().toISOString();
+  const link = toColumns(entity);
   return db.transaction(async (tx) => {
-    const space = await tx.first(lockSpace({ tenantId, spaceId }));
-    if (space === undefined) throw SpaceNotFound();
+    const locked = await tx.first(entityQueries[entity.type].lock({ tenantId, id: entity.id }));
+    if (locked === undefined) throw entityNotFound[entity.type]();
     const contact = await tx.first(findContact({ tenantId, id: contactId }));
     if (contact === undefined) throw ContactNotFound();
-    const existing = await tx.first(lockSpaceContact({ tenantId, spaceId, contactId }));
+    const existing = await tx.first(lockLink({ tenantId, ...link, contactId }));
     const isUnchanged = existing !== undefined && (body.isPrimary === undefined || existing.is_primary === isPrimary);
     if (isUnchanged) return { data: presentLink(existing, contact) };
-    if (isPrimary) await tx.all(clearPrimary({ tenantId, spaceId }));
-    const audit = auditParams(actor, at, { fields: Object.keys(body), spaceId: space.id, contactId });
-    const link = await tx.first(
+    if (isPrimary) await tx.all(clearPrimary({ tenantId, ...link }));
+    // The same action for both: the operation sets a link, and the names of the fields tell what was given.
+    const recorded = {
+      ...auditParams(actor, at, { fields: Object.keys(body), ...toDetails(entity), contactId }),
+      action: linkActions[entity.type].added,
+    };
+    const row = await tx.first(
       existing === undefined
-        ? insertSpaceContact({ id: newId(), spaceId, contactId, isPrimary, at, createdBy: actor.userId, ...audit })
-        : setPrimary({ id: existing.id, isPrimary, ...audit }),
+        ? insertLink({ id: newId(), ...link, contactId, isPrimary, at, createdBy: actor.userId, ...recorded })
+        : setPrimary({ id: existing.id, isPrimary, ...recorded }),
     );
-    return { data: presentLink(link!, contact) };
+    return { data: presentLink(row!, contact) };
   });
 }
 
-/** @throws ContactLinkNotFound */
-export async function removeContactFromSpace(
-  { db, actor, now }: Scope,
-  spaceId: string,
-  contactId: string,
-): Promise<void> {
-  const audit = auditParams(actor, now().toISOString(), { spaceId, contactId });
-  const row = await db.slow.first(deleteSpaceContact({ spaceId, contactId, ...audit }));
+/** @throws NotPermitted, ContactLinkNotFound */
+export async function removeContactFrom({ db, actor, now }: Scope, entity: Entity, contactId: string): Promise<void> {
+  assertMay('write', actor, entity);
+  const audit = auditParams(actor, now().toISOString(), { ...toDetails(entity), contactId });
+  const action = linkActions[entity.type].removed;
+  const row = await db.slow.first(deleteLink({ ...toColumns(entity), contactId, ...audit, action }));
   if (row === undefined) throw ContactLinkNotFound();
+}
+
+/** For whoever deletes a user: the row stays, so that no foreign key takes the links along. */
+export async function removeContactsOfUser(tx: Transaction, tenantId: string, userId: string): Promise<void> {
+  await tx.all(deleteLinksOfUser({ tenantId, userId }));
+}
+
+/** How the audit trail calls it. */
+export const linkActions = {
+  space: { added: 'space_contact.added', removed: 'space_contact.removed' },
+  resource: { added: 'resource_contact.added', removed: 'resource_contact.removed' },
+  user: { added: 'user_contact.added', removed: 'user_contact.removed' },
+} as const;
+
+/** @throws NotPermitted */
+function assertMay(doing: 'read' | 'write', actor: Actor, { type, id }: Entity): void {
+  if (type !== 'user' || id === actor.userId) return;
+  const decision = decide(forOtherUsers[doing], actor);
+  if (!decision.allowed) throw decision.error;
+}
+
+function toColumns({ type, id }: Entity) {
+  return { entityType: type, entityId: id };
+}
+
+function toDetails({ type, id }: Entity) {
+  return { [`${type}Id`]: id };
 }
 
 function toPart({ limit, offset }: PartOfList) {

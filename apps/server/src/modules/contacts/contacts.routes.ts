@@ -1,13 +1,8 @@
 import { access } from '#core/access/access';
 import { defineRoute, type Route } from '#core/http/route';
 import { IdParams } from '#core/http/schemas';
-import {
-  addContactToSpace,
-  listContactReferences,
-  listContactsOfSpace,
-  removeContactFromSpace,
-} from '#modules/contacts/contact-links.service';
-import { ContactLinkNotFound, ContactNotFound, SpaceNotFound } from '#modules/contacts/contacts.errors';
+import { listContactReferences } from '#modules/contacts/contact-links.service';
+import { ContactNotFound } from '#modules/contacts/contacts.errors';
 import * as schemas from '#modules/contacts/contacts.schemas';
 import {
   createContact,
@@ -68,50 +63,16 @@ export const contactRoutes: readonly Route[] = [
     schema: { params: IdParams, response: { 200: schemas.ContactDeleted } },
     errors: [ContactNotFound],
     audit: 'contact.deleted',
-    handler: ({ actor, db, params, services }) => deleteContact({ db, actor, now: services.now }, params.id),
+    handler: ({ actor, db, params, services }) => deleteContact({ db, actor, services }, params.id),
   }),
   defineRoute({
     method: 'GET',
     path: '/api/v1/secure/contacts/{id}/references',
     operationId: 'listContactReferences',
-    summary: 'Where a contact is used',
+    summary: 'Where a contact is used: spaces, resources, and those users whose contacts the caller may list',
     access: access.member(),
     schema: { params: IdParams, query: schemas.PartOfList, response: { 200: schemas.ContactReferences } },
     errors: [ContactNotFound],
-    handler: ({ db, params, query }) => listContactReferences(db, params.id, query),
-  }),
-  defineRoute({
-    method: 'GET',
-    path: '/api/v1/secure/spaces/{id}/contacts',
-    operationId: 'listSpaceContacts',
-    summary: 'Contacts of a space, the primary one first',
-    access: access.member('spaces.read'),
-    schema: { params: IdParams, query: schemas.PartOfList, response: { 200: schemas.ContactLinkList } },
-    errors: [SpaceNotFound],
-    handler: ({ db, params, query }) => listContactsOfSpace(db, params.id, query),
-  }),
-  defineRoute({
-    method: 'POST',
-    path: '/api/v1/secure/spaces/{id}/contacts',
-    operationId: 'addSpaceContact',
-    summary: 'Link a contact to a space, or make a linked one primary',
-    access: access.member('spaces.write'),
-    schema: { params: IdParams, body: schemas.LinkContactBody, response: { 201: schemas.ContactLinkAnswer } },
-    errors: [SpaceNotFound, ContactNotFound],
-    audit: 'space_contact.added',
-    handler: ({ actor, body, db, params, services }) =>
-      addContactToSpace({ db, actor, now: services.now }, params.id, body),
-  }),
-  defineRoute({
-    method: 'DELETE',
-    path: '/api/v1/secure/spaces/{id}/contacts/{contactId}',
-    operationId: 'removeSpaceContact',
-    summary: 'Unlink a contact from a space',
-    access: access.member('spaces.write'),
-    schema: { params: schemas.SpaceContactParams, response: { 204: null } },
-    errors: [ContactLinkNotFound],
-    audit: 'space_contact.removed',
-    handler: ({ actor, db, params, services }) =>
-      removeContactFromSpace({ db, actor, now: services.now }, params.id, params.contactId),
+    handler: ({ actor, db, params, query }) => listContactReferences({ db, actor }, params.id, query),
   }),
 ];

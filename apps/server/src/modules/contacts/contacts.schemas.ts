@@ -129,4 +129,4 @@ export const ContactLinkAnswer = dataOf(ContactLink);
 export const ContactLinkList = listOf(ContactLink);
 export const LinkContactBody = closed({ contactId: Uuid, isPrimary: Type.Optional(Type.Boolean()) });
 export type LinkContactBody = Static<typeof LinkContactBody>;
-export const SpaceContactParams = closed({ id: Uuid, contactId: Uuid });
+export const LinkedContactParams = closed({ id: Uuid, contactId: Uuid });

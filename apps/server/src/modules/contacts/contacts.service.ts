@@ -2,20 +2,24 @@ import { auditParams } from '#core/audit/audit.queries';
 import type { Actor } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import type { TenantDb } from '#core/db/scopes';
+import { planSearch } from '#core/db/search';
 import { pageOfMatches, pageOfTable } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
+import type { Services } from '#core/services';
 import { ContactNotFound } from '#modules/contacts/contacts.errors';
 import {
   countContacts,
   deleteContact as deleteContactRow,
   findContact,
   insertContact,
+  lockContact,
   listContacts as listContactRows,
   updateContact as updateContactRow,
   type ContactChanges,
   type ContactRow,
 } from '#modules/contacts/contacts.queries';
 import type { CreateContactBody, ListContactsQuery, UpdateContactBody } from '#modules/contacts/contacts.schemas';
+import { removeObjects, retireFilesOf } from '#modules/storage/index';
 
 export type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 
@@ -23,7 +27,8 @@ export async function listContacts(
   { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
   query: ListContactsQuery,
 ) {
-  const { limit = 50, offset = 0, sort, search, email, phone, city } = query;
+  const { limit = 50, offset = 0, sort, email, phone, city } = query;
+  const search = await planSearch(db, 'contacts', query.search);
   const filters = { search, email, phone, city };
   const isFiltered = Object.values(filters).some((value) => value !== undefined);
   const page = listContactRows(db.tenantId, filters, { limit, offset, order: parseSort(sort) });
@@ -75,10 +80,17 @@ export async function updateContact({ db, actor, now }: Scope, id: string, body:
   return { data: presentContact(row) };
 }
 
-/** Links to spaces go with the contact. @throws ContactNotFound */
-export async function deleteContact({ db, actor, now }: Scope, id: string) {
-  const row = await db.slow.first(deleteContactRow({ id, ...auditParams(actor, now().toISOString()) }));
-  if (row === undefined) throw ContactNotFound();
+/** Its links and files go with the contact. @throws ContactNotFound */
+export async function deleteContact({ db, actor, services }: Omit<Scope, 'now'> & { services: Services }, id: string) {
+  const { tenantId } = db;
+  const now = services.now();
+  const fileIds = await db.transaction(async (tx) => {
+    if ((await tx.first(lockContact({ tenantId, id }))) === undefined) throw ContactNotFound();
+    const retired = await retireFilesOf(tx, { tenantId, owner: { type: 'contact', id }, now });
+    await tx.all(deleteContactRow({ id, ...auditParams(actor, now.toISOString()) }));
+    return retired;
+  });
+  void removeObjects(services, tenantId, fileIds);
   return { success: true, message: 'The contact is deleted.' };
 }
 
