@@ -3,16 +3,19 @@ import type pg from 'pg';
 import { sendCommit, sendFlight } from '#core/db/flight';
 import { Lane } from '#core/db/lane';
 import type { Query } from '#core/db/query';
-import type { CredentialDb, PlatformDb, Statements, TenantDb, Transaction } from '#core/db/scopes';
+import type { CredentialDb, PlatformDb, PurgeDb, Statements, TenantDb, Transaction } from '#core/db/scopes';
 import { isRetryable } from '#core/db/sql-state';
 
 export const databaseRoles = {
   tenant: 'atrium_tenant',
   platform: 'atrium_platform',
   credential: 'atrium_credential',
+  purge: 'atrium_purge',
 } as const;
 
 type Kind = keyof typeof databaseRoles;
+
+const slowConnections: Record<Kind, number> = { tenant: 8, platform: 2, credential: 8, purge: 1 };
 
 export type DatabaseOptions = {
   /** The login that owns the schema; every lane steps down from it to its own role. */
@@ -32,6 +35,8 @@ export type Database = {
   platform(): PlatformDb;
   /** Without a tenant: global identity tables only. With one: also that tenant's rows, under its policies. */
   credential(tenantId?: string): CredentialDb;
+  /** For the end of a tenant and nothing else: its connections open when the first statement comes. */
+  purge(tenantId: string): PurgeDb;
   close(): Promise<void>;
 };
 
@@ -39,7 +44,12 @@ const begin: Query<never> = { text: 'BEGIN', values: [], prepare: true };
 const maxAttempts = 3;
 
 export function openDatabase(options: DatabaseOptions): Database {
-  const lanes = { tenant: lanePair('tenant'), platform: lanePair('platform'), credential: lanePair('credential') };
+  const lanes = {
+    tenant: lanePair('tenant'),
+    platform: lanePair('platform'),
+    credential: lanePair('credential'),
+    purge: lanePair('purge'),
+  };
 
   function lanePair(kind: Kind): LanePair {
     const timeoutMs = options.statementTimeoutMs ?? 5000;
@@ -57,7 +67,7 @@ export function openDatabase(options: DatabaseOptions): Database {
         depth: 64,
         maxWaiting: 1000,
       }),
-      slow: new Lane({ ...shared, size: kind === 'platform' ? 2 : 8, depth: 1, maxWaiting: 200 }),
+      slow: new Lane({ ...shared, size: slowConnections[kind], depth: 1, maxWaiting: 200 }),
     };
   }
 
@@ -70,6 +80,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     platform: () => platform,
     credential: (tenantId) =>
       tenantId === undefined ? credential : (scope('credential', tenantId) as unknown as CredentialDb),
+    purge: (tenantId) => scope('purge', tenantId) as unknown as PurgeDb,
     close: async () => {
       await Promise.all(Object.values(lanes).flatMap((pair) => [pair.fast.close(), pair.slow.close()]));
     },

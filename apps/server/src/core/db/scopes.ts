@@ -41,3 +41,6 @@ export type PlatformDb = Access & { readonly [scope]: 'platform' };
  * given, that tenant's rows too, under row level security.
  */
 export type CredentialDb = Access & { readonly [scope]: 'credential' };
+
+/** What is left of ONE tenant whose time is over: may look at its rows and delete them, the audit trail included. */
+export type PurgeDb = Access & { readonly tenantId: string; readonly [scope]: 'purge' };

@@ -71,6 +71,7 @@ export type AuthTables = {
     default_language: string;
     languages: string[];
     settings: Record<string, unknown>;
+    deletes_at: string | null;
     created_at: string;
     updated_at: string;
   };

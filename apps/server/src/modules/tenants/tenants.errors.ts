@@ -6,3 +6,13 @@ export const DefaultLanguageMissing = defineError(
   'The default language has to be one of the languages.',
   'DEFAULT_LANGUAGE_MISSING',
 );
+export const TenantStatusRefused = defineError(
+  'CONFLICT',
+  'The tenant has another status than this can be done from.',
+  'TENANT_STATUS',
+);
+export const SystemTenantKept = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'The system tenant cannot be suspended or deleted.',
+  'SYSTEM_TENANT',
+);

@@ -9,13 +9,15 @@ export type TenantRow = {
   default_language: string;
   languages: string[];
   settings: Record<string, unknown>;
+  suspended_at: string | null;
+  deletes_at: string | null;
   created_at: string;
   updated_at: string;
 };
 
 const builder = queryBuilder<{ tenants: TenantRow }>();
 
-const tenantColumns = [
+export const tenantColumns = [
   'id',
   'name',
   'domain',
@@ -23,6 +25,8 @@ const tenantColumns = [
   'default_language',
   'languages',
   'settings',
+  'suspended_at',
+  'deletes_at',
   'created_at',
   'updated_at',
 ] as const;

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { Language, Timestamp, Uuid, closed, dataOf, nullable } from '#core/http/schemas';
+import { Language, Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging, sortable } from '#core/http/schemas';
 
 const requires2fa = Type.Boolean({ description: 'Every person of the tenant needs a second factor.' });
 const twoFactorGraceDays = Type.Integer({
@@ -21,23 +21,36 @@ export const UpdateTenantBody = closed({
 });
 export type UpdateTenantBody = Static<typeof UpdateTenantBody>;
 
-export const TenantAnswer = dataOf(
-  closed(
-    {
-      id: Uuid,
-      name: Type.String(),
-      domain: Type.String(),
-      status: Type.Enum(['active', 'suspended', 'pending_deletion', 'deleted']),
-      default_language: Type.String(),
-      languages: Type.Array(Type.String()),
-      settings: closed({
-        requires2fa,
-        twoFactorGraceDays,
-        twoFactorRequiredFrom: nullable(Timestamp),
-      }),
-      created_at: Timestamp,
-      updated_at: Timestamp,
-    },
-    { title: 'Tenant' },
-  ),
+const Status = Type.Enum(['active', 'suspended', 'pending_deletion']);
+
+const Tenant = closed(
+  {
+    id: Uuid,
+    name: Type.String(),
+    domain: Type.String(),
+    status: Status,
+    default_language: Type.String(),
+    languages: Type.Array(Type.String()),
+    settings: closed({
+      requires2fa,
+      twoFactorGraceDays,
+      twoFactorRequiredFrom: nullable(Timestamp),
+    }),
+    suspended_at: nullable(Timestamp),
+    deletes_at: nullable(Timestamp),
+    created_at: Timestamp,
+    updated_at: Timestamp,
+  },
+  { title: 'Tenant' },
 );
+
+export const TenantAnswer = dataOf(Tenant);
+export const TenantPage = pageOf(Tenant);
+
+export const ListTenantsQuery = Type.Object({
+  ...paging,
+  sort: sortable(['name', 'created_at']),
+  search: Type.Optional(Type.String({ maxLength: 200, description: 'In name and domain.' })),
+  status: Type.Optional(Status),
+});
+export type ListTenantsQuery = Static<typeof ListTenantsQuery>;

@@ -1,4 +1,4 @@
-import type { Actor } from '#core/access/principal';
+import type { Actor, Person } from '#core/access/principal';
 import { announceRevocation } from '#core/access/revocation';
 import { auditParams } from '#core/audit/audit.queries';
 import type { TenantDb } from '#core/db/scopes';
@@ -10,30 +10,44 @@ import {
   updateTenant as updateTenantRow,
   type TenantRow,
 } from '#modules/tenants/tenants.queries';
-import { changeSettings, type TenantSettings } from '#modules/tenants/tenants.rules';
+import { changeSettings, isThere, type TenantSettings } from '#modules/tenants/tenants.rules';
 import type { UpdateTenantBody } from '#modules/tenants/tenants.schemas';
 
-type Scope = { db: TenantDb; actor: Actor; services: Services };
+type Scope = { db: TenantDb; actor: Actor<Person>; services: Services };
 
-/** @throws TenantNotFound for every tenant but the one that is acted on */
-export async function getTenant(db: TenantDb, id: string) {
-  const { tenantId } = db;
-  const row = id === tenantId ? await db.first(findTenant({ tenantId })) : undefined;
-  if (row === undefined) throw TenantNotFound();
+/** @throws TenantNotFound for every tenant but the own one; a system administrator may name any */
+export async function getTenant(scope: Scope, id: string) {
+  const row = await reach(scope, id).first(findTenant({ tenantId: id }));
+  if (row === undefined || !isThere(row, scope.services.now())) throw TenantNotFound();
   return { data: presentTenant(row) };
 }
 
+/** The tenant that the path names. @throws TenantNotFound */
+function reach({ db, actor, services }: Scope, id: string): TenantDb {
+  if (id === db.tenantId) return db;
+  if (!actor.isSystemAdmin) throw TenantNotFound();
+  assertNamed(actor, id);
+  return services.database.tenant(id);
+}
+
+/** Whoever named a tenant in a header does not mean another one in the path. @throws TenantNotFound */
+export function assertNamed({ tenantId, homeTenantId }: Actor, id: string): void {
+  if (tenantId !== homeTenantId && id !== tenantId) throw TenantNotFound();
+}
+
 /** What it asks of people acts on their next request. @throws TenantNotFound, DefaultLanguageMissing */
-export async function updateTenant({ db, actor, services }: Scope, id: string, body: UpdateTenantBody) {
+export async function updateTenant(scope: Scope, id: string, body: UpdateTenantBody) {
   const fields = Object.keys(body);
-  if (fields.length === 0) return getTenant(db, id);
+  if (fields.length === 0) return getTenant(scope, id);
+  const { services } = scope;
+  const db = reach(scope, id);
   const { tenantId } = db;
-  if (id !== tenantId) throw TenantNotFound();
+  const actor = { ...scope.actor, tenantId };
   const now = services.now();
   const at = now.toISOString();
   const row = await db.transaction(async (tx) => {
     const current = await tx.first(lockTenant({ tenantId }));
-    if (current === undefined) throw TenantNotFound();
+    if (current === undefined || !isThere(current, now)) throw TenantNotFound();
     const { settings, ...plain } = body;
     const next = { ...current, ...plain };
     if (!next.languages.includes(next.default_language)) throw DefaultLanguageMissing();
@@ -49,7 +63,7 @@ export async function updateTenant({ db, actor, services }: Scope, id: string, b
   return { data: presentTenant(row!) };
 }
 
-function presentTenant(row: TenantRow) {
+export function presentTenant(row: TenantRow) {
   const { requires2fa = false, twoFactorGraceDays = 0, twoFactorRequiredFrom = null } = row.settings as TenantSettings;
   return {
     id: row.id,
@@ -59,6 +73,8 @@ function presentTenant(row: TenantRow) {
     default_language: row.default_language,
     languages: row.languages,
     settings: { requires2fa, twoFactorGraceDays, twoFactorRequiredFrom },
+    suspended_at: row.suspended_at,
+    deletes_at: row.deletes_at,
     created_at: row.created_at,
     updated_at: row.updated_at,
   };

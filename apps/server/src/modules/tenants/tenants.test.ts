@@ -37,6 +37,8 @@ describe('getTenant', () => {
             default_language: 'en',
             languages: ['en'],
             settings: { requires2fa: false, twoFactorGraceDays: 0, twoFactorRequiredFrom: null },
+            suspended_at: null,
+            deletes_at: null,
             created_at: expect.any(String),
             updated_at: answer.body.data.created_at,
           },
@@ -58,11 +60,14 @@ describe('getTenant', () => {
     expect(new Set(answers.map(comparable)).size).toBe(1);
   });
 
-  it('200: to a system administrator who names it, and 404 otherwise', async () => {
+  it('200: to a system administrator who names it in the path, in the header or in both; 404 where they differ', async () => {
     const { token } = await logInSystemAdmin(test);
     const headers = { 'x-tenant-id': tenant.tenantId };
     expect((await read(tenant.tenantId, { token, headers })).body.data.name).toBe(tenant.name);
-    expectError(await read(tenant.tenantId, { token }), 404, 'NOT_FOUND');
+    expect((await read(tenant.tenantId, { token })).body.data.name).toBe(tenant.name);
+    expect((await read(tenant.tenantId.toUpperCase(), { token })).body.data.id).toBe(tenant.tenantId);
+    expectError(await read(newId(), { token }), 404, 'NOT_FOUND');
+    expectError(await read((await createTenant(test)).tenantId, { token, headers }), 404, 'NOT_FOUND');
     expectError(await read(systemTenantId, { token, headers }), 404, 'NOT_FOUND');
     expect((await read(systemTenantId, { token })).body.data.name).toBe('System');
   });
@@ -109,12 +114,18 @@ describe('updateTenant', () => {
   });
 
   it('200: by a system administrator who names the tenant', async () => {
-    const { token } = await logInSystemAdmin(test);
+    const { token, userId } = await logInSystemAdmin(test);
     const headers = { 'x-tenant-id': tenant.tenantId };
     expect((await patch({ name: 'Helped' }, tenant.tenantId, { token, headers })).status).toBe(200);
-    expectError(await patch({ name: 'Helped' }, tenant.tenantId, { token }), 404, 'NOT_FOUND');
-    const [entry] = await auditOf(test, tenant.admin, 'tenant.updated');
-    expect(entry!.details.actor.actingFromTenantId).toBe(systemTenantId);
+    expect((await patch({ name: 'Named by path' }, tenant.tenantId, { token })).body.data.name).toBe('Named by path');
+    const entries = await auditOf(test, tenant.admin, 'tenant.updated');
+    expect(entries.map(({ details, user_id }) => [user_id, details.actor.actingFromTenantId])).toEqual([
+      [userId, systemTenantId],
+      [userId, systemTenantId],
+    ]);
+    const other = await createTenant(test);
+    expectError(await patch({ name: 'Mixed up' }, other.tenantId, { token, headers }), 404, 'NOT_FOUND');
+    expectError(await patch({ name: 'Nobody' }, newId(), { token }), 404, 'NOT_FOUND');
   });
 
   it.each([

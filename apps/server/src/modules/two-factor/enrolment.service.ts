@@ -18,12 +18,14 @@ import {
   EmailTargetRefused,
   FactorEnabled,
   FactorNotEnabled,
+  PhoneTargetMissing,
   PhoneTargetRefused,
 } from '#modules/two-factor/two-factor.errors';
 import {
   countBackupCodes,
   deleteCodesOfMethod,
   deleteCodesOfSession,
+  findPhone,
   findRequirement,
   listMethods,
   upsertPendingMethod,
@@ -79,7 +81,7 @@ async function enableTotp({ services, actor }: Owner) {
 
 async function enableDelivery({ services, actor }: Owner, method: DeliveredMethod, given: string | undefined) {
   const { accountId, sessionId, homeTenantId: tenantId } = actor;
-  const target = readTarget(method, given, actor.email);
+  const target = await readTarget({ services, actor }, method, given);
   if (activeMethod(await readStanding(services, actor), method) !== undefined) throw FactorEnabled();
   await assertDeliverable(services, tenantId, method);
   await sendAttempt(services, budgetOwner(actor)).admit();
@@ -111,12 +113,23 @@ async function beginEnrolment({ tx, actor, at, mayChange }: LockedAccount, enrol
   if (begun === undefined) throw FactorEnabled();
 }
 
-function readTarget(method: DeliveredMethod, given: string | undefined, ownEmail: string): string {
+/** Where codes go: as given, or as the profile says. */
+async function readTarget(
+  { services, actor }: Owner,
+  method: DeliveredMethod,
+  given: string | undefined,
+): Promise<string> {
   if (method === 'email') {
     if (given !== undefined && !isEmail(given)) throw EmailTargetRefused();
-    return given ?? ownEmail;
+    return given ?? actor.email;
   }
-  const number = normalisePhone(given ?? '');
+  if (given === undefined) {
+    const { homeTenantId: tenantId, userId } = actor;
+    const profile = await services.database.credential(tenantId).first(findPhone({ tenantId, userId }));
+    if (typeof profile?.phone !== 'string') throw PhoneTargetMissing();
+    return profile.phone;
+  }
+  const number = normalisePhone(given);
   if (number === undefined) throw PhoneTargetRefused();
   return number;
 }

@@ -35,6 +35,10 @@ export const PhoneTargetRefused = defineError(
   'VALIDATION_ERROR',
   'body.delivery_target: must be a phone number with "+" and 6 to 15 digits for this method.',
 );
+export const PhoneTargetMissing = defineError(
+  'VALIDATION_ERROR',
+  'body.delivery_target: is needed for this method, because the profile has no phone.',
+);
 export const TooManyGuesses = defineError(
   'RATE_LIMIT_EXCEEDED',
   'Too many wrong codes. Wait as long as Retry-After says.',

@@ -72,6 +72,29 @@ describe.each(['sms', 'chatapp'])('%s', (method) => {
       expect((await enable(person, method, target)).status).toBe(200);
   });
 
+  it('200: without a number the one of the profile, which codes keep going to whatever becomes of the profile', async () => {
+    const provider = await connect(method);
+    const person = await createMember(test, tenant);
+    const setPhone = async (phone: string | null) => {
+      const call = { token: person.token, body: { phone } };
+      expect((await test.call('PATCH', '/api/v1/secure/profile', call)).status).toBe(200);
+    };
+    await setPhone('+43 660 765 43 21');
+    expect((await enable(person, method, '+43660999999')).body.data.delivery_target).toBe('+43*****99');
+    const enabled = await twoFactor(test, `enable/${method}`, person, {});
+    expect(enabled).toMatchObject({ status: 200, body: { data: { delivery_target: '+43*****21' } } });
+    expect(provider.taken.map(({ to }) => to)).toEqual(['+43660999999', '+436607654321']);
+    await setPhone('+43660111111');
+    const code = codeIn(provider.taken[1]!.text);
+    expect((await twoFactor(test, 'verify', person, { method, code })).status).toBe(200);
+    await setPhone(null);
+    const [factor] = (await statusOfFactors(test, person)).enabled_methods;
+    expect(factor).toMatchObject({ method, delivery_target_masked: '+43*****21' });
+    const session = await logInAgain(test, person);
+    expect((await twoFactor(test, 'send-code', session, { method })).status).toBe(200);
+    expect(provider.taken[2]!.to).toBe('+436607654321');
+  });
+
   it('422: no connector for it; and nothing is begun', async () => {
     await connect(method === 'sms' ? 'chatapp' : 'sms');
     const person = await createMember(test, tenant);

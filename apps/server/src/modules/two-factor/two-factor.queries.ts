@@ -34,6 +34,7 @@ type Tables = {
     id: string;
     account_id: string;
     email: string;
+    phone: string | null;
     status: 'invited' | 'active' | 'suspended' | 'deleted';
     is_tenant_admin: boolean;
   };
@@ -42,7 +43,7 @@ type Tables = {
 };
 
 export type MethodRow = Omit<Tables['two_factor_methods'], 'account_id' | 'created_at'>;
-export type MemberRow = Omit<Tables['users'], 'tenant_id'>;
+export type MemberRow = Omit<Tables['users'], 'tenant_id' | 'phone'>;
 
 const builder = queryBuilder<Tables>();
 
@@ -72,6 +73,10 @@ export const findRequirement = statement<{ tenantId: string }, { is_required: bo
     .selectFrom('tenants')
     .select(sql<boolean>`coalesce(settings ->> 'requires2fa' = 'true', false)`.as('is_required'))
     .where('id', '=', p.tenantId),
+);
+
+export const findPhone = statement<{ tenantId: string; userId: string }, { phone: string | null }>((p) =>
+  builder.selectFrom('users').select('phone').where('tenant_id', '=', p.tenantId).where('id', '=', p.userId),
 );
 
 // ---------------------------------------------------------------- methods

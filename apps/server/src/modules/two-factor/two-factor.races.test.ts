@@ -88,9 +88,10 @@ describe('an enrolment that another session completes meanwhile', () => {
   /** How many wait for the connection, or for who does. */
   const countWaiting = async (client: pg.Client): Promise<number> => {
     const { rows } = await client.query<{ waiting: string }>(
-      `with first as (select pid from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid)))
-       select count(*) as waiting from pg_stat_activity a
-       where pid in (select pid from first) or exists (select from first where first.pid = any (pg_blocking_pids(a.pid)))`,
+      `with waiting as (select distinct pid from pg_locks where not granted),
+            first as (select pid from waiting where pg_backend_pid() = any (pg_blocking_pids(pid)))
+       select count(*) as waiting from waiting
+       where pid in (select pid from first) or exists (select from first where first.pid = any (pg_blocking_pids(waiting.pid)))`,
     );
     return Number(rows[0]!.waiting);
   };

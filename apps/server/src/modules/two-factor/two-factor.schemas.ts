@@ -16,7 +16,7 @@ export const EnableBody = nullable(
       Type.String({
         minLength: 1,
         maxLength: 254,
-        description: 'Phone number for sms and chatapp; e-mail address for email, by default the own one.',
+        description: 'Phone number for sms and chatapp, e-mail address for email; by default those of the profile.',
       }),
     ),
   }),

@@ -3,6 +3,7 @@ import { PermissionsAboveOwn } from '#core/errors/common-errors';
 import { defineModule, defineRoute } from '#core/http/route';
 import { IdParams } from '#core/http/schemas';
 import { TooManyInvitations } from '#modules/auth/index';
+import { profileRoutes } from '#modules/users/profile.routes';
 import {
   BootstrapOnly,
   GroupNotFound,
@@ -37,6 +38,7 @@ export const usersModule = defineModule({
     group_members_group: GroupNotFound,
   },
   routes: [
+    ...profileRoutes,
     defineRoute({
       method: 'GET',
       path: '/api/v1/secure/users',

@@ -38,6 +38,7 @@ describe('createUser', () => {
       displayName: 'Ada',
       fullName: 'Ada Lovelace',
       locale: 'de',
+      phone: null,
       status: 'active',
       isTenantAdmin: false,
       groups: [],

@@ -22,6 +22,11 @@ export const NotJoinedYet = defineError(
   'NOT_JOINED_YET',
 );
 export const NotInvited = defineError('CONFLICT', 'The user has joined already.', 'NOT_INVITED');
+export const LocaleNotOffered = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'The locale has to be a language of the tenant, or one of en, de, fr, es, it.',
+  'LOCALE_NOT_OFFERED',
+);
 export const GroupNotFound = defineError('NOT_FOUND', 'The group does not exist.', 'GROUP_NOT_FOUND');
 export const BootstrapOnly = defineError(
   'UNPROCESSABLE_ENTITY',

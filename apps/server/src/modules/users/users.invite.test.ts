@@ -72,6 +72,7 @@ describe('inviteUser', () => {
       displayName: 'Ada',
       fullName: 'Ada Lovelace',
       locale: 'de',
+      phone: null,
       status: 'invited',
       isTenantAdmin: true,
       groups: groups.map(({ name }) => name).toSorted(),

@@ -14,6 +14,7 @@ type UserColumns = {
   display_name: string;
   full_name: string;
   locale: string;
+  phone: string | null;
   status: UserStatus;
   is_tenant_admin: boolean;
   last_login_at: string | null;
@@ -26,7 +27,7 @@ type Tables = {
   memberships: { account_id: string; tenant_id: string; user_id: string };
   groups: { tenant_id: string; id: string; permissions: string[] };
   group_members: { tenant_id: string; group_id: string; user_id: string };
-  tenants: { id: string; name: string };
+  tenants: { id: string; name: string; languages: string[] };
   sessions: { tenant_id: string; id: string; user_id: string; ended_at: string | null };
 };
 
@@ -40,6 +41,7 @@ const userColumns = [
   'display_name',
   'full_name',
   'locale',
+  'phone',
   'status',
   'is_tenant_admin',
   'last_login_at',
@@ -106,6 +108,10 @@ export const findTenantName = statement<{ tenantId: string }, { name: string }>(
   builder.selectFrom('tenants').select('name').where('id', '=', p.tenantId),
 );
 
+export const findLanguages = statement<{ tenantId: string }, { languages: string[] }>((p) =>
+  builder.selectFrom('tenants').select('languages').where('id', '=', p.tenantId),
+);
+
 export const findOtherAdministrator = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
   builder
     .selectFrom('users')
@@ -118,10 +124,15 @@ export const findOtherAdministrator = statement<{ tenantId: string; id: string }
 );
 
 export type UserChanges = Partial<
-  Pick<UserColumns, 'display_name' | 'full_name' | 'locale' | 'status' | 'is_tenant_admin' | 'updated_at'>
+  Pick<UserColumns, 'display_name' | 'full_name' | 'locale' | 'phone' | 'status' | 'is_tenant_admin' | 'updated_at'>
 >;
 
-export function updateUser(id: string, changes: UserChanges, audit: AuditParams): Query<{ id: string }> {
+export function updateUser(
+  id: string,
+  changes: UserChanges,
+  audit: AuditParams,
+  action: 'user.updated' | 'profile.updated' = 'user.updated',
+): Query<{ id: string }> {
   const change = builder
     .updateTable('users')
     .set(changes)
@@ -129,7 +140,7 @@ export function updateUser(id: string, changes: UserChanges, audit: AuditParams)
     .where('id', '=', id)
     .where('status', '<>', 'deleted')
     .returning('id');
-  return toQuery(withAudit<{ id: string }>(change, { action: 'user.updated', resourceType: 'user' }, audit));
+  return toQuery(withAudit<{ id: string }>(change, { action, resourceType: 'user' }, audit));
 }
 
 /** The row stays for the audit trail and for what the user created; the membership goes. */

@@ -15,6 +15,12 @@ import {
 
 const PersonName = Type.String({ minLength: 1, maxLength: 255, pattern: '\\S', format: 'line' });
 
+export const Phone = Type.String({
+  maxLength: 40,
+  pattern: '^[ ().-]*\\+[ ().-]*[1-9](?:[ ().-]*[0-9]){6,14}[ ().-]*$',
+  description: 'E.164: `+`, country code and number. Blanks and `( ) . -` between the digits are left out.',
+});
+
 const userFields = {
   displayName: Type.Optional(PersonName),
   fullName: Type.Optional(PersonName),
@@ -47,6 +53,7 @@ export type CreateUserBody = Static<typeof CreateUserBody>;
 
 export const UpdateUserBody = closed({
   ...userFields,
+  phone: Type.Optional(nullable(Phone)),
   status: Type.Optional(Type.Enum(['active', 'suspended'])),
 });
 export type UpdateUserBody = Static<typeof UpdateUserBody>;
@@ -58,6 +65,7 @@ const User = closed(
     displayName: Type.String(),
     fullName: Type.String(),
     locale: Type.String(),
+    phone: nullable(Type.String()),
     status: Type.Enum(['invited', 'active', 'suspended']),
     isTenantAdmin: Type.Boolean(),
     groups: Type.Array(Type.String()),
@@ -66,6 +74,28 @@ const User = closed(
     updated_at: Timestamp,
   },
   { title: 'User' },
+);
+
+export const UpdateProfileBody = closed({
+  displayName: userFields.displayName,
+  fullName: userFields.fullName,
+  locale: Type.Optional(
+    Type.String({ pattern: '^[a-z]{2}$', description: 'A language of the tenant, or one of en, de, fr, es, it.' }),
+  ),
+  phone: Type.Optional(nullable(Phone)),
+});
+export type UpdateProfileBody = Static<typeof UpdateProfileBody>;
+
+export const ProfileAnswer = dataOf(
+  closed(
+    {
+      displayName: Type.String(),
+      fullName: Type.String(),
+      locale: Type.String(),
+      phone: nullable(Type.String()),
+    },
+    { title: 'Profile' },
+  ),
 );
 
 export const UserAnswer = dataOf(User);

@@ -7,6 +7,9 @@ import { pageOfMatches } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
 import type { Services } from '#core/services';
 import { addPerson, normaliseEmail, sendInvitationAgain } from '#modules/auth/index';
+import { releaseTimeOf } from '#modules/calendar/index';
+import { removeContactsOfUser } from '#modules/contacts/index';
+import { removeObjects, retireFilesOf } from '#modules/storage/index';
 import {
   BootstrapOnly,
   GroupNotFound,
@@ -35,6 +38,7 @@ import {
   type UserChanges,
   type UserRow,
 } from '#modules/users/users.queries';
+import { readPhone } from '#modules/users/users.rules';
 import type { CreateUserBody, InviteUserBody, ListUsersQuery, UpdateUserBody } from '#modules/users/users.schemas';
 
 type Scope = { db: TenantDb; actor: Actor; services: Services };
@@ -141,17 +145,22 @@ export async function updateUser({ db, actor, services }: Scope, id: string, bod
 /** @throws UserNotFound, LastAdministrator, RoleAboveOwn */
 export async function deleteUser({ db, actor, services }: Scope, id: string): Promise<void> {
   const { tenantId } = db;
-  const at = services.now().toISOString();
-  const user = await db.transaction(async (tx) => {
+  const now = services.now();
+  const at = now.toISOString();
+  const { found: user, fileIds } = await db.transaction(async (tx) => {
     const found = await findChangeable(tx, { tenantId, id, actor, losesAdministration: true });
     await tx.all(deleteUserRow({ id, at, ...auditParams(actor, at) }));
     await tx.all(deleteMembership({ tenantId, id }));
+    await releaseTimeOf(tx, { tenantId, id });
     await tx.all(deleteGroupMemberships({ tenantId, id }));
+    await removeContactsOfUser(tx, tenantId, id);
+    const retired = await retireFilesOf(tx, { tenantId, owner: { type: 'avatar', id }, now });
     await tx.all(endSessions({ tenantId, id, at }));
     await tx.all(announceRevocation(`user:${found.id}`));
-    return found;
+    return { found, fileIds: retired };
   });
   services.principals.forget(`user:${user.id}`);
+  await removeObjects(services, tenantId, fileIds);
 }
 
 type Change = { tenantId: string; id: string; actor: Actor; losesAdministration?: boolean };
@@ -192,6 +201,7 @@ function toColumns(body: UpdateUserBody): UserChanges {
     display_name: body.displayName,
     full_name: body.fullName,
     locale: body.locale,
+    phone: readPhone(body.phone),
     status: body.status,
     is_tenant_admin: body.isTenantAdmin,
   };
@@ -205,6 +215,7 @@ function presentUser(row: UserRow) {
     displayName: row.display_name,
     fullName: row.full_name,
     locale: row.locale,
+    phone: row.phone,
     status: row.status,
     isTenantAdmin: row.is_tenant_admin,
     groups: row.groups,

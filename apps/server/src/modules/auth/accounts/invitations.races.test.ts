@@ -106,7 +106,9 @@ it('422: the password of an account that is proven while the invitation waits fo
     const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
     const accepting = post(test, 'accept-invitation', { token, password: 'too late a horse' });
     const waiting = () =>
-      client.query('select from pg_stat_activity where $1 = any(pg_blocking_pids(pid))', [rows[0]!.pid]);
+      client.query('select distinct pid from pg_locks where not granted and $1 = any(pg_blocking_pids(pid))', [
+        rows[0]!.pid,
+      ]);
     await expect.poll(async () => (await waiting()).rowCount, { interval: 5, timeout: 10_000 }).toBe(1);
     await client.query('update accounts set email_verified_at = now() where email = $1', [email]);
     await client.query('commit');

@@ -30,6 +30,7 @@ import { InvitationNotFound, OneTimeTokenRefused, PasswordNotTaken, PasswordRequ
 import { oneTimeTokenHash } from '#modules/auth/auth.rules';
 import { replaceByMail } from '#modules/auth/passwords/replace-password';
 import { accountPlace, sealPassword } from '#modules/auth/passwords/stored-password';
+import { removeContactsOfUser } from '#modules/contacts/index';
 
 type Joined = { message: string; data: { tenantId: string; tenantName: string } };
 type Joining = { accountId: string; hash: Buffer; invitation: Invitation; request: RequestFacts; at: string };
@@ -189,6 +190,7 @@ async function decline(tx: Transaction, joining: Joining): Promise<{ id: string 
   const dropped = await tx.first(dropInvitedUser({ ...invitation, at }));
   if (dropped === undefined) return undefined;
   await tx.all(deleteGroupMemberships(invitation));
+  await removeContactsOfUser(tx, tenantId, userId);
   const event = { action: 'user.declined', resourceType: 'user', resourceId: userId };
   await tx.all(auditEvent({ tenantId, userId, request }, at, event));
   return dropped;

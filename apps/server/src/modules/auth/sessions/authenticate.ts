@@ -11,7 +11,7 @@ import {
   findActiveFactor,
   findAppAccountPrincipal,
   findPrincipal,
-  findTenantStatus,
+  findStandingTenant,
   type AppAccountSessionRow,
   type PrincipalRow,
 } from '#modules/auth/sessions/sessions.queries';
@@ -137,7 +137,8 @@ async function actFor(
   if (tenantId.toLowerCase() === principal.tenantId) return principal;
   if (!principal.isSystemAdmin) throw foreignTenant(services, principal, request);
   if (!formats.uuid!(tenantId)) throw TenantIdRefused();
-  const tenant = await services.database.platform().first(findTenantStatus({ tenantId }));
+  const now = services.now().toISOString();
+  const tenant = await services.database.platform().first(findStandingTenant({ tenantId, now }));
   if (tenant === undefined) throw TenantNotNamed();
   return { ...principal, tenantId: tenantId.toLowerCase() };
 }

@@ -383,3 +383,13 @@ export const deleteEndedSessions = statement<{ before: string; most: number }, {
 export const findTenantStatus = statement<{ tenantId: string }, { status: string }>((p) =>
   builder.selectFrom('tenants').select('status').where('id', '=', p.tenantId),
 );
+
+/** The tenant, while it is one: whatever its status, as long as it is not over with it. */
+export const findStandingTenant = statement<{ tenantId: string; now: string }, { id: string }>((p) =>
+  builder
+    .selectFrom('tenants')
+    .select('id')
+    .where('id', '=', p.tenantId)
+    .where('status', '<>', 'deleted')
+    .where(sql<boolean>`(deletes_at is null or deletes_at > ${p.now}::timestamptz)`),
+);

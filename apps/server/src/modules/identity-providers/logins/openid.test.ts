@@ -228,7 +228,7 @@ describe('who gets in', () => {
     expectError(await exchange(test, arrival.url.searchParams.get('code')!, verifier), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('login_refused: anybody of a suspended tenant', async () => {
+  it('nobody of a suspended tenant, whose logins are as those of no tenant; 401 for a code of before', async () => {
     const closing = await createTenant(test);
     await proveAddress(test, closing.admin.email);
     const client = await server.register(await callbackOf(test, closing.admin.token, 'google'));
@@ -236,12 +236,18 @@ describe('who gets in', () => {
     const { sub } = server.add({ sub: unique('sub'), email: closing.admin.email, email_verified: true });
     const there = { tenantId: closing.tenantId };
     expect((await logInThrough(test, sub, there)).status).toBe(200);
+    const begun = await attemptLogin(test, sub, there);
     await test.service.services.database.tenant(closing.tenantId).all({
       text: `update tenants set status = 'suspended' where id = $1`,
       values: [closing.tenantId],
       prepare: false,
     });
-    expect(refusalOf(await attemptLogin(test, sub, there))).toBe('login_refused');
+    const code = begun.arrival.url.searchParams.get('code')!;
+    expectError(await exchange(test, code, begun.verifier), 401, 'AUTHENTICATION_ERROR');
+    const refused = await attemptLogin(test, sub, there);
+    const unknown = await attemptLogin(test, sub, { tenantId: newId() });
+    const { status, body } = unknown.arrival;
+    expect(refused.arrival).toMatchObject({ status, body: { error: body.error, message: body.message } });
   });
 
   it('nobody through a provider that is disabled, also not halfway through', async () => {

@@ -32,6 +32,30 @@ export const findRegistration = statement<{ tenantId: string; provider: string }
     .where('provider', '=', p.provider as RegistrationRow['provider']),
 );
 
+const qualified = columns.map((name) => `identity_providers.${name}` as const);
+
+/** What logins may go through: nothing of a tenant that nobody gets into. */
+export const listOpenRegistrations = statement<{ tenantId: string }, RegistrationRow>((p) =>
+  builder
+    .selectFrom('identity_providers')
+    .innerJoin('tenants', 'tenants.id', 'identity_providers.tenant_id')
+    .select(qualified)
+    .where('identity_providers.tenant_id', '=', p.tenantId)
+    .where('tenants.id', '=', p.tenantId)
+    .where('tenants.status', '=', 'active'),
+);
+
+export const findOpenRegistration = statement<{ tenantId: string; provider: string }, RegistrationRow>((p) =>
+  builder
+    .selectFrom('identity_providers')
+    .innerJoin('tenants', 'tenants.id', 'identity_providers.tenant_id')
+    .select(qualified)
+    .where('identity_providers.tenant_id', '=', p.tenantId)
+    .where('tenants.id', '=', p.tenantId)
+    .where('tenants.status', '=', 'active')
+    .where('identity_providers.provider', '=', p.provider as RegistrationRow['provider']),
+);
+
 /** Held to the end of the transaction: the secret that is kept is the one that was looked at. */
 export const lockRegistration = statement<{ tenantId: string; provider: string }, RegistrationRow>((p) =>
   builder

@@ -3,8 +3,8 @@ import type { Services } from '#core/services';
 import { descriptions } from '#modules/identity-providers/providers/catalog';
 import { providerIds, type Client, type ProviderId } from '#modules/identity-providers/providers/provider';
 import {
-  findRegistration,
-  listRegistrations,
+  findOpenRegistration,
+  listOpenRegistrations,
   type RegistrationRow,
 } from '#modules/identity-providers/registrations/registrations.queries';
 
@@ -26,7 +26,7 @@ export async function findUsable(
   provider: ProviderId,
   tenantId: string | null,
 ): Promise<Usable | undefined> {
-  const of = (id: string) => services.database.credential(id).first(findRegistration({ tenantId: id, provider }));
+  const of = (id: string) => services.database.credential(id).first(findOpenRegistration({ tenantId: id, provider }));
   const row = (tenantId === null ? undefined : await of(tenantId)) ?? (await of(systemTenantId));
   return row?.enabled === true ? toUsable(services, row) : undefined;
 }
@@ -44,7 +44,7 @@ function toUsable({ encryption }: Services, row: RegistrationRow): Usable {
 
 /** The five providers of the specification, and which of them a login page for the tenant can offer. */
 export async function listIdentityProviders({ database }: Services, tenantId: string | undefined) {
-  const of = (id: string) => database.credential(id).all(listRegistrations({ tenantId: id }));
+  const of = (id: string) => database.credential(id).all(listOpenRegistrations({ tenantId: id }));
   const [own, shared] = await Promise.all([tenantId === undefined ? [] : of(tenantId), of(systemTenantId)]);
   const isEnabled = (id: ProviderId) => [...own, ...shared].find(({ provider }) => provider === id)?.enabled ?? false;
   return {

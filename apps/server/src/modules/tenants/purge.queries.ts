@@ -1,0 +1,135 @@
+import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { queryBuilder, statement, type Query } from '#core/db/query';
+import type { TenantRow } from '#modules/tenants/tenants.queries';
+
+type Tables = {
+  tenants: TenantRow;
+  files: { tenant_id: string; id: string; status: 'uploading' | 'stored' | 'deleting'; lease_ends_at: string | null };
+  account_identities: { id: string; configured_by: string };
+};
+
+const builder = queryBuilder<Tables>();
+
+/** A table of the tenant; rows that others of the same table refer to go after those. */
+export type PurgedTable = { name: string; key: readonly [string, ...string[]]; parent?: string };
+
+export const storageTable: PurgedTable = { name: 'tenant_storage', key: ['tenant_id'] };
+
+/**
+ * What a tenant leaves behind, in the order in which foreign keys let it go: what shows the way to the tenant first, the
+ * audit trail last. `files` has a way of its own, and of `tenants` the row stays.
+ */
+export const purgedTables: readonly PurgedTable[] = [
+  { name: 'memberships', key: ['account_id'] },
+  { name: 'api_key_directory', key: ['key_uuid'] },
+  { name: 'app_account_directory', key: ['email'] },
+  { name: 'refresh_tokens', key: ['hash'] },
+  { name: 'sessions', key: ['id'] },
+  { name: 'calendar_bookings', key: ['event_id', 'entity_id'] },
+  { name: 'calendar_events', key: ['id'] },
+  { name: 'category_links', key: ['id'] },
+  { name: 'categories', key: ['id'], parent: 'parent_id' },
+  { name: 'contact_links', key: ['id'] },
+  { name: 'contacts', key: ['id'] },
+  { name: 'space_tags', key: ['space_id', 'tag_id'] },
+  { name: 'resource_tags', key: ['resource_id', 'tag_id'] },
+  { name: 'tags', key: ['id'] },
+  { name: 'feedbacks', key: ['id'] },
+  { name: 'qr_codes', key: ['id'] },
+  { name: 'resources', key: ['id'], parent: 'parent_id' },
+  { name: 'spaces', key: ['id'], parent: 'parent_id' },
+  { name: 'type_definitions', key: ['id'] },
+  { name: 'group_members', key: ['group_id', 'user_id'] },
+  { name: 'groups', key: ['id'] },
+  { name: 'api_keys', key: ['id'] },
+  { name: 'app_accounts', key: ['id'] },
+  { name: 'identity_providers', key: ['provider'] },
+  { name: 'connectors', key: ['id'] },
+  { name: 'credential_totals', key: ['credential_id'] },
+  { name: 'credential_usage', key: ['credential_id', 'hour', 'operation'] },
+  { name: 'users', key: ['id'] },
+  storageTable,
+  { name: 'row_counts', key: ['table_name', 'slot'] },
+  { name: 'audit_logs', key: ['created_at', 'id'] },
+  { name: 'tenant_domains', key: ['domain'] },
+];
+
+type Batch = { tenantId: string; most: number };
+
+/** At most so many rows of the tenant in the table, with one answered for each. */
+export function deleteRows({ name, key, parent }: PurgedTable, { tenantId, most }: Batch): Query<{ deleted: number }> {
+  const columns = key.join(', ');
+  // Leaves first: a row is left alone while another one has it for a parent.
+  const isLeaf =
+    parent === undefined
+      ? ''
+      : `and not exists (select 1 from ${name} child where child.tenant_id = $1 and child.${parent} = candidate.id)`;
+  const text = `delete from ${name} where tenant_id = $1 and (${columns}) in (
+    select ${columns} from ${name} candidate where tenant_id = $1 ${isLeaf} limit $2) returning 1 as deleted`;
+  return { text, values: [tenantId, most], prepare: false };
+}
+
+/** Identities that nobody but the tenant's own registration with a provider vouched for. */
+export const deleteIdentities = statement<Batch, { id: string }>((p) =>
+  builder
+    .deleteFrom('account_identities')
+    .where('id', 'in', (db) =>
+      db.selectFrom('account_identities').select('id').where('configured_by', '=', p.tenantId).limit(p.most),
+    )
+    .returning('id'),
+);
+
+/** Hands stored files to whoever deletes objects and, after them, their rows. */
+export const releaseFiles = statement<Batch & { at: string }, { id: string }>((p) =>
+  builder
+    .updateTable('files')
+    .set({ status: 'deleting', lease_ends_at: p.at })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', 'in', (db) =>
+      db
+        .selectFrom('files')
+        .select('id')
+        .where('tenant_id', '=', p.tenantId)
+        .where('status', '=', 'stored')
+        .limit(p.most),
+    )
+    .returning('id'),
+);
+
+export const findFile = statement<{ tenantId: string }, { id: string }>((p) =>
+  builder.selectFrom('files').select('id').where('tenant_id', '=', p.tenantId).limit(1),
+);
+
+/** Tenants whose deletion could be taken back until before then, and is not finished. */
+export const listDueTenants = statement<{ before: string; most: number }, { id: string }>((p) =>
+  builder
+    .selectFrom('tenants')
+    .select('id')
+    .where('status', 'in', ['pending_deletion', 'deleted'])
+    .where('deletes_at', '<=', p.before)
+    .orderBy('deletes_at')
+    .limit(p.most),
+);
+
+/** From here on nothing takes the deletion back. No row when it was taken back before. */
+export const beginPurge = statement<{ tenantId: string; before: string; at: string }, { id: string }>((p) =>
+  builder
+    .updateTable('tenants')
+    .set({ status: 'deleted', updated_at: p.at })
+    .where('id', '=', p.tenantId)
+    .where('status', 'in', ['pending_deletion', 'deleted'])
+    .where('deletes_at', '<=', p.before)
+    .returning('id'),
+);
+
+/** What stays is an id that is never given again. The audit row goes into another tenant, the one of `audit`. */
+export const finishPurge = statement<{ purgedId: string; at: string } & AuditParams, { id: string }>((p) => {
+  const change = builder
+    .updateTable('tenants')
+    .set({ name: '', domain: '', settings: {}, suspended_at: null, deletes_at: null, updated_at: p.at })
+    .where('id', '=', p.purgedId)
+    .where('status', '=', 'deleted')
+    .where('deletes_at', 'is not', null)
+    .returning('id');
+  return withAudit<{ id: string }>(change, { action: 'tenant.purged', resourceType: 'tenant' }, p);
+});

@@ -1,0 +1,29 @@
+import { access } from '#core/access/access';
+import { defineRoute, type Route } from '#core/http/route';
+import { getProfile, updateProfile } from '#modules/users/profile.service';
+import { LocaleNotOffered, UserNotFound } from '#modules/users/users.errors';
+import * as schemas from '#modules/users/users.schemas';
+
+export const profileRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'GET',
+    path: '/api/v1/secure/profile',
+    operationId: 'getProfile',
+    summary: 'The own profile',
+    access: access.member(),
+    schema: { response: { 200: schemas.ProfileAnswer } },
+    errors: [UserNotFound],
+    handler: ({ actor, services }) => getProfile({ services, actor }),
+  }),
+  defineRoute({
+    method: 'PATCH',
+    path: '/api/v1/secure/profile',
+    operationId: 'updateProfile',
+    summary: 'Change the own names, locale and phone',
+    access: access.member(),
+    schema: { body: schemas.UpdateProfileBody, response: { 200: schemas.ProfileAnswer } },
+    errors: [UserNotFound, LocaleNotOffered],
+    audit: 'profile.updated',
+    handler: ({ actor, body, services }) => updateProfile({ services, actor }, body),
+  }),
+];

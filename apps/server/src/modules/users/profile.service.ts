@@ -1,0 +1,47 @@
+import type { Actor, Person } from '#core/access/principal';
+import { auditParams } from '#core/audit/audit.queries';
+import type { Services } from '#core/services';
+import { LocaleNotOffered, UserNotFound } from '#modules/users/users.errors';
+import { findLanguages, findUser, updateUser, type UserChanges, type UserRow } from '#modules/users/users.queries';
+import { isOffered, readPhone } from '#modules/users/users.rules';
+import type { UpdateProfileBody } from '#modules/users/users.schemas';
+
+/** Whoever acts for another tenant has no profile there: it is the one at home. */
+type Scope = { services: Services; actor: Actor<Person> };
+
+/** @throws UserNotFound */
+export async function getProfile({ services, actor }: Scope) {
+  const { homeTenantId: tenantId, userId: id } = actor;
+  const row = await services.database.tenant(tenantId).first(findUser({ tenantId, id }));
+  if (row === undefined) throw UserNotFound();
+  return { data: presentProfile(row) };
+}
+
+/** Where codes of a second factor go stays as it was enrolled, whatever the phone is. @throws UserNotFound, LocaleNotOffered */
+export async function updateProfile(scope: Scope, body: UpdateProfileBody) {
+  const fields = Object.keys(body);
+  if (fields.length === 0) return getProfile(scope);
+  const { services, actor } = scope;
+  const { homeTenantId: tenantId, userId: id } = actor;
+  const db = services.database.tenant(tenantId);
+  const [[user], [tenant]] = await db.flight([findUser({ tenantId, id }), findLanguages({ tenantId })]);
+  if (user === undefined) throw UserNotFound();
+  const { locale } = body;
+  // One that an administrator set may be another, and whoever sends it back as it was changes nothing.
+  if (locale !== undefined && locale !== user.locale && !isOffered(locale, tenant!.languages)) throw LocaleNotOffered();
+  const at = services.now().toISOString();
+  const audit = auditParams({ ...actor, tenantId }, at, { fields });
+  const change = updateUser(id, { ...toColumns(body), updated_at: at }, audit, 'profile.updated');
+  const [changed, [row]] = await db.slow.flight([change, findUser({ tenantId, id })]);
+  if (changed.length === 0) throw UserNotFound();
+  return { data: presentProfile(row!) };
+}
+
+function toColumns({ displayName, fullName, locale, phone }: UpdateProfileBody): UserChanges {
+  const columns = { display_name: displayName, full_name: fullName, locale, phone: readPhone(phone) };
+  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined)) as UserChanges;
+}
+
+function presentProfile(row: UserRow) {
+  return { displayName: row.display_name, fullName: row.full_name, locale: row.locale, phone: row.phone };
+}

@@ -1,0 +1,48 @@
+import { describe, expect, it } from 'vitest';
+
+import { isOffered, readPhone } from '#modules/users/users.rules';
+import { Phone as PhoneSchema } from '#modules/users/users.schemas';
+
+const Phone = PhoneSchema as typeof PhoneSchema & { pattern: string };
+
+describe('readPhone', () => {
+  it.each([
+    ['+43660123456', '+43660123456'],
+    ['+43 (660) 123-456', '+43660123456'],
+    ['(+43) 660.123.456', '+43660123456'],
+    [' + 4 3 6 6 0 1 2 ', '+4366012'],
+    ['+123456789012345', '+123456789012345'],
+  ])('%s is %s', (text, number) => {
+    expect(new RegExp(Phone.pattern).test(text)).toBe(true);
+    expect(readPhone(text)).toBe(number);
+    expect(number).toMatch(/^\+[1-9]\d{6,14}$/);
+  });
+
+  it('leaves what is no text', () => {
+    expect([readPhone(null), readPhone(undefined)]).toEqual([null, undefined]);
+  });
+
+  it.each([
+    '',
+    '+',
+    '43660123456',
+    '0043660123456',
+    '+0660123456',
+    '+436601',
+    '+1234567890123456',
+    '+43/660123',
+    '++43660123',
+    '+43660123x',
+    '+43660\n123456',
+    '+٤٣٦٦٠١٢٣٤٥٦',
+  ])('no number: %j', (text) => {
+    expect(new RegExp(Phone.pattern).test(text)).toBe(false);
+  });
+});
+
+describe('isOffered', () => {
+  it('the languages of the tenant, and five besides', () => {
+    const offered = ['en', 'de', 'fr', 'es', 'it', 'nl', 'pt'].filter((locale) => isOffered(locale, ['nl']));
+    expect(offered).toEqual(['en', 'de', 'fr', 'es', 'it', 'nl']);
+  });
+});
