@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, readdirSync } from 'node:fs';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 
 const ticksPerSecond = 100;
@@ -65,6 +65,17 @@ export function cpuSeconds(pids: readonly number[]): number {
 export function peakMemoryMb(pid: number): number {
   const kib = /VmHWM:\s*(\d+)/.exec(read(`/proc/${pid}/status`))?.[1];
   return kib === undefined ? Number.NaN : Number(kib) / 1024;
+}
+
+/** The memory that the process holds now, in MB; NaN where it cannot be known. */
+export function memoryMb(pid: number): number {
+  const kib = /VmRSS:\s*(\d+)/.exec(read(`/proc/${pid}/status`))?.[1];
+  return kib === undefined ? Number.NaN : Number(kib) / 1024;
+}
+
+/** Lets `peakMemoryMb` count from now on (proc(5), clear_refs). */
+export function resetPeakMemory(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 
 /** Fields of /proc/<pid>/stat after the command, which may itself hold blanks: state, parent, … (proc(5)). */

@@ -6,7 +6,10 @@ import { parseArgs } from 'node:util';
 import { findCores, peakMemoryMb, pin, withDescendants, type Cores } from './machine.ts';
 import { startAtrium, startFloor, startHashRate, type Atrium } from './processes/start.ts';
 import { apiKey } from './scenarios/api-key.ts';
+import { categoryMove } from './scenarios/category-move.ts';
 import { create } from './scenarios/create.ts';
+import { files } from './scenarios/files.ts';
+import { growth } from './scenarios/growth.ts';
 import { list } from './scenarios/list.ts';
 import { login } from './scenarios/login.ts';
 import { read } from './scenarios/read.ts';
@@ -14,8 +17,8 @@ import { isMet, median, round, type Bench, type Figure, type Scenario } from './
 import { seed } from './seed.ts';
 
 /** Those on pinned cores first, then those that need all of them. */
-const pinned: readonly Scenario[] = [read, apiKey, list, create];
-const unpinned: readonly Scenario[] = [login];
+const pinned: readonly Scenario[] = [read, apiKey, list, create, growth];
+const unpinned: readonly Scenario[] = [login, categoryMove, files];
 
 const { values: options } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },
@@ -28,6 +31,7 @@ const folder = mkdtempSync(path.join(tmpdir(), 'atrium-bench-'));
 // PostgreSQL runs as another user when the bench runs as root, and has to pass through.
 chmodSync(folder, 0o711);
 const figures: Figure[] = [];
+const named = options.only?.split(',') ?? [];
 try {
   await run();
 } finally {
@@ -55,7 +59,8 @@ async function run(): Promise<void> {
     );
     const { floor, hashRate } = await startFloors(atrium, seeded);
     try {
-      const bench: Bench = { ...extent, atrium, floor, hashRate, seed: seeded, connections: 32 };
+      const machine = { cores, isQuick: options.quick, named };
+      const bench: Bench = { ...extent, ...machine, atrium, floor, hashRate, seed: seeded, connections: 32 };
       await runScenarios(bench, cores);
     } finally {
       await Promise.all([floor.stop(), hashRate.stop()]);
@@ -74,7 +79,7 @@ async function startFloors(atrium: Atrium, ids: { tenantId: string; userId: stri
 }
 
 async function runScenarios(bench: Bench, cores: Cores): Promise<void> {
-  const wanted = ({ name }: Scenario) => options.only === undefined || options.only.split(',').includes(name);
+  const wanted = ({ name }: Scenario) => named.length === 0 || named.includes(name);
   const database = () => withDescendants(bench.atrium.postmaster);
   if (cores !== undefined) {
     pin([bench.atrium.pid, bench.floor.pid], cores.server);

@@ -1,4 +1,4 @@
-import { cpuSeconds, withDescendants } from './machine.ts';
+import { cpuSeconds, withDescendants, type Cores } from './machine.ts';
 import { runLoad, type LoadResult } from './load.ts';
 import type { Atrium, Floor, HashRate } from './processes/start.ts';
 import type { Seed } from './seed.ts';
@@ -12,6 +12,10 @@ export type Bench = {
   rounds: number;
   roundMs: number;
   connections: number;
+  cores: Cores;
+  isQuick: boolean;
+  /** Scenarios that were asked for by name; empty when all are. */
+  named: readonly string[];
 };
 
 export type Target = { atLeast: number } | { atMost: number };

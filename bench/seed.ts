@@ -7,6 +7,8 @@ export type Person = { email: string; password: string };
 export type Seed = { tenantId: string; userId: string; token: string; contactIds: string[]; people: Person[] };
 
 export const contactCount = 10_000;
+type Served = Pick<Atrium, 'base'>;
+
 const readIds = 500;
 const peopleAtOnce = 8;
 
@@ -27,12 +29,18 @@ export async function seed(atrium: Atrium, peopleCount: number): Promise<Seed> {
   return { tenantId, userId, contactIds, people: others, token: await logIn(atrium, first!) };
 }
 
-async function logIn(atrium: Atrium, person: Person): Promise<string> {
+/** Registers a person with a tenant of their own at any process of the service, and logs them in. */
+export async function enter(base: string, person: Person): Promise<{ tenantId: string; token: string }> {
+  const { user } = await register({ base }, person);
+  return { tenantId: user.tenantId, token: await logIn({ base }, person) };
+}
+
+async function logIn(atrium: Served, person: Person): Promise<string> {
   const { accessToken } = await post<{ accessToken: string }>(atrium, 'login', person);
   return accessToken;
 }
 
-function register(atrium: Atrium, { email, password }: Person) {
+function register(atrium: Served, { email, password }: Person) {
   const name = email.slice(0, email.indexOf('@'));
   return post<{ user: { id: string; tenantId: string } }>(atrium, 'register', {
     email,
@@ -72,7 +80,7 @@ async function insertContacts(atrium: Atrium, tenantId: string, userId: string):
   }
 }
 
-async function post<Answer>(atrium: Atrium, operation: string, body: unknown): Promise<Answer> {
+async function post<Answer>(atrium: Served, operation: string, body: unknown): Promise<Answer> {
   const response = await fetch(`${atrium.base}/api/v1/public/auth/${operation}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

@@ -18,12 +18,12 @@ export type Atrium = {
   connection: pg.ClientConfig;
   /** From the spawn to the first 200, in milliseconds. */
   startMs: number;
-  /** A second process of the same installation: on the same database, with the same key. */
-  startPeer(): Promise<Peer>;
+  /** A second process of the same installation: with the same key, on the same database or another of the same server. */
+  startPeer(database?: string): Promise<Peer>;
   stop(): Promise<void>;
 };
 
-export type Peer = { base: string; stop(): Promise<void> };
+export type Peer = { pid: number; port: number; base: string; stop(): Promise<void> };
 
 /** Starts the service as `npm start` does, its output in a file so that nobody has to read along. */
 export async function startAtrium(dataDir: string, logFile: string): Promise<Atrium> {
@@ -41,7 +41,8 @@ export async function startAtrium(dataDir: string, logFile: string): Promise<Atr
     postmaster: Number(postmaster),
     connection,
     startMs,
-    startPeer: () => startPeer(dataDir, connection, `${logFile}.peer`),
+    startPeer: (database = connection.database) =>
+      startPeer(dataDir, { ...connection, database }, `${logFile}.${database}`),
     stop: () => stop(child),
   };
 }
@@ -55,7 +56,7 @@ async function startPeer(
   const url = `postgres://${user}@localhost/${database}?host=${encodeURIComponent(host)}&port=${port}`;
   const environment = { DATABASE_URL: url, ENCRYPTION_KEY: secrets.encryptionKey };
   const { child, base } = await startService(environment, logFile);
-  return { base, stop: () => stop(child) };
+  return { pid: child.pid!, port: Number(new URL(base).port), base, stop: () => stop(child) };
 }
 
 async function startService(
