@@ -12,7 +12,7 @@ const serverUrl = process.env['ATRIUM_E2E_DATABASE_URL'];
 describe.runIf(serverUrl !== undefined)('a database of the operator', () => {
   const workplace = new Workplace();
   const database = `atrium_e2e_${randomBytes(6).toString('hex')}`;
-  const rolesQuery = `select rolname from pg_roles where rolname in ('atrium_tenant', 'atrium_platform', 'atrium_credential')`;
+  const rolesQuery = `select rolname from pg_roles where rolname in ('atrium_tenant', 'atrium_platform', 'atrium_credential', 'atrium_purge')`;
   let server: pg.Client;
   let rolesBefore: string[] = [];
 

@@ -26,10 +26,9 @@ create index categories_by_level on categories (tenant_id, level, key);
 create index categories_by_parent on categories (tenant_id, parent_id, key);
 create index categories_by_path on categories (tenant_id, path);
 create index categories_by_filter on categories (tenant_id, filter_id, level, key) where filter_id is not null;
-create index categories_search on categories using gin (tenant_id, search_text gin_trgm_ops);
 comment on column categories.path is 'The ids from the root down to the category itself, each followed by a slash: a subtree is one range of texts.';
 comment on column categories.translations is 'By language: {"en": {"name": "...", "description": "..."}}.';
-comment on column categories.search_text is 'Key and names in all languages, in lower case.';
+comment on column categories.search_text is 'Key and names in all languages, in lower case. Without an index: a move writes each index anew for all that moves, and a tenant has few enough to read.';
 comment on column categories.usage_count is 'Rows in category_links, kept by the statements that add and remove them.';
 
 create table category_links (
@@ -118,6 +117,7 @@ create table calendar_events (
   local_start text not null,
   local_end text not null,
   timezone text not null,
+  fold text not null check (fold in ('earlier', 'later')),
   starts_at timestamptz(3) not null,
   ends_at timestamptz(3) not null,
   organizer_type text not null check (organizer_type in ('user', 'api_key', 'app_account')),
@@ -125,11 +125,14 @@ create table calendar_events (
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,
   primary key (tenant_id, id),
-  constraint calendar_events_order check (ends_at > starts_at)
+  constraint calendar_events_order check (ends_at > starts_at),
+  constraint calendar_events_length check (ends_at - starts_at <= interval '32 days')
 );
 create index calendar_events_by_start on calendar_events (tenant_id, starts_at, id);
 create index calendar_events_by_organizer on calendar_events (tenant_id, organizer_id, starts_at, id);
 comment on column calendar_events.local_start is 'What the clocks of the zone show, `2026-03-29T09:00:00`: the truth, from which starts_at is derived.';
+comment on column calendar_events.fold is 'Which one is meant where the clocks show a time twice.';
+comment on constraint calendar_events_length on calendar_events is '31 days by the clocks: what overlaps a range begins at most this long before it.';
 
 create table calendar_bookings (
   tenant_id uuid not null,
@@ -163,6 +166,8 @@ alter table contact_links add constraint contact_links_user foreign key (tenant_
 alter table contact_links add constraint contact_links_resource foreign key (tenant_id, resource_id) references resources (tenant_id, id) on delete cascade;
 create index contact_links_by_user on contact_links (tenant_id, user_id) where user_id is not null;
 create index contact_links_by_resource on contact_links (tenant_id, resource_id) where resource_id is not null;
+-- Whoever declines an invitation is deleted before having a session in the tenant.
+grant select (tenant_id, user_id), delete on contact_links to atrium_credential;
 
 -- ---------------------------------------------------------------- people and tenants
 
@@ -199,6 +204,7 @@ create policy platform_change on tenants for update to atrium_platform using (tr
 
 grant select, insert, update, delete on categories to atrium_tenant;
 grant select, insert, delete on category_links to atrium_tenant;
+grant update (category_id) on category_links to atrium_tenant;
 grant select, insert, update on tenant_storage to atrium_tenant;
 grant select on tenant_storage to atrium_platform;
 grant select, insert, update, delete on files to atrium_tenant;
@@ -206,3 +212,47 @@ grant select (tenant_id, id, status, lease_ends_at) on files to atrium_platform;
 grant select, insert, update, delete on calendar_events to atrium_tenant;
 grant select, insert, update, delete on calendar_bookings to atrium_tenant;
 grant update (status, suspended_at, deletes_at, updated_at) on tenants to atrium_platform;
+
+-- ---------------------------------------------------------------- the end of a tenant: whose rows one role may delete
+-- The files table is left out: its rows go after their objects, and whoever deletes those deletes the rows.
+
+create policy purge on memberships to atrium_purge using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
+create policy purge on tenant_domains to atrium_purge using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
+create policy purge on refresh_tokens to atrium_purge using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
+create policy purge on api_key_directory to atrium_purge using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
+create policy purge on app_account_directory to atrium_purge using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
+
+grant select, delete on calendar_bookings to atrium_purge;
+grant select, delete on calendar_events to atrium_purge;
+grant select, delete on category_links to atrium_purge;
+grant select, delete on categories to atrium_purge;
+grant select, delete on contact_links to atrium_purge;
+grant select, delete on contacts to atrium_purge;
+grant select, delete on space_tags to atrium_purge;
+grant select, delete on resource_tags to atrium_purge;
+grant select, delete on tags to atrium_purge;
+grant select, delete on feedbacks to atrium_purge;
+grant select, delete on qr_codes to atrium_purge;
+grant select, delete on resources to atrium_purge;
+grant select, delete on spaces to atrium_purge;
+grant select, delete on type_definitions to atrium_purge;
+grant select, delete on group_members to atrium_purge;
+grant select, delete on groups to atrium_purge;
+grant select, delete on api_key_directory to atrium_purge;
+grant select, delete on api_keys to atrium_purge;
+grant select, delete on app_account_directory to atrium_purge;
+grant select, delete on app_accounts to atrium_purge;
+grant select, delete on identity_providers to atrium_purge;
+grant select, delete on connectors to atrium_purge;
+grant select, delete on credential_totals to atrium_purge;
+grant select, delete on credential_usage to atrium_purge;
+grant select, delete on refresh_tokens to atrium_purge;
+grant select, delete on sessions to atrium_purge;
+grant select, delete on memberships to atrium_purge;
+grant select, delete on users to atrium_purge;
+grant select, delete on tenant_domains to atrium_purge;
+grant select, delete on row_counts to atrium_purge;
+grant select, delete on tenant_storage to atrium_purge;
+grant select, delete on audit_logs to atrium_purge;
+grant select (tenant_id, id, status), update (status, lease_ends_at) on files to atrium_purge;
+grant update (name, domain, settings) on tenants to atrium_platform;

@@ -6,6 +6,7 @@ import * as catalog from '#test/rls-catalog';
 import { tenantTables, type CatalogCheck } from '#test/rls-catalog';
 import { createAppAccount, createMember, createTenant, logIn } from '#test/support/factories';
 import { useService } from '#test/support/harness';
+import { eventFields } from '#test/support/samples';
 
 const test = useService();
 const insufficientPrivilege = '42501';
@@ -38,7 +39,13 @@ async function populate(): Promise<string> {
   await test.call('PUT', `/api/v1/secure/spaces/${space.body.data.id}/tags/${tag.body.data.id}`, { token });
   await test.call('PUT', `/api/v1/secure/resources/${resource.body.data.id}/tags/${tag.body.data.id}`, { token });
   await test.call('POST', '/api/v1/secure/feedbacks', { token, body: { ...entity, message: 'Too warm' } });
+  const categories = '/api/v1/secure/taxonomy/categories';
+  const rooms = { key: 'rooms', translations: { en: { name: 'Rooms' } } };
+  const category = await test.call('POST', categories, { token, body: rooms });
+  await test.call('POST', `${categories}/${category.body.data.id}/link`, { token, body: entity });
   await test.call('POST', '/api/v1/secure/qr-codes', { token, body: {} });
+  await test.call('POST', '/api/v1/secure/files?name=x', { token, body: 'x' });
+  await test.call('POST', '/api/v1/secure/calendar/events', { token, body: eventFields(entity.entity_id) });
   await test.call('POST', '/api/v1/secure/api-keys', { token, body: { name: 'Door' } });
   const connector = { api_key: 'api', api_name: 'API', api_base_url: 'https://api.example.com' };
   await test.call('POST', '/api/v1/secure/ai/providers', { token, body: connector });

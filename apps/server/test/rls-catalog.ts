@@ -4,7 +4,7 @@ import type pg from 'pg';
 export type CatalogCheck = (client: pg.ClientBase) => Promise<string[]>;
 
 /** The roles that the service takes; whoever else connects owns the schema and only migrates it. */
-const serviceRoles = ['atrium_tenant', 'atrium_platform', 'atrium_credential'] as const;
+const serviceRoles = ['atrium_tenant', 'atrium_platform', 'atrium_credential', 'atrium_purge'] as const;
 
 /**
  * Directories over all tenants: found by what login presents, so their keys cannot lead with the tenant.
@@ -20,7 +20,11 @@ export const directories = [
 
 /** Policies that look across tenants, each with the reason that allows it. */
 export const crossTenantPolicies: Readonly<Record<string, string>> = {
+  'tenant_storage.platform_read to atrium_platform': 'system administration sums up what all tenants store',
+  'files.platform_unsettled to atrium_platform':
+    'housekeeping finds what broken uploads left, by columns that say no more',
   'tenants.platform_read to atrium_platform': 'system administration finds the tenant it was told to act on',
+  'tenants.platform_change to atrium_platform': 'system administration suspends, restores and ends tenants',
   'tenants.credential_read to atrium_credential': 'login lists the tenants of a person',
   'sessions.credential_sessions to atrium_credential': 'a session is looked up before its tenant is entered',
   'api_key_directory.credential to atrium_credential': 'a directory',
@@ -96,7 +100,9 @@ export const publicGrants: CatalogCheck = (client) =>
      union all
      select 'audit_logs: ' || r.rolname || ' may ' || privilege
      from pg_roles r, (values ('update'), ('delete'), ('truncate')) p (privilege)
-     where r.rolname in (${roleList}) and has_table_privilege(r.oid, 'audit_logs', privilege)`,
+     where r.rolname in (${roleList}) and has_table_privilege(r.oid, 'audit_logs', privilege)
+       -- With a tenant ends its trail; its policy holds the role to that tenant.
+       and (r.rolname, privilege) <> ('atrium_purge', 'delete')`,
   );
 
 export const roles: CatalogCheck = (client) =>

@@ -6,6 +6,9 @@ import { isAddressRange } from '#core/net/addresses';
 
 const seconds = (defaultValue: number, minimum: number, maximum: number, description: string) =>
   Type.Integer({ default: defaultValue, minimum, maximum, description });
+const gibibyte = 1024 ** 3;
+const byteCount = (defaultValue: number, description: string) =>
+  Type.Integer({ default: defaultValue, minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description });
 const optionalText = (description: string, format?: string) =>
   Type.Optional(Type.String({ minLength: 1, description, ...(format === undefined ? {} : { format }) }));
 
@@ -22,7 +25,11 @@ export const ConfigSchema = Type.Object({
     'How clients reach the service, for links in mails and as token issuer. Default: `http://HOST:PORT`.',
     'uri',
   ),
-  DATA_DIR: Type.String({ default: './data', minLength: 1, description: 'Embedded database and generated secrets.' }),
+  DATA_DIR: Type.String({
+    default: './data',
+    minLength: 1,
+    description: 'Embedded database, generated secrets, and the files of tenants where no S3_BUCKET is set.',
+  }),
   DATABASE_URL: optionalText(
     'PostgreSQL 15 or newer instead of the embedded one: `postgres://user:password@host/database`.',
     'postgres-url',
@@ -92,6 +99,23 @@ export const ConfigSchema = Type.Object({
     maximum: 16_777_216,
     description: 'Largest request body.',
   }),
+  FILE_LIMIT_BYTES: byteCount(5 * gibibyte, 'Largest single file.'),
+  STORAGE_DEFAULT_QUOTA_BYTES: byteCount(5 * gibibyte, 'What a tenant may store where nobody gave it another quota.'),
+  S3_BUCKET: optionalText(
+    'Keep files in this bucket of an S3-compatible service. Needs S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY.',
+  ),
+  S3_ENDPOINT: optionalText('Address of that service, `https://s3.example.com`. Default: AWS.', 'uri'),
+  S3_REGION: Type.String({
+    default: 'us-east-1',
+    minLength: 1,
+    description: 'Region that requests to it are signed for.',
+  }),
+  S3_ACCESS_KEY_ID: optionalText('Access key of that service.'),
+  S3_SECRET_ACCESS_KEY: optionalText('Its secret.', 'password'),
+  S3_FORCE_PATH_STYLE: Type.Enum(['on', 'off'], {
+    default: 'off',
+    description: '`on` for services that know buckets as paths (`https://host/bucket`), not as hosts.',
+  }),
   ACCESS_TOKEN_SECONDS: seconds(900, 60, 3600, 'Life of an access token.'),
   REFRESH_GRACE_SECONDS: seconds(
     0,
@@ -99,6 +123,12 @@ export const ConfigSchema = Type.Object({
     60,
     'How long a used refresh token may be replayed without ending the session. The replay itself is refused.',
   ),
+  TENANT_DELETION_GRACE_DAYS: Type.Integer({
+    default: 30,
+    minimum: 0,
+    maximum: 365,
+    description: 'How long the deletion of a tenant can be taken back.',
+  }),
   PASSWORD_MEMORY_KIB: Type.Integer({
     default: 19_456,
     minimum: 19_456,

@@ -8,8 +8,12 @@ import type { Services } from '#core/services';
 import { deleteOldUsage } from '#core/usage/usage.queries';
 import { deleteExpired } from '#modules/auth/index';
 import { deleteAbandonedFlows } from '#modules/identity-providers/index';
+import { reconcileStorage, sweepFiles } from '#modules/storage/index';
+import { purgeTenants } from '#modules/tenants/index';
 
 const everyMs = 60 * 60_000;
+/** Room that a dead process had taken for an upload is missing until then. */
+const sweepEveryMs = 60_000;
 
 export type Housekeeping = { close(): Promise<void> };
 
@@ -26,23 +30,33 @@ async function deleteOldRecords({ database, now }: Services): Promise<void> {
 
 /** What has to happen now and then for the installation to stay healthy; harmless when several processes do it. */
 export function startHousekeeping(services: Services, connection: pg.ClientConfig): Housekeeping {
-  let running: Promise<void> | undefined;
-
-  const run = async (): Promise<void> => {
+  const keepHouse = async (): Promise<void> => {
     await deleteExpired(services);
     await deleteAbandonedFlows(services);
     await deleteOldRecords(services);
+    await purgeTenants(services);
+    await reconcileStorage(services);
     await extendAuditPartitions(connection, services.now());
   };
 
+  const tasks = [repeat(services, everyMs, keepHouse), repeat(services, sweepEveryMs, () => sweepFiles(services))];
+  return {
+    close: async () => {
+      await Promise.all(tasks.map((task) => task.close()));
+    },
+  };
+}
+
+/** Now and then again, never twice at a time. */
+function repeat({ log }: Services, intervalMs: number, work: () => Promise<unknown>): Housekeeping {
+  let running: Promise<unknown> | undefined;
   const start = () => {
-    running ??= run()
-      .catch((error: unknown) => services.log.warn({ err: error }, 'housekeeping failed and will be tried again'))
+    running ??= work()
+      .catch((error: unknown) => log.warn({ err: error }, 'housekeeping failed and will be tried again'))
       .finally(() => (running = undefined));
   };
-  const timer = setInterval(start, everyMs).unref();
+  const timer = setInterval(start, intervalMs).unref();
   start();
-
   return {
     close: async () => {
       clearInterval(timer);

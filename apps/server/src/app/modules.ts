@@ -4,6 +4,8 @@ import { appAccountsModule } from '#modules/app-accounts/index';
 import { auditLogsModule } from '#modules/audit-logs/index';
 import { authModule } from '#modules/auth/index';
 import { createAuthorizationModule } from '#modules/authorization/index';
+import { calendarModule } from '#modules/calendar/index';
+import { categoriesModule } from '#modules/categories/index';
 import { connectorsModule } from '#modules/connectors/index';
 import { contactsModule } from '#modules/contacts/index';
 import { createDocsModule } from '#modules/docs/index';
@@ -13,6 +15,7 @@ import { identityProvidersModule } from '#modules/identity-providers/index';
 import { qrCodesModule } from '#modules/qr-codes/index';
 import { resourcesModule } from '#modules/resources/index';
 import { spacesModule } from '#modules/spaces/index';
+import { storageModule } from '#modules/storage/index';
 import { systemModule } from '#modules/system/index';
 import { tagsModule } from '#modules/tags/index';
 import { tenantsModule } from '#modules/tenants/index';
@@ -35,9 +38,12 @@ export const modules: readonly Module[] = [
   spacesModule,
   resourcesModule,
   tagsModule,
+  categoriesModule,
   qrCodesModule,
   feedbacksModule,
+  calendarModule,
   contactsModule,
+  storageModule,
   connectorsModule,
   auditLogsModule,
   systemModule,

@@ -1,16 +1,19 @@
 import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type pg from 'pg';
 
-import { splitList, type Config } from '#app/config';
+import { ConfigError, splitList, type Config } from '#app/config';
 import { modules } from '#app/modules';
 import { createPrincipalCache } from '#core/access/principal-cache';
 import { isSubject, revocationChannel } from '#core/access/revocation';
 import { createEncryption } from '#core/crypto/encryption';
 import { createPasswords } from '#core/crypto/passwords';
 import { openDatabase, type Database } from '#core/db/database';
+import { createLocalStore } from '#core/files/local-store';
+import type { ObjectStore } from '#core/files/object-store';
 import { ConnectionLostError } from '#core/db/lane';
 import { listen } from '#core/db/listener';
 import { MigrationError, migrate } from '#core/db/migrate';
@@ -20,6 +23,7 @@ import { createMail } from '#core/mail/mail';
 import { createOutbound, type Outbound } from '#core/outbound/outbound';
 import { createSecurityEvents } from '#core/security-events/security-events';
 import type { Services, Settings } from '#core/services';
+import { createRuntimeSettings, settingsChannel } from '#core/settings/settings';
 import { createUsage } from '#core/usage/usage';
 import { createApiKeyAuthenticator } from '#modules/api-keys/index';
 import { createAccessTokens, createAuthenticator, ensureSystemAdministrator } from '#modules/auth/index';
@@ -116,11 +120,17 @@ async function openServices(options: ServiceOptions, database: Database, isServi
   const settings = await readSettings(config);
   const encryption = createEncryption(options.encryptionKeys);
   const mail = createMail({ database, encryption, log, now, smtpUrl: config.SMTP_URL, from: config.MAIL_FROM });
+  const runtimeSettings = createRuntimeSettings({ database, log, now });
   const listener = listen({
     connection: options.connection,
-    channel: revocationChannel,
-    onMessage: (subject) => void (isSubject(subject) && principals.forget(subject)),
-    onGap: () => principals.clear(),
+    channels: {
+      [revocationChannel]: (subject) => void (isSubject(subject) && principals.forget(subject)),
+      [settingsChannel]: () => void runtimeSettings.reload(),
+    },
+    onGap: () => {
+      principals.clear();
+      void runtimeSettings.reload();
+    },
   });
   const principals = createPrincipalCache({
     max: 50_000,
@@ -133,6 +143,7 @@ async function openServices(options: ServiceOptions, database: Database, isServi
     passwords: await createPasswords({ memoryKiB: config.PASSWORD_MEMORY_KIB, passes: config.PASSWORD_PASSES }),
     principals,
     mail,
+    files: await openFiles(config),
     outbound: openOutbound(options),
     usage: createUsage({ database, log, now }),
     securityEvents: createSecurityEvents({ database, log, now }),
@@ -146,17 +157,37 @@ async function openServices(options: ServiceOptions, database: Database, isServi
       now,
     }),
     settings,
+    runtimeSettings,
     isServing,
   };
   const close = async () => {
     await mail.close();
     await services.outbound.close();
+    await services.files.close();
     await services.usage.close();
     await services.securityEvents.close();
     await listener.close();
     await database.close();
   };
   return { services, close };
+}
+
+async function openFiles(config: Config): Promise<ObjectStore> {
+  const { S3_BUCKET: bucket, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = config;
+  if (bucket === undefined) return createLocalStore(path.resolve(config.DATA_DIR, 'files'));
+  if (accessKeyId === undefined || secretAccessKey === undefined) {
+    throw new ConfigError('S3_BUCKET needs S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY as well.');
+  }
+  // Only here: the client library is large, and most installations never need it.
+  const { createS3Store } = await import('#core/files/s3-store');
+  return createS3Store({
+    endpoint: config.S3_ENDPOINT,
+    bucket,
+    region: config.S3_REGION,
+    accessKeyId,
+    secretAccessKey,
+    forcePathStyle: config.S3_FORCE_PATH_STYLE === 'on',
+  });
 }
 
 function openOutbound({ config, log }: ServiceOptions): Outbound {
@@ -174,6 +205,8 @@ async function readSettings(config: Config): Promise<Settings> {
     hostedBackendUrl: config.HOSTED_BACKEND_URL ?? new URL(publicUrl).origin,
     accessTokenSeconds: config.ACCESS_TOKEN_SECONDS,
     refreshGraceSeconds: config.REFRESH_GRACE_SECONDS,
+    defaultQuotaBytes: config.STORAGE_DEFAULT_QUOTA_BYTES,
+    fileLimitBytes: config.FILE_LIMIT_BYTES,
     tenantDeletionGraceDays: config.TENANT_DELETION_GRACE_DAYS,
   };
 }

@@ -3,10 +3,12 @@ import type { AccessTokens } from '#core/crypto/access-tokens';
 import type { Encryption } from '#core/crypto/encryption';
 import type { Passwords } from '#core/crypto/passwords';
 import type { Database } from '#core/db/database';
+import type { ObjectStore } from '#core/files/object-store';
 import type { Log } from '#core/log/log';
 import type { Mail } from '#core/mail/mail';
 import type { Outbound } from '#core/outbound/outbound';
 import type { SecurityEvents } from '#core/security-events/security-events';
+import type { RuntimeSettings } from '#core/settings/settings';
 import type { Usage } from '#core/usage/usage';
 
 /** Settings that use cases may look at; the environment itself is read in one place only. */
@@ -17,6 +19,12 @@ export type Settings = {
   hostedBackendUrl: string;
   accessTokenSeconds: number;
   refreshGraceSeconds: number;
+  /** What a tenant may store where nobody gave it another quota. */
+  defaultQuotaBytes: number;
+  /** The largest single file. */
+  fileLimitBytes: number;
+  /** How long the deletion of a tenant can be taken back. */
+  tenantDeletionGraceDays: number;
 };
 
 /** What use cases get from outside: everything with I/O, time or secrets. */
@@ -27,11 +35,13 @@ export type Services = {
   tokens: AccessTokens;
   principals: PrincipalCache;
   mail: Mail;
+  files: ObjectStore;
   outbound: Outbound;
   usage: Usage;
   securityEvents: SecurityEvents;
   log: Log;
   settings: Settings;
+  runtimeSettings: RuntimeSettings;
   /** The current time; tests may fix it. */
   now(): Date;
   /** False once the process has begun to stop. */

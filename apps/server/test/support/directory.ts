@@ -2,6 +2,7 @@ import { expect } from 'vitest';
 
 import { createAppAccount, logIn, unique, type Tenant } from '#test/support/factories';
 import type { Answer, Call, TestService } from '#test/support/harness';
+import { eventFields } from '#test/support/samples';
 
 /** Where what a tenant keeps is found. */
 export const paths = {
@@ -9,8 +10,10 @@ export const paths = {
   resources: '/api/v1/secure/resources',
   types: '/api/v1/secure/type-definitions',
   tags: '/api/v1/secure/tags',
+  categories: '/api/v1/secure/taxonomy/categories',
   feedbacks: '/api/v1/secure/feedbacks',
   qrCodes: '/api/v1/secure/qr-codes',
+  events: '/api/v1/secure/calendar/events',
 } as const;
 
 type Collection = keyof typeof paths;
@@ -22,8 +25,10 @@ const least: Record<Collection, () => object> = {
   resources: () => ({ name: 'Projector' }),
   types: () => ({ entity_type: 'resource', key: unique('type'), name: 'Type', json_schema: {} }),
   tags: () => ({ name: unique('tag') }),
+  categories: () => ({ key: unique('category'), translations: { en: { name: 'Category' } } }),
   feedbacks: () => ({ message: 'Too warm' }),
   qrCodes: () => ({}),
+  events: () => ({}),
 };
 
 /** The answer to the creation of a record, with as little as is needed besides the body. */
@@ -80,8 +85,10 @@ export async function createDirectory(
     'type-definitions': (await create(test, { token }, 'types')).id,
     resources: (await create(test, { token }, 'resources')).id,
     tags: (await create(test, { token }, 'tags')).id,
+    categories: (await create(test, { token }, 'categories')).id,
     feedbacks: (await create(test, { token }, 'feedbacks', about)).id,
     'qr-codes': code.id,
+    events: (await create(test, { token }, 'events', eventFields(spaceId))).id,
     resolve: code.code,
   };
 }

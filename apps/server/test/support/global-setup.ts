@@ -12,6 +12,8 @@ declare module 'vitest' {
   interface ProvidedContext {
     /** The database that all suites share, as its owner. */
     connection: pg.ClientConfig;
+    /** A folder for what the suites store. */
+    dataDir: string;
   }
 }
 
@@ -23,6 +25,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const postgres = await startEmbeddedPostgres({ dataDir, durable: false, settings: { max_connections: '200' } });
   await migrate(postgres.connection, migrationsDirectory);
   project.provide('connection', postgres.connection);
+  project.provide('dataDir', dataDir);
   return async () => {
     await postgres.stop();
     await rm(dataDir, { recursive: true, force: true });

@@ -124,6 +124,7 @@ export async function startService(options: Options = {}, logLines: string[] = [
   );
   return createService({
     config: readConfig({
+      DATA_DIR: inject('dataDir'),
       SYSTEM_ADMIN_EMAIL: systemAdmin.email,
       SYSTEM_ADMIN_PASSWORD: systemAdmin.password,
       ...options.environment,
@@ -158,7 +159,7 @@ function assertFitsSchema(route: Route, status: number, payload: string): void {
   validator(payload);
 }
 
-function toAnswer(response: LightMyRequestResponse): Answer {
+export function toAnswer(response: LightMyRequestResponse): Answer {
   const isJson = response.headers['content-type']?.toString().startsWith('application/json') ?? false;
   return {
     status: response.statusCode,

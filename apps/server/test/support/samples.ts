@@ -36,6 +36,7 @@ export const validBodies: Readonly<Record<string, (own: OwnRecords) => Body>> = 
     languages: ['en', 'de'],
     settings: { requires2fa: false, twoFactorGraceDays: 7 },
   }),
+  updateProfile: () => ({ displayName: 'Sam Ple', fullName: 'Sam Ple', locale: 'de', phone: '+43 (660) 123-456' }),
   enableTwoFactor: () => ({ delivery_target: 'ada@example.com' }),
   verifyTwoFactor: () => ({ method: 'totp', code: '123456' }),
   sendTwoFactorCode: () => ({ method: 'email' }),
@@ -63,6 +64,7 @@ export const validBodies: Readonly<Record<string, (own: OwnRecords) => Body>> = 
     displayName: 'Sam Ple',
     fullName: 'Sam Ple',
     locale: 'de',
+    phone: '+43 660 123 456',
     status: 'active',
     isTenantAdmin: false,
   }),
@@ -114,13 +116,29 @@ export const validBodies: Readonly<Record<string, (own: OwnRecords) => Body>> = 
   updateResource: () => ({ name: 'Projector', ...resourceFields(null) }),
   createTag: tagFields,
   updateTag: tagFields,
+  createCategory: () => ({ ...categoryFields(), parent_id: null }),
+  updateCategory: () => ({ ...categoryFields(), parent_id: null }),
+  linkCategory: ({ spaceId }) => ({ entity_type: 'space', entity_id: spaceId }),
+  unlinkCategory: ({ spaceId }) => ({ entity_type: 'space', entity_id: spaceId }),
   createFeedback: ({ spaceId }) => ({ entity_type: 'space', entity_id: spaceId, rating: 4, message: 'Too warm' }),
   updateFeedback: () => ({ status: 'resolved' }),
   createQrCode: () => ({ label: 'Sheet 1' }),
+  updateFile: ({ spaceId }) => ({ name: 'plan.pdf', entity_type: 'space', entity_id: spaceId }),
+  updateDefaultTenantStorage: () => ({ enabled: true, quota_bytes: 5_000_000_000 }),
+  updateSystemTenantStorage: () => ({ enabled: true, quota_bytes: 5_000_000_000 }),
   assignQrCode: ({ spaceId }) => ({ entity_type: 'space', entity_id: spaceId }),
+  findFreeBusy: ({ spaceId }) => ({
+    entities: [{ entity_type: 'space', entity_id: spaceId }],
+    from: '2026-06-01T00:00:00Z',
+    to: '2026-06-08T00:00:00Z',
+  }),
+  createEvent: ({ spaceId }) => eventFields(spaceId),
+  updateEvent: ({ spaceId }) => eventFields(spaceId),
   createContact: () => contactFields(),
   updateContact: () => contactFields(),
   addSpaceContact: ({ contactId }) => ({ contactId, isPrimary: true }),
+  addResourceContact: ({ contactId }) => ({ contactId, isPrimary: true }),
+  addUserContact: ({ contactId }) => ({ contactId, isPrimary: true }),
 };
 
 const appAccountPermissions: Body = {
@@ -176,6 +194,14 @@ function tagFields(): Body {
   return { name: unique('tag'), color: '#00aaff', translations_i18n: { de: { name: 'Leihe' } } };
 }
 
+function categoryFields(): Body {
+  return {
+    key: unique('category'),
+    translations: { en: { name: 'Room', description: 'With walls' }, de: { name: 'Raum' } },
+    filter_id: 'rooms',
+  };
+}
+
 function connectorFields(): Body {
   return {
     api_name: 'Messages',
@@ -187,6 +213,22 @@ function connectorFields(): Body {
     description: 'Carries codes',
     tags: ['codes'],
     category: 'communication',
+  };
+}
+
+/** Takes no time, so that there can be any number of them. */
+export function eventFields(spaceId: string): Body {
+  return {
+    title: 'Review',
+    description: 'Of everything',
+    location: 'First floor',
+    visibility: 'default',
+    busy: false,
+    local_start: '2026-06-01T09:00',
+    local_end: '2026-06-01T10:00:00',
+    timezone: 'Europe/Vienna',
+    fold: 'earlier',
+    entities: [{ entity_type: 'space', entity_id: spaceId }],
   };
 }
 

@@ -14,7 +14,7 @@ export function canonicalAddress(text: string | undefined): string | undefined {
   return address.startsWith('::ffff:') && isIP(mapped) === 4 ? mapped : address;
 }
 
-type Range = { address: string; family: 'ipv4' | 'ipv6'; bits: number };
+export type Range = { address: string; family: 'ipv4' | 'ipv6'; bits: number };
 
 /** An address or a CIDR range that can be matched; a zone means something on one machine only. */
 export function isAddressRange(text: string): boolean {
@@ -35,7 +35,8 @@ export function createAddressMatcher(ranges: readonly string[]): AddressMatcher 
   };
 }
 
-function parseRange(text: string): Range | undefined {
+/** A written address or CIDR range; the bits beyond its mask are as they were written. */
+export function parseRange(text: string): Range | undefined {
   const [written, bitsText, ...rest] = text.split('/');
   if (rest.length > 0 || text.includes('%')) return undefined;
   const address = canonicalAddress(written);

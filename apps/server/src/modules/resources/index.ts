@@ -86,7 +86,7 @@ export const resourcesModule = defineModule({
       schema: { params: IdParams, response: { 204: null } },
       errors: [ResourceNotFound, ResourceHasChildren],
       audit: 'resource.deleted',
-      handler: ({ actor, db, params, services }) => deleteResource({ db, actor, now: services.now }, params.id),
+      handler: ({ actor, db, params, services }) => deleteResource({ db, actor, services }, params.id),
     }),
   ],
 });

@@ -2,8 +2,12 @@ import { auditParams } from '#core/audit/audit.queries';
 import type { Actor } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import type { TenantDb, Transaction } from '#core/db/scopes';
+import { planSearch } from '#core/db/search';
 import { pageOfMatches, pageOfTable } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
+import type { Services } from '#core/services';
+import { releaseTimeOf } from '#modules/calendar/index';
+import { removeCategoryLinksOf } from '#modules/categories/index';
 import { releaseQrCodesOfResource } from '#modules/qr-codes/index';
 import {
   ParentNotFound,
@@ -31,9 +35,11 @@ import {
 import { changedProperties, namesNotAllowed, visiblePart, type Visible } from '#modules/resources/resources.rules';
 import type { CreateResourceBody, ListResourcesQuery, UpdateResourceBody } from '#modules/resources/resources.schemas';
 import { maxJsonBytes } from '#modules/spaces/index';
+import { removeObjects, retireFilesOf } from '#modules/storage/index';
 import { assertPropertiesFit } from '#modules/type-definitions/index';
 
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
+type Deletion = Omit<Scope, 'now'> & { services: Services };
 type Reader = { db: TenantDb; actor: Actor };
 type Properties = Record<string, unknown>;
 
@@ -41,9 +47,9 @@ export async function listResources(
   { db, actor, setHeader }: Reader & { setHeader(name: string, value: string): void },
   query: ListResourcesQuery,
 ) {
-  const { limit = 50, offset = 0, sort, search, status, tag_id: tagId, name, serial } = query;
+  const { limit = 50, offset = 0, sort, status, tag_id: tagId, name, serial } = query;
   const filters = {
-    search,
+    search: await planSearch(db, 'resources', query.search),
     status,
     tagId,
     name,
@@ -163,16 +169,23 @@ async function assertMovable(tx: Transaction, tenantId: string, id: string, pare
   if ((await tx.first(isWithin({ tenantId, id: parentId, ancestorId: id }))) !== undefined) throw ResourceCycle();
 }
 
-/** Tags and feedback go with the resource; its QR codes are free again. @throws ResourceNotFound, ResourceHasChildren */
-export function deleteResource({ db, actor, now }: Scope, id: string): Promise<void> {
+/** Files, tags and feedback go with the resource; its QR codes are free again. @throws ResourceNotFound, ResourceHasChildren */
+export async function deleteResource({ db, actor, services }: Deletion, id: string): Promise<void> {
   const { tenantId } = db;
-  const at = now().toISOString();
-  return db.transaction(async (tx) => {
+  const now = services.now();
+  const at = now.toISOString();
+  const fileIds = await db.transaction(async (tx) => {
     if ((await tx.first(lockResource({ tenantId, id }))) === undefined) throw ResourceNotFound();
     if ((await tx.first(findAnyPart({ tenantId, id }))) !== undefined) throw ResourceHasChildren();
     await tx.all(releaseQrCodesOfResource({ tenantId, id, at }));
+    await removeCategoryLinksOf(tx, { tenantId, entityType: 'resource', entityId: id });
+    await releaseTimeOf(tx, { tenantId, id });
+    const retired = await retireFilesOf(tx, { tenantId, owner: { type: 'resource', id }, now });
     await tx.all(deleteResourceRow({ id, ...auditParams(actor, at) }));
+    return retired;
   });
+  // The resource may have had thousands, and nobody waits for them.
+  void removeObjects(services, tenantId, fileIds);
 }
 
 function visibleTo(actor: Actor): Visible {

@@ -78,7 +78,7 @@ export const spacesModule = defineModule({
       schema: { params: IdParams, response: { 204: null } },
       errors: [SpaceNotFound, SpaceHasChildren, SpaceHasResources],
       audit: 'space.deleted',
-      handler: ({ actor, db, params, services }) => deleteSpace({ db, actor, now: services.now }, params.id),
+      handler: ({ actor, db, params, services }) => deleteSpace({ db, actor, services }, params.id),
     }),
   ],
 });

@@ -87,7 +87,7 @@ describe('deletions at once', () => {
       await tx.all({ text: 'delete from spaces where tenant_id = $1 and id = $2', values, prepare: false });
       created = [create(parent), create(parent)];
       const waiting = {
-        text: 'select 1 from pg_stat_activity where pg_backend_pid() = any (pg_blocking_pids(pid))',
+        text: 'select 1 from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))',
         values: [],
         prepare: false,
       };

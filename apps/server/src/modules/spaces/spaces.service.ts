@@ -2,8 +2,12 @@ import { auditParams } from '#core/audit/audit.queries';
 import type { Actor } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import type { TenantDb, Transaction } from '#core/db/scopes';
+import { planSearch } from '#core/db/search';
 import { pageOfMatches, pageOfTable } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
+import type { Services } from '#core/services';
+import { releaseTimeOf } from '#modules/calendar/index';
+import { removeCategoryLinksOf } from '#modules/categories/index';
 import { releaseQrCodesOfSpace } from '#modules/qr-codes/index';
 import {
   ParentNotFound,
@@ -29,15 +33,18 @@ import {
   type SpaceRow,
 } from '#modules/spaces/spaces.queries';
 import type { CreateSpaceBody, ListSpacesQuery, UpdateSpaceBody } from '#modules/spaces/spaces.schemas';
+import { removeObjects, retireFilesOf } from '#modules/storage/index';
 import { assertPropertiesFit } from '#modules/type-definitions/index';
 
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
+type Deletion = Omit<Scope, 'now'> & { services: Services };
 
 export async function listSpaces(
   { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
   query: ListSpacesQuery,
 ) {
-  const { limit = 50, offset = 0, sort, search, status, tag_id: tagId } = query;
+  const { limit = 50, offset = 0, sort, status, tag_id: tagId } = query;
+  const search = await planSearch(db, 'spaces', query.search);
   const filters = { search, status, tagId, parentId: orNull(query.parent_id), typeId: orNull(query.type_id) };
   const isFiltered = Object.values(filters).some((value) => value !== undefined);
   const page = listSpaceRows(db.tenantId, filters, { limit, offset, order: parseSort(sort) });
@@ -124,19 +131,26 @@ async function assertMovable(tx: Transaction, tenantId: string, id: string, pare
 }
 
 /**
- * Links of contacts, tags and feedback go with the space; its QR codes are free again.
+ * Its files, links of contacts and categories, tags and feedback go with the space; its QR codes are free again.
  * @throws SpaceNotFound, SpaceHasChildren, SpaceHasResources
  */
-export function deleteSpace({ db, actor, now }: Scope, id: string): Promise<void> {
+export async function deleteSpace({ db, actor, services }: Deletion, id: string): Promise<void> {
   const { tenantId } = db;
-  const at = now().toISOString();
-  return db.transaction(async (tx) => {
+  const now = services.now();
+  const at = now.toISOString();
+  const fileIds = await db.transaction(async (tx) => {
     if ((await tx.first(lockSpace({ tenantId, id }))) === undefined) throw SpaceNotFound();
     if ((await tx.first(findAnyChild({ tenantId, id }))) !== undefined) throw SpaceHasChildren();
     if ((await tx.first(findAnyResourceWithin({ tenantId, id }))) !== undefined) throw SpaceHasResources();
     await tx.all(releaseQrCodesOfSpace({ tenantId, id, at }));
+    await removeCategoryLinksOf(tx, { tenantId, entityType: 'space', entityId: id });
+    await releaseTimeOf(tx, { tenantId, id });
+    const retired = await retireFilesOf(tx, { tenantId, owner: { type: 'space', id }, now });
     await tx.all(deleteSpaceRow({ id, ...auditParams(actor, at) }));
+    return retired;
   });
+  // The space may have had thousands, and nobody waits for them.
+  void removeObjects(services, tenantId, fileIds);
 }
 
 function presentSpace(row: SpaceRow) {

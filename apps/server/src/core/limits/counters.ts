@@ -1,0 +1,61 @@
+/** How much one address may ask for, and what happens when it asks for more; times in milliseconds. */
+export type Allowance = { max: number; windowMs: number; blockMs: number };
+
+/** A refusal: how long to stay away, and when this request began it, how often that has happened. */
+export type Refusal = { retryAfterMs: number; violations: number | undefined };
+
+/** Counts requests by address. What is refused is not counted, so that nobody stays out by knocking. */
+export type Counters = {
+  take(address: string, allowance: Allowance): Refusal | undefined;
+  /** How many requests the address has made in its window. */
+  used(address: string, windowMs: number): number;
+};
+
+/** What was violated is remembered for that long after the last time. */
+export const violationMemoryMs = 24 * 60 * 60_000;
+
+const maxAddresses = 100_000;
+
+type Entry = { startedAt: number; count: number; blockedAt: number; violations: number; violatedAt: number };
+
+/** In this process alone. A window begins with an address's first request and ends after its time. */
+export function createCounters(now: () => number, max: number = maxAddresses): Counters {
+  const entries = new Map<string, Entry>();
+
+  function enter(address: string, at: number): Entry {
+    // The oldest goes: an attack from many addresses must not fill the memory.
+    if (entries.size >= max) entries.delete(entries.keys().next().value!);
+    const entry = { startedAt: at, count: 0, blockedAt: -Infinity, violations: 0, violatedAt: -Infinity };
+    entries.set(address, entry);
+    return entry;
+  }
+
+  function restart(address: string, entry: Entry, at: number): void {
+    entry.startedAt = at;
+    entry.count = 0;
+    // Young again: the order of the map is the order of windows.
+    entries.delete(address);
+    entries.set(address, entry);
+  }
+
+  return {
+    take(address, { max: most, windowMs, blockMs }) {
+      const at = now();
+      const entry = entries.get(address) ?? enter(address, at);
+      const leftMs = entry.blockedAt + blockMs - at;
+      if (leftMs > 0) return { retryAfterMs: leftMs, violations: undefined };
+      if (at - entry.startedAt >= windowMs || entry.blockedAt >= entry.startedAt) restart(address, entry, at);
+      entry.count += 1;
+      if (entry.count <= most) return undefined;
+      if (at - entry.violatedAt >= violationMemoryMs) entry.violations = 0;
+      entry.violations += 1;
+      entry.violatedAt = at;
+      entry.blockedAt = at;
+      return { retryAfterMs: blockMs, violations: entry.violations };
+    },
+    used(address, windowMs) {
+      const entry = entries.get(address);
+      return entry === undefined || now() - entry.startedAt >= windowMs ? 0 : entry.count;
+    },
+  };
+}
