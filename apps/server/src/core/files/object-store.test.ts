@@ -5,11 +5,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
 import { createLocalStore } from '#core/files/local-store';
-import { ObjectMissing, type ObjectStore } from '#core/files/object-store';
+import { ObjectMissing, StoreBusy, StoreFull, type ObjectStore } from '#core/files/object-store';
 import { createS3Store, type S3Options } from '#core/files/s3-store';
 import { credentials, hasSwift, startSwift, type Swift } from '#core/files/testing/swift';
 
@@ -114,6 +114,87 @@ describe('the local store', () => {
     expect(await readdir(path.join(folder, 'data/files', path.dirname(key)))).toEqual([]);
     killed.reject(new Error('killed'));
     await putting;
+  });
+});
+
+describe('a disk that fills', () => {
+  const gibibyte = 1024 ** 3;
+  let folder: string;
+  let freeBytes = 0;
+  let totalBytes = 0;
+  let store: ObjectStore;
+  beforeAll(async () => {
+    folder = await mkdtemp(path.join(tmpdir(), 'atrium-store-'));
+    store = createLocalStore(folder, () => Promise.resolve({ totalBytes, freeBytes }));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it.each([
+    ['a large disk keeps 1 GiB', 1000 * gibibyte, gibibyte],
+    ['a small disk keeps a twentieth', 100 * mebibyte, 5 * mebibyte],
+  ])('%s', async (_what, total, kept) => {
+    [totalBytes, freeBytes] = [total, kept + 100];
+    await expect(store.admit(newKey(), 101)).rejects.toThrow(StoreFull.message);
+    const leave = await store.admit(newKey(), 100);
+    leave();
+  });
+
+  it('what was let in counts until it is written, or given up', async () => {
+    [totalBytes, freeBytes] = [100 * mebibyte, 5 * mebibyte + 100];
+    const key = newKey();
+    const leave = await store.admit(key, 60);
+    await expect(store.admit(newKey(), 41)).rejects.toThrow(StoreFull.message);
+    const written = Promise.withResolvers<void>();
+    const rest = Promise.withResolvers<void>();
+    async function* halting() {
+      yield Buffer.alloc(50);
+      written.resolve();
+      await rest.promise;
+      yield Buffer.alloc(10);
+    }
+    const putting = store.put(key, Readable.from(halting(), { objectMode: false }), 60);
+    await written.promise;
+    freeBytes -= 50;
+    const other = await vi.waitFor(() => store.admit(newKey(), 40), { timeout: 10_000 });
+    await expect(store.admit(newKey(), 1)).rejects.toThrow(StoreFull.message);
+    rest.resolve();
+    await putting;
+    freeBytes -= 10;
+    for (const end of [leave, other]) end();
+    const last = await store.admit(newKey(), 40);
+    last();
+  });
+});
+
+describe('places for uploads to an S3 store', () => {
+  const open = () =>
+    createS3Store({
+      endpoint: 'http://127.0.0.1:1',
+      bucket: 'none',
+      region: 'us-east-1',
+      forcePathStyle: true,
+      ...credentials,
+    });
+  const admit = (store: ObjectStore, tenantId: string, count: number) =>
+    Promise.all(Array.from({ length: count }, () => store.admit(`${tenantId}/${newId()}`, 1)));
+
+  it('8 for each tenant, and who comes late is refused at once', async () => {
+    const store = open();
+    const [tenant, other] = [newId(), newId()];
+    const [first] = await admit(store, tenant, 8);
+    await expect(admit(store, tenant, 1)).rejects.toThrow(StoreBusy.message);
+    await admit(store, other, 8);
+    first!();
+    await admit(store, tenant, 1);
+    await expect(admit(store, tenant, 1)).rejects.toMatchObject({ status: 503, retryAfterSeconds: 5 });
+  });
+
+  it('64 for all together', async () => {
+    const store = open();
+    const places = await Promise.all(Array.from({ length: 8 }, () => admit(store, newId(), 8)));
+    await expect(admit(store, newId(), 1)).rejects.toThrow(StoreBusy.message);
+    for (const leave of places.flat()) leave();
+    await Promise.all(Array.from({ length: 8 }, () => admit(store, newId(), 8)));
   });
 });
 

@@ -1,10 +1,18 @@
 import type { Readable } from 'node:stream';
 
+import { defineError } from '#core/errors/app-error';
+
 /** Bytes of an object, both ends included. */
 export type ByteRange = { start: number; end: number };
 
-/** Where the bytes of files are. Keys are `<tenant id>/<file id>`, each written once. */
+/** Where the bytes of files are. Keys are `<tenant id>/<file id>`, or `exports/<name>` for files of the installation; each is written once. */
 export type ObjectStore = {
+  /**
+   * Makes sure, before anything is accepted, that the store can take an object of this size now; nobody waits in a line.
+   * Whoever was let in calls what is returned once the object is put, or will not be.
+   * @throws StoreBusy, StoreFull
+   */
+  admit(key: string, sizeBytes: number): Promise<() => void>;
   /** Whole and durable when the promise fulfils; when the source or the store fails there is nothing. */
   put(key: string, source: Readable, sizeBytes: number): Promise<void>;
   /** Opens an object, or a part of it. @throws ObjectMissing */
@@ -14,14 +22,25 @@ export type ObjectStore = {
   close(): Promise<void>;
 };
 
+export const StoreBusy = defineError(
+  'SERVICE_UNAVAILABLE',
+  'As many files as can be taken at once are on their way already. Try again shortly.',
+  'STORE_BUSY',
+);
+export const StoreFull = defineError(
+  'SERVICE_UNAVAILABLE',
+  'The disk that files are kept on has no room for this one. Whoever runs the installation has to make some.',
+  'STORE_FULL',
+);
+
 /** There is no object of this key. */
 export class ObjectMissing extends Error {
   override name = 'ObjectMissing';
 }
 
-const keyPattern = /^[0-9a-f-]{36}\/[0-9a-f-]{36}$/;
+const keyPattern = /^(?:[0-9a-f-]{36}\/[0-9a-f-]{36}|exports\/[a-z0-9][a-z0-9.-]{0,127})$/;
 
-/** A key that is anything but two ids must not come near a path. */
+/** A key of any other form must not come near a path. */
 export function assertKey(key: string): void {
-  if (!keyPattern.test(key)) throw new Error('an object key is made of two ids');
+  if (!keyPattern.test(key)) throw new Error('an object key is made of two ids, or names an export');
 }

@@ -8,7 +8,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import type { Readable } from 'node:stream';
 
-import { ObjectMissing, assertKey, type ByteRange, type ObjectStore } from '#core/files/object-store';
+import { ObjectMissing, StoreBusy, assertKey, type ByteRange, type ObjectStore } from '#core/files/object-store';
 
 export type S3Options = {
   /** Undefined for AWS itself. */
@@ -23,18 +23,23 @@ export type S3Options = {
 
 const leastPartBytes = 5 * 1024 * 1024;
 const mostParts = 10_000;
-/** Each upload holds one part in memory while it is sent and collects the next. */
-const mostUploads = 16;
+/** Each upload holds one part in memory while it is sent and collects the next, for as long as its sender likes. */
+const mostUploads = { ofTenant: 8, ofProcess: 64 };
+const busySeconds = 5;
 
 /** Objects in a bucket of any S3-compatible service. */
 export function createS3Store(options: S3Options): ObjectStore {
   const client = openClient(options);
   const { bucket: Bucket } = options;
-  const slots = createSlots(mostUploads);
+  const places = createPlaces();
   return {
+    admit: (key) =>
+      Promise.try(() => {
+        assertKey(key);
+        return places.take(key.slice(0, key.indexOf('/')));
+      }),
     async put(key, source, sizeBytes) {
       assertKey(key);
-      const release = await slots.take();
       try {
         const partSize = Math.max(leastPartBytes, Math.ceil(sizeBytes / mostParts));
         const params = { Bucket, Key: key, Body: source };
@@ -42,8 +47,6 @@ export function createS3Store(options: S3Options): ObjectStore {
       } catch (error) {
         source.destroy();
         throw error;
-      } finally {
-        release();
       }
     },
     async get(key, range) {
@@ -102,19 +105,24 @@ async function abortUnfinished(client: S3Client, Bucket: string, key: string): P
   }
 }
 
-function createSlots(count: number): { take(): Promise<() => void> } {
-  const waiting: (() => void)[] = [];
-  let free = count;
-  const release = () => {
-    const next = waiting.shift();
-    if (next === undefined) free += 1;
-    else next();
-  };
+/** Slow senders keep their places for long, so those of one tenant must not take them all, and nobody may wait for one. */
+function createPlaces() {
+  const taken = new Map<string, number>();
+  let total = 0;
   return {
-    async take() {
-      if (free > 0) free -= 1;
-      else await new Promise<void>((resolve) => waiting.push(resolve));
-      return release;
+    /** @throws StoreBusy */
+    take(tenantId: string): () => void {
+      const ofTenant = taken.get(tenantId) ?? 0;
+      if (ofTenant >= mostUploads.ofTenant || total >= mostUploads.ofProcess)
+        throw StoreBusy({ retryAfterSeconds: busySeconds });
+      taken.set(tenantId, ofTenant + 1);
+      total += 1;
+      return () => {
+        const left = taken.get(tenantId)! - 1;
+        if (left === 0) taken.delete(tenantId);
+        else taken.set(tenantId, left);
+        total -= 1;
+      };
     },
   };
 }

@@ -1,7 +1,6 @@
 import contentDisposition from 'content-disposition';
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import parseRange from 'range-parser';
 import Type from 'typebox';
 
 import { AppError } from '#core/errors/app-error';
@@ -75,7 +74,7 @@ function isKnown(header: string | undefined, etag: string): boolean {
 
 type Span = { start: number; end: number };
 
-/** Undefined for the whole file: without a range, with several, and with one of an older content. */
+/** Undefined for the whole file: without a range, with an invalid one or several, and with one of an older content. */
 function rangeOf(
   { method, headers }: FastifyRequest,
   { sizeBytes, etag }: { sizeBytes: number; etag: string },
@@ -83,10 +82,18 @@ function rangeOf(
   const { range, 'if-range': condition } = headers;
   if (range === undefined || method !== 'GET') return undefined;
   if (condition !== undefined && condition !== etag) return undefined;
-  const ranges = parseRange(sizeBytes, range);
-  if (ranges === -1) return 'unsatisfiable';
-  if (ranges === -2 || ranges.type !== 'bytes' || ranges.length !== 1) return undefined;
-  return ranges[0];
+  return spanOf(range, sizeBytes);
+}
+
+/** One range of bytes (RFC 9110 section 14.1.2): `0-9`, `10-` to the end, or `-10` for the last ones. */
+function spanOf(range: string, sizeBytes: number): Span | 'unsatisfiable' | undefined {
+  const [, first, last] = /^bytes=[ \t]*(\d*)-(\d*)[ \t]*$/i.exec(range) ?? [];
+  if (first === undefined || last === undefined || first + last === '') return undefined;
+  const isSuffix = first === '';
+  if (!isSuffix && last !== '' && BigInt(first) > BigInt(last)) return undefined;
+  const start = isSuffix ? Math.max(0, sizeBytes - Number(last)) : Number(first);
+  const end = isSuffix || last === '' ? sizeBytes - 1 : Math.min(Number(last), sizeBytes - 1);
+  return start > end ? 'unsatisfiable' : { start, end };
 }
 
 /** Fails when the source ends early, so that the connection closes instead of looking complete. */

@@ -19,6 +19,9 @@ export const LengthRequired = defineError(
   'LENGTH_REQUIRED',
 );
 
+/** An upload that is slower on the whole keeps its place from others for nothing. */
+const leastBytesPerSecond = 1024;
+
 /** Node measures the patience of all requests alike; these are judged by whether bytes still come. */
 const watched = new WeakSet<IncomingMessage>();
 
@@ -39,6 +42,8 @@ export function acceptAnyContent(context: FastifyInstance, lingerMs: number): vo
 /** After the answer nobody wants the rest; but closing at once may keep the answer from being read. */
 function dropRest(request: IncomingMessage, lingerMs: number): void {
   if (request.complete || request.readableEnded) return;
+  // Whoever read the body and stopped half way still listens, and as long as somebody does, nothing flows.
+  request.removeAllListeners('readable');
   request.resume();
   const timer = setTimeout(() => void request.destroy(), lingerMs).unref();
   request.once('end', () => clearTimeout(timer));
@@ -62,12 +67,15 @@ async function* arriving(raw: IncomingMessage, { sizeBytes, idleMs }: { sizeByte
   // Destroying the request would take the connection with it, and the answer.
   const chunks = raw.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
   const patience = createPatience(idleMs);
+  const pace = createPace(idleMs);
   let received = 0;
   try {
     for (;;) {
+      const askedAt = performance.now();
       const { done, value } = await patience.wait(chunks.next());
       if (done === true) break;
       received += value.length;
+      pace.assertKept(value.length, performance.now() - askedAt);
       yield value;
     }
   } catch (error) {
@@ -82,11 +90,32 @@ function brokenOff(cause: unknown): AppError {
   return new AppError('BAD_REQUEST', 'The request ended before it had arrived.', { cause });
 }
 
+function tooSlow(): AppError {
+  return new AppError('REQUEST_TIMEOUT', 'The request took too long to arrive.');
+}
+
+/** Judges each stretch of waiting by what came in it; the time in which nobody asked for more is not the sender's. */
+function createPace(windowMs: number) {
+  let waitedMs = 0;
+  let bytes = 0;
+  return {
+    /** @throws AppError REQUEST_TIMEOUT */
+    assertKept(newBytes: number, newMs: number): void {
+      waitedMs += newMs;
+      bytes += newBytes;
+      if (waitedMs < windowMs) return;
+      if (bytes < (leastBytesPerSecond * waitedMs) / 1000) throw tooSlow();
+      waitedMs = 0;
+      bytes = 0;
+    },
+  };
+}
+
 /** Waits for one thing after the other, for each only so long; what lies between does not count. */
 function createPatience(idleMs: number) {
   let giveUp: ((error: Error) => void) | undefined;
   const timer = setTimeout(() => {
-    giveUp?.(new AppError('REQUEST_TIMEOUT', 'The request took too long to arrive.'));
+    giveUp?.(tooSlow());
   }, idleMs).unref();
   return {
     wait<Value>(next: Promise<Value>): Promise<Value> {

@@ -63,7 +63,7 @@ export async function saveAvatar(scope: Scope, userId: string, upload: Upload) {
       return stored;
     },
   });
-  await removeObjects(services, tenantId, replaced);
+  void removeObjects(services, tenantId, replaced);
   return { data: presentAvatar(row) };
 }
 
@@ -81,12 +81,14 @@ export async function deleteAvatar({ db, actor, services }: Scope, userId: strin
   const now = services.now();
   const at = now.toISOString();
   const removed = await db.transaction(async (tx) => {
+    // Before the files, as whoever saves a picture does.
+    if ((await tx.first(lockUser({ tenantId, id: userId }))) === undefined) throw AvatarNotFound();
     const ids = await retireFilesOf(tx, { tenantId, owner: { type: 'avatar', id: userId }, now });
     if (ids.length === 0) throw AvatarNotFound();
     await tx.all(auditEvent(actor, at, avatarEvent('user.avatar_removed', userId)));
     return ids;
   });
-  await removeObjects(services, tenantId, removed);
+  void removeObjects(services, tenantId, removed);
 }
 
 function assertMayChange(actor: Actor<Person>, userId: string): void {

@@ -80,6 +80,18 @@ describe('saveAvatar', () => {
 });
 
 describe('deleteAvatar', () => {
+  it('at once with others who save it: each happens before or after the other', async () => {
+    for (let round = 0; round < 5; round++) {
+      const remove = () => test.call('DELETE', urlOf(member.userId), { token: member.token });
+      const calls = Array.from({ length: 12 }, (_, at) => (at % 2 === 0 ? put(webp('12345')) : remove()));
+      const statuses = (await Promise.all(calls)).map(({ status }) => status);
+      // A picture that was being sent when another was deleted is gone as well.
+      expect(statuses.filter((status) => ![200, 204, 404, 409].includes(status))).toEqual([]);
+    }
+    expect((await put(webp())).status).toBe(200);
+    await expectSettled(test, tenant, [16]);
+  });
+
   it('204, then 404; and it goes with the person', async () => {
     await put(webp());
     const remove = (token: string) => test.call('DELETE', urlOf(member.userId), { token });

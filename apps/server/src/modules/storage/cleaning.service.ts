@@ -1,23 +1,22 @@
 import type { Transaction } from '#core/db/scopes';
+import { addToTotal } from '#core/db/totals';
 import type { Services } from '#core/services';
-import { retireOwned, type Retired } from '#modules/storage/files.queries';
-import { columnOf, type Owner } from '#modules/storage/files.rules';
 import {
   claim,
   compareSums,
-  countFilesOff,
   deleteRow,
   listStorages,
   listUnsettled,
   lockStorage,
   lockUnsettled,
   setCounters,
-  settle,
   type Sums,
-} from '#modules/storage/storage.queries';
+} from '#modules/storage/cleaning.queries';
+import { retireOwned, type Retired } from '#modules/storage/files.queries';
+import { columnOf, type Owner } from '#modules/storage/files.rules';
+import { settle } from '#modules/storage/storage.queries';
 
 const batchSize = 500;
-const countSlots = 32;
 /** How long an upload, or a deletion, counts as alive without a sign of it. */
 export const leaseMs = 60_000;
 
@@ -28,12 +27,15 @@ export function objectKey(tenantId: string, id: string): string {
 }
 
 /** The object of a row that says 'deleting', then the row. */
-export async function removeObject(services: Services, tenantId: string, id: string): Promise<void> {
+async function removeObject(services: Services, tenantId: string, id: string): Promise<void> {
   await services.files.delete(objectKey(tenantId, id));
   await services.database.tenant(tenantId).slow.all(deleteRow({ tenantId, id }));
 }
 
-/** The same after the transaction that retired the files; what fails is left to `sweepFiles`. */
+/**
+ * The same after the transaction that retired the files; what fails is left to `sweepFiles`. Never rejects, and nobody
+ * waits for it: there may be thousands, the store may hang, and what is committed is answered.
+ */
 export async function removeObjects(services: Services, tenantId: string, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
     try {
@@ -56,10 +58,9 @@ export async function retireFilesOf(
   // In this order: an upload that is completed between the two is among the files.
   const uploads = await tx.all(unfinished({ tenantId, id: owner.id }));
   const files = await tx.all(stored({ tenantId, id: owner.id, until: leaseEnd(now) }));
-  if (files.length > 0 && owner.type !== 'avatar') {
-    const slot = Math.floor(Math.random() * countSlots);
-    await tx.all(countFilesOff({ tenantId, amount: -files.length, slot }));
-  }
+  // One slot is enough: whoever comes here has to lock the counters of the storage next, and there is one row of them.
+  if (files.length > 0 && owner.type !== 'avatar')
+    await tx.all(addToTotal({ tenantId, table: 'files', slot: 0, amount: -files.length }));
   if (files.length + uploads.length > 0)
     await tx.all(settle({ tenantId, usage: -sumOf(files), reserved: -sumOf(uploads) }));
   return files.map(({ id }) => id);
@@ -79,10 +80,12 @@ export async function sweepFiles(services: Services): Promise<number> {
   let removed = 0;
   for (;;) {
     const batch = await services.database.platform().slow.all(listUnsettled({ before, most: batchSize }));
+    const removedBefore = removed;
     for (const { tenant_id: tenantId, id } of batch) {
       if (await sweepOne(services, { tenantId, id, before })) removed += 1;
     }
-    if (batch.length < batchSize) return removed;
+    // Rows that nobody could take up would be the next batch again.
+    if (batch.length < batchSize || removed === removedBefore) return removed;
   }
 }
 
@@ -90,25 +93,25 @@ async function sweepOne(
   services: Services,
   { tenantId, id, before }: { tenantId: string; id: string; before: string },
 ): Promise<boolean> {
-  const claimed = await services.database.tenant(tenantId).transaction(async (tx) => {
-    const row = await tx.first(lockUnsettled({ tenantId, id, before }));
-    if (row === undefined) return false;
-    await tx.all(claim({ tenantId, id, until: leaseEnd(services.now()) }));
-    if (row.status === 'uploading') await tx.all(settle({ tenantId, usage: 0, reserved: -row.size_bytes }));
-    return true;
-  });
-  if (!claimed) return false;
   try {
-    await removeObject(services, tenantId, id);
-    return true;
+    const claimed = await services.database.tenant(tenantId).transaction(async (tx) => {
+      const row = await tx.first(lockUnsettled({ tenantId, id, before }));
+      if (row === undefined) return false;
+      await tx.all(claim({ tenantId, id, until: leaseEnd(services.now()) }));
+      if (row.status === 'uploading') await tx.all(settle({ tenantId, usage: 0, reserved: -row.size_bytes }));
+      return true;
+    });
+    if (claimed) await removeObject(services, tenantId, id);
+    return claimed;
   } catch (error) {
-    services.log.warn({ err: error, tenantId, fileId: id }, 'an object could not be removed and will be tried again');
+    services.log.warn({ err: error, tenantId, fileId: id }, 'a file could not be removed and will be tried again');
     return false;
   }
 }
 
 /**
- * Compares the counters of every tenant with what its rows add up to, and sets those right that differ.
+ * Compares the counters of every tenant with what its rows add up to, and sets those right that differ. A tenant of which
+ * that fails, say because it has so many, does not keep the others from it.
  * @returns the tenants whose counters were wrong.
  */
 export async function reconcileStorage(services: Services): Promise<string[]> {
@@ -125,6 +128,15 @@ export async function reconcileStorage(services: Services): Promise<string[]> {
 }
 
 async function reconcileOne(services: Services, tenantId: string): Promise<boolean> {
+  try {
+    return await repairCounters(services, tenantId);
+  } catch (error) {
+    services.log.warn({ err: error, tenantId }, 'the storage counters of a tenant could not be compared');
+    return false;
+  }
+}
+
+async function repairCounters(services: Services, tenantId: string): Promise<boolean> {
   const db = services.database.tenant(tenantId);
   const seen = await db.slow.first(compareSums({ tenantId }));
   if (seen === undefined || !isDrifted(seen)) return false;

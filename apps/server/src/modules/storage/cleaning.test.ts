@@ -107,6 +107,45 @@ describe('sweepFiles', () => {
   });
 });
 
+describe('a tenant of which nothing can be done', () => {
+  it('keeps sweepFiles neither from the others nor from coming to an end', async () => {
+    const [stuck, fine] = [await createTenant(test), await createTenant(test)];
+    const insert = (count: number, age: string) =>
+      `insert into files (tenant_id, id, name, content_type, size_bytes, status, lease_ends_at, created_at, updated_at)
+       select $1, gen_random_uuid(), 'x', 'text/plain', 50, 'uploading', now() - interval '${age}', now(), now()
+       from generate_series(1, ${count})`;
+    for (const { admin } of [stuck, fine]) await storeFile(test, 'x', { token: admin.token });
+    // More than a batch of uploads for which no room was ever taken: the counter would fall below zero.
+    await run(stuck.tenantId, insert(501, '1 minute'));
+    await run(fine.tenantId, insert(1, '0'));
+    await run(fine.tenantId, insert(1, '2 minutes'));
+    await run(fine.tenantId, 'update tenant_storage set reserved_bytes = 100 where tenant_id = $1');
+    expect(await later(() => sweepFiles(test.service.services))).toBe(1);
+    await run(stuck.tenantId, `delete from files where tenant_id = $1 and status = 'uploading'`);
+    expect(await later(() => sweepFiles(test.service.services))).toBe(1);
+    await expectSettled(test, fine, [1]);
+    expect(test.logLines.some((line) => line.includes('could not be removed and will be tried again'))).toBe(true);
+  });
+
+  it('does not keep reconcileStorage from the others', async () => {
+    const tenants = [await createTenant(test), await createTenant(test), await createTenant(test)];
+    const stuck = tenants[1]!;
+    for (const { tenantId, admin } of tenants) {
+      await storeFile(test, 'xxx', { token: admin.token });
+      await run(tenantId, 'update tenant_storage set usage_bytes = 77 where tenant_id = $1');
+    }
+    // Together they are more than a number of the database can be.
+    const huge = `update files set size_bytes = 9000000000000000000 where tenant_id = $1`;
+    await storeFile(test, 'xxx', { token: stuck.admin.token });
+    await run(stuck.tenantId, huge);
+    const repaired = await reconcileStorage(test.service.services);
+    expect(repaired.toSorted()).toEqual([tenants[0]!.tenantId, tenants[2]!.tenantId].toSorted());
+    expect(test.logLines.some((line) => line.includes('could not be compared'))).toBe(true);
+    await run(stuck.tenantId, 'delete from files where tenant_id = $1');
+    await reconcileStorage(test.service.services);
+  });
+});
+
 describe('reconcileStorage', () => {
   it('repairs counters that are wrong, says so, and leaves all others alone', async () => {
     const [wrong, right] = [await createTenant(test), await createTenant(test)];
@@ -115,7 +154,9 @@ describe('reconcileStorage', () => {
     expect(await reconcileStorage(test.service.services)).toEqual([wrong.tenantId]);
     await expectSettled(test, wrong, [3]);
     await expectSettled(test, right, [3]);
-    expect(test.logLines.filter((line) => line.includes('counters of a tenant were wrong'))).toHaveLength(1);
+    expect(
+      test.logLines.filter((line) => line.includes('counters of a tenant were wrong') && line.includes(wrong.tenantId)),
+    ).toHaveLength(1);
     expect(await reconcileStorage(test.service.services)).toEqual([]);
   });
 });

@@ -1,4 +1,4 @@
-import type { Flags } from '#core/access/access';
+import { access, type Access } from '#core/access/access';
 import { FileContent } from '#core/http/downloads';
 import { defineRoute, type Route } from '#core/http/route';
 import { IdParams } from '#core/http/schemas';
@@ -7,25 +7,36 @@ import { entities, type EntityType } from '#modules/storage/files.rules';
 import * as schemas from '#modules/storage/files.schemas';
 import { deleteFile, downloadFile, listEntityFiles, uploadFile } from '#modules/storage/files.service';
 
-type Place = { type: EntityType; path: `/${string}`; name: string; read?: Flags; write?: Flags };
+type Members = Extract<Access, { kind: 'member' }>;
+type Place = { type: EntityType; path: `/${string}`; name: string; readers: Members; writers: Members };
 
 /** The files of a record, for people and for whoever holds the record's flags; contacts have none. */
 const places: readonly Place[] = [
-  { type: 'space', path: '/api/v1/secure/spaces', name: 'Space', read: ['spaces.read'], write: ['spaces.write'] },
+  {
+    type: 'space',
+    path: '/api/v1/secure/spaces',
+    name: 'Space',
+    readers: access.member('spaces.read'),
+    writers: access.member('spaces.write'),
+  },
   {
     type: 'resource',
     path: '/api/v1/secure/resources',
     name: 'Resource',
-    read: ['resources.read'],
-    write: ['resources.write'],
+    readers: access.member('resources.read'),
+    writers: access.member('resources.write'),
   },
-  { type: 'contact', path: '/api/v1/secure/contacts', name: 'Contact' },
+  {
+    type: 'contact',
+    path: '/api/v1/secure/contacts',
+    name: 'Contact',
+    readers: access.member(),
+    writers: access.member(),
+  },
 ];
 
-export const entityFileRoutes: readonly Route[] = places.flatMap(({ type, path, name, read, write }) => {
+export const entityFileRoutes: readonly Route[] = places.flatMap(({ type, path, name, readers, writers }) => {
   const { notFound } = entities[type];
-  const readers = { kind: 'member', flags: read } as const;
-  const writers = { kind: 'member', flags: write } as const;
   return [
     defineRoute({
       method: 'GET',

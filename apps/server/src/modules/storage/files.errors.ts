@@ -1,4 +1,5 @@
 import { defineError } from '#core/errors/app-error';
+import { StoreBusy, StoreFull } from '#core/files/object-store';
 import { LengthRequired } from '#core/http/uploads';
 
 export const FileNotFound = defineError('NOT_FOUND', 'The file does not exist.');
@@ -7,7 +8,6 @@ export const SpaceNotFound = defineError('NOT_FOUND', 'The space does not exist.
 export const ResourceNotFound = defineError('NOT_FOUND', 'The resource does not exist.', 'ENTITY_NOT_FOUND');
 export const ContactNotFound = defineError('NOT_FOUND', 'The contact does not exist.', 'ENTITY_NOT_FOUND');
 export const UserNotFound = defineError('NOT_FOUND', 'The user does not exist.', 'ENTITY_NOT_FOUND');
-export const TenantNotFound = defineError('NOT_FOUND', 'The tenant does not exist.');
 export const HalfAnEntity = defineError(
   'UNPROCESSABLE_ENTITY',
   'entity_type and entity_id name a record together, or neither is there.',
@@ -65,5 +65,7 @@ export const uploadErrors = [
   BadContentType,
   StorageDisabled,
   UploadOvertaken,
+  StoreBusy,
+  StoreFull,
   StoreUnavailable,
 ];

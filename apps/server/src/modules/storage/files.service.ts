@@ -34,8 +34,11 @@ export async function listFiles(
   const { limit = 50, offset = 0, sort, search, entity_type: entityType, entity_id: entityId } = query;
   const filters = { search, entityType, entityId };
   const isFiltered = Object.values(filters).some((value) => value !== undefined);
-  const page = listFileRows(db.tenantId, filters, { limit, offset, order: parseSort(sort) });
-  const { rows, ...total } = isFiltered
+  const order = parseSort(sort);
+  const page = listFileRows(db.tenantId, filters, { limit, offset, order });
+  // No index has the sizes in order, so all files are read for a page of them.
+  const isSearch = isFiltered || order?.column === 'size_bytes';
+  const { rows, ...total } = isSearch
     ? await pageOfMatches(db, page, countFiles(db.tenantId, filters), { limit, offset })
     : await pageOfTable(db, page, 'files', offset);
   return toPage(rows.map(presentFile), { limit, offset }, total, setHeader);
@@ -130,7 +133,7 @@ export async function deleteFile({ db, actor, services }: Scope, id: string, ent
     await tx.all(retireFile({ id, until: leaseEnd(now), ...auditParams(actor, now.toISOString()) }));
     await tx.all(settle({ tenantId, usage: -file.size_bytes, reserved: 0 }));
   });
-  await removeObjects(services, tenantId, [id]);
+  void removeObjects(services, tenantId, [id]);
 }
 
 type Claim = { tenantId: string; id: string; actor: Actor; entity?: Entity | undefined };

@@ -1,9 +1,9 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
 import { sha256Hex } from '#core/crypto/secrets';
 import { ObjectMissing } from '#core/files/object-store';
-import { expectSettled, files, storeFile, upload } from '#modules/storage/testing/uploads';
+import { expectSettled, files, storeFile, upload, webp } from '#modules/storage/testing/uploads';
 import { createMember, createTenant, type Person, type Tenant } from '#test/support/factories';
 import { expectError, strictlyLater, useService, type Answer } from '#test/support/harness';
 
@@ -20,6 +20,7 @@ const get = (path: string, headers: Record<string, string> = {}) =>
   test.call('GET', `${files}${path}`, { token, headers });
 const create = async (url: string, body: object): Promise<string> =>
   (await test.call('POST', url, { token, body })).body.data.id;
+const avatarOf = (id: string) => `/api/v1/secure/users/${id}/avatar`;
 const newSpace = () => create('/api/v1/secure/spaces', { name: 'Room' });
 
 describe('uploadFile', () => {
@@ -226,8 +227,27 @@ describe('updateFile and deleteFile', () => {
     expectError(await get(`/${id}`), 404, 'NOT_FOUND');
     expectError(await get(`/${id}/content`), 404, 'NOT_FOUND');
     expectError(await test.call('DELETE', `${files}/${id}`, { token: member.token }), 404, 'NOT_FOUND');
-    await expect(test.service.services.files.get(`${tenant.tenantId}/${id}`)).rejects.toThrow(ObjectMissing);
     await expectSettled(test, tenant, []);
+    await expect(test.service.services.files.get(`${tenant.tenantId}/${id}`)).rejects.toThrow(ObjectMissing);
+  });
+
+  it('204: what is committed is answered, though the store hangs', async () => {
+    await upload(test, webp(), { token, url: avatarOf(tenant.admin.userId), type: 'image/webp', method: 'PUT' });
+    await upload(test, webp(), {
+      token: member.token,
+      url: avatarOf(member.userId),
+      type: 'image/webp',
+      method: 'PUT',
+    });
+    const hanging = vi.spyOn(test.service.services.files, 'delete').mockReturnValue(new Promise(() => undefined));
+    try {
+      for (const url of [`${files}/${id}`, avatarOf(tenant.admin.userId), `/api/v1/secure/users/${member.userId}`])
+        expect((await test.call('DELETE', url, { token })).status).toBe(204);
+      expect(hanging).toHaveBeenCalledTimes(3);
+    } finally {
+      hanging.mockRestore();
+    }
+    expect((await get('')).body.pagination.total).toBe(0);
   });
 
   it.each([

@@ -2,26 +2,13 @@ import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
 import { queryBuilder, statement } from '#core/db/query';
-import type { CountTables } from '#core/db/totals';
 
 export type StorageRow = { enabled: boolean; quota_bytes: number | null; usage_bytes: number; reserved_bytes: number };
 
-type Tables = CountTables & {
+type Tables = {
   tenant_storage: StorageRow & { tenant_id: string; updated_at: string };
   tenants: { id: string; status: string };
-  files: {
-    tenant_id: string;
-    id: string;
-    size_bytes: number;
-    status: 'uploading' | 'stored' | 'deleting';
-    lease_ends_at: string | null;
-    space_id: string | null;
-    resource_id: string | null;
-    contact_id: string | null;
-    avatar_of: string | null;
-  };
 };
-type ById = { tenantId: string; id: string };
 
 const builder = queryBuilder<Tables>();
 
@@ -68,18 +55,6 @@ export const settle = statement<{ tenantId: string; usage: number; reserved: num
     .where('tenant_id', '=', p.tenantId),
 );
 
-/** For files that go together with a record: no statement of their own counts them off. */
-export const countFilesOff = statement<{ tenantId: string; amount: number; slot: number }, never>((p) =>
-  builder
-    .insertInto('row_counts')
-    .values({ tenant_id: p.tenantId, table_name: 'files', slot: p.slot, amount: p.amount })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['tenant_id', 'table_name', 'slot'])
-        .doUpdateSet({ amount: sql`row_counts.amount + excluded.amount` }),
-    ),
-);
-
 type Setting = { enabled: boolean | null; quotaBytes: number | null; at: string };
 
 /** What is null stays as it is. */
@@ -108,10 +83,6 @@ export const saveStorage = statement<Setting & AuditParams, StorageRow & { id: s
   return withAudit<StorageRow & { id: string }>(change, { action: 'storage.updated', resourceType: 'tenant' }, p);
 });
 
-export const findTenant = statement<{ id: string }, { id: string }>((p) =>
-  builder.selectFrom('tenants').select('id').where('id', '=', p.id).where('status', '<>', 'deleted'),
-);
-
 export type Stats = {
   total_tenants: number;
   enabled_tenants: number;
@@ -138,140 +109,3 @@ export const sumStorage = statement<{ defaultQuotaBytes: number }, Stats>((p) =>
     ])
     .where('t.status', '<>', 'deleted');
 });
-
-// ---- what is left behind
-
-export type Unsettled = { tenant_id: string; id: string };
-
-/** Uploads and deletions of all tenants that nobody carries on. */
-export const listUnsettled = statement<{ before: string; most: number }, Unsettled>((p) =>
-  builder
-    .selectFrom('files')
-    .select(['tenant_id', 'id'])
-    .where('status', '<>', 'stored')
-    .where('lease_ends_at', '<=', p.before)
-    .orderBy('lease_ends_at')
-    .limit(p.most),
-);
-
-/** One of them, for whoever cleans it up; held to the end of the transaction. */
-export const lockUnsettled = statement<
-  ById & { before: string },
-  { id: string; status: 'uploading' | 'deleting'; size_bytes: number }
->(
-  (p) =>
-    builder
-      .selectFrom('files')
-      .select(['id', 'status', 'size_bytes'])
-      .where('tenant_id', '=', p.tenantId)
-      .where('id', '=', p.id)
-      .where('status', '<>', 'stored')
-      .where('lease_ends_at', '<=', p.before)
-      .forUpdate() as never,
-);
-
-/** Nobody else takes it up until then. */
-export const claim = statement<ById & { until: string }, { id: string }>((p) =>
-  builder
-    .updateTable('files')
-    .set({
-      status: 'deleting',
-      lease_ends_at: p.until,
-      space_id: null,
-      resource_id: null,
-      contact_id: null,
-      avatar_of: null,
-    })
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .where('status', '<>', 'stored')
-    .returning('id'),
-);
-
-/** The upload is given up; no row when it is finished, or given up already. */
-export const abandonUpload = statement<ById & { until: string }, { size_bytes: number }>((p) =>
-  builder
-    .updateTable('files')
-    .set({
-      status: 'deleting',
-      lease_ends_at: p.until,
-      space_id: null,
-      resource_id: null,
-      contact_id: null,
-      avatar_of: null,
-    })
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .where('status', '=', 'uploading')
-    .returning('size_bytes'),
-);
-
-export const findDeleting = statement<ById, { id: string }>((p) =>
-  builder
-    .selectFrom('files')
-    .select('id')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .where('status', '=', 'deleting'),
-);
-
-/** The row after the object. */
-export const deleteRow = statement<ById, { id: string }>((p) =>
-  builder
-    .deleteFrom('files')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .where('status', '=', 'deleting')
-    .returning('id'),
-);
-
-// ---- whether the counters are right
-
-export const listStorages = statement<{ after: string; most: number }, { tenant_id: string }>((p) =>
-  builder
-    .selectFrom('tenant_storage')
-    .select('tenant_id')
-    .where('tenant_id', '>', p.after)
-    .orderBy('tenant_id')
-    .limit(p.most),
-);
-
-export const lockStorage = statement<{ tenantId: string }, { tenant_id: string }>((p) =>
-  builder.selectFrom('tenant_storage').select('tenant_id').where('tenant_id', '=', p.tenantId).forUpdate(),
-);
-
-export type Sums = { usage_bytes: number; reserved_bytes: number; stored: number; uploading: number };
-
-/** The counters and what they should be, of one moment. */
-export const compareSums = statement<{ tenantId: string }, Sums>(
-  (p) =>
-    builder
-      .selectFrom('tenant_storage')
-      .select(['usage_bytes', 'reserved_bytes'])
-      .select((db) =>
-        db
-          .selectFrom('files')
-          .select(sql<number>`coalesce(sum(size_bytes), 0)::bigint`.as('sum'))
-          .where('tenant_id', '=', p.tenantId)
-          .where('status', '=', 'stored')
-          .as('stored'),
-      )
-      .select((db) =>
-        db
-          .selectFrom('files')
-          .select(sql<number>`coalesce(sum(size_bytes), 0)::bigint`.as('sum'))
-          .where('tenant_id', '=', p.tenantId)
-          .where('status', '=', 'uploading')
-          .as('uploading'),
-      )
-      .where('tenant_id', '=', p.tenantId) as never,
-);
-
-export const setCounters = statement<{ tenantId: string; usage: number; reserved: number }, { tenant_id: string }>(
-  (p) =>
-    builder
-      .updateTable('tenant_storage')
-      .set({ usage_bytes: p.usage, reserved_bytes: p.reserved })
-      .where('tenant_id', '=', p.tenantId)
-      .returning('tenant_id'),
-);

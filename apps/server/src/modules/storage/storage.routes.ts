@@ -1,9 +1,9 @@
 import { access } from '#core/access/access';
 import { defineRoute } from '#core/http/route';
 import { IdParams } from '#core/http/schemas';
-import { TenantNotFound } from '#modules/storage/files.errors';
 import * as schemas from '#modules/storage/storage.schemas';
 import { getStorageStats, getTenantStorage, updateTenantStorage } from '#modules/storage/storage.service';
+import { TenantNotFound } from '#modules/tenants/index';
 
 export const storageRoutes = [
   defineRoute({
@@ -37,7 +37,7 @@ export const storageRoutes = [
     },
     errors: [TenantNotFound],
     audit: 'storage.updated',
-    handler: ({ actor, body, params, services }) => updateTenantStorage({ actor, services }, params.id, body),
+    handler: ({ actor, body, db, params, services }) => updateTenantStorage({ db, actor, services }, params.id, body),
   }),
   defineRoute({
     method: 'PATCH',
@@ -48,7 +48,7 @@ export const storageRoutes = [
     schema: { params: IdParams, body: schemas.UpdateSystemStorageBody, response: { 200: schemas.TenantStorageAnswer } },
     errors: [TenantNotFound],
     audit: 'storage.updated',
-    handler: ({ actor, body, params, services }) => updateTenantStorage({ actor, services }, params.id, body),
+    handler: ({ actor, body, db, params, services }) => updateTenantStorage({ db, actor, services }, params.id, body),
   }),
   defineRoute({
     method: 'GET',

@@ -1,12 +1,11 @@
-import type { Person } from '#core/access/principal';
-import type { Actor } from '#core/access/principal';
+import type { Actor, Person } from '#core/access/principal';
 import { auditParams } from '#core/audit/audit.queries';
 import type { TenantDb } from '#core/db/scopes';
 import type { Services } from '#core/services';
-import { TenantNotFound } from '#modules/storage/files.errors';
 import { figuresOf, type StorageState } from '#modules/storage/files.rules';
-import { findStorage, findTenant, saveStorage, sumStorage } from '#modules/storage/storage.queries';
+import { findStorage, saveStorage, sumStorage } from '#modules/storage/storage.queries';
 import type { UpdateStorageBody } from '#modules/storage/storage.schemas';
+import { TenantNotFound, reachTenant } from '#modules/tenants/index';
 
 /** Over all tenants of the installation. */
 export async function getStorageStats({ database, settings }: Services) {
@@ -22,20 +21,19 @@ export async function getTenantStorage({ db, services }: { db: TenantDb; service
   return { data: presentStorage(tenantId, state, services) };
 }
 
-/** Of any tenant, recorded in its own trail. An empty patch changes nothing. @throws TenantNotFound */
+/** Of any tenant that `reachTenant` finds, recorded in its own trail. An empty patch changes nothing. @throws TenantNotFound */
 export async function updateTenantStorage(
-  { actor, services }: { actor: Actor<Person>; services: Services },
+  scope: { db: TenantDb; actor: Actor<Person>; services: Services },
   id: string,
   body: UpdateStorageBody,
 ) {
-  const { database, now } = services;
-  if ((await database.platform().first(findTenant({ id }))) === undefined) throw TenantNotFound();
-  const db = database.tenant(id);
+  const { actor, services } = scope;
+  const { db } = await reachTenant(scope, id);
   const fields = Object.keys(body);
   if (fields.length === 0) {
     return { data: presentStorage(id, await db.first(findStorage({ tenantId: id })), services) };
   }
-  const at = now().toISOString();
+  const at = services.now().toISOString();
   const { enabled = null, quota_bytes: quota } = body;
   const setting = { enabled, quotaBytes: quota === undefined ? null : Math.floor(quota), at };
   const row = await db.slow.first(

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { systemTenantId } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import { files, storeFile, upload } from '#modules/storage/testing/uploads';
+import { withClient } from '#test/support/database';
 import { createMember, createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
 
@@ -75,6 +76,30 @@ describe.each(families)('updateTenantStorage by %s', (family) => {
     const url = `/api/v1/secure/tenants/${tenant.tenantId}/${family}`;
     expectError(await test.call('PATCH', url, { body: {} }), 401, 'AUTHENTICATION_ERROR');
     expectError(await patch(family, { quota_bytes: 1 }, { token: tenant.admin.token }), 403, 'AUTHORIZATION_ERROR');
+  });
+
+  it('404: another tenant than the one that the header names', async () => {
+    const other = await createTenant(test);
+    const url = `/api/v1/secure/tenants/${tenant.tenantId}/${family}`;
+    for (const body of [{ quota_bytes: 1 }, {}]) {
+      const as = (id: string) => test.call('PATCH', url, { token: root, body, headers: { 'x-tenant-id': id } });
+      expectError(await as(other.tenantId), 404, 'NOT_FOUND');
+      expect((await as(tenant.tenantId)).status).toBe(200);
+    }
+  });
+
+  it('404: a tenant whose days of grace are over; 200 before', async () => {
+    const end = (at: string) =>
+      withClient(test.connection, (client) =>
+        client.query(`update tenants set status = 'pending_deletion', deletes_at = ${at} where id = $1`, [
+          tenant.tenantId,
+        ]),
+      );
+    await end(`now() + interval '1 day'`);
+    expect((await patch(family, { quota_bytes: 7 })).status).toBe(200);
+    await end(`now() - interval '1 second'`);
+    expectError(await patch(family, { quota_bytes: 8 }), 404, 'NOT_FOUND');
+    expectError(await patch(family, {}), 404, 'NOT_FOUND');
   });
 
   it('404: no such tenant', async () => {

@@ -7,7 +7,8 @@ import type { TenantDb, Transaction } from '#core/db/scopes';
 import type { Upload } from '#core/http/uploads';
 import { AppError } from '#core/errors/app-error';
 import type { Services } from '#core/services';
-import { leaseEnd, leaseMs, objectKey, removeObject } from '#modules/storage/cleaning.service';
+import { abandonUpload, findStored } from '#modules/storage/cleaning.queries';
+import { leaseEnd, leaseMs, objectKey, removeObjects } from '#modules/storage/cleaning.service';
 import {
   BadContentType,
   FileTooLarge,
@@ -18,14 +19,7 @@ import {
 } from '#modules/storage/files.errors';
 import { insertUpload, renewLease, type FileRow } from '#modules/storage/files.queries';
 import { figuresOf, isMediaType, ownerColumns, signatureBytes, type Owner } from '#modules/storage/files.rules';
-import {
-  abandonUpload,
-  findDeleting,
-  findStorage,
-  insertStorage,
-  reserve,
-  settle,
-} from '#modules/storage/storage.queries';
+import { findStorage, insertStorage, reserve, settle } from '#modules/storage/storage.queries';
 
 export type Scope = { db: TenantDb; actor: Actor; services: Services };
 
@@ -42,21 +36,44 @@ type Plan = {
 
 /**
  * Row, bytes, row: the room is taken before the first byte is accepted, and given back unless all have arrived.
- * @throws FileTooLarge, BadContentType, QuotaExceeded, StorageDisabled, StoreUnavailable, UploadOvertaken; the missing
- * owner's error through the foreign key
+ * @throws FileTooLarge, BadContentType, StoreBusy, StoreFull, QuotaExceeded, StorageDisabled, StoreUnavailable,
+ * UploadOvertaken; the missing owner's error through the foreign key
  */
 export async function receive(scope: Scope, upload: Upload, plan: Plan): Promise<FileRow> {
-  const { db, services } = scope;
+  const { services } = scope;
   if (upload.sizeBytes > services.settings.fileLimitBytes) throw FileTooLarge();
   if (!isMediaType(upload.contentType)) throw BadContentType();
   const id = newId();
-  await begin(scope, upload, { ...plan, id });
+  const leave = await admit(scope, id, upload.sizeBytes);
+  try {
+    return await receiveAdmitted(scope, upload, { ...plan, id });
+  } finally {
+    leave();
+  }
+}
+
+/** @returns what has to be called once the upload is over, however it ends. */
+async function admit({ db, services }: Scope, id: string, sizeBytes: number): Promise<() => void> {
+  try {
+    return await services.files.admit(objectKey(db.tenantId, id), sizeBytes);
+  } catch (error) {
+    throw error instanceof AppError ? error : StoreUnavailable({ cause: error });
+  }
+}
+
+async function receiveAdmitted(scope: Scope, upload: Upload, plan: Plan & { id: string }): Promise<FileRow> {
+  const { db, services } = scope;
+  const { id } = plan;
+  await begin(scope, upload, plan);
   try {
     const sha256 = await transfer(scope, upload, { id, inspect: plan.inspect });
     const received = { id, sha256, sizeBytes: upload.sizeBytes, at: services.now().toISOString() };
-    const row = await db.transaction((tx) => plan.complete(tx, received));
-    if (row === undefined) throw UploadOvertaken();
-    return row;
+    return await db.transaction(async (tx) => {
+      const row = await plan.complete(tx, received);
+      // Within the transaction, so that nothing is kept of what it began.
+      if (row === undefined) throw UploadOvertaken();
+      return row;
+    });
   } catch (error) {
     await abandon(scope, id).catch((failure: unknown) =>
       services.log.warn({ err: failure, fileId: id }, 'a broken upload is left to housekeeping'),
@@ -178,10 +195,11 @@ function holdLease({ db, services }: Pick<Scope, 'db' | 'services'>, id: string,
 /** Gives the room back and removes what arrived, unless the upload is a file after all. */
 async function abandon({ db, services }: Scope, id: string): Promise<void> {
   const { tenantId } = db;
-  const isDeleting = await db.transaction(async (tx) => {
+  const isFile = await db.transaction(async (tx) => {
     const row = await tx.first(abandonUpload({ tenantId, id, until: leaseEnd(services.now()) }));
     if (row !== undefined) await tx.all(settle({ tenantId, usage: 0, reserved: -row.size_bytes }));
-    return row !== undefined || (await tx.first(findDeleting({ tenantId, id }))) !== undefined;
+    return row === undefined && (await tx.first(findStored({ tenantId, id }))) !== undefined;
   });
-  if (isDeleting) await removeObject(services, tenantId, id);
+  // Where the row is gone somebody took the upload for dead, and the object may have come after that.
+  if (!isFile) void removeObjects(services, tenantId, [id]);
 }

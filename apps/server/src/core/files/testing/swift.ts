@@ -12,14 +12,27 @@ import { S3Client, CreateBucketCommand } from '@aws-sdk/client-s3';
 const tools = ['swift-proxy-server', 'swift-account-server', 'swift-container-server', 'swift-object-server'];
 
 /** Debian's packages swift-* and memcached; without them nobody can answer S3 here. */
-export const hasSwift = [...tools, 'memcached'].every((tool) => existsSync(`/usr/bin/${tool}`));
+export const hasSwift = [...tools, 'memcached', 'setpriv'].every((tool) => existsSync(`/usr/bin/${tool}`));
 
 export const credentials = { accessKeyId: 'test:tester', secretAccessKey: 'testing-secret' };
 
 export type Swift = { endpoint: string; bucket: string; stop(): Promise<void> };
 
+const mostStarts = 5;
+
 /** OpenStack Swift with its S3 interface: one of each server in a folder of its own, on ports that are free. */
 export async function startSwift(): Promise<Swift> {
+  for (let start = 1; ; start++) {
+    try {
+      return await startOnFreePorts();
+    } catch (error) {
+      // Somebody else may have taken a port between its choice and its use.
+      if (start === mostStarts) throw error;
+    }
+  }
+}
+
+async function startOnFreePorts(): Promise<Swift> {
   const folder = await mkdtemp(path.join(tmpdir(), 'atrium-swift-'));
   await chmod(folder, 0o755);
   const ports = await freePorts(5);
@@ -30,30 +43,34 @@ export async function startSwift(): Promise<Swift> {
   buildRings(folder, servers);
   const owner = await handOver(folder);
   const processes: ChildProcess[] = [];
-  const run = (file: string, ...args: string[]) =>
-    void processes.push(
-      spawn(file, args, {
-        cwd: folder,
-        stdio: 'ignore',
-        env: { PATH: '/usr/bin:/bin', SWIFT_DIR: folder },
-        detached: true,
-        ...owner,
-      }),
-    );
+  // The kernel ends them with whoever started them, however that ends.
+  const run = (...command: string[]) => {
+    const child = spawn('/usr/bin/setpriv', ['--pdeathsig', 'KILL', ...command], {
+      cwd: folder,
+      stdio: 'ignore',
+      env: { PATH: '/usr/bin:/bin', SWIFT_DIR: folder },
+      detached: true,
+      ...owner,
+    });
+    processes.push(child);
+    return child;
+  };
   const stop = async () => {
     await Promise.all(processes.map(end));
     await rm(folder, { recursive: true, force: true, maxRetries: 10 });
   };
   try {
-    run('/usr/bin/memcached', '-l', '127.0.0.1', '-p', String(cache), '-U', '0', '-m', '16');
-    await listens(cache);
-    for (const name of Object.keys(servers)) run(`/usr/bin/swift-${name}-server`, path.join(folder, `${name}.conf`));
+    await listens(cache, run('/usr/bin/memcached', '-l', '127.0.0.1', '-p', String(cache), '-U', '0', '-m', '16'));
     // The proxy shuns a server that was late for a minute.
-    await Promise.all(Object.values(servers).map(listens));
-    run('/usr/bin/swift-proxy-server', path.join(folder, 'proxy.conf'));
-    await listens(proxy);
+    await Promise.all(
+      Object.entries(servers).map(([name, port]) =>
+        listens(port, run(`/usr/bin/swift-${name}-server`, path.join(folder, `${name}.conf`))),
+      ),
+    );
+    await listens(proxy, run('/usr/bin/swift-proxy-server', path.join(folder, 'proxy.conf')));
     const endpoint = `http://127.0.0.1:${proxy}`;
     await createBucket(endpoint, 'files');
+    if (!processes.every(isRunning)) throw new Error('a server of ours has ended');
     return { endpoint, bucket: 'files', stop };
   } catch (error) {
     await stop();
@@ -67,6 +84,7 @@ async function writeConfiguration(folder: string, { proxy, cache, servers }: Lay
   const common = (port: number) => `[DEFAULT]
 bind_ip = 127.0.0.1
 bind_port = ${port}
+bind_timeout = 1
 workers = 0
 swift_dir = ${folder}
 devices = ${folder}/devices
@@ -155,8 +173,9 @@ async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-async function listens(port: number): Promise<void> {
-  for (const deadline = Date.now() + 60_000; Date.now() < deadline; await sleep(50)) {
+/** A child that cannot have its port, because it is somebody else's, ends soon. */
+async function listens(port: number, child: ChildProcess): Promise<void> {
+  for (const deadline = Date.now() + 60_000; Date.now() < deadline && isRunning(child); await sleep(50)) {
     const isOpen = await new Promise<boolean>((resolve) => {
       const socket = connect({ port, host: '127.0.0.1' }, () => {
         socket.destroy();
@@ -165,12 +184,16 @@ async function listens(port: number): Promise<void> {
     });
     if (isOpen) return;
   }
-  throw new Error(`nothing listens on ${port}`);
+  throw new Error(`nothing of ours listens on ${port}`);
+}
+
+function isRunning(child: ChildProcess): boolean {
+  return child.exitCode === null && child.signalCode === null;
 }
 
 /** With the workers it forked. */
 async function end(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
+  if (!isRunning(child)) return;
   const closed = once(child, 'close');
   try {
     process.kill(-child.pid!, 'SIGKILL');

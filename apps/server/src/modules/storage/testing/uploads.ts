@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 
 import type { Tenant } from '#test/support/factories';
 import { toAnswer, type Answer, type TestService } from '#test/support/harness';
@@ -53,11 +53,20 @@ export async function ledgerOf(test: TestService, tenantId: string) {
   return { counters: counters ?? { usage: 0, reserved: 0 }, rows };
 }
 
-/** Exactly these bytes are stored, nothing is under way, and nothing waits to be removed. */
+/** Exactly these bytes are stored and counted, nothing is under way, and nothing stays to be removed. */
 export async function expectSettled(test: TestService, { tenantId }: Tenant, sizes: readonly number[]): Promise<void> {
-  const { counters, rows } = await ledgerOf(test, tenantId);
+  const { counters } = await ledgerOf(test, tenantId);
   const usage = sizes.reduce((sum, size) => sum + size, 0);
   expect(counters).toEqual({ usage, reserved: 0 });
+  // Nobody who deletes waits for the objects, and rows go after those.
+  const rows = await vi.waitFor(
+    async () => {
+      const ledger = await ledgerOf(test, tenantId);
+      expect(ledger.rows.filter(({ status }) => status === 'deleting')).toEqual([]);
+      return ledger.rows;
+    },
+    { timeout: 10_000 },
+  );
   expect(rows.map(({ status }) => status)).toEqual(sizes.map(() => 'stored'));
   expect(rows.map(({ size }) => size).toSorted((left, right) => left - right)).toEqual(
     sizes.toSorted((left, right) => left - right),

@@ -1,0 +1,159 @@
+import { sql } from 'kysely';
+
+import { queryBuilder, statement } from '#core/db/query';
+
+type Tables = {
+  tenant_storage: { tenant_id: string; usage_bytes: number; reserved_bytes: number };
+  files: {
+    tenant_id: string;
+    id: string;
+    size_bytes: number;
+    status: 'uploading' | 'stored' | 'deleting';
+    lease_ends_at: string | null;
+    space_id: string | null;
+    resource_id: string | null;
+    contact_id: string | null;
+    avatar_of: string | null;
+  };
+};
+type ById = { tenantId: string; id: string };
+
+const builder = queryBuilder<Tables>();
+
+// ---- what is left behind
+
+export type Unsettled = { tenant_id: string; id: string };
+
+/** Uploads and deletions of all tenants that nobody carries on. */
+export const listUnsettled = statement<{ before: string; most: number }, Unsettled>((p) =>
+  builder
+    .selectFrom('files')
+    .select(['tenant_id', 'id'])
+    .where('status', '<>', 'stored')
+    .where('lease_ends_at', '<=', p.before)
+    .orderBy('lease_ends_at')
+    .limit(p.most),
+);
+
+/** One of them, for whoever cleans it up; held to the end of the transaction. */
+export const lockUnsettled = statement<
+  ById & { before: string },
+  { id: string; status: 'uploading' | 'deleting'; size_bytes: number }
+>(
+  (p) =>
+    builder
+      .selectFrom('files')
+      .select(['id', 'status', 'size_bytes'])
+      .where('tenant_id', '=', p.tenantId)
+      .where('id', '=', p.id)
+      .where('status', '<>', 'stored')
+      .where('lease_ends_at', '<=', p.before)
+      .forUpdate() as never,
+);
+
+/** Nobody else takes it up until then. */
+export const claim = statement<ById & { until: string }, { id: string }>((p) =>
+  builder
+    .updateTable('files')
+    .set({
+      status: 'deleting',
+      lease_ends_at: p.until,
+      space_id: null,
+      resource_id: null,
+      contact_id: null,
+      avatar_of: null,
+    })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '<>', 'stored')
+    .returning('id'),
+);
+
+/** The upload is given up; no row when it is finished, or given up already. */
+export const abandonUpload = statement<ById & { until: string }, { size_bytes: number }>((p) =>
+  builder
+    .updateTable('files')
+    .set({
+      status: 'deleting',
+      lease_ends_at: p.until,
+      space_id: null,
+      resource_id: null,
+      contact_id: null,
+      avatar_of: null,
+    })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '=', 'uploading')
+    .returning('size_bytes'),
+);
+
+/** Whether the upload is a file after all, a picture too. */
+export const findStored = statement<ById, { id: string }>((p) =>
+  builder
+    .selectFrom('files')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '=', 'stored'),
+);
+
+/** The row after the object. */
+export const deleteRow = statement<ById, { id: string }>((p) =>
+  builder
+    .deleteFrom('files')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '=', 'deleting')
+    .returning('id'),
+);
+
+// ---- whether the counters are right
+
+export const listStorages = statement<{ after: string; most: number }, { tenant_id: string }>((p) =>
+  builder
+    .selectFrom('tenant_storage')
+    .select('tenant_id')
+    .where('tenant_id', '>', p.after)
+    .orderBy('tenant_id')
+    .limit(p.most),
+);
+
+export const lockStorage = statement<{ tenantId: string }, { tenant_id: string }>((p) =>
+  builder.selectFrom('tenant_storage').select('tenant_id').where('tenant_id', '=', p.tenantId).forUpdate(),
+);
+
+export type Sums = { usage_bytes: number; reserved_bytes: number; stored: number; uploading: number };
+
+/** The counters and what they should be, of one moment. */
+export const compareSums = statement<{ tenantId: string }, Sums>(
+  (p) =>
+    builder
+      .selectFrom('tenant_storage')
+      .select(['usage_bytes', 'reserved_bytes'])
+      .select((db) =>
+        db
+          .selectFrom('files')
+          .select(sql<number>`coalesce(sum(size_bytes), 0)::bigint`.as('sum'))
+          .where('tenant_id', '=', p.tenantId)
+          .where('status', '=', 'stored')
+          .as('stored'),
+      )
+      .select((db) =>
+        db
+          .selectFrom('files')
+          .select(sql<number>`coalesce(sum(size_bytes), 0)::bigint`.as('sum'))
+          .where('tenant_id', '=', p.tenantId)
+          .where('status', '=', 'uploading')
+          .as('uploading'),
+      )
+      .where('tenant_id', '=', p.tenantId) as never,
+);
+
+export const setCounters = statement<{ tenantId: string; usage: number; reserved: number }, { tenant_id: string }>(
+  (p) =>
+    builder
+      .updateTable('tenant_storage')
+      .set({ usage_bytes: p.usage, reserved_bytes: p.reserved })
+      .where('tenant_id', '=', p.tenantId)
+      .returning('tenant_id'),
+);
