@@ -177,6 +177,13 @@ alter table tenants add column suspended_at timestamptz(3);
 alter table tenants add column deletes_at timestamptz(3);
 comment on column tenants.deletes_at is 'When a deletion that was asked for is carried out; until then it can be taken back.';
 
+-- The directories are looked up by other keys; a tenant that ends takes its rows out of them.
+create index memberships_by_tenant on memberships (tenant_id);
+create index tenant_domains_by_tenant on tenant_domains (tenant_id);
+create index api_key_directory_by_tenant on api_key_directory (tenant_id);
+create index app_account_directory_by_tenant on app_account_directory (tenant_id);
+create index users_by_name on users (tenant_id, lower(display_name), id);
+
 -- ---------------------------------------------------------------- who may see what
 
 alter table categories enable row level security;

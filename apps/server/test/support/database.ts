@@ -2,6 +2,7 @@ import pg from 'pg';
 import { inject } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
+import type { Query } from '#core/db/query';
 
 /** An empty database of its own on the shared server; the service migrates it when it starts. */
 export async function createDatabase(): Promise<{ connection: pg.ClientConfig; drop: () => Promise<unknown> }> {
@@ -26,6 +27,20 @@ export async function withClient<Result>(
     return await work(client);
   } finally {
     await client.end();
+  }
+}
+
+type Asks = { all(query: Query<unknown>): Promise<unknown[]> };
+
+/**
+ * Until so many wait for the very transaction. `pg_locks`, because within a transaction `pg_stat_activity` stays as it was first
+ * looked at; with an end, because who has waited too long is gone again.
+ */
+export async function untilBlocked(tx: Asks, count = 1): Promise<void> {
+  const text = `select distinct pid from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))`;
+  const deadline = Date.now() + 10_000;
+  while ((await tx.all({ text, values: [], prepare: false })).length < count) {
+    if (Date.now() > deadline) throw new Error(`never did ${count} wait for this transaction`);
   }
 }
 

@@ -84,6 +84,10 @@ export function seesEvent(caller: Caller, { entities }: Pick<Described, 'entitie
   return seesPeople(caller) || entities.some(({ entity_type }) => entity_type !== 'user');
 }
 
+export function seesOrganizer(caller: Caller, event: Pick<Described, 'organizer_type'>): boolean {
+  return event.organizer_type !== 'user' || seesPeople(caller);
+}
+
 export function mayChange(caller: Caller, event: Described): boolean {
   return isOrganizer(caller, event) || managesCalendars(caller);
 }

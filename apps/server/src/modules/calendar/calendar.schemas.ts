@@ -94,7 +94,10 @@ const Event = closed(
     starts_at: Timestamp,
     ends_at: Timestamp,
     entities: Type.Array(Entity),
-    organizer: closed({ type: Type.Enum(['user', 'api_key', 'app_account']), id: Uuid }),
+    organizer: closed({
+      type: Type.Enum(['user', 'api_key', 'app_account']),
+      id: nullable(Type.String({ format: 'uuid', description: 'Null where the caller may not know people.' })),
+    }),
     created_at: Timestamp,
     updated_at: Timestamp,
   },

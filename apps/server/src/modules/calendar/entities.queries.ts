@@ -6,8 +6,8 @@ import type { Entity, EntityType } from '#modules/calendar/calendar.tables';
 
 type Named = { tenant_id: string; id: string; name: string; status: string; timezone: string | null };
 type Tables = {
-  spaces: Named & { search_text: string };
-  resources: Named & { search_text: string };
+  spaces: Named;
+  resources: Named;
   users: { tenant_id: string; id: string; display_name: string; status: string };
 };
 
@@ -16,8 +16,8 @@ export type CalendarFilters = { types: readonly EntityType[]; search: string | u
 
 const builder = queryBuilder<Tables>();
 
-/** Whose time can be taken: neither what is archived nor who is suspended. */
-const bookable = { space: ['active', 'maintenance'], resource: ['active', 'maintenance'], user: ['active', 'invited'] };
+/** Whose time can be taken: neither what is archived nor who has not joined yet or is suspended. */
+const bookable = { space: ['active', 'maintenance'], resource: ['active', 'maintenance'], user: ['active'] };
 
 /** By name. Each kind gives no more than the page can need, in the order of its own index. */
 export function listCalendars(
@@ -52,7 +52,7 @@ const calendarsOf = {
       .select(['id', 'name', sql<EntityType>`'space'::text`.as('entity_type'), 'timezone'])
       .where('tenant_id', '=', tenantId)
       .where('status', 'in', bookable.space)
-      .where(nameMatches(search, { indexed: true }))
+      .where(nameMatches('name', search))
       .orderBy(sql`lower(name)`)
       .orderBy('id')
       .limit(most);
@@ -64,7 +64,7 @@ const calendarsOf = {
       .select(['id', 'name', sql<EntityType>`'resource'::text`.as('entity_type'), 'timezone'])
       .where('tenant_id', '=', tenantId)
       .where('status', 'in', bookable.resource)
-      .where(nameMatches(search, { indexed: true }))
+      .where(nameMatches('name', search))
       .orderBy(sql`lower(name)`)
       .orderBy('id')
       .limit(most);
@@ -81,7 +81,7 @@ const calendarsOf = {
       ])
       .where('tenant_id', '=', tenantId)
       .where('status', 'in', bookable.user)
-      .where(nameMatches(search, { column: 'display_name' }))
+      .where(nameMatches('display_name', search))
       .orderBy(sql`lower(display_name)`)
       .orderBy('id')
       .limit(most);
@@ -89,13 +89,9 @@ const calendarsOf = {
   },
 };
 
-function nameMatches(search: string | undefined, { column = 'name', indexed = false }): Expression<SqlBool> {
+function nameMatches(column: 'name' | 'display_name', search: string | undefined): Expression<SqlBool> {
   const name = sql`lower(${sql.ref(column)})`;
-  // The index holds the description too, which is not what this searches.
-  const texts = indexed ? [sql`search_text`, name] : [name];
-  const matches = searchPatterns(search).flatMap((pattern) =>
-    texts.map((text) => sql<SqlBool>`${text} like lower(${pattern})`),
-  );
+  const matches = searchPatterns(search).map((pattern) => sql<SqlBool>`${name} like lower(${pattern})`);
   return matches.length === 0 ? sql<SqlBool>`true` : sql<SqlBool>`${sql.join(matches, sql` and `)}`;
 }
 

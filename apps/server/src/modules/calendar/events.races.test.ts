@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#core/crypto/ids';
 import { book, booked, busyOf, change, device, events, room, type Entity } from '#modules/calendar/testing/events';
 import { race } from '#test/support/directory';
+import { untilBlocked } from '#test/support/database';
 import { createTenant, type Tenant } from '#test/support/factories';
 import { useService, type Call } from '#test/support/harness';
 
@@ -112,10 +113,7 @@ describe('moves at once', () => {
       const run = (text: string, ...values: string[]) => tx.all({ text, values, prepare: false });
       await run('select from spaces where tenant_id = $1 and id = $2 for update', tenant.tenantId, hall.entity_id);
       moving = change(test, by, event['id'], hour(12));
-      while (
-        (await run('select from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))'))
-          .length < 1
-      );
+      await untilBlocked(tx);
       await run(
         'update calendar_bookings set entity_id = $3 where tenant_id = $1 and event_id = $2',
         tenant.tenantId,

@@ -24,6 +24,7 @@ import {
   mayChange,
   mayRead,
   seesEvent,
+  seesOrganizer,
   seesPeople,
   toInstant,
   withSeconds,
@@ -276,7 +277,7 @@ function presentEvent(row: EventRow, actor: Actor) {
     starts_at: row.starts_at,
     ends_at: row.ends_at,
     entities: row.entities.filter(({ entity_type }) => entity_type !== 'user' || seesPeople(actor)),
-    organizer: { type: row.organizer_type, id: row.organizer_id },
+    organizer: { type: row.organizer_type, id: seesOrganizer(actor, row) ? row.organizer_id : null },
     created_at: row.created_at,
     updated_at: row.updated_at,
   };

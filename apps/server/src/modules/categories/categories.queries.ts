@@ -128,7 +128,7 @@ export type CategoryOrder = { column: 'level' | 'key' | 'created_at'; descending
 export function listCategories(
   tenantId: string,
   filters: CategoryFilters,
-  page: { limit: number | null; offset: number; order: CategoryOrder | undefined },
+  page: { limit: number; offset: number; order: CategoryOrder | undefined },
 ): Query<CategoryRow> {
   const { column, descending } = page.order ?? { column: 'level', descending: false };
   const direction = descending ? 'desc' : 'asc';

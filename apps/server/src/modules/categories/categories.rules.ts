@@ -6,6 +6,8 @@ type TranslationInput = { name: string; description?: string | null };
 /** Of the deepest category; the roots are at 0. */
 export const maxLevel = 31;
 export const maxTranslationsBytes = 32_768;
+/** Lists of the specification without paging are whole, as far as one answer can hold them. */
+export const mostListed = 10_000;
 
 type Node = { level: number; path: string };
 /** Texts from the first to before the second. */

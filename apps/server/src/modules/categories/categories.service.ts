@@ -31,6 +31,7 @@ import {
   searchText,
   searchTextOf,
   toTranslations,
+  mostListed,
 } from '#modules/categories/categories.rules';
 import type {
   CreateCategoryBody,
@@ -49,7 +50,7 @@ export async function listCategories(
   query: ListCategoriesQuery,
 ) {
   const { tenantId } = db;
-  const { limit, offset = 0, sort, search, level, key, filter_id: filterId, parent_id: parentId } = query;
+  const { limit = mostListed, offset = 0, sort, search, level, key, filter_id: filterId, parent_id: parentId } = query;
   const filters = {
     search: search === undefined ? undefined : searchText(search),
     parentId: parentId === 'null' ? null : parentId,
@@ -58,10 +59,10 @@ export async function listCategories(
     filterId,
   };
   const isFiltered = Object.values(filters).some((value) => value !== undefined);
-  const page = listCategoryRows(tenantId, filters, { limit: limit ?? null, offset, order: parseSort(sort) });
+  const page = listCategoryRows(tenantId, filters, { limit, offset, order: parseSort(sort) });
   const { rows, total, isCapped } =
-    isFiltered || limit === undefined
-      ? await pageOfMatches(db, page, countCategories(tenantId, filters), { limit: limit ?? Infinity, offset })
+    isFiltered || query.limit === undefined
+      ? await pageOfMatches(db, page, countCategories(tenantId, filters), { limit, offset })
       : await pageOfTable(db, page, 'categories', offset);
   if (isCapped) setHeader('x-total-capped', 'true');
   return { data: rows.map((row) => presentCategory(row, languages)), total };

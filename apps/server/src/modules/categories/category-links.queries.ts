@@ -30,8 +30,7 @@ type Tables = CategoryTables & {
 
 type ById = { tenantId: string; id: string };
 type ByEntity = { tenantId: string; entityType: EntityType; entityId: string };
-/** Which part of a list; null for all that follows. */
-type Part = { limit: number | null; offset: number };
+type Part = { limit: number; offset: number };
 
 const builder = queryBuilder<Tables>();
 

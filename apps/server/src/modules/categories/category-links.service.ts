@@ -9,6 +9,7 @@ import type {
   ListCategoryLinksQuery,
   ListEntityCategoriesQuery,
 } from '#modules/categories/categories.schemas';
+import { mostListed } from '#modules/categories/categories.rules';
 import { presentCategory, type Reader } from '#modules/categories/categories.service';
 import {
   countLinksOf,
@@ -30,7 +31,7 @@ type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 /** @throws EntityNotFound */
 export async function listEntityCategories({ db, languages }: Reader, query: ListEntityCategoriesQuery) {
   const { tenantId } = db;
-  const { entity_type: entityType, entity_id: entityId, limit = null, offset = 0 } = query;
+  const { entity_type: entityType, entity_id: entityId, limit = mostListed, offset = 0 } = query;
   const [rows, [counted]] = await db.slow.flight([
     listCategoriesOf({ tenantId, entityType, entityId, limit, offset }),
     countLinksOf({ tenantId, entityType, entityId }),
@@ -43,7 +44,7 @@ export async function listEntityCategories({ db, languages }: Reader, query: Lis
 /** @throws CategoryNotFound */
 export async function listCategoryLinks(db: TenantDb, categoryId: string, query: ListCategoryLinksQuery) {
   const { tenantId } = db;
-  const { limit = null, offset = 0 } = query;
+  const { limit = mostListed, offset = 0 } = query;
   const [categories, links] = await db.slow.flight([
     findCategory({ tenantId, id: categoryId }),
     listLinks({ tenantId, categoryId, limit, offset }),

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
+import { untilBlocked } from '#test/support/database';
 import { createTenant, type Tenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 
@@ -86,12 +87,7 @@ describe('deletions at once', () => {
       const values = [tenant.tenantId, parent];
       await tx.all({ text: 'delete from spaces where tenant_id = $1 and id = $2', values, prepare: false });
       created = [create(parent), create(parent)];
-      const waiting = {
-        text: 'select 1 from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))',
-        values: [],
-        prepare: false,
-      };
-      while ((await tx.all(waiting)).length < 2);
+      await untilBlocked(tx, 2);
       expect((await test.call('GET', path, { token })).status).toBe(200);
     });
     expect(statusesOf(await Promise.all(created))).toEqual([404, 404]);
