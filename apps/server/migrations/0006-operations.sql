@@ -28,8 +28,20 @@ create table application_logs_default partition of application_logs default;
 create index application_logs_by_level on application_logs (level, logged_at) where level >= 40;
 create index application_logs_by_tenant on application_logs (concerned_tenant_id, logged_at) where concerned_tenant_id is not null;
 create index application_logs_by_request on application_logs (request_id, logged_at) where request_id is not null;
+create index application_logs_by_service on application_logs (service, logged_at);
+create index application_logs_by_user on application_logs (user_id, logged_at) where user_id is not null;
 comment on table application_logs is 'Daily partitions; too old ones are dropped whole.';
 comment on column application_logs.level is 'As pino numbers them: 10 trace, 20 debug, 30 info, 40 warn, 50 error, 60 fatal.';
+
+create table log_hours (
+  hour timestamptz(3) not null,
+  service text not null,
+  level smallint not null,
+  lines bigint not null,
+  bytes bigint not null,
+  primary key (hour, service, level)
+);
+comment on table log_hours is 'How much was logged; what a change of the configuration would cost is reckoned from it.';
 
 create table request_minutes (
   minute timestamptz(3) not null,
@@ -58,13 +70,15 @@ create table error_hours (
 
 create table log_exports (
   name text primary key,
-  size_bytes bigint not null,
-  record_count bigint not null,
+  id uuid not null,
+  size_bytes bigint,
+  record_count bigint,
   created_by uuid,
   created_at timestamptz(3) not null,
   expires_at timestamptz(3) not null
 );
 comment on table log_exports is 'What the export store holds; a name that is not here is no file.';
+comment on column log_exports.size_bytes is 'Null until the file is complete: a broken export is removed like an expired one.';
 
 -- ---------------------------------------------------------------- addresses
 
@@ -90,6 +104,9 @@ create policy platform on installation_settings to atrium_platform using (true) 
 alter table application_logs enable row level security;
 alter table application_logs force row level security;
 create policy platform on application_logs to atrium_platform using (true) with check (true);
+alter table log_hours enable row level security;
+alter table log_hours force row level security;
+create policy platform on log_hours to atrium_platform using (true) with check (true);
 alter table request_minutes enable row level security;
 alter table request_minutes force row level security;
 create policy platform on request_minutes to atrium_platform using (true) with check (true);
@@ -108,8 +125,9 @@ create policy platform on ip_rules to atrium_platform using (true) with check (t
 
 grant select, insert, update on installation_settings to atrium_platform;
 grant select, insert on application_logs to atrium_platform;
+grant select, insert, update, delete on log_hours to atrium_platform;
 grant select, insert, update, delete on request_minutes to atrium_platform;
 grant select, insert, update, delete on tenant_request_hours to atrium_platform;
 grant select, insert, update, delete on error_hours to atrium_platform;
-grant select, insert, delete on log_exports to atrium_platform;
+grant select, insert, update, delete on log_exports to atrium_platform;
 grant select, insert, update, delete on ip_rules to atrium_platform;

@@ -1,35 +1,189 @@
 import pino, { type DestinationStream } from 'pino';
 
-export type Log = pino.Logger;
+import type { Database } from '#core/db/database';
+import { consoleFormatter } from '#core/log/console-lines';
+import { defaultLogConfig, levelNumbers, logLevels, type LogConfig, type LogLevel } from '#core/log/log-config';
+import { createLogStore, type LogStore } from '#core/log/log-store';
+import { redactText, toLoggable } from '#core/log/redaction';
 
-const secretKeys = [
-  'password',
-  'secret',
-  'token',
-  'accessToken',
-  'refreshToken',
-  'authorization',
-  'cookie',
-  'fullKey',
-  'code',
-  'private_key',
-];
+type Write = { (message: string): void; (fields: object, message?: string): void };
 
-/** For lines whose fields are all our own words and ids: nothing in them can be a secret, so nothing is searched for one. */
-export function withoutRedaction(log: Log): Log {
-  return log.child({}, { redact: [] });
+type Part = {
+  /** Which part of the service speaks: its level is configured by this name. */
+  service: string;
+  /** `none` for lines whose fields are all our own words and ids: nothing in them is searched for secrets. */
+  redaction?: 'none';
+};
+
+/** Where everything that the service says goes. Lines are JSON objects; secrets in them are blanked by name and by pattern. */
+export type Log = Readonly<Record<LogLevel, Write>> & {
+  /** The log of a part; asked twice, the same. */
+  child(part: Part): Log;
+};
+
+/** The log of a process together with what decides where its lines go: console, database, both or nowhere. */
+export type Logging = {
+  log: Log;
+  /** Takes effect with the next line. */
+  configure(config: LogConfig): void;
+  /** The parts that have a log, with the level that is in force for each. */
+  levels(): Record<string, LogLevel>;
+  /** From now on lines are kept in the database too, those from before as well. */
+  connect(database: Database): void;
+  /** Writes to the database what waits for it. */
+  flush(): Promise<void>;
+  /** Writes what waits; from then on there is the console only. */
+  close(): Promise<void>;
+};
+
+type Options = {
+  /** LOG_LEVEL: of parts whose level nobody configured. `silent` keeps the console quiet. */
+  level: string;
+  destination?: DestinationStream;
+};
+
+/** What becomes of the lines of one part, level by level. */
+type Channel = { service: string; onConsole: Set<number>; inDatabase: Set<number>; instances: pino.Logger[] };
+
+const consoleOnly = 'log';
+
+export function createLogging(options: Options): Logging {
+  return new ProcessLog(options);
 }
 
-/** JSON lines on standard output; secrets are blanked by key, two levels deep. */
-export function createLog(options: { level: string; destination?: DestinationStream }): Log {
-  return pino(
-    {
-      level: options.level,
-      base: null,
-      timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-      redact: { paths: secretKeys.flatMap((key) => [key, `*.${key}`]), censor: '[redacted]' },
-    },
-    options.destination ?? pino.destination({ sync: false, minLength: 8192, periodicFlush: 200 }),
-  );
+class ProcessLog implements Logging {
+  readonly log: Log;
+  readonly #level: string;
+  readonly #output: DestinationStream;
+  readonly #store: LogStore;
+  readonly #channels = new Map<string, Channel>();
+  readonly #logs = new Map<string, Log>();
+  #config = defaultLogConfig;
+  #format = consoleFormatter(defaultLogConfig);
+
+  constructor({ level, destination }: Options) {
+    this.#level = level;
+    this.#output = destination ?? pino.destination({ sync: false, minLength: 8192, periodicFlush: 200 });
+    this.log = this.#open({ service: 'service' });
+    const own = this.#open({ service: consoleOnly });
+    this.#store = createLogStore({
+      report: {
+        dropped: (dropped) => this.log.warn({ dropped }, 'log lines came faster than they could be kept'),
+        failed: (err, waiting) =>
+          own.warn({ err, waiting }, 'log lines could not be kept in the database and will be tried again'),
+        refused: (err) => own.error({ err }, 'the database refused a log line'),
+      },
+    });
+  }
+
+  configure(config: LogConfig): void {
+    this.#config = config;
+    this.#format = consoleFormatter(config);
+    this.#store.setPace(config.database);
+    for (const channel of this.#channels.values()) this.#apply(channel);
+  }
+
+  levels(): Record<string, LogLevel> {
+    const names = [...this.#channels.keys()].toSorted();
+    return Object.fromEntries(names.map((name) => [name, levelOf(this.#config, name) ?? this.#standard]));
+  }
+
+  connect(database: Database): void {
+    this.#store.connect(database);
+  }
+
+  flush(): Promise<void> {
+    return this.#store.flush();
+  }
+
+  close(): Promise<void> {
+    return this.#store.close();
+  }
+
+  get #standard(): LogLevel {
+    return this.#level === 'silent' ? 'info' : (this.#level as LogLevel);
+  }
+
+  #open({ service, redaction }: Part): Log {
+    const name = `${service} ${redaction ?? ''}`;
+    const known = this.#logs.get(name);
+    if (known !== undefined) return known;
+    const channel = this.#channels.get(service) ?? {
+      service,
+      onConsole: new Set(),
+      inDatabase: new Set(),
+      instances: [],
+    };
+    this.#channels.set(service, channel);
+    const instance = this.#openInstance(channel, redaction);
+    channel.instances.push(instance);
+    this.#apply(channel);
+    const log = Object.assign(instance, { child: (part: Part) => this.#open(part) }) as unknown as Log;
+    this.#logs.set(name, log);
+    return log;
+  }
+
+  #openInstance(channel: Channel, redaction: Part['redaction']): pino.Logger {
+    const clean = (args: unknown[]) => cleanArguments(args, this.#config.formatting.redactSensitive);
+    const hooks = {
+      logMethod(this: pino.Logger, args: unknown[], method: (...cleaned: never[]) => void) {
+        method.apply(this, clean(args) as never[]);
+      },
+    };
+    const write = (level: number, line: string) => {
+      if (channel.onConsole.has(level)) this.#output.write(this.#format === undefined ? line : this.#format(line));
+      if (channel.inDatabase.has(level)) this.#store.add({ level, line });
+    };
+    const stream = {
+      [Symbol.for('pino.metadata')]: true,
+      lastLevel: 0,
+      write: (line: string) => write(stream.lastLevel, line),
+    };
+    return pino(
+      {
+        base: { service: channel.service },
+        timestamp: pino.stdTimeFunctions.isoTime,
+        formatters: { level: (label) => ({ level: label }) },
+        serializers: { err: (value: unknown) => value },
+        ...(redaction === 'none' ? {} : { hooks }),
+      },
+      stream,
+    );
+  }
+
+  #apply(channel: Channel): void {
+    const own = levelOf(this.#config, channel.service);
+    const isSilent = own === undefined && this.#level === 'silent';
+    const least = levelNumbers[own ?? this.#standard];
+    const numbers = (section: { enabled: boolean; levels: readonly LogLevel[] }) =>
+      section.enabled ? section.levels.map((name) => levelNumbers[name]).filter((number) => number >= least) : [];
+    channel.onConsole = new Set(isSilent ? [] : numbers(this.#config.console));
+    channel.inDatabase = new Set(channel.service === consoleOnly ? [] : numbers(this.#config.database));
+    const lowest = Math.min(...channel.onConsole, ...channel.inDatabase);
+    const label = logLevels.find((name) => levelNumbers[name] === lowest) ?? 'silent';
+    for (const instance of channel.instances) instance.level = label;
+  }
+}
+
+function levelOf({ logLevels: levels }: LogConfig, service: string): LogLevel | undefined {
+  return Object.hasOwn(levels, service) ? levels[service] : undefined;
+}
+
+const longestMessage = 8192;
+/** What every line has of its own; a field of that name would take its place. */
+const reserved = ['level', 'time', 'service', 'msg'];
+
+function cleanArguments([first, second]: readonly unknown[], redact: boolean): unknown[] {
+  const message = (value: unknown) => {
+    if (typeof value !== 'string') return undefined;
+    const known = value.slice(0, 4 * longestMessage);
+    return (redact ? redactText(known) : known).slice(0, longestMessage);
+  };
+  if (typeof first !== 'object' || first === null) return [message(first) ?? ''];
+  const fields = toLoggable(first instanceof Error ? { err: first } : first, { redact });
+  for (const name of reserved.filter((one) => Object.hasOwn(fields, one))) {
+    fields[`field.${name}`] = fields[name];
+    delete fields[name];
+  }
+  return [fields, message(second ?? (first instanceof Error ? first.message : undefined))];
 }

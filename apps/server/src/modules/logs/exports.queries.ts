@@ -1,0 +1,78 @@
+import { queryBuilder, statement } from '#core/db/query';
+
+export type LogExportRow = {
+  name: string;
+  id: string;
+  size_bytes: number | null;
+  record_count: number | null;
+  created_by: string | null;
+  created_at: string;
+  expires_at: string;
+};
+
+/** One that is complete. */
+export type StoredExport = LogExportRow & { size_bytes: number; record_count: number };
+
+const builder = queryBuilder<{ log_exports: LogExportRow }>();
+
+export const insertExport = statement<{ name: string; id: string; by: string; at: string; expiresAt: string }, never>(
+  (p) =>
+    builder.insertInto('log_exports').values({
+      name: p.name,
+      id: p.id,
+      size_bytes: null,
+      record_count: null,
+      created_by: p.by,
+      created_at: p.at,
+      expires_at: p.expiresAt,
+    }),
+);
+
+export const completeExport = statement<{ name: string; sizeBytes: number; recordCount: number }, LogExportRow>((p) =>
+  builder
+    .updateTable('log_exports')
+    .set({ size_bytes: p.sizeBytes, record_count: p.recordCount })
+    .where('name', '=', p.name)
+    .returningAll(),
+);
+
+export const listStoredExports = statement<{ now: string; most: number }, StoredExport>((p) =>
+  builder
+    .selectFrom('log_exports')
+    .selectAll()
+    .where('size_bytes', 'is not', null)
+    .where('expires_at', '>', p.now)
+    .orderBy('created_at', 'desc')
+    .orderBy('name', 'desc')
+    .limit(p.most)
+    .$castTo<StoredExport>(),
+);
+
+export const findStoredExport = statement<{ name: string; now: string }, StoredExport>((p) =>
+  builder
+    .selectFrom('log_exports')
+    .selectAll()
+    .where('name', '=', p.name)
+    .where('size_bytes', 'is not', null)
+    .where('expires_at', '>', p.now)
+    .$castTo<StoredExport>(),
+);
+
+export const deleteExportRow = statement<{ name: string }, LogExportRow>((p) =>
+  builder.deleteFrom('log_exports').where('name', '=', p.name).returningAll(),
+);
+
+/** Those that expired, and those that were begun so long ago that nobody writes them any more. */
+export const listDeadExports = statement<{ now: string; begunBefore: string; most: number }, LogExportRow>((p) =>
+  builder
+    .selectFrom('log_exports')
+    .selectAll()
+    .where((is) =>
+      is.or([
+        is('expires_at', '<=', p.now),
+        is.and([is('size_bytes', 'is', null), is('created_at', '<', p.begunBefore)]),
+      ]),
+    )
+    .orderBy('created_at')
+    .limit(p.most),
+);

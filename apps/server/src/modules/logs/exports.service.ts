@@ -1,0 +1,207 @@
+import { createReadStream } from 'node:fs';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+
+import { systemTenantId, type Actor, type Person } from '#core/access/principal';
+import { auditEvent } from '#core/audit/audit.queries';
+import { newId, newRandomId } from '#core/crypto/ids';
+import { enterTenant } from '#core/db/database';
+import type { Transaction } from '#core/db/scopes';
+import type { Download } from '#core/http/downloads';
+import { levelNumbers } from '#core/log/log-config';
+import type { Services } from '#core/services';
+import {
+  completeExport,
+  deleteExportRow,
+  findStoredExport,
+  insertExport,
+  listDeadExports,
+  listStoredExports,
+  type LogExportRow,
+  type StoredExport,
+} from '#modules/logs/exports.queries';
+import { ExportNotFound, ExportTooLarge, PeriodInvalid } from '#modules/logs/logs.errors';
+import { nextLogs, type LogFilters } from '#modules/logs/logs.queries';
+import { csvLine } from '#modules/logs/logs.rules';
+import type { ExportBody, LogRecord } from '#modules/logs/logs.schemas';
+import { presentLog } from '#modules/logs/logs.service';
+
+type Changer = { services: Services; actor: Actor<Person> };
+type Format = 'json' | 'csv';
+
+const dayMs = 24 * 60 * 60_000;
+const keptMs = 7 * dayMs;
+const pieceSize = 1000;
+const most = { records: 250_000, bytes: 512 * 1024 ** 2, listed: 1000 };
+
+/** Writes what matches into the export store. The row comes first, so that a broken export leaves nothing unknown behind. */
+export async function exportLogs({ services, actor }: Changer, body: ExportBody) {
+  const { format = 'json' } = body;
+  const at = services.now();
+  const filters = toFilters(body, at);
+  await services.logging.flush();
+  const [id, name] = [newId(), nameOf(at, format)];
+  const expiresAt = new Date(at.getTime() + keptMs).toISOString();
+  const db = services.database.platform();
+  await db.slow.all(insertExport({ name, id, by: actor.userId, at: at.toISOString(), expiresAt }));
+  try {
+    const written = await store(services, { name, format, filters });
+    await db.transaction(async (tx) => {
+      await record(
+        tx,
+        { services, actor },
+        { id, action: 'log_export.created', details: { fields: Object.keys(body) } },
+      );
+      await tx.first(completeExport({ name, ...written }));
+    });
+    return { data: { message: 'The log was exported.', path: pathOf(name), ...written } };
+  } catch (error) {
+    await remove(services, name);
+    throw error;
+  }
+}
+
+function toFilters({ startTime, endTime, tenantId, level }: ExportBody, now: Date): LogFilters {
+  // No later than now, or an export of a busy installation would chase its own end.
+  const to = new Date(Math.min(now.getTime(), endTime === undefined ? Infinity : Date.parse(endTime)));
+  const from = startTime === undefined ? new Date(to.getTime() - dayMs) : new Date(startTime);
+  if (from > to) throw PeriodInvalid();
+  const levels = level === undefined ? undefined : [levelNumbers[level]];
+  return { from: from.toISOString(), to: to.toISOString(), tenantId, levels };
+}
+
+// Made of nothing but [a-z0-9.-], and of nothing that anybody typed.
+function nameOf(at: Date, format: Format): string {
+  const time = at.toISOString().toLowerCase().replaceAll(/[:.]/g, '-');
+  return `logs-${time}-${newRandomId().replaceAll('-', '').slice(0, 12)}.${format}`;
+}
+
+const pathOf = (name: string) => `/api/v1/system/logs/exports/${name}`;
+const keyOf = (name: string) => `exports/${name}`;
+
+type Job = { name: string; format: Format; filters: LogFilters };
+
+// By way of the disk, because stores want to know the size beforehand and memory is not to grow with it.
+async function store(services: Services, { name, format, filters }: Job) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'atrium-export-'));
+  const file = path.join(folder, name);
+  const written = { recordCount: 0, sizeBytes: 0 };
+  try {
+    const handle = await open(file, 'wx', 0o600);
+    await pipeline(Readable.from(linesOf(services, { format, filters, written })), handle.createWriteStream());
+    await services.files.put(keyOf(name), createReadStream(file), written.sizeBytes);
+    return written;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+type Lines = Pick<Job, 'format' | 'filters'> & { written: { recordCount: number; sizeBytes: number } };
+
+async function* linesOf(services: Services, { format, filters, written }: Lines) {
+  const counted = (text: string) => {
+    const bytes = Buffer.from(text);
+    written.sizeBytes += bytes.length;
+    if (written.sizeBytes > most.bytes || written.recordCount > most.records) throw ExportTooLarge();
+    return bytes;
+  };
+  const isCsv = format === 'csv';
+  const { slow } = services.database.platform();
+  yield counted(isCsv ? csvHead : '[');
+  let after: { logged_at: string; id: string } | undefined;
+  for (;;) {
+    const rows = await slow.all(nextLogs(filters, { after, limit: pieceSize }));
+    const records = rows.map(presentLog);
+    const between = written.recordCount === 0 ? '\n' : ',\n';
+    written.recordCount += rows.length;
+    if (rows.length > 0) {
+      const json = () => between + records.map((one) => JSON.stringify(one)).join(',\n');
+      yield counted(isCsv ? records.map(toCsv).join('') : json());
+    }
+    after = rows.at(-1);
+    if (rows.length < pieceSize) break;
+  }
+  if (!isCsv) yield counted('\n]\n');
+}
+
+const csvColumns = [
+  'id',
+  'timestamp',
+  'level',
+  'message',
+  'service',
+  'tenantId',
+  'userId',
+  'requestId',
+  'context',
+] as const satisfies readonly (keyof LogRecord)[];
+
+const csvHead = csvLine(csvColumns);
+
+function toCsv(line: LogRecord): string {
+  const fields = csvColumns.map((name) => line[name]);
+  return csvLine(
+    fields.map((value) => (typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value))),
+  );
+}
+
+export async function listExports(services: Services) {
+  const now = services.now().toISOString();
+  const rows = await services.database.platform().all(listStoredExports({ now, most: most.listed }));
+  const data = rows.map(({ name, size_bytes: size, created_at: createdAt }) => {
+    return { name, path: pathOf(name), size, createdAt };
+  });
+  return { data };
+}
+
+export async function downloadExport(services: Services, name: string): Promise<Download> {
+  const { id, size_bytes: sizeBytes } = await getExport(services, name);
+  return {
+    name,
+    contentType: name.endsWith('.csv') ? 'text/csv; charset=utf-8' : 'application/json; charset=utf-8',
+    sizeBytes,
+    etag: id,
+    open: (range) => services.files.get(keyOf(name), range),
+  };
+}
+
+export async function deleteExport({ services, actor }: Changer, name: string) {
+  const { id } = await getExport(services, name);
+  // The bytes first: a row without them is found again, bytes without a row never.
+  await services.files.delete(keyOf(name));
+  await services.database.platform().transaction(async (tx) => {
+    if ((await tx.first(deleteExportRow({ name }))) === undefined) throw ExportNotFound();
+    await record(tx, { services, actor }, { id, action: 'log_export.deleted', details: {} });
+  });
+  return { data: { message: 'The export was deleted.', deleted: true } };
+}
+
+async function getExport({ database, now }: Services, name: string): Promise<StoredExport> {
+  const row = await database.platform().first(findStoredExport({ name, now: now().toISOString() }));
+  if (row === undefined) throw ExportNotFound();
+  return row;
+}
+
+type Entry = { id: string; action: string; details: Record<string, unknown> };
+
+async function record(tx: Transaction, { services, actor }: Changer, { id, action, details }: Entry): Promise<void> {
+  await tx.all(enterTenant(systemTenantId));
+  const event = { action, resourceType: 'log_export', resourceId: id, details };
+  await tx.all(auditEvent({ ...actor, tenantId: systemTenantId }, services.now().toISOString(), event));
+}
+
+/** Removes what expired, and what a killed process left half-written. */
+export async function removeDeadExports(services: Services): Promise<void> {
+  const at = services.now().getTime();
+  const limits = { now: new Date(at).toISOString(), begunBefore: new Date(at - 60 * 60_000).toISOString() };
+  const dead: LogExportRow[] = await services.database.platform().slow.all(listDeadExports({ ...limits, most: 1000 }));
+  for (const { name } of dead) await remove(services, name);
+}
+
+async function remove(services: Services, name: string): Promise<void> {
+  await services.files.delete(keyOf(name));
+  await services.database.platform().slow.all(deleteExportRow({ name }));
+}

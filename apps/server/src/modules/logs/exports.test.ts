@@ -1,0 +1,151 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { systemTenantId } from '#core/access/principal';
+import { newId } from '#core/crypto/ids';
+import { ObjectMissing } from '#core/files/object-store';
+import { removeDeadExports } from '#modules/logs/exports.service';
+import { logInSystemAdmin, type Person } from '#test/support/factories';
+import { expectError, useService, type Answer } from '#test/support/harness';
+
+const test = useService({ ownDatabase: true });
+const base = '/api/v1/system/logs';
+let system: Person;
+
+beforeAll(async () => {
+  system = await logInSystemAdmin(test);
+});
+
+const call = (method: 'GET' | 'POST' | 'DELETE', path: string, body?: unknown): Promise<Answer> =>
+  test.call(method, `${base}${path}`, { token: system.token, ...(body === undefined ? {} : { body }) });
+const logFor = (tenantId: string, message: string, fields: object = {}) =>
+  test.service.services.log.child({ service: 'exported' }).warn({ tenantId, ...fields }, message);
+const nameIn = (answer: Answer): string => answer.body.data.path.split('/').at(-1);
+
+describe('exportLogs', () => {
+  it('200: JSON that holds the records as the list does', async () => {
+    const tenantId = newId();
+    for (let at = 0; at < 3; at++) logFor(tenantId, `line ${at}`, { at });
+    const made = await call('POST', '/export', { tenantId });
+    expect(made.status).toBe(200);
+    expect(made.body.data).toEqual({
+      message: expect.any(String),
+      path: expect.stringMatching(/^\/api\/v1\/system\/logs\/exports\/logs-[a-z0-9-]+\.json$/),
+      recordCount: 3,
+      sizeBytes: expect.any(Number),
+    });
+    const file = await test.call('GET', made.body.data.path, { token: system.token });
+    expect(file.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(Buffer.byteLength(file.text)).toBe(made.body.data.sizeBytes);
+    const listed = await call('GET', `?tenantId=${tenantId}&sort=timestamp`);
+    expect(JSON.parse(file.text)).toEqual(listed.body.data);
+  });
+
+  it('200: nothing is a file of nothing', async () => {
+    for (const format of ['json', 'csv']) {
+      const made = await call('POST', '/export', { tenantId: newId(), format });
+      expect(made.body.data.recordCount).toBe(0);
+      const { text } = await test.call('GET', made.body.data.path, { token: system.token });
+      if (format === 'json') expect(JSON.parse(text)).toEqual([]);
+      else
+        expect(text).toBe('"id","timestamp","level","message","service","tenantId","userId","requestId","context"\r\n');
+    }
+  });
+
+  it('200: more than fits in one piece, each record once and in order', async () => {
+    const tenantId = newId();
+    for (let at = 0; at < 2500; at++) logFor(tenantId, String(at));
+    const made = await call('POST', '/export', { tenantId, level: 'warn' });
+    const { text } = await test.call('GET', made.body.data.path, { token: system.token });
+    const found = (JSON.parse(text) as { message: string }[]).map(({ message }) => Number(message));
+    expect(found.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 2500 }, (_none, at) => at));
+  });
+
+  it('is recorded in the trail of the system tenant, as is the end of the file', async () => {
+    const made = await call('POST', '/export', { format: 'csv' });
+    const gone = await call('DELETE', `/exports/${nameIn(made)}`);
+    const trail = async (answer: Answer) =>
+      test.service.services.database.tenant(systemTenantId).all({
+        text: `select user_id, action, resource_type from audit_logs where details ->> 'requestId' = $1`,
+        values: [answer.headers['x-request-id']],
+        prepare: false,
+      });
+    const row = { user_id: system.userId, resource_type: 'log_export' };
+    expect(await trail(made)).toEqual([{ ...row, action: 'log_export.created' }]);
+    expect(await trail(gone)).toEqual([{ ...row, action: 'log_export.deleted' }]);
+  });
+
+  it.each([
+    { format: 'xml' },
+    { level: 'loud' },
+    { startTime: 'yesterday' },
+    { tenantId: '42' },
+    { path: '/etc/passwd' },
+  ])('400: %j', async (body) => {
+    expectError(await call('POST', '/export', body), 400, 'VALIDATION_ERROR');
+  });
+
+  it('422: a time that ends before it begins', async () => {
+    const body = { startTime: '2026-01-02T00:00:00Z', endTime: '2026-01-01T00:00:00Z' };
+    expectError(await call('POST', '/export', body), 422, 'UNPROCESSABLE_ENTITY', 'PERIOD_INVALID');
+  });
+});
+
+describe('getLogExport and deleteLogExport', () => {
+  it('200: parts of a file', async () => {
+    const made = await call('POST', '/export', { format: 'csv' });
+    const headers = { range: 'bytes=1-2' };
+    const part = await test.call('GET', made.body.data.path, { token: system.token, headers });
+    expect([part.status, part.text]).toEqual([206, 'id']);
+  });
+
+  it('200: deleted once; from then on neither listed nor there', async () => {
+    const name = nameIn(await call('POST', '/export', {}));
+    const names = async () => (await call('GET', '/exports')).body.data.map((one: { name: string }) => one.name);
+    expect(await names()).toContain(name);
+    expect((await call('DELETE', `/exports/${name}`)).body.data).toEqual({
+      message: expect.any(String),
+      deleted: true,
+    });
+    expect(await names()).not.toContain(name);
+    expectError(await call('DELETE', `/exports/${name}`), 404, 'NOT_FOUND');
+    expectError(await call('GET', `/exports/${name}`), 404, 'NOT_FOUND');
+  });
+
+  it('200 to one and 404 to all others that delete at once', async () => {
+    const name = nameIn(await call('POST', '/export', {}));
+    const answers = await Promise.all(Array.from({ length: 10 }, () => call('DELETE', `/exports/${name}`)));
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      200,
+      ...Array.from({ length: 9 }, () => 404),
+    ]);
+  });
+
+  it.each([
+    '..%2f..%2f..%2fetc%2fpasswd',
+    '..%5c..%5csecrets.json',
+    '%2fetc%2fpasswd',
+    '....%2f%2fsecrets.json',
+    'logs-2026.json%00.csv',
+    'secrets.json',
+    'logs-..-x.json',
+    'LOGS-2026.JSON',
+    '%252e%252e%252fsecrets.json',
+    'file:%2f%2f%2fetc%2fpasswd',
+    `${'x'.repeat(150)}.json`,
+  ])('404 or 400, and nothing of any other file: %s', async (name) => {
+    for (const method of ['GET', 'DELETE'] as const) {
+      const answer = await call(method, `/exports/${name}`);
+      expect([400, 404]).toContain(answer.status);
+      expect(answer.text).not.toMatch(/root:|encryption/i);
+    }
+  });
+
+  it('404 once the time is over; housekeeping removes row and bytes', async () => {
+    const name = nameIn(await call('POST', '/export', {}));
+    const { services } = test.service;
+    const later = { ...services, now: () => new Date(Date.now() + 8 * 24 * 60 * 60_000) };
+    await removeDeadExports(later);
+    expectError(await call('GET', `/exports/${name}`), 404, 'NOT_FOUND');
+    await expect(services.files.get(`exports/${name}`)).rejects.toThrow(ObjectMissing);
+  });
+});

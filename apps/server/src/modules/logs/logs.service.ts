@@ -1,0 +1,200 @@
+import type { Actor, Person } from '#core/access/principal';
+import { pageOfMatches } from '#core/db/totals';
+import { parseSort, toPage } from '#core/http/paging';
+import { compileExact } from '#core/http/validation';
+import { levelNumbers, logConfiguration, logLevels, type LogConfig, type LogLevel } from '#core/log/log-config';
+import { middleOf } from '#core/log/request-counts';
+import type { Services } from '#core/services';
+import { configErrors, configWarnings, mergeConfig, previewConfig } from '#modules/logs/config-changes';
+import { ConfigInvalid, PeriodInvalid, SectionNotFound } from '#modules/logs/logs.errors';
+import {
+  countLogs,
+  listLogs,
+  sumDurations,
+  sumErrors,
+  sumTenants,
+  sumVolumes,
+  type LogFilters,
+} from '#modules/logs/logs.queries';
+import { percentileOf } from '#modules/logs/logs.rules';
+import type { LogRow } from '#modules/logs/logs.tables';
+import {
+  LogConfigPatch,
+  sections,
+  type AnalyticsQuery,
+  type ListLogsQuery,
+  type LogRecord,
+  type PreviewBody,
+  type Section,
+  type ValidateBody,
+} from '#modules/logs/logs.schemas';
+
+type Reader = { services: Services; setHeader(name: string, value: string): void };
+type Changer = { services: Services; actor: Actor<Person> };
+
+const minuteMs = 60_000;
+const dayMs = 24 * 60 * minuteMs;
+const longestAnalysisMs = 7 * dayMs;
+
+export async function searchLogs({ services, setHeader }: Reader, query: ListLogsQuery) {
+  const { limit = 50, offset = 0, sort } = query;
+  const { descending } = parseSort(sort) ?? { descending: true };
+  const filters = toFilters(query, services.now());
+  const { rows, ...total } = await pageOfMatches(
+    services.database.platform(),
+    listLogs(filters, { limit, offset, descending }),
+    countLogs(filters),
+    { limit, offset },
+  );
+  return toPage(rows.map(presentLog), { limit, offset }, total, setHeader);
+}
+
+function toFilters(query: ListLogsQuery, now: Date): LogFilters {
+  const { level, service, tenantId, userId, requestId, startTime, endTime, search } = query;
+  // No index knows the words of messages, so what is read through has to end somewhere.
+  const isOpenSearch = search !== undefined && startTime === undefined;
+  return {
+    levels: level?.split(',').map((name) => levelNumbers[name as LogLevel]),
+    service,
+    tenantId,
+    userId,
+    requestId,
+    from: isOpenSearch ? new Date(now.getTime() - dayMs).toISOString() : startTime,
+    to: endTime,
+    search,
+  };
+}
+
+export function presentLog(row: LogRow): LogRecord {
+  return {
+    id: row.id,
+    timestamp: row.logged_at,
+    level: logLevels.find((level) => levelNumbers[level] === row.level)!,
+    message: row.message,
+    service: row.service,
+    tenantId: row.concerned_tenant_id,
+    userId: row.user_id,
+    requestId: row.request_id,
+    context: row.context,
+  };
+}
+
+/** How the installation answered: of whole minutes, tenants and errors of whole hours. */
+export async function analyseLogs(services: Services, query: AnalyticsQuery) {
+  const { from, to } = analysedPeriod(query, services.now());
+  await services.requestCounts.flush();
+  const minutes = { from: floorTo(from, minuteMs), to: to.toISOString() };
+  const hours = { from: floorTo(from, 60 * minuteMs), to: to.toISOString() };
+  const db = services.database.platform();
+  const [durations, tenants, errors] = await db.slow.flight([
+    sumDurations(minutes),
+    sumTenants(hours),
+    sumErrors(hours),
+  ]);
+  const totalRequests = durations.reduce((sum, { requests }) => sum + requests, 0);
+  const errorCount = durations.reduce((sum, step) => sum + step.errors, 0);
+  const percentile = (percent: number) => {
+    const bucket = percentileOf(durations, percent);
+    return bucket === undefined ? 0 : Number(middleOf(bucket).toPrecision(3));
+  };
+  const data = {
+    errorRate: totalRequests === 0 ? 0 : Number((errorCount / totalRequests).toFixed(6)),
+    errorCount,
+    totalRequests,
+    responseTime: { p50: percentile(50), p95: percentile(95), p99: percentile(99) },
+    topErrors: errors.map((row) => ({ message: row.message, count: row.errors, lastOccurrence: row.last_at })),
+    tenantActivity: tenants.map((row) => ({
+      tenantId: row.tenant,
+      requestCount: row.requests,
+      errorCount: row.errors,
+    })),
+  };
+  return { data };
+}
+
+function analysedPeriod({ startTime, endTime }: AnalyticsQuery, now: Date): { from: Date; to: Date } {
+  const to = endTime === undefined ? now : new Date(endTime);
+  const from = startTime === undefined ? new Date(to.getTime() - dayMs) : new Date(startTime);
+  const length = to.getTime() - from.getTime();
+  if (length <= 0 || length > longestAnalysisMs) throw PeriodInvalid();
+  return { from, to };
+}
+
+function floorTo(date: Date, stepMs: number): string {
+  return new Date(Math.floor(date.getTime() / stepMs) * stepMs).toISOString();
+}
+
+export async function getLogConfig(services: Services) {
+  const { value } = await services.runtimeSettings.read(logConfiguration);
+  return { data: present(services, value) };
+}
+
+export async function getLogSection(services: Services, name: string) {
+  const section = sectionOf(name);
+  const { data } = await getLogConfig(services);
+  return { data: data[keyOf(section)] };
+}
+
+function present({ logging }: Services, config: LogConfig): LogConfig {
+  return { ...config, logLevels: { ...logging.levels(), ...config.logLevels } };
+}
+
+export async function updateLogConfig({ services, actor }: Changer, patch: LogConfigPatch) {
+  const errors = configErrors(patch);
+  if (errors.length > 0) throw ConfigInvalid({ details: { errors } });
+  const action = 'log_configuration.updated';
+  const apply = (current: LogConfig) => mergeConfig(current, patch);
+  await services.runtimeSettings.change(logConfiguration, { action, actor, apply });
+  return { data: { message: 'The log configuration is in force.', applied: true } };
+}
+
+export function updateLogSection(changer: Changer, { name, value }: { name: string; value: unknown }) {
+  const patch = { [keyOf(sectionOf(name))]: value };
+  const error = schemaError(patch);
+  if (error !== undefined) throw ConfigInvalid({ details: { errors: [error] } });
+  return updateLogConfig(changer, patch);
+}
+
+export function validateLogConfig({ logging }: Services, { section, config }: ValidateBody) {
+  const patch = section === undefined ? config : { [keyOf(section)]: config };
+  const error = schemaError(patch);
+  if (error !== undefined) return { data: { valid: false, errors: [error], warnings: [] } };
+  const errors = configErrors(patch);
+  const warnings = configWarnings(patch, Object.keys(logging.levels()));
+  return { data: { valid: errors.length === 0, errors, warnings } };
+}
+
+export async function resetLogConfig({ services, actor }: Changer) {
+  const apply = () => logConfiguration.complete({});
+  await services.runtimeSettings.change(logConfiguration, { action: 'log_configuration.reset', actor, apply });
+  return { data: { message: 'The log configuration is as it was at first.', reset: true } };
+}
+
+export async function previewLogConfig(services: Services, body: PreviewBody) {
+  const { value } = await services.runtimeSettings.read(logConfiguration);
+  const to = services.now();
+  const period = { from: new Date(to.getTime() - dayMs).toISOString(), to: to.toISOString() };
+  const volumes = await services.database.platform().slow.all(sumVolumes(period));
+  const { logLevels: levels, cleanup } = present(services, value);
+  return { data: previewConfig(body, { levels, retentionDays: cleanup.retentionDays, volumes }) };
+}
+
+function sectionOf(name: string): Section {
+  const section = sections.find((one) => one === name);
+  if (section === undefined) throw SectionNotFound();
+  return section;
+}
+
+function keyOf(section: Section): keyof LogConfig {
+  return section === 'log-levels' ? 'logLevels' : section;
+}
+
+const fits = compileExact(LogConfigPatch);
+
+/** Where and why a configuration does not fit its schema, without the value that does not. */
+function schemaError(patch: unknown): string | undefined {
+  if (fits(patch)) return undefined;
+  const [error] = fits.errors!;
+  const place = error!.instancePath.slice(1).replaceAll('/', '.');
+  return `${place === '' ? '' : `${place}: `}${error!.message}`;
+}

@@ -1,0 +1,202 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { newId } from '#core/crypto/ids';
+import { createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
+import { expectError, useService, type Answer } from '#test/support/harness';
+
+const test = useService({ ownDatabase: true });
+const base = '/api/v1/system/logs';
+let token: string;
+let tenant: Tenant;
+
+beforeAll(async () => {
+  ({ token } = await logInSystemAdmin(test));
+  tenant = await createTenant(test);
+});
+
+const list = async (query: Record<string, string | number>): Promise<Answer> => {
+  await test.service.services.logging.flush();
+  const words = Object.entries(query).map(([name, value]) => `${name}=${encodeURIComponent(value)}`);
+  return test.call('GET', `${base}?${words.join('&')}`, { token });
+};
+const log = (service: string) => test.service.services.log.child({ service });
+const messages = ({ body }: Answer): string[] => body.data.map((record: { message: string }) => record.message);
+
+describe('listLogs', () => {
+  it('200: what a request left, whole, newest first', async () => {
+    const answer = await test.call('GET', '/api/v1/secure/spaces?search=planted-word', { token: tenant.admin.token });
+    const requestId = answer.headers['x-request-id']!;
+    const { status, body, text } = await list({ requestId });
+    expect(status).toBe(200);
+    expect(body).toEqual({
+      data: [
+        {
+          id: expect.any(String),
+          timestamp: expect.stringMatching(/Z$/),
+          level: 'info',
+          message: 'GET /api/v1/secure/spaces 200',
+          service: 'http',
+          tenantId: tenant.tenantId,
+          userId: tenant.admin.userId,
+          requestId,
+          context: {
+            method: 'GET',
+            route: '/api/v1/secure/spaces',
+            status: 200,
+            ms: expect.any(Number),
+            ip: '127.0.0.1',
+          },
+        },
+      ],
+      pagination: { total: 1, limit: 50, offset: 0, hasMore: false },
+    });
+    expect(text).not.toContain('planted-word');
+  });
+
+  it('200: what a module writes down has its name', async () => {
+    const answer = await test.call('POST', '/api/v1/public/auth/login', {
+      body: { email: tenant.admin.email, password: 'not the password' },
+    });
+    const found = await list({ requestId: answer.headers['x-request-id']!, level: 'warn' });
+    expect(found.body.data).toMatchObject([{ service: 'auth', level: 'warn', message: 'login failed' }]);
+  });
+
+  it('200: each filter alone and all together, and nothing else', async () => {
+    const service = `filters-${newId()}`;
+    const [tenantId, userId, requestId] = [newId(), newId(), newId()];
+    const from = new Date().toISOString();
+    log(service).debug({ tenantId }, 'first of Three');
+    log(service).warn({ userId }, 'second of three');
+    log(service).error({ requestId }, 'third of three, 100%_done');
+    const found = async (query: Record<string, string>) =>
+      messages(await list({ service, sort: 'timestamp', ...query }));
+    expect(await found({})).toHaveLength(3);
+    expect(await found({ level: 'debug' })).toEqual(['first of Three']);
+    expect(await found({ level: 'warn,error' })).toHaveLength(2);
+    expect(await found({ level: 'fatal' })).toEqual([]);
+    expect(await found({ tenantId })).toEqual(['first of Three']);
+    expect(await found({ tenant_id: tenantId.toUpperCase() })).toEqual(['first of Three']);
+    expect(await found({ userId })).toEqual(['second of three']);
+    expect(await found({ requestId })).toEqual(['third of three, 100%_done']);
+    expect(await found({ search: 'THREE first' })).toEqual(['first of Three']);
+    expect(await found({ search: '%_d' })).toEqual(['third of three, 100%_done']);
+    expect(await found({ search: 'o%e' })).toEqual([]);
+    expect(await found({ startTime: from })).toHaveLength(3);
+    expect(await found({ endTime: from })).toEqual([]);
+    expect(await found({ startTime: new Date(Date.now() + 60_000).toISOString() })).toEqual([]);
+    expect(await found({ tenantId, userId })).toEqual([]);
+    expect(messages(await list({ tenantId, level: 'debug', search: 'first', startTime: from }))).toHaveLength(1);
+  });
+
+  it('200: pages that neither repeat nor miss anything', async () => {
+    const service = `pages-${newId()}`;
+    for (let at = 0; at < 25; at++) log(service).info(`line ${at}`);
+    const pages = await Promise.all([0, 10, 20].map((offset) => list({ service, limit: 10, offset })));
+    expect(pages.map(({ body }) => body.pagination)).toEqual([
+      { total: 25, limit: 10, offset: 0, hasMore: true },
+      { total: 25, limit: 10, offset: 10, hasMore: true },
+      { total: 25, limit: 10, offset: 20, hasMore: false },
+    ]);
+    expect(new Set(pages.flatMap(messages)).size).toBe(25);
+  });
+
+  it('200: totals beyond 10,000 are capped and say so', async () => {
+    const service = `many-${newId()}`;
+    for (let at = 0; at < 10_100; at++) log(service).info('one of many');
+    const { headers, body } = await list({ service, limit: 1 });
+    expect(headers['x-total-capped']).toBe('true');
+    expect(body.pagination).toMatchObject({ total: 10_001, hasMore: true });
+  });
+
+  it.each([
+    "' or 1=1 --",
+    "'; drop table application_logs; --",
+    '%',
+    '\\',
+    '\u202e',
+    '(?<a>.*)*',
+    '$1',
+    'x'.repeat(200),
+  ])('200: a hostile text finds what contains it and no more: %s', async (text) => {
+    const service = `hostile-${newId()}`;
+    log(service).info('harmless');
+    for (const query of [
+      { service, search: text },
+      { service: text.slice(0, 64) },
+      { requestId: text.slice(0, 100) },
+    ]) {
+      const answer = await list(query);
+      expect(answer.status).toBe(200);
+      expect(answer.body.data).toEqual([]);
+    }
+  });
+
+  it.each([
+    'level=loud',
+    'level=info,',
+    'level=info,loud',
+    'tenantId=42',
+    'userId=x',
+    'startTime=yesterday',
+    'endTime=2026-02-30T00:00:00Z',
+    'limit=0',
+    'sort=message',
+    `search=${'x'.repeat(201)}`,
+  ])('400: %s', async (query) => {
+    expectError(await test.call('GET', `${base}?${query}`, { token }), 400, 'VALIDATION_ERROR');
+  });
+
+  it('401 and 403: for system administrators only', async () => {
+    expectError(await test.call('GET', base), 401, 'AUTHENTICATION_ERROR');
+    expectError(await test.call('GET', base, { token: tenant.admin.token }), 403, 'AUTHORIZATION_ERROR');
+  });
+});
+
+describe('getLogAnalytics', () => {
+  const analyse = async (query = '') => (await test.call('GET', `${base}/analytics${query}`, { token })).body.data;
+
+  it('200: counts every request, by tenant and by error', async () => {
+    const own = await createTenant(test);
+    const before = await analyse();
+    for (let at = 0; at < 20; at++) await test.call('GET', '/api/v1/secure/spaces', { token: own.admin.token });
+    for (let at = 0; at < 5; at++) {
+      const answer = await test.call('GET', `/api/v1/secure/spaces/${newId()}`, { token: own.admin.token });
+      expect(answer.status).toBe(404);
+    }
+    const after = await analyse();
+    // The analysis of before was itself a request.
+    expect(after.totalRequests - before.totalRequests).toBe(26);
+    expect(after.errorCount - before.errorCount).toBe(5);
+    expect(after.errorRate).toBeCloseTo(after.errorCount / after.totalRequests, 5);
+    expect(after.responseTime.p50).toBeGreaterThan(0);
+    expect(after.responseTime.p95).toBeGreaterThanOrEqual(after.responseTime.p50);
+    expect(after.responseTime.p99).toBeGreaterThanOrEqual(after.responseTime.p95);
+    const activity = after.tenantActivity.find((one: { tenantId: string }) => one.tenantId === own.tenantId);
+    expect(activity.errorCount).toBe(5);
+    expect(activity.requestCount).toBeGreaterThanOrEqual(25);
+    const countOf = (data: any) =>
+      data.topErrors.find(({ message }: { message: string }) => message.startsWith('NOT_FOUND'))?.count ?? 0;
+    expect(countOf(after) - countOf(before)).toBe(5);
+  });
+
+  it('200: a time without requests', async () => {
+    expect(await analyse('?startTime=2020-01-01T00:00:00Z&endTime=2020-01-02T00:00:00Z')).toEqual({
+      errorRate: 0,
+      errorCount: 0,
+      totalRequests: 0,
+      responseTime: { p50: 0, p95: 0, p99: 0 },
+      topErrors: [],
+      tenantActivity: [],
+    });
+  });
+
+  it('422: a time that ends before it begins, or takes more than a week', async () => {
+    for (const query of [
+      '?startTime=2026-01-02T00:00:00Z&endTime=2026-01-01T00:00:00Z',
+      '?startTime=2026-01-01T00:00:00Z&endTime=2026-01-08T00:00:01Z',
+    ]) {
+      const answer = await test.call('GET', `${base}/analytics${query}`, { token });
+      expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'PERIOD_INVALID');
+    }
+  });
+});
