@@ -6,6 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 
+import { liftLimits } from './limits.ts';
+
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const startTimeoutMs = 30_000;
 
@@ -34,6 +36,7 @@ export async function startAtrium(dataDir: string, logFile: string): Promise<Atr
   // Lines of postmaster.pid: process id, data directory, start time, port, socket directory (PostgreSQL's pidfile.h).
   const [postmaster, , , port, host] = pidFile.split('\n');
   const connection = { host: host!.trim(), port: Number(port), user: 'atrium', database: 'atrium' };
+  await liftLimits(connection);
   return {
     pid: child.pid!,
     base,
@@ -56,6 +59,7 @@ async function startPeer(
   const url = `postgres://${user}@localhost/${database}?host=${encodeURIComponent(host)}&port=${port}`;
   const environment = { DATABASE_URL: url, ENCRYPTION_KEY: secrets.encryptionKey };
   const { child, base } = await startService(environment, logFile);
+  await liftLimits({ host, port, user, database });
   return { pid: child.pid!, port: Number(new URL(base).port), base, stop: () => stop(child) };
 }
 

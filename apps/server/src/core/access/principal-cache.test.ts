@@ -128,4 +128,42 @@ describe('the principal cache', () => {
     cache.forget('user:a');
     expect(cache.find('a')).toBe(undefined);
   });
+
+  it('resized: knows nobody of before, keeps as many as it may, for as long as it may', async () => {
+    await load('before');
+    cache.resize({ max: 2, maxAgeMs: 5000 });
+    expect(cache.find('before')).toBe(undefined);
+    for (const name of ['a', 'b', 'c']) await load(name);
+    expect(['a', 'b', 'c'].map((name) => cache.find(name) !== undefined)).toEqual([false, true, true]);
+    now += 4999;
+    expect(cache.find('c')).toEqual(principal('c'));
+    now += 1;
+    expect(cache.find('c')).toBe(undefined);
+  });
+
+  it('resized to what it is: knows everybody still', async () => {
+    await load('a');
+    cache.resize({ max: 100, maxAgeMs: 60_000 });
+    expect(cache.find('a')).toEqual(principal('a'));
+  });
+
+  it('resized to nothing: loads each time, also what was being loaded', async () => {
+    let finish = () => {};
+    const late = cache.load('late', async () => {
+      await new Promise<void>((resolve) => (finish = resolve));
+      return { principal: principal('late'), subjects: subjectsOf('late'), expiresAt: now + 1000 };
+    });
+    cache.resize({ max: 0, maxAgeMs: 60_000 });
+    finish();
+    expect(await late).toEqual(principal('late'));
+    expect(await load('a')).toEqual(principal('a'));
+    expect([cache.find('late'), cache.find('a')]).toEqual([undefined, undefined]);
+  });
+
+  it('resized: forgets by subject as before', async () => {
+    cache.resize({ max: 10, maxAgeMs: 60_000 });
+    await load('a');
+    cache.forget('user:a');
+    expect(cache.find('a')).toBe(undefined);
+  });
 });

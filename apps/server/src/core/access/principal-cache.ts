@@ -16,7 +16,11 @@ export type PrincipalCache = {
   load(credential: string, loader: () => Promise<CachedPrincipal>): Promise<Principal>;
   forget(subject: Subject): void;
   clear(): void;
+  /** From now on; where that changes something, what is known is forgotten. Without a size nothing is kept. */
+  resize(size: CacheSize): void;
 };
+
+export type CacheSize = { max: number; maxAgeMs: number };
 
 type Options = {
   max: number;
@@ -32,29 +36,27 @@ type Options = {
 type Entry = CachedPrincipal & { loadedAt: number };
 
 export function createPrincipalCache(options: Options): PrincipalCache {
-  const { maxAgeMs = 60_000, blindMaxAgeMs = 1000, now } = options;
+  const { blindMaxAgeMs = 1000, now } = options;
+  let { max, maxAgeMs = 60_000 } = options;
   const credentialsBySubject = new Map<Subject, Set<string>>();
   let generation = 0;
-
-  const entries = new LRUCache<string, Entry>({
-    max: options.max,
-    dispose: (entry, credential) => {
-      for (const subject of entry.subjects) {
-        const credentials = credentialsBySubject.get(subject);
-        credentials?.delete(credential);
-        if (credentials?.size === 0) credentialsBySubject.delete(subject);
-      }
-    },
-  });
+  const open = () => openEntries(max, credentialsBySubject);
+  let entries = open();
 
   function find(credential: string): Principal | undefined {
     const entry = entries.get(credential);
     if (entry === undefined) return undefined;
     const age = now() - entry.loadedAt;
-    const isFresh = now() < entry.expiresAt && age < (options.isCurrent() ? maxAgeMs : blindMaxAgeMs);
+    const maxAge = options.isCurrent() ? maxAgeMs : Math.min(maxAgeMs, blindMaxAgeMs);
+    const isFresh = now() < entry.expiresAt && age < maxAge;
     if (isFresh) return entry.principal;
     entries.delete(credential);
     return undefined;
+  }
+
+  function clear(): void {
+    generation += 1;
+    entries.clear();
   }
 
   return {
@@ -62,7 +64,7 @@ export function createPrincipalCache(options: Options): PrincipalCache {
     async load(credential, loader) {
       const before = generation;
       const loaded = await loader();
-      if (generation === before) {
+      if (generation === before && max > 0) {
         entries.set(credential, { ...loaded, loadedAt: now() });
         for (const subject of loaded.subjects) {
           const credentials = credentialsBySubject.get(subject) ?? new Set();
@@ -75,9 +77,25 @@ export function createPrincipalCache(options: Options): PrincipalCache {
       generation += 1;
       for (const credential of credentialsBySubject.get(subject) ?? []) entries.delete(credential);
     },
-    clear() {
-      generation += 1;
-      entries.clear();
+    clear,
+    resize(size) {
+      if (size.max === max && size.maxAgeMs === maxAgeMs) return;
+      clear();
+      ({ max, maxAgeMs } = size);
+      entries = open();
     },
   };
+}
+
+function openEntries(max: number, credentialsBySubject: Map<Subject, Set<string>>): LRUCache<string, Entry> {
+  return new LRUCache<string, Entry>({
+    max: Math.max(1, max),
+    dispose: (entry, credential) => {
+      for (const subject of entry.subjects) {
+        const credentials = credentialsBySubject.get(subject);
+        credentials?.delete(credential);
+        if (credentials?.size === 0) credentialsBySubject.delete(subject);
+      }
+    },
+  });
 }

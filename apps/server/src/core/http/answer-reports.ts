@@ -3,26 +3,31 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '#core/access/principal';
 import { clientAddress } from '#core/http/client-address';
 import type { Route } from '#core/http/route';
-import { withoutRedaction } from '#core/log/log';
 import type { Services } from '#core/services';
 
 /** What is written down of every answer once it is sent: a log line, the use of a credential, what concerns security. */
 export function reportAnswers(server: FastifyInstance, services: Services): void {
-  const log = withoutRedaction(services.log);
+  const log = services.log.child({ service: 'http', redaction: 'none' });
   server.addHook('onResponse', (request, reply, done) => {
     const { principal } = request;
     const { route } = request.routeOptions.config as { route?: Route };
-    log.info({
+    // The pattern, not the URL: identifiers and search words are not for the log.
+    const { url: pattern = null } = request.routeOptions;
+    const { method } = request;
+    const { statusCode: status, elapsedTime } = reply;
+    const tenantId = principal?.tenantId ?? null;
+    const fields = {
       requestId: request.id,
-      method: request.method,
-      // The pattern, not the URL: identifiers and search words are not for the log.
-      route: request.routeOptions.url ?? null,
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime * 10) / 10,
+      method,
+      route: pattern,
+      status,
+      ms: Math.round(elapsedTime * 10) / 10,
       ip: request.facts?.ip ?? clientAddress(request),
-      tenantId: principal?.tenantId ?? null,
+      tenantId,
       userId: principal?.userId ?? null,
-    });
+    };
+    log.info(fields, `${method} ${pattern ?? '-'} ${status}`);
+    services.requestCounts.record({ ms: elapsedTime, isError: status >= 400, message: request.failure, tenantId });
     if (principal !== undefined && route !== undefined) report(services, { request, reply, principal, route });
     done();
   });

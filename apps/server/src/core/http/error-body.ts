@@ -45,6 +45,13 @@ function frameworkFailure(error: unknown): AppError | undefined {
   return code.startsWith('FST_') && statusCode < 500 ? BadRequest({ cause: error }) : undefined;
 }
 
+/** An error for the statistics of the operator: what was told, or of a fault its cause. */
+export function summarizeError({ code, status, message, details, cause }: AppError): string {
+  if (status >= 500 && cause instanceof Error) return `${code}: ${cause.message}`;
+  // Where the schema was not met, the message names a place that callers may have made up.
+  return `${code}: ${details?.issues === undefined ? message : 'The request does not fit its schema.'}`;
+}
+
 export function presentError(error: AppError, requestId: string | null, now: Date = new Date()): ErrorBodyValue {
   return {
     error: error.code,

@@ -2,15 +2,15 @@ import cors from '@fastify/cors';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 
 import type { Actor, Principal, RequestFacts } from '#core/access/principal';
-import { decide } from '#core/access/access';
+import { access, decide } from '#core/access/access';
 import { newId } from '#core/crypto/ids';
 import { AppError, type ErrorDefinition } from '#core/errors/app-error';
 import { NotFound } from '#core/errors/common-errors';
+import { admitRequests } from '#core/http/admission';
 import { acceptFormsOnly, acceptJsonOnly } from '#core/http/body-parsers';
-import { clientAddress } from '#core/http/client-address';
+import { credentialsOf, type Credentials } from '#core/http/credentials';
 import { isDownload, sendDownload, type Download } from '#core/http/downloads';
-import { presentError, toAppError } from '#core/http/error-body';
-import { overloadGate } from '#core/http/overload';
+import { presentError, summarizeError, toAppError } from '#core/http/error-body';
 import { reportAnswers } from '#core/http/answer-reports';
 import { parserErrorHandler, refuseExtensions } from '#core/http/raw-answers';
 import { assertStorableUrl, senderFailure, wellFormedRequest } from '#core/http/request-checks';
@@ -19,6 +19,7 @@ import { securityHeaders } from '#core/http/security-headers';
 import { countTraffic, type Traffic } from '#core/http/traffic';
 import { acceptAnyContent, uploadOf } from '#core/http/uploads';
 import { createRequestValidator } from '#core/http/validation';
+import type { LoadSource } from '#core/limits/breaker';
 import type { Services } from '#core/services';
 
 /** Where patience ends; times in milliseconds. */
@@ -34,26 +35,15 @@ const defaultLimits = {
   uploadLingerMs: 2000,
   keepAliveTimeoutMs: 65_000,
   maxConnections: 2000,
-  maxInFlight: 2000,
-  /** Requests that are let in even while the event loop lags. */
+  /** Requests that are worked on at once; the others wait. */
+  maxInFlight: 1000,
+  /** The same while the event loop lags. */
   maxInFlightWhileLagging: 50,
 };
 
 const idleCheckMs = 50;
 /** What streams is held to its pace instead; a timer can be no longer. */
 const unlimitedMs = 2 ** 31 - 1;
-
-/** What a request presents of itself, each exactly as it was sent. */
-export type Credentials = {
-  authorization: string | undefined;
-  apiKey: string | undefined;
-  /** `X-Tenant-Id`: the tenant that a system administrator acts on. */
-  tenantId: string | undefined;
-  /** `X-Device-Fingerprint`, which a key may be bound to. */
-  deviceFingerprint: string | undefined;
-  /** The route ends sessions: an access token that has ended still says which. */
-  acceptsExpired?: boolean;
-};
 
 /** Turns the presented credentials into a principal; undefined when there are none. */
 export type Authenticate = (
@@ -69,6 +59,8 @@ export type HttpOptions = {
   corsOrigins: readonly string[];
   bodyLimitBytes: number;
   limits?: Partial<typeof defaultLimits>;
+  /** Where the circuit breaker learns of the load, other than from the process itself. */
+  load?: LoadSource;
   /** Sees every answer before it leaves; tests check it against the route's schema. */
   inspectAnswer?: (route: Route, status: number, payload: string) => void;
 };
@@ -80,6 +72,7 @@ declare module 'fastify' {
     receivedAt: number;
     facts: RequestFacts | undefined;
     principal: Principal | undefined;
+    failure: string | undefined;
   }
   interface FastifyContextConfig {
     route?: Route;
@@ -90,11 +83,13 @@ declare module 'fastify' {
 export async function createHttpServer(options: HttpOptions): Promise<FastifyInstance> {
   const constraints = Object.assign({}, ...options.modules.map((module) => module.constraints ?? {})) as Constraints;
   const limits = limitsOf(options);
+  const log = options.services.log.child({ service: 'http' });
   const traffic = countTraffic();
   const server = openServer(options, limits, traffic, constraints);
   server.decorateRequest('receivedAt', 0);
   server.decorateRequest('facts', undefined);
   server.decorateRequest('principal', undefined);
+  server.decorateRequest('failure', undefined);
   acceptJsonOnly(server);
   server.addHook('onRequest', (request, reply, done) => {
     request.receivedAt = options.services.now().getTime();
@@ -109,7 +104,15 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     if (!options.services.isServing()) reply.header('connection', 'close');
     done(null, payload);
   });
-  overloadGate(server, traffic, limits);
+  admitRequests(server, {
+    services: options.services,
+    traffic,
+    maxInFlight: limits.maxInFlight,
+    maxInFlightWhileLagging: limits.maxInFlightWhileLagging,
+    isAdministrator: (request) => isAdministrator(request, options),
+    isStreamed: ({ routeOptions }) => isStreamed(routeOptions.config.route),
+    load: options.load,
+  });
   await allowOrigins(server, options.corsOrigins);
   reportAnswers(server, options.services);
   server.setErrorHandler((error, request, reply) => {
@@ -117,7 +120,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     if (failure.status === 408) reply.header('connection', 'close');
     // Load that was shed on purpose has no cause, and writing it down one by one would only add to the load.
     const isFault = failure.status === 500 || (failure.status > 500 && failure.cause !== undefined);
-    if (isFault) options.services.log.error({ err: failure.cause ?? failure, requestId: request.id }, 'request failed');
+    if (isFault) log.error({ err: failure.cause ?? failure, requestId: request.id }, 'request failed');
     return sendError(failure, request, reply);
   });
   server.setNotFoundHandler((request, reply) => sendError(NotFound(), request, reply));
@@ -208,14 +211,22 @@ async function allowOrigins(server: FastifyInstance, origins: readonly string[])
 }
 
 function addRoutes(server: FastifyInstance, options: HttpOptions): void {
-  const routes = options.modules.flatMap((module) => module.routes);
+  const routes = options.modules.flatMap((module) => {
+    const inModule = { ...options, services: servicesOf(module, options.services) };
+    return module.routes.map((route) => ({ route, inModule }));
+  });
   const methodsByPath = new Map<string, string[]>();
-  for (const route of routes) {
-    addInContext(server, route, options);
+  for (const { route, inModule } of routes) {
+    addInContext(server, route, inModule);
     const url = fastifyPath(route.path);
     methodsByPath.set(url, [...(methodsByPath.get(url) ?? []), route.method]);
   }
   for (const [url, methods] of methodsByPath) refuseOtherMethods(server, url, methods);
+}
+
+/** The same services, but what the use cases of a module write down is logged under its name. */
+function servicesOf({ name }: Module, services: Services): Services {
+  return { ...services, log: services.log.child({ service: name }) };
 }
 
 // What is no JSON in a context of its own: wherever JSON is taken, a form of somebody else's page must not pass for it.
@@ -238,14 +249,12 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
   if ((route.access as unknown) === undefined) throw new Error(`${route.operationId} does not say who may call it`);
   const validate = createRequestValidator(route);
   const status = successStatus(route);
-  const isStreamed = route.schema.upload !== undefined || isDownload(route);
   server.route({
-    ...(isStreamed ? { handlerTimeout: unlimitedMs } : {}),
+    ...(isStreamed(route) ? { handlerTimeout: unlimitedMs } : {}),
     method: route.method,
     url: fastifyPath(route.path),
     config: { route },
     onRequest: (request, _reply, done) => {
-      request.facts = factsOf(request);
       if (route.access.kind === 'public') done();
       else identify(request, { route, options }, done);
     },
@@ -282,14 +291,8 @@ function identify(
   { route, options }: { route: Route; options: HttpOptions },
   done: (error?: Error) => void,
 ): void {
-  const { headers } = request;
-  const credentials = {
-    authorization: headers.authorization,
-    apiKey: oneValue(headers['x-api-key']),
-    tenantId: oneValue(headers['x-tenant-id']),
-    deviceFingerprint: oneValue(headers['x-device-fingerprint']),
-    acceptsExpired: route.access.kind === 'optional' && route.access.acceptsExpired,
-  };
+  const acceptsExpired = route.access.kind === 'optional' && route.access.acceptsExpired;
+  const credentials = { ...credentialsOf(request), acceptsExpired };
   const admit = (principal: Principal | undefined) => {
     request.principal = principal;
     const decision = decide(route.access, principal);
@@ -307,6 +310,19 @@ function identify(
   } catch (error) {
     refuse(error);
   }
+}
+
+async function isAdministrator(request: FastifyRequest, { authenticate }: HttpOptions): Promise<boolean> {
+  try {
+    const principal = await authenticate(credentialsOf(request), request.facts!);
+    return decide(access.systemAdmin(), principal).allowed;
+  } catch {
+    return false;
+  }
+}
+
+function isStreamed(route: Route | undefined): boolean {
+  return route !== undefined && (route.schema.upload !== undefined || isDownload(route));
 }
 
 function contextOf(
@@ -332,15 +348,6 @@ function contextOf(
   return { ...base, actor, db: services.database.tenant(principal.tenantId) };
 }
 
-function factsOf(request: FastifyRequest): RequestFacts {
-  return {
-    id: request.id,
-    ip: clientAddress(request),
-    userAgent: request.headers['user-agent']?.slice(0, 256) ?? null,
-    receivedAt: request.receivedAt,
-  };
-}
-
 function refuseOtherMethods(server: FastifyInstance, url: string, methods: readonly string[]): void {
   const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   const allow = allowed.join(', ');
@@ -357,6 +364,7 @@ function refuseOtherMethods(server: FastifyInstance, url: string, methods: reado
 }
 
 function sendError(failure: AppError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  request.failure = summarizeError(failure);
   reply.status(failure.status).headers(securityHeaders).header('x-request-id', request.id);
   if (failure.status === 401) reply.header('www-authenticate', 'Bearer');
   if (failure.status === 429 || failure.status === 503)
@@ -364,10 +372,6 @@ function sendError(failure: AppError, request: FastifyRequest, reply: FastifyRep
   return reply
     .header('content-type', 'application/json; charset=utf-8')
     .send(JSON.stringify(presentError(failure, request.id)));
-}
-
-function oneValue(header: string | string[] | undefined): string | undefined {
-  return Array.isArray(header) ? header[0] : header;
 }
 
 /** `{id}` as the specification writes it, `:id` as the router wants it. */

@@ -6,23 +6,33 @@ export type Traffic = {
   /** Requests that have begun and whose answer has not ended. */
   inFlight(): number;
   begin(response: ServerResponse): void;
+  /** False for what came over no connection, or is over. */
+  isUnderWay(response: ServerResponse): boolean;
+  /** Called once for every answer that has begun and ends, or whose connection breaks. */
+  onEnd(listener: (response: ServerResponse) => void): void;
   /** The answer to the youngest request of a connection, ended or not. */
   latest(socket: Duplex): ServerResponse | undefined;
 };
 
-type Connection = { open: number; latest: ServerResponse };
+type Connection = { open: Set<ServerResponse>; latest: ServerResponse };
 
 export function countTraffic(): Traffic {
   const connections = new WeakMap<Duplex, Connection>();
+  const listeners: ((response: ServerResponse) => void)[] = [];
   let inFlight = 0;
 
+  function end(connection: Connection, response: ServerResponse): void {
+    if (!connection.open.delete(response)) return;
+    inFlight -= 1;
+    for (const listener of listeners) listener(response);
+  }
+
   function connect(socket: Duplex, first: ServerResponse): Connection {
-    const connection: Connection = { open: 0, latest: first };
+    const connection: Connection = { open: new Set(), latest: first };
     connections.set(socket, connection);
     // Pipelined answers that wait for their turn never close when the connection breaks.
     socket.once('close', () => {
-      inFlight -= connection.open;
-      connection.open = 0;
+      for (const response of connection.open) end(connection, response);
     });
     return connection;
   }
@@ -30,17 +40,15 @@ export function countTraffic(): Traffic {
   return {
     inFlight: () => inFlight,
     latest: (socket) => connections.get(socket)?.latest,
+    isUnderWay: (response) => connections.get(response.req?.socket)?.open.has(response) ?? false,
+    onEnd: (listener) => void listeners.push(listener),
     begin(response) {
       const { socket } = response.req;
       const connection = connections.get(socket) ?? connect(socket, response);
       connection.latest = response;
-      connection.open += 1;
+      connection.open.add(response);
       inFlight += 1;
-      response.once('close', () => {
-        if (connection.open === 0) return;
-        connection.open -= 1;
-        inFlight -= 1;
-      });
+      response.once('close', () => end(connection, response));
     },
   };
 }

@@ -67,7 +67,7 @@ function check(name: Check['name'], schema: TSchema | undefined, ajv: Ajv): Chec
   return { name, validate: ajv.compile(asJsonSchema(schema)), foldIds: idFolding(schema) };
 }
 
-/** A check of answers against their closed schema, for tests. */
+/** A check of values that are no part of a request against their schema. */
 export function compileExact(schema: TSchema): ValidateFunction {
   return exact.compile(asJsonSchema(schema));
 }

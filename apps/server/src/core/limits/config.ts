@@ -47,3 +47,11 @@ export const securitySetting: Setting<SecurityConfig> = {
   name: 'security_config',
   complete: (stored) => ({ ...defaultSecurityConfig, ...stored }),
 };
+
+/** How many principals are known without asking the database, and for how long. */
+export function principalCacheSize(config: SecurityConfig): { max: number; maxAgeMs: number } {
+  return {
+    max: config.cache_enabled ? config.cache_max_entries : 0,
+    maxAgeMs: config.cache_default_ttl_seconds * 1000,
+  };
+}

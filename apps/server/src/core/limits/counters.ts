@@ -1,8 +1,14 @@
 /** How much one address may ask for, and what happens when it asks for more; times in milliseconds. */
-export type Allowance = { max: number; windowMs: number; blockMs: number };
+export type Allowance = {
+  max: number;
+  windowMs: number;
+  blockMs: number;
+  /** So many violations exhaust patience, and are forgotten with that. */
+  patience: number;
+};
 
-/** A refusal: how long to stay away, and when this request began it, how often that has happened. */
-export type Refusal = { retryAfterMs: number; violations: number | undefined };
+/** A refusal: how long to stay away, and whether patience has just come to its end. */
+export type Refusal = { retryAfterMs: number; isLastStraw: boolean };
 
 /** Counts requests by address. What is refused is not counted, so that nobody stays out by knocking. */
 export type Counters = {
@@ -39,11 +45,11 @@ export function createCounters(now: () => number, max: number = maxAddresses): C
   }
 
   return {
-    take(address, { max: most, windowMs, blockMs }) {
+    take(address, { max: most, windowMs, blockMs, patience }) {
       const at = now();
       const entry = entries.get(address) ?? enter(address, at);
       const leftMs = entry.blockedAt + blockMs - at;
-      if (leftMs > 0) return { retryAfterMs: leftMs, violations: undefined };
+      if (leftMs > 0) return { retryAfterMs: leftMs, isLastStraw: false };
       if (at - entry.startedAt >= windowMs || entry.blockedAt >= entry.startedAt) restart(address, entry, at);
       entry.count += 1;
       if (entry.count <= most) return undefined;
@@ -51,7 +57,9 @@ export function createCounters(now: () => number, max: number = maxAddresses): C
       entry.violations += 1;
       entry.violatedAt = at;
       entry.blockedAt = at;
-      return { retryAfterMs: blockMs, violations: entry.violations };
+      const isLastStraw = entry.violations >= patience;
+      if (isLastStraw) entry.violations = 0;
+      return { retryAfterMs: blockMs, isLastStraw };
     },
     used(address, windowMs) {
       const entry = entries.get(address);

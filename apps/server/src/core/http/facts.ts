@@ -1,0 +1,14 @@
+import type { FastifyRequest } from 'fastify';
+
+import type { RequestFacts } from '#core/access/principal';
+import { clientAddress } from '#core/http/client-address';
+
+/** What is known of a request before anybody looks at who sends it. */
+export function factsOf(request: FastifyRequest): RequestFacts {
+  return {
+    id: request.id,
+    ip: clientAddress(request),
+    userAgent: request.headers['user-agent']?.slice(0, 256) ?? null,
+    receivedAt: request.receivedAt,
+  };
+}

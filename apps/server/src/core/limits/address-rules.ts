@@ -1,0 +1,114 @@
+import { createFlusher } from '#core/background/flusher';
+import { newId } from '#core/crypto/ids';
+import type { Database } from '#core/db/database';
+import {
+  announceRules,
+  blockAutomatically,
+  listRulesInEffect,
+  type IpRuleRow,
+} from '#core/limits/address-rules.queries';
+import type { Log } from '#core/log/log';
+import { createRangeTable, customerOf, type RangeEntry, type RangeTable } from '#core/net/ranges';
+
+/** The rules for addresses as this process knows them. */
+export type AddressRules = {
+  isAllowed(address: string): boolean;
+  isBlocked(address: string): boolean;
+  /** The address and what else its customer has: at once here; elsewhere, and for administrators to see, a moment later. */
+  block(address: string, durationMs: number): void;
+  /** Reads them anew. Resolves when this process acts by what was there when it was called. */
+  reload(): Promise<void>;
+  close(): Promise<void>;
+};
+
+type Options = { database: Database; log: Log; now(): Date };
+
+const maxRules = 100_000;
+const maxWaiting = 10_000;
+const batchSize = 1000;
+
+export function createAddressRules({ database, log, now }: Options): AddressRules {
+  const nothing = createRangeTable([]);
+  let allowed: RangeTable = nothing;
+  let blocked: RangeTable = nothing;
+  /** Blocked here, and not yet read back from the database. */
+  const own = new Map<string, RangeEntry>();
+  let reading: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
+
+  async function read(): Promise<void> {
+    const query = listRulesInEffect({ now: now().toISOString(), most: maxRules });
+    try {
+      const rows = await database.platform().slow.all(query);
+      if (rows.length === maxRules) log.warn({ maxRules }, 'there are more rules for addresses than are applied');
+      allowed = tableOf(rows, 'allow');
+      blocked = tableOf(rows, 'block');
+    } catch (error) {
+      log.warn({ err: error }, 'rules for addresses could not be read and stay as they are');
+    }
+  }
+
+  async function write(): Promise<void> {
+    while (own.size > 0) {
+      const batch = [...own.values()].slice(0, batchSize);
+      await store(database, batch, now().toISOString());
+      await reload();
+      for (const { range } of batch) own.delete(range);
+    }
+  }
+
+  // One at a time, so that an older answer never replaces a newer one; and one more for all who asked meanwhile.
+  function reload(): Promise<void> {
+    if (reading === undefined) return (reading = read().finally(() => (reading = undefined)));
+    next ??= reading.then(() => {
+      next = undefined;
+      return reload();
+    });
+    return next;
+  }
+
+  const onError = (error: unknown) => log.warn({ err: error }, 'blocked addresses could not be stored; tried again');
+  const flusher = createFlusher({ delayMs: 100, write, onError });
+
+  return {
+    isAllowed: (address) => allowed.covers(address, now().getTime()),
+    isBlocked: (address) => {
+      const at = now().getTime();
+      const isOwn = own.size > 0 && (own.get(customerOf(address))?.expiresAt ?? 0) > at;
+      return isOwn || blocked.covers(address, at);
+    },
+    block(address, durationMs) {
+      if (own.size >= maxWaiting) return;
+      const range = customerOf(address);
+      own.set(range, { range, expiresAt: now().getTime() + durationMs });
+      flusher.wake();
+    },
+    reload,
+    close: () => flusher.close(),
+  };
+}
+
+function tableOf(rows: readonly Pick<IpRuleRow, 'range' | 'action' | 'expires_at'>[], action: IpRuleRow['action']) {
+  const entries = rows
+    .filter((row) => row.action === action)
+    .map((row) => ({ range: row.range, expiresAt: row.expires_at === null ? Infinity : Date.parse(row.expires_at) }));
+  return createRangeTable(entries);
+}
+
+function store(database: Database, entries: readonly RangeEntry[], at: string): Promise<unknown> {
+  const rows = JSON.stringify(entries.map((entry) => automaticRule(entry, at)));
+  return database.platform().slow.flight([blockAutomatically({ rows }), announceRules()]);
+}
+
+function automaticRule({ range, expiresAt }: RangeEntry, at: string) {
+  return {
+    id: newId(),
+    range,
+    action: 'block',
+    source: 'automatic',
+    reason: 'Too many requests, again and again.',
+    expires_at: new Date(expiresAt).toISOString(),
+    created_at: at,
+    updated_at: at,
+  };
+}

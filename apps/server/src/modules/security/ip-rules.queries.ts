@@ -1,0 +1,117 @@
+import { sql, type SelectQueryBuilder } from 'kysely';
+
+import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { countMatches } from '#core/db/totals';
+import type { IpRuleRow, IpRuleTables } from '#modules/security/security.tables';
+
+const builder = queryBuilder<IpRuleTables>();
+
+const columns = [
+  'id',
+  'range',
+  'action',
+  'source',
+  'reason',
+  'expires_at',
+  'created_by',
+  'created_at',
+  'updated_at',
+] as const;
+
+export type IpRuleFilters = {
+  action: IpRuleRow['action'] | undefined;
+  source: IpRuleRow['source'] | undefined;
+  active: boolean | undefined;
+  /** In canonical form. */
+  covering: string | undefined;
+  now: string;
+};
+
+type Order = { column: 'created_at' | 'range'; descending: boolean };
+
+export function listIpRules(
+  filters: IpRuleFilters,
+  { limit, offset, order }: { limit: number; offset: number; order: Order },
+): Query<IpRuleRow> {
+  const direction = order.descending ? 'desc' : 'asc';
+  // As addresses, so that 9.0.0.1 comes before 10.0.0.1.
+  const by = order.column === 'range' ? sql`range::inet` : sql`created_at`;
+  const rows = filtered(filters).select(columns).orderBy(by, direction).orderBy('id', direction);
+  return toQuery(rows.limit(limit).offset(offset));
+}
+
+export function countIpRules(filters: IpRuleFilters): Query<{ total: number }> {
+  return countMatches(filtered(filters).select('id'));
+}
+
+function filtered(filters: IpRuleFilters): SelectQueryBuilder<IpRuleTables, 'ip_rules', object> {
+  const { action, source, active, covering, now } = filters;
+  let query: SelectQueryBuilder<IpRuleTables, 'ip_rules', object> = builder.selectFrom('ip_rules');
+  if (action !== undefined) query = query.where('action', '=', action);
+  if (source !== undefined) query = query.where('source', '=', source);
+  if (active === true) query = query.where(sql<boolean>`(expires_at is null or expires_at > ${now}::timestamptz)`);
+  if (active === false) query = query.where(sql<boolean>`expires_at <= ${now}::timestamptz`);
+  if (covering !== undefined) query = query.where(sql<boolean>`range::inet >>= ${covering}::inet`);
+  return query;
+}
+
+export const findIpRule = statement<{ id: string }, IpRuleRow>((p) =>
+  builder.selectFrom('ip_rules').select(columns).where('id', '=', p.id),
+);
+
+/** One change at a time: what is asked about the own address must still be true when it is made. */
+export const lockIpRules = statement<Record<string, never>, never>(() => ({
+  compile: () => sql`select pg_advisory_xact_lock(hashtextextended('ip_rules', 0))`.compile(builder),
+}));
+
+/** What those in effect say about an address. */
+export const listVerdicts = statement<{ address: string; now: string }, Pick<IpRuleRow, 'action'>>((p) =>
+  builder
+    .selectFrom('ip_rules')
+    .select('action')
+    .where(sql<boolean>`(expires_at is null or expires_at > ${p.now}::timestamptz)`)
+    .where(sql<boolean>`range::inet >>= ${p.address}::inet`)
+    .groupBy('action'),
+);
+
+/** What nobody decided, and what has no effect any more, makes room for a decision about the same range. */
+export const deleteReplaceable = statement<{ range: string; now: string }, never>((p) =>
+  builder
+    .deleteFrom('ip_rules')
+    .where('range', '=', p.range)
+    .where(sql<boolean>`(source = 'automatic' or expires_at <= ${p.now}::timestamptz)`),
+);
+
+export const insertIpRule = statement<Omit<IpRuleRow, 'source' | 'updated_at'>, IpRuleRow>((p) =>
+  builder
+    .insertInto('ip_rules')
+    .values({
+      id: p.id,
+      range: p.range,
+      action: p.action,
+      source: 'manual',
+      reason: p.reason,
+      expires_at: p.expires_at,
+      created_by: p.created_by,
+      created_at: p.created_at,
+      updated_at: p.created_at,
+    })
+    .returning(columns),
+);
+
+export type IpRuleChanges = Partial<Pick<IpRuleRow, 'action' | 'reason' | 'expires_at'>>;
+
+/** Whatever made it, somebody has decided about it now. */
+export function updateIpRule(id: string, changes: IpRuleChanges, at: string): Query<IpRuleRow> {
+  return toQuery(
+    builder
+      .updateTable('ip_rules')
+      .set({ ...changes, source: 'manual', updated_at: at })
+      .where('id', '=', id)
+      .returning(columns),
+  );
+}
+
+export const deleteIpRule = statement<{ id: string }, { id: string }>((p) =>
+  builder.deleteFrom('ip_rules').where('id', '=', p.id).returning('id'),
+);

@@ -1,0 +1,146 @@
+import { systemTenantId, type Actor, type Person } from '#core/access/principal';
+import { auditEvent, type AuditEvent } from '#core/audit/audit.queries';
+import { newId } from '#core/crypto/ids';
+import { enterTenant } from '#core/db/database';
+import type { Transaction } from '#core/db/scopes';
+import { pageOfMatches } from '#core/db/totals';
+import { parseSort, toPage } from '#core/http/paging';
+import { announceRules, type IpRuleRow } from '#core/limits/address-rules.queries';
+import { securitySetting } from '#core/limits/config';
+import { canonicalRange } from '#core/net/ranges';
+import type { Services } from '#core/services';
+import {
+  countIpRules,
+  deleteIpRule as deleteIpRuleRow,
+  deleteReplaceable,
+  findIpRule,
+  insertIpRule,
+  listIpRules as listIpRuleRows,
+  listVerdicts,
+  lockIpRules,
+  updateIpRule as updateIpRuleRow,
+  type IpRuleChanges,
+} from '#modules/security/ip-rules.queries';
+import { IpRuleNotFound, RuleExpiresInThePast, WouldLockOut } from '#modules/security/security.errors';
+import type { CreateIpRuleBody, ListIpRulesQuery, UpdateIpRuleBody } from '#modules/security/security.schemas';
+
+type Scope = {
+  services: Services;
+  actor: Actor<Person>;
+  /** Whether the caller means it even when it refuses the own address. */
+  force: boolean;
+};
+
+export async function listIpRules(
+  { services, setHeader }: { services: Services; setHeader(name: string, value: string): void },
+  query: ListIpRulesQuery,
+) {
+  const { limit = 50, offset = 0, sort, action, source, active, address } = query;
+  const covering = address === undefined ? undefined : canonicalRange(address);
+  const filters = { action, source, active, covering, now: services.now().toISOString() };
+  const order = parseSort(sort) ?? { column: 'created_at', descending: true };
+  const { rows, ...total } = await pageOfMatches(
+    services.database.platform(),
+    listIpRuleRows(filters, { limit, offset, order }),
+    countIpRules(filters),
+    { limit, offset },
+  );
+  return toPage(rows, { limit, offset }, total, setHeader);
+}
+
+/** @throws IpRuleNotFound */
+export async function getIpRule(services: Services, id: string) {
+  const row = await services.database.platform().first(findIpRule({ id }));
+  if (row === undefined) throw IpRuleNotFound();
+  return { data: row };
+}
+
+/** @throws RuleExpiresInThePast, RangeTaken, WouldLockOut */
+export async function createIpRule(scope: Scope, body: CreateIpRuleBody) {
+  const { services, actor } = scope;
+  const now = services.now();
+  const at = now.toISOString();
+  const range = canonicalRange(body.range)!;
+  const expiresAt = toStored(body.expires_at ?? null);
+  if (expiresAt !== null && Date.parse(expiresAt) <= now.getTime()) throw RuleExpiresInThePast();
+  const row = await change(scope, async (tx) => {
+    await tx.all(deleteReplaceable({ range, now: at }));
+    const created = await tx.first(
+      insertIpRule({
+        id: newId(),
+        range,
+        action: body.action,
+        reason: body.reason ?? null,
+        expires_at: expiresAt,
+        created_by: actor.userId,
+        created_at: at,
+      }),
+    );
+    return { row: created!, event: { action: 'ip_rule.created', details: { fields: Object.keys(body), range } } };
+  });
+  return { data: row };
+}
+
+/** @throws IpRuleNotFound, WouldLockOut */
+export async function updateIpRule(scope: Scope, id: string, body: UpdateIpRuleBody) {
+  const { services } = scope;
+  const at = services.now().toISOString();
+  const { expires_at: expiresAt, ...rest } = body;
+  const changes: IpRuleChanges = rest;
+  // An instant that has passed means now.
+  if (expiresAt !== undefined) changes.expires_at = earliest(toStored(expiresAt), at);
+  const row = await change(scope, async (tx) => {
+    const updated = await tx.first(updateIpRuleRow(id, changes, at));
+    if (updated === undefined) throw IpRuleNotFound();
+    const details = { fields: Object.keys(body), range: updated.range };
+    return { row: updated, event: { action: 'ip_rule.updated', details } };
+  });
+  return { data: row };
+}
+
+/** @throws IpRuleNotFound, WouldLockOut */
+export async function deleteIpRule(scope: Scope, id: string): Promise<void> {
+  await change(scope, async (tx) => {
+    const row = await tx.first(findIpRule({ id }));
+    if (row === undefined) throw IpRuleNotFound();
+    await tx.all(deleteIpRuleRow({ id }));
+    return { row, event: { action: 'ip_rule.deleted', details: { range: row.range } } };
+  });
+}
+
+type Changed = { row: IpRuleRow; event: Pick<AuditEvent, 'action' | 'details'> };
+
+/** Changes the rules, in force here when it resolves; recorded in the trail of the system tenant. */
+async function change(scope: Scope, work: (tx: Transaction) => Promise<Changed>): Promise<IpRuleRow> {
+  const { services, actor, force } = scope;
+  const at = services.now().toISOString();
+  const changed = await services.database.platform().transaction(async (tx) => {
+    await tx.all(lockIpRules({}));
+    const wasRefused = await isRefused(tx, scope);
+    const { row, event } = await work(tx);
+    if (!force && !wasRefused && (await isRefused(tx, scope))) throw WouldLockOut();
+    await tx.all(enterTenant(systemTenantId));
+    const who = { ...actor, tenantId: systemTenantId };
+    await tx.all(auditEvent(who, at, { ...event, resourceType: 'ip_rule', resourceId: row.id }));
+    await tx.all(announceRules());
+    return row;
+  });
+  await services.limits.rules.reload();
+  return changed;
+}
+
+/** What is allowed is never refused; and what is blocked only while blocking is on. */
+async function isRefused(tx: Transaction, { services, actor }: Scope): Promise<boolean> {
+  if (!services.runtimeSettings.current(securitySetting).ip_blacklist_enabled) return false;
+  const verdicts = await tx.all(listVerdicts({ address: actor.request.ip, now: services.now().toISOString() }));
+  const actions = new Set(verdicts.map(({ action }) => action));
+  return actions.has('block') && !actions.has('allow');
+}
+
+function toStored(instant: string | null): string | null {
+  return instant === null ? null : new Date(instant).toISOString();
+}
+
+function earliest(instant: string | null, now: string): string | null {
+  return instant !== null && instant < now ? now : instant;
+}

@@ -1,0 +1,159 @@
+import type { FastifyInstance } from 'fastify';
+import Type from 'typebox';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+
+import { access } from '#core/access/access';
+import { defineModule, defineRoute } from '#core/http/route';
+import { closed } from '#core/http/schemas';
+import { defaultSecurityConfig } from '#core/limits/config';
+import { expectRefusal, useEdges } from '#test/support/edge';
+import { createTenant, logInSystemAdmin } from '#test/support/factories';
+import { useService } from '#test/support/harness';
+import { exchange, openConnection } from '#test/support/raw-connection';
+
+const test = useService({ ownDatabase: true });
+const open = useEdges(test);
+const config = '/api/v1/system/security/config';
+const held: (() => void)[] = [];
+const planted = defineModule({
+  name: 'planted',
+  description: '',
+  routes: [
+    defineRoute({
+      method: 'GET',
+      path: '/held',
+      operationId: 'held',
+      summary: '',
+      access: access.public('planted'),
+      schema: { response: { 200: closed({ ok: Type.Boolean() }) } },
+      handler: () => new Promise((resolve) => held.push(() => resolve({ ok: true }))),
+    }),
+  ],
+});
+let token: string;
+let asTenant: string;
+
+beforeAll(async () => {
+  ({ token } = await logInSystemAdmin(test));
+  asTenant = (await createTenant(test)).admin.token;
+});
+
+const configure = async (changes: object) => {
+  const body = { ...defaultSecurityConfig, ...changes };
+  expect((await test.call('PATCH', config, { token, body })).status).toBe(200);
+};
+const get = (url: string, bearer?: string) =>
+  `GET ${url} HTTP/1.1\r\nHost: atrium.test\r\n${bearer === undefined ? '' : `Authorization: Bearer ${bearer}\r\n`}`;
+const statusOf = async (port: number, url: string, bearer?: string) =>
+  (await exchange(port, `${get(url, bearer)}Connection: close\r\n\r\n`))[0]!.status;
+
+describe('the queue', () => {
+  let edge: { port: number; server: FastifyInstance };
+  const me = '/api/v1/auth/me';
+
+  beforeAll(async () => {
+    edge = await open({ planted, limits: { maxInFlight: 4 } });
+  });
+
+  /** Four requests that are being worked on, until they are let go. */
+  async function occupy() {
+    const connections = await Promise.all(Array.from({ length: 4 }, () => openConnection(edge.port)));
+    for (const connection of connections) connection.send(`${get('/held')}\r\n`);
+    await vi.waitUntil(() => held.length === 4);
+    return async () => {
+      for (const release of held.splice(0)) release();
+      await Promise.all(connections.map((connection) => connection.next()));
+      for (const connection of connections) connection.destroy();
+    };
+  }
+
+  it('switched off: 503 with Retry-After at once, but never for health and administration', async () => {
+    await configure({ queue_enabled: false });
+    const leave = await occupy();
+    const [refused] = await exchange(edge.port, `${get(me, asTenant)}Connection: close\r\n\r\n`);
+    expectRefusal(refused!, 'SERVICE_UNAVAILABLE');
+    expect(await statusOf(edge.port, '/api/v1/system/health')).toBe(200);
+    expect(await statusOf(edge.port, config, token)).toBe(200);
+    await leave();
+    expect(await statusOf(edge.port, me, asTenant)).toBe(200);
+  });
+
+  it('503 for who has waited long enough, and for who comes when it is full', async () => {
+    await configure({ queue_max_size: 100, queue_timeout_ms: 1000 });
+    const leave = await occupy();
+    const connections = await Promise.all(Array.from({ length: 101 }, () => openConnection(edge.port)));
+    const first = Promise.race(
+      connections.map(async (connection) => {
+        connection.send(`${get(me, asTenant)}\r\n`);
+        return connection.next();
+      }),
+    );
+    expectRefusal(await first, 'SERVICE_UNAVAILABLE');
+    for (const connection of connections) connection.destroy();
+    const late = await openConnection(edge.port);
+    late.send(`${get(me, asTenant)}\r\n`);
+    expectRefusal(await late.next(), 'SERVICE_UNAVAILABLE');
+    late.destroy();
+    await leave();
+    expect(await statusOf(edge.port, me, asTenant)).toBe(200);
+  });
+
+  it('lets nobody wait in vain: every one of two hundred is answered as others leave', async () => {
+    await configure({});
+    const leave = await occupy();
+    const connections = await Promise.all(Array.from({ length: 200 }, () => openConnection(edge.port)));
+    const answers = Promise.all(
+      connections.map((connection) => {
+        connection.send(`${get(me, asTenant)}\r\n`);
+        return connection.next();
+      }),
+    );
+    await leave();
+    expect(new Set((await answers).map(({ status }) => status))).toEqual(new Set([200]));
+    for (const connection of connections) connection.destroy();
+  });
+
+  it('keeps no place for who has gone', async () => {
+    const leave = await occupy();
+    for (let at = 0; at < 50; at++) {
+      const connection = await openConnection(edge.port);
+      connection.send(`${get('/held')}\r\n`);
+      connection.destroy();
+    }
+    await leave();
+    for (const release of held.splice(0)) release();
+    for (let at = 0; at < 10; at++) expect(await statusOf(edge.port, me, asTenant)).toBe(200);
+  });
+});
+
+describe('the circuit breaker', () => {
+  let cpu = 0;
+  let checks = 0;
+  const load = {
+    cpuPercent: () => {
+      checks += 1;
+      return cpu;
+    },
+    delayMs: () => 0,
+    close: () => undefined,
+  };
+
+  it('sheds who does not say who they are, never health, administration and those who do; and closes again', async () => {
+    await configure({ circuit_breaker_check_interval_seconds: 1, circuit_breaker_duration_seconds: 5 });
+    const { port } = await open({ planted, load });
+    const me = '/api/v1/auth/me';
+    const anonymous = '/api/v1/public/auth/jwks-that-is-not-there';
+    expect(await statusOf(port, anonymous)).toBe(404);
+    cpu = 99;
+    await vi.waitUntil(async () => (await statusOf(port, anonymous)) === 503, { timeout: 10_000 });
+    const [refused] = await exchange(port, `${get(anonymous)}Connection: close\r\n\r\n`);
+    expectRefusal(refused!, 'SERVICE_UNAVAILABLE');
+    expect(await statusOf(port, me, asTenant)).toBe(200);
+    expect(await statusOf(port, '/api/v1/system/health')).toBe(200);
+    expect(await statusOf(port, config, token)).toBe(200);
+    cpu = 0;
+    await configure({ circuit_breaker_enabled: false });
+    expect(await statusOf(port, anonymous)).toBe(404);
+    expect(checks).toBeGreaterThan(0);
+  });
+});
