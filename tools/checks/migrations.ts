@@ -27,6 +27,7 @@ const globalTables: Record<string, string> = {
   mail_outbox: 'queue of the installation, next to the process that sends',
   installation_settings: 'one set for the installation',
   application_logs: 'lines of the service about all tenants and none',
+  log_hours: 'how much the service logs about all tenants and none',
   request_minutes: 'how the whole installation answers',
   tenant_request_hours: 'written in batches that concern many tenants, read by the operator',
   error_hours: 'errors of the service, whoever they met',

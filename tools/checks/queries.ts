@@ -16,8 +16,8 @@ const exceptions: Exceptions = {
     'modules/auth/accounts/accounts.queries.ts#findAccountByEmail':
       'login lists the tenants of a person, before one is chosen',
     'modules/storage/storage.queries.ts#sumStorage': 'system administration sums up what all tenants store',
-    'modules/storage/storage.queries.ts#listUnsettled': 'housekeeping over all tenants, outside of requests',
-    'modules/storage/storage.queries.ts#listStorages': 'housekeeping over all tenants, outside of requests',
+    'modules/storage/cleaning.queries.ts#listUnsettled': 'housekeeping over all tenants, outside of requests',
+    'modules/storage/cleaning.queries.ts#listStorages': 'housekeeping over all tenants, outside of requests',
     'core/usage/usage.queries.ts#deleteOldUsage': 'housekeeping over all tenants, outside of requests',
     'modules/auth/sessions/sessions.queries.ts#deleteEndedSessions':
       'housekeeping over all tenants, outside of requests',
@@ -31,6 +31,8 @@ const exceptions: Exceptions = {
     'modules/tenants/purge.queries.ts#deleteRows': 'names of tables and columns from a list in the code',
     'core/db/migrate.ts#createRoles': 'a role takes no parameter; the names are constants',
     'core/db/migrate.ts#createAuditPartitions': 'DDL takes no parameter; the text is made of a date',
+    'core/db/log-partitions.ts#createPartition': 'DDL takes no parameter; the text is made of a date',
+    'core/db/log-partitions.ts#dropPartition': 'DDL takes no parameter; the name was matched against a pattern',
     'core/db/listener.ts#listen': 'LISTEN takes no parameter; the channel is escaped as an identifier',
     'core/db/embedded/cluster.ts#initialise': 'single-user mode takes no parameter; the name is a constant',
     'core/db/embedded/endpoint.ts#setPassword': 'single-user mode takes no parameter; the password is hexadecimal',

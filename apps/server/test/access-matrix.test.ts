@@ -221,7 +221,7 @@ describe('what the matrix says as a whole', () => {
     const users = (caller: Caller) =>
       reachable(caller).filter((operation) => routeOf(operation).path.startsWith('/api/v1/secure/users'));
     for (const caller of ['API key with every flag', 'app account with every flag'] as const)
-      expect(users(caller).toSorted()).toEqual(['getUser', 'listUsers']);
+      expect(users(caller).toSorted()).toEqual(['getUser', 'listUserContacts', 'listUsers']);
   });
 });
 

@@ -31,6 +31,7 @@ export const freeObjects: Readonly<Record<string, string>> = {
   config: 'specification, "External API provider connector": free object',
   auth_config: 'specification, "External API provider connector": free object; masked',
   error_details: 'specification, "External API provider connector": object',
+  context: 'specification, "Application log record": free object',
   services: 'specification, "Health": keyed by service',
   statusBreakdown: 'specification, "Health": keyed by status',
   'keys[]': 'RFC 7517: members depend on the kind of key',
@@ -42,6 +43,8 @@ export const freeBodyObjects: Readonly<Record<string, string>> = {
   address: 'specification, "Contact": extra keys allowed; bounded by maxProperties and the body limit',
   config: 'specification, "External API provider connector": free object; bounded as JSON',
   auth_config: 'specification, "External API provider connector": free object; bounded as JSON',
+  'updateLogConfigSection body':
+    'specification, "Log management": free object; held against the section when it is known',
   json_schema: 'JSON Schema: checked against the part of it that types are written in; bounded as JSON',
   properties: 'the own fields of a space or a resource; bounded by the limits on depth, keys and body size',
 };

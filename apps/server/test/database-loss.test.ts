@@ -203,6 +203,22 @@ describe.skipIf(process.platform !== 'linux')('a server that is there and is not
     await untilItWorks('POST', { firstName: 'Ada' });
   });
 
+  it('what is logged while the server is frozen is kept once it goes on', async () => {
+    const mark = newId();
+    const lines = service.services.log.child({ service: 'frozen' });
+    lines.info(`before ${mark}`);
+    freeze();
+    for (let at = 0; at < 700; at++) lines.info(`frozen ${mark}`);
+    expect((await test.call('GET', '/api/v1/system/health')).status).toBe(200);
+    thaw();
+    const written = async () => {
+      const text = `select count(*) from application_logs where service = 'frozen' and message like $1`;
+      const db = service.services.database.platform();
+      return (await db.slow.first<{ count: number }>({ text, values: [`%${mark}`], prepare: false }))?.count;
+    };
+    await vi.waitFor(async () => expect(await written()).toBe(701), { timeout: 60_000, interval: 100 });
+  });
+
   it('a frozen server: 503 instead of waiting for ever, and back as soon as it goes on', async () => {
     freeze();
     const answers = await requests(24);

@@ -7,7 +7,15 @@ import { access } from '#core/access/access';
 import { IdParams, Uuid, closed } from '#core/http/schemas';
 import { alsoAsked, outsideIds, places, type Ids } from '#test/isolation';
 import { withClient } from '#test/support/database';
-import { createAppAccount, createTenant, joinTenant, logIn, type Tenant } from '#test/support/factories';
+import {
+  createAppAccount,
+  createTenant,
+  joinTenant,
+  logIn,
+  logInSystemAdmin,
+  uniqueAddress,
+  type Tenant,
+} from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
 import { compareTables, routeOf, routes, urlOf } from '#test/support/registry';
 import { eventFields, validBodies, type OwnRecords } from '#test/support/samples';
@@ -81,12 +89,17 @@ async function settle(tenant: Tenant): Promise<{ tenant: Tenant; ids: Ids }> {
   const avatar = await test.call('PUT', `/api/v1/secure/users/${userId}/avatar`, { token, ...picture });
   expect(avatar.status).toBe(200);
   const identity = await createIdentity(tenant);
+  const { token: systemToken } = await logInSystemAdmin(test);
+  const ownRule = { token: systemToken, body: { range: uniqueAddress(), action: 'allow' } };
+  const ipRule = await test.call('POST', '/api/v1/system/security/ip-rules', ownRule);
+  expect(ipRule.status).toBe(201);
   const sessions = await test.call('GET', '/api/v1/auth/sessions', { token });
   return {
     tenant,
     ids: {
       appAccount,
       identity,
+      ipRule: ipRule.body.data.id,
       invitation,
       tenant: tenant.tenantId,
       user: userId,

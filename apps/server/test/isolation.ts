@@ -20,7 +20,8 @@ type Kind =
   | 'event'
   | 'apiKey'
   | 'connector'
-  | 'identity';
+  | 'identity'
+  | 'ipRule';
 export type Ids = Record<Kind, string>;
 
 /** Every place of the interface that takes an id, with whose id the attacker puts there. */
@@ -145,6 +146,9 @@ export const places: Readonly<Record<string, Kind>> = {
   'saveAvatar params.id': 'user',
   'getAvatar params.id': 'user',
   'deleteAvatar params.id': 'user',
+  'getIpRule params.id': 'ipRule',
+  'updateIpRule params.id': 'ipRule',
+  'deleteIpRule params.id': 'ipRule',
   'updateDefaultTenantStorage params.id': 'tenant',
   'updateSystemTenantStorage params.id': 'tenant',
   'getTenantStorage params.id': 'tenant',
@@ -196,6 +200,9 @@ export const places: Readonly<Record<string, Kind>> = {
   'rotateApiKey params.id': 'apiKey',
   'deletePreviousSecret params.id': 'apiKey',
   'explainAccess body.principal.id': 'user',
+  'listLogs query.tenantId': 'tenant',
+  'listLogs query.userId': 'user',
+  'exportLogs body.tenantId': 'tenant',
   'listSecurityAudit query.tenantId': 'tenant',
   'listSecurityAudit query.userId': 'user',
   'listAuditLogs query.user_id': 'user',

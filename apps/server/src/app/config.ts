@@ -116,6 +116,15 @@ export const ConfigSchema = Type.Object({
     default: 'off',
     description: '`on` for services that know buckets as paths (`https://host/bucket`), not as hosts.',
   }),
+  REDIS_URL: optionalText(
+    'Redis in which all processes count requests together, `redis://user:password@host:6379/0`. Default: each counts for itself.',
+    'redis-url',
+  ),
+  REDIS_PREFIX: Type.String({
+    default: 'atrium:',
+    pattern: '^[\\w:.-]{1,64}$',
+    description: 'What keys there begin with, for installations that share a Redis.',
+  }),
   ACCESS_TOKEN_SECONDS: seconds(900, 60, 3600, 'Life of an access token.'),
   REFRESH_GRACE_SECONDS: seconds(
     0,
@@ -158,6 +167,7 @@ const ajv = new Ajv({
     email: isEmail,
     'postgres-url': (text: string) => hasProtocol(text, ['postgres:', 'postgresql:']),
     'smtp-url': (text: string) => hasProtocol(text, ['smtp:', 'smtps:']),
+    'redis-url': (text: string) => hasProtocol(text, ['redis:', 'rediss:']),
     key: (text: string) => parseKey(text) !== undefined,
   },
 });

@@ -8,7 +8,7 @@ import { createService, publicUrlOf, type Service } from '#app/service';
 import { EmbeddedPostgresError, startEmbeddedPostgres, type EmbeddedPostgres } from '#core/db/embedded/index';
 import { MigrationError } from '#core/db/migrate';
 import { isUnavailable } from '#core/db/sql-state';
-import { createLog, type Log } from '#core/log/log';
+import { createLogging, type Log } from '#core/log/log';
 
 const drainTimeoutMs = 15_000;
 
@@ -19,13 +19,14 @@ class StartError extends Error {
 
 async function main(): Promise<void> {
   const config = readConfig();
-  const log = createLog({ level: config.LOG_LEVEL });
+  const logging = createLogging({ level: config.LOG_LEVEL });
+  const { log } = logging;
   const dataDir = path.resolve(config.DATA_DIR);
   let embedded: EmbeddedPostgres | undefined;
   let service: Service | undefined;
   let housekeeping: Housekeeping | undefined;
   // From the first moment on: ended by a signal during the start, Node would leave the embedded PostgreSQL behind.
-  const stop = stopOnce(log, async () => {
+  const stop = stopOnce(async () => {
     await housekeeping?.close();
     await service?.close();
     await embedded?.stop();
@@ -35,7 +36,7 @@ async function main(): Promise<void> {
   try {
     if (config.DATABASE_URL === undefined) embedded = await startEmbedded(dataDir, log);
     const access = await databaseAccess(config, dataDir, embedded);
-    service = await createService({ config, log, ...access });
+    service = await createService({ config, logging, ...access });
     await service.http.listen({ host: config.HOST, port: config.PORT }).catch((error: unknown) => {
       throw listenError(error, config);
     });
@@ -51,7 +52,7 @@ async function main(): Promise<void> {
 function startEmbedded(dataDir: string, log: Log): Promise<EmbeddedPostgres> {
   return startEmbeddedPostgres({
     dataDir,
-    onLog: (line) => log.debug({ postgres: line }),
+    onLog: (line) => log.child({ service: 'database' }).debug({ postgres: line }, 'PostgreSQL'),
     onFatal: (error) => {
       process.stderr.write(`atrium: ${error.message}\n`);
       process.exit(1);
@@ -102,14 +103,13 @@ function announce(service: Service, config: Config, dataDir: string | undefined)
   process.stdout.write(`${lines.join('\n')}\n`);
 }
 
-function stopOnce(log: Log, close: () => Promise<void>): () => Promise<void> {
+function stopOnce(close: () => Promise<void>): () => Promise<void> {
   let stopping: Promise<void> | undefined;
   return () =>
     (stopping ??= (async () => {
       // A request that never ends must not keep the process from ending.
       setTimeout(() => process.exit(1), drainTimeoutMs).unref();
       await close();
-      log.flush();
       process.exit(0);
     })());
 }

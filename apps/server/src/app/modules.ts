@@ -12,8 +12,10 @@ import { createDocsModule } from '#modules/docs/index';
 import { feedbacksModule } from '#modules/feedbacks/index';
 import { groupsModule } from '#modules/groups/index';
 import { identityProvidersModule } from '#modules/identity-providers/index';
+import { logsModule } from '#modules/logs/index';
 import { qrCodesModule } from '#modules/qr-codes/index';
 import { resourcesModule } from '#modules/resources/index';
+import { securityModule } from '#modules/security/index';
 import { spacesModule } from '#modules/spaces/index';
 import { storageModule } from '#modules/storage/index';
 import { systemModule } from '#modules/system/index';
@@ -47,5 +49,7 @@ export const modules: readonly Module[] = [
   connectorsModule,
   auditLogsModule,
   systemModule,
+  logsModule,
+  securityModule,
   createDocsModule(() => modules),
 ];

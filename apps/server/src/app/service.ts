@@ -15,15 +15,20 @@ import { openDatabase, type Database } from '#core/db/database';
 import { createLocalStore } from '#core/files/local-store';
 import type { ObjectStore } from '#core/files/object-store';
 import { ConnectionLostError } from '#core/db/lane';
-import { listen } from '#core/db/listener';
+import { listen, type Listener } from '#core/db/listener';
 import { MigrationError, migrate } from '#core/db/migrate';
 import { createHttpServer, type Authenticate, type HttpOptions } from '#core/http/server';
-import type { Log } from '#core/log/log';
+import { addressRulesChannel } from '#core/limits/address-rules.queries';
+import { principalCacheSize, securitySetting } from '#core/limits/config';
+import { createLimits } from '#core/limits/limits';
+import type { Logging } from '#core/log/log';
+import { logConfiguration } from '#core/log/log-config';
+import { createRequestCounts } from '#core/log/request-counts';
 import { createMail } from '#core/mail/mail';
 import { createOutbound, type Outbound } from '#core/outbound/outbound';
 import { createSecurityEvents } from '#core/security-events/security-events';
 import type { Services, Settings } from '#core/services';
-import { createRuntimeSettings, settingsChannel } from '#core/settings/settings';
+import { createRuntimeSettings, settingsChannel, type RuntimeSettings } from '#core/settings/settings';
 import { createUsage } from '#core/usage/usage';
 import { createApiKeyAuthenticator } from '#modules/api-keys/index';
 import { createAccessTokens, createAuthenticator, ensureSystemAdministrator } from '#modules/auth/index';
@@ -37,7 +42,7 @@ export type ServiceOptions = {
   /** The way of ordinary requests to it, where a transaction pooler stands between. */
   pooledConnection?: pg.ClientConfig | undefined;
   encryptionKeys: readonly [Buffer, ...Buffer[]];
-  log: Log;
+  logging: Logging;
   now?: () => Date;
   inspectAnswer?: HttpOptions['inspectAnswer'];
 };
@@ -116,26 +121,26 @@ async function openMigratedDatabase(options: ServiceOptions): Promise<Database> 
 }
 
 async function openServices(options: ServiceOptions, database: Database, isServing: () => boolean) {
-  const { config, log, now = () => new Date() } = options;
+  const { config, logging, now = () => new Date() } = options;
+  const { log } = logging;
+  logging.connect(database);
+  const logOf = (service: string) => log.child({ service });
   const settings = await readSettings(config);
   const encryption = createEncryption(options.encryptionKeys);
-  const mail = createMail({ database, encryption, log, now, smtpUrl: config.SMTP_URL, from: config.MAIL_FROM });
-  const runtimeSettings = createRuntimeSettings({ database, log, now });
-  const listener = listen({
-    connection: options.connection,
-    channels: {
-      [revocationChannel]: (subject) => void (isSubject(subject) && principals.forget(subject)),
-      [settingsChannel]: () => void runtimeSettings.reload(),
-    },
-    onGap: () => {
-      principals.clear();
-      void runtimeSettings.reload();
-    },
+  const mail = createMail({
+    database,
+    encryption,
+    log: logOf('mail'),
+    now,
+    smtpUrl: config.SMTP_URL,
+    from: config.MAIL_FROM,
   });
-  const principals = createPrincipalCache({
-    max: 50_000,
-    isCurrent: () => listener.isConnected(),
-    now: () => now().getTime(),
+  const runtimeSettings = createRuntimeSettings({ database, log: logOf('settings'), now });
+  runtimeSettings.watch(logConfiguration, (value) => logging.configure(value));
+  const { limits, listener, principals } = await openShared(options, {
+    database,
+    log: logOf('limits'),
+    runtimeSettings,
   });
   const services: Services = {
     database,
@@ -145,9 +150,11 @@ async function openServices(options: ServiceOptions, database: Database, isServi
     mail,
     files: await openFiles(config),
     outbound: openOutbound(options),
-    usage: createUsage({ database, log, now }),
-    securityEvents: createSecurityEvents({ database, log, now }),
+    usage: createUsage({ database, log: logOf('usage'), now }),
+    securityEvents: createSecurityEvents({ database, log: logOf('security-events'), now }),
     log,
+    logging,
+    requestCounts: createRequestCounts({ database, log: logOf('http'), now }),
     now,
     tokens: createAccessTokens({
       database,
@@ -158,18 +165,55 @@ async function openServices(options: ServiceOptions, database: Database, isServi
     }),
     settings,
     runtimeSettings,
+    limits,
     isServing,
   };
-  const close = async () => {
-    await mail.close();
-    await services.outbound.close();
-    await services.files.close();
-    await services.usage.close();
-    await services.securityEvents.close();
-    await listener.close();
-    await database.close();
-  };
-  return { services, close };
+  return { services, close: () => closeServices(services, listener) };
+}
+
+async function closeServices(services: Services, listener: Listener): Promise<void> {
+  await services.mail.close();
+  await services.outbound.close();
+  await services.files.close();
+  await services.usage.close();
+  await services.securityEvents.close();
+  await services.requestCounts.close();
+  await listener.close();
+  await services.limits.close();
+  services.runtimeSettings.close();
+  await services.logging.close();
+  await services.database.close();
+}
+
+/** What is kept in memory and follows the database: by notifications, and as a whole where some may have been missed. */
+async function openShared(
+  { config, connection, now = () => new Date() }: ServiceOptions,
+  { database, log, runtimeSettings }: { database: Database; log: Services['log']; runtimeSettings: RuntimeSettings },
+) {
+  const redis = config.REDIS_URL === undefined ? undefined : { url: config.REDIS_URL, prefix: config.REDIS_PREFIX };
+  const limits = await createLimits({ database, log, now, runtimeSettings, redis });
+  const listener = listen({
+    connection,
+    channels: {
+      [revocationChannel]: (subject) => void (isSubject(subject) && principals.forget(subject)),
+      [settingsChannel]: () => void runtimeSettings.reload(),
+      [addressRulesChannel]: () => void limits.rules.reload(),
+    },
+    onGap: () => {
+      principals.clear();
+      void runtimeSettings.reload();
+      void limits.rules.reload();
+    },
+  });
+  const principals = createPrincipalCache({
+    ...principalCacheSize(runtimeSettings.current(securitySetting)),
+    isCurrent: () => listener.isConnected(),
+    now: () => now().getTime(),
+  });
+  runtimeSettings.watch(securitySetting, (value) => principals.resize(principalCacheSize(value)));
+  // The first request already finds what is configured.
+  await Promise.all([runtimeSettings.reload(), limits.rules.reload()]);
+  return { limits, listener, principals };
 }
 
 async function openFiles(config: Config): Promise<ObjectStore> {
@@ -190,7 +234,7 @@ async function openFiles(config: Config): Promise<ObjectStore> {
   });
 }
 
-function openOutbound({ config, log }: ServiceOptions): Outbound {
+function openOutbound({ config, logging: { log } }: ServiceOptions): Outbound {
   const allowedRanges = splitList(config.OUTBOUND_ALLOWED_CIDRS);
   if (allowedRanges.length > 0) log.warn({ allowedRanges }, 'tenants may have the service call private addresses');
   return createOutbound({ allowedRanges, ownPort: config.PORT });

@@ -4,7 +4,9 @@ import type { Encryption } from '#core/crypto/encryption';
 import type { Passwords } from '#core/crypto/passwords';
 import type { Database } from '#core/db/database';
 import type { ObjectStore } from '#core/files/object-store';
-import type { Log } from '#core/log/log';
+import type { Limits } from '#core/limits/limits';
+import type { Log, Logging } from '#core/log/log';
+import type { RequestCounts } from '#core/log/request-counts';
 import type { Mail } from '#core/mail/mail';
 import type { Outbound } from '#core/outbound/outbound';
 import type { SecurityEvents } from '#core/security-events/security-events';
@@ -39,9 +41,13 @@ export type Services = {
   outbound: Outbound;
   usage: Usage;
   securityEvents: SecurityEvents;
+  /** Of the module that a use case belongs to. */
   log: Log;
+  logging: Logging;
+  requestCounts: RequestCounts;
   settings: Settings;
   runtimeSettings: RuntimeSettings;
+  limits: Limits;
   /** The current time; tests may fix it. */
   now(): Date;
   /** False once the process has begun to stop. */

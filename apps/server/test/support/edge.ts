@@ -8,7 +8,9 @@ import { createHttpServer, type HttpOptions } from '#core/http/server';
 import type { TestService } from '#test/support/harness';
 import type { RawAnswer } from '#test/support/raw-connection';
 
-type EdgeOptions = Partial<Pick<HttpOptions, 'limits' | 'trustedProxies' | 'corsOrigins'>> & { planted?: Module };
+type EdgeOptions = Partial<Pick<HttpOptions, 'limits' | 'load' | 'trustedProxies' | 'corsOrigins'>> & {
+  planted?: Module;
+};
 
 /** Another HTTP edge in front of the same service, on a real port, with limits that a test can wait for. */
 async function openEdge(

@@ -14,6 +14,11 @@ export function unique(prefix: string): string {
   return `${prefix}-${newId().slice(-12)}-${counter}`;
 }
 
+/** An address that nobody has. */
+export function uniqueAddress(): string {
+  return newId().replaceAll('-', '').match(/.{4}/g)!.join(':');
+}
+
 /** A registered tenant whose first user, its administrator, is logged in. */
 export async function createTenant(test: TestService): Promise<Tenant> {
   const domain = unique('tenant');

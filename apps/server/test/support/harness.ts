@@ -7,7 +7,7 @@ import { readConfig } from '#app/config';
 import { createService, type Service, type ServiceOptions } from '#app/service';
 import type { Route } from '#core/http/route';
 import { compileExact } from '#core/http/validation';
-import { createLog } from '#core/log/log';
+import { createLogging } from '#core/log/log';
 import { createDatabase } from '#test/support/database';
 
 type Body = Record<string, unknown>;
@@ -132,7 +132,7 @@ export async function startService(options: Options = {}, logLines: string[] = [
     connection: options.connection ?? inject('connection'),
     // All suites share one database, so they share the key that its secrets are sealed with.
     encryptionKeys: options.encryptionKeys ?? [sharedKey],
-    log: createLog({ level: 'debug', destination }),
+    logging: createLogging({ level: 'debug', destination }),
     inspectAnswer: assertFitsSchema,
     ...(options.now === undefined ? {} : { now: options.now }),
   });

@@ -1,6 +1,7 @@
 import { newId } from '#core/crypto/ids';
+import { defaultSecurityConfig } from '#core/limits/config';
 import type { Tenant } from '#test/support/factories';
-import { unique } from '#test/support/factories';
+import { unique, uniqueAddress } from '#test/support/factories';
 
 /** What a body may refer to; the records belong to the tenant that sends it. */
 export type OwnRecords = { tenant: Tenant; spaceId: string; contactId: string };
@@ -125,6 +126,55 @@ export const validBodies: Readonly<Record<string, (own: OwnRecords) => Body>> = 
   createQrCode: () => ({ label: 'Sheet 1' }),
   updateFile: ({ spaceId }) => ({ name: 'plan.pdf', entity_type: 'space', entity_id: spaceId }),
   updateDefaultTenantStorage: () => ({ enabled: true, quota_bytes: 5_000_000_000 }),
+  updateSecurityConfig: () => ({ ...defaultSecurityConfig }),
+  createIpRule: () => ({
+    range: uniqueAddress(),
+    action: 'allow',
+    reason: 'Sample',
+    expires_at: '2046-01-01T00:00:00Z',
+  }),
+  updateIpRule: () => ({ action: 'allow', reason: null, expires_at: null }),
+  updateLogConfig: () => ({
+    logLevels: { sample: 'warn' },
+    console: {
+      enabled: true,
+      format: 'json',
+      colorize: false,
+      timestamp: true,
+      levels: ['trace', 'debug', 'info', 'warn', 'error', 'fatal'],
+    },
+    database: {
+      enabled: true,
+      table: 'application_logs',
+      batchSize: 500,
+      flushInterval: 1000,
+      levels: ['trace', 'debug', 'info', 'warn', 'error', 'fatal'],
+    },
+    formatting: {
+      format: 'json',
+      includeTimestamp: true,
+      includeService: true,
+      includeContext: true,
+      redactSensitive: true,
+    },
+    cleanup: {
+      enabled: true,
+      retentionDays: 60,
+      archiveEnabled: false,
+      archiveLocation: '',
+      cleanupSchedule: '30 2 * * *',
+    },
+  }),
+  updateLogConfigSection: () => ({}),
+  previewLogConfig: () => ({ logLevels: { http: 'warn' }, cleanup: { retentionDays: 30 } }),
+  validateLogConfig: () => ({ section: 'console', config: { enabled: true } }),
+  exportLogs: () => ({
+    startTime: '2026-01-01T00:00:00Z',
+    endTime: '2026-01-02T00:00:00Z',
+    tenantId: newId(),
+    level: 'error',
+    format: 'csv',
+  }),
   updateSystemTenantStorage: () => ({ enabled: true, quota_bytes: 5_000_000_000 }),
   assignQrCode: ({ spaceId }) => ({ entity_type: 'space', entity_id: spaceId }),
   findFreeBusy: ({ spaceId }) => ({

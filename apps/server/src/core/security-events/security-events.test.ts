@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
-import { createLog } from '#core/log/log';
+import { createLogging } from '#core/log/log';
 import { createSecurityEvents } from '#core/security-events/security-events';
 import { withClient } from '#test/support/database';
 import { createMember, createTenant } from '#test/support/factories';
@@ -17,7 +17,7 @@ function setUp(delayMs: number) {
   const destination = new PassThrough();
   destination.on('data', (chunk: Buffer) => lines.push(...chunk.toString().trim().split('\n')));
   const { database, now } = test.service.services;
-  const log = createLog({ level: 'debug', destination });
+  const { log } = createLogging({ level: 'debug', destination });
   const tenantId = newId();
   const events = createSecurityEvents({ database, log, now, delayMs });
   const record = (details: Record<string, unknown> = {}) =>

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { systemTenantId, type Actor, type Person } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
-import type { Setting } from '#core/settings/settings';
+import { createRuntimeSettings, type Setting } from '#core/settings/settings';
 import { withClient } from '#test/support/database';
 import { logInSystemAdmin } from '#test/support/factories';
 import { startService, useService } from '#test/support/harness';
@@ -103,4 +103,21 @@ describe('runtime settings', () => {
       await later.close();
     }
   });
+});
+
+it('are read again until that succeeds', async () => {
+  const { log } = test.service.services;
+  const setting = aSetting();
+  await setLimit(setting, 40);
+  let failures = 2;
+  const real = test.service.services.database;
+  const all = (query: Parameters<ReturnType<typeof real.platform>['all']>[0]) => {
+    failures -= 1;
+    return failures >= 0 ? Promise.reject(new Error('away')) : real.platform().all(query);
+  };
+  const database = { ...real, platform: () => ({ all }) } as unknown as typeof real;
+  const mine = createRuntimeSettings({ database, log, now: () => new Date(), retryMs: 1 });
+  await mine.reload();
+  await vi.waitFor(() => expect(mine.current(setting).limit).toBe(40), { timeout: 10_000 });
+  mine.close();
 });

@@ -3,6 +3,7 @@ import { systemTenantId } from '#core/access/principal';
 import { auditEvent } from '#core/audit/audit.queries';
 import { newId } from '#core/crypto/ids';
 import { enterTenant, type Database } from '#core/db/database';
+import type { Transaction } from '#core/db/scopes';
 import type { Log } from '#core/log/log';
 import {
   findSetting,
@@ -45,15 +46,18 @@ export type RuntimeSettings = {
   change<Value extends object>(setting: Setting<Value>, change: Change<Value>): Promise<SettingRecord<Value>>;
   /** Called with each value that comes into force here, and with the present one at once. */
   watch<Value extends object>(setting: Setting<Value>, onValue: (value: Value) => void): void;
-  /** What the listener calls: some setting changed elsewhere, or nobody knows what was missed. */
+  /** What the listener calls: some setting changed elsewhere, or nobody knows what was missed. Tried until it succeeds. */
   reload(): Promise<void>;
+  close(): void;
 };
 
-type Options = { database: Database; log: Log; now(): Date };
+type Options = { database: Database; log: Log; now(): Date; retryMs?: number };
 type Stored = Readonly<Record<string, unknown>>;
 
-export function createRuntimeSettings({ database, log, now }: Options): RuntimeSettings {
+export function createRuntimeSettings({ database, log, now, retryMs = 1000 }: Options): RuntimeSettings {
   const known = new Map<string, { stored: Stored; updatedAt: string }>();
+  let retry: NodeJS.Timeout | undefined;
+  let closed = false;
   const watchers = new Map<string, ((stored: Stored) => void)[]>();
   const storedOf = (name: string): Stored => known.get(name)?.stored ?? {};
 
@@ -65,6 +69,17 @@ export function createRuntimeSettings({ database, log, now }: Options): RuntimeS
     for (const tell of watchers.get(name) ?? []) tell(value);
   }
 
+  async function reload(): Promise<void> {
+    clearTimeout(retry);
+    try {
+      for (const row of await database.platform().all(listSettings({}))) learn(row);
+    } catch (error) {
+      if (closed) return;
+      log.warn({ err: error }, 'settings could not be read and stay as they are for now');
+      retry = setTimeout(() => void reload(), retryMs).unref();
+    }
+  }
+
   return {
     current: (setting) => setting.complete(storedOf(setting.name)),
     async read(setting) {
@@ -73,21 +88,8 @@ export function createRuntimeSettings({ database, log, now }: Options): RuntimeS
       const unchanged = { id: systemTenantId, created_at: at, updated_at: at, updated_by: null };
       return { value: setting.complete(row?.value ?? {}), row: row ?? unchanged };
     },
-    async change(setting, { action, actor, apply }) {
-      const { name } = setting;
-      const row = await database.platform().transaction(async (tx) => {
-        const locked = (await tx.first(lockSetting({ name, id: newId(), at: now().toISOString() })))!;
-        const before = setting.complete(locked.value);
-        const value = apply(before) as Record<string, unknown>;
-        // Later than what it replaces, whatever the clocks of two processes say: that is how they tell the newer one.
-        const at = new Date(Math.max(now().getTime(), Date.parse(locked.updated_at) + 1)).toISOString();
-        const fields = changedFields(before as Record<string, unknown>, value);
-        await tx.all(enterTenant(systemTenantId));
-        const who = { ...actor, tenantId: systemTenantId };
-        await tx.all(auditEvent(who, at, { action, resourceType: name, resourceId: locked.id, details: { fields } }));
-        await tx.all({ text: 'select pg_notify($1, $2)', values: [settingsChannel, name], prepare: true });
-        return (await tx.first(updateSetting({ name, value, at, by: actor.userId })))!;
-      });
+    async change(setting, change) {
+      const row = await database.platform().transaction((tx) => store(tx, setting, change, now()));
       learn(row);
       return { value: setting.complete(row.value), row };
     },
@@ -96,14 +98,32 @@ export function createRuntimeSettings({ database, log, now }: Options): RuntimeS
       watchers.set(setting.name, [...(watchers.get(setting.name) ?? []), tell]);
       tell(storedOf(setting.name));
     },
-    async reload() {
-      try {
-        for (const row of await database.platform().all(listSettings({}))) learn(row);
-      } catch (error) {
-        log.warn({ err: error }, 'settings could not be read and stay as they are');
-      }
+    reload,
+    close() {
+      closed = true;
+      clearTimeout(retry);
     },
   };
+}
+
+async function store<Value extends object>(
+  tx: Transaction,
+  setting: Setting<Value>,
+  { action, actor, apply }: Change<Value>,
+  now: Date,
+): Promise<SettingRow> {
+  const { name } = setting;
+  const locked = (await tx.first(lockSetting({ name, id: newId(), at: now.toISOString() })))!;
+  const before = setting.complete(locked.value);
+  const value = apply(before) as Record<string, unknown>;
+  // Later than what it replaces, whatever the clocks of two processes say: that is how they tell the newer one.
+  const at = new Date(Math.max(now.getTime(), Date.parse(locked.updated_at) + 1)).toISOString();
+  const fields = changedFields(before as Record<string, unknown>, value);
+  await tx.all(enterTenant(systemTenantId));
+  const who = { ...actor, tenantId: systemTenantId };
+  await tx.all(auditEvent(who, at, { action, resourceType: name, resourceId: locked.id, details: { fields } }));
+  await tx.all({ text: 'select pg_notify($1, $2)', values: [settingsChannel, name], prepare: true });
+  return (await tx.first(updateSetting({ name, value, at, by: actor.userId })))!;
 }
 
 function changedFields(before: Stored, after: Stored): string[] {

@@ -17,9 +17,16 @@ type Scope = { db: TenantDb; actor: Actor<Person>; services: Services };
 
 /** @throws TenantNotFound for every tenant but the own one; a system administrator may name any */
 export async function getTenant(scope: Scope, id: string) {
-  const row = await reach(scope, id).first(findTenant({ tenantId: id }));
-  if (row === undefined || !isThere(row, scope.services.now())) throw TenantNotFound();
+  const { row } = await reachTenant(scope, id);
   return { data: presentTenant(row) };
+}
+
+/** The tenant that the path names, unless its days of grace are over. @throws TenantNotFound, as `getTenant` */
+export async function reachTenant(scope: Scope, id: string): Promise<{ db: TenantDb; row: TenantRow }> {
+  const db = reach(scope, id);
+  const row = await db.first(findTenant({ tenantId: id }));
+  if (row === undefined || !isThere(row, scope.services.now())) throw TenantNotFound();
+  return { db, row };
 }
 
 /** The tenant that the path names. @throws TenantNotFound */

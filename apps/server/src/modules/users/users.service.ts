@@ -160,7 +160,7 @@ export async function deleteUser({ db, actor, services }: Scope, id: string): Pr
     return { found, fileIds: retired };
   });
   services.principals.forget(`user:${user.id}`);
-  await removeObjects(services, tenantId, fileIds);
+  void removeObjects(services, tenantId, fileIds);
 }
 
 type Change = { tenantId: string; id: string; actor: Actor; losesAdministration?: boolean };

@@ -3,7 +3,7 @@ import { isSystemAdmin, type Person, type Principal, type RequestFacts } from '#
 import type { CachedPrincipal } from '#core/access/principal-cache';
 import { InvalidToken, TwoCredentials } from '#core/errors/common-errors';
 import { formats } from '#core/http/formats';
-import type { Credentials } from '#core/http/server';
+import type { Credentials } from '#core/http/credentials';
 import type { Services } from '#core/services';
 import { ForeignTenantNamed, TenantIdRefused, TenantNotNamed } from '#modules/auth/auth.errors';
 import { secondFactorDebt } from '#modules/auth/auth.rules';
