@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
 import type { Route } from '#core/http/route';
+import { storeFile } from '#modules/storage/testing/uploads';
 import { createDirectory } from '#test/support/directory';
 import { badBodies, badValues, type BadBody, type JsonSchema } from '#test/support/bad-input';
 import { listTables, withClient } from '#test/support/database';
@@ -39,6 +40,7 @@ beforeAll(async () => {
     'api-keys': apiKey.body.data.id,
     'app-accounts': appAccount.id,
     config: 'console',
+    files: await storeFile(test, 'text', tenant.admin),
     enable: 'totp',
     identities: 'google',
     'identity-providers': 'microsoft',

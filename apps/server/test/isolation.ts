@@ -209,8 +209,8 @@ export const places: Readonly<Record<string, Kind>> = {
   'listAuditLogs query.resource_id': 'contact',
 };
 
-/** Called ids, but given by outside providers and clients. */
-export const outsideIds = new Set(['client_id', 'team_id', 'key_id', 'directory_id', 'filter_id']);
+/** Called ids, but given by outside providers, by clients, or by the service to a request. */
+export const outsideIds = new Set(['requestId', 'client_id', 'team_id', 'key_id', 'directory_id', 'filter_id']);
 
 /** What has to be asked as well, or nothing is looked up. */
 export const alsoAsked: Readonly<Record<string, string>> = {

@@ -37,7 +37,9 @@ async function migrations(files: Record<string, string>): Promise<string> {
   return directory;
 }
 
-const base = 'create table audit_logs (created_at timestamptz not null) partition by range (created_at);\n';
+const base = `create table audit_logs (created_at timestamptz not null) partition by range (created_at);
+create table application_logs (logged_at timestamptz not null) partition by range (logged_at);
+`;
 
 describe('migrate', () => {
   it('two processes starting at once apply each migration once', async () => {

