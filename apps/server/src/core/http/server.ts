@@ -76,6 +76,8 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     route?: Route;
+    /** Its body, or its answer, takes as long as the client likes. */
+    isStreamed?: boolean;
   }
 }
 
@@ -110,7 +112,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     maxInFlight: limits.maxInFlight,
     maxInFlightWhileLagging: limits.maxInFlightWhileLagging,
     isAdministrator: (request) => isAdministrator(request, options),
-    isStreamed: ({ routeOptions }) => isStreamed(routeOptions.config.route),
+    isStreamed: ({ routeOptions }) => routeOptions.config.isStreamed === true,
     load: options.load,
   });
   await allowOrigins(server, options.corsOrigins);
@@ -249,11 +251,13 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
   if ((route.access as unknown) === undefined) throw new Error(`${route.operationId} does not say who may call it`);
   const validate = createRequestValidator(route);
   const status = successStatus(route);
+  const answersFile = isDownload(route);
+  const isStreamed = answersFile || route.schema.upload !== undefined;
   server.route({
-    ...(isStreamed(route) ? { handlerTimeout: unlimitedMs } : {}),
+    ...(isStreamed ? { handlerTimeout: unlimitedMs } : {}),
     method: route.method,
     url: fastifyPath(route.path),
-    config: { route },
+    config: { route, isStreamed },
     onRequest: (request, _reply, done) => {
       if (route.access.kind === 'public') done();
       else identify(request, { route, options }, done);
@@ -268,7 +272,7 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
       });
       const answer = await route.handler(contextOf(request, reply, { route, options }));
       reply.status(status);
-      if (isDownload(route)) {
+      if (answersFile) {
         const { idleMs } = limitsOf(options);
         return sendDownload(request, reply, answer as Download, { idleMs, log: options.services.log });
       }
@@ -319,10 +323,6 @@ async function isAdministrator(request: FastifyRequest, { authenticate }: HttpOp
   } catch {
     return false;
   }
-}
-
-function isStreamed(route: Route | undefined): boolean {
-  return route !== undefined && (route.schema.upload !== undefined || isDownload(route));
 }
 
 function contextOf(

@@ -1,4 +1,5 @@
 import { createFlusher } from '#core/background/flusher';
+import { createRetry } from '#core/background/retry';
 import { newId } from '#core/crypto/ids';
 import type { Database } from '#core/db/database';
 import {
@@ -16,35 +17,32 @@ export type AddressRules = {
   isBlocked(address: string): boolean;
   /** The address and what else its customer has: at once here; elsewhere, and for administrators to see, a moment later. */
   block(address: string, durationMs: number): void;
-  /** Reads them anew. Resolves when this process acts by what was there when it was called. */
+  /** Reads them anew, until it succeeds. Resolves when this process acts by what was there when it was called, or has to go on without. */
   reload(): Promise<void>;
   close(): Promise<void>;
 };
 
-type Options = { database: Database; log: Log; now(): Date };
+type Options = { database: Database; log: Log; now(): Date; retryMs?: number };
 
 const maxRules = 100_000;
 const maxWaiting = 10_000;
 const batchSize = 1000;
 
-export function createAddressRules({ database, log, now }: Options): AddressRules {
-  const nothing = createRangeTable([]);
-  let allowed: RangeTable = nothing;
-  let blocked: RangeTable = nothing;
+export function createAddressRules({ database, log, now, retryMs = 1000 }: Options): AddressRules {
+  let tables = toTables([]);
   /** Blocked here, and not yet read back from the database. */
   const own = new Map<string, RangeEntry>();
   let reading: Promise<void> | undefined;
   let next: Promise<void> | undefined;
+  const retry = createRetry(() => reload(), retryMs);
 
   async function read(): Promise<void> {
-    const query = listRulesInEffect({ now: now().toISOString(), most: maxRules });
     try {
-      const rows = await database.platform().slow.all(query);
+      const rows = await database.platform().slow.all(listRulesInEffect({ now: now().toISOString(), most: maxRules }));
       if (rows.length === maxRules) log.warn({ maxRules }, 'there are more rules for addresses than are applied');
-      allowed = tableOf(rows, 'allow');
-      blocked = tableOf(rows, 'block');
+      tables = toTables(rows);
     } catch (error) {
-      log.warn({ err: error }, 'rules for addresses could not be read and stay as they are');
+      if (retry.later()) log.warn({ err: error }, 'rules for addresses could not be read and stay as they are for now');
     }
   }
 
@@ -71,11 +69,11 @@ export function createAddressRules({ database, log, now }: Options): AddressRule
   const flusher = createFlusher({ delayMs: 100, write, onError });
 
   return {
-    isAllowed: (address) => allowed.covers(address, now().getTime()),
+    isAllowed: (address) => tables.allow.covers(address, now().getTime()),
     isBlocked: (address) => {
       const at = now().getTime();
       const isOwn = own.size > 0 && (own.get(customerOf(address))?.expiresAt ?? 0) > at;
-      return isOwn || blocked.covers(address, at);
+      return isOwn || tables.block.covers(address, at);
     },
     block(address, durationMs) {
       if (own.size >= maxWaiting) return;
@@ -84,11 +82,20 @@ export function createAddressRules({ database, log, now }: Options): AddressRule
       flusher.wake();
     },
     reload,
-    close: () => flusher.close(),
+    close: () => {
+      retry.close();
+      return flusher.close();
+    },
   };
 }
 
-function tableOf(rows: readonly Pick<IpRuleRow, 'range' | 'action' | 'expires_at'>[], action: IpRuleRow['action']) {
+type Rule = Pick<IpRuleRow, 'range' | 'action' | 'expires_at'>;
+
+function toTables(rules: readonly Rule[]): Record<IpRuleRow['action'], RangeTable> {
+  return { allow: tableOf(rules, 'allow'), block: tableOf(rules, 'block') };
+}
+
+function tableOf(rows: readonly Rule[], action: IpRuleRow['action']): RangeTable {
   const entries = rows
     .filter((row) => row.action === action)
     .map((row) => ({ range: row.range, expiresAt: row.expires_at === null ? Infinity : Date.parse(row.expires_at) }));

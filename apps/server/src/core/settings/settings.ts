@@ -1,6 +1,7 @@
 import type { Actor, Person } from '#core/access/principal';
 import { systemTenantId } from '#core/access/principal';
 import { auditEvent } from '#core/audit/audit.queries';
+import { createRetry } from '#core/background/retry';
 import { newId } from '#core/crypto/ids';
 import { enterTenant, type Database } from '#core/db/database';
 import type { Transaction } from '#core/db/scopes';
@@ -56,8 +57,7 @@ type Stored = Readonly<Record<string, unknown>>;
 
 export function createRuntimeSettings({ database, log, now, retryMs = 1000 }: Options): RuntimeSettings {
   const known = new Map<string, { stored: Stored; updatedAt: string }>();
-  let retry: NodeJS.Timeout | undefined;
-  let closed = false;
+  const retry = createRetry(() => reload(), retryMs);
   const watchers = new Map<string, ((stored: Stored) => void)[]>();
   const storedOf = (name: string): Stored => known.get(name)?.stored ?? {};
 
@@ -70,13 +70,10 @@ export function createRuntimeSettings({ database, log, now, retryMs = 1000 }: Op
   }
 
   async function reload(): Promise<void> {
-    clearTimeout(retry);
     try {
       for (const row of await database.platform().all(listSettings({}))) learn(row);
     } catch (error) {
-      if (closed) return;
-      log.warn({ err: error }, 'settings could not be read and stay as they are for now');
-      retry = setTimeout(() => void reload(), retryMs).unref();
+      if (retry.later()) log.warn({ err: error }, 'settings could not be read and stay as they are for now');
     }
   }
 
@@ -99,10 +96,7 @@ export function createRuntimeSettings({ database, log, now, retryMs = 1000 }: Op
       tell(storedOf(setting.name));
     },
     reload,
-    close() {
-      closed = true;
-      clearTimeout(retry);
-    },
+    close: () => retry.close(),
   };
 }
 
