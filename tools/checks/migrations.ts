@@ -33,6 +33,10 @@ const globalTables: Record<string, string> = {
   error_hours: 'errors of the service, whoever they met',
   log_exports: 'catalog of the export store of the installation',
   ip_rules: 'addresses come before a tenant is known',
+  jobs: 'jobs belong to the installation',
+  job_runs: 'runs of the jobs of the installation',
+  dispatches: 'runs of the dispatcher of the installation',
+  dispatcher_alerts: 'what the dispatcher of the installation found',
 };
 
 /** The tables of one tenant each, and `tenants`: what a statement has to name its tenant for. */

@@ -1,5 +1,7 @@
-/** A line that waits to be stored, as JSON. */
-export type WaitingLine = { level: number; line: string };
+import type { LogRow } from '#core/log/log-store.queries';
+
+/** A line that waits to be stored: when it was said, in milliseconds, and about how many characters it has. */
+export type WaitingLine = { row: LogRow; at: number; size: number };
 
 type Limits = { lines: number; characters: number };
 
@@ -8,30 +10,20 @@ export type LineQueue = {
   add(waiting: WaitingLine): void;
   /** Takes up to so many lines out, the most important first. */
   take(count: number): WaitingLine[];
-  /** Puts back what could not be written. */
-  giveBack(batch: readonly WaitingLine[]): void;
   size(): number;
   /** How many lines were given up since this was last asked. */
   takeDropped(): number;
 };
 
 export function createLineQueue(limits: Limits = { lines: 20_000, characters: 32_000_000 }): LineQueue {
-  const byLevel = new Map<number, string[]>();
+  const byLevel = new Map<number, WaitingLine[]>();
   let [size, characters, dropped] = [0, 0, 0];
   const levels = () => [...byLevel.keys()].toSorted((a, b) => a - b);
   const isFull = () => size > limits.lines || characters > limits.characters;
 
-  function put({ level, line }: WaitingLine): void {
-    const lines = byLevel.get(level);
-    if (lines === undefined) byLevel.set(level, [line]);
-    else lines.push(line);
-    size += 1;
-    characters += line.length;
-  }
-
-  function remove(level: number, lines: readonly string[]): void {
+  function remove(level: number, lines: readonly WaitingLine[]): void {
     size -= lines.length;
-    for (const line of lines) characters -= line.length;
+    for (const line of lines) characters -= line.size;
     if (byLevel.get(level)?.length === 0) byLevel.delete(level);
   }
 
@@ -45,7 +37,12 @@ export function createLineQueue(limits: Limits = { lines: 20_000, characters: 32
 
   return {
     add(waiting) {
-      put(waiting);
+      const { level } = waiting.row;
+      const lines = byLevel.get(level);
+      if (lines === undefined) byLevel.set(level, [waiting]);
+      else lines.push(waiting);
+      size += 1;
+      characters += waiting.size;
       while (isFull()) dropOne();
     },
     take(count) {
@@ -53,19 +50,10 @@ export function createLineQueue(limits: Limits = { lines: 20_000, characters: 32
       for (const level of levels().toReversed()) {
         const lines = byLevel.get(level)!.splice(0, count - batch.length);
         remove(level, lines);
-        batch.push(...lines.map((line) => ({ level, line })));
+        batch.push(...lines);
         if (batch.length >= count) break;
       }
       return batch;
-    },
-    giveBack(batch) {
-      for (const level of new Set(batch.map((waiting) => waiting.level))) {
-        const lines = batch.filter((waiting) => waiting.level === level).map(({ line }) => line);
-        byLevel.set(level, [...lines, ...(byLevel.get(level) ?? [])]);
-      }
-      size += batch.length;
-      for (const { line } of batch) characters += line.length;
-      while (isFull()) dropOne();
     },
     size: () => size,
     takeDropped() {

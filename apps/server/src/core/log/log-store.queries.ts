@@ -34,43 +34,36 @@ const columns = [
   'context',
 ] as const;
 
-/** Many lines as one statement of fixed text, and beside them how many there were: a batch sent again counts once. */
+/** Many lines as one statement of fixed text. */
 export const insertLogLines = statement<{ rows: string }, never>((p) =>
   builder
-    .with('written', (db) =>
+    .insertInto('application_logs')
+    .columns(columns)
+    .expression((db) =>
       db
-        .insertInto('application_logs')
-        .columns(columns)
-        .expression((from) =>
-          from
-            .selectFrom(
-              sql<LogRow>`jsonb_to_recordset(${p.rows}::jsonb)`.as<'l'>(
-                sql`l(logged_at timestamptz, id uuid, level smallint, service text, message text,
-                      concerned_tenant_id uuid, user_id uuid, request_id text, context jsonb)`,
-              ),
-            )
-            .select(columns.map((name) => `l.${name}` as const)),
+        .selectFrom(
+          sql<LogRow>`jsonb_to_recordset(${p.rows}::jsonb)`.as<'l'>(
+            sql`l(logged_at timestamptz, id uuid, level smallint, service text, message text,
+                  concerned_tenant_id uuid, user_id uuid, request_id text, context jsonb)`,
+          ),
         )
-        .onConflict((conflict) => conflict.columns(['logged_at', 'id']).doNothing())
-        .returning(['logged_at', 'service', 'level', 'message', 'context']),
-    )
+        .select(columns.map((name) => `l.${name}` as const)),
+    ),
+);
+
+/** How many lines there were, beside them. */
+export const addLogHours = statement<{ rows: string }, never>((p) =>
+  builder
     .insertInto('log_hours')
     .columns(['hour', 'service', 'level', 'lines', 'bytes'])
     .expression((db) =>
       db
-        .selectFrom('written')
-        .select([
-          sql<string>`date_trunc('hour', logged_at, 'UTC')`.as('hour'),
-          'service',
-          'level',
-          sql<number>`count(*)`.as('lines'),
-          sql<number>`sum(octet_length(message) + octet_length(context::text) + 120)`.as('bytes'),
-        ])
-        .groupBy(['hour', 'service', 'level'])
-        // Processes that add to the same rows do so in the same order, so that none waits for another in a circle.
-        .orderBy('hour')
-        .orderBy('service')
-        .orderBy('level'),
+        .selectFrom(
+          sql<LogTables['log_hours']>`jsonb_to_recordset(${p.rows}::jsonb)`.as<'h'>(
+            sql`h(hour timestamptz, service text, level smallint, lines bigint, bytes bigint)`,
+          ),
+        )
+        .select(['h.hour', 'h.service', 'h.level', 'h.lines', 'h.bytes']),
     )
     .onConflict((conflict) =>
       conflict.columns(['hour', 'service', 'level']).doUpdateSet({

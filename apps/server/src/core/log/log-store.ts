@@ -1,8 +1,7 @@
-import { newId } from '#core/crypto/ids';
 import type { Database } from '#core/db/database';
-import { isUnavailable } from '#core/db/sql-state';
+import { isUnavailable, violatedConstraint } from '#core/db/sql-state';
 import { createLineQueue, type LineQueue, type WaitingLine } from '#core/log/line-queue';
-import { insertLogLines, type LogRow } from '#core/log/log-store.queries';
+import { addLogHours, insertLogLines, type LogTables } from '#core/log/log-store.queries';
 
 /** Keeps lines in PostgreSQL: gathered in memory, written in batches, never awaited by whoever logs. */
 export type LogStore = {
@@ -37,6 +36,8 @@ class BatchingStore implements LogStore {
   readonly #retryMs: number;
   #pace: Pace = { batchSize: 500, flushInterval: 1000 };
   #database: Database | undefined;
+  /** Batches that were begun, in the order in which they are to be written. */
+  #taken: (readonly WaitingLine[])[] = [];
   #isClosed = false;
   #isFailing = false;
   #timer: NodeJS.Timeout | undefined;
@@ -58,12 +59,12 @@ class BatchingStore implements LogStore {
 
   connect(database: Database): void {
     this.#database = database;
-    if (this.#queue.size() > 0) this.#schedule(this.#pace.flushInterval);
+    if (this.#waiting() > 0) this.#schedule(this.#pace.flushInterval);
   }
 
   setPace({ batchSize, flushInterval }: Pace): void {
     this.#pace = { batchSize, flushInterval };
-    if (this.#queue.size() > 0 && !this.#isFailing) this.#schedule(flushInterval);
+    if (this.#waiting() > 0 && !this.#isFailing) this.#schedule(flushInterval);
   }
 
   flush(): Promise<void> {
@@ -88,8 +89,10 @@ class BatchingStore implements LogStore {
   }
 
   async #writeAll(): Promise<void> {
-    while (this.#queue.size() > 0 && this.#database !== undefined) {
-      const batch = this.#queue.take(this.#pace.batchSize);
+    while (this.#database !== undefined) {
+      if (this.#taken.length === 0 && this.#queue.size() > 0) this.#taken.push(this.#queue.take(this.#pace.batchSize));
+      const batch = this.#taken.shift();
+      if (batch === undefined) break;
       if (!(await this.#write(this.#database, batch))) {
         this.#schedule(this.#retryMs);
         return;
@@ -100,68 +103,68 @@ class BatchingStore implements LogStore {
     if (dropped > 0) this.#report.dropped(dropped);
   }
 
-  /** False when the batch has to wait for better times. */
+  /** False when it has to wait for better times. */
   async #write(database: Database, batch: readonly WaitingLine[]): Promise<boolean> {
     try {
-      const rows = JSON.stringify(batch.map(toRow), storable);
-      await database.platform().slow.all(insertLogLines({ rows }));
-      return true;
+      const statements = [insertLogLines({ rows: toRows(batch) }), addLogHours({ rows: toHours(batch) })] as const;
+      await database.platform().slow.flight(statements);
     } catch (error) {
       if (isUnavailable(error)) {
-        this.#queue.giveBack(batch);
-        if (!this.#isFailing) this.#report.failed(error, this.#queue.size());
+        // The same lines again, so that they cannot be there twice if it had been written after all.
+        this.#taken.unshift(batch);
+        if (!this.#isFailing) this.#report.failed(error, this.#waiting());
         this.#isFailing = true;
         return false;
       }
+      if (violatedConstraint(error)?.endsWith('_pkey') === true) return true;
       // What the database refuses now it refuses for ever, and would keep everything beside it from being written.
-      if (batch.length > 1) return this.#writeHalves(database, batch);
-      this.#report.refused(error);
-      return true;
+      if (batch.length === 1) this.#report.refused(error);
+      else this.#taken.unshift(...halves(batch));
+    }
+    return true;
+  }
+
+  #waiting(): number {
+    return this.#queue.size() + this.#taken.reduce((sum, { length }) => sum + length, 0);
+  }
+}
+
+function halves(batch: readonly WaitingLine[]): (readonly WaitingLine[])[] {
+  const middle = Math.ceil(batch.length / 2);
+  return [batch.slice(0, middle), batch.slice(middle)];
+}
+
+/** Escapes for what PostgreSQL keeps in no text: NUL, and halves of surrogate pairs. */
+const unstorable = /\\u(?:0000|d[89a-f])/;
+
+function toRows(batch: readonly WaitingLine[]): string {
+  const rows = JSON.stringify(batch.map(({ row }) => row));
+  return unstorable.test(rows) ? JSON.stringify(JSON.parse(rows, toStorable)) : rows;
+}
+
+function toStorable(_key: string, value: unknown): unknown {
+  return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '') : value;
+}
+
+type Hour = LogTables['log_hours'];
+
+const hourMs = 3_600_000;
+
+/** How many lines of which kind; in one order, so that processes that add to the same rows never wait in a circle. */
+function toHours(batch: readonly WaitingLine[]): string {
+  const hours = new Map<string, Hour>();
+  for (const { row, at, size } of batch) {
+    const { service, level } = row;
+    const key = `${at - (at % hourMs)} ${service} ${level}`;
+    const known = hours.get(key);
+    if (known === undefined) {
+      const hour = new Date(at - (at % hourMs)).toISOString();
+      hours.set(key, { hour, service, level, lines: 1, bytes: size });
+    } else {
+      known.lines += 1;
+      known.bytes += size;
     }
   }
-
-  async #writeHalves(database: Database, batch: readonly WaitingLine[]): Promise<boolean> {
-    const middle = Math.ceil(batch.length / 2);
-    if (await this.#write(database, batch.slice(0, middle))) return this.#write(database, batch.slice(middle));
-    this.#queue.giveBack(batch.slice(middle));
-    return false;
-  }
-}
-
-const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-type Parsed = { time: string; level: string; service: string; msg?: string } & Record<string, unknown>;
-
-function toRow({ level, line }: WaitingLine): LogRow {
-  const {
-    time,
-    level: _label,
-    service,
-    msg = '',
-    requestId = null,
-    tenantId = null,
-    userId = null,
-    ...rest
-  } = JSON.parse(line) as Parsed;
-  const odd = Object.entries({ requestId, tenantId, userId }).filter(([, id]) => id !== null && !isId(id));
-  return {
-    logged_at: time,
-    id: newId(Date.parse(time)),
-    level,
-    service,
-    message: msg,
-    concerned_tenant_id: isId(tenantId) ? tenantId : null,
-    user_id: isId(userId) ? userId : null,
-    request_id: isId(requestId) ? requestId : null,
-    context: odd.length === 0 ? rest : { ...rest, ...Object.fromEntries(odd) },
-  };
-}
-
-function isId(value: unknown): value is string {
-  return typeof value === 'string' && uuid.test(value);
-}
-
-// One text that PostgreSQL refuses would cost the whole batch.
-function storable(_key: string, value: unknown): unknown {
-  return typeof value === 'string' ? value.toWellFormed().replaceAll('\0', '') : value;
+  const inOrder = [...hours.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return JSON.stringify(inOrder.map(([, hour]) => hour));
 }

@@ -1,9 +1,10 @@
-import pino, { type DestinationStream } from 'pino';
+import sonicBoom from 'sonic-boom';
 
 import type { Database } from '#core/db/database';
 import { consoleFormatter } from '#core/log/console-lines';
 import { defaultLogConfig, levelNumbers, logLevels, type LogConfig, type LogLevel } from '#core/log/log-config';
 import { createLogStore, type LogStore } from '#core/log/log-store';
+import { toConsoleLine, toRow, type LogLine } from '#core/log/log-line';
 import { redactText, toLoggable } from '#core/log/redaction';
 
 type Write = { (message: string): void; (fields: object, message?: string): void };
@@ -39,11 +40,11 @@ export type Logging = {
 type Options = {
   /** LOG_LEVEL: of parts whose level nobody configured. `silent` keeps the console quiet. */
   level: string;
-  destination?: DestinationStream;
+  destination?: { write(line: string): unknown };
 };
 
 /** What becomes of the lines of one part, level by level. */
-type Channel = { service: string; onConsole: Set<number>; inDatabase: Set<number>; instances: pino.Logger[] };
+type Channel = { service: string; onConsole: Set<LogLevel>; inDatabase: Set<LogLevel> };
 
 const consoleOnly = 'log';
 
@@ -54,7 +55,7 @@ export function createLogging(options: Options): Logging {
 class ProcessLog implements Logging {
   readonly log: Log;
   readonly #level: string;
-  readonly #output: DestinationStream;
+  readonly #output: NonNullable<Options['destination']>;
   readonly #store: LogStore;
   readonly #channels = new Map<string, Channel>();
   readonly #logs = new Map<string, Log>();
@@ -63,7 +64,8 @@ class ProcessLog implements Logging {
 
   constructor({ level, destination }: Options) {
     this.#level = level;
-    this.#output = destination ?? pino.destination({ sync: false, minLength: 8192, periodicFlush: 200 });
+    this.#output =
+      destination ?? new sonicBoom.SonicBoom({ fd: 1, sync: false, minLength: 16_000, periodicFlush: 200 });
     this.log = this.#open({ service: 'service' });
     const own = this.#open({ service: consoleOnly });
     this.#store = createLogStore({
@@ -108,60 +110,49 @@ class ProcessLog implements Logging {
     const name = `${service} ${redaction ?? ''}`;
     const known = this.#logs.get(name);
     if (known !== undefined) return known;
-    const channel = this.#channels.get(service) ?? {
-      service,
-      onConsole: new Set(),
-      inDatabase: new Set(),
-      instances: [],
-    };
-    this.#channels.set(service, channel);
-    const instance = this.#openInstance(channel, redaction);
-    channel.instances.push(instance);
-    this.#apply(channel);
-    const log = Object.assign(instance, { child: (part: Part) => this.#open(part) }) as unknown as Log;
+    const channel = this.#channels.get(service) ?? this.#openChannel(service);
+    const write =
+      (level: LogLevel): Write =>
+      (first: string | object, second?: string) => {
+        if (!channel.onConsole.has(level) && !channel.inDatabase.has(level)) return;
+        const at = Date.now();
+        if (redaction === 'none' && typeof first === 'object') {
+          this.#write(channel, { level, service, at, message: second ?? '', fields: first }, plainSize);
+          return;
+        }
+        const { fields, message } = clean(first, second, this.#config.formatting.redactSensitive);
+        const size = message.length + JSON.stringify(fields).length;
+        this.#write(channel, { level, service, at, message, fields }, size);
+      };
+    const writes = Object.fromEntries(logLevels.map((level) => [level, write(level)])) as Record<LogLevel, Write>;
+    const log = { ...writes, child: (part: Part) => this.#open(part) };
     this.#logs.set(name, log);
     return log;
   }
 
-  #openInstance(channel: Channel, redaction: Part['redaction']): pino.Logger {
-    const clean = (args: unknown[]) => cleanArguments(args, this.#config.formatting.redactSensitive);
-    const hooks = {
-      logMethod(this: pino.Logger, args: unknown[], method: (...cleaned: never[]) => void) {
-        method.apply(this, clean(args) as never[]);
-      },
-    };
-    const write = (level: number, line: string) => {
-      if (channel.onConsole.has(level)) this.#output.write(this.#format === undefined ? line : this.#format(line));
-      if (channel.inDatabase.has(level)) this.#store.add({ level, line });
-    };
-    const stream = {
-      [Symbol.for('pino.metadata')]: true,
-      lastLevel: 0,
-      write: (line: string) => write(stream.lastLevel, line),
-    };
-    return pino(
-      {
-        base: { service: channel.service },
-        timestamp: pino.stdTimeFunctions.isoTime,
-        formatters: { level: (label) => ({ level: label }) },
-        serializers: { err: (value: unknown) => value },
-        ...(redaction === 'none' ? {} : { hooks }),
-      },
-      stream,
-    );
+  #openChannel(service: string): Channel {
+    const channel: Channel = { service, onConsole: new Set(), inDatabase: new Set() };
+    this.#channels.set(service, channel);
+    this.#apply(channel);
+    return channel;
+  }
+
+  #write({ onConsole, inDatabase }: Channel, line: LogLine, size: number): void {
+    if (onConsole.has(line.level)) {
+      const text = toConsoleLine(line);
+      this.#output.write(this.#format === undefined ? text : this.#format(text));
+    }
+    if (inDatabase.has(line.level)) this.#store.add({ row: toRow(line), at: line.at, size });
   }
 
   #apply(channel: Channel): void {
     const own = levelOf(this.#config, channel.service);
     const isSilent = own === undefined && this.#level === 'silent';
     const least = levelNumbers[own ?? this.#standard];
-    const numbers = (section: { enabled: boolean; levels: readonly LogLevel[] }) =>
-      section.enabled ? section.levels.map((name) => levelNumbers[name]).filter((number) => number >= least) : [];
-    channel.onConsole = new Set(isSilent ? [] : numbers(this.#config.console));
-    channel.inDatabase = new Set(channel.service === consoleOnly ? [] : numbers(this.#config.database));
-    const lowest = Math.min(...channel.onConsole, ...channel.inDatabase);
-    const label = logLevels.find((name) => levelNumbers[name] === lowest) ?? 'silent';
-    for (const instance of channel.instances) instance.level = label;
+    const chosen = (section: { enabled: boolean; levels: readonly LogLevel[] }) =>
+      section.enabled ? section.levels.filter((name) => levelNumbers[name] >= least) : [];
+    channel.onConsole = new Set(isSilent ? [] : chosen(this.#config.console));
+    channel.inDatabase = new Set(channel.service === consoleOnly ? [] : chosen(this.#config.database));
   }
 }
 
@@ -169,21 +160,23 @@ function levelOf({ logLevels: levels }: LogConfig, service: string): LogLevel | 
   return Object.hasOwn(levels, service) ? levels[service] : undefined;
 }
 
+/** About how many characters a line of our own words and ids has. */
+const plainSize = 400;
 const longestMessage = 8192;
 /** What every line has of its own; a field of that name would take its place. */
 const reserved = ['level', 'time', 'service', 'msg'];
 
-function cleanArguments([first, second]: readonly unknown[], redact: boolean): unknown[] {
-  const message = (value: unknown) => {
-    if (typeof value !== 'string') return undefined;
+function clean(first: unknown, second: unknown, redact: boolean): Pick<LogLine, 'fields' | 'message'> {
+  const text = (value: unknown) => {
+    if (typeof value !== 'string') return '';
     const known = value.slice(0, 4 * longestMessage);
     return (redact ? redactText(known) : known).slice(0, longestMessage);
   };
-  if (typeof first !== 'object' || first === null) return [message(first) ?? ''];
+  if (typeof first !== 'object' || first === null) return { fields: {}, message: text(first) };
   const fields = toLoggable(first instanceof Error ? { err: first } : first, { redact });
   for (const name of reserved.filter((one) => Object.hasOwn(fields, one))) {
     fields[`field.${name}`] = fields[name];
     delete fields[name];
   }
-  return [fields, message(second ?? (first instanceof Error ? first.message : undefined))];
+  return { fields, message: text(second ?? (first instanceof Error ? first.message : undefined)) };
 }

@@ -65,8 +65,8 @@ export async function exportLogs({ services, actor }: Changer, body: ExportBody)
 }
 
 function toFilters({ startTime, endTime, tenantId, level }: ExportBody, now: Date): LogFilters {
-  // No later than now, or an export of a busy installation would chase its own end.
-  const to = new Date(Math.min(now.getTime(), endTime === undefined ? Infinity : Date.parse(endTime)));
+  // What was logged up to now, but no later, or an export of a busy installation would chase its own end.
+  const to = new Date(Math.min(now.getTime() + 1, endTime === undefined ? Infinity : Date.parse(endTime)));
   const from = startTime === undefined ? new Date(to.getTime() - dayMs) : new Date(startTime);
   if (from > to) throw PeriodInvalid();
   const levels = level === undefined ? undefined : [levelNumbers[level]];
