@@ -6,13 +6,15 @@ export type Load = {
   /** Complete requests as bytes, sent in turn. */
   requests: readonly Buffer[];
   status: number;
+  /** Another status that is expected as well, and counted apart. */
+  refusal?: number;
   connections: number;
   durationMs: number;
   /** Requests per second at a fixed pace; without it every connection sends its next request at once. */
   pace?: number;
 };
 
-export type LoadResult = { answers: number; perSecond: number; p50Ms: number; p99Ms: number };
+export type LoadResult = { answers: number; refusals: number; perSecond: number; p50Ms: number; p99Ms: number };
 
 type Connection = { socket: Socket; busy: boolean; sentAt: number; buffered: Buffer | undefined };
 
@@ -56,6 +58,8 @@ class LoadRun {
   readonly #latencies: number[] = [];
   readonly #waiting: number[] = [];
   readonly #expected: Buffer;
+  readonly #refusal: Buffer | undefined;
+  #refusals = 0;
   #next = Math.floor(Math.random() * 1e6);
   #stopped = false;
   #fail: (error: Error) => void = () => undefined;
@@ -64,6 +68,7 @@ class LoadRun {
     this.#load = load;
     this.#connections = connections;
     this.#expected = Buffer.from(`HTTP/1.1 ${load.status} `);
+    this.#refusal = load.refusal === undefined ? undefined : Buffer.from(`HTTP/1.1 ${load.refusal} `);
   }
 
   async run(): Promise<LoadResult> {
@@ -78,7 +83,13 @@ class LoadRun {
     const seconds = (performance.now() - start) / 1000;
     const sorted = Float64Array.from(this.#latencies).toSorted();
     const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-    return { answers: sorted.length, perSecond: sorted.length / seconds, p50Ms: at(0.5), p99Ms: at(0.99) };
+    return {
+      answers: sorted.length,
+      refusals: this.#refusals,
+      perSecond: sorted.length / seconds,
+      p50Ms: at(0.5),
+      p99Ms: at(0.99),
+    };
   }
 
   #listen(connection: Connection): void {
@@ -92,7 +103,11 @@ class LoadRun {
         return;
       }
       connection.buffered = undefined;
-      if (!bytes.subarray(0, this.#expected.length).equals(this.#expected)) {
+      if (this.#refusal !== undefined && startsWith(bytes, this.#refusal)) {
+        this.#refusals += 1;
+        return this.#goOn(connection, performance.now());
+      }
+      if (!startsWith(bytes, this.#expected)) {
         return this.#fail(new Error(`expected ${this.#load.status}, got: ${bytes.toString('utf8').slice(0, 600)}`));
       }
       this.#answered(connection);
@@ -105,6 +120,10 @@ class LoadRun {
   #answered(connection: Connection): void {
     const now = performance.now();
     this.#latencies.push(now - connection.sentAt);
+    this.#goOn(connection, now);
+  }
+
+  #goOn(connection: Connection, now: number): void {
     if (this.#load.pace === undefined) return this.#send(connection, now);
     const due = this.#waiting.shift();
     if (due === undefined) connection.busy = false;
@@ -133,6 +152,10 @@ class LoadRun {
     };
     tick();
   }
+}
+
+function startsWith(bytes: Buffer, beginning: Buffer): boolean {
+  return bytes.subarray(0, beginning.length).equals(beginning);
 }
 
 function answerLength(bytes: Buffer): number | undefined {

@@ -5,20 +5,24 @@ import { parseArgs } from 'node:util';
 
 import { findCores, peakMemoryMb, pin, withDescendants, type Cores } from './machine.ts';
 import { startAtrium, startFloor, startHashRate, type Atrium } from './processes/start.ts';
+import { analytics } from './scenarios/analytics.ts';
 import { apiKey } from './scenarios/api-key.ts';
+import { auditGrowth } from './scenarios/audit-growth.ts';
 import { categoryMove } from './scenarios/category-move.ts';
 import { create } from './scenarios/create.ts';
 import { files } from './scenarios/files.ts';
 import { growth } from './scenarios/growth.ts';
 import { list } from './scenarios/list.ts';
+import { logging } from './scenarios/logging.ts';
 import { login } from './scenarios/login.ts';
+import { overload } from './scenarios/overload.ts';
 import { read } from './scenarios/read.ts';
 import { isMet, median, round, type Bench, type Figure, type Scenario } from './scenario.ts';
 import { seed } from './seed.ts';
 
 /** Those on pinned cores first, then those that need all of them. */
-const pinned: readonly Scenario[] = [read, apiKey, list, create, growth];
-const unpinned: readonly Scenario[] = [login, categoryMove, files];
+const pinned: readonly Scenario[] = [read, apiKey, list, create, logging, growth, auditGrowth];
+const unpinned: readonly Scenario[] = [login, categoryMove, analytics, overload, files];
 
 const { values: options } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },

@@ -24,7 +24,7 @@ export type Target = { atLeast: number } | { atMost: number };
 export type Figure = {
   name: string;
   value: number;
-  unit: 'ratio' | 's' | 'MB';
+  unit: 'ratio' | 's' | 'ms' | 'MB' | 'per s';
   target: Target;
   /** What the value was made of, for whoever looks for the reason. */
   detail: Record<string, number | number[]>;

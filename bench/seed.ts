@@ -35,7 +35,7 @@ export async function enter(base: string, person: Person): Promise<{ tenantId: s
   return { tenantId: user.tenantId, token: await logIn({ base }, person) };
 }
 
-async function logIn(atrium: Served, person: Person): Promise<string> {
+export async function logIn(atrium: Served, person: Person): Promise<string> {
   const { accessToken } = await post<{ accessToken: string }>(atrium, 'login', person);
   return accessToken;
 }

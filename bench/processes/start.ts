@@ -11,6 +11,9 @@ import { liftLimits } from './limits.ts';
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const startTimeoutMs = 30_000;
 
+/** Who administers every installation that is started here. */
+export const administrator = { email: 'admin@atrium.local', password: 'correct horse battery' };
+
 export type Atrium = {
   pid: number;
   port: number;
@@ -90,7 +93,7 @@ function startCommand(): string[] {
 
 function extraEnvironment(): Record<string, string> {
   const level = process.env['BENCH_LOG_LEVEL'];
-  return level === undefined ? {} : { LOG_LEVEL: level };
+  return { SYSTEM_ADMIN_PASSWORD: administrator.password, ...(level === undefined ? {} : { LOG_LEVEL: level }) };
 }
 
 async function waitFor<Value>(

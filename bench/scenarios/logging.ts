@@ -1,0 +1,113 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+import { requestBytes, runLoad, type LoadResult } from '../load.ts';
+import { median, round, type Bench, type Figure, type Scenario } from '../scenario.ts';
+
+/** Longer than a change of the configuration may take to reach a process. */
+const applyMs = 2500;
+const drainTimeoutMs = 60_000;
+
+/** What logs, counts and limits cost of the throughput of reads, and how many lines a second reach the database. */
+export const logging: Scenario = {
+  name: 'logging',
+  async run(bench) {
+    const client = new pg.Client(bench.atrium.connection);
+    await client.connect();
+    try {
+      return [await compareCost(bench, client), ...(await measureIngest(bench, client))];
+    } finally {
+      await configure(client, 'log_configuration', {});
+      await client.end();
+    }
+  },
+};
+
+async function compareCost(bench: Bench, client: pg.Client): Promise<Figure> {
+  const off = async () => {
+    await configure(client, 'log_configuration', { console: { enabled: false }, database: { enabled: false } });
+    await configure(client, 'security_config', { dos_enabled: false, circuit_breaker_enabled: false });
+    await sleep(applyMs);
+    return load(bench);
+  };
+  const on = async () => {
+    await configure(client, 'log_configuration', {});
+    await configure(client, 'security_config', { dos_max_requests_per_ip: 100_000, dos_time_window_seconds: 1 });
+    await sleep(applyMs);
+    return load(bench);
+  };
+  const [without, within]: [LoadResult[], LoadResult[]] = [[], []];
+  for (let at = 0; at < bench.rounds; at++) {
+    if (at % 2 === 0) without.push(await off());
+    within.push(await on());
+    if (at % 2 === 1) without.push(await off());
+  }
+  await on();
+  const ratios = within.map(({ perSecond }, at) => round(perSecond / without[at]!.perSecond));
+  const middle = (results: readonly LoadResult[]) => round(median(results.map(({ perSecond }) => perSecond)), 0);
+  return {
+    name: 'reads with logs, counts and limits',
+    value: round(median(ratios)),
+    unit: 'ratio',
+    target: { atLeast: 0.9 },
+    detail: { ratios, withoutPerSecond: middle(without), withPerSecond: middle(within) },
+  };
+}
+
+/** Under full load for several rounds on end: from the first request until the last line of them is in its table. */
+async function measureIngest(bench: Bench, client: pg.Client): Promise<Figure[]> {
+  const { atrium, rounds, roundMs } = bench;
+  const before = await countLines(client);
+  const memory: number[] = [];
+  const start = performance.now();
+  let answers = 0;
+  for (let at = 0; at < rounds; at++) {
+    answers += (await load(bench)).answers;
+    memory.push(residentMb(atrium.pid));
+  }
+  const loadSeconds = (rounds * roundMs) / 1000;
+  let lines = 0;
+  for (const deadline = start + drainTimeoutMs; performance.now() < deadline && lines < answers; await sleep(100)) {
+    lines = (await countLines(client)) - before;
+  }
+  const seconds = (performance.now() - start) / 1000;
+  const growth = memory.at(-1)! - memory[0]!;
+  return [
+    {
+      name: 'log lines into the database',
+      value: round(lines / seconds, 0),
+      unit: 'per s',
+      target: { atLeast: 10_000 },
+      detail: { answers, lines, loadSeconds, untilWritten: round(seconds, 1) },
+    },
+    { name: 'memory while logging', value: round(growth, 0), unit: 'MB', target: { atMost: 64 }, detail: { memory } },
+  ];
+}
+
+function load({ atrium, seed, connections, roundMs }: Bench): Promise<LoadResult> {
+  const requests = seed.contactIds.map((id) =>
+    requestBytes('GET', `/api/v1/secure/contacts/${id}`, { token: seed.token }),
+  );
+  return runLoad({ port: atrium.port, requests, status: 200, connections, durationMs: roundMs });
+}
+
+async function countLines(client: pg.Client): Promise<number> {
+  const text = `select coalesce(sum(lines), 0)::integer as lines from log_hours where service = 'http'`;
+  return (await client.query<{ lines: number }>(text)).rows[0]!.lines;
+}
+
+/** As an administrator's change through the API would: every process is told. */
+async function configure(client: pg.Client, name: string, value: object): Promise<void> {
+  await client.query(
+    `insert into installation_settings (name, id, value, created_at, updated_at)
+     values ($1, gen_random_uuid(), $2, now(), now()) on conflict (name) do update set value = excluded.value, updated_at = excluded.updated_at`,
+    [name, value],
+  );
+  await client.query(`select pg_notify('atrium_settings', $1)`, [name]);
+}
+
+function residentMb(pid: number): number {
+  const pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]);
+  return round((pages * 4096) / 1e6, 0);
+}
