@@ -8,6 +8,7 @@ create table jobs (
   catch_up text check (catch_up in ('skip', 'run_once', 'all')),
   known_since timestamptz(3) not null,
   handled_until timestamptz(3) not null,
+  handled_schedule text not null,
   consecutive_failures integer not null default 0,
   last_error text,
   updated_at timestamptz(3) not null
@@ -16,6 +17,7 @@ comment on table jobs is 'What is known of a job beyond its code: an operator''s
 comment on column jobs.schedule is 'A cron expression; null means the one of the code. The same holds for timezone and catch_up.';
 comment on column jobs.known_since is 'A job is never caught up on for a time before it existed.';
 comment on column jobs.handled_until is 'Slots up to here were run, or skipped on purpose.';
+comment on column jobs.handled_schedule is 'The expression and time zone that handled_until is of: slots of another schedule are not caught up on.';
 
 create table job_runs (
   id uuid primary key,
@@ -28,14 +30,19 @@ create table job_runs (
   started_at timestamptz(3) not null,
   lease_until timestamptz(3) not null,
   completed_at timestamptz(3),
+  abandoned boolean not null default false,
   error text,
   output jsonb,
   constraint job_runs_slot_key unique (job_name, slot)
 );
+create unique index job_runs_running on job_runs (job_name) where status = 'running';
+create index job_runs_abandoned on job_runs (job_name, slot) where abandoned;
 create index job_runs_by_start on job_runs (started_at, id);
-create index job_runs_by_job on job_runs (job_name, started_at);
+create index job_runs_by_job on job_runs (job_name, started_at, id);
 comment on column job_runs.slot is 'The time of the schedule that the run is for; null for one that was asked for. Each slot is run by one process only.';
 comment on column job_runs.lease_until is 'The process that runs it moves this on; once it lies in the past, that process is gone.';
+comment on column job_runs.abandoned is 'The process was gone before the end, and the slot is to be tried again.';
+comment on index job_runs_running is 'A job never runs twice at a time.';
 
 create table dispatches (
   id uuid primary key,
@@ -100,15 +107,20 @@ create table audit_chains (
   length bigint not null,
   head bytea not null,
   primary key (tenant_id, slot)
-);
-comment on table audit_chains is 'Where each of a tenant''s chains of audit rows ends: every row carries a hash over itself and the row before it.';
+) with (fillfactor = 50);
+comment on table audit_chains is 'Where each of a tenant''s chains of audit rows ends. Half of each page stays free, so that an update stays on its page.';
 comment on column audit_chains.slot is 'A request writes to one of several chains, so that writers rarely wait for each other.';
+comment on column audit_chains.head is 'The chain_hash of the last row; of the first row the hash is the digest itself.';
 
 alter table audit_logs add column chain_slot smallint;
 alter table audit_logs add column chain_position bigint;
 alter table audit_logs add column chain_hash bytea;
-comment on column audit_logs.chain_hash is 'SHA-256 over the hash of the row before it in the chain and the content of this row.';
+comment on column audit_logs.chain_slot is 'Null in rows that were written before there were chains.';
+comment on column audit_logs.chain_hash is 'SHA-256 over the hash of the row before it in the chain and the digest of this row''s content.';
+create index audit_logs_by_chain on audit_logs (tenant_id, chain_slot, chain_position) where chain_slot is not null;
+create index audit_logs_unchained on audit_logs (tenant_id, created_at) where chain_slot is null;
 create index audit_logs_by_action on audit_logs (tenant_id, action text_pattern_ops, created_at);
+create index audit_logs_by_type on audit_logs (tenant_id, resource_type, created_at);
 create index audit_logs_by_address on audit_logs (tenant_id, ip_address, created_at) where ip_address is not null;
 
 alter table audit_chains enable row level security;

@@ -78,6 +78,9 @@ describe('withAudit', () => {
         details: { actor: { type: 'user', id: actor.userId }, requestId: request.id, fields: ['notes'] },
         ip_address: request.ip,
         user_agent: request.userAgent,
+        chain_slot: params.slot,
+        chain_position: expect.any(Number),
+        chain_hash: expect.any(Buffer),
       },
     ]);
   });
@@ -127,6 +130,67 @@ describe('auditParams and auditEvent', () => {
   });
 });
 
+describe('the chain of the trail', () => {
+  const head = async (slot: number) => {
+    const text = 'select length, head from audit_chains where tenant_id = $1 and slot = $2';
+    const [row] = await db().all<{ length: number; head: Buffer }>(raw(text, [tenant.tenantId, slot]));
+    return row ?? { length: 0, head: null };
+  };
+
+  it('is moved on by what is recorded, and by nothing else', async () => {
+    const id = await createContact();
+    const params = auditParams(actor, at);
+    const before = await head(params.slot);
+    await db().all(note(newId(), params));
+    await expect(db().all(note(id, { ...params, auditAt: 'no time' }))).rejects.toMatchObject({ code: '22007' });
+    expect(await head(params.slot)).toEqual(before);
+    await db().all(note(id, params));
+    const [row] = await trail(params.auditId);
+    expect(await head(params.slot)).toEqual({ length: before.length + 1, head: row.chain_hash });
+    expect(row).toMatchObject({ chain_slot: params.slot, chain_position: before.length + 1 });
+  });
+
+  it('is one for all that a request records, in one flight and in several, by whatever role', async () => {
+    const who = { tenantId: tenant.tenantId, userId: null, request: { ...request, id: newId() } };
+    const event = () => auditEvent(who, at, { action: 'thing.chained', resourceType: 'thing' });
+    await db().slow.flight([event(), event(), event()]);
+    await test.service.services.database.credential(tenant.tenantId).all(event());
+    await db().transaction(async (tx) => {
+      await tx.all(event());
+      await tx.all(event());
+    });
+    const rows = await db().all<{ chain_slot: number; chain_position: number }>(
+      raw(`select chain_slot, chain_position from audit_logs where action = 'thing.chained' order by chain_position`),
+    );
+    const [first] = rows;
+    expect(rows).toEqual([0, 1, 2, 3, 4, 5].map((n) => ({ ...first, chain_position: first!.chain_position + n })));
+  });
+
+  it('has no gap and no fork, however many write at once', async () => {
+    const other = await createTenant(test);
+    const mine = test.service.services.database.tenant(other.tenantId);
+    const requests = Array.from({ length: 60 }, () => ({ ...request, id: newId() }));
+    await Promise.all(
+      requests.map((one) =>
+        mine.transaction(async (tx) => {
+          const who = { tenantId: other.tenantId, userId: null, request: one };
+          for (let n = 0; n < 3; n++)
+            await tx.all(auditEvent(who, at, { action: 'thing.raced', resourceType: 'thing' }));
+        }),
+      ),
+    );
+    const chains = await mine.all<{ length: number; rows: number; positions: number }>(
+      raw(
+        `select c.length, count(*) as rows, count(distinct l.chain_position) as positions from audit_chains c
+         join audit_logs l on l.tenant_id = c.tenant_id and l.chain_slot = c.slot where c.tenant_id = $1 group by c.slot, c.length`,
+        [other.tenantId],
+      ),
+    );
+    expect(chains.length).toBeGreaterThan(1);
+    for (const { length, rows, positions } of chains) expect([rows, positions]).toEqual([length, length]);
+  });
+});
+
 describe('the trail in the database', () => {
   it.each([
     `update audit_logs set action = 'nothing'`,
@@ -139,6 +203,26 @@ describe('the trail in the database', () => {
     const { database } = test.service.services;
     for (const scope of [db(), database.credential(tenant.tenantId), database.platform()]) {
       await expect(scope.all(raw(text))).rejects.toMatchObject(denied);
+    }
+  });
+
+  it('can be deleted, but not changed, by the role that purges a tenant, and lengthened by nobody it belongs to', async () => {
+    const purge = test.service.services.database.purge(tenant.tenantId);
+    for (const text of [
+      `update audit_logs set action = 'nothing'`,
+      'insert into audit_logs select * from audit_logs',
+      'truncate audit_logs',
+      `update audit_chains set length = 0`,
+      'drop table audit_chains',
+    ]) {
+      await expect(purge.all(raw(text))).rejects.toMatchObject(denied);
+    }
+    for (const text of [
+      'delete from audit_chains',
+      'truncate audit_chains',
+      'alter table audit_chains no force row level security',
+    ]) {
+      await expect(db().all(raw(text))).rejects.toMatchObject(denied);
     }
   });
 

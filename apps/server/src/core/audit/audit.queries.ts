@@ -2,8 +2,11 @@ import { sql } from 'kysely';
 
 import type { Actor, RequestFacts } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
+import { chainSlot, contentDigest } from '#core/audit/chain.queries';
 import { queryBuilder, statement, type Built, type Query } from '#core/db/query';
 import type { CountTables, CountedTable } from '#core/db/totals';
+
+export { chainSlots, contentDigest } from '#core/audit/chain.queries';
 
 export type AuditTables = {
   audit_logs: {
@@ -19,6 +22,8 @@ export type AuditTables = {
     user_agent: string | null;
   };
 };
+
+type ChainTables = { audit_chains: { tenant_id: string; slot: number; length: number; head: Buffer } };
 
 /**
  * What happened to what. `details.fields` names what was given; beside names and ids `details` holds only what a reader of
@@ -40,11 +45,13 @@ export type AuditParams = {
   auditDetails: Record<string, unknown>;
   auditIp: string | null;
   auditUserAgent: string | null;
-  countSlot: number;
+  /** Of the chain, and of the counts that change with it. */
+  slot: number;
 };
 
-const builder = queryBuilder<AuditTables & CountTables>();
-const countSlots = 32;
+const builder = queryBuilder<AuditTables & ChainTables & CountTables>();
+/** For what is named within one statement. */
+const named = queryBuilder<{ event: AuditTables['audit_logs']; chained: ChainTables['audit_chains'] }>();
 
 /** Who did it from where, for a statement wrapped by `withAudit`. */
 export function auditParams(actor: Actor, at: string, details: Record<string, unknown> = {}): AuditParams {
@@ -57,7 +64,7 @@ export function auditParams(actor: Actor, at: string, details: Record<string, un
     auditDetails: { ...details, actor: presentActor(actor), requestId: request.id },
     auditIp: request.ip,
     auditUserAgent: request.userAgent,
-    countSlot: Math.floor(Math.random() * countSlots),
+    slot: chainSlot(request.id),
   };
 }
 
@@ -73,29 +80,70 @@ export function withAudit<Row>(
   const { counts } = event;
   const audited = builder
     .with('changed', () => change as never)
-    .with('logged', (db) =>
-      db
-        .insertInto('audit_logs')
-        .columns(auditColumns)
-        .expression(
-          (db as unknown as typeof builder)
-            .selectFrom('changed' as never)
-            .select([
-              sql`${params.tenantId}::uuid`.as('tenant_id'),
-              sql`${params.auditAt}::timestamptz`.as('created_at'),
-              sql`${params.auditId}::uuid`.as('id'),
-              sql`${params.auditUserId}::uuid`.as('user_id'),
-              sql`${event.action}::text`.as('action'),
-              sql`${event.resourceType}::text`.as('resource_type'),
-              sql`changed.id`.as('resource_id'),
-              sql`${params.auditDetails}::jsonb`.as('details'),
-              sql`${params.auditIp}::text`.as('ip_address'),
-              sql`${params.auditUserAgent}::text`.as('user_agent'),
-            ]) as never,
-        ),
-    );
+    .with(
+      'event',
+      (db) =>
+        (db as unknown as typeof builder)
+          .selectFrom('changed' as never)
+          .select([
+            sql`${params.tenantId}::uuid`.as('tenant_id'),
+            sql`${params.auditAt}::timestamptz(3)`.as('created_at'),
+            sql`${params.auditId}::uuid`.as('id'),
+            sql`${params.auditUserId}::uuid`.as('user_id'),
+            sql`${event.action}::text`.as('action'),
+            sql`${event.resourceType}::text`.as('resource_type'),
+            sql`changed.id::uuid`.as('resource_id'),
+            sql`${params.auditDetails}::jsonb`.as('details'),
+            sql`${params.auditIp}::text`.as('ip_address'),
+            sql`${params.auditUserAgent}::text`.as('user_agent'),
+          ]) as never,
+    )
+    .with('chained', (db) => advanceChain(db, params.slot))
+    .with('logged', (db) => insertChained(db));
   const query = counts === undefined ? audited : audited.with('counted', (db) => addToCount(db, counts, params));
   return query.selectFrom('changed' as never).selectAll() as unknown as Built<Row>;
+}
+
+/** Moves the head of a chain on by the row in `event`, if there is one: the only upsert that a row of the trail costs. */
+function advanceChain(db: object, slot: number) {
+  const within = db as typeof builder;
+  return within
+    .insertInto('audit_chains')
+    .columns(['tenant_id', 'slot', 'length', 'head'])
+    .expression(
+      within
+        .selectFrom('event' as never)
+        .select([
+          sql`event.tenant_id`.as('tenant_id'),
+          sql`${slot}::smallint`.as('slot'),
+          sql`1::bigint`.as('length'),
+          contentDigest('event').as('head'),
+        ]) as never,
+    )
+    .onConflict((conflict) =>
+      conflict.columns(['tenant_id', 'slot']).doUpdateSet({
+        length: sql`audit_chains.length + 1`,
+        head: sql`sha256(audit_chains.head || excluded.head)`,
+      }),
+    )
+    .returning(['slot', 'length', 'head']);
+}
+
+function insertChained(db: object) {
+  return (db as typeof builder)
+    .insertInto('audit_logs')
+    .columns([...auditColumns, ...chainColumns] as never)
+    .expression(
+      named
+        .selectFrom('event')
+        .crossJoin('chained')
+        .select([
+          ...auditColumns.map((name) => sql.ref(`event.${name}`).as(name)),
+          sql`chained.slot`.as('chain_slot'),
+          sql`chained.length`.as('chain_position'),
+          sql`chained.head`.as('chain_hash'),
+        ]) as never,
+    );
 }
 
 function addToCount(db: object, counts: { table: CountedTable; by: 1 | -1 }, params: AuditParams) {
@@ -105,11 +153,12 @@ function addToCount(db: object, counts: { table: CountedTable; by: 1 | -1 }, par
     .columns(['tenant_id', 'table_name', 'slot', 'amount'])
     .expression(
       within
-        .selectFrom('changed' as never)
+        // By way of the chain: whoever has locked its head has the counts of this slot to itself, and none waits in a circle.
+        .selectFrom('chained' as never)
         .select([
           sql`${params.tenantId}::uuid`.as('tenant_id'),
           sql`${counts.table}::text`.as('table_name'),
-          sql`${params.countSlot}::smallint`.as('slot'),
+          sql`chained.slot`.as('slot'),
           sql`${counts.by}::bigint`.as('amount'),
         ]) as never,
     )
@@ -132,6 +181,7 @@ const auditColumns = [
   'ip_address',
   'user_agent',
 ] as const;
+const chainColumns = ['chain_slot', 'chain_position', 'chain_hash'] as const;
 
 /** Whoever acted: a principal, or as much of one as is known. `userId` is null unless it was a person. */
 type Who = {
@@ -155,6 +205,7 @@ export function auditEvent(who: Who & { request: RequestFacts }, at: string, eve
     details: { ...event.details, actor: presentActor(who), requestId: who.request.id },
     ip_address: who.request.ip,
     user_agent: who.request.userAgent,
+    slot: chainSlot(who.request.id),
   });
 }
 
@@ -165,8 +216,23 @@ function presentActor(who: Who) {
   return { type: who.kind ?? (userId === null ? 'anonymous' : 'user'), id: who.id ?? userId, ...from };
 }
 
-const insertEvent = statement<AuditTables['audit_logs'], never>((row) =>
-  builder
-    .insertInto('audit_logs')
-    .values(Object.fromEntries(auditColumns.map((name) => [name, row[name]])) as AuditTables['audit_logs']),
+const insertEvent = statement<AuditTables['audit_logs'] & { slot: number }, never>((row) =>
+  insertChained(
+    builder
+      .with('event', (db) =>
+        (db as unknown as typeof builder).selectNoFrom([
+          sql`${row.tenant_id}::uuid`.as('tenant_id'),
+          sql`${row.created_at}::timestamptz(3)`.as('created_at'),
+          sql`${row.id}::uuid`.as('id'),
+          sql`${row.user_id}::uuid`.as('user_id'),
+          sql`${row.action}::text`.as('action'),
+          sql`${row.resource_type}::text`.as('resource_type'),
+          sql`${row.resource_id}::uuid`.as('resource_id'),
+          sql`${row.details}::jsonb`.as('details'),
+          sql`${row.ip_address}::text`.as('ip_address'),
+          sql`${row.user_agent}::text`.as('user_agent'),
+        ]),
+      )
+      .with('chained', (db) => advanceChain(db, row.slot)),
+  ),
 );

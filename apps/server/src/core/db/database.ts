@@ -1,10 +1,11 @@
 import type pg from 'pg';
 
 import { sendCommit, sendFlight } from '#core/db/flight';
-import { Lane } from '#core/db/lane';
+import { Lane, type LaneLoad } from '#core/db/lane';
 import type { Query } from '#core/db/query';
 import type { CredentialDb, PlatformDb, PurgeDb, Statements, TenantDb, Transaction } from '#core/db/scopes';
 import { isRetryable } from '#core/db/sql-state';
+import type { Attributes, Within } from '#core/tracing/tracing';
 
 export const databaseRoles = {
   tenant: 'atrium_tenant',
@@ -27,6 +28,8 @@ export type DatabaseOptions = {
   /** Citus: the tenant reaches the workers only inside BEGIN … COMMIT. */
   explicitTransactions?: boolean;
   statementTimeoutMs?: number;
+  /** Told of every flight and transaction of a request. */
+  within?: Within | undefined;
 };
 
 /** One process's access to PostgreSQL. Only `core/db` can make the scoped types it hands out. */
@@ -37,8 +40,12 @@ export type Database = {
   credential(tenantId?: string): CredentialDb;
   /** For the end of a tenant and nothing else: its connections open when the first statement comes. */
   purge(tenantId: string): PurgeDb;
+  /** How much of the connections is in use, by role. */
+  pools(): PoolLoad[];
   close(): Promise<void>;
 };
+
+export type PoolLoad = LaneLoad & { role: Kind; lane: 'fast' | 'slow' };
 
 const begin: Query<never> = { text: 'BEGIN', values: [], prepare: true };
 const maxAttempts = 3;
@@ -81,6 +88,11 @@ export function openDatabase(options: DatabaseOptions): Database {
     credential: (tenantId) =>
       tenantId === undefined ? credential : (scope('credential', tenantId) as unknown as CredentialDb),
     purge: (tenantId) => scope('purge', tenantId) as unknown as PurgeDb,
+    pools: () =>
+      (Object.keys(lanes) as Kind[]).flatMap((role) => [
+        { role, lane: 'fast', ...lanes[role].fast.load() } as const,
+        { role, lane: 'slow', ...lanes[role].slow.load() } as const,
+      ]),
     close: async () => {
       await Promise.all(Object.values(lanes).flatMap((pair) => [pair.fast.close(), pair.slow.close()]));
     },
@@ -89,7 +101,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 
 type LanePair = { fast: Lane; slow: Lane };
 
-type FlightOptions = Pick<DatabaseOptions, 'preparedStatements' | 'explicitTransactions'>;
+type FlightOptions = Pick<DatabaseOptions, 'preparedStatements' | 'explicitTransactions' | 'within'>;
 
 class Scope {
   readonly tenantId: string | undefined;
@@ -126,14 +138,16 @@ class Scope {
   }
 
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-    return retried(() => this.#interactive(work));
+    const { within } = this.#options;
+    const run = () => retried(() => this.#interactive(work));
+    return within === undefined ? run() : within({ name: 'TRANSACTION', attributes: ofPostgresql }, run);
   }
 
   async #fly(lane: Lane, queries: readonly Query<unknown>[]): Promise<unknown[][]> {
     const list = this.#wire([...this.#prelude, ...queries]);
-    const rows = await retried(() =>
-      this.#options.explicitTransactions ? flyExplicitly(lane, list) : fly(lane, list),
-    );
+    const { explicitTransactions, within } = this.#options;
+    const run = () => retried(() => (explicitTransactions ? flyExplicitly(lane, list) : fly(lane, list)));
+    const rows = await (within === undefined ? run() : within(describeFlight(queries), run));
     return rows.slice(this.#prelude.length);
   }
 
@@ -168,6 +182,17 @@ class Scope {
       });
     });
   }
+}
+
+const ofPostgresql: Attributes = { 'db.system.name': 'postgresql' };
+
+/** Verbs only: texts hold no values, but they are long. */
+function describeFlight(queries: readonly Query<unknown>[]): { name: string; attributes: Attributes } {
+  const verbs = new Set(queries.map(({ text }) => /^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? 'UNKNOWN'));
+  const words = verbs.size === 1 ? ` ${[...verbs][0]}` : '';
+  const name = queries.length > 1 ? `BATCH${words}` : words.trim();
+  const size = queries.length > 1 ? { 'db.operation.batch.size': queries.length } : {};
+  return { name, attributes: { ...ofPostgresql, 'db.operation.name': name, ...size } };
 }
 
 function send(client: pg.Client, queries: readonly Query<unknown>[]): Promise<unknown[][]> {

@@ -25,6 +25,9 @@ export class ConnectionLostError extends Error {
 /** Work for one connection: it calls `done` when the connection is free for another. */
 export type Job = { run(client: pg.Client, done: () => void): void; reject(error: Error): void };
 
+/** Connections at most and open, flights under way, and flights that wait for a connection. */
+export type LaneLoad = { size: number; open: number; flights: number; waiting: number };
+
 type Slot = { client: pg.Client | undefined; opening: Promise<void> | undefined; flights: number; oldest: number };
 
 /** A few pipelined connections of one role, shared by all requests of the process. */
@@ -57,6 +60,16 @@ export class Lane {
       this.#waiting.push({ ...job, since: Date.now() });
       if (slot !== undefined) void this.#open(slot);
     }
+  }
+
+  /** How much of it is in use at this moment. */
+  load(): LaneLoad {
+    return {
+      size: this.#options.size,
+      open: this.#slots.filter(({ client }) => client !== undefined).length,
+      flights: this.#slots.reduce((sum, { flights }) => sum + flights, 0),
+      waiting: this.#waiting.length,
+    };
   }
 
   async close(): Promise<void> {

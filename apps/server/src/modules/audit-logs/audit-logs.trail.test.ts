@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#core/crypto/ids';
 import type { Route } from '#core/http/route';
 import { modules } from '#app/modules';
+import { listActions } from '#modules/audit-logs/actions.service';
 import { apiKeySuccesses } from '#modules/audit-logs/testing/api-key-successes';
 import { appAccountSuccesses } from '#modules/audit-logs/testing/app-account-successes';
 import { calendarSuccesses } from '#modules/audit-logs/testing/calendar-successes';
@@ -175,6 +176,9 @@ function succeed(method: Method, url: string, status: number, rest: Omit<Success
 }
 
 // What auth records is spread over tenants and tested with it.
+const catalogue = new Map(
+  listActions(modules.flatMap((module) => module.routes)).map((one) => [one.action, one.resource_type]),
+);
 const routes = modules.filter(({ name }) => name !== 'auth').flatMap((module) => module.routes);
 const recorded = routes.filter(
   // So is what people do to the own account, and how their sessions begin.
@@ -232,8 +236,12 @@ describe('what succeeds is recorded', () => {
         }),
         ip_address: ip,
         user_agent: userAgent,
+        chain_slot: expect.any(Number),
+        chain_position: expect.any(Number),
+        chain_hash: expect.any(Buffer),
       },
     ]);
+    expect(catalogue.get(route.audit as string)).toBe(expected.resourceType);
     expect(JSON.stringify(rows)).not.toContain('canary');
   });
 

@@ -1,62 +1,78 @@
 import { access } from '#core/access/access';
-import type { TenantDb } from '#core/db/scopes';
-import { pageOfMatches } from '#core/db/totals';
-import { toPage } from '#core/http/paging';
-import { defineModule, defineRoute } from '#core/http/route';
-import { countAuditLogs, listAuditLogs, type AuditLogRow } from '#modules/audit-logs/audit-logs.queries';
-import { AuditLogPage, ListAuditLogsQuery } from '#modules/audit-logs/audit-logs.schemas';
+import { extendAuditPartitions } from '#core/db/migrate';
+import { StreamedContent } from '#core/http/downloads';
+import { defineModule, defineRoute, type Module } from '#core/http/route';
+import type { Job } from '#core/jobs/job';
+import { listActions } from '#modules/audit-logs/actions.service';
+import { ExportRunning, PeriodInvalid, VerificationRunning } from '#modules/audit-logs/audit-logs.errors';
+import {
+  Actions,
+  AuditLogPage,
+  ExportAuditLogsQuery,
+  ListAuditLogsQuery,
+  Verification,
+  VerifyAuditLogsQuery,
+} from '#modules/audit-logs/audit-logs.schemas';
+import { exportAuditLogs, searchAuditLogs } from '#modules/audit-logs/audit-logs.service';
+import { verifyAuditLogs } from '#modules/audit-logs/verification.service';
 
-/** Who did what in the tenant, and from where. */
-export const auditLogsModule = defineModule({
-  name: 'audit-logs',
-  description: 'Who did what in the tenant, and from where',
-  routes: [
-    defineRoute({
-      method: 'GET',
-      path: '/api/v1/secure/audit-logs',
-      operationId: 'listAuditLogs',
-      summary: 'The audit trail of the tenant, newest first',
-      access: access.permission('audit_logs.read'),
-      schema: { query: ListAuditLogsQuery, response: { 200: AuditLogPage } },
-      handler: ({ db, query, setHeader }) => list({ db, setHeader }, query),
-    }),
-  ],
-});
+const partitions: Job = {
+  name: 'audit-partitions',
+  description: 'Makes the partitions of the audit trail for the months to come.',
+  schedule: '3 * * * *',
+  catchUp: 'run_once',
+  timeoutMs: 60_000,
+  run: ({ services, connection }) => extendAuditPartitions(connection, services.now()),
+};
 
-async function list(
-  { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
-  query: ListAuditLogsQuery,
-) {
-  const { limit = 50, offset = 0, sort = '-created_at' } = query;
-  const filters = {
-    userId: query.user_id,
-    action: query.action,
-    resourceType: query.resource_type,
-    resourceId: query.resource_id,
-    ipAddress: query.ip_address,
-    from: query.from,
-    to: query.to,
-  };
-  const { rows, ...total } = await pageOfMatches(
-    db,
-    listAuditLogs(db.tenantId, filters, { limit, offset, descending: sort.startsWith('-') }),
-    countAuditLogs(db.tenantId, filters),
-    { limit, offset },
-  );
-  return toPage(rows.map(presentAuditLog), { limit, offset }, total, setHeader);
-}
-
-function presentAuditLog(row: AuditLogRow) {
-  return {
-    id: row.id,
-    tenant_id: row.tenant_id,
-    user_id: row.user_id,
-    action: row.action,
-    resource_type: row.resource_type,
-    resource_id: row.resource_id,
-    details: row.details,
-    ip_address: row.ip_address,
-    user_agent: row.user_agent,
-    created_at: row.created_at,
-  };
+/** Who did what in the tenant, and from where; what actions there are follows from the routes of all modules. */
+export function createAuditLogsModule(listModules: () => readonly Module[]): Module {
+  const listRoutes = () => listModules().flatMap((module) => module.routes);
+  return defineModule({
+    name: 'audit-logs',
+    description: 'Who did what in the tenant, and from where',
+    jobs: [partitions],
+    routes: [
+      defineRoute({
+        method: 'GET',
+        path: '/api/v1/secure/audit-logs',
+        operationId: 'listAuditLogs',
+        summary: 'The audit trail of the tenant, newest first',
+        access: access.permission('audit_logs.read'),
+        schema: { query: ListAuditLogsQuery, response: { 200: AuditLogPage } },
+        handler: ({ db, query, setHeader }) => searchAuditLogs({ db, setHeader }, query),
+      }),
+      defineRoute({
+        method: 'GET',
+        path: '/api/v1/secure/audit-logs/actions',
+        operationId: 'listAuditActions',
+        summary: 'What the trail calls the things that are done, and what they are done to',
+        access: access.permission('audit_logs.read'),
+        schema: { response: { 200: Actions } },
+        handler: () => ({ data: listActions(listRoutes()) }),
+      }),
+      defineRoute({
+        method: 'GET',
+        path: '/api/v1/secure/audit-logs/export',
+        operationId: 'exportAuditLogs',
+        summary: 'All of the trail that matches, oldest first, as CSV or as lines of JSON',
+        access: access.permission('audit_logs.read'),
+        schema: { query: ExportAuditLogsQuery, response: { 200: StreamedContent } },
+        errors: [ExportRunning],
+        audit: 'audit_logs.exported',
+        handler: ({ db, actor, services, query }) => exportAuditLogs({ db, actor, now: services.now() }, query),
+      }),
+      defineRoute({
+        method: 'GET',
+        path: '/api/v1/secure/audit-logs/verify',
+        operationId: 'verifyAuditLogs',
+        summary: 'Whether anything of the trail was changed, deleted or inserted behind the back of the service',
+        access: access.permission('audit_logs.read'),
+        schema: { query: VerifyAuditLogsQuery, response: { 200: Verification } },
+        errors: [PeriodInvalid, VerificationRunning],
+        takesLong: true,
+        handler: ({ db, query }) => verifyAuditLogs(db, query),
+      }),
+    ],
+  });
 }

@@ -1,7 +1,9 @@
 import { defineModule } from '#core/http/route';
+import type { Job } from '#core/jobs/job';
 import { DomainTaken, EmailTaken } from '#modules/auth/auth.errors';
 import { accountRoutes } from '#modules/auth/accounts/accounts.routes';
 import { authRoutes } from '#modules/auth/auth.routes';
+import { deleteExpired } from '#modules/auth/clean-up';
 
 export { accountChanged, auditInEach } from '#modules/auth/accounts/account-events';
 export {
@@ -30,16 +32,26 @@ export { findOpenTenant } from '#modules/auth/accounts/own-tenants.queries';
 export { findOpenTenants } from '#modules/auth/accounts/own-tenants.service';
 export { addPerson } from '#modules/auth/accounts/add-person';
 export { sendInvitationAgain } from '#modules/auth/accounts/invitations.service';
-export { deleteExpired } from '#modules/auth/clean-up';
 export { createAuthenticator, type KeyAuthenticator } from '#modules/auth/sessions/authenticate';
 export { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 export { createAccessTokens } from '#modules/auth/tokens/signing-keys';
 export { ensureSystemAdministrator } from '#modules/auth/accounts/first-administrator';
+
+const cleanUp: Job = {
+  name: 'session-clean-up',
+  description:
+    'Deletes sessions and tokens a month after they ended, and the counters of attempts whose window is over.',
+  schedule: '11 * * * *',
+  catchUp: 'run_once',
+  timeoutMs: 10 * 60_000,
+  run: ({ services }) => deleteExpired(services),
+};
 
 /** Login, sessions, passwords and the registration of tenants. */
 export const authModule = defineModule({
   name: 'auth',
   description: 'Login, sessions, passwords and the registration of tenants',
   routes: [...authRoutes, ...accountRoutes],
+  jobs: [cleanUp],
   constraints: { accounts_email_key: EmailTaken, tenant_domains_pkey: DomainTaken },
 });

@@ -51,6 +51,7 @@ export const purgedTables: readonly PurgedTable[] = [
   storageTable,
   { name: 'row_counts', key: ['table_name', 'slot'] },
   { name: 'audit_logs', key: ['created_at', 'id'] },
+  { name: 'audit_chains', key: ['slot'] },
   { name: 'tenant_domains', key: ['domain'] },
 ];
 

@@ -74,6 +74,6 @@ function purgeAudit(at: string): AuditParams {
     auditDetails: { actor: { type: 'service', id: null } },
     auditIp: null,
     auditUserAgent: null,
-    countSlot: 0,
+    slot: 0,
   };
 }

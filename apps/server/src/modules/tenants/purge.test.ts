@@ -5,7 +5,7 @@ import { systemTenantId } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import type { Services } from '#core/services';
 import { auditOf, createClock, day, minute, newEmail, post } from '#modules/auth/testing/steps';
-import { purgeTenants } from '#modules/tenants/index';
+import { purgeTenants } from '#modules/tenants/purge.service';
 import { purgedTables } from '#modules/tenants/purge.queries';
 import { populate } from '#modules/tenants/testing/populate';
 import { moveNow, tenants } from '#modules/tenants/testing/steps';

@@ -147,8 +147,13 @@ export const insertMembership = statement<{ accountId: string; tenantId: string;
   builder.insertInto('memberships').values({ account_id: p.accountId, tenant_id: p.tenantId, user_id: p.userId }),
 );
 
+/** In one order for everybody, as what is written into each of the tenants locks the chain of its trail. */
 export const listMemberships = statement<{ accountId: string }, { tenant_id: string; user_id: string }>((p) =>
-  builder.selectFrom('memberships').select(['tenant_id', 'user_id']).where('account_id', '=', p.accountId),
+  builder
+    .selectFrom('memberships')
+    .select(['tenant_id', 'user_id'])
+    .where('account_id', '=', p.accountId)
+    .orderBy('tenant_id'),
 );
 
 export const insertTenantDomain = statement<{ domain: string; tenantId: string }, never>((p) =>

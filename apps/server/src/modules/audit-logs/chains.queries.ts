@@ -1,0 +1,103 @@
+import { sql } from 'kysely';
+
+import { chainSlots, contentDigest, type AuditTables } from '#core/audit/audit.queries';
+import { queryBuilder, type Query } from '#core/db/query';
+
+/** One chain as one statement saw it, so that its head and its rows belong together. */
+export type ChainState = {
+  slot: number;
+  /** As its head has it; 0 where there is no head. */
+  length: number;
+  head: string | null;
+  first_at: string | null;
+  last_position: number | null;
+  /** A row that names the chain but no position in it. */
+  unplaced_id: string | null;
+};
+
+type Span = { tenantId: string; slot: number; after: number; upTo: number };
+
+const builder = queryBuilder<AuditTables>();
+const digest = contentDigest('audit_logs');
+
+export function listChains(tenantId: string): Query<ChainState> {
+  const ofSlot = sql`from audit_logs where tenant_id = ${tenantId} and chain_slot = slots.slot`;
+  return compile<ChainState>(sql`
+    select slots.slot, coalesce(chain.length, 0)::bigint as length, encode(chain.head, 'hex') as head,
+      (select created_at ${ofSlot} and chain_position is not null order by chain_position limit 1) as first_at,
+      (select chain_position ${ofSlot} and chain_position is not null order by chain_position desc limit 1) as last_position,
+      (select id ${ofSlot} and chain_position is null limit 1) as unplaced_id
+    from (
+      select generate_series(0, ${chainSlots - 1}::integer)::smallint as slot
+      union select slot from audit_chains where tenant_id = ${tenantId}
+    ) as slots
+    left join audit_chains as chain on chain.tenant_id = ${tenantId} and chain.slot = slots.slot
+    order by slots.slot`);
+}
+
+type Checked = {
+  rows: number;
+  /** Whether each row follows the one before it; null without rows. */
+  is_whole: boolean | null;
+  last_hash: string | null;
+};
+
+/** Whether the rows of a span follow each other, the first of them the hash that is given: reckoned where the rows are. */
+export function checkSpan({ tenantId, slot, after, upTo }: Span, hash: string | null, most: number): Query<Checked> {
+  return compile<Checked>(sql`
+    with span as materialized (
+      select chain_position as position, chain_hash as hash, ${digest} as digest
+      from audit_logs
+      where tenant_id = ${tenantId} and chain_slot = ${slot} and chain_position > ${after} and chain_position <= ${upTo}
+      order by chain_position limit ${most}
+    ), linked as (
+      select position, hash, digest,
+        lag(position, 1, ${after}::bigint) over (order by position) as last,
+        lag(hash, 1, decode(${hash}::text, 'hex')) over (order by position) as previous
+      from span
+    )
+    select count(*) as rows,
+      bool_and(coalesce(
+        position = last + 1 and hash = case when position = 1 then digest else sha256(previous || digest) end,
+        false
+      )) as is_whole,
+      (select encode(hash, 'hex') from span order by position desc limit 1) as last_hash
+    from linked`);
+}
+
+type LinkRow = { position: number; hash: string | null; digest: string; id: string; created_at: string };
+
+export function listLinks({ tenantId, slot, after, upTo }: Span, most: number): Query<LinkRow> {
+  return compile<LinkRow>(sql`
+    select chain_position as position, encode(chain_hash, 'hex') as hash, encode(${digest}, 'hex') as digest, id, created_at
+    from audit_logs
+    where tenant_id = ${tenantId} and chain_slot = ${slot} and chain_position > ${after} and chain_position <= ${upTo}
+    order by chain_position limit ${most}`);
+}
+
+/** Rows that belong to no chain that there is. */
+export function listStrays(tenantId: string, most: number): Query<{ id: string; slot: number }> {
+  return compile<{ id: string; slot: number }>(sql`
+    select id, chain_slot as slot from audit_logs where tenant_id = ${tenantId} and chain_slot >= ${chainSlots}
+    union all
+    select id, chain_slot from audit_logs where tenant_id = ${tenantId} and chain_slot < 0
+    limit ${most}`);
+}
+
+/** Rows without a chain, written when there were chains already. */
+export function listUnchained(
+  tenantId: string,
+  { from, to }: { from: string; to: string | null },
+  most: number,
+): Query<{ id: string }> {
+  return compile<{ id: string }>(sql`
+    select id from audit_logs
+    where tenant_id = ${tenantId} and chain_slot is null and created_at >= ${from}
+      and created_at < coalesce(${to}::timestamptz, 'infinity')
+    order by created_at limit ${most}`);
+}
+
+function compile<Row>(text: ReturnType<typeof sql>): Query<Row> {
+  const { sql: compiled, parameters } = text.compile(builder);
+  return { text: compiled, values: parameters, prepare: false };
+}

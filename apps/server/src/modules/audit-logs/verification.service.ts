@@ -1,0 +1,156 @@
+import type { TenantDb } from '#core/db/scopes';
+import { PeriodInvalid, VerificationRunning } from '#modules/audit-logs/audit-logs.errors';
+import type { VerifyAuditLogsQuery } from '#modules/audit-logs/audit-logs.schemas';
+import { beginning, inspectLinks, missingBetween, type Problem, type Reached } from '#modules/audit-logs/chain.rules';
+import {
+  checkSpan,
+  listChains,
+  listLinks,
+  listStrays,
+  listUnchained,
+  type ChainState,
+} from '#modules/audit-logs/chains.queries';
+import { startAlone } from '#modules/audit-logs/running';
+
+type Window = { from: number; to: number };
+type Walk = { db: TenantDb; window: Window; problems: Problem[]; checked: number };
+
+const mostProblems = 100;
+const spanLength = 2000;
+/** Rows may stand in their chain in another order than their times: by how long a request takes, and by what clocks differ. */
+const marginMs = 15 * 60_000;
+/** While a version of the service that knew no chains is being replaced, it may still write. */
+const replacementMs = 60 * 60_000;
+
+/**
+ * Recomputes the chains of a tenant's trail, as far as they had come when it began. Answers the first 100 problems; `isComplete`
+ * says whether it went through to the end.
+ * @throws VerificationRunning while another one of the tenant runs in this process.
+ */
+export async function verifyAuditLogs(db: TenantDb, query: VerifyAuditLogsQuery) {
+  const window = toWindow(query);
+  const release = startAlone(`verify:${db.tenantId}`, VerificationRunning);
+  try {
+    const chains = await db.slow.all(listChains(db.tenantId));
+    const walk: Walk = { db, window, problems: [], checked: 0 };
+    for (const chain of chains) {
+      if (walk.problems.length < mostProblems) await verifyChain(walk, chain);
+    }
+    await findUnchained(walk, chains);
+    const { problems, checked } = walk;
+    const data = {
+      valid: problems.length === 0,
+      isComplete: problems.length < mostProblems,
+      checked,
+      from: query.from ?? null,
+      to: query.to ?? null,
+      chains: chains.flatMap(({ slot, length, head }) => (head === null ? [] : [{ slot, length, head }])),
+      problems: problems.slice(0, mostProblems),
+    };
+    return { data };
+  } finally {
+    release();
+  }
+}
+
+function toWindow({ from, to }: VerifyAuditLogsQuery): Window {
+  const window = {
+    from: from === undefined ? -Infinity : Date.parse(from),
+    to: to === undefined ? Infinity : Date.parse(to),
+  };
+  if (window.from >= window.to) throw PeriodInvalid();
+  return window;
+}
+
+async function verifyChain(walk: Walk, chain: ChainState): Promise<void> {
+  const { slot, length, head } = chain;
+  const { problems, window } = walk;
+  problems.push(...findOutside(chain));
+  const upTo = Math.min(chain.last_position ?? 0, length);
+  const start = Number.isFinite(window.from) ? await findBefore(walk, chain, window.from - marginMs) : 0;
+  const end = Number.isFinite(window.to) ? await findBehind(walk, chain, window.to + marginMs) : upTo;
+  const reached = await walkChain(walk, chain, { start, upTo: end });
+  // The end of the chain is beyond the window where there are rows after it.
+  if (problems.length >= mostProblems || reached.position < upTo) return;
+  if (upTo < length) problems.push(missingBetween(slot, upTo, length + 1));
+  else if (head !== null && reached.hashes.length > 0 && !reached.hashes.includes(head)) {
+    problems.push({ type: 'head', slot, position: length, count: 1, id: null });
+  }
+}
+
+/** Rows that claim to be of a chain, but not of what its head ends. */
+function findOutside({ slot, length, head, last_position: last, unplaced_id: id }: ChainState): Problem[] {
+  const unplaced: Problem[] = id === null ? [] : [{ type: 'inserted', slot, position: null, count: 1, id }];
+  if (last === null || last <= length) return unplaced;
+  if (head === null) return [...unplaced, { type: 'head', slot, position: null, count: last, id: null }];
+  return [...unplaced, { type: 'inserted', slot, position: length + 1, count: last - length, id: null }];
+}
+
+async function walkChain(walk: Walk, { slot }: ChainState, { start, upTo }: { start: number; upTo: number }) {
+  const { tenantId, slow } = walk.db;
+  let reached = await reachedAt(walk, slot, start);
+  while (reached.position < upTo && walk.problems.length < mostProblems) {
+    const span = { tenantId, slot, after: reached.position, upTo: Math.min(reached.position + spanLength, upTo) };
+    const hash = reached.hashes[0] ?? null;
+    const checked = await slow.first(checkSpan(span, hash, spanLength + 1));
+    if (checked!.is_whole === true && checked!.rows === span.upTo - span.after) {
+      walk.checked += checked!.rows;
+      reached = { position: span.upTo, hashes: [checked!.last_hash!] };
+      continue;
+    }
+    reached = await inspectSpan(walk, { ...span, upTo }, reached);
+  }
+  return reached;
+}
+
+// What is not whole is looked at row by row, up to the next row that there is, however far away it is.
+async function inspectSpan(walk: Walk, span: Parameters<typeof listLinks>[0], reached: Reached): Promise<Reached> {
+  const rows = await walk.db.slow.all(listLinks(span, 2 * spanLength));
+  const links = rows.map((row) => ({ ...row, hash: row.hash ?? '' }));
+  walk.checked += links.length;
+  const found = inspectLinks(span.slot, links, reached);
+  walk.problems.push(...found.problems);
+  if (links.length > 0) return found.reached;
+  walk.problems.push(missingBetween(span.slot, reached.position, span.upTo + 1));
+  return { position: span.upTo, hashes: [] };
+}
+
+async function reachedAt({ db }: Walk, slot: number, position: number): Promise<Reached> {
+  if (position === 0) return beginning;
+  const row = await db.slow.first(listLinks({ tenantId: db.tenantId, slot, after: position - 1, upTo: position }, 1));
+  return { position, hashes: row === undefined ? [] : [row.hash ?? ''] };
+}
+
+/** The last position of the chain whose row was written before then; by halving, because no index leads from times to positions. */
+async function findBefore({ db }: Walk, chain: ChainState, before: number): Promise<number> {
+  const { slot, length, last_position: last } = chain;
+  let [low, high] = [0, Math.min(last ?? 0, length)];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const span = { tenantId: db.tenantId, slot, after: middle, upTo: high };
+    const row = await db.slow.first(listLinks(span, 1));
+    if (row !== undefined && Date.parse(row.created_at) < before) low = row.position;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The next position behind, or the end: what was deleted at the end of a window shows only there. */
+async function findBehind(walk: Walk, chain: ChainState, before: number): Promise<number> {
+  const upTo = Math.min(chain.last_position ?? 0, chain.length);
+  const after = await findBefore(walk, chain, before);
+  const next = await walk.db.slow.first(listLinks({ tenantId: walk.db.tenantId, slot: chain.slot, after, upTo }, 1));
+  return next?.position ?? upTo;
+}
+
+async function findUnchained({ db, window, problems }: Walk, chains: readonly ChainState[]): Promise<void> {
+  const { tenantId } = db;
+  const strays = await db.slow.all(listStrays(tenantId, mostProblems));
+  problems.push(...strays.map(({ id, slot }): Problem => ({ type: 'inserted', slot, position: null, count: 1, id })));
+  const times = chains.flatMap(({ first_at: at }) => (at === null ? [] : [Date.parse(at)]));
+  if (times.length === 0) return;
+  const from = new Date(Math.max(window.from, Math.min(...times) + replacementMs)).toISOString();
+  const to = Number.isFinite(window.to) ? new Date(window.to).toISOString() : null;
+  const rows = await db.slow.all(listUnchained(tenantId, { from, to }, mostProblems));
+  problems.push(...rows.map(({ id }): Problem => ({ type: 'inserted', slot: null, position: null, count: 1, id })));
+}
