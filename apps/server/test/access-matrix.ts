@@ -35,7 +35,13 @@ export const strangers: readonly Caller[] = ['anonymous', 'malformed token', 'de
 export type Caller = (typeof callers)[number];
 
 /** With several flags, each of them is enough. */
-type Row = { allowed: readonly Caller[]; permission?: Permission; flags?: readonly Flag[] };
+type Row = {
+  allowed: readonly Caller[];
+  permission?: Permission;
+  flags?: readonly Flag[];
+  /** It is a secret that lets callers in: whoever has none is told to show it, whoever they are. */
+  needsSecret?: boolean;
+};
 
 const administrators = [
   'tenant administrator',
@@ -86,6 +92,7 @@ const ownFactorsEvenOwing: Row = {
 const systemAdministrators: Row = {
   allowed: ['system administrator', 'system administrator, naming this tenant'],
 };
+const holdersOfTheSecret: Row = { allowed: [], needsSecret: true };
 const holdersOf = (permission: Permission, ...flags: Flag[]): Row => ({
   allowed: ['member with the permission', ...administrators, ...flagged(flags)],
   permission,
@@ -144,6 +151,15 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   // System and documentation.
   getHealth: anybody,
   getSystemInfo: anybody,
+  getDispatcherHealth: anybody,
+  runDispatcher: holdersOfTheSecret,
+  getDispatcherStatus: holdersOfTheSecret,
+  acknowledgeDispatcherAlert: { ...systemAdministrators, needsSecret: true },
+  listScheduledJobs: systemAdministrators,
+  listScheduledJobRuns: systemAdministrators,
+  runScheduledJob: systemAdministrators,
+  updateScheduledJob: systemAdministrators,
+  getMetrics: systemAdministrators,
   getOpenApi: anybody,
   getReferencePage: anybody,
   getReferenceAsset: anybody,
@@ -174,6 +190,9 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   listPermissions: anyMember,
 
   listAuditLogs: holdersOf('audit_logs.read'),
+  listAuditActions: holdersOf('audit_logs.read'),
+  exportAuditLogs: holdersOf('audit_logs.read'),
+  verifyAuditLogs: holdersOf('audit_logs.read'),
 
   listUsers: holdersOf('users.read', 'users.read'),
   getUser: holdersOf('users.read', 'users.read'),

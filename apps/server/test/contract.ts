@@ -32,6 +32,7 @@ export const freeObjects: Readonly<Record<string, string>> = {
   auth_config: 'specification, "External API provider connector": free object; masked',
   error_details: 'specification, "External API provider connector": object',
   context: 'specification, "Application log record": free object',
+  output: 'what a run of a scheduled job came to: each job has figures of its own',
   services: 'specification, "Health": keyed by service',
   statusBreakdown: 'specification, "Health": keyed by status',
   'keys[]': 'RFC 7517: members depend on the kind of key',

@@ -153,8 +153,19 @@ describe('requests under way', () => {
         schema: { response: { 200: closed({ ok: Type.Boolean() }) } },
         handler: () => new Promise((resolve) => held.push(() => resolve({ ok: true }))),
       }),
+      defineRoute({
+        method: 'POST',
+        path: '/held',
+        operationId: 'postHeld',
+        summary: '',
+        access: access.public('planted'),
+        audit: { none: 'planted' },
+        schema: { body: closed({}), response: { 200: closed({ ok: Type.Boolean() }) } },
+        handler: () => new Promise((resolve) => held.push(() => resolve({ ok: true }))),
+      }),
     ],
   });
+  const chunkedBody = 'Transfer-Encoding: chunked\r\n\r\n';
   const getHeld = `GET /held HTTP/1.1\r\n${host}\r\n`;
   let edge: { port: number; server: FastifyInstance };
 
@@ -256,5 +267,20 @@ describe('requests under way', () => {
       [200, true],
       [400, false],
     ]);
+  });
+
+  it('503 when the time for the answer is over, whether or not there was a body', async () => {
+    const slow = await open({ planted, limits: { handlerTimeoutMs: 100 } });
+    const withBody = (framing: string) => `POST /held HTTP/1.1\r\n${host}${json}${framing}`;
+    const texts = [getHeld, withBody('Content-Length: 2\r\n\r\n{}'), withBody(`${chunkedBody}2\r\n{}\r\n0\r\n\r\n`)];
+    for (const text of texts) {
+      const connection = await openConnection(slow.port);
+      connection.send(text);
+      expectRefusal(await connection.next(), 'SERVICE_UNAVAILABLE');
+      release();
+      connection.send(`GET ${health} HTTP/1.1\r\n${host}\r\n`);
+      expect((await connection.next()).status).toBe(200);
+      connection.destroy();
+    }
   });
 });

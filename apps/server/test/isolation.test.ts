@@ -20,7 +20,7 @@ import { expectError, useService, type Answer } from '#test/support/harness';
 import { compareTables, routeOf, routes, urlOf } from '#test/support/registry';
 import { eventFields, validBodies, type OwnRecords } from '#test/support/samples';
 
-const test = useService();
+const test = useService({ environment: { DISPATCHER_SECRET: 'known to nobody who calls in these tests' } });
 
 let victim: { tenant: Tenant; ids: Ids };
 let attacker: { tenant: Tenant; ids: Ids; own: OwnRecords };
@@ -100,6 +100,7 @@ async function settle(tenant: Tenant): Promise<{ tenant: Tenant; ids: Ids }> {
       appAccount,
       identity,
       ipRule: ipRule.body.data.id,
+      alert: await createAlert(tenant),
       invitation,
       tenant: tenant.tenantId,
       user: userId,
@@ -125,6 +126,18 @@ async function settle(tenant: Tenant): Promise<{ tenant: Tenant; ids: Ids }> {
 
 /** The smallest body that an upload of any kind takes. */
 const picture = { body: 'RIFF....WEBPVP8 ', headers: { 'content-type': 'image/webp' } };
+
+/** As if a scheduled job had failed. */
+async function createAlert({ domain }: Tenant): Promise<string> {
+  const id = newId();
+  await test.service.services.database.platform().slow.all({
+    text: `insert into dispatcher_alerts (id, type, subject, severity, title, message, created_at, last_seen_at)
+           values ($1, 'job_failed', $2, 'warning', $2, $2, now(), now())`,
+    values: [id, `secret of ${domain}`],
+    prepare: false,
+  });
+  return id;
+}
 
 /** As if the tenant's administrator had once come back from a provider. */
 async function createIdentity({ tenantId, domain, admin }: Tenant): Promise<string> {
@@ -234,7 +247,8 @@ describe("another tenant's id answers exactly as one that does not exist, and ch
     // Without a session there is nothing to look up that could be missing.
     const rule = routeOf(place.split(' ')[0]!).access.kind;
     // What only system administrators may is refused before any id is looked at.
-    if (rule === 'systemAdmin') expectError(foreign, 403, 'AUTHORIZATION_ERROR');
+    if (rule === 'dispatcher') expect(foreign.status).toBe(401);
+    else if (rule === 'systemAdmin') expectError(foreign, 403, 'AUTHORIZATION_ERROR');
     else if (place.includes(' params.') && rule !== 'public') expectError(foreign, 404, 'NOT_FOUND');
     expect(await snapshot(victim.tenant.tenantId)).toEqual(before);
   });

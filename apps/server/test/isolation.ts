@@ -21,7 +21,8 @@ type Kind =
   | 'apiKey'
   | 'connector'
   | 'identity'
-  | 'ipRule';
+  | 'ipRule'
+  | 'alert';
 export type Ids = Record<Kind, string>;
 
 /** Every place of the interface that takes an id, with whose id the attacker puts there. */
@@ -146,6 +147,7 @@ export const places: Readonly<Record<string, Kind>> = {
   'saveAvatar params.id': 'user',
   'getAvatar params.id': 'user',
   'deleteAvatar params.id': 'user',
+  'acknowledgeDispatcherAlert params.id': 'alert',
   'getIpRule params.id': 'ipRule',
   'updateIpRule params.id': 'ipRule',
   'deleteIpRule params.id': 'ipRule',
@@ -207,6 +209,8 @@ export const places: Readonly<Record<string, Kind>> = {
   'listSecurityAudit query.userId': 'user',
   'listAuditLogs query.user_id': 'user',
   'listAuditLogs query.resource_id': 'contact',
+  'exportAuditLogs query.user_id': 'user',
+  'exportAuditLogs query.resource_id': 'contact',
 };
 
 /** Called ids, but given by outside providers, by clients, or by the service to a request. */

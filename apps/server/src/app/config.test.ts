@@ -39,6 +39,27 @@ describe('readConfig', () => {
   });
 });
 
+describe('the command line', () => {
+  it('goes before the environment', () => {
+    expect(readConfig({}).WORKERS).toBe(1);
+    expect(readConfig({ WORKERS: '2' }).WORKERS).toBe(2);
+    expect(readConfig({ WORKERS: '2' }, ['--workers', '4']).WORKERS).toBe(4);
+    expect(readConfig({}, ['--workers=3']).WORKERS).toBe(3);
+  });
+
+  it.each([['--workers', '0'], ['--workers', 'many'], ['--workers', '65'], ['--workers']])(
+    '%s %s stops the start and is named',
+    (...args) => {
+      expect(() => readConfig({}, args)).toThrow(/workers/i);
+    },
+  );
+
+  it('takes nothing else', () => {
+    expect(() => readConfig({}, ['--port', '1'])).toThrow(/--port.*The only option is --workers N/);
+    expect(() => readConfig({}, ['serve'])).toThrow(/serve.*The only option is --workers N/);
+  });
+});
+
 it('parseKey takes 32 random bytes in hex or base64', () => {
   const bytes = Buffer.from(Array.from({ length: 32 }, (_, at) => at * 7));
   expect(parseKey(bytes.toString('hex'))).toEqual(bytes);

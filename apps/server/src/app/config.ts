@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { Ajv } from 'ajv';
 import Type, { type Static } from 'typebox';
 
@@ -20,6 +21,12 @@ export const ConfigSchema = Type.Object({
     minimum: 0,
     maximum: 65_535,
     description: 'Port to listen on. 0 takes a free one.',
+  }),
+  WORKERS: Type.Integer({
+    default: 1,
+    minimum: 1,
+    maximum: 64,
+    description: 'Processes that serve; more than one are supervised by another. Also as `--workers N`.',
   }),
   PUBLIC_URL: optionalText(
     'How clients reach the service, for links in mails and as token issuer. Default: `http://HOST:PORT`.',
@@ -125,6 +132,36 @@ export const ConfigSchema = Type.Object({
     pattern: '^[\\w:.-]{1,64}$',
     description: 'What keys there begin with, for installations that share a Redis.',
   }),
+  DISPATCHER_SECRET: optionalText(
+    'What callers of the dispatcher from outside show, at least 32 bytes: `openssl rand -base64 32`. Default: nobody can, and the processes run the scheduled jobs by themselves.',
+  ),
+  OTEL_EXPORTER_OTLP_ENDPOINT: optionalText(
+    'Receiver of OpenTelemetry traces over HTTP, `http://collector:4318`. Default: no traces.',
+    'http-url',
+  ),
+  OTEL_EXPORTER_OTLP_HEADERS: optionalText(
+    'Comma-separated headers for it, `name=value`, values percent-encoded.',
+    'header-list',
+  ),
+  OTEL_SERVICE_NAME: Type.String({ default: 'atrium', minLength: 1, maxLength: 100, description: 'Name in traces.' }),
+  OTEL_TRACES_SAMPLER_ARG: Type.Number({
+    default: 1,
+    minimum: 0,
+    maximum: 1,
+    description: 'Which part of the traces that begin here is sent; what a caller samples is always sent.',
+  }),
+  METRICS_TOKEN: Type.Optional(
+    Type.String({
+      pattern: '^[\\w.~+/=-]{16,256}$',
+      description:
+        'Bearer token with which Prometheus may read `GET /api/v1/system/metrics`, 16 characters or more. Default: system administrators only.',
+    }),
+  ),
+  REALTIME_URL: optionalText(
+    'Realtime messaging server with the HTTP API of Centrifugo, `https://realtime.example.com`, whose state health shows. Needs REALTIME_API_KEY.',
+    'http-url',
+  ),
+  REALTIME_API_KEY: optionalText('Key for the HTTP API of that server.'),
   ACCESS_TOKEN_SECONDS: seconds(900, 60, 3600, 'Life of an access token.'),
   REFRESH_GRACE_SECONDS: seconds(
     0,
@@ -166,19 +203,25 @@ const ajv = new Ajv({
     'origin-list': listOf(isOrigin),
     email: isEmail,
     'postgres-url': (text: string) => hasProtocol(text, ['postgres:', 'postgresql:']),
+    'http-url': (text: string) => hasProtocol(text, ['http:', 'https:']),
     'smtp-url': (text: string) => hasProtocol(text, ['smtp:', 'smtps:']),
     'redis-url': (text: string) => hasProtocol(text, ['redis:', 'rediss:']),
+    'header-list': (text: string) => parseHeaders(text) !== undefined,
     key: (text: string) => parseKey(text) !== undefined,
   },
 });
 const validate = ajv.compile<Config>(JSON.parse(JSON.stringify(ConfigSchema)));
 
-/** @throws ConfigError naming the first variable whose value does not fit. */
-export function readConfig(environment: Readonly<Record<string, string | undefined>> = process.env): Config {
+/** @throws ConfigError naming the first variable or option whose value does not fit. */
+export function readConfig(
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+  args: readonly string[] = [],
+): Config {
   const names = Object.keys(ConfigSchema.properties);
-  const given: unknown = Object.fromEntries(
-    names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : [])),
-  );
+  const given: unknown = {
+    ...Object.fromEntries(names.flatMap((name) => (environment[name] ? [[name, environment[name]]] : []))),
+    ...readOptions(args),
+  };
   if (validate(given)) return given;
   const [error] = validate.errors!;
   const name = error!.instancePath.slice(1);
@@ -186,11 +229,34 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
   throw new ConfigError(`${name} ${error!.message}. ${description}`);
 }
 
+/** What is given on the command line goes before the environment. */
+function readOptions(args: readonly string[]): { WORKERS?: string } {
+  try {
+    const { values } = parseArgs({ args: [...args], options: { workers: { type: 'string' } } });
+    return values.workers === undefined ? {} : { WORKERS: values.workers };
+  } catch (error) {
+    throw new ConfigError(`${(error as Error).message.split('\n')[0]} The only option is --workers N.`);
+  }
+}
+
 export function splitList(text: string): string[] {
   return text
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '');
+}
+
+/** `a=1,b=2` with percent-encoded values (OpenTelemetry, "OTLP exporter configuration"); undefined when it is anything else. */
+export function parseHeaders(text: string): Record<string, string> | undefined {
+  try {
+    const entries = splitList(text).map((item) => {
+      const [, name, value] = /^([\w-]+)\s*=\s*(.*)$/.exec(item)!;
+      return [name!, decodeURIComponent(value!)] as const;
+    });
+    return Object.fromEntries(new Headers(Object.fromEntries(entries)));
+  } catch {
+    return undefined;
+  }
 }
 
 /** 32 bytes from hex or base64; undefined when it is anything else, or obviously not random. */

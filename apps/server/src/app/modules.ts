@@ -1,13 +1,14 @@
 import type { Module } from '#core/http/route';
 import { apiKeysModule } from '#modules/api-keys/index';
 import { appAccountsModule } from '#modules/app-accounts/index';
-import { auditLogsModule } from '#modules/audit-logs/index';
+import { createAuditLogsModule } from '#modules/audit-logs/index';
 import { authModule } from '#modules/auth/index';
 import { createAuthorizationModule } from '#modules/authorization/index';
 import { calendarModule } from '#modules/calendar/index';
 import { categoriesModule } from '#modules/categories/index';
 import { connectorsModule } from '#modules/connectors/index';
 import { contactsModule } from '#modules/contacts/index';
+import { dispatcherModule } from '#modules/dispatcher/index';
 import { createDocsModule } from '#modules/docs/index';
 import { feedbacksModule } from '#modules/feedbacks/index';
 import { groupsModule } from '#modules/groups/index';
@@ -47,8 +48,9 @@ export const modules: readonly Module[] = [
   contactsModule,
   storageModule,
   connectorsModule,
-  auditLogsModule,
+  createAuditLogsModule(() => modules),
   systemModule,
+  dispatcherModule,
   logsModule,
   securityModule,
   createDocsModule(() => modules),

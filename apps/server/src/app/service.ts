@@ -7,6 +7,7 @@ import type pg from 'pg';
 
 import { ConfigError, splitList, type Config } from '#app/config';
 import { modules } from '#app/modules';
+import { observe, openTracing } from '#app/observation';
 import { createPrincipalCache } from '#core/access/principal-cache';
 import { isSubject, revocationChannel } from '#core/access/revocation';
 import { createEncryption } from '#core/crypto/encryption';
@@ -16,8 +17,11 @@ import { createLocalStore } from '#core/files/local-store';
 import type { ObjectStore } from '#core/files/object-store';
 import { ConnectionLostError } from '#core/db/lane';
 import { listen, type Listener } from '#core/db/listener';
+import { createDispatcher, type Dispatcher } from '#core/jobs/dispatcher';
+import { bindJobs } from '#core/jobs/job';
 import { MigrationError, migrate } from '#core/db/migrate';
-import { createHttpServer, type Authenticate, type HttpOptions } from '#core/http/server';
+import type { Authenticate } from '#core/http/identify';
+import { createHttpServer, type HttpOptions } from '#core/http/server';
 import { addressRulesChannel } from '#core/limits/address-rules.queries';
 import { principalCacheSize, securitySetting } from '#core/limits/config';
 import { createLimits } from '#core/limits/limits';
@@ -25,10 +29,12 @@ import type { Logging } from '#core/log/log';
 import { logConfiguration } from '#core/log/log-config';
 import { createRequestCounts } from '#core/log/request-counts';
 import { createMail } from '#core/mail/mail';
+import type { GatherMetrics } from '#core/metrics/metrics';
 import { createOutbound, type Outbound } from '#core/outbound/outbound';
 import { createSecurityEvents } from '#core/security-events/security-events';
 import type { Services, Settings } from '#core/services';
 import { createRuntimeSettings, settingsChannel, type RuntimeSettings } from '#core/settings/settings';
+import type { Tracing, Within } from '#core/tracing/tracing';
 import { createUsage } from '#core/usage/usage';
 import { createApiKeyAuthenticator } from '#modules/api-keys/index';
 import { createAccessTokens, createAuthenticator, ensureSystemAdministrator } from '#modules/auth/index';
@@ -45,6 +51,8 @@ export type ServiceOptions = {
   logging: Logging;
   now?: () => Date;
   inspectAnswer?: HttpOptions['inspectAnswer'];
+  /** Where other processes serve beside this one: what all of them have to tell. */
+  gatherMetrics?: GatherMetrics | undefined;
 };
 
 /** Everything of one process above the database server: opened in order, closed in reverse. */
@@ -54,15 +62,22 @@ export type Service = {
   authenticate: Authenticate;
   /** Present when this start created the first administrator with a password of our making. */
   generatedPassword: string | undefined;
-  /** Finishes what is under way, then closes. */
+  /** Takes no new connections and answers what is under way. */
+  drain(how?: ClosingService): Promise<void>;
+  /** The same, then closes everything. */
   close(): Promise<void>;
 };
 
+/** `replaced`: another process goes on serving, so nobody may notice that this one ends. */
+export type ClosingService = { replaced: boolean };
+
 export async function createService(options: ServiceOptions): Promise<Service> {
   const { config } = options;
-  const database = await openMigratedDatabase(options);
+  const release = await readRelease();
+  const tracing = await openTracing(config, release.version, options.logging.log.child({ service: 'tracing' }));
+  const database = await openMigratedDatabase(options, tracing?.within);
   let serving = true;
-  const { services, close } = await openServices(options, database, () => serving);
+  const { services, close } = await openServices({ ...options, release, tracing }, database, () => serving);
   const wanted = { email: config.SYSTEM_ADMIN_EMAIL, password: config.SYSTEM_ADMIN_PASSWORD };
   const administrator = await whenConnected(() => ensureSystemAdministrator(services, wanted));
   const authenticate = createAuthenticator(services, createApiKeyAuthenticator(services));
@@ -75,17 +90,37 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     bodyLimitBytes: config.BODY_LIMIT_BYTES,
     ...(options.inspectAnswer === undefined ? {} : { inspectAnswer: options.inspectAnswer }),
   });
+  let drained: Promise<void> | undefined;
+  const drain = ({ replaced }: ClosingService = { replaced: false }): Promise<void> => {
+    // Health is asked over kept connections too, and where another process goes on all is well.
+    serving &&= replaced;
+    if (replaced) spareIdleConnections(http.server);
+    else closeIdleConnections(http.server);
+    return (drained ??= http.close());
+  };
   return {
     http,
     services,
     authenticate,
     generatedPassword: administrator?.generatedPassword,
+    drain,
     async close() {
-      serving = false;
-      await http.close();
+      await drain();
       await close();
     },
   };
+}
+
+const idleGraceMs = 5000;
+
+/** A connection closed while it rests may be cut under a request on its way: each gets the time to be used, and told, once more. */
+function spareIdleConnections(server: FastifyInstance['server']): void {
+  server.closeIdleConnections = () => undefined;
+  setTimeout(() => closeIdleConnections(server), idleGraceMs).unref();
+}
+
+function closeIdleConnections(server: FastifyInstance['server']): void {
+  Reflect.deleteProperty(server, 'closeIdleConnections');
 }
 
 const connectPatienceMs = 10_000;
@@ -104,7 +139,7 @@ async function whenConnected<Result>(work: () => Promise<Result>): Promise<Resul
   }
 }
 
-async function openMigratedDatabase(options: ServiceOptions): Promise<Database> {
+async function openMigratedDatabase(options: ServiceOptions, within: Within | undefined): Promise<Database> {
   const { connection, pooledConnection, config } = options;
   const facts = await migrate(connection, migrationsDirectory);
   if (pooledConnection !== undefined && facts.loginBypassesPolicies) {
@@ -117,24 +152,23 @@ async function openMigratedDatabase(options: ServiceOptions): Promise<Database> 
     pooled: pooledConnection !== undefined,
     preparedStatements: config.DATABASE_PREPARED_STATEMENTS === 'on',
     explicitTransactions: facts.isCitus,
+    within,
   });
 }
 
-async function openServices(options: ServiceOptions, database: Database, isServing: () => boolean) {
+type Release = { version: string; buildDate: string };
+
+type Opening = ServiceOptions & { release: Release; tracing: Tracing | undefined };
+
+async function openServices(options: Opening, database: Database, isServing: () => boolean) {
   const { config, logging, now = () => new Date() } = options;
   const { log } = logging;
   logging.connect(database);
   const logOf = (service: string) => log.child({ service });
-  const settings = await readSettings(config);
+  const settings = readSettings(config, options.release);
   const encryption = createEncryption(options.encryptionKeys);
-  const mail = createMail({
-    database,
-    encryption,
-    log: logOf('mail'),
-    now,
-    smtpUrl: config.SMTP_URL,
-    from: config.MAIL_FROM,
-  });
+  const { SMTP_URL: smtpUrl, MAIL_FROM: from } = config;
+  const mail = createMail({ database, encryption, log: logOf('mail'), now, smtpUrl, from });
   const runtimeSettings = createRuntimeSettings({ database, log: logOf('settings'), now });
   runtimeSettings.watch(logConfiguration, (value) => logging.configure(value));
   const { limits, listener, principals } = await openShared(options, {
@@ -142,13 +176,25 @@ async function openServices(options: ServiceOptions, database: Database, isServi
     log: logOf('limits'),
     runtimeSettings,
   });
+  const files = await openFiles(config);
+  const { gatherMetrics } = options;
+  const observed = observe(config, {
+    database,
+    limits,
+    files,
+    logging,
+    principals,
+    version: settings.version,
+    now,
+    gatherMetrics,
+  });
   const services: Services = {
     database,
     encryption,
     passwords: await createPasswords({ memoryKiB: config.PASSWORD_MEMORY_KIB, passes: config.PASSWORD_PASSES }),
     principals,
     mail,
-    files: await openFiles(config),
+    files,
     outbound: openOutbound(options),
     usage: createUsage({ database, log: logOf('usage'), now }),
     securityEvents: createSecurityEvents({ database, log: logOf('security-events'), now }),
@@ -166,14 +212,33 @@ async function openServices(options: ServiceOptions, database: Database, isServi
     settings,
     runtimeSettings,
     limits,
+    ...observed,
+    tracing: options.tracing,
+    dispatcher: openDispatcher(options, { database, health: observed.health, services: () => services }),
     isServing,
   };
   return { services, close: () => closeServices(services, listener) };
 }
 
+const leastSecretBytes = 32;
+
+function openDispatcher(
+  { config, connection, logging, now = () => new Date() }: ServiceOptions,
+  { database, health, services }: Pick<Services, 'database' | 'health'> & { services(): Services },
+): Dispatcher {
+  const log = logging.log.child({ service: 'dispatcher' });
+  const secret = config.DISPATCHER_SECRET;
+  if (secret !== undefined && Buffer.byteLength(secret) < leastSecretBytes)
+    log.warn(`DISPATCHER_SECRET is shorter than ${leastSecretBytes} bytes: make one with openssl rand -base64 32`);
+  const jobs = modules.flatMap((module) => bindJobs(module, () => ({ services: services(), connection })));
+  return createDispatcher({ database, log, now, health, jobs, secret });
+}
+
 async function closeServices(services: Services, listener: Listener): Promise<void> {
+  await services.dispatcher.close();
   await services.mail.close();
   await services.outbound.close();
+  await services.realtime.close();
   await services.files.close();
   await services.usage.close();
   await services.securityEvents.close();
@@ -183,6 +248,7 @@ async function closeServices(services: Services, listener: Listener): Promise<vo
   services.runtimeSettings.close();
   await services.logging.close();
   await services.database.close();
+  await services.tracing?.close();
 }
 
 /** What is kept in memory and follows the database: by notifications, and as a whole where some may have been missed. */
@@ -234,16 +300,16 @@ async function openFiles(config: Config): Promise<ObjectStore> {
   });
 }
 
-function openOutbound({ config, logging: { log } }: ServiceOptions): Outbound {
+function openOutbound({ config, logging: { log }, tracing }: Opening): Outbound {
   const allowedRanges = splitList(config.OUTBOUND_ALLOWED_CIDRS);
   if (allowedRanges.length > 0) log.warn({ allowedRanges }, 'tenants may have the service call private addresses');
-  return createOutbound({ allowedRanges, ownPort: config.PORT });
+  return createOutbound({ allowedRanges, ownPort: config.PORT, within: tracing?.within });
 }
 
-async function readSettings(config: Config): Promise<Settings> {
+function readSettings(config: Config, release: Release): Settings {
   const publicUrl = publicUrlOf(config);
   return {
-    version: await readVersion(),
+    ...release,
     environment: config.ENVIRONMENT,
     publicUrl,
     hostedBackendUrl: config.HOSTED_BACKEND_URL ?? new URL(publicUrl).origin,
@@ -263,8 +329,9 @@ export function publicUrlOf({ PUBLIC_URL, HOST, PORT }: Config): string {
   return `http://${host}:${PORT}`;
 }
 
-/** The version stands in package.json and nowhere else. */
-async function readVersion(): Promise<string> {
+/** Version and date of a release stand in package.json and nowhere else: the time of a file would be when it was copied. */
+async function readRelease(): Promise<Release> {
   const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
-  return (JSON.parse(text) as { version: string }).version;
+  const { version, buildDate } = JSON.parse(text) as Release;
+  return { version, buildDate };
 }

@@ -133,6 +133,7 @@ export const validBodies: Readonly<Record<string, (own: OwnRecords) => Body>> = 
     reason: 'Sample',
     expires_at: '2046-01-01T00:00:00Z',
   }),
+  updateScheduledJob: () => ({ enabled: true, schedule: '* * * * *', timezone: 'UTC', catch_up: 'skip' }),
   updateIpRule: () => ({ action: 'allow', reason: null, expires_at: null }),
   updateLogConfig: () => ({
     logLevels: { sample: 'warn' },

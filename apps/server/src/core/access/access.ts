@@ -22,7 +22,8 @@ export type Access =
   | { readonly kind: 'member'; readonly flags: Flags | undefined }
   | { readonly kind: 'permission'; readonly permission: Permission; readonly flags: Flags | undefined }
   | { readonly kind: 'tenantAdmin' }
-  | { readonly kind: 'systemAdmin' };
+  | { readonly kind: 'systemAdmin' }
+  | { readonly kind: 'dispatcher'; readonly orSystemAdmin: boolean };
 
 /** Which sessions that still owe a second factor may call all the same: none, those that have to enrol one, or all. */
 type Owing = 'none' | 'enrolling' | 'any';
@@ -48,6 +49,9 @@ export const access = {
   tenantAdmin: () => ({ kind: 'tenantAdmin' }) as const,
   /** System administrators only; works across tenants. */
   systemAdmin: () => ({ kind: 'systemAdmin' }) as const,
+  /** Whoever knows the secret of the dispatcher; no session, key or app account stands for it. */
+  dispatcher: (options: { orSystemAdmin?: boolean } = {}) =>
+    ({ kind: 'dispatcher', orSystemAdmin: options.orSystemAdmin ?? false }) as const,
 };
 
 function member(): { readonly kind: 'member'; readonly flags: undefined };
@@ -90,12 +94,20 @@ export function decide(rule: Access, principal: Judged | undefined): Decision {
       ? refuse(rule, 'an API key has no session')
       : allow(`anybody may: ${rule.why}`);
   }
+  if (rule.kind === 'dispatcher') return decideForDispatcher(rule, principal);
   if (principal === undefined)
     return { allowed: false, because: 'nobody is logged in', error: AuthenticationRequired() };
   return principal.kind === 'user' ? decideForPerson(rule, principal) : decideForMachine(rule, principal);
 }
 
-type Guarded = Exclude<Access, { kind: 'public' | 'optional' }>;
+function decideForDispatcher(rule: Extract<Access, { kind: 'dispatcher' }>, principal: Judged | undefined): Decision {
+  if (rule.orSystemAdmin && principal?.kind === 'user' && principal.isSystemAdmin && principal.owes === undefined)
+    return allow('the person is a system administrator');
+  const because = 'only the secret of the dispatcher counts';
+  return { allowed: false, because, error: AuthenticationRequired() };
+}
+
+type Guarded = Exclude<Access, { kind: 'public' | 'optional' | 'dispatcher' }>;
 
 function decideForPerson(rule: Guarded, person: JudgedPerson): Decision {
   return owed(rule, person) ?? judgePerson(rule, person);
@@ -185,6 +197,8 @@ export function describeAccess(rule: Access): string {
       return 'tenant administrator';
     case 'systemAdmin':
       return 'system administrator';
+    case 'dispatcher':
+      return `the dispatcher secret${rule.orSystemAdmin ? ', or a system administrator' : ''}`;
   }
 }
 

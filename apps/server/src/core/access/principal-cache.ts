@@ -18,6 +18,8 @@ export type PrincipalCache = {
   clear(): void;
   /** From now on; where that changes something, what is known is forgotten. Without a size nothing is kept. */
   resize(size: CacheSize): void;
+  /** How often a credential was known, and how often not. */
+  stats(): { hits: number; misses: number };
 };
 
 export type CacheSize = { max: number; maxAgeMs: number };
@@ -40,16 +42,24 @@ export function createPrincipalCache(options: Options): PrincipalCache {
   let { max, maxAgeMs = 60_000 } = options;
   const credentialsBySubject = new Map<Subject, Set<string>>();
   let generation = 0;
+  let [hits, misses] = [0, 0];
   const open = () => openEntries(max, credentialsBySubject);
   let entries = open();
 
   function find(credential: string): Principal | undefined {
     const entry = entries.get(credential);
-    if (entry === undefined) return undefined;
+    if (entry === undefined) {
+      misses += 1;
+      return undefined;
+    }
     const age = now() - entry.loadedAt;
     const maxAge = options.isCurrent() ? maxAgeMs : Math.min(maxAgeMs, blindMaxAgeMs);
     const isFresh = now() < entry.expiresAt && age < maxAge;
-    if (isFresh) return entry.principal;
+    if (isFresh) {
+      hits += 1;
+      return entry.principal;
+    }
+    misses += 1;
     entries.delete(credential);
     return undefined;
   }
@@ -78,6 +88,7 @@ export function createPrincipalCache(options: Options): PrincipalCache {
       for (const credential of credentialsBySubject.get(subject) ?? []) entries.delete(credential);
     },
     clear,
+    stats: () => ({ hits, misses }),
     resize(size) {
       if (size.max === max && size.maxAgeMs === maxAgeMs) return;
       clear();

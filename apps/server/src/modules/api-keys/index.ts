@@ -1,11 +1,29 @@
+import { deleteInBatches } from '#core/db/batches';
 import { defineModule } from '#core/http/route';
+import type { Job } from '#core/jobs/job';
+import { deleteOldUsage } from '#core/usage/usage.queries';
 import { apiKeyRoutes } from '#modules/api-keys/api-keys.routes';
 
 export { createApiKeyAuthenticator } from '#modules/api-keys/authenticate';
+
+const usageKeptMs = 400 * 24 * 60 * 60_000;
+
+const oldUsage: Job = {
+  name: 'old-credential-usage',
+  description: 'Deletes what API keys and app accounts were used for more than 400 days ago.',
+  schedule: '37 * * * *',
+  catchUp: 'run_once',
+  timeoutMs: 10 * 60_000,
+  run: async ({ services: { database, now } }) => {
+    const before = new Date(now().getTime() - usageKeptMs).toISOString();
+    return { deleted: await deleteInBatches(database.platform(), (most) => deleteOldUsage({ before, most })) };
+  },
+};
 
 /** API keys of a tenant, and what each of them may do. */
 export const apiKeysModule = defineModule({
   name: 'api-keys',
   description: 'API keys of a tenant, and what each of them may do',
   routes: apiKeyRoutes,
+  jobs: [oldUsage],
 });

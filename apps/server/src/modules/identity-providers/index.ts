@@ -1,11 +1,21 @@
 import { defineModule } from '#core/http/route';
+import type { Job } from '#core/jobs/job';
 import { identityProviderRoutes } from '#modules/identity-providers/identity-providers.routes';
+import { deleteAbandonedFlows } from '#modules/identity-providers/logins/flows';
 
-export { deleteAbandonedFlows } from '#modules/identity-providers/logins/flows';
+const abandonedFlows: Job = {
+  name: 'abandoned-sign-in-flows',
+  description: 'Deletes sign-ins through providers that nobody came back from.',
+  schedule: '17 * * * *',
+  catchUp: 'run_once',
+  timeoutMs: 5 * 60_000,
+  run: ({ services }) => deleteAbandonedFlows(services),
+};
 
 /** Login through outside identity providers. */
 export const identityProvidersModule = defineModule({
   name: 'identity-providers',
   description: 'Login through outside identity providers',
   routes: identityProviderRoutes,
+  jobs: [abandonedFlows],
 });

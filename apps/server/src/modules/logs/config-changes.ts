@@ -1,5 +1,5 @@
 import { levelNumbers, type LogConfig, type LogLevel } from '#core/log/log-config';
-import type { LogConfigPatch, PreviewBody } from '#modules/logs/logs.schemas';
+import { maxConfiguredLevels, type LogConfigPatch, type PreviewBody } from '#modules/logs/logs.schemas';
 
 /** What keeps a change that fits its schema from being carried out. */
 export function configErrors({ console: output, formatting, database, cleanup }: LogConfigPatch): string[] {
@@ -55,6 +55,13 @@ export function mergeConfig(config: LogConfig, patch: LogConfigPatch): LogConfig
     formatting: { ...config.formatting, ...patch.formatting, format },
     cleanup: { ...config.cleanup, ...patch.cleanup },
   };
+}
+
+/** Levels are only ever added, one change at a time; they must not add up without end. */
+export function tooManyLevels({ logLevels: levels }: LogConfig): string | undefined {
+  const count = Object.keys(levels).length;
+  if (count <= maxConfiguredLevels) return undefined;
+  return `logLevels: ${count} services would have a level of their own, at most ${maxConfiguredLevels} can; reset the configuration to begin anew`;
 }
 
 /** How much a service logged at a level in the last 24 hours. */

@@ -123,6 +123,21 @@ describe('updateLogConfig and updateLogConfigSection', () => {
     }
   });
 
+  it('400: levels that add up to more than a hundred, one change after the other; reset makes room', async () => {
+    const levels = (name: string) =>
+      Object.fromEntries(Array.from({ length: 60 }, (_none, at) => [`${name}-${at}`, 'info']));
+    expect((await call('PATCH', '/log-levels', levels('one'))).status).toBe(200);
+    const before = await config();
+    for (const [path, body] of [['', { logLevels: levels('two') }] as const, ['/log-levels', levels('two')] as const])
+      expectError(await call('PATCH', path, body), 400, 'VALIDATION_ERROR', 'CONFIG_INVALID');
+    const checked = await call('POST', '/validate', { section: 'log-levels', config: levels('two') });
+    expect(checked.body.data).toMatchObject({ valid: false, errors: [expect.stringContaining('at most 100')] });
+    expect(await config()).toEqual(before);
+    expect((await call('POST', '/reset')).status).toBe(200);
+    expect((await call('PATCH', '/log-levels', levels('two'))).status).toBe(200);
+    await call('POST', '/reset');
+  });
+
   it('400: a section that does not fit, without the value', async () => {
     const answer = await call('PATCH', '/database', { batchSize: 5000 });
     expectError(answer, 400, 'VALIDATION_ERROR', 'CONFIG_INVALID');

@@ -10,6 +10,7 @@ import { auditEvent } from '#core/audit/audit.queries';
 import { newId, newRandomId } from '#core/crypto/ids';
 import { enterTenant } from '#core/db/database';
 import type { Transaction } from '#core/db/scopes';
+import { csvLine } from '#core/http/csv';
 import type { Download } from '#core/http/downloads';
 import { levelNumbers } from '#core/log/log-config';
 import type { Services } from '#core/services';
@@ -23,9 +24,8 @@ import {
   type LogExportRow,
   type StoredExport,
 } from '#modules/logs/exports.queries';
-import { ExportNotFound, ExportTooLarge, PeriodInvalid } from '#modules/logs/logs.errors';
+import { ExportNotFound, ExportsRunning, ExportTooLarge, PeriodInvalid } from '#modules/logs/logs.errors';
 import { nextLogs, type LogFilters } from '#modules/logs/logs.queries';
-import { csvLine } from '#modules/logs/logs.rules';
 import type { ExportBody, LogRecord } from '#modules/logs/logs.schemas';
 import { presentLog } from '#modules/logs/logs.service';
 
@@ -35,10 +35,23 @@ type Format = 'json' | 'csv';
 const dayMs = 24 * 60 * 60_000;
 const keptMs = 7 * dayMs;
 const pieceSize = 1000;
-const most = { records: 250_000, bytes: 512 * 1024 ** 2, listed: 1000 };
+const most = { records: 250_000, bytes: 512 * 1024 ** 2, listed: 1000, running: 2 };
+/** In this process, whose disk and connections they share. */
+let running = 0;
 
-/** Writes what matches into the export store. The row comes first, so that a broken export leaves nothing unknown behind. */
-export async function exportLogs({ services, actor }: Changer, body: ExportBody) {
+/** @throws PeriodInvalid, ExportTooLarge, ExportsRunning */
+export async function exportLogs(changer: Changer, body: ExportBody) {
+  if (running >= most.running) throw ExportsRunning({ retryAfterSeconds: 5 });
+  running += 1;
+  try {
+    return await writeExport(changer, body);
+  } finally {
+    running -= 1;
+  }
+}
+
+/** The row comes first, so that a broken export leaves nothing unknown behind. */
+async function writeExport({ services, actor }: Changer, body: ExportBody) {
   const { format = 'json' } = body;
   const at = services.now();
   const filters = toFilters(body, at);

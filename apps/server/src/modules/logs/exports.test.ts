@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { systemTenantId } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
@@ -82,6 +82,26 @@ describe('exportLogs', () => {
     { path: '/etc/passwd' },
   ])('400: %j', async (body) => {
     expectError(await call('POST', '/export', body), 400, 'VALIDATION_ERROR');
+  });
+
+  it('429 with Retry-After while two others are being written, and then no more', async () => {
+    const { files } = test.service.services;
+    const put = files.put.bind(files);
+    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+    const slowed = vi.spyOn(files, 'put').mockImplementation(async (...stored) => {
+      await released;
+      return put(...stored);
+    });
+    const two = [call('POST', '/export', { tenantId: newId() }), call('POST', '/export', { tenantId: newId() })];
+    await vi.waitUntil(() => slowed.mock.calls.length === 2, { timeout: 30_000 });
+    const third = await call('POST', '/export', {});
+    release();
+    expectError(third, 429, 'RATE_LIMIT_EXCEEDED', 'EXPORTS_RUNNING');
+    expect(third.headers['retry-after']).toBe('5');
+    expect((await Promise.all(two)).map(({ status }) => status)).toEqual([200, 200]);
+    slowed.mockRestore();
+    expectError(await call('POST', '/export', { startTime: '2099-01-01T00:00:00Z' }), 422, 'UNPROCESSABLE_ENTITY');
+    expect((await call('POST', '/export', {})).status).toBe(200);
   });
 
   it('422: a time that ends before it begins', async () => {

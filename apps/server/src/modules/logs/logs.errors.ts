@@ -11,6 +11,11 @@ export const ExportTooLarge = defineError(
   'More than 250,000 records or 512 MiB match: choose a shorter time, a tenant or a level.',
   'EXPORT_TOO_LARGE',
 );
+export const ExportsRunning = defineError(
+  'RATE_LIMIT_EXCEEDED',
+  'Other exports are being written right now: try again when they are done.',
+  'EXPORTS_RUNNING',
+);
 export const PeriodInvalid = defineError(
   'UNPROCESSABLE_ENTITY',
   'startTime has to be before endTime, and for analytics at most 7 days.',

@@ -5,6 +5,7 @@ import { deleteExport, downloadExport, exportLogs, listExports } from '#modules/
 import {
   ConfigInvalid,
   ExportNotFound,
+  ExportsRunning,
   ExportTooLarge,
   PeriodInvalid,
   SectionNotFound,
@@ -122,8 +123,9 @@ export const routes = [
     summary: 'Write lines of the log into a file, which is kept for 7 days',
     access: access.systemAdmin(),
     schema: { body: schemas.ExportBody, response: { 200: schemas.Exported } },
-    errors: [PeriodInvalid, ExportTooLarge],
+    errors: [PeriodInvalid, ExportTooLarge, ExportsRunning],
     audit: 'log_export.created',
+    takesLong: true,
     handler: ({ body, actor, services }) => exportLogs({ services, actor }, body),
   }),
   defineRoute({

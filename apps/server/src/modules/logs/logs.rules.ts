@@ -18,14 +18,3 @@ export function lastCleanup(schedule: string, now: Date): Date {
   const today = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate(), hour, minute);
   return new Date(today <= now.getTime() ? today : today - 24 * 60 * 60_000);
 }
-
-/** RFC 4180, every field quoted. */
-export function csvLine(fields: readonly string[]): string {
-  return `${fields.map((field) => `"${disarm(field).replaceAll('"', '""')}"`).join(',')}\r\n`;
-}
-
-// Spreadsheets run what begins like a formula, behind spaces and in fullwidth signs too (ASVS 1.2.10).
-function disarm(field: string): string {
-  const text = field.replaceAll('\0', '');
-  return /^(?:[\t\r\n]|\s*[=+\-@＝＋－＠])/u.test(text) ? `'${text}` : text;
-}

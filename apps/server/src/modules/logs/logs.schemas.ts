@@ -36,7 +36,10 @@ export const ListLogsQuery = Type.Object({
   startTime: StartTime,
   endTime: EndTime,
   search: Type.Optional(
-    Type.String({ maxLength: 200, description: 'Words in the message. Without `startTime`, of the last 24 hours.' }),
+    Type.String({
+      maxLength: 200,
+      description: 'Words in the message. Without `startTime`, of the last 24 hours, or of those before `endTime`.',
+    }),
   ),
 });
 export type ListLogsQuery = Static<typeof ListLogsQuery>;
@@ -78,10 +81,15 @@ export const Analytics = dataOf(
 );
 
 const serviceName = '^[A-Za-z][A-Za-z0-9_.-]{0,63}$';
+export const maxConfiguredLevels = 100;
 const LogLevels = Type.Record(Type.String({ pattern: serviceName }), Level, {
   additionalProperties: false,
-  maxProperties: 100,
+  maxProperties: maxConfiguredLevels,
   description: 'Levels by the name of the service.',
+});
+const LevelsInForce = Type.Record(Type.String({ pattern: serviceName }), Level, {
+  additionalProperties: false,
+  description: 'By the name of the service: those that were configured, and what holds for the others.',
 });
 const Levels = Type.Array(Level, { maxItems: logLevels.length, description: 'Lines of other levels are left out.' });
 
@@ -126,7 +134,7 @@ const Cleanup = closed(cleanupFields, { title: 'LogCleanup' });
 
 export const LogConfigAnswer = dataOf(
   closed(
-    { logLevels: LogLevels, console: Console, database: DatabaseSection, formatting: Formatting, cleanup: Cleanup },
+    { logLevels: LevelsInForce, console: Console, database: DatabaseSection, formatting: Formatting, cleanup: Cleanup },
     { title: 'LogConfig' },
   ),
 );
@@ -141,7 +149,7 @@ export const LogConfigPatch = closed({
 export type LogConfigPatch = Static<typeof LogConfigPatch>;
 
 export const SectionParams = closed({ section: Type.String({ maxLength: 40 }) });
-export const SectionAnswer = dataOf(Type.Union([Console, DatabaseSection, Formatting, Cleanup, LogLevels]));
+export const SectionAnswer = dataOf(Type.Union([Console, DatabaseSection, Formatting, Cleanup, LevelsInForce]));
 export const SectionPatch = freeObjectOfAtMost(16_384);
 
 export const Applied = dataOf(closed({ message: Type.String(), applied: Type.Boolean() }));

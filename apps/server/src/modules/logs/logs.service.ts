@@ -5,7 +5,7 @@ import { compileExact } from '#core/http/validation';
 import { levelNumbers, logConfiguration, logLevels, type LogConfig, type LogLevel } from '#core/log/log-config';
 import { middleOf } from '#core/log/request-counts';
 import type { Services } from '#core/services';
-import { configErrors, configWarnings, mergeConfig, previewConfig } from '#modules/logs/config-changes';
+import { configErrors, configWarnings, mergeConfig, previewConfig, tooManyLevels } from '#modules/logs/config-changes';
 import { ConfigInvalid, PeriodInvalid, SectionNotFound } from '#modules/logs/logs.errors';
 import {
   countLogs,
@@ -53,13 +53,14 @@ function toFilters(query: ListLogsQuery, now: Date): LogFilters {
   const { level, service, tenantId, userId, requestId, startTime, endTime, search } = query;
   // No index knows the words of messages, so what is read through has to end somewhere.
   const isOpenSearch = search !== undefined && startTime === undefined;
+  const latest = endTime === undefined ? now.getTime() : Math.min(now.getTime(), Date.parse(endTime));
   return {
     levels: level?.split(',').map((name) => levelNumbers[name as LogLevel]),
     service,
     tenantId,
     userId,
     requestId,
-    from: isOpenSearch ? new Date(now.getTime() - dayMs).toISOString() : startTime,
+    from: isOpenSearch ? new Date(latest - dayMs).toISOString() : startTime,
     to: endTime,
     search,
   };
@@ -143,7 +144,12 @@ export async function updateLogConfig({ services, actor }: Changer, patch: LogCo
   const errors = configErrors(patch);
   if (errors.length > 0) throw ConfigInvalid({ details: { errors } });
   const action = 'log_configuration.updated';
-  const apply = (current: LogConfig) => mergeConfig(current, patch);
+  const apply = (current: LogConfig) => {
+    const merged = mergeConfig(current, patch);
+    const tooMany = tooManyLevels(merged);
+    if (tooMany !== undefined) throw ConfigInvalid({ details: { errors: [tooMany] } });
+    return merged;
+  };
   await services.runtimeSettings.change(logConfiguration, { action, actor, apply });
   return { data: { message: 'The log configuration is in force.', applied: true } };
 }
@@ -155,11 +161,12 @@ export function updateLogSection(changer: Changer, { name, value }: { name: stri
   return updateLogConfig(changer, patch);
 }
 
-export function validateLogConfig({ logging }: Services, { section, config }: ValidateBody) {
+export function validateLogConfig({ logging, runtimeSettings }: Services, { section, config }: ValidateBody) {
   const patch = section === undefined ? config : { [keyOf(section)]: config };
   const error = schemaError(patch);
   if (error !== undefined) return { data: { valid: false, errors: [error], warnings: [] } };
-  const errors = configErrors(patch);
+  const tooMany = tooManyLevels(mergeConfig(runtimeSettings.current(logConfiguration), patch));
+  const errors = [...configErrors(patch), ...(tooMany === undefined ? [] : [tooMany])];
   const warnings = configWarnings(patch, Object.keys(logging.levels()));
   return { data: { valid: errors.length === 0, errors, warnings } };
 }

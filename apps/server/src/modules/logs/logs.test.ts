@@ -61,6 +61,24 @@ describe('listLogs', () => {
     expect(found.body.data).toMatchObject([{ service: 'auth', level: 'warn', message: 'login failed' }]);
   });
 
+  it('200: words are looked for in the day before the end that is asked for', async () => {
+    const service = `past-${newId()}`;
+    const at = (daysAgo: number) => new Date(Date.now() - daysAgo * 24 * 60 * 60_000).toISOString();
+    for (const daysAgo of [0.5, 9.5, 10.5]) {
+      await test.service.services.database.platform().slow.all({
+        text: `insert into application_logs (logged_at, id, level, service, message, context)
+          values ($1, $2, 30, $3, $4, '{}')`,
+        values: [at(daysAgo), newId(), service, `${daysAgo} days ago`],
+        prepare: false,
+      });
+    }
+    const found = async (query: Record<string, string>) =>
+      messages(await list({ service, search: 'days ago', ...query }));
+    expect(await found({})).toEqual(['0.5 days ago']);
+    expect(await found({ endTime: at(9) })).toEqual(['9.5 days ago']);
+    expect(await found({ endTime: at(-30) })).toEqual(['0.5 days ago']);
+  });
+
   it('200: each filter alone and all together, and nothing else', async () => {
     const service = `filters-${newId()}`;
     const [tenantId, userId, requestId] = [newId(), newId(), newId()];

@@ -1,11 +1,29 @@
+import { deleteInBatches } from '#core/db/batches';
 import { defineModule } from '#core/http/route';
+import type { Job } from '#core/jobs/job';
+import { deleteEndedRules } from '#core/limits/address-rules.queries';
 import { RangeTaken } from '#modules/security/security.errors';
 import { securityRoutes } from '#modules/security/security.routes';
+
+const keptMs = 30 * 24 * 60 * 60_000;
+
+const endedRules: Job = {
+  name: 'ended-address-rules',
+  description: 'Deletes automatic rules for addresses 30 days after they ended.',
+  schedule: '31 * * * *',
+  catchUp: 'run_once',
+  timeoutMs: 5 * 60_000,
+  run: async ({ services: { database, now } }) => {
+    const before = new Date(now().getTime() - keptMs).toISOString();
+    return { deleted: await deleteInBatches(database.platform(), (most) => deleteEndedRules({ before, most })) };
+  },
+};
 
 /** What the installation defends itself with, as system administrators configure it; `core/limits` does it. */
 export const securityModule = defineModule({
   name: 'security',
   description: 'Security configuration of the installation; allowed and blocked addresses',
   routes: securityRoutes,
+  jobs: [endedRules],
   constraints: { ip_rules_range_key: RangeTaken },
 });

@@ -113,6 +113,31 @@ describe('the queue', () => {
     for (const connection of connections) connection.destroy();
   });
 
+  it('keeps no place for who is still sending, and has those wait who have sent all', async () => {
+    await configure({});
+    const logIn = 'POST /api/v1/public/auth/login HTTP/1.1\r\nHost: atrium.test\r\nContent-Type: application/json\r\n';
+    let begun = 0;
+    edge.server.server.on('request', () => (begun += 1));
+    const senders = await Promise.all(Array.from({ length: 8 }, () => openConnection(edge.port)));
+    for (const sender of senders.slice(0, 4)) sender.send(`${logIn}Content-Length: 2\r\n\r\n{`);
+    for (const sender of senders.slice(4)) sender.send(`${logIn}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`);
+    await vi.waitUntil(() => begun === 8, { timeout: 30_000 });
+    expect(await statusOf(edge.port, me, asTenant)).toBe(200);
+    const leave = await occupy();
+    let answered = 0;
+    const answers = senders.map(async (sender, at) => {
+      sender.send(at < 4 ? '}' : '1\r\n}\r\n0\r\n\r\n');
+      const { status } = await sender.next();
+      answered += 1;
+      return status;
+    });
+    expect(await statusOf(edge.port, config, token)).toBe(200);
+    expect(answered).toBe(0);
+    await leave();
+    expect(new Set(await Promise.all(answers))).toEqual(new Set([400]));
+    for (const sender of senders) sender.destroy();
+  });
+
   it('keeps no place for who has gone', async () => {
     const leave = await occupy();
     for (let at = 0; at < 50; at++) {

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
-import { reconcileStorage, sweepFiles } from '#modules/storage/index';
+import { reconcileStorage, sweepFiles } from '#modules/storage/cleaning.service';
 import { expectSettled, files, ledgerOf, storeFile } from '#modules/storage/testing/uploads';
 import { createTenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';

@@ -1,15 +1,36 @@
 import { defineModule } from '#core/http/route';
+import type { Job } from '#core/jobs/job';
+import { reconcileStorage, sweepFiles } from '#modules/storage/cleaning.service';
 import { entityFileRoutes } from '#modules/storage/entity-files.routes';
 import { avatarRoutes, fileRoutes } from '#modules/storage/files.routes';
 import { missingOwners } from '#modules/storage/files.rules';
 import { storageRoutes } from '#modules/storage/storage.routes';
 
-export { reconcileStorage, removeObjects, retireFilesOf, sweepFiles } from '#modules/storage/cleaning.service';
+export { removeObjects, retireFilesOf } from '#modules/storage/cleaning.service';
+
+const sweep: Job = {
+  name: 'storage-sweep',
+  description: 'Removes what broken uploads and unfinished deletions left, with the room that it takes.',
+  schedule: '* * * * *',
+  catchUp: 'run_once',
+  timeoutMs: 10 * 60_000,
+  run: async ({ services }) => ({ removed: await sweepFiles(services) }),
+};
+
+const reconcile: Job = {
+  name: 'storage-reconcile',
+  description: 'Compares the counters of each storage with its files, and sets right those that differ.',
+  schedule: '29 * * * *',
+  catchUp: 'run_once',
+  timeoutMs: 30 * 60_000,
+  run: async ({ services }) => ({ repaired: (await reconcileStorage(services)).length }),
+};
 
 /** Files of tenants, of their spaces, resources and contacts, pictures of people, and how much room they may take. */
 export const storageModule = defineModule({
   name: 'storage',
   description: 'Files, pictures of people, and how much room they may take',
   constraints: missingOwners,
+  jobs: [sweep, reconcile],
   routes: [...fileRoutes, ...entityFileRoutes, ...avatarRoutes, ...storageRoutes],
 });

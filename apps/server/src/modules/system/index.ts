@@ -1,6 +1,10 @@
+import Type from 'typebox';
+
 import { access } from '#core/access/access';
-import { ServiceUnavailable } from '#core/errors/common-errors';
+import { AuthenticationRequired, NotPermitted, ServiceUnavailable } from '#core/errors/common-errors';
 import { defineModule, defineRoute } from '#core/http/route';
+import { scrapeMetrics } from '#modules/system/metrics';
+import { systemJobs } from '#modules/system/jobs';
 import { MailOutbox, MailOutboxQuery, listOutbox } from '#modules/system/mail-outbox';
 import { SecurityAudit, SecurityAuditQuery, listSecurityAudit } from '#modules/system/security-audit';
 import { Health, HealthQuery, Info } from '#modules/system/system.schemas';
@@ -10,6 +14,7 @@ import { getHealth, getInfo } from '#modules/system/system.service';
 export const systemModule = defineModule({
   name: 'system',
   description: 'Health, version and what the operator of the installation looks at',
+  jobs: systemJobs,
   routes: [
     defineRoute({
       method: 'GET',
@@ -29,6 +34,19 @@ export const systemModule = defineModule({
       access: access.public('clients adapt to the version before they log in'),
       schema: { response: { 200: Info } },
       handler: ({ services }) => getInfo(services),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/v1/system/metrics',
+      operationId: 'getMetrics',
+      summary:
+        'Numbers of this process for Prometheus, with METRICS_TOKEN as bearer token or as a system administrator',
+      access: access.optional('a scrape token is no session; everybody else has to be a system administrator'),
+      schema: { response: { 200: Type.String({ description: 'Text format 0.0.4 of Prometheus' }) } },
+      errors: [AuthenticationRequired, NotPermitted],
+      contentTypes: ['text/plain'],
+      handler: ({ actor, request, services, setHeader }) =>
+        scrapeMetrics({ actor, authorization: request.headers['authorization'], services, setHeader }),
     }),
     defineRoute({
       method: 'GET',

@@ -1,86 +1,83 @@
-import { statSync } from 'node:fs';
-
 import { ServiceUnavailable } from '#core/errors/common-errors';
+import type { ServiceState } from '#core/health/health';
 import type { Services } from '#core/services';
-import { createDatabaseProbe, type Probe, type ServiceState } from '#modules/system/probes';
+import { countExternalApis } from '#modules/system/external-apis';
 
 export type HealthLevel = 'basic' | 'ready' | 'full';
 
-const probes = new WeakMap<Services, Probe>();
-const buildDate = statSync(new URL('../../../package.json', import.meta.url)).mtime.toISOString();
-
 /**
- * `basic` says that the process serves and touches nothing else; `ready` and `full` look at what it needs.
+ * `basic` says that the process serves and asks nobody; `ready` and `full` look at what it needs.
  * @throws ServiceUnavailable at `ready` and `full` while requests could not be answered.
  */
 export async function getHealth(services: Services, level: HealthLevel) {
-  const base = {
-    version: services.settings.version,
-    timestamp: services.now().toISOString(),
-    hostedBackendUrl: services.settings.hostedBackendUrl,
-    realtime: realtimeStatus(services),
-  };
-  const isWhole = services.limits.shared() !== 'down';
-  const degradedServices = isWhole ? [] : ['redis'];
-  const status = isWhole ? 'ok' : 'degraded';
-  if (level === 'basic') return { status, ...base, degradedServices };
-  const database = await probe(services);
-  const ready = database.status === 'healthy' && services.isServing();
-  if (!ready) {
-    const missing = database.status === 'healthy' ? [] : ['database'];
-    throw ServiceUnavailable({ retryAfterSeconds: 2, details: { ready, degradedServices: missing } });
-  }
-  const { environment } = services.settings;
-  const facts = isWhole ? { ...base, ready, environment } : { ...base, degradedServices, ready, environment };
-  if (level === 'ready') return { status, ...facts };
+  if (level === 'basic') return getLiveness(services);
+  return level === 'ready' ? getReadiness(services) : getFullHealth(services);
+}
+
+function getLiveness(services: Services) {
+  const degradedServices = degradedOf(services.health.known());
+  return { status: statusOf(degradedServices, 'ok'), ...factsOf(services), degradedServices };
+}
+
+async function getReadiness(services: Services) {
+  // Whoever asks has little patience, and only the database decides: of the rest what is known, and it is looked at meanwhile.
+  void services.health.states();
+  const database = await services.health.state('database');
+  const { known, degradedServices } = assertReady(services, database, services.health.known());
+  return { status: statusOf(degradedServices, 'ok'), ...known };
+}
+
+async function getFullHealth(services: Services) {
+  const states = await services.health.states();
+  const { known, degradedServices } = assertReady(services, states[0]!, states);
   return {
-    status: isWhole ? 'healthy' : 'degraded',
-    ...facts,
-    services: { database, ...redisState(services) },
-    externalApis: { total: 0, active: 0, statusBreakdown: {} },
+    status: statusOf(degradedServices, 'healthy'),
+    ...known,
+    services: byName(states),
+    externalApis: await countExternalApis(services),
   };
 }
 
 export async function getInfo(services: Services) {
-  const database = await probe(services);
-  const isWhole = database.status === 'healthy' && services.limits.shared() !== 'down';
-  const { version } = services.settings;
+  const states = await services.health.states();
+  const { version, buildDate, environment } = services.settings;
   const [major, minor, build] = version.split('.').map(Number) as [number, number, number];
   return {
-    status: isWhole ? 'healthy' : 'degraded',
+    status: statusOf(degradedOf(states), 'healthy'),
     version: { version, major, minor, build, buildDate },
     timestamp: services.now().toISOString(),
-    environment: services.settings.environment,
+    environment,
     uptime: Math.floor(process.uptime()),
-    services: { database, ...redisState(services) },
-    realtime: realtimeStatus(services),
+    services: byName(states),
+    realtime: services.realtime.status(),
   };
 }
 
-function probe(services: Services) {
-  let known = probes.get(services);
-  if (known === undefined) probes.set(services, (known = createDatabaseProbe(services)));
-  return known();
+function assertReady(services: Services, database: ServiceState, states: readonly ServiceState[]) {
+  const degradedServices = degradedOf(states);
+  const ready = database.status === 'healthy' && services.isServing();
+  if (!ready) throw ServiceUnavailable({ retryAfterSeconds: 2, details: { ready, degradedServices } });
+  const facts = { ...factsOf(services), ready, environment: services.settings.environment };
+  return { degradedServices, known: degradedServices.length === 0 ? facts : { ...facts, degradedServices } };
 }
 
-/** Nothing where none is configured. Without it, requests are answered all the same. */
-function redisState({ limits, now }: Services): { redis?: ServiceState } {
-  const shared = limits.shared();
-  if (shared === 'none') return {};
-  const message = shared === 'up' ? 'reachable' : 'not reachable: each process counts for itself';
-  const status = shared === 'up' ? 'healthy' : 'unhealthy';
-  return { redis: { status, message, responseTime: 0, timestamp: now().toISOString() } };
-}
-
-// No realtime server can be configured yet, and an absent one is "disabled", never "degraded".
-function realtimeStatus(services: Services) {
+function factsOf({ settings, now, realtime }: Services) {
   return {
-    enabled: false,
-    status: 'disabled',
-    ready: false,
-    checkedAt: services.now().toISOString(),
-    version: '',
-    message: 'no realtime server is configured',
-    metrics: { nodes: 0, channels: 0, clients: 0, users: 0, uptimeSeconds: 0 },
+    version: settings.version,
+    timestamp: now().toISOString(),
+    hostedBackendUrl: settings.hostedBackendUrl,
+    realtime: realtime.status(),
   };
+}
+
+function statusOf<Word extends 'ok' | 'healthy'>(degradedServices: readonly string[], whole: Word): Word | 'degraded' {
+  return degradedServices.length === 0 ? whole : 'degraded';
+}
+
+function degradedOf(states: readonly ServiceState[]): string[] {
+  return states.filter(({ status }) => status !== 'healthy').map(({ name }) => name);
+}
+
+function byName(states: readonly ServiceState[]): Record<string, Omit<ServiceState, 'name'>> {
+  return Object.fromEntries(states.map(({ name, ...state }) => [name, state]));
 }

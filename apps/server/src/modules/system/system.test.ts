@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { createHealth, type Health, type Verdict } from '#core/health/health';
 import { getHealth, getInfo, type HealthLevel } from '#modules/system/system.service';
 import type { Services } from '#core/services';
 import { expectError, useService } from '#test/support/harness';
@@ -8,7 +9,8 @@ const test = useService({ environment: { ENVIRONMENT: 'staging', PUBLIC_URL: 'ht
 const path = '/api/v1/system/health';
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const version = expect.stringMatching(/^\d+\.\d+\.\d+$/);
-const database = { status: 'healthy', message: 'reachable', responseTime: expect.any(Number), timestamp: time };
+const state = (message: string) => ({ status: 'healthy', message, responseTime: expect.any(Number), timestamp: time });
+const parts = { database: state('reachable'), storage: state('writable'), logs: state('kept') };
 const realtime = {
   enabled: false,
   status: 'disabled',
@@ -22,8 +24,22 @@ const base = { version, timestamp: time, hostedBackendUrl: 'https://atrium.examp
 
 /** The running services with a part of them replaced. */
 const withServices = (part: Partial<Services>): Services => ({ ...test.service.services, ...part });
-const brokenDatabase = { platform: () => ({ all: () => Promise.reject(new Error('password of root')) }) };
-const broken = () => withServices({ database: brokenDatabase as unknown as Services['database'] });
+
+const good: Verdict = { status: 'healthy', message: 'reachable' };
+const broken: Verdict = { status: 'unhealthy', message: 'not reachable' };
+
+/** Services whose parts are as told; the first is the database. */
+function withParts(verdicts: Record<string, Verdict>): Services {
+  const probes = Object.entries(verdicts).map(([name, verdict]) => ({ name, check: () => verdict }));
+  return withServices({ health: createHealth(probes, () => new Date()) });
+}
+
+/** Parts that must not be looked at. */
+const untouchable: Health = {
+  states: () => Promise.reject(new Error('looked at')),
+  state: () => Promise.reject(new Error('looked at')),
+  known: () => [],
+};
 
 describe('getHealth', () => {
   it.each(['', '?level=basic'])('200: basic %j', async (query) => {
@@ -44,8 +60,8 @@ describe('getHealth', () => {
       ...base,
       ready: true,
       environment: 'staging',
-      services: { database },
-      externalApis: { total: 0, active: 0, statusBreakdown: {} },
+      services: parts,
+      externalApis: { total: expect.any(Number), active: expect.any(Number), statusBreakdown: expect.any(Object) },
     });
   });
 
@@ -57,21 +73,47 @@ describe('getHealth', () => {
     expectError(await test.call('GET', `${path}?${query}`), 400, 'VALIDATION_ERROR');
   });
 
-  it('basic says nothing about the database', async () => {
-    expect(await getHealth(broken(), 'basic')).toMatchObject({ status: 'ok' });
+  it('basic looks at nothing, and says what is known already', async () => {
+    expect(await getHealth(withServices({ health: untouchable }), 'basic')).toMatchObject({ degradedServices: [] });
+    const services = withParts({ database: broken, mail: good });
+    expect(await getHealth(services, 'basic')).toMatchObject({ status: 'ok', degradedServices: [] });
+    await services.health.states();
+    expect(await getHealth(services, 'basic')).toMatchObject({ status: 'degraded', degradedServices: ['database'] });
   });
 
-  it.each<HealthLevel>(['ready', 'full'])('503: %s, without the database, and without inner text', async (level) => {
-    const refused = getHealth(broken(), level);
+  it.each<HealthLevel>(['ready', 'full'])('503: %s, without the database', async (level) => {
+    const refused = getHealth(withParts({ database: broken, redis: good }), level);
     const details = { ready: false, degradedServices: ['database'] };
     await expect(refused).rejects.toMatchObject({ status: 503, retryAfterSeconds: 2, details });
-    await expect(refused).rejects.not.toThrow('password of root');
   });
 
-  it('503: ready, once the process stops, and no service is blamed for it', async () => {
-    const stopping = getHealth(withServices({ isServing: () => false }), 'ready');
-    await expect(stopping).rejects.toMatchObject({ status: 503, details: { ready: false, degradedServices: [] } });
+  it('200: without anything else, and says so', async () => {
+    const services = withParts({ database: good, mail: broken, storage: { status: 'degraded', message: 'slow' } });
+    const degradedServices = ['mail', 'storage'];
+    const full = await getHealth(services, 'full');
+    expect(full).toMatchObject({ status: 'degraded', ready: true, degradedServices });
+    expect(await getHealth(services, 'ready')).toMatchObject({ status: 'degraded', ready: true, degradedServices });
   });
+
+  it('ready waits for the database only', async () => {
+    const never = () => new Promise<Verdict>(() => undefined);
+    const probes = [
+      { name: 'database', check: () => good },
+      { name: 'mail', check: never },
+    ];
+    const services = withServices({ health: createHealth(probes, () => new Date()) });
+    expect(await getHealth(services, 'ready')).toMatchObject({ status: 'ok', ready: true });
+    expect(await getHealth(services, 'full')).toMatchObject({ status: 'degraded', degradedServices: ['mail'] });
+    expect(await getHealth(services, 'ready')).toMatchObject({ status: 'degraded', degradedServices: ['mail'] });
+  });
+
+  it.each<HealthLevel>(['ready', 'full'])(
+    '503: %s, once the process stops, and nothing is blamed for it',
+    async (level) => {
+      const stopping = getHealth({ ...withParts({ database: good }), isServing: () => false }, level);
+      await expect(stopping).rejects.toMatchObject({ status: 503, details: { ready: false, degradedServices: [] } });
+    },
+  );
 });
 
 describe('getSystemInfo', () => {
@@ -90,7 +132,7 @@ describe('getSystemInfo', () => {
       timestamp: time,
       environment: 'staging',
       uptime: expect.any(Number),
-      services: { database },
+      services: parts,
       realtime,
     });
     const { major, minor, build } = body.version;
@@ -98,9 +140,9 @@ describe('getSystemInfo', () => {
   });
 
   it('is degraded, not refused, without the database', async () => {
-    expect(await getInfo(broken())).toMatchObject({
+    expect(await getInfo(withParts({ database: broken }))).toMatchObject({
       status: 'degraded',
-      services: { database: { status: 'unhealthy', message: 'not reachable' } },
+      services: { database: broken },
     });
   });
 });

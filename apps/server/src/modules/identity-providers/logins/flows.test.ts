@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 
 import { createClock, minute } from '#modules/auth/testing/steps';
-import { deleteAbandonedFlows } from '#modules/identity-providers/index';
+import { deleteAbandonedFlows } from '#modules/identity-providers/logins/flows';
 import { configure, startUrl } from '#modules/identity-providers/testing/steps';
 import { createTenant, type Tenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
-import { startHousekeeping } from '#app/housekeeping';
+import { modules } from '#app/modules';
 import { newId } from '#core/crypto/ids';
 import { deleteInBatches } from '#core/db/batches';
+import { scheduleProblem } from '#core/jobs/slots';
+import { dispatcherOf } from '#core/jobs/testing/jobs';
 import { deleteDeliveredMail } from '#core/mail/mail.queries';
 import { withClient } from '#test/support/database';
 import { createTenant, logIn } from '#test/support/factories';
@@ -23,7 +25,8 @@ const left = async (table: string, name: string) =>
   );
 
 async function keepHouse(): Promise<void> {
-  await startHousekeeping(test.service.services, test.connection).close();
+  const signal = new AbortController().signal;
+  for (const job of test.service.services.dispatcher.jobs) await job.run(signal);
 }
 
 function addMail(name: string, createdDaysAgo: number, sentDaysAgo: number | null): Promise<unknown> {
@@ -35,7 +38,49 @@ function addMail(name: string, createdDaysAgo: number, sentDaysAgo: number | nul
   );
 }
 
-describe('housekeeping', () => {
+describe('the jobs of all modules', () => {
+  it('have names of their own and schedules that come, and are bound', () => {
+    const jobs = modules.flatMap((module) => module.jobs ?? []);
+    expect(jobs.length).toBeGreaterThan(10);
+    expect(new Set(jobs.map((job) => job.name)).size).toBe(jobs.length);
+    for (const job of jobs) {
+      expect(job.name).toMatch(/^[a-z][a-z-]+[a-z]$/);
+      expect(scheduleProblem({ schedule: job.schedule, timezone: 'UTC' }, new Date())).toBeUndefined();
+    }
+    expect(test.service.services.dispatcher.jobs.map((job) => job.name)).toEqual(jobs.map((job) => job.name));
+  });
+
+  it('run, each of them, when their time comes', async () => {
+    const { database, log, now } = test.service.services;
+    let time = now();
+    const dispatcher = dispatcherOf(
+      { database, log },
+      { jobs: test.service.services.dispatcher.jobs, now: () => time },
+    );
+    await dispatcher.register();
+    time = new Date(time.getTime() + 60 * 60_000);
+    const answer = await dispatcher.dispatch('internal');
+    expect(answer).toMatchObject({ jobs_executed: dispatcher.jobs.length, jobs_failed: 0, jobs_skipped: 0 });
+  });
+
+  it('forget the history of 30 days ago, and what is beyond a thousand runs of a job', async () => {
+    const addRuns = (job: string, count: number, days: number) =>
+      run(
+        `insert into job_runs (id, job_name, trigger, status, started_at, lease_until, completed_at)
+         select gen_random_uuid(), $1, 'manual', 'succeeded', $2::timestamptz - n * interval '1 second', $2, $2
+         from generate_series(1, $3::int) as n`,
+        [job, daysAgo(days), count],
+      );
+    await addRuns('gone', 3, 30.01);
+    await addRuns('kept', 2, 29.99);
+    await addRuns('kept most', 1010, 1);
+    await keepHouse();
+    const rows = await run(
+      `select job_name || ' ' || count(*) as left from job_runs where job_name ~ '^(gone|kept)' group by job_name order by 1`,
+    );
+    expect(rows.map((row) => row.left)).toEqual(['kept 2', 'kept most 1000']);
+  });
+
   it('deletes mails delivered more than 30 days ago, and none that waits', async () => {
     await addMail('gone', 40, 30.01);
     await addMail('kept: delivered since', 40, 29.99);

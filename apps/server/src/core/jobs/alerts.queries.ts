@@ -1,0 +1,117 @@
+import { sql } from 'kysely';
+
+import { queryBuilder, statement } from '#core/db/query';
+
+export const alertTypes = ['job_failed', 'job_missed', 'job_slow', 'service_unhealthy', 'unauthorized_calls'] as const;
+export type AlertType = (typeof alertTypes)[number];
+
+export const alertSeverities = ['info', 'warning', 'critical'] as const;
+
+export type AlertRow = {
+  id: string;
+  type: AlertType;
+  /** What it is about: a job, a service, an address. */
+  subject: string;
+  severity: (typeof alertSeverities)[number];
+  title: string;
+  message: string;
+  occurrences: number;
+  acknowledged: boolean;
+  acknowledged_by: string | null;
+  acknowledged_at: string | null;
+  created_at: string;
+  last_seen_at: string;
+  resolved_at: string | null;
+};
+
+export type NewAlert = Pick<AlertRow, 'type' | 'subject' | 'severity' | 'title' | 'message'>;
+
+const builder = queryBuilder<{ dispatcher_alerts: AlertRow }>();
+
+/** One open alert for each type and subject: what is seen again is counted, and what got worse has to be seen again. */
+export const raiseAlert = statement<NewAlert & { id: string; at: string }, Pick<AlertRow, 'id'> & { is_new: boolean }>(
+  (p) =>
+    builder
+      .insertInto('dispatcher_alerts')
+      .values({
+        id: p.id,
+        type: p.type,
+        subject: p.subject,
+        severity: p.severity,
+        title: p.title,
+        message: p.message,
+        occurrences: 1,
+        acknowledged: false,
+        acknowledged_by: null,
+        acknowledged_at: null,
+        created_at: p.at,
+        last_seen_at: p.at,
+        resolved_at: null,
+      })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['type', 'subject'])
+          .where('resolved_at', 'is', null)
+          .doUpdateSet({
+            severity: sql`excluded.severity`,
+            title: sql`excluded.title`,
+            message: sql`excluded.message`,
+            occurrences: sql`dispatcher_alerts.occurrences + 1`,
+            last_seen_at: sql`excluded.last_seen_at`,
+            acknowledged: sql`dispatcher_alerts.acknowledged and (excluded.severity <> 'critical' or dispatcher_alerts.severity = 'critical')`,
+          }),
+      )
+      .returning(['id', sql<boolean>`(xmax = 0)`.as('is_new')]),
+);
+
+export const resolveAlert = statement<{ type: AlertType; subject: string; at: string }, never>((p) =>
+  builder
+    .updateTable('dispatcher_alerts')
+    .set({ resolved_at: p.at })
+    .where('type', '=', p.type)
+    .where('subject', '=', p.subject)
+    .where('resolved_at', 'is', null),
+);
+
+/** Those of a type that were not seen again for a while. */
+export const resolveQuietAlerts = statement<{ type: AlertType; seenBefore: string; at: string }, never>((p) =>
+  builder
+    .updateTable('dispatcher_alerts')
+    .set({ resolved_at: p.at })
+    .where('type', '=', p.type)
+    .where('last_seen_at', '<', p.seenBefore)
+    .where('resolved_at', 'is', null),
+);
+
+/** What is open, and what was until lately, the newest first. */
+export const listRecentAlerts = statement<{ resolvedSince: string; most: number }, AlertRow>((p) =>
+  builder
+    .selectFrom('dispatcher_alerts')
+    .selectAll()
+    .where((is) => is.or([is('resolved_at', 'is', null), is('resolved_at', '>=', p.resolvedSince)]))
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc')
+    .limit(p.most),
+);
+
+/** Whoever acknowledges first is kept. */
+export const acknowledgeAlert = statement<{ id: string; by: string | null; at: string }, Pick<AlertRow, 'id'>>((p) =>
+  builder
+    .updateTable('dispatcher_alerts')
+    .set({
+      acknowledged: true,
+      acknowledged_by: sql`case when acknowledged then acknowledged_by else ${p.by}::uuid end`,
+      acknowledged_at: sql`case when acknowledged then acknowledged_at else ${p.at}::timestamptz end`,
+    })
+    .where('id', '=', p.id)
+    .returning('id'),
+);
+
+export const deleteOldAlerts = statement<{ before: string; most: number }, { id: string }>((p) =>
+  builder
+    .deleteFrom('dispatcher_alerts')
+    .where('id', 'in', (db) =>
+      db.selectFrom('dispatcher_alerts').select('id').where('resolved_at', '<', p.before).limit(p.most),
+    )
+    .returning('id'),
+);

@@ -1,0 +1,32 @@
+import type { extendAuditPartitions } from '#core/db/migrate';
+import type { BoundJob, JobTerms } from '#core/jobs/terms';
+import type { Services } from '#core/services';
+
+export type JobContext = {
+  services: Services;
+  /** The database as its owner, for what only an owner may do. */
+  connection: Parameters<typeof extendAuditPartitions>[0];
+  /** Aborted when the time is over or the process stops. */
+  signal: AbortSignal;
+};
+
+/** Work that a module has to do now and then, declared in the module that it belongs to. */
+export type Job = JobTerms & {
+  /** @returns a small object that is kept with the run, or nothing. */
+  run(context: JobContext): Promise<Record<string, unknown> | void>;
+};
+
+/** The jobs of a module, given the services under the name of the module. */
+export function bindJobs(
+  { name, jobs = [] }: { name: string; jobs?: readonly Job[] },
+  context: () => Omit<JobContext, 'signal'>,
+): BoundJob[] {
+  return jobs.map((job) => ({
+    ...job,
+    run: async (signal) => {
+      const { services, connection } = context();
+      const own = { ...services, log: services.log.child({ service: name }) };
+      return (await job.run({ services: own, connection, signal })) ?? undefined;
+    },
+  }));
+}

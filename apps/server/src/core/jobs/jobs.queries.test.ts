@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+
+import { newId } from '#core/crypto/ids';
+import { addJobs, claimAgain, claimSlot, completeRun, endLostRuns, handleUntil } from '#core/jobs/jobs.queries';
+import { jobOf, jobRow } from '#core/jobs/testing/jobs';
+import { useService } from '#test/support/harness';
+
+const test = useService({ ownDatabase: true });
+const database = () => test.service.services.database;
+const db = () => database().platform().slow;
+const at = '2026-03-10T10:05:00.000Z';
+
+async function newJob(): Promise<string> {
+  const { name } = jobOf();
+  await db().all(addJobs({ names: [name], schedules: ['* * * * * UTC'], at: '2026-03-10T10:00:00.000Z' }));
+  return name;
+}
+
+function claim(name: string, slot: string, leaseUntil = '2026-03-10T10:06:00.000Z') {
+  const ids = { id: newId(), name, dispatchId: newId() };
+  return db().first(claimSlot({ ...ids, slot, trigger: 'schedule', at, leaseUntil }));
+}
+
+const end = { status: 'succeeded', at, error: null, output: null } as const;
+
+// Whoever claims has looked a moment before: what it saw may be so no more.
+describe('claimSlot', () => {
+  it('takes no slot that was dealt with meanwhile, and none of a job that was switched off', async () => {
+    const [name, off] = [await newJob(), await newJob()];
+    await db().all(handleUntil({ name, until: at, schedule: '* * * * * UTC' }));
+    expect(await claim(name, '2026-03-10T10:05:00.000Z')).toBeUndefined();
+    expect(await claim(name, '2026-03-10T10:06:00.000Z')).toMatchObject({ job_name: name, attempt: 1 });
+    await db().all({ text: 'update jobs set enabled = false where name = $1', values: [off], prepare: false });
+    expect(await claim(off, '2026-03-10T10:06:00.000Z')).toBeUndefined();
+  });
+
+  it('takes no other slot of a job that runs, and leaves it to be run', async () => {
+    const name = await newJob();
+    await claim(name, '2026-03-10T10:01:00.000Z');
+    expect(await claim(name, '2026-03-10T10:02:00.000Z')).toBeUndefined();
+    expect((await jobRow(database(), name)).handled_until).toBe('2026-03-10T10:01:00.000Z');
+  });
+});
+
+describe('claimAgain', () => {
+  it('takes a slot that was given up, and not once somebody else has run it', async () => {
+    const name = await newJob();
+    const first = await claim(name, '2026-03-10T10:01:00.000Z', '2026-03-10T10:04:00.000Z');
+    await db().all(endLostRuns({ at, own: [], error: 'gone' }));
+    const again = () =>
+      db().first(claimAgain({ id: first!.id, dispatchId: newId(), at, leaseUntil: '2026-03-10T10:06:00.000Z' }));
+    const second = await again();
+    expect(second).toMatchObject({ id: first!.id, attempt: 2 });
+    expect(await db().first(completeRun({ id: first!.id, attempt: 1, ...end }))).toBeUndefined();
+    expect(await db().first(completeRun({ id: first!.id, attempt: 2, ...end }))).toEqual({ id: first!.id });
+    expect(await again()).toBeUndefined();
+  });
+
+  it('takes none while another slot of the job runs', async () => {
+    const name = await newJob();
+    const first = await claim(name, '2026-03-10T10:01:00.000Z', '2026-03-10T10:04:00.000Z');
+    await db().all(endLostRuns({ at, own: [], error: 'gone' }));
+    expect(await claim(name, '2026-03-10T10:02:00.000Z')).toBeDefined();
+    const again = claimAgain({ id: first!.id, dispatchId: newId(), at, leaseUntil: at });
+    expect(await db().first(again)).toBeUndefined();
+  });
+});

@@ -1,0 +1,80 @@
+import type { Actor, Person } from '#core/access/principal';
+import { acknowledgeAlert, listRecentAlerts, type AlertRow } from '#core/jobs/alerts.queries';
+import type { Dispatch } from '#core/jobs/dispatcher';
+import { listRecentDispatches, type DispatchRow } from '#core/jobs/dispatches.queries';
+import { listJobRows } from '#core/jobs/jobs.queries';
+import type { Services } from '#core/services';
+import { AlertNotFound } from '#modules/dispatcher/dispatcher.errors';
+
+/** Whoever calls waits no longer; many schedulers give up soon after. */
+const waitMs = 10_000;
+const mostRuns = 20;
+const mostAlerts = 50;
+const resolvedShownMs = 24 * 60 * 60_000;
+
+/** Starts all that is due. */
+export async function runDispatcher({ dispatcher }: Services) {
+  const dispatch = await dispatcher.dispatch('external', { waitMs });
+  const { jobs_skipped, alerts_sent } = dispatch;
+  return { success: true, data: { ...presentLast(dispatch), jobs_skipped, alerts_sent } };
+}
+
+export async function getDispatcherHealth({ health, now }: Services) {
+  const states = await health.states();
+  return {
+    overall: states.every((state) => state.status === 'healthy') ? 'healthy' : 'degraded',
+    timestamp: now().toISOString(),
+    services: states.map(({ name, status, message, timestamp }) => ({
+      service_name: name,
+      status,
+      message,
+      timestamp,
+    })),
+  };
+}
+
+export async function getDispatcherStatus({ database, dispatcher, now }: Services) {
+  const resolvedSince = new Date(now().getTime() - resolvedShownMs).toISOString();
+  const [dispatches, alerts, rows] = await database
+    .platform()
+    .slow.flight([
+      listRecentDispatches({ most: mostRuns }),
+      listRecentAlerts({ resolvedSince, most: mostAlerts }),
+      listJobRows({}),
+    ]);
+  const ended = dispatches.filter((row): row is Dispatch => row.completed_at !== null);
+  const off = new Set(rows.filter((row) => !row.enabled).map((row) => row.name));
+  return {
+    enabled: dispatcher.jobs.some((job) => !off.has(job.name)),
+    mode: (await dispatcher.isDrivenOutside()) ? 'serverless' : 'hosted-scheduler',
+    last_run: ended[0] === undefined ? null : presentLast(ended[0]),
+    recent_runs: ended.map((row) => {
+      const { completed_at: _completedAt, ...run } = presentRun(row);
+      return run;
+    }),
+    recent_alerts: alerts.map(presentAlert),
+  };
+}
+
+/** @throws AlertNotFound */
+export async function acknowledge({ database, now }: Services, id: string, actor: Actor<Person> | undefined) {
+  const by = actor?.userId ?? null;
+  const row = await database.platform().slow.first(acknowledgeAlert({ id, by, at: now().toISOString() }));
+  if (row === undefined) throw AlertNotFound();
+  return { success: true, message: 'The alert is acknowledged.' };
+}
+
+function presentRun({ id, started_at, completed_at, jobs_executed, jobs_failed }: Dispatch) {
+  const duration_ms = Math.max(0, Date.parse(completed_at) - Date.parse(started_at));
+  return { run_id: id, started_at, completed_at, duration_ms, jobs_executed, jobs_failed };
+}
+
+function presentLast(dispatch: Dispatch) {
+  const unknown: NonNullable<DispatchRow['health']> = { overall: 'healthy', services: [] };
+  return { ...presentRun(dispatch), health_status: dispatch.health ?? unknown };
+}
+
+function presentAlert({ id, type, severity, title, message, acknowledged, created_at, resolved_at }: AlertRow) {
+  const told = resolved_at === null ? message : `${message} Resolved at ${resolved_at}.`;
+  return { id, type, severity, title, message: told, acknowledged, created_at };
+}

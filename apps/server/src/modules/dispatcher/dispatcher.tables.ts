@@ -1,0 +1,2 @@
+/** Jobs are run in the core; this module shows them and is how people change them. */
+export type { JobRow, JobRunRow, JobTables } from '#core/jobs/jobs.queries';

@@ -1,0 +1,36 @@
+import { deleteInBatches } from '#core/db/batches';
+import { defineModule } from '#core/http/route';
+import { deleteOldAlerts } from '#core/jobs/alerts.queries';
+import { deleteOldDispatches } from '#core/jobs/dispatches.queries';
+import type { Job } from '#core/jobs/job';
+import { deleteOldRuns } from '#core/jobs/jobs.queries';
+import { dispatcherRoutes } from '#modules/dispatcher/dispatcher.routes';
+
+const keptMs = 30 * 24 * 60 * 60_000;
+const runsKept = 1000;
+
+const history: Job = {
+  name: 'dispatcher-history',
+  description:
+    'Forgets runs after 30 days or 1,000 runs of their job, and dispatches and resolved alerts after 30 days.',
+  schedule: '43 * * * *',
+  catchUp: 'run_once',
+  timeoutMs: 5 * 60_000,
+  run: async ({ services: { database, now } }) => {
+    const before = new Date(now().getTime() - keptMs).toISOString();
+    const db = database.platform();
+    return {
+      runs: await deleteInBatches(db, (most) => deleteOldRuns({ before, keep: runsKept, most })),
+      dispatches: await deleteInBatches(db, (most) => deleteOldDispatches({ before, most })),
+      alerts: await deleteInBatches(db, (most) => deleteOldAlerts({ before, most })),
+    };
+  },
+};
+
+/** What has to happen now and then: who drives it, how it went, and what an operator can change about it. */
+export const dispatcherModule = defineModule({
+  name: 'dispatcher',
+  description: 'Scheduled jobs: running them from outside, their history and alerts',
+  routes: dispatcherRoutes,
+  jobs: [history],
+});

@@ -1,0 +1,35 @@
+import { deleteInBatches } from '#core/db/batches';
+import type { Job } from '#core/jobs/job';
+import { deleteDeliveredMail } from '#core/mail/mail.queries';
+import { deleteOldSecurityEvents } from '#core/security-events/security-events.queries';
+import type { Services } from '#core/services';
+
+const dayMs = 24 * 60 * 60_000;
+const daysAgo = ({ now }: Services, days: number) => new Date(now().getTime() - days * dayMs).toISOString();
+
+export const systemJobs: readonly Job[] = [
+  {
+    name: 'delivered-mail',
+    description: 'Deletes mails 30 days after they were delivered.',
+    schedule: '13 * * * *',
+    catchUp: 'run_once',
+    timeoutMs: 10 * 60_000,
+    run: async ({ services }) => {
+      const before = daysAgo(services, 30);
+      const db = services.database.platform();
+      return { deleted: await deleteInBatches(db, (most) => deleteDeliveredMail({ before, most })) };
+    },
+  },
+  {
+    name: 'old-security-events',
+    description: 'Deletes security events after 90 days.',
+    schedule: '19 * * * *',
+    catchUp: 'run_once',
+    timeoutMs: 10 * 60_000,
+    run: async ({ services }) => {
+      const before = daysAgo(services, 90);
+      const db = services.database.platform();
+      return { deleted: await deleteInBatches(db, (most) => deleteOldSecurityEvents({ before, most })) };
+    },
+  },
+];
