@@ -21,6 +21,8 @@ const exceptions: Exceptions = {
     'core/usage/usage.queries.ts#deleteOldUsage': 'housekeeping over all tenants, outside of requests',
     'modules/auth/sessions/sessions.queries.ts#deleteEndedSessions':
       'housekeeping over all tenants, outside of requests',
+    'modules/system/system.queries.ts#countConnectors':
+      'health of the installation counts the connectors of all tenants',
     'modules/tenants/administration.queries.ts#filtered': 'system administration lists the tenants there are',
     'modules/tenants/purge.queries.ts#listDueTenants': 'housekeeping over all tenants, outside of requests',
   },

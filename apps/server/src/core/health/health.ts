@@ -1,0 +1,108 @@
+/** State of something the service depends on; words only, no hosts and no inner errors. */
+export type ServiceState = {
+  name: string;
+  status: 'healthy' | 'degraded' | 'unhealthy';
+  message: string;
+  /** Milliseconds. */
+  responseTime: number;
+  /** When it was looked at. */
+  timestamp: string;
+};
+
+export type Verdict = Pick<ServiceState, 'status' | 'message'>;
+
+/** How one thing is looked at. */
+export type Probe = {
+  name: string;
+  /** A failure, and an answer that does not come within a second, is `unhealthy`; the signal then says that nobody waits. */
+  check(signal: AbortSignal): Promise<Verdict> | Verdict;
+  /** The process knows the answer already: nothing is asked and nothing is kept. */
+  isInstant?: boolean;
+  /** What a failure is called. Default: `not reachable`. */
+  failure?: string;
+  /** How long a good answer counts, in milliseconds. */
+  freshMs?: number;
+};
+
+/** How the parts of the installation do that requests depend on; asked however often, each is looked at once at a time. */
+export type Health = {
+  /** All of them, none older than its probe allows, within about a second. */
+  states(): Promise<readonly ServiceState[]>;
+  /** One of them, in the same way. */
+  state(name: string): Promise<ServiceState>;
+  /** What is known without asking anybody; what was not looked at in the last minute is left out. */
+  known(): readonly ServiceState[];
+};
+
+const limitMs = 1000;
+const goodForMs = 5000;
+/** Short, so that a recovery shows soon. */
+const badForMs = 500;
+const knownForMs = 60_000;
+
+/** @param probes what there is to look at; what is not configured has none */
+export function createHealth(probes: readonly Probe[], now: () => Date): Health {
+  const watched = new Map(probes.map((probe) => [probe.name, watch(probe, now)]));
+  const all = [...watched.values()];
+  return {
+    states: () => Promise.all(all.map((one) => one.state())),
+    state: (name) => watched.get(name)!.state(),
+    known: () => all.map((one) => one.known()).filter((state) => state !== undefined),
+  };
+}
+
+type Watched = { state(): Promise<ServiceState>; known(): ServiceState | undefined };
+
+function watch(probe: Probe, now: () => Date): Watched {
+  let last: { state: ServiceState; at: number } | undefined;
+  let running: Promise<ServiceState> | undefined;
+  /** What was asked and has not answered, however long ago: what hangs is not asked again meanwhile. */
+  let asked: Promise<Verdict> | undefined;
+
+  const failed: Verdict = { status: 'unhealthy', message: probe.failure ?? 'not reachable' };
+  const stateOf = (verdict: Verdict, started: number): ServiceState => ({
+    name: probe.name,
+    ...verdict,
+    responseTime: Math.round((performance.now() - started) * 10) / 10,
+    timestamp: now().toISOString(),
+  });
+  const ask = (signal: AbortSignal) =>
+    Promise.try(() => probe.check(signal))
+      .catch(() => failed)
+      .finally(() => (asked = undefined));
+
+  async function measure(): Promise<ServiceState> {
+    const started = performance.now();
+    const patience = new AbortController();
+    const late = Promise.withResolvers<Verdict>();
+    const timer = setTimeout(() => {
+      late.resolve(failed);
+      patience.abort();
+    }, limitMs).unref();
+    const verdict = await Promise.race([(asked ??= ask(patience.signal)), late.promise]);
+    clearTimeout(timer);
+    const state = stateOf(verdict, started);
+    last = { state, at: performance.now() };
+    return state;
+  }
+
+  function fresh(): ServiceState | undefined {
+    if (last === undefined) return undefined;
+    const forMs = last.state.status === 'healthy' ? (probe.freshMs ?? goodForMs) : badForMs;
+    return performance.now() - last.at < forMs ? last.state : undefined;
+  }
+
+  if (probe.isInstant === true) {
+    const look = () => stateOf(probe.check(AbortSignal.abort()) as Verdict, performance.now());
+    return { state: () => Promise.resolve(look()), known: look };
+  }
+  return {
+    state() {
+      const state = fresh();
+      if (state !== undefined) return Promise.resolve(state);
+      running ??= measure().finally(() => (running = undefined));
+      return running;
+    },
+    known: () => (last !== undefined && performance.now() - last.at < knownForMs ? last.state : undefined),
+  };
+}

@@ -1,0 +1,86 @@
+import type { Database } from '#core/db/database';
+import type { ObjectStore } from '#core/files/object-store';
+import type { Probe, Verdict } from '#core/health/health';
+import { hasOverdueMail, signOfLife } from '#core/health/health.queries';
+import type { Realtime } from '#core/health/realtime';
+import type { Limits } from '#core/limits/limits';
+import type { Logging } from '#core/log/log';
+import { greetMailServer } from '#core/mail/mail-server';
+
+type Parts = {
+  database: Pick<Database, 'platform'>;
+  limits: Pick<Limits, 'shared'>;
+  files: Pick<ObjectStore, 'check'>;
+  logging: Pick<Logging, 'state'>;
+  realtime: Realtime;
+  /** Undefined: mail only waits for the operator to read it. */
+  smtpUrl: string | undefined;
+  now(): Date;
+};
+
+const healthy: Verdict = { status: 'healthy', message: 'reachable' };
+/** The relay looks every 30 seconds; a mail that is due for this long was left lying. */
+const overdueMs = 600_000;
+const recentMs = 60_000;
+
+/** What requests depend on, as far as it is configured: the database first, without which nothing works. */
+export function listProbes(parts: Parts): Probe[] {
+  const { database, files, limits, realtime, smtpUrl } = parts;
+  const probes: Probe[] = [
+    {
+      name: 'database',
+      check: () =>
+        database
+          .platform()
+          .all(signOfLife)
+          .then(() => healthy),
+    },
+    {
+      name: 'storage',
+      check: (signal) => files.check(signal).then(() => ({ status: 'healthy', message: 'writable' })),
+      failure: 'not writable',
+    },
+    { name: 'logs', isInstant: true, check: () => judgeLogs(parts) },
+  ];
+  if (limits.shared() !== 'none') probes.push({ name: 'redis', isInstant: true, check: () => judgeRedis(parts) });
+  if (realtime.enabled) probes.push({ name: 'realtime', check: (signal) => realtime.check(signal) });
+  if (smtpUrl !== undefined) probes.push(mailProbe(parts, smtpUrl));
+  return probes;
+}
+
+// Connecting is noticed, and counted, by whoever runs the mail server.
+const mailFreshMs = 30_000;
+
+function mailProbe({ database, now }: Parts, smtpUrl: string): Probe {
+  return {
+    name: 'mail',
+    freshMs: mailFreshMs,
+    failure: 'no mail server answers',
+    async check() {
+      const dueBefore = new Date(now().getTime() - overdueMs).toISOString();
+      const overdue = database
+        .platform()
+        .first(hasOverdueMail({ dueBefore }))
+        // Without a database nothing is known of mails, and the database is blamed for itself.
+        .catch(() => undefined);
+      await greetMailServer(smtpUrl);
+      return (await overdue)?.overdue === true
+        ? { status: 'degraded', message: 'mails wait for longer than they should' }
+        : healthy;
+    },
+  };
+}
+
+function judgeRedis({ limits }: Parts): Verdict {
+  return limits.shared() === 'up'
+    ? healthy
+    : { status: 'unhealthy', message: 'not reachable: each process counts for itself' };
+}
+
+function judgeLogs({ logging, now }: Parts): Verdict {
+  const { isWaiting, lastDropAt } = logging.state();
+  if (isWaiting) return { status: 'degraded', message: 'log lines wait: the database does not take them' };
+  return lastDropAt !== undefined && now().getTime() - lastDropAt < recentMs
+    ? { status: 'degraded', message: 'log lines came faster than they could be kept' }
+    : { status: 'healthy', message: 'kept' };
+}

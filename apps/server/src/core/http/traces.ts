@@ -1,0 +1,23 @@
+import type { FastifyInstance } from 'fastify';
+
+import type { Tracing } from '#core/tracing/tracing';
+
+/** Begins a span with every request, before it has to wait for anything. */
+export function beginSpans(server: FastifyInstance, tracing: Tracing): void {
+  server.addHook('onRequest', (request, _reply, done) => {
+    const { traceparent } = request.headers;
+    request.span = tracing.begin({
+      traceparent: typeof traceparent === 'string' ? traceparent : undefined,
+      requestId: request.id,
+    });
+    done();
+  });
+}
+
+/** From here on work is part of the span: whoever waited was let in by the end of another request, which is not its own. */
+export function enterSpans(server: FastifyInstance): void {
+  server.addHook('onRequest', (request, _reply, done) => {
+    if (request.span === undefined) done();
+    else request.span.run(done);
+  });
+}

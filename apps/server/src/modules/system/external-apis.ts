@@ -1,0 +1,37 @@
+import type { Services } from '#core/services';
+import { countConnectors, type ConnectorCount } from '#modules/system/system.queries';
+
+export type ExternalApis = { total: number; active: number; statusBreakdown: Record<string, number> };
+
+type Counted = { at: number; counting: Promise<ExternalApis> };
+
+const keptMs = 10_000;
+/** Counting goes no further: health is asked often, and beyond this the exact number says no more. */
+const most = 50_000;
+const none: ExternalApis = { total: 0, active: 0, statusBreakdown: {} };
+
+const counted = new WeakMap<Services['database'], Counted>();
+
+/** The connectors of all tenants, counted at most every 10 seconds; nothing where they cannot be counted. */
+export function countExternalApis({ database }: Pick<Services, 'database'>): Promise<ExternalApis> {
+  const known = counted.get(database);
+  if (known !== undefined && performance.now() - known.at < keptMs) return known.counting;
+  const counting = database
+    .platform()
+    .slow.all(countConnectors({ most }))
+    .then(toExternalApis)
+    .catch(() => {
+      counted.delete(database);
+      return none;
+    });
+  counted.set(database, { at: performance.now(), counting });
+  return counting;
+}
+
+function toExternalApis(rows: readonly ConnectorCount[]): ExternalApis {
+  return {
+    total: rows.reduce((sum, { total }) => sum + total, 0),
+    active: rows.reduce((sum, { active }) => sum + active, 0),
+    statusBreakdown: Object.fromEntries(rows.map(({ status, total }) => [status, total])),
+  };
+}

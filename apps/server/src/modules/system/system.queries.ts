@@ -1,0 +1,23 @@
+import { sql } from 'kysely';
+
+import { queryBuilder, statement } from '#core/db/query';
+
+type Tables = { connectors: { status: string; enabled: boolean; auto_disabled: boolean } };
+
+const builder = queryBuilder<Tables>();
+
+export type ConnectorCount = { status: string; total: number; active: number };
+
+/** Connectors of all tenants by their status, and how many of them are in use; no more than `most` are looked at. */
+export const countConnectors = statement<{ most: number }, ConnectorCount>((p) =>
+  builder
+    .selectFrom(
+      builder.selectFrom('connectors').select(['status', 'enabled', 'auto_disabled']).limit(p.most).as('some'),
+    )
+    .select([
+      'status',
+      sql<number>`count(*)`.as('total'),
+      sql<number>`count(*) filter (where enabled and not auto_disabled)`.as('active'),
+    ])
+    .groupBy('status'),
+);
