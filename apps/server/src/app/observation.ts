@@ -1,0 +1,55 @@
+import { ConfigError, parseHeaders, type Config } from '#app/config';
+import type { PrincipalCache } from '#core/access/principal-cache';
+import type { Database } from '#core/db/database';
+import type { ObjectStore } from '#core/files/object-store';
+import { createHealth, type Health } from '#core/health/health';
+import { listProbes } from '#core/health/probes';
+import { createRealtime, type Realtime } from '#core/health/realtime';
+import type { Limits } from '#core/limits/limits';
+import type { Log, Logging } from '#core/log/log';
+import { createMetrics, type GatherMetrics, type Metrics } from '#core/metrics/metrics';
+import { listMetrics } from '#core/metrics/sources';
+import type { Tracing } from '#core/tracing/tracing';
+
+type Observed = {
+  database: Database;
+  limits: Limits;
+  files: ObjectStore;
+  logging: Logging;
+  principals: PrincipalCache;
+  version: string;
+  now(): Date;
+  gatherMetrics: GatherMetrics | undefined;
+};
+
+/** How the service and what it depends on are watched from outside. */
+export function observe(config: Config, parts: Observed): { health: Health; realtime: Realtime; metrics: Metrics } {
+  const realtime = openRealtime(config, parts.now);
+  const health = createHealth(listProbes({ ...parts, realtime, smtpUrl: config.SMTP_URL }), parts.now);
+  const metrics = createMetrics({ scrapeToken: config.METRICS_TOKEN, gather: parts.gatherMetrics });
+  metrics.add(...listMetrics({ ...parts, health }));
+  return { health, realtime, metrics };
+}
+
+/** Undefined, and nothing loaded, where no collector is configured. */
+export async function openTracing(config: Config, version: string, log: Log): Promise<Tracing | undefined> {
+  if (config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return undefined;
+  const { createTracing } = await import('#core/tracing/open-telemetry');
+  return createTracing({
+    endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
+    headers: parseHeaders(config.OTEL_EXPORTER_OTLP_HEADERS ?? '')!,
+    serviceName: config.OTEL_SERVICE_NAME,
+    version,
+    environment: config.ENVIRONMENT,
+    ratio: config.OTEL_TRACES_SAMPLER_ARG,
+    log,
+  });
+}
+
+function openRealtime({ REALTIME_URL: url, REALTIME_API_KEY: apiKey }: Config, now: () => Date): Realtime {
+  if (url === undefined) return createRealtime({ server: undefined, now });
+  if (apiKey === undefined) throw new ConfigError('REALTIME_URL needs REALTIME_API_KEY as well.');
+  const realtime = createRealtime({ server: { url, apiKey }, now });
+  if (!realtime.isCallable) throw new ConfigError('REALTIME_URL is no http or https address that may be called.');
+  return realtime;
+}

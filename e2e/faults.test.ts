@@ -1,0 +1,20 @@
+import { afterAll, expect, it } from 'vitest';
+
+import { emptySummary, runRound } from './faults/campaign.ts';
+import { Random } from './faults/random.ts';
+import { Site } from './faults/site.ts';
+import { Workplace } from './support/service.ts';
+
+const workplace = new Workplace();
+afterAll(() => workplace.clear());
+
+// `npm run faults` does the same a hundred times over.
+it('nothing acknowledged is lost: three kills of the service, two of PostgreSQL', async () => {
+  const random = new Random(Date.now() % 1_000_000);
+  const summary = emptySummary();
+  const site = new Site(workplace);
+  await runRound(site, { workers: false, faults: ['service', 'backend'] }, { random, summary });
+  await runRound(site, { workers: true, faults: ['worker', 'postmaster', 'service'] }, { random, summary });
+  expect({ seed: random.seed, violations: summary.violations }).toEqual({ seed: random.seed, violations: [] });
+  expect(summary.acknowledged).toBeGreaterThan(50);
+}, 240_000);

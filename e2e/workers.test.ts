@@ -1,0 +1,205 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { realpathSync } from 'node:fs';
+import path from 'node:path';
+import pg from 'pg';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+
+import { Client, newTenant } from './support/client.ts';
+import { allowLoad, Doors } from './support/doors.ts';
+import { Load } from './support/load.ts';
+import { accepts, isAlive, postmasterOf, startRefused, until, Workplace, type Service } from './support/service.ts';
+import { comeBack } from './support/walk.ts';
+import { launchedBy, linesOf, startWorkers, workersOf } from './support/workers.ts';
+
+// Two or three processes are started for each test, on a machine that may be busy.
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
+
+const workplace = new Workplace();
+afterEach(() => workplace.clear());
+
+const me = '/api/v1/auth/me';
+const connections = 12;
+const patienceMs = 120_000;
+
+const administrator = { SYSTEM_ADMIN_EMAIL: 'root@example.com', SYSTEM_ADMIN_PASSWORD: 'a password of the operator' };
+
+async function administratorOf({ base }: Service): Promise<Client> {
+  const client = new Client(base);
+  await client.logIn(administrator.SYSTEM_ADMIN_EMAIL, administrator.SYSTEM_ADMIN_PASSWORD);
+  return client;
+}
+
+/** One statement on the embedded database, as its owner. */
+async function onDatabase(dataDir: string, statement: string): Promise<void> {
+  const client = new pg.Client({
+    host: realpathSync(path.join(dataDir, 'postgres')),
+    user: 'atrium',
+    database: 'atrium',
+  });
+  await client.connect();
+  await client.query(statement);
+  await client.end();
+}
+
+function count(text: string, part: string): number {
+  return text.split(part).length - 1;
+}
+
+describe('a start with workers', () => {
+  it('announces itself and the generated password once, and ends with everything it started', async () => {
+    const dataDir = workplace.dataDir();
+    const service = await startWorkers(workplace, { dataDir });
+    const password = /password (\S+)/.exec(service.stdout)![1]!;
+    expect(count(service.stdout, 'serves on')).toBe(1);
+    expect(count(service.stdout + service.stderr, password)).toBe(1);
+    expect((await new Client(service.base).logIn('admin@atrium.local', password)).status).toBe(200);
+    const processes = [...workersOf(service), postmasterOf(dataDir)];
+    expect(await service.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+    expect(processes.filter((pid) => isAlive(pid))).toEqual([]);
+    expect(service.stderr).toBe('');
+  });
+
+  it('`npm start -- --workers 2` ends with its process group', async () => {
+    const dataDir = workplace.dataDir();
+    const command = ['npm', 'start', '--', '--workers', '2'];
+    const service = await workplace.start({ dataDir, command, detached: true });
+    await until('both workers serve', () => workersOf(service).length === 2);
+    const processes = [...workersOf(service), postmasterOf(dataDir)];
+    process.kill(-service.pid, 'SIGINT');
+    await service.exit;
+    await until('nothing is left', () => processes.every((pid) => !isAlive(pid)));
+    expect(await accepts(service.port)).toBe(false);
+  });
+
+  it('that cannot succeed ends with 1 and one line that names the reason', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await until('another program listens', () => other.listening);
+    const { port } = other.address() as AddressInfo;
+    const refused = await startRefused({
+      dataDir: workplace.dataDir(),
+      env: { PORT: String(port), WORKERS: '2', LOG_LEVEL: 'warn' },
+    });
+    other.close();
+    expect(refused).toMatchObject({ code: 1, stdout: '' });
+    expect(refused.stderr).toMatch(new RegExp(`^atrium: [^\\n]*${port}[^\\n]*taken[^\\n]*\\n$`));
+  });
+});
+
+describe('kill -9', () => {
+  it('of a worker: the others serve, and another takes its place', async () => {
+    const service = await startWorkers(workplace, { dataDir: workplace.dataDir() });
+    const { client } = await newTenant(service.base);
+    const [first, second] = workersOf(service);
+    process.kill(first!, 'SIGKILL');
+    await until('it is replaced', () => workersOf(service).length === 2 && !workersOf(service).includes(first!));
+    process.kill(second!, 'SIGKILL');
+    await until('that too', () => workersOf(service).length === 2 && !workersOf(service).includes(second!));
+    expect((await client.get(me)).status).toBe(200);
+    expect(linesOf(service.stdout, 'a worker has ended and is replaced')).toHaveLength(2);
+  });
+
+  it('of all workers at once: the address stays the same', async () => {
+    const service = await startWorkers(workplace, { dataDir: workplace.dataDir() });
+    const { client } = await newTenant(service.base);
+    const killed = workersOf(service);
+    for (const pid of killed) process.kill(pid, 'SIGKILL');
+    await until('both are replaced', () => workersOf(service).length === 2);
+    expect((await client.get(me)).status).toBe(200);
+  });
+
+  it('of the supervising process: no worker goes on, and the next start has everything', async () => {
+    const dataDir = workplace.dataDir();
+    const first = await startWorkers(workplace, { dataDir });
+    const { client, email } = await newTenant(first.base);
+    const id = await client.createContact('Kept');
+    const workers = workersOf(first);
+    await first.kill('SIGKILL');
+    await until('the workers have ended', () => workers.every((pid) => !isAlive(pid)));
+    expect(await accepts(first.port)).toBe(false);
+
+    const second = await startWorkers(workplace, { dataDir });
+    const again = await comeBack(second.base, email);
+    expect((await again.get(`/api/v1/secure/contacts/${id}`)).status).toBe(200);
+  });
+});
+
+it('metrics are those of all workers, each under its number', async () => {
+  const token = 'a-token-for-the-one-who-scrapes';
+  const service = await startWorkers(workplace, { dataDir: workplace.dataDir(), env: { METRICS_TOKEN: token } });
+  const { client } = await newTenant(service.base);
+  const doors = new Doors([service.base]);
+  for (let round = 0; round < 5; round++) await doors.statuses('GET', me, { token: client.accessToken });
+  const counted = async () => {
+    const { status, text } = await scrape(service, token);
+    expect(status).toBe(200);
+    return [...text.matchAll(/^http_request_duration_seconds_count\{(.*)\} (\d+)$/gm)]
+      .filter(([, labels]) => labels!.includes(`route="${me}"`))
+      .map(([, labels, value]) => ({ worker: /worker="(\d)"/.exec(labels!)?.[1], value: Number(value) }));
+  };
+  // The one who is asked first may be counted a moment after it has answered.
+  const isWhole = async () => (await counted()).reduce((sum, { value }) => sum + value, 0) === 20;
+  await until('all requests are counted', isWhole);
+  const byWorker = (await counted()).toSorted((left, right) => Number(left.worker) - Number(right.worker));
+  expect(byWorker).toEqual([
+    { worker: '1', value: 10 },
+    { worker: '2', value: 10 },
+  ]);
+  doors.close();
+});
+
+async function scrape({ base }: Service, token: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(`${base}/api/v1/system/metrics`, { headers: { authorization: `Bearer ${token}` } });
+  return { status: response.status, text: await response.text() };
+}
+
+describe('SIGHUP', () => {
+  it('replaces the workers under load: every request is answered', async () => {
+    const service = await startWorkers(workplace, { dataDir: workplace.dataDir(), env: administrator });
+    await allowLoad(await administratorOf(service));
+    const { client } = await newTenant(service.base);
+    const load = new Load(client, connections);
+    for (let restarts = 1; restarts <= 3; restarts++) {
+      const before = workersOf(service);
+      const answered = load.answered;
+      await until('the load runs', () => load.answered > answered + 100);
+      service.child.kill('SIGHUP');
+      await until(
+        'all workers are others',
+        () => {
+          const now = workersOf(service);
+          return now.length === 2 && now.every((pid) => !before.includes(pid));
+        },
+        patienceMs,
+      );
+    }
+    const report = await load.stop();
+    expect(report.failures).toEqual([]);
+    expect([...report.statuses.keys()].toSorted((left, right) => left - right)).toEqual([200, 201]);
+    expect(launchedBy(service)).toHaveLength(8);
+    // Connections were indeed moved from one worker to the next.
+    expect(report.connections).toBeGreaterThan(connections);
+    expect(await service.kill('SIGTERM')).toEqual({ code: 0, signal: null });
+  });
+
+  it('leaves the old workers serving when a new one does not start', async () => {
+    const dataDir = workplace.dataDir();
+    const service = await startWorkers(workplace, { dataDir });
+    const { client } = await newTenant(service.base);
+    const before = workersOf(service);
+    await onDatabase(dataDir, `update schema_migrations set checksum = 'x' || checksum`);
+    service.child.kill('SIGHUP');
+    const failure = 'a new worker does not start: the others go on serving';
+    await until('the failure is told', () => linesOf(service.stdout, failure).length === 1);
+    expect(linesOf(service.stdout, failure)[0].reason).toMatch(/^Migration .* was changed/);
+    expect(workersOf(service)).toEqual(before);
+    expect((await client.get(me)).status).toBe(200);
+
+    await onDatabase(dataDir, `update schema_migrations set checksum = substr(checksum, 2)`);
+    service.child.kill('SIGHUP');
+    await until(
+      'the next attempt succeeds',
+      () => workersOf(service).every((pid) => !before.includes(pid)),
+      patienceMs,
+    );
+  });
+});
