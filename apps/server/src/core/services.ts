@@ -4,18 +4,25 @@ import type { Encryption } from '#core/crypto/encryption';
 import type { Passwords } from '#core/crypto/passwords';
 import type { Database } from '#core/db/database';
 import type { ObjectStore } from '#core/files/object-store';
+import type { Health } from '#core/health/health';
+import type { Realtime } from '#core/health/realtime';
+import type { Dispatcher } from '#core/jobs/dispatcher';
 import type { Limits } from '#core/limits/limits';
 import type { Log, Logging } from '#core/log/log';
 import type { RequestCounts } from '#core/log/request-counts';
 import type { Mail } from '#core/mail/mail';
+import type { Metrics } from '#core/metrics/metrics';
 import type { Outbound } from '#core/outbound/outbound';
 import type { SecurityEvents } from '#core/security-events/security-events';
 import type { RuntimeSettings } from '#core/settings/settings';
+import type { Tracing } from '#core/tracing/tracing';
 import type { Usage } from '#core/usage/usage';
 
 /** Settings that use cases may look at; the environment itself is read in one place only. */
 export type Settings = {
   version: string;
+  /** When the release was made. */
+  buildDate: string;
   environment: string;
   publicUrl: string;
   hostedBackendUrl: string;
@@ -48,6 +55,12 @@ export type Services = {
   settings: Settings;
   runtimeSettings: RuntimeSettings;
   limits: Limits;
+  health: Health;
+  realtime: Realtime;
+  metrics: Metrics;
+  /** Undefined where no collector is configured. */
+  tracing: Tracing | undefined;
+  dispatcher: Dispatcher;
   /** The current time; tests may fix it. */
   now(): Date;
   /** False once the process has begun to stop. */

@@ -1,4 +1,4 @@
-import { mkdir, open, rename, rm, statfs, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, rename, rm, statfs, writeFile, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -69,8 +69,17 @@ export function createLocalStore(root: string, measure: (folder: string) => Prom
       await rm(partOf(target), { force: true });
       await rm(target, { force: true });
     },
+    check: () => makeRoot().then(() => tryOut(root, measure)),
     close: () => Promise.resolve(),
   };
+}
+
+async function tryOut(root: string, measure: (folder: string) => Promise<Space>): Promise<void> {
+  const file = path.join(root, `.check-${process.pid}`);
+  await writeFile(file, 'x', { mode: 0o600 });
+  await rm(file, { force: true });
+  const { totalBytes, freeBytes } = await measure(root);
+  if (freeBytes < reserveOf(totalBytes)) throw StoreFull();
 }
 
 function partOf(target: string): string {

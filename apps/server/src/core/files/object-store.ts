@@ -19,6 +19,8 @@ export type ObjectStore = {
   get(key: string, range?: ByteRange): Promise<Readable>;
   /** Removes the object and what a broken upload left of it; fine when there is neither. */
   delete(key: string): Promise<void>;
+  /** Fails where nothing could be put now; puts nothing that stays. */
+  check(signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 };
 

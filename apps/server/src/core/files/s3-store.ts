@@ -2,6 +2,7 @@ import {
   AbortMultipartUploadCommand,
   DeleteObjectCommand,
   GetObjectCommand,
+  HeadBucketCommand,
   ListMultipartUploadsCommand,
   S3Client,
 } from '@aws-sdk/client-s3';
@@ -63,6 +64,9 @@ export function createS3Store(options: S3Options): ObjectStore {
       assertKey(key);
       await abortUnfinished(client, Bucket, key);
       await client.send(new DeleteObjectCommand({ Bucket, Key: key }));
+    },
+    async check(signal) {
+      await client.send(new HeadBucketCommand({ Bucket }), { abortSignal: signal });
     },
     close() {
       client.destroy();

@@ -1,15 +1,14 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import type { AppError } from '#core/errors/app-error';
 import { factsOf } from '#core/http/facts';
+import { hasBody } from '#core/http/request-checks';
 import type { Traffic } from '#core/http/traffic';
-import { createBreaker, measureLoad, type Breaker, type LoadSource } from '#core/limits/breaker';
+import { createBreaker, maxDelayMs, measureLoad, type Breaker, type LoadSource } from '#core/limits/breaker';
 import { securitySetting, type SecurityConfig } from '#core/limits/config';
 import { createRequestQueue, overloaded, type RequestQueue } from '#core/limits/queue';
 import type { Services } from '#core/services';
 
-const maxDelayMs = 250;
 const sampleMs = 500;
 const health = '/api/v1/system/health';
 const administration = '/api/v1/system/';
@@ -42,13 +41,16 @@ export function admitRequests(server: FastifyInstance, options: Options): void {
   const { queue, breaker } = watchLoad(server, options);
 
   const enter = (request: FastifyRequest, reply: FastifyReply, done: Done) => {
-    // Health tells the load balancer and administration puts things right: neither ever waits.
-    const isKept = request.routeOptions.url?.startsWith(administration) ?? false;
     // What came over no connection never says that it has ended.
-    if (isKept || !options.traffic.isUnderWay(reply.raw)) done();
-    else if (isShed(request, breaker.level(), options)) done(overloaded());
+    if (!options.traffic.isUnderWay(reply.raw)) done();
     else if (options.isStreamed(request)) queue.enter(reply.raw, leaving(queue, reply.raw, done));
     else queue.enter(reply.raw, done);
+  };
+  const admit = (request: FastifyRequest, reply: FastifyReply, done: Done) => {
+    if (isKept(request)) done();
+    else if (isShed(request, breaker.level(), options)) done(overloaded());
+    else if (hasBody(request)) done();
+    else enter(request, reply, done);
   };
 
   server.addHook('onRequest', (request, reply, done) => {
@@ -56,7 +58,7 @@ export function admitRequests(server: FastifyInstance, options: Options): void {
     const { ip } = request.facts;
     const { url } = request.routeOptions;
     const judge = (refusal: AppError | undefined) => {
-      if (refusal === undefined) enter(request, reply, done);
+      if (refusal === undefined) admit(request, reply, done);
       else if (url?.startsWith(wayBack) === true) recognise(request, { refusal, options }, done);
       else done(refusal);
     };
@@ -64,6 +66,16 @@ export function admitRequests(server: FastifyInstance, options: Options): void {
     if (refusal instanceof Promise) refusal.then(judge, done);
     else judge(refusal);
   });
+  // Only once the body is there: a thousand that send theirs slowly would keep all others out.
+  server.addHook('preValidation', (request, reply, done) => {
+    if (hasBody(request) && !isKept(request)) enter(request, reply, done);
+    else done();
+  });
+}
+
+/** Health tells the load balancer and administration puts things right: neither ever waits. */
+function isKept({ routeOptions }: FastifyRequest): boolean {
+  return routeOptions.url?.startsWith(administration) ?? false;
 }
 
 function leaving(queue: RequestQueue, request: object, done: Done): Done {
@@ -105,18 +117,18 @@ function watchLoad(server: FastifyInstance, options: Options): { queue: RequestQ
   const { services, traffic } = options;
   const config = services.runtimeSettings.current(securitySetting);
   const load = options.load ?? measureLoad();
-  const delay = monitorEventLoopDelay({ resolution: 20 });
-  delay.enable();
   let isOpen = true;
   let lags = false;
   let busiest = 0;
+  let delays = { sum: 0, count: 0 };
   const maxAtOnce = () => (lags ? options.maxInFlightWhileLagging : options.maxInFlight);
   const queue = createRequestQueue(maxAtOnce, queueLimits(config));
-  const breaker = createBreaker(load, () => services.now().getTime(), breakerLimits(config));
+  const breaker = createBreaker(() => services.now().getTime(), breakerLimits(config));
   traffic.onEnd((response) => queue.leave(response));
   const sampler = setInterval(() => {
-    lags = delay.mean / 1e6 > maxDelayMs;
-    delay.reset();
+    const delayMs = load.delayMs();
+    lags = delayMs > maxDelayMs;
+    delays = { sum: delays.sum + delayMs, count: delays.count + 1 };
     busiest = Math.max(busiest, traffic.inFlight());
     queue.admit();
   }, sampleMs).unref();
@@ -127,15 +139,16 @@ function watchLoad(server: FastifyInstance, options: Options): { queue: RequestQ
     breaker.configure(breakerLimits(value));
     clearInterval(checker);
     checker = setInterval(() => {
-      breaker.check(busiest);
+      const delayMs = delays.sum / Math.max(1, delays.count);
+      breaker.check({ cpuPercent: load.cpuPercent(), delayMs, busiest });
       busiest = traffic.inFlight();
+      delays = { sum: 0, count: 0 };
     }, value.circuit_breaker_check_interval_seconds * 1000).unref();
   });
   server.addHook('onClose', (_instance, done) => {
     isOpen = false;
     clearInterval(sampler);
     clearInterval(checker);
-    delay.disable();
     load.close();
     done();
   });

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Principal } from '#core/access/principal';
 import { clientAddress } from '#core/http/client-address';
 import type { Route } from '#core/http/route';
+import type { Answered } from '#core/metrics/requests';
 import type { Services } from '#core/services';
 
 /** What is written down of every answer once it is sent: a log line, the use of a credential, what concerns security. */
@@ -25,12 +26,30 @@ export function reportAnswers(server: FastifyInstance, services: Services): void
       ip: request.facts?.ip ?? clientAddress(request),
       tenantId,
       userId: principal?.userId ?? null,
+      ...traceOf(request),
     };
     log.info(fields, `${method} ${pattern ?? '-'} ${status}`);
+    measure(
+      services,
+      request,
+      { method, route: route === undefined ? undefined : request.routeOptions.url, status },
+      elapsedTime,
+    );
     services.requestCounts.record({ ms: elapsedTime, isError: status >= 400, message: request.failure, tenantId });
     if (principal !== undefined && route !== undefined) report(services, { request, reply, principal, route });
     done();
   });
+}
+
+const untraced = {};
+
+function traceOf({ span }: FastifyRequest): { traceId?: string } {
+  return span === undefined ? untraced : { traceId: span.traceId };
+}
+
+function measure({ metrics }: Services, { span }: FastifyRequest, answered: Answered, ms: number): void {
+  metrics.record(answered, ms);
+  span?.end(answered);
 }
 
 type Answer = { request: FastifyRequest; reply: FastifyReply; principal: Principal; route: Route };

@@ -11,6 +11,12 @@ import type { Log } from '#core/log/log';
 /** The response schema of routes that answer with a `Download`. */
 export const FileContent = Type.Unsafe<string>({ type: 'string', format: 'binary' });
 
+/** The response schema of routes that answer with a `Stream`. */
+export const StreamedContent = Type.Unsafe<string>({ type: 'string', format: 'binary' });
+
+/** A file that comes into being while it is sent: of unknown length, so always whole. `open` is called once. */
+export type Stream = { name: string; contentType: string; open(): Readable };
+
 /** A file as an answer; which part of it, and whether any, follows from the request's headers. */
 export type Download = {
   name: string;
@@ -25,10 +31,24 @@ export function isDownload(route: Route): boolean {
   return Object.values(route.schema.response).includes(FileContent);
 }
 
+export function isStream(route: Route): boolean {
+  return Object.values(route.schema.response).includes(StreamedContent);
+}
+
 type Options = { idleMs: number; log: Log };
 
+/** Sends the file or what becomes one. */
+export async function sendFile(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  file: Download | Stream,
+  options: Options,
+): Promise<FastifyReply> {
+  return 'sizeBytes' in file ? sendDownload(request, reply, file, options) : sendStream(request, reply, file, options);
+}
+
 /** Sends the file, the part that was asked for (206), or that nothing has changed (304). */
-export async function sendDownload(
+async function sendDownload(
   request: FastifyRequest,
   reply: FastifyReply,
   download: Download,
@@ -57,8 +77,26 @@ export async function sendDownload(
   return reply.send(body);
 }
 
+/** Sends what the stream yields at the pace of the reader; an error in it breaks the connection, so that no part passes for all. */
+function sendStream(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  stream: Stream,
+  { idleMs, log }: Options,
+): FastifyReply {
+  const source = stream.open();
+  source.on('error', (error) => log.error({ err: error, requestId: request.id }, 'a stream broke off'));
+  reply.headers(fileHeaders(stream));
+  if (request.method === 'HEAD') {
+    source.destroy();
+    return reply.send('');
+  }
+  reply.raw.setTimeout(idleMs, () => reply.raw.destroy());
+  return reply.send(source);
+}
+
 // What a tenant stored must never run in a browser in our name, whatever its type says.
-function fileHeaders({ name, contentType }: Download): Record<string, string> {
+function fileHeaders({ name, contentType }: Pick<Download, 'name' | 'contentType'>): Record<string, string> {
   return {
     'content-type': contentType,
     'content-disposition': contentDisposition(name),

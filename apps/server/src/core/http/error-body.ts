@@ -52,6 +52,11 @@ export function summarizeError({ code, status, message, details, cause }: AppErr
   return `${code}: ${details?.issues === undefined ? message : 'The request does not fit its schema.'}`;
 }
 
+/** What routes with brief errors answer (specification, "Dispatcher operations return errors as {error, message} only"). */
+export function presentBriefError({ code, message }: AppError): Pick<ErrorBodyValue, 'error' | 'message'> {
+  return { error: code, message };
+}
+
 export function presentError(error: AppError, requestId: string | null, now: Date = new Date()): ErrorBodyValue {
   return {
     error: error.code,

@@ -3,9 +3,9 @@ import type { TSchema } from 'typebox';
 import { describeAccess, type Access } from '#core/access/access';
 import type { ErrorDefinition } from '#core/errors/app-error';
 import { NotPermitted, ServiceUnavailable } from '#core/errors/common-errors';
-import { FileContent, isDownload } from '#core/http/downloads';
+import { FileContent, StreamedContent, isDownload } from '#core/http/downloads';
 import type { Module, Route } from '#core/http/route';
-import { ErrorBody } from '#core/http/schemas';
+import { BriefErrorBody, ErrorBody } from '#core/http/schemas';
 
 /** The interface that the specification describes ("Versioning", 2); the running version is in health and info. */
 const interfaceVersion = '1.4.1149';
@@ -23,6 +23,7 @@ export function generateOpenApi(modules: readonly Module[]): Json {
     }
   }
   schemaOf(ErrorBody, components);
+  schemaOf(BriefErrorBody, components);
   return {
     openapi: '3.1.0',
     info: {
@@ -37,6 +38,8 @@ export function generateOpenApi(modules: readonly Module[]): Json {
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
         apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'svc_sk_<key uuid>_<secret>' },
+        dispatcherSecret: { type: 'apiKey', in: 'header', name: 'X-Dispatcher-Secret' },
+        cronSecret: { type: 'apiKey', in: 'header', name: 'X-Cron-Secret' },
       },
       schemas: Object.fromEntries([...components].toSorted(([left], [right]) => (left < right ? -1 : 1))),
     },
@@ -77,6 +80,7 @@ function takesNothing(body: TSchema): boolean {
 function securityOf(access: Access): Json[] {
   if (access.kind === 'public') return [];
   if (access.kind === 'optional') return [{}, { bearer: [] }];
+  if (access.kind === 'dispatcher') return [{ dispatcherSecret: [] }, { cronSecret: [] }, { bearer: [] }];
   const takesKeys = 'flags' in access && access.flags !== undefined;
   return takesKeys ? [{ bearer: [] }, { apiKey: [] }] : [{ bearer: [] }];
 }
@@ -93,7 +97,7 @@ function parametersOf(route: Route, components: Map<string, Json>): Json[] {
   const { params, query } = route.schema;
   const named = [...parameters('path', params, components), ...parameters('query', query, components)];
   const all = isDownload(route) ? [...named, ...fileHeaders] : named;
-  return route.access.kind === 'public' ? all : [...all, tenantHeader];
+  return ['public', 'dispatcher'].includes(route.access.kind) ? all : [...all, tenantHeader];
 }
 
 function parameters(place: 'path' | 'query', schema: TSchema | undefined, components: Map<string, Json>): Json[] {
@@ -118,7 +122,7 @@ function success(route: Route, components: Map<string, Json>): Json {
     withParts(route).map(([status, schema]) => {
       if (status === '302') return [status, redirect];
       if (schema === null || schema === undefined) return [status, { description: 'Done' }];
-      if (schema === FileContent) return [status, fileAnswer];
+      if (schema === FileContent || schema === StreamedContent) return [status, fileAnswer];
       const content = Object.fromEntries(
         route.contentTypes.map((type) => [type, { schema: schemaOf(schema, components) }]),
       );
@@ -167,13 +171,15 @@ function failures(route: Route): Json {
   if ([params, query, body, form].some((part) => part !== undefined)) add(400, sharedFailures[400]!);
   if (route.access.kind !== 'public' && route.access.kind !== 'optional') {
     add(401, sharedFailures[401]!);
-    if (route.access.kind !== 'session') add(403, sharedFailures[403]!);
+    if (route.access.kind !== 'session' && route.access.kind !== 'dispatcher') add(403, sharedFailures[403]!);
   }
   for (const error of route.errors) add(error.status, describeError(error));
   if (isDownload(route)) add(416, 'The file does not reach that far');
   add(500, sharedFailures[500]!);
   if (!byStatus.has(503)) add(503, sharedFailures[503]!);
-  const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
+  const content = {
+    'application/json': { schema: { $ref: `#/components/schemas/${route.hasBriefErrors ? 'BriefError' : 'Error'}` } },
+  };
   return Object.fromEntries(
     [...byStatus].map(([status, texts]) => [String(status), { description: texts.join(' — '), content }]),
   );

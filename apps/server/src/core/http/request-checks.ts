@@ -67,3 +67,9 @@ function isDecodable(url: string): boolean {
     return false;
   }
 }
+
+/** Whether anything follows the headers. */
+export function hasBody({ headers }: FastifyRequest): boolean {
+  const { 'content-length': length = '0' } = headers;
+  return length !== '0' || headers['transfer-encoding'] !== undefined;
+}

@@ -5,6 +5,7 @@ import type { Actor, Person, Principal, RequestFacts, SessionPrincipal } from '#
 import type { TenantDb } from '#core/db/scopes';
 import type { ErrorDefinition } from '#core/errors/app-error';
 import type { Upload } from '#core/http/uploads';
+import type { Job } from '#core/jobs/job';
 import type { Services } from '#core/services';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -19,7 +20,7 @@ type RouteSchemas = {
   upload?: readonly [string, ...string[]];
   /**
    * Exactly one success status; `null` where the answer has no body (204, and 302 with a `Redirect`). `FileContent` where
-   * the handler answers with a `Download`, of which requests may ask for parts.
+   * the handler answers with a `Download`, of which requests may ask for parts; `StreamedContent` where with a `Stream`.
    */
   response: { readonly [Status in 200 | 201 | 202 | 204 | 302]?: TSchema | null };
 };
@@ -44,7 +45,9 @@ type CallerOf<Rule extends Access> = Rule extends { kind: 'public' }
   ? { actor?: never; db?: never }
   : Rule extends { kind: 'optional' }
     ? { actor: Actor<SessionPrincipal> | undefined; db?: never }
-    : { actor: Actor<CallerKind<Rule>>; db: TenantDb };
+    : Rule extends { kind: 'dispatcher' }
+      ? { actor: Actor<Person> | undefined; db?: never }
+      : { actor: Actor<CallerKind<Rule>>; db: TenantDb };
 
 type CallerKind<Rule extends Access> = Rule extends { kind: 'session' }
   ? SessionPrincipal
@@ -71,6 +74,10 @@ export type RouteDefinition<Rule extends Access = Access, Schemas extends RouteS
   audit?: string | { none: string };
   /** Answers something else than JSON; `reply` content types by status. */
   contentTypes?: readonly string[];
+  /** Works through so much that the time limit of handlers does not hold; it bounds itself how many run at once. */
+  takesLong?: boolean;
+  /** Failures are answered with `{error, message}` and nothing else; the same for every method of the path. */
+  hasBriefErrors?: boolean;
   handler(context: Context<Rule, Schemas>): unknown;
 };
 
@@ -85,6 +92,8 @@ export type Route = {
   errors: readonly ErrorDefinition[];
   audit: string | { none: string } | undefined;
   contentTypes: readonly string[];
+  takesLong: boolean;
+  hasBriefErrors: boolean;
   handler(context: unknown): unknown;
 };
 
@@ -101,6 +110,8 @@ export function defineRoute<const Rule extends Access, const Schemas extends Rou
     errors: definition.errors ?? [],
     audit: definition.audit,
     contentTypes: definition.contentTypes ?? ['application/json'],
+    takesLong: definition.takesLong ?? false,
+    hasBriefErrors: definition.hasBriefErrors ?? false,
     handler: definition.handler,
   };
 }
@@ -117,6 +128,8 @@ export type Module = {
   routes: readonly Route[];
   /** Which error a violated constraint of the module's own tables means to the caller. */
   constraints?: Readonly<Record<string, ErrorDefinition>>;
+  /** What has to happen now and then for the module's sake. */
+  jobs?: readonly Job[];
 };
 
 export function defineModule(module: Module): Module {

@@ -102,3 +102,9 @@ export const ErrorBody = closed(
   },
   { title: 'Error' },
 );
+
+/** The whole of it where the specification wants no more. */
+export const BriefErrorBody = closed(
+  { error: Type.String({ description: 'Error code, e.g. AUTHENTICATION_ERROR' }), message: Type.String() },
+  { title: 'BriefError' },
+);

@@ -2,15 +2,15 @@ import cors from '@fastify/cors';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 
 import type { Actor, Principal, RequestFacts } from '#core/access/principal';
-import { access, decide } from '#core/access/access';
 import { newId } from '#core/crypto/ids';
 import { AppError, type ErrorDefinition } from '#core/errors/app-error';
 import { NotFound } from '#core/errors/common-errors';
 import { admitRequests } from '#core/http/admission';
 import { acceptFormsOnly, acceptJsonOnly } from '#core/http/body-parsers';
-import { credentialsOf, type Credentials } from '#core/http/credentials';
-import { isDownload, sendDownload, type Download } from '#core/http/downloads';
-import { presentError, summarizeError, toAppError } from '#core/http/error-body';
+import { keepDeadline } from '#core/http/deadline';
+import { isDownload, isStream, sendFile, type Download, type Stream } from '#core/http/downloads';
+import { presentBriefError, presentError, summarizeError, toAppError } from '#core/http/error-body';
+import { identify, isAdministrator, type Authenticate } from '#core/http/identify';
 import { reportAnswers } from '#core/http/answer-reports';
 import { parserErrorHandler, refuseExtensions } from '#core/http/raw-answers';
 import { assertStorableUrl, senderFailure, wellFormedRequest } from '#core/http/request-checks';
@@ -20,7 +20,10 @@ import { countTraffic, type Traffic } from '#core/http/traffic';
 import { acceptAnyContent, uploadOf } from '#core/http/uploads';
 import { createRequestValidator } from '#core/http/validation';
 import type { LoadSource } from '#core/limits/breaker';
+import type { Metric } from '#core/metrics/metric';
 import type { Services } from '#core/services';
+import { beginSpans, enterSpans } from '#core/http/traces';
+import type { RequestSpan } from '#core/tracing/tracing';
 
 /** Where patience ends; times in milliseconds. */
 const defaultLimits = {
@@ -45,12 +48,6 @@ const idleCheckMs = 50;
 /** What streams is held to its pace instead; a timer can be no longer. */
 const unlimitedMs = 2 ** 31 - 1;
 
-/** Turns the presented credentials into a principal; undefined when there are none. */
-export type Authenticate = (
-  credentials: Credentials,
-  facts: RequestFacts,
-) => Promise<Principal | undefined> | Principal | undefined;
-
 export type HttpOptions = {
   modules: readonly Module[];
   services: Services;
@@ -73,11 +70,14 @@ declare module 'fastify' {
     facts: RequestFacts | undefined;
     principal: Principal | undefined;
     failure: string | undefined;
+    span: RequestSpan | undefined;
   }
   interface FastifyContextConfig {
     route?: Route;
     /** Its body, or its answer, takes as long as the client likes. */
     isStreamed?: boolean;
+    /** See `Route`. */
+    hasBriefErrors?: boolean;
   }
 }
 
@@ -88,10 +88,13 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   const log = options.services.log.child({ service: 'http' });
   const traffic = countTraffic();
   const server = openServer(options, limits, traffic, constraints);
+  options.services.metrics.add(inFlightMetric(traffic));
   server.decorateRequest('receivedAt', 0);
   server.decorateRequest('facts', undefined);
   server.decorateRequest('principal', undefined);
   server.decorateRequest('failure', undefined);
+  server.decorateRequest('span', undefined);
+  if (options.services.tracing !== undefined) beginSpans(server, options.services.tracing);
   acceptJsonOnly(server);
   server.addHook('onRequest', (request, reply, done) => {
     request.receivedAt = options.services.now().getTime();
@@ -106,6 +109,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     if (!options.services.isServing()) reply.header('connection', 'close');
     done(null, payload);
   });
+  keepDeadline(server);
   admitRequests(server, {
     services: options.services,
     traffic,
@@ -115,6 +119,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     isStreamed: ({ routeOptions }) => routeOptions.config.isStreamed === true,
     load: options.load,
   });
+  if (options.services.tracing !== undefined) enterSpans(server);
   await allowOrigins(server, options.corsOrigins);
   reportAnswers(server, options.services);
   server.setErrorHandler((error, request, reply) => {
@@ -123,11 +128,17 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     // Load that was shed on purpose has no cause, and writing it down one by one would only add to the load.
     const isFault = failure.status === 500 || (failure.status > 500 && failure.cause !== undefined);
     if (isFault) log.error({ err: failure.cause ?? failure, requestId: request.id }, 'request failed');
+    options.services.metrics.recordRefusal(failure);
     return sendError(failure, request, reply);
   });
   server.setNotFoundHandler((request, reply) => sendError(NotFound(), request, reply));
   addRoutes(server, options);
   return server;
+}
+
+function inFlightMetric({ inFlight }: Traffic): Metric {
+  const help = 'Requests whose answer has not ended.';
+  return { name: 'http_requests_in_flight', help, type: 'gauge', read: () => [{ value: inFlight() }] };
 }
 
 function limitsOf({ limits }: HttpOptions): typeof defaultLimits {
@@ -217,13 +228,13 @@ function addRoutes(server: FastifyInstance, options: HttpOptions): void {
     const inModule = { ...options, services: servicesOf(module, options.services) };
     return module.routes.map((route) => ({ route, inModule }));
   });
-  const methodsByPath = new Map<string, string[]>();
+  const routesByPath = new Map<string, Route[]>();
   for (const { route, inModule } of routes) {
     addInContext(server, route, inModule);
     const url = fastifyPath(route.path);
-    methodsByPath.set(url, [...(methodsByPath.get(url) ?? []), route.method]);
+    routesByPath.set(url, [...(routesByPath.get(url) ?? []), route]);
   }
-  for (const [url, methods] of methodsByPath) refuseOtherMethods(server, url, methods);
+  for (const [url, ofPath] of routesByPath) refuseOtherMethods(server, url, ofPath);
 }
 
 /** The same services, but what the use cases of a module write down is logged under its name. */
@@ -251,16 +262,16 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
   if ((route.access as unknown) === undefined) throw new Error(`${route.operationId} does not say who may call it`);
   const validate = createRequestValidator(route);
   const status = successStatus(route);
-  const answersFile = isDownload(route);
+  const answersFile = isDownload(route) || isStream(route);
   const isStreamed = answersFile || route.schema.upload !== undefined;
   server.route({
-    ...(isStreamed ? { handlerTimeout: unlimitedMs } : {}),
+    ...(isStreamed || route.takesLong ? { handlerTimeout: unlimitedMs } : {}),
     method: route.method,
     url: fastifyPath(route.path),
-    config: { route, isStreamed },
+    config: { route, isStreamed, hasBriefErrors: route.hasBriefErrors },
     onRequest: (request, _reply, done) => {
       if (route.access.kind === 'public') done();
-      else identify(request, { route, options }, done);
+      else identify(request, { rule: route.access, options }, done);
     },
     handler: async (request, reply) => {
       assertStorableUrl(request);
@@ -274,7 +285,7 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
       reply.status(status);
       if (answersFile) {
         const { idleMs } = limitsOf(options);
-        return sendDownload(request, reply, answer as Download, { idleMs, log: options.services.log });
+        return sendFile(request, reply, answer as Download | Stream, { idleMs, log: options.services.log });
       }
       if (answer === undefined || status === 302) {
         if (status === 302) reply.header('location', (answer as Redirect).location);
@@ -287,42 +298,6 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
       return reply.header('content-type', 'application/json; charset=utf-8').send(payload);
     },
   });
-}
-
-// Callbacks instead of promises: nearly every principal is known already, and then nothing has to be waited for.
-function identify(
-  request: FastifyRequest,
-  { route, options }: { route: Route; options: HttpOptions },
-  done: (error?: Error) => void,
-): void {
-  const acceptsExpired = route.access.kind === 'optional' && route.access.acceptsExpired;
-  const credentials = { ...credentialsOf(request), acceptsExpired };
-  const admit = (principal: Principal | undefined) => {
-    request.principal = principal;
-    const decision = decide(route.access, principal);
-    done(decision.allowed ? undefined : decision.error);
-  };
-  const refuse = (error: unknown) => {
-    const isDead = error instanceof AppError && error.status === 401;
-    if (isDead && route.access.kind === 'optional') admit(undefined);
-    else done(error as Error);
-  };
-  try {
-    const known = options.authenticate(credentials, request.facts!);
-    if (known instanceof Promise) known.then(admit, refuse);
-    else admit(known);
-  } catch (error) {
-    refuse(error);
-  }
-}
-
-async function isAdministrator(request: FastifyRequest, { authenticate }: HttpOptions): Promise<boolean> {
-  try {
-    const principal = await authenticate(credentialsOf(request), request.facts!);
-    return decide(access.systemAdmin(), principal).allowed;
-  } catch {
-    return false;
-  }
 }
 
 function contextOf(
@@ -348,12 +323,13 @@ function contextOf(
   return { ...base, actor, db: services.database.tenant(principal.tenantId) };
 }
 
-function refuseOtherMethods(server: FastifyInstance, url: string, methods: readonly string[]): void {
-  const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+function refuseOtherMethods(server: FastifyInstance, url: string, routes: readonly Route[]): void {
+  const allowed = routes.flatMap(({ method }) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
   const allow = allowed.join(', ');
   server.route({
     method: server.supportedMethods.filter((method) => !allowed.includes(method)),
     url,
+    config: { hasBriefErrors: routes.some((route) => route.hasBriefErrors) },
     exposeHeadRoute: false,
     onRequest: (_request, reply) => {
       reply.header('allow', allow);
@@ -365,13 +341,14 @@ function refuseOtherMethods(server: FastifyInstance, url: string, methods: reado
 
 function sendError(failure: AppError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   request.failure = summarizeError(failure);
+  const isBrief = request.routeOptions.config.hasBriefErrors === true;
   reply.status(failure.status).headers(securityHeaders).header('x-request-id', request.id);
   if (failure.status === 401) reply.header('www-authenticate', 'Bearer');
   if (failure.status === 429 || failure.status === 503)
     reply.header('retry-after', String(failure.retryAfterSeconds ?? 1));
   return reply
     .header('content-type', 'application/json; charset=utf-8')
-    .send(JSON.stringify(presentError(failure, request.id)));
+    .send(JSON.stringify(isBrief ? presentBriefError(failure) : presentError(failure, request.id)));
 }
 
 /** `{id}` as the specification writes it, `:id` as the router wants it. */

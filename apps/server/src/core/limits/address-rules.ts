@@ -35,6 +35,7 @@ export function createAddressRules({ database, log, now, retryMs = 1000 }: Optio
   let reading: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   const retry = createRetry(() => reload(), retryMs);
+  const clock = () => now().getTime();
 
   async function read(): Promise<void> {
     try {
@@ -69,16 +70,15 @@ export function createAddressRules({ database, log, now, retryMs = 1000 }: Optio
   const flusher = createFlusher({ delayMs: 100, write, onError });
 
   return {
-    isAllowed: (address) => tables.allow.covers(address, now().getTime()),
+    isAllowed: (address) => tables.allow.covers(address, clock),
     isBlocked: (address) => {
-      const at = now().getTime();
-      const isOwn = own.size > 0 && (own.get(customerOf(address))?.expiresAt ?? 0) > at;
-      return isOwn || tables.block.covers(address, at);
+      const isOwn = own.size > 0 && (own.get(customerOf(address))?.expiresAt ?? 0) > clock();
+      return isOwn || tables.block.covers(address, clock);
     },
     block(address, durationMs) {
       if (own.size >= maxWaiting) return;
       const range = customerOf(address);
-      own.set(range, { range, expiresAt: now().getTime() + durationMs });
+      own.set(range, { range, expiresAt: clock() + durationMs });
       flusher.wake();
     },
     reload,

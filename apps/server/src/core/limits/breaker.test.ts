@@ -1,25 +1,18 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { createBreaker, fewRequests, measureLoad, type Breaker, type LoadSource } from '#core/limits/breaker';
+import { createBreaker, fewRequests, measureLoad, type Breaker } from '#core/limits/breaker';
 
 let now = 0;
-let cpu = 0;
-let delay = 0;
 let breaker: Breaker;
-const load: LoadSource = { cpuPercent: () => cpu, delayMs: () => delay, close: () => undefined };
 const limits = { enabled: true, cpuPercent: 80, durationMs: 30_000 };
 
 beforeEach(() => {
   now = 1_000_000;
-  cpu = 0;
-  delay = 0;
-  breaker = createBreaker(load, () => now, limits);
+  breaker = createBreaker(() => now, limits);
 });
 
 const check = (cpuPercent: number, delayMs = 0, busiest = 0) => {
-  cpu = cpuPercent;
-  delay = delayMs;
-  breaker.check(busiest);
+  breaker.check({ cpuPercent, delayMs, busiest });
   return breaker.level();
 };
 

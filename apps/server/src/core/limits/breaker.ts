@@ -10,21 +10,24 @@ export type LoadSource = {
   close(): void;
 };
 
+/** Over the time in which load is judged; `busiest`: so many requests were under way at once. */
+export type Load = { cpuPercent: number; delayMs: number; busiest: number };
 export type BreakerLimits = { enabled: boolean; cpuPercent: number; durationMs: number };
 
 /** Decides what to shed: nothing, work of the unauthenticated, or whatever exceeds a few requests at once. */
 export type Breaker = {
   configure(limits: BreakerLimits): void;
   /** To be called after each interval in which load is judged. */
-  check(busiest: number): void;
+  check(load: Load): void;
   level(): 0 | 1 | 2;
 };
 
-const maxDelayMs = 250;
+/** From there on the event loop lags. */
+export const maxDelayMs = 250;
 /** With less than that under way it is the machine that is slow, and refusing would not make it faster. */
 export const fewRequests = 50;
 
-export function createBreaker(load: LoadSource, now: () => number, initial: BreakerLimits): Breaker {
+export function createBreaker(now: () => number, initial: BreakerLimits): Breaker {
   let limits = initial;
   let openUntil = -Infinity;
   let severity: 1 | 2 = 1;
@@ -32,8 +35,7 @@ export function createBreaker(load: LoadSource, now: () => number, initial: Brea
 
   return {
     configure: (next) => void (limits = next),
-    check(busiest) {
-      const [cpuPercent, delayMs] = [load.cpuPercent(), load.delayMs()];
+    check({ cpuPercent, delayMs, busiest }) {
       const lags = delayMs > maxDelayMs && busiest > fewRequests;
       if (!limits.enabled || (cpuPercent <= limits.cpuPercent && !lags)) return;
       severity = isOpen() ? 2 : 1;

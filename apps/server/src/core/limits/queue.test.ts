@@ -85,6 +85,21 @@ describe('the request queue', () => {
     expect(answers.slice(4)).toEqual(admitted(2));
   });
 
+  it('lets any number in that leave at once, as streams do', () => {
+    queue = createRequestQueue(() => room, { enabled: true, maxSize: 50_000, timeoutMs: 1000 });
+    enter(0, 1);
+    let served = 0;
+    for (let at = 0; at < 30_000; at++) {
+      const request = {};
+      queue.enter(request, () => {
+        served += 1;
+        queue.leave(request);
+      });
+    }
+    leave(0);
+    expect(served).toBe(30_000);
+  });
+
   it('never works on more than there is room for, whoever comes and goes', () => {
     let working = 0;
     queue = createRequestQueue(() => room, { enabled: true, maxSize: 200, timeoutMs: 1000 });

@@ -21,14 +21,22 @@ export function createRequestQueue(maxAtOnce: () => number, initial: QueueLimits
   // In the order of arrival, as maps are.
   const waiting = new Map<object, Waiter>();
   let limits = initial;
+  let isAdmitting = false;
 
+  // Who leaves while others are let in makes room for this very loop, however many do: no recursion.
   function admit(): void {
-    for (const [request, { done, timer }] of waiting) {
-      if (working.size >= maxAtOnce()) return;
-      clearTimeout(timer);
-      waiting.delete(request);
-      working.add(request);
-      done();
+    if (isAdmitting) return;
+    isAdmitting = true;
+    try {
+      for (const [request, { done, timer }] of waiting) {
+        if (working.size >= maxAtOnce()) return;
+        clearTimeout(timer);
+        waiting.delete(request);
+        working.add(request);
+        done();
+      }
+    } finally {
+      isAdmitting = false;
     }
   }
 

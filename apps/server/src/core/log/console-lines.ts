@@ -1,4 +1,5 @@
 import type { LogConfig, LogLevel } from '#core/log/log-config';
+import { escapeCharacter, jsonLine } from '#core/log/log-line';
 
 type Line = { level: LogLevel; time?: string; service?: string; msg?: string } & Record<string, unknown>;
 
@@ -14,14 +15,14 @@ export function consoleFormatter(config: LogConfig): ((line: string) => string) 
   };
   if (output.format === 'json') {
     if (shown.time && shown.service && shown.context) return undefined;
-    return (line) => `${JSON.stringify(partsOf(line, shown).all)}\n`;
+    return (line) => jsonLine(partsOf(line, shown).all);
   }
   const paint = output.colorize ? colored : (_level: LogLevel, text: string) => text;
   const isCompact = output.format === 'compact';
   return (line) => {
     const { time, level, service, msg, context } = partsOf(line, shown);
     const head = [time, paint(level, level.toUpperCase().padEnd(5)), service, oneLine(msg ?? '')];
-    const rest = Object.entries(context).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+    const rest = Object.entries(context).map(([name, value]) => oneLine(`${name}=${JSON.stringify(value)}`));
     const lines = isCompact ? [[...head, ...rest]] : [head, ...rest.map((field) => [`    ${field}`])];
     return lines.map((words) => `${words.filter((word) => word !== undefined).join(' ')}\n`).join('');
   };
@@ -40,9 +41,9 @@ function partsOf(line: string, shown: { time: boolean; service: boolean; context
   return { ...parts, all: { ...head, ...context } };
 }
 
-/** A line break or an escape sequence in a message would forge lines of its own, or repaint the terminal. */
+/** A line break or an escape sequence in what is logged would forge lines of its own, or repaint the terminal. */
 function oneLine(text: string): string {
-  return text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`);
+  return text.replaceAll(/[\p{Cc}\u2028\u2029]/gu, escapeCharacter);
 }
 
 function colored(level: LogLevel, text: string): string {

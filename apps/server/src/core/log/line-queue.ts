@@ -13,11 +13,14 @@ export type LineQueue = {
   size(): number;
   /** How many lines were given up since this was last asked. */
   takeDropped(): number;
+  /** All lines given up so far, and when the last one was, in milliseconds. */
+  drops(): { count: number; lastAt: number | undefined };
 };
 
 export function createLineQueue(limits: Limits = { lines: 20_000, characters: 32_000_000 }): LineQueue {
   const byLevel = new Map<number, WaitingLine[]>();
-  let [size, characters, dropped] = [0, 0, 0];
+  let [size, characters, dropped, allDropped] = [0, 0, 0, 0];
+  let lastDropAt: number | undefined;
   const levels = () => [...byLevel.keys()].toSorted((a, b) => a - b);
   const isFull = () => size > limits.lines || characters > limits.characters;
 
@@ -33,6 +36,8 @@ export function createLineQueue(limits: Limits = { lines: 20_000, characters: 32
     const line = byLevel.get(level!)!.pop()!;
     remove(level!, [line]);
     dropped += 1;
+    allDropped += 1;
+    lastDropAt = Date.now();
   }
 
   return {
@@ -61,5 +66,6 @@ export function createLineQueue(limits: Limits = { lines: 20_000, characters: 32
       dropped = 0;
       return count;
     },
+    drops: () => ({ count: allDropped, lastAt: lastDropAt }),
   };
 }

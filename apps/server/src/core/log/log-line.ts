@@ -11,7 +11,18 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** As one line of JSON, with its line break. */
 export function toConsoleLine({ level, service, at, message, fields }: LogLine): string {
-  return `${JSON.stringify({ level, time: isoTime(at), service, ...fields, msg: message })}\n`;
+  return jsonLine({ level, time: isoTime(at), service, ...fields, msg: message });
+}
+
+const lineBreaksAndControls = /[\u007f-\u009f\u2028\u2029]/g;
+
+/** JSON leaves some that other readers take for the end of a line, and terminals for a command. */
+export function jsonLine(value: object): string {
+  return `${JSON.stringify(value).replaceAll(lineBreaksAndControls, escapeCharacter)}\n`;
+}
+
+export function escapeCharacter(char: string): string {
+  return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
 /** As the row that is kept of it. Which request, tenant and person it concerns are columns of their own. */

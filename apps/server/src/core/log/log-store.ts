@@ -11,8 +11,20 @@ export type LogStore = {
   setPace(pace: Pace): void;
   /** Writes what waits now, as far as the database lets it. */
   flush(): Promise<void>;
+  state(): LogState;
   /** Writes what still waits; later lines are not kept. */
   close(): Promise<void>;
+};
+
+/** How keeping lines in the database goes; counts are of this process. */
+export type LogState = {
+  /** Lines wait because the database did not take them when it was last tried. */
+  isWaiting: boolean;
+  waiting: number;
+  kept: number;
+  dropped: number;
+  /** Milliseconds since 1970; undefined while none was dropped. */
+  lastDropAt: number | undefined;
 };
 
 type Pace = { batchSize: number; flushInterval: number };
@@ -40,6 +52,7 @@ class BatchingStore implements LogStore {
   #taken: (readonly WaitingLine[])[] = [];
   #isClosed = false;
   #isFailing = false;
+  #kept = 0;
   #timer: NodeJS.Timeout | undefined;
   #dueAt = Infinity;
   #running: Promise<void> = Promise.resolve();
@@ -72,6 +85,17 @@ class BatchingStore implements LogStore {
     this.#dueAt = Infinity;
     this.#running = this.#running.then(() => this.#writeAll());
     return this.#running;
+  }
+
+  state(): LogState {
+    const { count, lastAt } = this.#queue.drops();
+    return {
+      isWaiting: this.#isFailing,
+      waiting: this.#waiting(),
+      kept: this.#kept,
+      dropped: count,
+      lastDropAt: lastAt,
+    };
   }
 
   async close(): Promise<void> {
@@ -108,6 +132,7 @@ class BatchingStore implements LogStore {
     try {
       const statements = [insertLogLines({ rows: toRows(batch) }), addLogHours({ rows: toHours(batch) })] as const;
       await database.platform().slow.flight(statements);
+      this.#kept += batch.length;
     } catch (error) {
       if (isUnavailable(error)) {
         // The same lines again, so that they cannot be there twice if it had been written after all.

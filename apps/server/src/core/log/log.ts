@@ -1,9 +1,8 @@
-import sonicBoom from 'sonic-boom';
-
 import type { Database } from '#core/db/database';
+import { openConsole, type Output } from '#core/log/console';
 import { consoleFormatter } from '#core/log/console-lines';
 import { defaultLogConfig, levelNumbers, logLevels, type LogConfig, type LogLevel } from '#core/log/log-config';
-import { createLogStore, type LogStore } from '#core/log/log-store';
+import { createLogStore, type LogState, type LogStore } from '#core/log/log-store';
 import { toConsoleLine, toRow, type LogLine } from '#core/log/log-line';
 import { redactText, toLoggable } from '#core/log/redaction';
 
@@ -31,6 +30,8 @@ export type Logging = {
   levels(): Record<string, LogLevel>;
   /** From now on lines are kept in the database too, those from before as well. */
   connect(database: Database): void;
+  /** How keeping lines in the database goes. */
+  state(): LogState;
   /** Writes to the database what waits for it. */
   flush(): Promise<void>;
   /** Writes what waits; from then on there is the console only. */
@@ -40,7 +41,9 @@ export type Logging = {
 type Options = {
   /** LOG_LEVEL: of parts whose level nobody configured. `silent` keeps the console quiet. */
   level: string;
-  destination?: { write(line: string): unknown };
+  destination?: Output;
+  /** Other processes write to the same standard output. */
+  sharesOutput?: boolean;
 };
 
 /** What becomes of the lines of one part, level by level. */
@@ -55,17 +58,16 @@ export function createLogging(options: Options): Logging {
 class ProcessLog implements Logging {
   readonly log: Log;
   readonly #level: string;
-  readonly #output: NonNullable<Options['destination']>;
+  readonly #output: Output;
   readonly #store: LogStore;
   readonly #channels = new Map<string, Channel>();
   readonly #logs = new Map<string, Log>();
   #config = defaultLogConfig;
   #format = consoleFormatter(defaultLogConfig);
 
-  constructor({ level, destination }: Options) {
+  constructor({ level, destination, sharesOutput = false }: Options) {
     this.#level = level;
-    this.#output =
-      destination ?? new sonicBoom.SonicBoom({ fd: 1, sync: false, minLength: 16_000, periodicFlush: 200 });
+    this.#output = destination ?? openConsole({ isShared: sharesOutput });
     this.log = this.#open({ service: 'service' });
     const own = this.#open({ service: consoleOnly });
     this.#store = createLogStore({
@@ -92,6 +94,10 @@ class ProcessLog implements Logging {
 
   connect(database: Database): void {
     this.#store.connect(database);
+  }
+
+  state(): LogState {
+    return this.#store.state();
   }
 
   flush(): Promise<void> {

@@ -31,6 +31,10 @@ const secretNames = [
   'delivery_target',
   'private_key',
   'client_secret',
+  'secretAccessKey',
+  'passwords',
+  'passwd',
+  'password_hash',
 ];
 
 const spellings = (name: string) => [
@@ -50,6 +54,10 @@ const secretTexts: [string, string][] = [
   ['a key', '-----BEGIN PRIVATE KEY-----\nY2FuYXJ5Y2FuYXJ5\n-----END PRIVATE KEY-----'],
   ['a key that was cut', '-----BEGIN EC PRIVATE KEY-----\nY2FuYXJ5Y2FuYXJ5'],
   ['a header', 'Authorization: Bearer canary0123456789'],
+  ['a URL', 'https://example.com/callback?a=1&code=canary0123&state=x'],
+  ['a form', 'grant=x&client_secret=canary0123&password=canary4567'],
+  ['a signed URL', 'https://s3.example.com/a?X-Amz-Signature=canary0123'],
+  ['JSON in a text', 'the answer was {"access_token": "canary\\"canary", "password":"canary"}'],
   ['a connection', 'postgres://atrium:canary0123@db.example.com/atrium'],
 ];
 

@@ -28,7 +28,8 @@ const secretNames = new Set([
   'clientsecret',
 ]);
 /** `newPassword`, `selectionToken`, `x-webhook-secret`: named after what they hold. */
-const secretEnding = /(?:password|secret|token|authorization|privatekey)$/;
+const secretEnding =
+  /(?:passwords?|passwd|pwd|secrets?|secret(?:access)?key|token|authorization|privatekey|backupcode|passwordhash)$/;
 /** What errors are told apart by is no secret: PostgreSQL's and Node's codes. */
 const errorCode = /^(?:[0-9A-Z]{5}|E[A-Z_]+|[A-Z]+(?:_[A-Z]+)+)$/;
 
@@ -49,12 +50,17 @@ const patterns: readonly [RegExp, string][] = [
   [/rt1_[\w-]+/g, marks.secret],
   [/otpauth:\/\/[^\s"'<>]+/gi, marks.secret],
   [/\b(bearer|basic)\s+[\w+/=.~-]{8,}/gi, `$1 ${marks.secret}`],
+  // As URLs and forms have them, and as JSON has them.
+  [/((?:token|secret|passw(?:or)?d|pwd|signature|api[-_]?key)=)[^\s&"'<>;,]+/gi, `$1${marks.secret}`],
+  [/([?&](?:code|key|sig)=)[^\s&"'<>]+/gi, `$1${marks.secret}`],
+  [/((?:token|secret|passw(?:or)?d|pwd|api[-_]?key)"\s{0,5}:\s{0,5}")(?:[^"\\]|\\.)+/gi, `$1${marks.secret}`],
   // Passwords of connection strings.
   [/(\b[a-z][a-z0-9+.-]{1,20}:\/\/[^\s:/@]{0,100}:)[^\s/@]{1,200}@/gi, `$1${marks.secret}@`],
   [/([\w.!#$%&'*+/=?^`{|}~-])[\w.!#$%&'*+/=?^`{|}~-]{0,63}@([a-z0-9](?:[a-z0-9-]{0,62}\.)+[a-z]{2,24})/gi, '$1***@$2'],
 ];
 /** Most texts hold nothing of the kind, and one look says so. */
-const suspicious = /@|eyJ|svc_sk_|rt1_|otpauth|-----BEGIN|bearer|basic/i;
+const suspicious =
+  /@|eyJ|svc_sk_|rt1_|otpauth|-----BEGIN|bearer|basic|(?:token|secret|passw(?:or)?d|pwd|signature|key|code|sig)[="]/i;
 
 function isSecretName(name: string): boolean {
   const folded = name.toLowerCase().replaceAll(/[-_]/g, '');

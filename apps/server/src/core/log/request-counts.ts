@@ -25,7 +25,8 @@ type Options = { database: Database; log: Log; now(): Date; delayMs?: number };
 
 type Count = { requests: number; errors: number };
 type Counted = {
-  minutes: Map<string, Count & { minute: number; bucket: number }>;
+  /** By the sum of the two, which no other pair has. */
+  minutes: Map<number, Count & { minute: number; bucket: number }>;
   tenants: Map<string, Count & { hour: number; tenantId: string }>;
   messages: Map<string, { hour: number; message: string; errors: number; lastAt: number }>;
 };
@@ -100,10 +101,10 @@ function count(counted: Counted, { ms, isError, message, tenantId }: AnsweredReq
   if (message !== undefined) addMessage(counted, { hour, message: toStorable(message), errors: 1, lastAt: at });
 }
 
-type Entry<Kind extends keyof Counted> = Counted[Kind] extends Map<string, infer Value> ? Value : never;
+type Entry<Kind extends keyof Counted> = Counted[Kind] extends Map<string | number, infer Value> ? Value : never;
 
 function addMinute({ minutes }: Counted, entry: Entry<'minutes'>): void {
-  const key = `${entry.minute} ${entry.bucket}`;
+  const key = entry.minute + entry.bucket;
   const known = minutes.get(key);
   if (known === undefined) minutes.set(key, entry);
   else addCount(known, entry);

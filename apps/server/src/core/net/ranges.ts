@@ -32,7 +32,7 @@ export const isLocal = createAddressMatcher([
 export type RangeEntry = { range: string; expiresAt: number };
 
 /** Says whether an address lies in one of many ranges, at a cost that grows with their different sizes, not their number. */
-export type RangeTable = { covers(address: string, now: number): boolean };
+export type RangeTable = { covers(address: string, now: () => number): boolean };
 
 export function createRangeTable(entries: readonly RangeEntry[]): RangeTable {
   const tables = { ipv4: new Map<number, Map<string, number>>(), ipv6: new Map<number, Map<string, number>>() };
@@ -53,7 +53,7 @@ export function createRangeTable(entries: readonly RangeEntry[]): RangeTable {
       const hex = toHex(address, family);
       for (const [bits, networks] of bySize) {
         const expiresAt = networks.get(networkOf(hex, bits));
-        if (expiresAt !== undefined && expiresAt > now) return true;
+        if (expiresAt !== undefined && expiresAt > now()) return true;
       }
       return false;
     },

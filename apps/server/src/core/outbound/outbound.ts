@@ -4,6 +4,7 @@ import { Agent, buildConnector, fetch as undiciFetch } from 'undici';
 import { AppError } from '#core/errors/app-error';
 import { createAddressGuard, type AddressGuard } from '#core/outbound/addresses';
 import { literalAddress, parseTarget } from '#core/outbound/target';
+import type { Within } from '#core/tracing/tracing';
 
 /** The one way to the outside: to public addresses only, within fixed limits, one connection for each call. */
 export type Outbound = {
@@ -56,6 +57,8 @@ export type OutboundOptions = {
   ownPort: number;
   limits?: Partial<typeof defaultLimits>;
   lookup?: Lookup;
+  /** Told of every call of a request. */
+  within?: Within | undefined;
 };
 
 export function createOutbound(options: OutboundOptions): Outbound {
@@ -91,7 +94,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       const url = parseTarget(given, options.ownPort);
       if (url === undefined) throw new OutboundError(new Error('this address is never called'));
       try {
-        return await call(url, init);
+        return await (options.within === undefined ? call(url, init) : traced(options.within, url, init, call));
       } catch (error) {
         throw new OutboundError(error);
       }
@@ -105,6 +108,25 @@ export function createOutbound(options: OutboundOptions): Outbound {
       if (!agent.closed) await agent.close();
     },
   };
+}
+
+type Call = (url: URL, init: OutboundInit) => Promise<Response>;
+
+/** Without path and query, which may carry secrets of whoever configured the call; and strangers are told nothing of the trace. */
+function traced(within: Within, url: URL, init: OutboundInit, call: Call): Promise<Response> {
+  const { method = 'GET' } = init;
+  const { hostname, port, protocol } = url;
+  const attributes = {
+    'http.request.method': method,
+    'server.address': hostname,
+    'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+    'url.scheme': protocol.slice(0, -1),
+  };
+  return within({ name: method, attributes }, async (tell) => {
+    const answer = await call(url, init);
+    tell({ 'http.response.status_code': answer.status });
+    return answer;
+  });
 }
 
 function headersOf({ headers: given }: OutboundInit): Headers {

@@ -1,0 +1,23 @@
+import { errorCodes, type FastifyInstance } from 'fastify';
+
+import { hasBody } from '#core/http/request-checks';
+
+/**
+ * Holds answers to `handlerTimeout` also once the body has been read: Node closes the request then, and with that Fastify
+ * takes its own deadline back.
+ */
+export function keepDeadline(server: FastifyInstance): void {
+  server.addHook('preValidation', (request, reply, done) => {
+    if (hasBody(request)) {
+      const { handlerTimeout: timeoutMs, url = '' } = request.routeOptions;
+      const timer = setTimeout(
+        () => {
+          if (!reply.sent) void reply.send(new errorCodes.FST_ERR_HANDLER_TIMEOUT(String(timeoutMs), url));
+        },
+        Math.max(0, timeoutMs - reply.elapsedTime),
+      );
+      reply.raw.once('close', () => clearTimeout(timer));
+    }
+    done();
+  });
+}
