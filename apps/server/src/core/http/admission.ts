@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import type { AppError } from '#core/errors/app-error';
 import { factsOf } from '#core/http/facts';
+import { matchedRoute } from '#core/http/matched-route';
 import { hasBody } from '#core/http/request-checks';
 import type { Traffic } from '#core/http/traffic';
 import { createBreaker, maxDelayMs, measureLoad, type Breaker, type LoadSource } from '#core/limits/breaker';
@@ -56,7 +57,7 @@ export function admitRequests(server: FastifyInstance, options: Options): void {
   server.addHook('onRequest', (request, reply, done) => {
     request.facts = factsOf(request);
     const { ip } = request.facts;
-    const { url } = request.routeOptions;
+    const { url } = matchedRoute(request);
     const judge = (refusal: AppError | undefined) => {
       if (refusal === undefined) admit(request, reply, done);
       else if (url?.startsWith(wayBack) === true) recognise(request, { refusal, options }, done);
@@ -74,8 +75,8 @@ export function admitRequests(server: FastifyInstance, options: Options): void {
 }
 
 /** Health tells the load balancer and administration puts things right: neither ever waits. */
-function isKept({ routeOptions }: FastifyRequest): boolean {
-  return routeOptions.url?.startsWith(administration) ?? false;
+function isKept(request: FastifyRequest): boolean {
+  return matchedRoute(request).url?.startsWith(administration) ?? false;
 }
 
 function leaving(queue: RequestQueue, request: object, done: Done): Done {

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import type { Principal } from '#core/access/principal';
 import { clientAddress } from '#core/http/client-address';
+import { matchedRoute } from '#core/http/matched-route';
 import type { Route } from '#core/http/route';
 import type { Answered } from '#core/metrics/requests';
 import type { Services } from '#core/services';
@@ -11,16 +12,16 @@ export function reportAnswers(server: FastifyInstance, services: Services): void
   const log = services.log.child({ service: 'http', redaction: 'none' });
   server.addHook('onResponse', (request, reply, done) => {
     const { principal } = request;
-    const { route } = request.routeOptions.config as { route?: Route };
     // The pattern, not the URL: identifiers and search words are not for the log.
-    const { url: pattern = null } = request.routeOptions;
+    const { config, url: pattern } = matchedRoute(request);
+    const { route } = config as { route?: Route };
     const { method } = request;
     const { statusCode: status, elapsedTime } = reply;
     const tenantId = principal?.tenantId ?? null;
     const fields = {
       requestId: request.id,
       method,
-      route: pattern,
+      route: pattern ?? null,
       status,
       ms: Math.round(elapsedTime * 10) / 10,
       ip: request.facts?.ip ?? clientAddress(request),
@@ -29,12 +30,7 @@ export function reportAnswers(server: FastifyInstance, services: Services): void
       ...traceOf(request),
     };
     log.info(fields, `${method} ${pattern ?? '-'} ${status}`);
-    measure(
-      services,
-      request,
-      { method, route: route === undefined ? undefined : request.routeOptions.url, status },
-      elapsedTime,
-    );
+    measure(services, request, { method, route: route === undefined ? undefined : pattern, status }, elapsedTime);
     services.requestCounts.record({ ms: elapsedTime, isError: status >= 400, message: request.failure, tenantId });
     if (principal !== undefined && route !== undefined) report(services, { request, reply, principal, route });
     done();

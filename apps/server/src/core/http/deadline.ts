@@ -1,5 +1,6 @@
 import { errorCodes, type FastifyInstance } from 'fastify';
 
+import { matchedRoute } from '#core/http/matched-route';
 import { hasBody } from '#core/http/request-checks';
 
 /**
@@ -9,7 +10,7 @@ import { hasBody } from '#core/http/request-checks';
 export function keepDeadline(server: FastifyInstance): void {
   server.addHook('preValidation', (request, reply, done) => {
     if (hasBody(request)) {
-      const { handlerTimeout: timeoutMs, url = '' } = request.routeOptions;
+      const { handlerTimeout: timeoutMs, url = '' } = matchedRoute(request);
       const timer = setTimeout(
         () => {
           if (!reply.sent) void reply.send(new errorCodes.FST_ERR_HANDLER_TIMEOUT(String(timeoutMs), url));

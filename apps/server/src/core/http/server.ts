@@ -12,6 +12,7 @@ import { isDownload, isStream, sendFile, type Download, type Stream } from '#cor
 import { presentBriefError, presentError, summarizeError, toAppError } from '#core/http/error-body';
 import { identify, isAdministrator, type Authenticate } from '#core/http/identify';
 import { reportAnswers } from '#core/http/answer-reports';
+import { matchedRoute } from '#core/http/matched-route';
 import { parserErrorHandler, refuseExtensions } from '#core/http/raw-answers';
 import { assertStorableUrl, senderFailure, wellFormedRequest } from '#core/http/request-checks';
 import { successStatus, type Module, type Redirect, type Route } from '#core/http/route';
@@ -94,6 +95,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   server.decorateRequest('principal', undefined);
   server.decorateRequest('failure', undefined);
   server.decorateRequest('span', undefined);
+  server.decorateRequest('matched', undefined);
   if (options.services.tracing !== undefined) beginSpans(server, options.services.tracing);
   acceptJsonOnly(server);
   server.addHook('onRequest', (request, reply, done) => {
@@ -116,7 +118,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     maxInFlight: limits.maxInFlight,
     maxInFlightWhileLagging: limits.maxInFlightWhileLagging,
     isAdministrator: (request) => isAdministrator(request, options),
-    isStreamed: ({ routeOptions }) => routeOptions.config.isStreamed === true,
+    isStreamed: (request) => matchedRoute(request).config.isStreamed === true,
     load: options.load,
   });
   if (options.services.tracing !== undefined) enterSpans(server);
@@ -341,7 +343,7 @@ function refuseOtherMethods(server: FastifyInstance, url: string, routes: readon
 
 function sendError(failure: AppError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   request.failure = summarizeError(failure);
-  const isBrief = request.routeOptions.config.hasBriefErrors === true;
+  const isBrief = matchedRoute(request).config.hasBriefErrors === true;
   reply.status(failure.status).headers(securityHeaders).header('x-request-id', request.id);
   if (failure.status === 401) reply.header('www-authenticate', 'Bearer');
   if (failure.status === 429 || failure.status === 503)

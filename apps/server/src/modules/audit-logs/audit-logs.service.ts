@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 
 import type { Actor } from '#core/access/principal';
 import { auditEvent } from '#core/audit/audit.queries';
+import { takePlace } from '#core/background/places';
 import type { TenantDb } from '#core/db/scopes';
 import { pageOfMatches } from '#core/db/totals';
 import { csvLine } from '#core/http/csv';
@@ -17,7 +18,6 @@ import {
   type ChainedRow,
 } from '#modules/audit-logs/audit-logs.queries';
 import type { ExportAuditLogsQuery, ListAuditLogsQuery } from '#modules/audit-logs/audit-logs.schemas';
-import { startAlone } from '#modules/audit-logs/running';
 
 type Reader = { db: TenantDb; setHeader(name: string, value: string): void };
 type Exporter = { db: TenantDb; actor: Actor; now: Date };
@@ -72,7 +72,7 @@ export async function exportAuditLogs(
   { db, actor, now }: Exporter,
   { format = 'csv', ...query }: ExportAuditLogsQuery,
 ): Promise<Stream> {
-  const release = startAlone(`export:${db.tenantId}`, ExportRunning);
+  const release = takePlace(`export:${db.tenantId}`, 1, ExportRunning);
   try {
     const at = now.toISOString();
     const details = { format, fields: Object.keys(query) };

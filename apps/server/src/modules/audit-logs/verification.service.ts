@@ -1,3 +1,4 @@
+import { takePlace } from '#core/background/places';
 import type { TenantDb } from '#core/db/scopes';
 import { PeriodInvalid, VerificationRunning } from '#modules/audit-logs/audit-logs.errors';
 import type { VerifyAuditLogsQuery } from '#modules/audit-logs/audit-logs.schemas';
@@ -10,7 +11,6 @@ import {
   listUnchained,
   type ChainState,
 } from '#modules/audit-logs/chains.queries';
-import { startAlone } from '#modules/audit-logs/running';
 
 type Window = { from: number; to: number };
 type Walk = { db: TenantDb; window: Window; problems: Problem[]; checked: number };
@@ -29,7 +29,7 @@ const replacementMs = 60 * 60_000;
  */
 export async function verifyAuditLogs(db: TenantDb, query: VerifyAuditLogsQuery) {
   const window = toWindow(query);
-  const release = startAlone(`verify:${db.tenantId}`, VerificationRunning);
+  const release = takePlace(`verify:${db.tenantId}`, 1, VerificationRunning);
   try {
     const chains = await db.slow.all(listChains(db.tenantId));
     const walk: Walk = { db, window, problems: [], checked: 0 };

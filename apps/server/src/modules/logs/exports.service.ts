@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises';
 
 import { systemTenantId, type Actor, type Person } from '#core/access/principal';
 import { auditEvent } from '#core/audit/audit.queries';
+import { takePlace } from '#core/background/places';
 import { newId, newRandomId } from '#core/crypto/ids';
 import { enterTenant } from '#core/db/database';
 import type { Transaction } from '#core/db/scopes';
@@ -36,17 +37,15 @@ const dayMs = 24 * 60 * 60_000;
 const keptMs = 7 * dayMs;
 const pieceSize = 1000;
 const most = { records: 250_000, bytes: 512 * 1024 ** 2, listed: 1000, running: 2 };
-/** In this process, whose disk and connections they share. */
-let running = 0;
 
 /** @throws PeriodInvalid, ExportTooLarge, ExportsRunning */
 export async function exportLogs(changer: Changer, body: ExportBody) {
-  if (running >= most.running) throw ExportsRunning({ retryAfterSeconds: 5 });
-  running += 1;
+  // Whoever exports in one process shares its disk and connections.
+  const leave = takePlace('log exports', most.running, () => ExportsRunning({ retryAfterSeconds: 5 }));
   try {
     return await writeExport(changer, body);
   } finally {
-    running -= 1;
+    leave();
   }
 }
 
