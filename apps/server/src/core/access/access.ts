@@ -22,7 +22,7 @@ export type Access =
   | { readonly kind: 'member'; readonly flags: Flags | undefined }
   | { readonly kind: 'permission'; readonly permission: Permission; readonly flags: Flags | undefined }
   | { readonly kind: 'tenantAdmin' }
-  | { readonly kind: 'systemAdmin' }
+  | { readonly kind: 'systemAdmin'; readonly orScraper: boolean }
   | { readonly kind: 'dispatcher'; readonly orSystemAdmin: boolean };
 
 /** Which sessions that still owe a second factor may call all the same: none, those that have to enrol one, or all. */
@@ -47,8 +47,9 @@ export const access = {
   permission,
   /** Tenant administrators only; no group can hold it. */
   tenantAdmin: () => ({ kind: 'tenantAdmin' }) as const,
-  /** System administrators only; works across tenants. */
-  systemAdmin: () => ({ kind: 'systemAdmin' }) as const,
+  /** System administrators only; works across tenants. `orScraper`: or whoever has METRICS_TOKEN, whom no actor stands for. */
+  systemAdmin: (options: { orScraper?: boolean } = {}) =>
+    ({ kind: 'systemAdmin', orScraper: options.orScraper ?? false }) as const,
   /** Whoever knows the secret of the dispatcher; no session, key or app account stands for it. */
   dispatcher: (options: { orSystemAdmin?: boolean } = {}) =>
     ({ kind: 'dispatcher', orSystemAdmin: options.orSystemAdmin ?? false }) as const,
@@ -196,7 +197,7 @@ export function describeAccess(rule: Access): string {
     case 'tenantAdmin':
       return 'tenant administrator';
     case 'systemAdmin':
-      return 'system administrator';
+      return rule.orScraper ? 'system administrator, or METRICS_TOKEN' : 'system administrator';
     case 'dispatcher':
       return `the dispatcher secret${rule.orSystemAdmin ? ', or a system administrator' : ''}`;
   }

@@ -6,6 +6,7 @@ import { AppError } from '#core/errors/app-error';
 import { credentialsOf, type Credentials } from '#core/http/credentials';
 import { DispatcherSecretRequired } from '#core/jobs/errors';
 import type { SecretCheck } from '#core/jobs/secret';
+import type { Metrics } from '#core/metrics/metrics';
 
 /** Turns the presented credentials into a principal; undefined when there are none. */
 export type Authenticate = (
@@ -13,7 +14,10 @@ export type Authenticate = (
   facts: RequestFacts,
 ) => Promise<Principal | undefined> | Principal | undefined;
 
-type Options = { authenticate: Authenticate; services: { dispatcher: { secret: SecretCheck } } };
+type Options = {
+  authenticate: Authenticate;
+  services: { dispatcher: { secret: SecretCheck }; metrics: Pick<Metrics, 'accepts'> };
+};
 type Rules = { rule: Access; options: Options };
 
 /**
@@ -23,6 +27,10 @@ type Rules = { rule: Access; options: Options };
 export function identify(request: FastifyRequest, { rule, options }: Rules, done: (error?: Error) => void): void {
   if (rule.kind === 'dispatcher') {
     admitDispatcher(request, { rule, options }).then(() => done(), done);
+    return;
+  }
+  if (rule.kind === 'systemAdmin' && rule.orScraper && isScraper(request, options)) {
+    done();
     return;
   }
   const acceptsExpired = rule.kind === 'optional' && rule.acceptsExpired;
@@ -44,6 +52,11 @@ export function identify(request: FastifyRequest, { rule, options }: Rules, done
   } catch (error) {
     refuse(error);
   }
+}
+
+function isScraper({ headers }: FastifyRequest, { services }: Options): boolean {
+  const [scheme = '', token = ''] = headers.authorization?.split(' ') ?? [];
+  return scheme.toLowerCase() === 'bearer' && services.metrics.accepts(token);
 }
 
 export async function isAdministrator(request: FastifyRequest, { authenticate }: Options): Promise<boolean> {

@@ -140,9 +140,10 @@ describe('explainAccess: who asks, about whom', () => {
 });
 
 it('what is explained is what happens: every operation, for people, keys and app accounts', async () => {
-  // Of the others a request that can do no harm cannot be made.
+  // Of the others a request that can do no harm cannot be made, or it answers 503 where no secret is configured.
   const harmless = routes.filter(
-    ({ method, schema }) => method === 'GET' || schema.params !== undefined || schema.body,
+    ({ method, schema, access }) =>
+      access.kind !== 'dispatcher' && (method === 'GET' || schema.params !== undefined || schema.body),
   );
   expect(harmless.length).toBeGreaterThan(40);
   const disagreements: string[] = [];

@@ -1,7 +1,7 @@
 import Type from 'typebox';
 
 import { access } from '#core/access/access';
-import { AuthenticationRequired, NotPermitted, ServiceUnavailable } from '#core/errors/common-errors';
+import { ServiceUnavailable } from '#core/errors/common-errors';
 import { defineModule, defineRoute } from '#core/http/route';
 import { scrapeMetrics } from '#modules/system/metrics';
 import { systemJobs } from '#modules/system/jobs';
@@ -41,12 +41,10 @@ export const systemModule = defineModule({
       operationId: 'getMetrics',
       summary:
         'Numbers of this process for Prometheus, with METRICS_TOKEN as bearer token or as a system administrator',
-      access: access.optional('a scrape token is no session; everybody else has to be a system administrator'),
+      access: access.systemAdmin({ orScraper: true }),
       schema: { response: { 200: Type.String({ description: 'Text format 0.0.4 of Prometheus' }) } },
-      errors: [AuthenticationRequired, NotPermitted],
       contentTypes: ['text/plain'],
-      handler: ({ actor, request, services, setHeader }) =>
-        scrapeMetrics({ actor, authorization: request.headers['authorization'], services, setHeader }),
+      handler: ({ services, setHeader }) => scrapeMetrics({ services, setHeader }),
     }),
     defineRoute({
       method: 'GET',

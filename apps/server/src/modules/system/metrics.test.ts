@@ -45,13 +45,13 @@ describe('getMetrics', () => {
     ['of the same length', 'a-token-that-Prometheus_has'],
     ['of an empty text', ''],
   ])('401: a token %s', async (_what, token) => {
-    expectError(await scrape(token), 401, 'AUTHENTICATION_ERROR');
+    expectError(await scrape(token), 401, 'INVALID_TOKEN');
   });
 
   it('401 without credentials, and for another scheme', async () => {
     expectError(await test.call('GET', path), 401, 'AUTHENTICATION_ERROR');
     const headers = { authorization: `Basic ${scrapeToken}` };
-    expectError(await test.call('GET', path, { headers }), 401, 'AUTHENTICATION_ERROR');
+    expectError(await test.call('GET', path, { headers }), 401, 'INVALID_TOKEN');
   });
 
   it('403: everybody else', async () => {
@@ -151,7 +151,7 @@ describe('without METRICS_TOKEN', () => {
 
   it('no token is right, not even an empty one', async () => {
     for (const token of ['', 'undefined', scrapeToken]) {
-      expectError(await closed.call('GET', path, { token }), 401, 'AUTHENTICATION_ERROR');
+      expectError(await closed.call('GET', path, { token }), 401, 'INVALID_TOKEN');
     }
   });
 });
