@@ -215,6 +215,14 @@ describe('every answer', () => {
     expectRefusal(answer!, status === 400 ? 'VALIDATION_ERROR' : 'UNSUPPORTED_MEDIA_TYPE');
   });
 
+  it.each([
+    ['gzip', 'UNSUPPORTED_MEDIA_TYPE'],
+    ['br, gzip', 'UNSUPPORTED_MEDIA_TYPE'],
+    ['Identity', 'VALIDATION_ERROR'],
+  ] as const)('a body that says Content-Encoding: %s', async (encoding, code) => {
+    expectRefusal(await send('POST', login, [`Content-Encoding: ${encoding}`], '{}'), code);
+  });
+
   it('has a request id of our own, not the client’s', async () => {
     const answer = await send('GET', health, ['X-Request-Id: chosen-by-client', 'Request-Id: chosen-by-client']);
     expect(answer.headers['x-request-id']).not.toContain('chosen');

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import { AppError } from '#core/errors/app-error';
 import { parseForm } from '#core/http/forms';
@@ -10,7 +10,7 @@ export function acceptJsonOnly(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     try {
-      assertUtf8(request.headers['content-type']);
+      assertReadable(request);
       done(null, parseJsonBody(body as Buffer));
     } catch (error) {
       done(error as Error);
@@ -23,7 +23,7 @@ export function acceptFormsOnly(context: FastifyInstance): void {
   const type = 'application/x-www-form-urlencoded';
   context.addContentTypeParser(type, { parseAs: 'buffer', bodyLimit: maxFormBytes }, (request, body, done) => {
     try {
-      assertUtf8(request.headers['content-type']);
+      assertReadable(request);
       done(null, parseForm(body as Buffer));
     } catch (error) {
       done(error as Error);
@@ -32,4 +32,12 @@ export function acceptFormsOnly(context: FastifyInstance): void {
   context.addContentTypeParser('*', (_request, _body, done) => {
     done(new AppError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${type}.`));
   });
+}
+
+/** @throws AppError where the bytes are not the text itself. */
+function assertReadable({ headers }: FastifyRequest): void {
+  const { 'content-encoding': encoding = 'identity' } = headers;
+  if (encoding.toLowerCase() !== 'identity')
+    throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as it is, without Content-Encoding.');
+  assertUtf8(headers['content-type']);
 }
