@@ -8,13 +8,15 @@ import { Workplace } from './support/service.ts';
 const workplace = new Workplace();
 afterAll(() => workplace.clear());
 
-// `npm run faults` does the same a hundred times over.
+// `npm run faults` does the same a hundred times over, with other seeds.
+const seed = 20_261_122;
+
 it('nothing acknowledged is lost: three kills of the service, two of PostgreSQL', async () => {
-  const random = new Random(Date.now() % 1_000_000);
+  const random = new Random(seed);
   const summary = emptySummary();
   const site = new Site(workplace);
   await runRound(site, { workers: false, faults: ['service', 'backend'] }, { random, summary });
   await runRound(site, { workers: true, faults: ['worker', 'postmaster', 'service'] }, { random, summary });
-  expect({ seed: random.seed, violations: summary.violations }).toEqual({ seed: random.seed, violations: [] });
+  expect(summary.violations).toEqual([]);
   expect(summary.acknowledged).toBeGreaterThan(50);
-}, 240_000);
+}, 600_000);

@@ -1,11 +1,25 @@
+import { once } from 'node:events';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { Client, newTenant } from './support/client.ts';
-import { accepts, isAlive, main, postmasterOf, startRefused, until, Workplace } from './support/service.ts';
+import {
+  accepts,
+  isAlive,
+  main,
+  postmasterOf,
+  startRefused,
+  until,
+  Workplace,
+  type StartOptions,
+} from './support/service.ts';
+import { startWorkers } from './support/workers.ts';
+
+// Whole services are started for each test, on a machine that may be busy.
+vi.setConfig({ testTimeout: 240_000 });
 
 const workplace = new Workplace();
 afterEach(() => workplace.clear());
@@ -162,6 +176,26 @@ describe('a stop', () => {
     expect(await service.exit).toEqual({ code: 0, signal: null });
     expect(service.stderr).toBe('');
     expect(await accepts(service.port)).toBe(false);
+  });
+
+  it.each([
+    ['one process', (options: StartOptions) => workplace.start(options)],
+    ['two workers', (options: StartOptions) => startWorkers(workplace, options)],
+  ])('ends within its time though nobody reads what is printed: %s', async (_how, start) => {
+    const dataDir = workplace.dataDir();
+    const service = await start({ dataDir });
+    const postmaster = postmasterOf(dataDir);
+    const ended = once(service.child, 'exit');
+    service.child.stdout!.pause();
+    // Each is a line of some 250 bytes; what the system holds of them for a reader is less than all.
+    const ask = async () => {
+      for (let asked = 0; asked < 250; asked++) await new Client(service.base).get('/api/v1/system/info');
+    };
+    await Promise.all(Array.from({ length: 16 }, ask));
+    service.child.kill('SIGTERM');
+    expect(await ended).toEqual([0, null]);
+    await until('PostgreSQL is gone', () => !isAlive(postmaster));
+    service.child.stdout!.resume();
   });
 
   it.each(['the npm process', 'the whole process group'])('of `npm start` by a signal to %s', async (whom) => {

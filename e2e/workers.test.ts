@@ -12,7 +12,7 @@ import { comeBack } from './support/walk.ts';
 import { launchedBy, linesOf, startWorkers, workersOf } from './support/workers.ts';
 
 // Two or three processes are started for each test, on a machine that may be busy.
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 600_000, hookTimeout: 120_000 });
 
 const workplace = new Workplace();
 afterEach(() => workplace.clear());

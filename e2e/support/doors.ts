@@ -64,7 +64,7 @@ export class Doors {
   /** Well below the minute for which a process believes what it has read when nobody tells it otherwise. */
   async expectSoon(status: number, path: string, asked: Asked): Promise<void> {
     const everywhere = async () => (await this.statuses('GET', path, asked)).every((one) => one === status);
-    await until(`${path} answers ${status} at every door`, everywhere, 20_000);
+    await until(`${path} answers ${status} at every door`, everywhere);
   }
 
   close(): void {

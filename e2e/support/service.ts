@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 export const main = path.join(repository, 'apps/server/src/app/main.ts');
 
-const startTimeoutMs = 40_000;
+const startTimeoutMs = 90_000;
 
 export type Exit = { code: number | null; signal: NodeJS.Signals | null };
 
@@ -104,7 +104,7 @@ export async function startRefused(options: StartOptions): Promise<Exit & { stdo
 }
 
 /** Polls without assuming how long things take. */
-export async function until(what: string, check: () => boolean | Promise<boolean>, timeoutMs = 30_000): Promise<void> {
+export async function until(what: string, check: () => boolean | Promise<boolean>, timeoutMs = 60_000): Promise<void> {
   for (const deadline = Date.now() + timeoutMs; ; await sleep(10)) {
     if (await check()) return;
     if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`);

@@ -4,7 +4,7 @@ import { findInQueries, type Exceptions } from './queries.ts';
 import { Source } from './source.ts';
 
 const tables = ['tenants', 'users', 'groups'];
-const none: Exceptions = { acrossTenants: {}, rawSql: {}, interpolated: {} };
+const none: Exceptions = { acrossTenants: {}, rawSql: {}, interpolated: {}, clock: {} };
 
 function find(text: string, lists: Exceptions = none): string[] {
   return findInQueries([new Source('apps/server/src/modules/a/a.queries.ts', text)], tables, lists);

@@ -40,9 +40,9 @@ create index job_runs_abandoned on job_runs (job_name, slot) where abandoned;
 create index job_runs_by_start on job_runs (started_at, id);
 create index job_runs_by_job on job_runs (job_name, started_at, id);
 comment on column job_runs.slot is 'The time of the schedule that the run is for; null for one that was asked for. Each slot is run by one process only.';
-comment on column job_runs.lease_until is 'The process that runs it moves this on; once it lies in the past, that process is gone.';
+comment on column job_runs.lease_until is 'The process that runs it moves this on; once it lies in the past, that process is gone. By the clock of the database.';
 comment on column job_runs.abandoned is 'The process was gone before the end, and the slot is to be tried again.';
-comment on index job_runs_running is 'A job never runs twice at a time.';
+comment on index job_runs_running is 'One run of a job is under way at a time; one that was given up may still be at its last step.';
 
 create table dispatches (
   id uuid primary key,

@@ -161,7 +161,8 @@ describe('the jobs of all modules', () => {
         },
       },
     } as typeof db;
-    const deleted = await deleteInBatches(counting, (most) => deleteDeliveredMail({ before: daysAgo(30), most }));
+    const next = (most: number) => deleteDeliveredMail({ before: daysAgo(30), most });
+    const deleted = await deleteInBatches(counting, next, new AbortController().signal);
     expect(deleted).toBe(12_001);
     const kept = steps.at(-1)!.left;
     expect(steps).toEqual([
@@ -169,5 +170,21 @@ describe('the jobs of all modules', () => {
       { most: 5000, left: kept + 2001 },
       { most: 2001, left: kept },
     ]);
+  });
+
+  it('stops before the next statement once nobody waits any longer', async () => {
+    const stop = new AbortController();
+    const sent: number[] = [];
+    const slow = {
+      all: (_query: unknown) => {
+        sent.push(sent.length);
+        if (sent.length === 2) stop.abort(new Error('enough'));
+        return Promise.resolve(Array.from({ length: sent.length < 4 ? 5000 : 0 }));
+      },
+    };
+    const next = (most: number) => deleteDeliveredMail({ before: daysAgo(30), most });
+    const deleting = deleteInBatches({ slow } as never, next, stop.signal);
+    await expect(deleting).rejects.toThrow('enough');
+    expect(sent).toEqual([0, 1]);
   });
 });

@@ -34,6 +34,8 @@ describe('readConfig', () => {
     ['PUBLIC_URL', 'ftp://example.com'],
     ['SMTP_URL', 'http://example.com'],
     ['PASSWORD_MEMORY_KIB', '1024'],
+    ['DISPATCHER_SECRET', 'fifteen letters'],
+    ['METRICS_TOKEN', 'fifteen-letters'],
   ])('%s=%s stops the start and is named', (name, value) => {
     expect(() => readConfig({ [name]: value })).toThrow(new RegExp(`^${name} .+`));
   });

@@ -132,8 +132,12 @@ export const ConfigSchema = Type.Object({
     pattern: '^[\\w:.-]{1,64}$',
     description: 'What keys there begin with, for installations that share a Redis.',
   }),
-  DISPATCHER_SECRET: optionalText(
-    'What callers of the dispatcher from outside show, at least 32 bytes: `openssl rand -base64 32`. Default: nobody can, and the processes run the scheduled jobs by themselves.',
+  DISPATCHER_SECRET: Type.Optional(
+    Type.String({
+      minLength: 16,
+      description:
+        'What callers of the dispatcher from outside show, 16 characters or more, better 32 bytes: `openssl rand -base64 32`. Default: nobody can, and the processes run the scheduled jobs by themselves.',
+    }),
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: optionalText(
     'Receiver of OpenTelemetry traces over HTTP, `http://collector:4318`. Default: no traces.',

@@ -1,5 +1,6 @@
 import cluster from 'node:cluster';
 
+import { closeEach } from '#app/close-each';
 import { readConfig, type Config } from '#app/config';
 import { databaseAccess, openEmbeddedDatabase } from '#app/database-access';
 import { announce, drainTimeoutMs, startServing, type Serving } from '#app/serving';
@@ -21,10 +22,7 @@ async function serveAlone(config: Config): Promise<void> {
   let embedded: EmbeddedPostgres | undefined;
   let serving: Serving | undefined;
   // From the first moment on: ended by a signal during the start, Node would leave the embedded PostgreSQL behind.
-  const stop = stopOnce(async () => {
-    await serving?.close();
-    await embedded?.stop();
-  });
+  const stop = stopOnce(() => closeEach([() => serving?.close(), () => embedded?.stop()]));
   process.on('SIGTERM', () => void stop());
   process.on('SIGINT', () => void stop());
   try {
@@ -46,12 +44,14 @@ function stopOnce(close: () => Promise<void>): () => Promise<void> {
     (stopping ??= (async () => {
       // A request that never ends must not keep the process from ending.
       setTimeout(() => process.exit(1), drainTimeoutMs).unref();
-      await close();
+      await close().catch(fail);
       process.exit(0);
     })());
 }
 
-main().catch((error: unknown) => {
+function fail(error: unknown): never {
   process.stderr.write(`atrium: ${startFailure(error)}\n`);
   process.exit(1);
-});
+}
+
+main().catch(fail);

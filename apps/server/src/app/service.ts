@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type pg from 'pg';
 
+import { closeEach } from '#app/close-each';
 import { ConfigError, splitList, type Config } from '#app/config';
 import { modules } from '#app/modules';
 import { observe, openTracing } from '#app/observation';
@@ -94,8 +95,7 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const drain = ({ replaced }: ClosingService = { replaced: false }): Promise<void> => {
     // Health is asked over kept connections too, and where another process goes on all is well.
     serving &&= replaced;
-    if (replaced) spareIdleConnections(http.server);
-    else closeIdleConnections(http.server);
+    spareIdleConnections(http.server, replaced ? replacedGraceMs : stoppedGraceMs);
     return (drained ??= http.close());
   };
   return {
@@ -104,23 +104,18 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     authenticate,
     generatedPassword: administrator?.generatedPassword,
     drain,
-    async close() {
-      await drain();
-      await close();
-    },
+    close: () => closeEach([drain, close]),
   };
 }
 
-const idleGraceMs = 5000;
+const replacedGraceMs = 5000;
+/** Whoever stops the service waits for it. */
+const stoppedGraceMs = 500;
 
 /** A connection closed while it rests may be cut under a request on its way: each gets the time to be used, and told, once more. */
-function spareIdleConnections(server: FastifyInstance['server']): void {
+function spareIdleConnections(server: FastifyInstance['server'], graceMs: number): void {
   server.closeIdleConnections = () => undefined;
-  setTimeout(() => closeIdleConnections(server), idleGraceMs).unref();
-}
-
-function closeIdleConnections(server: FastifyInstance['server']): void {
-  Reflect.deleteProperty(server, 'closeIdleConnections');
+  setTimeout(() => Reflect.deleteProperty(server, 'closeIdleConnections'), graceMs).unref();
 }
 
 const connectPatienceMs = 10_000;
@@ -234,21 +229,23 @@ function openDispatcher(
   return createDispatcher({ database, log, now, health, jobs, secret });
 }
 
-async function closeServices(services: Services, listener: Listener): Promise<void> {
-  await services.dispatcher.close();
-  await services.mail.close();
-  await services.outbound.close();
-  await services.realtime.close();
-  await services.files.close();
-  await services.usage.close();
-  await services.securityEvents.close();
-  await services.requestCounts.close();
-  await listener.close();
-  await services.limits.close();
-  services.runtimeSettings.close();
-  await services.logging.close();
-  await services.database.close();
-  await services.tracing?.close();
+function closeServices(services: Services, listener: Listener): Promise<void> {
+  return closeEach([
+    () => services.dispatcher.close(),
+    () => services.mail.close(),
+    () => services.outbound.close(),
+    () => services.realtime.close(),
+    () => services.files.close(),
+    () => services.usage.close(),
+    () => services.securityEvents.close(),
+    () => services.requestCounts.close(),
+    () => listener.close(),
+    () => services.limits.close(),
+    () => services.runtimeSettings.close(),
+    () => services.logging.close(),
+    () => services.database.close(),
+    () => services.tracing?.close(),
+  ]);
 }
 
 /** What is kept in memory and follows the database: by notifications, and as a whole where some may have been missed. */

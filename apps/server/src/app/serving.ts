@@ -1,5 +1,6 @@
 import path from 'node:path';
 
+import { closeEach } from '#app/close-each';
 import type { Config } from '#app/config';
 import type { DatabaseAccess } from '#app/database-access';
 import { createService, publicUrlOf, type ClosingService, type Service, type ServiceOptions } from '#app/service';
@@ -43,9 +44,10 @@ export async function startServing({ config, access, port, ...options }: Options
     port: typeof address === 'object' ? (address?.port ?? port) : port,
     close: (how) => {
       const drained = service.drain(how);
-      return (closed ??= Promise.all([ticker.close(), dispatcher.close(jobDrainMs), drained]).then(() =>
-        service.close(),
-      ));
+      return (closed ??= closeEach([
+        () => Promise.all([ticker.close(), dispatcher.close(jobDrainMs), drained]),
+        () => service.close(),
+      ]));
     },
   };
 }

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '#app/config';
 import { databaseAccess, openEmbeddedDatabase, type DatabaseAccess } from '#app/database-access';
 import { announce, drainTimeoutMs, type Announced } from '#app/serving';
-import { StartError } from '#app/start-errors';
-import { encodeAccess, tell, type FromWorker, type ToWorker } from '#app/worker-messages';
+import { encodeAccess, tell, type FromWorker } from '#app/worker-messages';
 import { collectFromAll } from '#app/worker-metrics';
+import { whenServing } from '#app/worker-start';
 import type { EmbeddedPostgres } from '#core/db/embedded/index';
 import { createLogging, type Log } from '#core/log/log';
 
@@ -163,10 +163,10 @@ class Workers {
   #occupy(place: Place, worker: Worker): void {
     place.worker = worker;
     this.#places.add(place);
-    worker.once('exit', (code, signal) => {
+    worker.once('exit', (exitCode, signal) => {
       if (this.#stopping.signal.aborted || place.worker !== worker) return;
       this.#places.delete(place);
-      this.#log.error({ worker: worker.process.pid, code, signal }, 'a worker has ended and is replaced');
+      this.#log.error({ worker: worker.process.pid, exitCode, signal }, 'a worker has ended and is replaced');
       void this.#pause(place).then(() => this.#fill(place));
     });
   }
@@ -191,27 +191,12 @@ class Workers {
     worker.on('message', (message: FromWorker) => {
       if (message.kind === 'scrape') void this.#answerScrape(worker);
     });
-    const announced = await whenServing(worker, { kind: 'start', access: encodeAccess(this.#access), port });
+    const start = { kind: 'start', access: encodeAccess(this.#access), port } as const;
+    const announced = await whenServing(worker, { start, othersServe: this.#places.size > 0 });
     this.#port = announced.port;
     this.#log.info({ worker: worker.process.pid }, 'a worker serves');
     return { worker, announced };
   }
-}
-
-function whenServing(worker: Worker, start: ToWorker): Promise<Announced> {
-  return new Promise((resolve, reject) => {
-    let reason: string | undefined;
-    worker.on('message', (message: FromWorker) => {
-      if (message.kind === 'serving') resolve(message);
-      if (message.kind === 'failed') reason = message.reason;
-    });
-    // What it has said last is read before the channel closes, not before it ends.
-    const ended = Promise.all([once(worker, 'exit'), once(worker, 'disconnect')]);
-    ended.then(([[code, signal]]) => {
-      reject(new StartError(reason ?? `A worker ended during its start (${signal ?? code}): start again.`));
-    }, reject);
-    worker.once('online', () => tell(worker, start));
-  });
 }
 
 function workersAlive(): Worker[] {

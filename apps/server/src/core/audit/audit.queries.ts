@@ -1,12 +1,9 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 
 import type { Actor, RequestFacts } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
-import { chainSlot, contentDigest } from '#core/audit/chain.queries';
 import { queryBuilder, statement, type Built, type Query } from '#core/db/query';
 import type { CountTables, CountedTable } from '#core/db/totals';
-
-export { chainSlots, contentDigest } from '#core/audit/chain.queries';
 
 export type AuditTables = {
   audit_logs: {
@@ -53,6 +50,19 @@ const builder = queryBuilder<AuditTables & ChainTables & CountTables>();
 /** For what is named within one statement. */
 const named = queryBuilder<{ event: AuditTables['audit_logs']; chained: ChainTables['audit_chains'] }>();
 
+/** How many chains a tenant's trail consists of at most: writers of one wait for each other's commit. */
+export const chainSlots = 32;
+
+/**
+ * The chain that a request writes to. All rows of a request go into one: two requests that wrote to several chains each
+ * could wait for each other in a circle.
+ */
+export function chainSlot(requestId: string): number {
+  let sum = 0;
+  for (let at = 0; at < requestId.length; at++) sum = (Math.imul(sum, 31) + requestId.charCodeAt(at)) | 0;
+  return (sum >>> 0) % chainSlots;
+}
+
 /** Who did it from where, for a statement wrapped by `withAudit`. */
 export function auditParams(actor: Actor, at: string, details: Record<string, unknown> = {}): AuditParams {
   const { request } = actor;
@@ -68,15 +78,14 @@ export function auditParams(actor: Actor, at: string, details: Record<string, un
   };
 }
 
+type ChangeEvent = { action: string; resourceType: string; counts?: { table: CountedTable; by: 1 | -1 } };
+
 /**
- * A change and its audit row as ONE statement: no row changed, no row in the trail; no trail, no change.
+ * A change and its audit row as ONE statement: no row changed, no row in the trail; no trail, no change. In a transaction it
+ * comes last, because it locks the head of a chain: who waits for a row while holding that keeps others from theirs.
  * @param change an INSERT, UPDATE or DELETE of at most one row that returns at least `id`; its row is the result.
  */
-export function withAudit<Row>(
-  change: Built<Row>,
-  event: { action: string; resourceType: string; counts?: { table: CountedTable; by: 1 | -1 } },
-  params: AuditParams,
-): Built<Row> {
+export function withAudit<Row>(change: Built<Row>, event: ChangeEvent, params: AuditParams): Built<Row> {
   const { counts } = event;
   const audited = builder
     .with('changed', () => change as never)
@@ -102,6 +111,17 @@ export function withAudit<Row>(
     .with('logged', (db) => insertChained(db));
   const query = counts === undefined ? audited : audited.with('counted', (db) => addToCount(db, counts, params));
   return query.selectFrom('changed' as never).selectAll() as unknown as Built<Row>;
+}
+
+/**
+ * The audit row, and the count, of a deletion that a statement before it in the transaction has made for certain: of what takes
+ * other rows along, which PostgreSQL locks only at the end of the statement that deletes.
+ */
+export function auditOfDone(event: ChangeEvent) {
+  return statement<{ id: string } & AuditParams, { id: string }>((p) => {
+    const done = builder.selectNoFrom(sql<string>`${p.id}::uuid`.as('id'));
+    return withAudit<{ id: string }>(done, event, p);
+  });
 }
 
 /** Moves the head of a chain on by the row in `event`, if there is one: the only upsert that a row of the trail costs. */
@@ -192,7 +212,10 @@ type Who = {
   userId: string | null;
 };
 
-/** An audit row of its own, for events that change no row of a tenant table (a login, a refused password). */
+/**
+ * An audit row of its own, for events that change no row of a tenant table (a login, a refused password). The last statement of
+ * its transaction, as `withAudit` is.
+ */
 export function auditEvent(who: Who & { request: RequestFacts }, at: string, event: AuditEvent): Query<never> {
   return insertEvent({
     tenant_id: who.tenantId,
@@ -236,3 +259,35 @@ const insertEvent = statement<AuditTables['audit_logs'] & { slot: number }, neve
       .with('chained', (db) => advanceChain(db, row.slot)),
   ),
 );
+
+type Column = RawBuilder<unknown>;
+
+const text = (column: Column) => sql`coalesce(octet_length(${column})::text || ':' || ${column}, '-')`;
+const uuid = (column: Column) => sql`coalesce('36:' || ${column}::text, '-')`;
+const time = (column: Column) => text(sql`((extract(epoch from ${column}) * 1000)::bigint)::text`);
+// At the end and without a length, as to write jsonb twice is most of what a digest would cost.
+const json = (column: Column) => sql`coalesce(${column}::text, '-')`;
+
+const contents: readonly [name: string, format: (column: Column) => Column][] = [
+  ['tenant_id', uuid],
+  ['created_at', time],
+  ['id', uuid],
+  ['user_id', uuid],
+  ['action', text],
+  ['resource_type', text],
+  ['resource_id', uuid],
+  ['ip_address', text],
+  ['user_agent', text],
+  ['details', json],
+];
+
+/**
+ * SHA-256 over the content of an audit row: each column in this order as `<bytes>:<text>`, or `-` where it is null; the
+ * time in milliseconds since 1970; at the end details as PostgreSQL writes jsonb, without a length. Nothing in it depends on
+ * zone or locale.
+ * @param source what the columns are read from, in the statement that this becomes part of.
+ */
+export function contentDigest(source: 'event' | 'audit_logs'): RawBuilder<Buffer> {
+  const fields = contents.map(([name, format]) => format(sql.ref(`${source}.${name}`)));
+  return sql<Buffer>`sha256(convert_to(${sql.join(fields, sql` || `)}, 'UTF8'))`;
+}

@@ -6,14 +6,17 @@ const batchSize = 5000;
 /**
  * Deletes all that matches, at most 5,000 rows with one statement: none holds its locks for long or runs out of its time.
  * @param next a statement that deletes no more than `most` rows and answers one for each.
+ * @param signal asked before each statement: whoever gave up waiting must not be working still.
  * @returns how many rows were deleted.
  */
 export async function deleteInBatches(
   db: { readonly slow: Statements },
   next: (most: number) => Query<unknown>,
+  signal: AbortSignal,
 ): Promise<number> {
   let total = 0;
   for (;;) {
+    signal.throwIfAborted();
     const { length } = await db.slow.all(next(batchSize));
     total += length;
     if (length < batchSize) return total;

@@ -42,3 +42,8 @@ export function isInvalidValue(error: unknown): boolean {
   const { code } = (error ?? {}) as ServerError;
   return code !== undefined && (code.startsWith('22') || code === '54001');
 }
+
+/** PostgreSQL will never take this row: for a value (class 22), a constraint (23) or its size (54). */
+export function isRefusedForGood(error: unknown): boolean {
+  return /^(22|23|54)/.test((error as ServerError | null)?.code ?? '');
+}

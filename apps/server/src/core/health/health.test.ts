@@ -36,7 +36,8 @@ describe('createHealth', () => {
   it.each([
     ['a good answer', good, undefined, 5000],
     ['a good answer of a probe that says for how long', good, 30_000, 30_000],
-    ['a bad answer', { status: 'degraded', message: 'slow' } as const, 30_000, 500],
+    ['a bad answer', { status: 'degraded', message: 'slow' } as const, undefined, 500],
+    ['a bad answer of a probe that says for how long', 'error' as const, 30_000, 30_000],
     ['a failure', 'error' as const, undefined, 500],
   ])('keeps %s for its time', async (_what, outcome, freshMs, keptMs) => {
     const { state, health } = setUp(freshMs === undefined ? {} : { freshMs });

@@ -20,7 +20,7 @@ export type Probe = {
   isInstant?: boolean;
   /** What a failure is called. Default: `not reachable`. */
   failure?: string;
-  /** How long a good answer counts, in milliseconds. */
+  /** How long an answer counts, good or bad, in milliseconds: for what must not be asked often, least of all in vain. */
   freshMs?: number;
 };
 
@@ -35,8 +35,9 @@ export type Health = {
 };
 
 const limitMs = 1000;
+/** Unless the probe says otherwise. */
 const goodForMs = 5000;
-/** Short, so that a recovery shows soon. */
+/** The same; short, so that a recovery shows soon. */
 const badForMs = 500;
 const knownForMs = 60_000;
 
@@ -88,7 +89,7 @@ function watch(probe: Probe, now: () => Date): Watched {
 
   function fresh(): ServiceState | undefined {
     if (last === undefined) return undefined;
-    const forMs = last.state.status === 'healthy' ? (probe.freshMs ?? goodForMs) : badForMs;
+    const forMs = probe.freshMs ?? (last.state.status === 'healthy' ? goodForMs : badForMs);
     return performance.now() - last.at < forMs ? last.state : undefined;
   }
 

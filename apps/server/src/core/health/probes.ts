@@ -48,7 +48,7 @@ export function listProbes(parts: Parts): Probe[] {
   return probes;
 }
 
-// Connecting is noticed, and counted, by whoever runs the mail server.
+// Logging in is noticed, and counted, by whoever runs the mail server: refusals in a row may have the address banned.
 const mailFreshMs = 30_000;
 
 function mailProbe({ database, now }: Parts, smtpUrl: string): Probe {

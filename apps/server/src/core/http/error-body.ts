@@ -1,4 +1,4 @@
-import { isInvalidValue, isUnavailable, violatedConstraint } from '#core/db/sql-state';
+import { isInvalidValue, isRetryable, isUnavailable, violatedConstraint } from '#core/db/sql-state';
 import { AppError, defineError, type ErrorDefinition } from '#core/errors/app-error';
 import { InternalError, ServiceUnavailable } from '#core/errors/common-errors';
 
@@ -34,7 +34,8 @@ export function toAppError(error: unknown, constraints: Readonly<Record<string, 
   const known = constraint === undefined ? undefined : constraints[constraint];
   if (known !== undefined) return known({ cause: error });
   if (isInvalidValue(error)) return ValueRefused({ cause: error });
-  if (isUnavailable(error)) return ServiceUnavailable({ cause: error, retryAfterSeconds: 1 });
+  // What PostgreSQL broke off for the sake of others was tried again before it came here.
+  if (isUnavailable(error) || isRetryable(error)) return ServiceUnavailable({ cause: error, retryAfterSeconds: 1 });
   return frameworkFailure(error) ?? InternalError({ cause: error });
 }
 

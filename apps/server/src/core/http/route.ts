@@ -39,6 +39,8 @@ type ContextBase<Schemas extends RouteSchemas> = {
   request: RequestFacts & { headers: Readonly<Record<string, string | undefined>> };
   services: Services;
   setHeader(name: string, value: string): void;
+  /** Aborted once the client has left or the process stops, with the error to throw then; for work that takes long. */
+  untilAbandoned(): AbortSignal;
 };
 
 type CallerOf<Rule extends Access> = Rule extends { kind: 'public' }
@@ -74,7 +76,10 @@ export type RouteDefinition<Rule extends Access = Access, Schemas extends RouteS
   audit?: string | { none: string };
   /** Answers something else than JSON; `reply` content types by status. */
   contentTypes?: readonly string[];
-  /** Works through so much that the time limit of handlers does not hold; it bounds itself how many run at once. */
+  /**
+   * Works through so much that the time limit of handlers does not hold: takes a place for as long as it runs, so that few do
+   * at once in a process (`takePlace`), and ends when it is abandoned.
+   */
   takesLong?: boolean;
   /** Failures are answered with `{error, message}` and nothing else; the same for every method of the path. */
   hasBriefErrors?: boolean;

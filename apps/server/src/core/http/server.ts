@@ -5,6 +5,7 @@ import type { Actor, Principal, RequestFacts } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import { AppError, type ErrorDefinition } from '#core/errors/app-error';
 import { NotFound } from '#core/errors/common-errors';
+import { watchAbandonment, type Abandonment } from '#core/http/abandonment';
 import { admitRequests } from '#core/http/admission';
 import { acceptFormsOnly, acceptJsonOnly } from '#core/http/body-parsers';
 import { keepDeadline } from '#core/http/deadline';
@@ -62,6 +63,8 @@ export type HttpOptions = {
   /** Sees every answer before it leaves; tests check it against the route's schema. */
   inspectAnswer?: (route: Route, status: number, payload: string) => void;
 };
+
+type RouteOptions = HttpOptions & { abandonment: Abandonment };
 
 type Constraints = Readonly<Record<string, ErrorDefinition>>;
 
@@ -225,7 +228,8 @@ async function allowOrigins(server: FastifyInstance, origins: readonly string[])
   });
 }
 
-function addRoutes(server: FastifyInstance, options: HttpOptions): void {
+function addRoutes(server: FastifyInstance, given: HttpOptions): void {
+  const options: RouteOptions = { ...given, abandonment: watchAbandonment(server) };
   const routes = options.modules.flatMap((module) => {
     const inModule = { ...options, services: servicesOf(module, options.services) };
     return module.routes.map((route) => ({ route, inModule }));
@@ -245,7 +249,7 @@ function servicesOf({ name }: Module, services: Services): Services {
 }
 
 // What is no JSON in a context of its own: wherever JSON is taken, a form of somebody else's page must not pass for it.
-function addInContext(server: FastifyInstance, route: Route, options: HttpOptions): void {
+function addInContext(server: FastifyInstance, route: Route, options: RouteOptions): void {
   const { form, upload } = route.schema;
   if (form === undefined && upload === undefined) {
     addRoute(server, route, options);
@@ -259,7 +263,7 @@ function addInContext(server: FastifyInstance, route: Route, options: HttpOption
   });
 }
 
-function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): void {
+function addRoute(server: FastifyInstance, route: Route, options: RouteOptions): void {
   // The types demand it already; this catches what is built around them.
   if ((route.access as unknown) === undefined) throw new Error(`${route.operationId} does not say who may call it`);
   const validate = createRequestValidator(route);
@@ -305,7 +309,7 @@ function addRoute(server: FastifyInstance, route: Route, options: HttpOptions): 
 function contextOf(
   request: FastifyRequest,
   reply: FastifyReply,
-  { route, options }: { route: Route; options: HttpOptions },
+  { route, options }: { route: Route; options: RouteOptions },
 ): unknown {
   const { principal } = request;
   const { services } = options;
@@ -319,6 +323,7 @@ function contextOf(
     request: { ...facts, headers: request.headers },
     services,
     setHeader: (name: string, value: string) => void reply.header(name, value),
+    untilAbandoned: () => options.abandonment(reply),
   };
   if (principal === undefined) return base;
   const actor: Actor = { ...principal, request: facts };

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 
 import { queryBuilder, statement } from '#core/db/query';
+import type { JobTables } from '#core/jobs/jobs.queries';
 
 export const alertTypes = ['job_failed', 'job_missed', 'job_slow', 'service_unhealthy', 'unauthorized_calls'] as const;
 export type AlertType = (typeof alertTypes)[number];
@@ -26,7 +27,7 @@ export type AlertRow = {
 
 export type NewAlert = Pick<AlertRow, 'type' | 'subject' | 'severity' | 'title' | 'message'>;
 
-const builder = queryBuilder<{ dispatcher_alerts: AlertRow }>();
+const builder = queryBuilder<Pick<JobTables, 'jobs'> & { dispatcher_alerts: AlertRow }>();
 
 /** One open alert for each type and subject: what is seen again is counted, and what got worse has to be seen again. */
 export const raiseAlert = statement<NewAlert & { id: string; at: string }, Pick<AlertRow, 'id'> & { is_new: boolean }>(
@@ -81,6 +82,26 @@ export const resolveQuietAlerts = statement<{ type: AlertType; seenBefore: strin
     .where('type', '=', p.type)
     .where('last_seen_at', '<', p.seenBefore)
     .where('resolved_at', 'is', null),
+);
+
+/** Those of jobs that are not among the given ones, or are switched off: nothing they do will end them. */
+export const resolveJobAlerts = statement<{ jobs: readonly string[]; at: string }, never>((p) =>
+  builder
+    .updateTable('dispatcher_alerts')
+    .set({ resolved_at: p.at })
+    .where('type', 'in', ['job_failed', 'job_missed', 'job_slow'])
+    .where('resolved_at', 'is', null)
+    .where(({ not, exists, selectFrom }) =>
+      not(
+        exists(
+          selectFrom('jobs')
+            .select('name')
+            .whereRef('name', '=', 'dispatcher_alerts.subject')
+            .where('enabled', '=', true)
+            .where(sql<boolean>`name = any (${p.jobs}::text[])`),
+        ),
+      ),
+    ),
 );
 
 /** What is open, and what was until lately, the newest first. */

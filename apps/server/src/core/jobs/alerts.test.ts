@@ -1,7 +1,8 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import type { ServiceState } from '#core/health/health';
-import { alertsOf, clockAt, dispatcherOf, jobOf, minute } from '#core/jobs/testing/jobs';
+import type { BoundJob } from '#core/jobs/terms';
+import { alertsOf, clockAt, dispatcherOf, intercepted, jobOf, minute } from '#core/jobs/testing/jobs';
 import { useService } from '#test/support/harness';
 
 const test = useService({ ownDatabase: true });
@@ -153,6 +154,48 @@ describe('job_slow', () => {
   });
 });
 
+describe('an alert about a job', () => {
+  it('ends when the job is switched off', async () => {
+    const { clock, how, job, dispatcher, next } = await begin();
+    how.error = 'no room';
+    await next();
+    expect(await alerts(job.name)).toMatchObject([{ resolved_at: null }]);
+    const text = 'update jobs set enabled = false where name = $1';
+    await test.service.services.database.platform().slow.all({ text, values: [job.name], prepare: false });
+    clock.move(minute);
+    await dispatcher.dispatch('internal');
+    expect(await alerts(job.name)).toMatchObject([{ resolved_at: clock.now().toISOString() }]);
+  });
+
+  it('ends when the code knows the job no more', async () => {
+    const { how, job, next } = await begin();
+    how.error = 'no room';
+    await next();
+    expect(await alerts(job.name)).toMatchObject([{ resolved_at: null }]);
+    const others = dispatcherOf(test.service.services, { jobs: [jobOf()], now: clockAt(start).now });
+    await others.dispatch('internal');
+    expect(await alerts(job.name)).toMatchObject([{ resolved_at: '2026-03-10T10:00:00.000Z' }]);
+  });
+
+  it('that cannot be written keeps no job from its run', async () => {
+    const clock = clockAt(start);
+    const run = vi.fn<BoundJob['run']>(() => Promise.resolve(undefined));
+    const job = jobOf({ schedule: '0 * * * *', run });
+    const { database: whole, log } = test.service.services;
+    const database = intercepted(whole, ({ text }) => {
+      if (text.includes('"dispatcher_alerts"')) throw new Error('planted: no alerts');
+    });
+    const dispatcher = dispatcherOf({ database, log }, { jobs: [job], now: clock.now });
+    await dispatcher.register();
+    for (const at of ['2026-03-10T11:30:00Z', '2026-03-10T12:00:00Z']) {
+      clock.set(at);
+      expect(await dispatcher.dispatch('internal')).toMatchObject({ jobs_executed: 1, jobs_failed: 0 });
+    }
+    expect(run).toHaveBeenCalledTimes(2);
+    expect(test.logLines.some((line) => line.includes('planted: no alerts'))).toBe(true);
+  });
+});
+
 describe('service_unhealthy', () => {
   const state = (name: string, status: ServiceState['status']): ServiceState => ({
     name,
@@ -178,6 +221,18 @@ describe('service_unhealthy', () => {
     expect((await next()).health?.overall).toBe('healthy');
     expect(await alerts('postman')).toMatchObject([{ resolved_at: '2026-03-10T10:03:00.000Z' }]);
   });
+
+  it('is looked for once a minute while nothing is run', async () => {
+    const clock = clockAt(start);
+    const states = vi.fn<() => Promise<ServiceState[]>>(() => Promise.resolve([state('parrot', 'unhealthy')]));
+    const dispatcher = dispatcherOf(test.service.services, { jobs: [], now: clock.now, health: { states } });
+    for (const ms of [0, minute - 1, 1]) {
+      clock.move(ms);
+      await dispatcher.dispatch('internal');
+    }
+    expect(states).toHaveBeenCalledTimes(2);
+    expect(await alerts('parrot')).toMatchObject([{ severity: 'critical', occurrences: 2, resolved_at: null }]);
+  });
 });
 
 describe('unauthorized_calls', () => {
@@ -202,5 +257,25 @@ describe('unauthorized_calls', () => {
     clock.move(1);
     await dispatcher.dispatch('external');
     expect(await alerts('192.0.2.1')).toMatchObject([{ resolved_at: expect.any(String) }]);
+  });
+
+  it('comes once a minute from one customer, whatever addresses of its own it calls from', async () => {
+    const clock = clockAt(start);
+    const statements: string[] = [];
+    const { database: whole, log } = test.service.services;
+    const database = intercepted(whole, ({ text }) => void statements.push(text));
+    const dispatcher = dispatcherOf({ database, log }, { jobs: [], now: clock.now, secret: 'right' });
+    const flood = async (times: number) => {
+      for (let count = 0; count < times; count++)
+        await dispatcher.secret.noteWrong({ 'x-cron-secret': 'x' }, `2001:db8:1:2::${(count % 50).toString(16)}`);
+    };
+    await flood(200);
+    clock.move(minute - 1);
+    await flood(200);
+    expect(await alerts('2001:db8:1:2::/64')).toMatchObject([{ type: 'unauthorized_calls', occurrences: 1 }]);
+    expect(statements).toHaveLength(1);
+    clock.move(1);
+    await flood(20);
+    expect(await alerts('2001:db8:1:2::/64')).toMatchObject([{ occurrences: 2 }]);
   });
 });

@@ -5,12 +5,13 @@ import {
   alertsOf,
   clockAt,
   dispatcherOf,
+  endLease,
   hour,
+  intercepted,
   jobOf,
   jobRow,
   minute,
   runsOf,
-  type Clock,
 } from '#core/jobs/testing/jobs';
 import { useService } from '#test/support/harness';
 
@@ -78,6 +79,16 @@ describe('a job that goes wrong', () => {
       'at once',
     ],
     ['throws no error', () => Promise.reject('a text'), 'a text'],
+    [
+      'tells a secret',
+      () => Promise.reject(new Error('not reached: postgres://atrium:canary@db/atrium')),
+      'not reached: postgres://atrium:[redacted]@db/atrium',
+    ],
+    [
+      'tells a secret where the text is cut',
+      () => Promise.reject(new Error(`${'x'.repeat(990)} ada.lovelace@example.com`)),
+      `${'x'.repeat(990)} a***@exam`,
+    ],
     ['hangs', () => new Promise<never>(() => undefined), 'The run took longer than 50 ms and was given up.'],
   ] as [string, BoundJob['run'], string][])(
     '%s: the others run, and why it failed is kept',
@@ -133,24 +144,17 @@ describe('a process that is killed', () => {
     return { clock, job, works, next };
   }
 
-  async function kill(clock: Clock, name: string): Promise<void> {
-    const text = `update job_runs set lease_until = $2 where job_name = $1 and status = 'running'`;
-    const over = new Date(clock.now().getTime() - 1).toISOString();
-    await database()
-      .platform()
-      .slow.all({ text, values: [name, over], prepare: false });
-  }
-
   it('keeps its slot while its lease lasts', async () => {
     const { clock, job, next } = await killed();
-    clock.move(hour - minute);
+    // Whatever the clock of who looks says.
+    clock.move(30 * hour);
     expect(await next().dispatch('internal')).toMatchObject({ jobs_executed: 0, jobs_skipped: 1 });
     expect(await runsOf(database(), job.name)).toMatchObject([{ status: 'running', attempt: 1 }]);
   });
 
   it('is seen to have failed after that, and its slot is tried again', async () => {
-    const { clock, job, next } = await killed();
-    await kill(clock, job.name);
+    const { job, next } = await killed();
+    await endLease(database(), job.name);
     expect(await next().dispatch('internal')).toMatchObject({ jobs_executed: 1, jobs_failed: 0, alerts_sent: 1 });
     expect(await runsOf(database(), job.name)).toMatchObject([
       { slot: '2026-03-10T10:01:00.000Z', status: 'succeeded', attempt: 2, abandoned: false, error: null },
@@ -161,16 +165,16 @@ describe('a process that is killed', () => {
   });
 
   it('is followed by two more at most', async () => {
-    const { clock, job, next } = await killed();
+    const { job, next } = await killed();
     for (const attempt of [2, 3]) {
-      await kill(clock, job.name);
+      await endLease(database(), job.name);
       void next(job).dispatch('internal');
       await vi.waitFor(
         async () => expect(await runsOf(database(), job.name)).toMatchObject([{ status: 'running', attempt }]),
         30_000,
       );
     }
-    await kill(clock, job.name);
+    await endLease(database(), job.name);
     expect(await next().dispatch('internal')).toMatchObject({ jobs_executed: 0 });
     expect(await runsOf(database(), job.name)).toMatchObject([{ status: 'failed', attempt: 3, abandoned: false }]);
   });
@@ -182,7 +186,7 @@ describe('a process that is killed', () => {
     const { clock, all } = await processes(1, [job], { leaseMs: hour });
     const first = all[0]!.dispatch('internal');
     await isUnderWay(job.name);
-    await kill(clock, job.name);
+    await endLease(database(), job.name);
     const second = dispatcherOf(test.service.services, { jobs: [works], now: clock.now }).dispatch('internal');
     const isTakenOver = async () => expect(await runsOf(database(), job.name)).toMatchObject([{ attempt: 2 }]);
     await vi.waitFor(isTakenOver, 30_000);
@@ -195,8 +199,8 @@ describe('a process that is killed', () => {
   });
 
   it('is tried again by one of many that notice it', async () => {
-    const { clock, job, works, next } = await killed();
-    await kill(clock, job.name);
+    const { job, works, next } = await killed();
+    await endLease(database(), job.name);
     const run = vi.fn<BoundJob['run']>(works.run);
     await Promise.all(Array.from({ length: 20 }, () => next({ ...works, run }).dispatch('internal')));
     expect(run).toHaveBeenCalledTimes(1);
@@ -208,17 +212,40 @@ describe('a run', () => {
   it('lives longer than its lease while its process does', async () => {
     const { opened, open } = gate();
     const job = jobOf({ schedule: '1 * * * *', run: () => opened });
-    const { clock, all } = await processes(2, [job], { leaseMs: 300 });
+    const { all } = await processes(2, [job], { leaseMs: 12_000 });
     const first = all[0]!.dispatch('internal');
     await isUnderWay(job.name);
     const leaseOf = async () => (await runsOf(database(), job.name))[0]!.lease_until;
     const before = await leaseOf();
-    clock.move(250);
     await vi.waitFor(async () => expect((await leaseOf()) > before).toBe(true), 30_000);
-    clock.move(250);
     expect(await all[1]!.dispatch('internal')).toMatchObject({ jobs_executed: 0, jobs_skipped: 1 });
     open();
     expect(await first).toMatchObject({ jobs_executed: 1, jobs_failed: 0 });
+  });
+
+  it('that has ended stays alive until the database takes its end, however long that is', async () => {
+    const job = jobOf({ schedule: '1 * * * *', run: () => Promise.resolve({ done: true }) });
+    let refused = 0;
+    let isDown = true;
+    const flaky = intercepted(database(), ({ text }) => {
+      if (!isDown || !text.startsWith('update "job_runs"') || !text.includes('"output" = ')) return;
+      refused += 1;
+      throw new Error('no connection');
+    });
+    const { clock } = await processes(1, [job]);
+    const { log } = test.service.services;
+    const dispatcher = dispatcherOf({ database: flaky, log }, { jobs: [job], now: clock.now, leaseMs: 1200 });
+    const leaseOf = async () => (await runsOf(database(), job.name))[0]?.lease_until ?? '';
+    const answered = dispatcher.dispatch('internal');
+    await vi.waitFor(() => expect(refused).toBeGreaterThan(1), 30_000);
+    const before = await leaseOf();
+    await vi.waitFor(async () => expect((await leaseOf()) > before).toBe(true), 30_000);
+    isDown = false;
+    expect(await answered).toMatchObject({ jobs_executed: 1, jobs_failed: 0 });
+    expect(await runsOf(database(), job.name)).toMatchObject([
+      { status: 'succeeded', attempt: 1, output: { done: true } },
+    ]);
+    expect(await alertsOf(database(), job.name)).toEqual([]);
   });
 
   it('is not taken over by its own process when the clock jumps ahead', async () => {
@@ -262,6 +289,48 @@ describe('a process that stops', () => {
     const other = dispatcherOf(test.service.services, { jobs: [works], now: clock.now });
     expect(await other.dispatch('internal')).toMatchObject({ jobs_executed: 1, jobs_failed: 0 });
     expect(await runsOf(database(), job.name)).toMatchObject([{ status: 'succeeded', attempt: 2 }]);
+  });
+
+  it('gives back what was being claimed meanwhile, without beginning it', async () => {
+    const [asked, answer] = [gate(), gate()];
+    const run = vi.fn<BoundJob['run']>(() => Promise.resolve(undefined));
+    const job = jobOf({ schedule: '1 * * * *', run });
+    const slow = intercepted(database(), async ({ text }) => {
+      if (!text.includes('insert into "job_runs"')) return;
+      asked.open();
+      await answer.opened;
+    });
+    const { clock } = await processes(1, [job]);
+    const { log } = test.service.services;
+    const dispatcher = dispatcherOf({ database: slow, log }, { jobs: [job], now: clock.now });
+    const dispatched = dispatcher.dispatch('internal');
+    await asked.opened;
+    const closed = dispatcher.close(10 * minute);
+    answer.open();
+    await closed;
+    expect(run).not.toHaveBeenCalled();
+    expect(await runsOf(database(), job.name)).toMatchObject([{ status: 'failed', abandoned: true }]);
+    expect(await dispatched).toMatchObject({ jobs_executed: 0, jobs_failed: 0 });
+  });
+
+  it('gives back a run that somebody was asking for meanwhile', async () => {
+    const [asked, answer] = [gate(), gate()];
+    const run = vi.fn<BoundJob['run']>(() => Promise.resolve(undefined));
+    const job = jobOf({ run });
+    const { all } = await processes(1, [job]);
+    const begun = all[0]!.runNow(job, () => {
+      asked.open();
+      return answer.opened;
+    });
+    await asked.opened;
+    const closed = all[0]!.close(10 * minute);
+    answer.open();
+    await closed;
+    await begun;
+    expect(run).not.toHaveBeenCalled();
+    expect(await runsOf(database(), job.name)).toMatchObject([
+      { status: 'failed', error: 'The process was stopped before the end.' },
+    ]);
   });
 
   it('begins nothing more', async () => {

@@ -19,9 +19,10 @@ import {
 } from '#core/jobs/jobs.queries';
 import { planJob, scheduleKey, type JobPlan } from '#core/jobs/plan';
 import { createRunner, leaseMs, noteFailure, type Runner } from '#core/jobs/runner';
-import { createSecretCheck, quietAfterMs, type SecretCheck } from '#core/jobs/secret';
+import { createSecretCheck, type SecretCheck } from '#core/jobs/secret';
 import { lateAfterMs } from '#core/jobs/slots';
 import type { BoundJob } from '#core/jobs/terms';
+import { createWatch } from '#core/jobs/watch';
 import type { Log } from '#core/log/log';
 
 /** A slot whose process was gone is not tried again after so long. */
@@ -66,7 +67,15 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { database, jobs, now } = options;
   const alerts = createAlerts(options);
   const parts = { ...options, alerts, runner: createRunner({ ...options, alerts }) };
+  const watch = createWatch({ ...options, alerts });
   const underWay = new Set<Promise<unknown>>();
+
+  function track<Result>(work: Promise<Result>): Promise<Result> {
+    const forget = () => void underWay.delete(work);
+    underWay.add(work);
+    work.then(forget, forget);
+    return work;
+  }
 
   async function dispatch(trigger: DispatchRow['trigger'], { waitMs }: { waitMs?: number } = {}): Promise<Dispatch> {
     const tally: Tally = { executed: 0, failed: 0, skipped: 0, alertsSent: 0 };
@@ -76,31 +85,29 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     await register(parts);
     await endLost(parts, tally);
     const plans = await look(parts, tally);
-    const work = Promise.all(plans.map((plan) => workOff(parts, { plan, dispatchId: begun.id }, tally)));
+    const work = track(Promise.all(plans.map((plan) => workOff(parts, { plan, dispatchId: begun.id }, tally))));
     const hasEnded = await settledWithin(work, waitMs);
-    const health = isKept() ? await watchServices(parts, tally) : { overall: 'healthy' as const, services: [] };
+    const isLooked = isKept() || watch.isDue();
+    const health = isLooked ? await watch.look(tally) : { overall: 'healthy' as const, services: [] };
     const summary = () => toDispatch(begun, { tally, completedAt: now().toISOString(), health }) as Dispatch;
     const answered = summary();
     if (isKept()) await save(parts, answered);
-    if (!hasEnded) void keepAccount(work, () => save(parts, summary()));
+    if (!hasEnded) void track(keepAccount(work, () => save(parts, summary())));
     return answered;
   }
 
   /** What ends after the answer belongs into the history all the same. */
   async function keepAccount(work: Promise<unknown>, write: () => Promise<void>): Promise<void> {
-    const kept = work
+    await work
       .then(write)
       .catch((error: unknown) => options.log.warn({ err: error }, 'the end of a dispatch could not be written down'));
-    underWay.add(kept);
-    await kept;
-    underWay.delete(kept);
   }
 
   return {
     jobs,
     secret: createSecretCheck(parts),
     dispatch,
-    runNow: (job, record) => runNow(parts, job, record),
+    runNow: (job, record) => track(runNow(parts, job, record)),
     register: () => register(parts),
     async isDrivenOutside() {
       const since = new Date(now().getTime() - lateAfterMs).toISOString();
@@ -108,7 +115,9 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
     async close(drainMs = 0) {
       await parts.runner.close(drainMs);
-      await Promise.all(underWay);
+      // What was being claimed meanwhile is given back, and that has to be written down too.
+      await Promise.allSettled(underWay);
+      await parts.runner.close(0);
     },
   };
 }
@@ -174,10 +183,7 @@ async function look(parts: Parts, tally: Tally): Promise<JobPlan[]> {
 }
 
 async function prepare({ database, alerts, now }: Parts, { name, moveTo, due }: JobPlan, tally: Tally): Promise<void> {
-  if (moveTo !== undefined) {
-    const { until, schedule } = moveTo;
-    await database.platform().slow.all(handleUntil({ name, until: until.toISOString(), schedule }));
-  }
+  if (moveTo !== undefined) await database.platform().slow.all(handleUntil({ name, ...moveTo }));
   if (due.missed === undefined) return;
   const minutes = Math.floor((now().getTime() - due.missed.getTime()) / 60_000);
   await alerts.raise(
@@ -238,9 +244,8 @@ function* claims(parts: Parts, { plan, dispatchId }: Assignment): Generator<() =
   }
 }
 
-function leaseOf({ now, leaseMs: lease = leaseMs }: Parts): { at: string; leaseUntil: string } {
-  const at = now();
-  return { at: at.toISOString(), leaseUntil: new Date(at.getTime() + lease).toISOString() };
+function leaseOf({ now, leaseMs: lease = leaseMs }: Parts): { at: string; leaseMs: number } {
+  return { at: now().toISOString(), leaseMs: lease };
 }
 
 async function runNow(
@@ -258,22 +263,6 @@ async function runNow(
   });
   void runner.run(job, claim, { executed: 0, failed: 0, skipped: 0, alertsSent: 0 });
   return claim;
-}
-
-/** How the parts of the installation do, with an alert for each that does not answer. */
-async function watchServices({ alerts, health }: Parts, tally: Tally): Promise<HealthStatus> {
-  const states = await health.states();
-  for (const { name, message } of states.filter((state) => state.status === 'unhealthy')) {
-    const title = `${name} is unhealthy`;
-    await alerts.raise({ type: 'service_unhealthy', subject: name, severity: 'critical', title, message }, tally);
-  }
-  const well = states.filter((state) => state.status !== 'unhealthy').map((state) => state.name);
-  await alerts.resolve('service_unhealthy', well);
-  await alerts.resolveQuiet('unauthorized_calls', quietAfterMs);
-  return {
-    overall: states.every((state) => state.status === 'healthy') ? 'healthy' : 'degraded',
-    services: states.map(({ name, status, message }) => ({ service_name: name, status, message })),
-  };
 }
 
 /** @returns whether it has settled. */

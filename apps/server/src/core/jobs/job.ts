@@ -6,7 +6,10 @@ export type JobContext = {
   services: Services;
   /** The database as its owner, for what only an owner may do. */
   connection: Parameters<typeof extendAuditPartitions>[0];
-  /** Aborted when the time is over or the process stops. */
+  /**
+   * Aborted when the time is over or the process stops; another process may begin the job then. Whatever works in steps asks
+   * before each one (`throwIfAborted`).
+   */
   signal: AbortSignal;
 };
 

@@ -45,6 +45,10 @@ const claimColumns = ['id', 'job_name', 'attempt', 'started_at'] as const;
 
 const mostAttempts = 3;
 
+/** The clocks of processes differ, and whoever is ahead would take runs from the living: leases go by the database's. */
+const databaseNow = sql<string>`now()`;
+const leaseEnd = (leaseMs: number) => sql<string>`${databaseNow} + ${leaseMs}::float8 * interval '1 millisecond'`;
+
 /** Jobs that nobody knew yet begin now: nothing is caught up on for them. */
 export const addJobs = statement<{ names: readonly string[]; schedules: readonly string[]; at: string }, never>(
   (p) => ({
@@ -71,7 +75,7 @@ export const listOpenRuns = statement<{ since: string }, Pick<JobRunRow, 'id' | 
 
 /** Takes on a slot that nobody has, of a job that does not run; whoever comes second gets no row. */
 export const claimSlot = statement<
-  { id: string; name: string; slot: string; dispatchId: string; trigger: Trigger; at: string; leaseUntil: string },
+  { id: string; name: string; slot: string; dispatchId: string; trigger: Trigger; at: string; leaseMs: number },
   Claim
 >((p) =>
   builder
@@ -102,7 +106,7 @@ export const claimSlot = statement<
               sql<'running'>`'running'`.as('status'),
               sql<number>`1`.as('attempt'),
               sql<string>`${p.at}::timestamptz`.as('started_at'),
-              sql<string>`${p.leaseUntil}::timestamptz`.as('lease_until'),
+              leaseEnd(p.leaseMs).as('lease_until'),
               sql<boolean>`false`.as('abandoned'),
             ])
             .where('name', '=', p.name)
@@ -132,7 +136,7 @@ export const claimSlot = statement<
 );
 
 /** The same for a slot whose process was gone; two at once break `job_runs_running`, or the second finds it taken. */
-export const claimAgain = statement<{ id: string; dispatchId: string; at: string; leaseUntil: string }, Claim>((p) =>
+export const claimAgain = statement<{ id: string; dispatchId: string; at: string; leaseMs: number }, Claim>((p) =>
   builder
     .updateTable('job_runs')
     .set((is) => ({
@@ -141,7 +145,7 @@ export const claimAgain = statement<{ id: string; dispatchId: string; at: string
       attempt: is('attempt', '+', 1),
       dispatch_id: p.dispatchId,
       started_at: p.at,
-      lease_until: p.leaseUntil,
+      lease_until: leaseEnd(p.leaseMs),
       completed_at: null,
       error: null,
     }))
@@ -161,7 +165,7 @@ export const claimAgain = statement<{ id: string; dispatchId: string; at: string
 );
 
 /** A run that somebody asked for, unless the job runs already. */
-export const claimNow = statement<{ id: string; name: string; at: string; leaseUntil: string }, Claim>((p) =>
+export const claimNow = statement<{ id: string; name: string; at: string; leaseMs: number }, Claim>((p) =>
   builder
     .insertInto('job_runs')
     .values({
@@ -173,7 +177,7 @@ export const claimNow = statement<{ id: string; name: string; at: string; leaseU
       status: 'running',
       attempt: 1,
       started_at: p.at,
-      lease_until: p.leaseUntil,
+      lease_until: leaseEnd(p.leaseMs),
       completed_at: null,
       abandoned: false,
       error: null,
@@ -183,16 +187,24 @@ export const claimNow = statement<{ id: string; name: string; at: string; leaseU
     .returning(claimColumns),
 );
 
-/** Leaves out, or starts anew from there: no slot before is owed any more. */
-export const handleUntil = statement<{ name: string; until: string; schedule: string }, never>((p) =>
-  builder.updateTable('jobs').set({ handled_until: p.until, handled_schedule: p.schedule }).where('name', '=', p.name),
+/** Leaves out, or starts anew from there: no slot before is owed any more. Not where somebody else was first. */
+export const handleUntil = statement<
+  { name: string; until: string; schedule: string; readUntil: string; readSchedule: string },
+  never
+>((p) =>
+  builder
+    .updateTable('jobs')
+    .set({ handled_until: p.until, handled_schedule: p.schedule })
+    .where('name', '=', p.name)
+    .where('handled_until', '=', p.readUntil)
+    .where('handled_schedule', '=', p.readSchedule),
 );
 
 /** Whoever has the run keeps it: no row, and somebody else took it over. */
-export const extendLease = statement<{ id: string; attempt: number; leaseUntil: string }, Pick<JobRunRow, 'id'>>((p) =>
+export const extendLease = statement<{ id: string; attempt: number; leaseMs: number }, Pick<JobRunRow, 'id'>>((p) =>
   builder
     .updateTable('job_runs')
-    .set({ lease_until: p.leaseUntil })
+    .set({ lease_until: leaseEnd(p.leaseMs) })
     .where('id', '=', p.id)
     .where('attempt', '=', p.attempt)
     .where('status', '=', 'running')
@@ -231,7 +243,7 @@ export const endLostRuns = statement<
     .updateTable('job_runs')
     .set({ status: 'failed', completed_at: p.at, error: p.error, abandoned: mayTryAgain })
     .where('status', '=', 'running')
-    .where('lease_until', '<', p.at)
+    .where('lease_until', '<', databaseNow)
     .where(sql<boolean>`id <> all (${p.own}::uuid[])`)
     .returning(['id', 'job_name', 'attempt', 'abandoned']),
 );
@@ -240,7 +252,7 @@ export const endLostRuns = statement<
 export const giveBackRun = statement<{ id: string; attempt: number; at: string; error: string }, never>((p) =>
   builder
     .updateTable('job_runs')
-    .set({ status: 'failed', completed_at: p.at, lease_until: p.at, error: p.error, abandoned: mayTryAgain })
+    .set({ status: 'failed', completed_at: p.at, error: p.error, abandoned: mayTryAgain })
     .where('id', '=', p.id)
     .where('attempt', '=', p.attempt)
     .where('status', '=', 'running'),

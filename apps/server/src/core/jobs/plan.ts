@@ -30,8 +30,8 @@ export type JobPlan = {
   /** Runs whose process was gone before the end. */
   retries: readonly string[];
   isRunning: boolean;
-  /** How far the schedule is dealt with without a run; undefined where nothing changes. */
-  moveTo: { until: Date; schedule: string } | undefined;
+  /** How far the schedule is dealt with without a run, and what that was found out from; undefined where nothing changes. */
+  moveTo: { until: string; schedule: string; readUntil: string; readSchedule: string } | undefined;
 };
 
 export function planJob(
@@ -46,13 +46,14 @@ export function planJob(
   const due = row.enabled ? findDue(terms, { handledUntil, now }) : { slots: [], last: undefined, missed: undefined };
   const leavesOut = due.slots.length === 0 && due.last !== undefined;
   const until = leavesOut ? due.last! : handledUntil;
-  const isMoved = until.getTime() !== Date.parse(row.handled_until) || schedule !== row.handled_schedule;
+  const { handled_until: readUntil, handled_schedule: readSchedule } = row;
+  const isMoved = until.getTime() !== Date.parse(readUntil) || schedule !== readSchedule;
   return {
     name: job.name,
     due,
     retries: row.enabled ? own.filter((run) => run.status === 'failed').map((run) => run.id) : [],
     isRunning: own.some((run) => run.status === 'running'),
-    moveTo: isMoved ? { until, schedule } : undefined,
+    moveTo: isMoved ? { until: until.toISOString(), schedule, readUntil, readSchedule } : undefined,
   };
 }
 

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 import type { Database } from '#core/db/database';
 import type { Alerts, Tally } from '#core/jobs/alerts';
 import {
@@ -11,6 +13,7 @@ import {
 } from '#core/jobs/jobs.queries';
 import type { BoundJob } from '#core/jobs/terms';
 import type { Log } from '#core/log/log';
+import { redactText } from '#core/log/redaction';
 
 /** How long a run counts as alive without a sign of life from its process. */
 export const leaseMs = 60_000;
@@ -21,6 +24,8 @@ const leastSlowMs = 5000;
 const leastRunsToJudge = 5;
 const slowFactor = 3;
 const longestError = 1000;
+/** What lies beyond is not even looked at for secrets. */
+const longestRead = 32_768;
 
 /** The run is no longer this process's. */
 class LeaseLost extends Error {}
@@ -42,6 +47,7 @@ export type Runner = {
 
 type Options = { database: Database; log: Log; now(): Date; alerts: Alerts; leaseMs?: number };
 type Result = { output: Record<string, unknown> | null } | { error: unknown };
+type Running = { job: BoundJob; claim: Claim; tally: Tally };
 
 export function createRunner(options: Options): Runner {
   return new LocalRunner(options);
@@ -53,6 +59,8 @@ class LocalRunner implements Runner {
   readonly #controllers = new Map<string, AbortController>();
   readonly #ends = new Set<Promise<void>>();
   readonly #busy = new Set<string>();
+  /** Aborted when nobody waits for what runs any longer. */
+  readonly #stop = new AbortController();
   #isClosing = false;
 
   constructor(options: Options) {
@@ -61,7 +69,7 @@ class LocalRunner implements Runner {
   }
 
   run(job: BoundJob, claim: Claim, tally: Tally): Promise<void> {
-    const ended = this.#runToEnd(job, claim, tally).finally(() => this.#ends.delete(ended));
+    const ended = this.#runToEnd({ job, claim, tally }).finally(() => this.#ends.delete(ended));
     this.#ends.add(ended);
     return ended;
   }
@@ -80,40 +88,76 @@ class LocalRunner implements Runner {
 
   async close(drainMs: number): Promise<void> {
     this.#isClosing = true;
-    const timer = setTimeout(() => {
-      for (const controller of this.#controllers.values()) controller.abort(new ProcessStops());
-    }, drainMs);
+    const timer = setTimeout(() => this.#giveUp(), drainMs);
     await Promise.all(this.#ends);
     clearTimeout(timer);
+    this.#giveUp();
   }
 
-  async #runToEnd(job: BoundJob, claim: Claim, tally: Tally): Promise<void> {
+  #giveUp(): void {
+    this.#stop.abort();
+    for (const controller of this.#controllers.values()) controller.abort(new ProcessStops());
+  }
+
+  async #runToEnd(running: Running): Promise<void> {
+    const { job, claim, tally } = running;
+    // Claimed while the process began to stop: nobody would wait for it any more.
+    if (this.#isClosing) return this.#writeEnd(running, { error: new ProcessStops() });
     tally.executed += 1;
-    const result = await this.#work(job, claim);
+    const controller = new AbortController();
+    this.#controllers.set(claim.id, controller);
+    // Until its end is written down, others must see that it is alive.
+    const heartbeat = setInterval(() => void this.#beat(claim, controller), this.#leaseMs / 3).unref();
+    const result = await this.#work(job, controller);
     if ('error' in result) tally.failed += 1;
-    await this.#end(job, claim, { result, tally }).catch((error: unknown) =>
-      this.#options.log.error({ err: error, job: job.name }, 'the end of a job could not be written down'),
-    );
+    await this.#writeEnd(running, result);
+    clearInterval(heartbeat);
+    this.#controllers.delete(claim.id);
   }
 
-  async #work(job: BoundJob, claim: Claim): Promise<Result> {
-    const controller = new AbortController();
+  async #work(job: BoundJob, controller: AbortController): Promise<Result> {
     const { signal } = controller;
-    this.#controllers.set(claim.id, controller);
     const timeout = setTimeout(
       () => controller.abort(new Error(`The run took longer than ${job.timeoutMs} ms and was given up.`)),
       job.timeoutMs,
     ).unref();
-    const heartbeat = setInterval(() => void this.#beat(claim, controller), this.#leaseMs / 3).unref();
     try {
       return { output: (await Promise.race([this.#start(job, signal), aborted(signal)])) ?? null };
     } catch (error) {
       return { error };
     } finally {
       clearTimeout(timeout);
-      clearInterval(heartbeat);
-      this.#controllers.delete(claim.id);
     }
+  }
+
+  /** Again and again until the database takes it, or the process stops: a run that has ended must not look lost. */
+  async #writeEnd({ job, claim, tally }: Running, result: Result): Promise<void> {
+    const { log, now } = this.#options;
+    const at = now().toISOString();
+    for (;;) {
+      try {
+        if (!(await this.#end(job, claim, { result, at }))) return;
+        break;
+      } catch (error) {
+        log.warn({ err: error, job: job.name, runId: claim.id }, 'the end of a job could not be written down');
+      }
+      if (!(await this.#mayTryAgain())) return;
+    }
+    const error = 'error' in result ? textOf(result.error) : null;
+    const noted =
+      error === null
+        ? noteSuccess(this.#options, { job, claim, at }, tally)
+        : noteFailure(this.#options, { name: job.name, error }, tally);
+    await noted.catch((reason: unknown) =>
+      log.error({ err: reason, job: job.name }, 'how a job ended could not be counted'),
+    );
+  }
+
+  /** After a while; false when the process stops before. */
+  async #mayTryAgain(): Promise<boolean> {
+    const { signal } = this.#stop;
+    await delay(this.#leaseMs / 12, undefined, { signal, ref: false }).catch(() => undefined);
+    return !signal.aborted;
   }
 
   /** What does not heed its signal goes on alone; until it ends, nothing of its kind begins beside it. */
@@ -126,36 +170,32 @@ class LocalRunner implements Runner {
   }
 
   async #beat({ id, attempt }: Claim, controller: AbortController): Promise<void> {
-    const { database, log, now } = this.#options;
-    const leaseUntil = new Date(now().getTime() + this.#leaseMs).toISOString();
+    const { database, log } = this.#options;
     try {
-      const kept = await database.platform().slow.first(extendLease({ id, attempt, leaseUntil }));
+      const kept = await database.platform().slow.first(extendLease({ id, attempt, leaseMs: this.#leaseMs }));
       if (kept === undefined) controller.abort(new LeaseLost());
     } catch (error) {
       log.warn({ err: error, runId: id }, 'the lease of a job could not be extended and will be tried again');
     }
   }
 
-  async #end(job: BoundJob, claim: Claim, { result, tally }: { result: Result; tally: Tally }): Promise<void> {
-    const { database, log, now } = this.#options;
+  /** @returns whether the run was this process's to end. */
+  async #end(job: BoundJob, { id, attempt }: Claim, { result, at }: { result: Result; at: string }): Promise<boolean> {
+    const { database, log } = this.#options;
     const { slow } = database.platform();
-    const { id, attempt } = claim;
-    const at = now().toISOString();
     const cause = 'error' in result ? result.error : undefined;
     if (cause instanceof LeaseLost) {
       log.warn({ job: job.name, runId: id }, 'a job was taken over by another process');
-      return;
+      return false;
     }
     if (cause instanceof ProcessStops) {
       await slow.all(giveBackRun({ id, attempt, at, error: 'The process was stopped before the end.' }));
-      return;
+      return false;
     }
     const error = 'error' in result ? textOf(result.error) : null;
     const output = 'output' in result ? result.output : null;
     const status = error === null ? 'succeeded' : 'failed';
-    if ((await slow.first(completeRun({ id, attempt, status, at, error, output }))) === undefined) return;
-    if (error === null) await noteSuccess(this.#options, { job, claim, at }, tally);
-    else await noteFailure(this.#options, { name: job.name, error }, tally);
+    return (await slow.first(completeRun({ id, attempt, status, at, error, output }))) !== undefined;
   }
 }
 
@@ -217,8 +257,9 @@ function aborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-// A text that PostgreSQL takes, whatever the error has in it.
+// A text that PostgreSQL takes and anybody may read, whatever the error has in it. Half a secret has no form to know it by.
 function textOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return text.replaceAll('\0', '').toWellFormed().slice(0, longestError) || 'no message';
+  const clean = redactText(text.slice(0, longestRead)).slice(0, longestError);
+  return clean.replaceAll('\0', '').toWellFormed() || 'no message';
 }

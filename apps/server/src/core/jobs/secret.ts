@@ -1,14 +1,13 @@
 import { sameSecret } from '#core/crypto/secrets';
-import type { Database } from '#core/db/database';
 import type { Alerts } from '#core/jobs/alerts';
 import { DispatcherNotConfigured } from '#core/jobs/errors';
-import type { Log } from '#core/log/log';
-import { countAttempt } from '#core/throttle/throttle.queries';
+import { createCounters, type Allowance } from '#core/limits/counters';
+import { customerOf } from '#core/net/ranges';
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-const windowMs = 60_000;
-const wrongBeforeAlert = 20;
+/** The twentieth within a minute is too many; whoever goes on is told of once a minute. */
+const allowance: Allowance = { max: 19, windowMs: 60_000, blockMs: 60_000, patience: 1 };
 /** Wrong secrets that stay away for so long are over. */
 export const quietAfterMs = 10 * 60_000;
 
@@ -18,27 +17,18 @@ export type SecretCheck = {
   assertConfigured(): void;
   /** Whether one of the three headers holds the secret. */
   knows(headers: Headers): boolean;
-  /** Counts a wrong secret; twenty in a minute from one address are an alert. A missing one is none. */
+  /**
+   * Counts a wrong secret in this process; twenty in a minute from one customer (`customerOf`) are an alert. A missing one
+   * is none.
+   */
   noteWrong(headers: Headers, address: string): Promise<void>;
 };
 
-type Options = { secret: string | undefined; database: Database; log: Log; now(): Date; alerts: Alerts };
+type Options = { secret: string | undefined; now(): Date; alerts: Alerts };
 
-export function createSecretCheck({ secret, database, log, now, alerts }: Options): SecretCheck {
-  async function count(address: string): Promise<void> {
-    const at = now();
-    const windowEndsAt = new Date(at.getTime() + windowMs).toISOString();
-    const key = `dispatcher-secret:${address}`;
-    const counted = await database.credential().slow.first(countAttempt({ key, now: at.toISOString(), windowEndsAt }));
-    if (counted === undefined || counted.failures % wrongBeforeAlert !== 0) return;
-    await alerts.raise({
-      type: 'unauthorized_calls',
-      subject: address,
-      severity: 'warning',
-      title: 'Calls of the dispatcher with a wrong secret',
-      message: `${counted.failures} calls within a minute from ${address}. Correct the caller, or block the address.`,
-    });
-  }
+export function createSecretCheck({ secret, now, alerts }: Options): SecretCheck {
+  // In memory: whoever knows no secret must not be able to keep the database busy.
+  const counters = createCounters(() => now().getTime());
 
   return {
     assertConfigured() {
@@ -50,9 +40,15 @@ export function createSecretCheck({ secret, database, log, now, alerts }: Option
     },
     async noteWrong(headers, address) {
       if (presented(headers) === undefined) return;
-      await count(address).catch((error: unknown) =>
-        log.warn({ err: error }, 'a wrong dispatcher secret could not be counted'),
-      );
+      const customer = customerOf(address);
+      if (counters.take(customer, allowance)?.isLastStraw !== true) return;
+      await alerts.raise({
+        type: 'unauthorized_calls',
+        subject: customer,
+        severity: 'warning',
+        title: 'Calls of the dispatcher with a wrong secret',
+        message: `${allowance.max + 1} calls or more within a minute from ${customer}. Correct the caller, or block the address.`,
+      });
     },
   };
 }

@@ -1,13 +1,77 @@
-import { expect, it } from 'vitest';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { afterEach, describe, expect, it } from 'vitest';
 
-import { piecesOf } from '#core/log/console';
+import { pieceOf } from '#core/log/console';
 
 it('lines go in pieces that a pipe takes as one, a longer one by itself', () => {
   const line = (length: number) => `${'x'.repeat(length - 1)}\n`;
   const euros = `${'€'.repeat(1000)}\n`;
-  const text = line(3000) + line(1096) + line(1) + line(5000) + line(10) + euros + euros;
-  const pieces = piecesOf(text);
-  expect(pieces).toEqual([line(3000) + line(1096), line(1), line(5000), line(10) + euros, euros]);
-  expect(pieces.join('')).toBe(text);
-  expect(piecesOf('')).toEqual([]);
+  const given = line(3000) + line(1096) + line(1) + line(5000) + line(10) + euros + euros + 'without an end';
+  const pieces: string[] = [];
+  for (let rest = Buffer.from(given); rest.length > 0; rest = rest.subarray(Buffer.byteLength(pieces.at(-1)!)))
+    pieces.push(rest.subarray(0, pieceOf(rest, 4096)).toString());
+  expect(pieces).toEqual([line(3000) + line(1096), line(1), line(5000), line(10) + euros, `${euros}without an end`]);
+  expect(pieceOf(Buffer.from('x'.repeat(5000)), 4096)).toBe(5000);
+});
+
+const module = JSON.stringify(new URL('console.ts', import.meta.url));
+
+/** Another process that prints; `beyond` is what the shell makes of its standard output. */
+function print(script: string, beyond: string) {
+  const source = `import { openConsole } from ${module}; const output = openConsole({ isShared: true }); ${script}`;
+  // `$0` is Node; the second shell outlives the first part of the pipe, and says how it ended.
+  const command = `{ "$0" --input-type=module -e "$1"; echo "ended with $?" >&2; } ${beyond}`;
+  const shell = spawn('sh', ['-c', command, process.execPath, source], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  started.push(shell.pid!);
+  return shell;
+}
+
+const started: number[] = [];
+afterEach(() => {
+  for (const group of started.splice(0)) {
+    try {
+      process.kill(-group, 'SIGKILL');
+    } catch {
+      // It has ended by itself.
+    }
+  }
+});
+
+describe('a process ends with its own code', () => {
+  const many = `for (let at = 0; at < 5000; at++) output.write('x'.repeat(999) + '\\n');`;
+
+  it.each([
+    ['while nobody reads, and a write is under way', `${many} setTimeout(() => process.exit(3), 300);`, '| sleep 600'],
+    ['while nobody reads, and nothing was written yet', `${many} process.exit(3);`, '| sleep 600'],
+    ['when the reader is gone', `setTimeout(() => { ${many} process.exit(3); }, 300);`, '| true'],
+  ])('%s', async (_when, script, beyond) => {
+    const [said] = (await once(print(script, beyond).stderr, 'data')) as [Buffer];
+    expect(said.toString()).toBe('ended with 3\n');
+  });
+
+  it('and whoever reads gets every line', async () => {
+    const script = `for (let at = 0; at < 1000; at++) output.write(at + ' ' + 'x'.repeat(90) + '\\n'); process.exit(3);`;
+    const shell = print(script, '| cat');
+    const lines = (await text(shell.stdout)).trimEnd().split('\n');
+    expect(lines.map((line) => Number.parseInt(line, 10))).toEqual(Array.from({ length: 1000 }, (_, at) => at));
+  });
+
+  it('and lines that were written turn by turn come in their order', async () => {
+    const script = `
+      let at = 0;
+      const go = () => {
+        for (let end = at + 50; at < end; at++) output.write(at + ' ' + 'x'.repeat(90) + '\\n');
+        if (at < 1000) setImmediate(go);
+        else process.exitCode = 3;
+      };
+      go();`;
+    const shell = print(script, '| cat');
+    const lines = (await text(shell.stdout)).trimEnd().split('\n');
+    expect(lines.map((line) => Number.parseInt(line, 10))).toEqual(Array.from({ length: 1000 }, (_, at) => at));
+  });
 });

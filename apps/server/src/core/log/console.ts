@@ -1,61 +1,139 @@
-import sonicBoom from 'sonic-boom';
+import { closeSync, constants, fstatSync, openSync, write, writeSync } from 'node:fs';
 
 /** Where printed lines go. */
 export type Output = { write(text: string): unknown };
 
 /** What a reader that stands still may cost: later lines are lost. */
-const maxWaitingBytes = 32_000_000;
+const maxWaiting = 32_000_000;
 
 /** What a pipe takes as one, however many processes write to it: PIPE_BUF of Linux. */
 const unmixedBytes = 4096;
+const pieceBytes = 65_536;
+
+/** So much is written at once, less a moment later together with what follows. */
+const worthWriting = 8192;
+const gatherMs = 200;
+/** How long a full pipe is left alone. */
+const retryMs = 20;
+/** How long a reader has at the end of the process for what still waits. */
+const farewellMs = 1000;
+
+const standardOutput = 1;
+const standardError = 2;
 
 /**
- * Standard output, written beside the work: whoever reads it slowly, or not at all, holds up nobody. Where other processes
- * write to it too, lines go in pieces so small that they are not mixed with theirs, unless one alone is larger.
+ * Standard output, written beside the work: whoever reads it slowly, or not at all, holds up nobody, nor the end of the
+ * process. Where other processes write to it too, lines go in pieces so small that they are not mixed with theirs, unless
+ * one alone is larger.
  */
 export function openConsole({ isShared }: { isShared: boolean }): Output {
-  const stream = new sonicBoom.SonicBoom({
-    fd: 1,
-    sync: false,
-    ...(isShared ? { minLength: unmixedBytes / 2, maxWrite: unmixedBytes } : { minLength: 8192 }),
-    maxLength: maxWaitingBytes,
-    periodicFlush: 200,
+  const descriptor = openPipe() ?? standardOutput;
+  // Looked at, a pipe or a socket is made non-blocking: Node ends only after its threads, one that writes to nobody included.
+  process.stdout.on('error', () => undefined);
+  const output = new Console(descriptor, isShared ? unmixedBytes : pieceBytes);
+  process.on('exit', (code) => {
+    output.end();
+    if (isShared && descriptor === standardOutput) letGo(code);
   });
-  // Nobody reads any more; the same lines are in the database.
-  stream.on('error', () => undefined);
-  let gathered = '';
-  const handOver = () => {
-    const text = gathered;
-    gathered = '';
-    for (const piece of isShared ? piecesOf(text) : [text]) if (piece !== '') stream.write(piece);
-  };
-  process.on('exit', () => {
-    handOver();
-    try {
-      stream.flushSync();
-    } catch {
-      // The process ends; there is nobody left to tell.
-    }
-  });
-  return {
-    // The stream measures all that waits in it with each text that it is given: one a turn, not one a line.
-    write(text) {
-      if (gathered === '') setImmediate(handOver);
-      gathered += text;
-    },
-  };
+  return output;
 }
 
-/** Cut behind the last line that fits. */
-export function piecesOf(text: string): string[] {
-  const pieces: string[] = [];
-  let piece = '';
-  for (const line of text.split(/(?<=\n)/)) {
-    if (Buffer.byteLength(piece) + Buffer.byteLength(line) > unmixedBytes) {
-      pieces.push(piece);
-      piece = '';
-    }
-    piece += line;
+/** Opened anew, a pipe does not block, whatever others who write to it make of theirs; undefined where Linux cannot. */
+function openPipe(): number | undefined {
+  try {
+    const isPipe = fstatSync(standardOutput).isFIFO();
+    return isPipe ? openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NONBLOCK) : undefined;
+  } catch {
+    return undefined;
   }
-  return [...pieces, piece].filter((one) => one !== '');
+}
+
+// As it ends, Node puts back what it has found of those that are open, and the processes that go on would block.
+function letGo(code: number): void {
+  closeSync(standardOutput);
+  // Otherwise the reason is still to be told there.
+  if (code === 0) closeSync(standardError);
+}
+
+class Console implements Output {
+  readonly #descriptor: number;
+  readonly #mostBytes: number;
+  /** What nobody has begun to write. */
+  #gathered = '';
+  /** What is being written, in pieces. */
+  #begun: Buffer = Buffer.alloc(0);
+  /** A thread has the first piece of `#begun`. */
+  #isWriting = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(descriptor: number, mostBytes: number) {
+    this.#descriptor = descriptor;
+    this.#mostBytes = mostBytes;
+  }
+
+  write(text: string): void {
+    if (this.#gathered.length + this.#begun.length > maxWaiting) return;
+    const before = this.#gathered.length;
+    this.#gathered += text;
+    if (this.#begun.length > 0) return;
+    this.#timer ??= setTimeout(() => this.#begin(), gatherMs).unref();
+    if (before < worthWriting && this.#gathered.length >= worthWriting) setImmediate(() => this.#begin());
+  }
+
+  /** Writes what still waits, as far as it is read within a second. */
+  end(): void {
+    // How much of a piece that a thread has was written, nobody learns any more.
+    const begun = this.#begun.subarray(this.#isWriting ? pieceOf(this.#begun, this.#mostBytes) : 0);
+    let rest = Buffer.concat([begun, Buffer.from(this.#gathered)]);
+    const deadline = performance.now() + farewellMs;
+    while (rest.length > 0) {
+      try {
+        rest = rest.subarray(writeSync(this.#descriptor, rest, 0, pieceOf(rest, this.#mostBytes)));
+      } catch (error) {
+        if (!isFull(error) || performance.now() > deadline) return;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, retryMs);
+      }
+    }
+  }
+
+  #begin(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#begun.length > 0) return;
+    this.#begun = Buffer.from(this.#gathered);
+    this.#gathered = '';
+    this.#writeOn();
+  }
+
+  #writeOn(): void {
+    if (this.#begun.length === 0) {
+      if (this.#gathered !== '') this.#begin();
+      return;
+    }
+    this.#isWriting = true;
+    write(this.#descriptor, this.#begun, 0, pieceOf(this.#begun, this.#mostBytes), null, (error, written) => {
+      this.#isWriting = false;
+      if (isFull(error)) {
+        setTimeout(() => this.#writeOn(), retryMs).unref();
+        return;
+      }
+      // Nobody reads any more; the same lines are in the database.
+      this.#begun = error === null ? this.#begun.subarray(written) : Buffer.alloc(0);
+      this.#writeOn();
+    });
+  }
+}
+
+function isFull(error: unknown): boolean {
+  const { code } = (error ?? {}) as NodeJS.ErrnoException;
+  return code === 'EAGAIN';
+}
+
+const lineFeed = 10;
+
+/** How many bytes to write as one: up to behind the last line that fits, or the first where that alone is larger. */
+export function pieceOf(bytes: Buffer, most: number): number {
+  if (bytes.length <= most) return bytes.length;
+  const last = bytes.lastIndexOf(lineFeed, most - 1);
+  return (last === -1 ? bytes.indexOf(lineFeed) : last) + 1 || bytes.length;
 }

@@ -24,14 +24,17 @@ export type RequestCounts = {
 type Options = { database: Database; log: Log; now(): Date; delayMs?: number };
 
 type Count = { requests: number; errors: number };
+type Message = { errors: number; lastAt: number };
 type Counted = {
-  /** By the sum of the two, which no other pair has. */
-  minutes: Map<number, Count & { minute: number; bucket: number }>;
-  tenants: Map<string, Count & { hour: number; tenantId: string }>;
-  messages: Map<string, { hour: number; message: string; errors: number; lastAt: number }>;
+  /** By the beginning of the minute, then by bucket. */
+  minutes: Map<number, Map<number, Count>>;
+  /** By the beginning of the hour, then by tenant. */
+  tenants: Map<number, Map<string, Count>>;
+  /** By the beginning of the hour, then by message. */
+  messages: Map<number, Map<string, Message>>;
 };
 
-/** Beyond so many different ones, what else comes is counted in the totals only. */
+/** Beyond so many different ones in an hour, what else comes is counted in the totals only. */
 const most = { tenants: 20_000, messages: 500 };
 const growth = Math.log(1.1);
 const lastBucket = 145;
@@ -91,77 +94,81 @@ function empty(): Counted {
   return { minutes: new Map(), tenants: new Map(), messages: new Map() };
 }
 
+const well: Count = { requests: 1, errors: 0 };
+const failed: Count = { requests: 1, errors: 1 };
+
 function count(counted: Counted, { ms, isError, message, tenantId }: AnsweredRequest, at: number): void {
-  const errors = isError ? 1 : 0;
-  const minute = at - (at % minuteMs);
+  const one = isError ? failed : well;
   const hour = at - (at % hourMs);
-  const bucket = bucketOf(ms);
-  addMinute(counted, { minute, bucket, requests: 1, errors });
-  if (tenantId !== null) addTenant(counted, { hour, tenantId, requests: 1, errors });
-  if (message !== undefined) addMessage(counted, { hour, message: toStorable(message), errors: 1, lastAt: at });
+  addCount(within(counted.minutes, at - (at % minuteMs)), bucketOf(ms), one);
+  if (tenantId !== null) addCount(within(counted.tenants, hour), tenantId, one, most.tenants);
+  if (message !== undefined) addMessage(within(counted.messages, hour), toStorable(message), { errors: 1, lastAt: at });
 }
 
-type Entry<Kind extends keyof Counted> = Counted[Kind] extends Map<string | number, infer Value> ? Value : never;
-
-function addMinute({ minutes }: Counted, entry: Entry<'minutes'>): void {
-  const key = entry.minute + entry.bucket;
-  const known = minutes.get(key);
-  if (known === undefined) minutes.set(key, entry);
-  else addCount(known, entry);
+function within<Key, Value>(times: Map<number, Map<Key, Value>>, at: number): Map<Key, Value> {
+  let known = times.get(at);
+  if (known === undefined) times.set(at, (known = new Map()));
+  return known;
 }
 
-function addTenant({ tenants }: Counted, entry: Entry<'tenants'>): void {
-  const key = `${entry.hour} ${entry.tenantId}`;
-  const known = tenants.get(key);
-  if (known !== undefined) addCount(known, entry);
-  else if (tenants.size < most.tenants) tenants.set(key, entry);
+function addCount<Key>(counts: Map<Key, Count>, key: Key, { requests, errors }: Count, limit = Infinity): void {
+  const known = counts.get(key);
+  if (known !== undefined) {
+    known.requests += requests;
+    known.errors += errors;
+  } else if (counts.size < limit) counts.set(key, { requests, errors });
 }
 
-function addMessage({ messages }: Counted, entry: Entry<'messages'>): void {
-  const key = `${entry.hour} ${entry.message}`;
-  const known = messages.get(key);
-  if (known === undefined) {
-    if (messages.size < most.messages) messages.set(key, entry);
-    return;
-  }
-  known.errors += entry.errors;
-  known.lastAt = Math.max(known.lastAt, entry.lastAt);
-}
-
-function addCount(known: Count, { requests, errors }: Count): void {
-  known.requests += requests;
-  known.errors += errors;
+function addMessage(messages: Map<string, Message>, message: string, { errors, lastAt }: Message): void {
+  const known = messages.get(message);
+  if (known !== undefined) {
+    known.errors += errors;
+    known.lastAt = Math.max(known.lastAt, lastAt);
+  } else if (messages.size < most.messages) messages.set(message, { errors, lastAt });
 }
 
 function merge(into: Counted, from: Counted): void {
-  for (const entry of from.minutes.values()) addMinute(into, entry);
-  for (const entry of from.tenants.values()) addTenant(into, entry);
-  for (const entry of from.messages.values()) addMessage(into, entry);
+  for (const [minute, bucket, counts] of entriesOf(from.minutes))
+    addCount(within(into.minutes, minute), bucket, counts);
+  for (const [hour, tenantId, counts] of entriesOf(from.tenants))
+    addCount(within(into.tenants, hour), tenantId, counts, most.tenants);
+  for (const [hour, message, counts] of entriesOf(from.messages))
+    addMessage(within(into.messages, hour), message, counts);
+}
+
+function entriesOf<Key, Value>(times: ReadonlyMap<number, ReadonlyMap<Key, Value>>): [number, Key, Value][] {
+  return [...times].flatMap(([at, counts]) =>
+    [...counts].map(([key, value]): [number, Key, Value] => [at, key, value]),
+  );
 }
 
 const iso = (ms: number) => new Date(ms).toISOString();
 
 function minuteRows({ minutes }: Counted): string {
-  return JSON.stringify([...minutes.values()].map((entry) => ({ ...entry, minute: iso(entry.minute) })));
+  return JSON.stringify(
+    entriesOf(minutes).map(([minute, bucket, counts]) => ({ minute: iso(minute), bucket, ...counts })),
+  );
 }
 
 function tenantRows({ tenants }: Counted): string {
-  const rows = [...tenants.values()].map(({ hour, tenantId, ...counts }) => ({
-    hour: iso(hour),
-    concerned_tenant_id: tenantId,
-    ...counts,
-  }));
-  return JSON.stringify(rows);
+  return JSON.stringify(
+    entriesOf(tenants).map(([hour, tenantId, counts]) => ({
+      hour: iso(hour),
+      concerned_tenant_id: tenantId,
+      ...counts,
+    })),
+  );
 }
 
 function messageRows({ messages }: Counted): string {
-  const rows = [...messages.values()].map(({ hour, message, errors, lastAt }) => ({
-    hour: iso(hour),
-    message,
-    errors,
-    last_at: iso(lastAt),
-  }));
-  return JSON.stringify(rows);
+  return JSON.stringify(
+    entriesOf(messages).map(([hour, message, { errors, lastAt }]) => ({
+      hour: iso(hour),
+      message,
+      errors,
+      last_at: iso(lastAt),
+    })),
+  );
 }
 
 function toStorable(message: string): string {

@@ -72,6 +72,22 @@ describe('security events', () => {
     ]);
   });
 
+  it('that PostgreSQL refuses are given up alone, and told of', async () => {
+    const { events, lines, record, tenantId } = setUp(never);
+    const refused = (userId: string) => events.record({ type: 'admin_action', tenantId, userId, details: {} });
+    refused('no uuid');
+    for (let count = 0; count < 1500; count++) record({ count });
+    refused('none either');
+    record({ count: 1500 });
+    await events.close();
+    const kept = (await rowsOf(tenantId)).map((row) => row.details.count);
+    expect(kept).toEqual(Array.from({ length: 1501 }, (_, count) => count));
+    const told = lines.map((line) => JSON.parse(line) as { level: string; msg: string });
+    expect(told.map(({ level, msg }) => [level, msg])).toEqual(
+      Array.from({ length: 2 }, () => ['error', 'the database refused a security event']),
+    );
+  });
+
   it('hold up nobody: a request is answered while its event cannot be written', async () => {
     const tenant = await createTenant(test);
     const { token, userId } = await createMember(test, tenant);

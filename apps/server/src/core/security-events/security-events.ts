@@ -1,6 +1,7 @@
 import { createFlusher } from '#core/background/flusher';
 import { newId } from '#core/crypto/ids';
 import type { Database } from '#core/db/database';
+import { isRefusedForGood } from '#core/db/sql-state';
 import type { Log } from '#core/log/log';
 import {
   insertSecurityEvents,
@@ -37,8 +38,24 @@ export function createSecurityEvents({ database, log, now, delayMs = 250 }: Opti
     dropped = 0;
     while (waiting.length > 0) {
       const batch = waiting.slice(0, batchSize);
-      await database.platform().slow.all(insertSecurityEvents({ rows: JSON.stringify(batch, storable) }));
+      await insert(batch);
       waiting.splice(0, batch.length);
+    }
+  }
+
+  /** One that is refused for good is given up alone; what a failure in between leaves is tried again, and is there once. */
+  async function insert(batch: readonly SecurityEventRow[]): Promise<void> {
+    try {
+      await database.platform().slow.all(insertSecurityEvents({ rows: JSON.stringify(batch, storable) }));
+    } catch (error) {
+      if (!isRefusedForGood(error)) throw error;
+      if (batch.length === 1) {
+        log.error({ err: error, eventId: batch[0]!.id }, 'the database refused a security event');
+        return;
+      }
+      const middle = Math.ceil(batch.length / 2);
+      await insert(batch.slice(0, middle));
+      await insert(batch.slice(middle));
     }
   }
 

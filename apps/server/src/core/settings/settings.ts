@@ -1,9 +1,9 @@
 import type { Actor, Person } from '#core/access/principal';
 import { systemTenantId } from '#core/access/principal';
-import { auditEvent } from '#core/audit/audit.queries';
+import { auditForSystem } from '#core/audit/system-trail';
 import { createRetry } from '#core/background/retry';
 import { newId } from '#core/crypto/ids';
-import { enterTenant, type Database } from '#core/db/database';
+import type { Database } from '#core/db/database';
 import type { Transaction } from '#core/db/scopes';
 import type { Log } from '#core/log/log';
 import {
@@ -113,11 +113,10 @@ async function store<Value extends object>(
   // Later than what it replaces, whatever the clocks of two processes say: that is how they tell the newer one.
   const at = new Date(Math.max(now.getTime(), Date.parse(locked.updated_at) + 1)).toISOString();
   const fields = changedFields(before as Record<string, unknown>, value);
-  await tx.all(enterTenant(systemTenantId));
-  const who = { ...actor, tenantId: systemTenantId };
-  await tx.all(auditEvent(who, at, { action, resourceType: name, resourceId: locked.id, details: { fields } }));
   await tx.all({ text: 'select pg_notify($1, $2)', values: [settingsChannel, name], prepare: true });
-  return (await tx.first(updateSetting({ name, value, at, by: actor.userId })))!;
+  const row = (await tx.first(updateSetting({ name, value, at, by: actor.userId })))!;
+  await auditForSystem(tx, actor, at, { action, resourceType: name, resourceId: locked.id, details: { fields } });
+  return row;
 }
 
 function changedFields(before: Stored, after: Stored): string[] {

@@ -64,7 +64,7 @@ export function createTracing(options: Options): Tracing {
     spanProcessors: [new BatchSpanProcessor({ exporter: createExporter(options), ...queue })],
   });
   const tracer = provider.getTracer('atrium', options.version);
-  const current = new AsyncLocalStorage<Context>();
+  const current = new AsyncLocalStorage<Context | undefined>();
   return {
     begin({ traceparent, requestId }) {
       const remote = parseTraceparent(traceparent);
@@ -82,9 +82,10 @@ export function createTracing(options: Options): Tracing {
   };
 }
 
-function requestSpan(span: Span, current: AsyncLocalStorage<Context>): RequestSpan {
+function requestSpan(span: Span, current: AsyncLocalStorage<Context | undefined>): RequestSpan {
   const { traceId } = span.spanContext();
-  if (!span.isRecording()) return { traceId, run: (work) => work(), end: () => undefined };
+  // What lets it in may belong to a trace that is kept.
+  if (!span.isRecording()) return { traceId, run: (work) => current.run(undefined, work), end: () => undefined };
   const context = trace.setSpan(ROOT_CONTEXT, span);
   return {
     traceId,

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { buffer } from 'node:stream/consumers';
-import Fastify from 'fastify';
+import Fastify, { type FastifyReply, type FastifyRequest, type InjectOptions } from 'fastify';
 import { afterEach, describe, expect, inject, it, vi } from 'vitest';
 
 import { beginSpans, enterSpans } from '#core/http/traces';
@@ -256,39 +256,54 @@ describe('createTracing', () => {
     expect(seen[0]).not.toHaveProperty('traceparent');
   });
 
-  it('goes on with the own span of a request that another one let in', async () => {
+  /** A request that waits in a hook until another one lets it in, each of the two with a statement. */
+  async function letIn(hook: 'onRequest' | 'preValidation', waiting: InjectOptions): Promise<Span[]> {
     const collector = await startCollector();
     const tracing = await trace(collector);
     const http = Fastify();
     http.decorateRequest('span', undefined);
     beginSpans(http, tracing);
-    let letIn: (() => void) | undefined;
-    http.addHook('onRequest', (request, _reply, done) => {
-      if (request.url === '/waits') letIn = done;
+    let enter: (() => void) | undefined;
+    http.addHook(hook, (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
+      if (request.url === '/waits') enter = done;
       else done();
     });
     enterSpans(http);
     const ask = () => tracing.within({ name: 'SELECT', attributes: {} }, () => Promise.resolve('answer'));
-    http.get('/waits', ask);
+    http.all('/waits', ask);
     http.get('/ends', () => {
-      letIn!();
+      enter!();
       return ask();
     });
     http.addHook('onResponse', (request, reply, done) => {
       request.span?.end({ method: 'GET', route: request.url, status: reply.statusCode });
       done();
     });
-    const waits = http.inject({ url: '/waits', headers });
-    await vi.waitFor(() => expect(letIn).toBeDefined(), patience);
-    await Promise.all([waits, http.inject('/ends')]);
+    const waits = http.inject({ url: '/waits', ...waiting });
+    await vi.waitFor(() => expect(enter).toBeDefined(), patience);
+    const answers = await Promise.all([waits, http.inject('/ends')]);
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200]);
     await tracing.close();
-    const requests = collector.spans.filter(({ kind }) => kind === server);
-    const children = collector.spans.filter(({ kind }) => kind === client);
+    return collector.spans;
+  }
+
+  it.each([
+    ['without a body', 'onRequest', { method: 'GET', headers }],
+    ['with one', 'preValidation', { method: 'POST', headers, payload: { some: 'thing' } }],
+  ] as const)('goes on with the own span of a request that another one let in: %s', async (_how, hook, waiting) => {
+    const spans = await letIn(hook, waiting);
+    const requests = spans.filter(({ kind }) => kind === server);
+    const children = spans.filter(({ kind }) => kind === client);
     expect(requests.map(({ name }) => name).toSorted()).toEqual(['GET /ends', 'GET /waits']);
     expect(children).toHaveLength(2);
     expect(new Set(children.map(({ parentSpanId }) => parentSpanId))).toEqual(
       new Set(requests.map((request) => request.spanId)),
     );
+  });
+
+  it('keeps nothing of a request that is not kept, though one that is let it in', async () => {
+    const spans = await letIn('onRequest', { headers: { traceparent: `00-${traceId}-${spanId}-00` } });
+    expect(spans.map(({ name }) => name).toSorted()).toEqual(['GET /ends', 'SELECT']);
   });
 
   it('marks what failed, in no words of the failure', async () => {

@@ -1,4 +1,4 @@
-/** What is known of a piece of work: fixed names and words, never ids, addresses of pages or values. */
+/** What is known of a piece of work: fixed names and words, never ids of people or things, addresses of pages or values. */
 export type Attributes = Readonly<Record<string, string | number>>;
 
 /** The span of one request. */
@@ -12,7 +12,10 @@ export type RequestSpan = {
 
 /** Tells a collector what requests are made of. There is none unless one is configured, and then nothing is spent on it. */
 export type Tracing = {
-  /** @param traceparent W3C Trace Context, 3.2: whose request this is part of */
+  /**
+   * @param request.traceparent W3C Trace Context, 3.2: whose request this is part of
+   * @param request.requestId the one id that a span carries, by which it is found in the log
+   */
   begin(request: { traceparent: string | undefined; requestId: string }): RequestSpan;
   /** A piece of work of the request under way; outside of requests the work alone. */
   within: Within;

@@ -14,9 +14,9 @@ const oldUsage: Job = {
   schedule: '37 * * * *',
   catchUp: 'run_once',
   timeoutMs: 10 * 60_000,
-  run: async ({ services: { database, now } }) => {
+  run: async ({ services: { database, now }, signal }) => {
     const before = new Date(now().getTime() - usageKeptMs).toISOString();
-    return { deleted: await deleteInBatches(database.platform(), (most) => deleteOldUsage({ before, most })) };
+    return { deleted: await deleteInBatches(database.platform(), (most) => deleteOldUsage({ before, most }), signal) };
   },
 };
 

@@ -141,10 +141,9 @@ async function replacePassword({ db, actor, services }: Scope, { id, password, s
   const row = await db.transaction(async (tx) => {
     assertGetsPassword(actor, await tx.first(lockAppAccount({ tenantId, id })));
     const at = services.now().toISOString();
-    const stored = await tx.first(store({ id, passwordHash, at, ...auditParams(actor, at) }));
     await tx.all(endSessions({ tenantId, id, at }));
     await tx.all(announceRevocation(`app_account:${id}`));
-    return stored!;
+    return (await tx.first(store({ id, passwordHash, at, ...auditParams(actor, at) })))!;
   });
   services.principals.forget(`app_account:${id}`);
   return row;
@@ -156,10 +155,10 @@ export async function deleteAppAccount({ db, actor, services }: Scope, id: strin
   await db.transaction(async (tx) => {
     const { email } = await lockChangeable(tx, actor, id);
     const at = services.now().toISOString();
-    await tx.all(deleteAppAccountRow({ id, ...auditParams(actor, at) }));
     await tx.all(deleteDirectoryEntry({ tenantId, email }));
     await tx.all(endSessions({ tenantId, id, at }));
     await tx.all(announceRevocation(`app_account:${id}`));
+    await tx.all(deleteAppAccountRow({ id, ...auditParams(actor, at) }));
   });
   services.principals.forget(`app_account:${id}`);
 }

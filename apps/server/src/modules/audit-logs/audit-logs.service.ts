@@ -2,13 +2,13 @@ import { Readable } from 'node:stream';
 
 import type { Actor } from '#core/access/principal';
 import { auditEvent } from '#core/audit/audit.queries';
-import { takePlace } from '#core/background/places';
+import { takePlaces } from '#core/background/places';
 import type { TenantDb } from '#core/db/scopes';
 import { pageOfMatches } from '#core/db/totals';
-import { csvLine } from '#core/http/csv';
+import { csvLine, csvRecord } from '#core/http/csv';
 import type { Stream } from '#core/http/downloads';
 import { toPage } from '#core/http/paging';
-import { ExportRunning } from '#modules/audit-logs/audit-logs.errors';
+import { ExportRunning, ExportsRunning } from '#modules/audit-logs/audit-logs.errors';
 import {
   countAuditLogs,
   listAuditLogs,
@@ -20,9 +20,13 @@ import {
 import type { ExportAuditLogsQuery, ListAuditLogsQuery } from '#modules/audit-logs/audit-logs.schemas';
 
 type Reader = { db: TenantDb; setHeader(name: string, value: string): void };
-type Exporter = { db: TenantDb; actor: Actor; now: Date };
+type Exporter = { db: TenantDb; actor: Actor; now: Date; signal: AbortSignal };
 
 const pieceSize = 1000;
+/** At a time in one process; each of them reads, most of the time, nothing. */
+const mostExports = 4;
+/** Until a row is committed whose time was taken before: what a request may take, and what clocks differ. */
+const settlingMs = 60_000;
 
 export async function searchAuditLogs({ db, setHeader }: Reader, query: ListAuditLogsQuery) {
   const { limit = 50, offset = 0, sort = '-created_at' } = query;
@@ -64,26 +68,32 @@ function presentAuditLog(row: AuditLogRow) {
 }
 
 /**
- * All that matches, the oldest first, read as fast as it is taken. That somebody exports is in the trail before the first row
+ * All that matches and is older than a minute, the oldest first, read as fast as it is taken: behind the place that was read
+ * nothing may be committed any more. That somebody exports is in the trail before the first row
  * leaves.
- * @throws ExportRunning while another export of the tenant runs in this process.
+ * @throws ExportRunning while another export of the tenant runs in this process; ExportsRunning while several of others do.
  */
 export async function exportAuditLogs(
-  { db, actor, now }: Exporter,
+  { db, actor, now, signal }: Exporter,
   { format = 'csv', ...query }: ExportAuditLogsQuery,
 ): Promise<Stream> {
-  const release = takePlace(`export:${db.tenantId}`, 1, ExportRunning);
+  const release = takePlaces(
+    { name: `export:${db.tenantId}`, most: 1, refusal: ExportRunning },
+    { name: 'exports of trails', most: mostExports, refusal: () => ExportsRunning({ retryAfterSeconds: 5 }) },
+  );
   try {
     const at = now.toISOString();
     const details = { format, fields: Object.keys(query) };
     const event = { action: 'audit_logs.exported', resourceType: 'audit_logs', details };
     await db.slow.all(auditEvent(actor, at, event));
-    const filters = { ...toFilters(query), to: earlier(query.to, at) };
+    const filters = { ...toFilters(query), to: earlier(query.to, new Date(now.getTime() - settlingMs)) };
     return {
       name: `audit-logs-${at.slice(0, 10)}.${format}`,
       contentType: format === 'csv' ? 'text/csv; charset=utf-8' : 'application/x-ndjson; charset=utf-8',
       open: () => {
-        const source = Readable.from(untilEnd(linesOf(db, filters, format), release), { objectMode: false });
+        const source = Readable.from(untilEnd(linesOf({ db, signal }, filters, format), release), {
+          objectMode: false,
+        });
         // A generator that was never begun has no end of its own.
         return source.once('close', release);
       },
@@ -94,9 +104,8 @@ export async function exportAuditLogs(
   }
 }
 
-// No later than now, or an export would chase its own end.
-function earlier(to: string | undefined, now: string): string {
-  return to !== undefined && Date.parse(to) < Date.parse(now) ? to : now;
+function earlier(to: string | undefined, latest: Date): string {
+  return to !== undefined && Date.parse(to) < latest.getTime() ? to : latest.toISOString();
 }
 
 /** Calls `ended` before whoever reads learns of the end, so that they may begin anew at once. */
@@ -108,11 +117,16 @@ async function* untilEnd(lines: AsyncIterable<Buffer>, ended: () => void) {
   }
 }
 
-async function* linesOf(db: TenantDb, filters: AuditLogFilters, format: 'csv' | 'ndjson') {
+async function* linesOf(
+  { db, signal }: Pick<Exporter, 'db' | 'signal'>,
+  filters: AuditLogFilters,
+  format: 'csv' | 'ndjson',
+) {
   const isCsv = format === 'csv';
   if (isCsv) yield Buffer.from(csvLine(columns));
   let after: ChainedRow | undefined;
   for (;;) {
+    signal.throwIfAborted();
     const rows = await db.slow.all(nextAuditLogs(db.tenantId, filters, { after, limit: pieceSize }));
     const lines = rows.map((row) => (isCsv ? toCsv(presentChained(row)) : `${JSON.stringify(presentChained(row))}\n`));
     if (rows.length > 0) yield Buffer.from(lines.join(''));
@@ -148,8 +162,5 @@ const columns = [
 ] as const satisfies readonly (keyof ReturnType<typeof presentChained>)[];
 
 function toCsv(row: ReturnType<typeof presentChained>): string {
-  const fields = columns.map((name) => row[name]);
-  return csvLine(
-    fields.map((value) => (typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value))),
-  );
+  return csvRecord(columns.map((name) => row[name]));
 }

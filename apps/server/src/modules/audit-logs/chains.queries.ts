@@ -24,9 +24,10 @@ export function listChains(tenantId: string): Query<ChainState> {
   const ofSlot = sql`from audit_logs where tenant_id = ${tenantId} and chain_slot = slots.slot`;
   return compile<ChainState>(sql`
     select slots.slot, coalesce(chain.length, 0)::bigint as length, encode(chain.head, 'hex') as head,
-      (select created_at ${ofSlot} and chain_position is not null order by chain_position limit 1) as first_at,
+      (select created_at ${ofSlot} and chain_position >= 1 order by chain_position limit 1) as first_at,
       (select chain_position ${ofSlot} and chain_position is not null order by chain_position desc limit 1) as last_position,
-      (select id ${ofSlot} and chain_position is null limit 1) as unplaced_id
+      coalesce((select id ${ofSlot} and chain_position is null limit 1),
+               (select id ${ofSlot} and chain_position < 1 limit 1)) as unplaced_id
     from (
       select generate_series(0, ${chainSlots - 1}::integer)::smallint as slot
       union select slot from audit_chains where tenant_id = ${tenantId}
@@ -84,15 +85,21 @@ export function listStrays(tenantId: string, most: number): Query<{ id: string; 
     limit ${most}`);
 }
 
-/** Rows without a chain, written when there were chains already. */
+/** When the tenant came into being. */
+export function findTenantBirth(tenantId: string): Query<{ created_at: string }> {
+  return compile<{ created_at: string }>(sql`select created_at from tenants where id = ${tenantId}`);
+}
+
+/** Rows without a chain, written when there were chains already, or with a place in none. `from`: null for ever. */
 export function listUnchained(
   tenantId: string,
-  { from, to }: { from: string; to: string | null },
+  { from, to }: { from: string | null; to: string | null },
   most: number,
 ): Query<{ id: string }> {
   return compile<{ id: string }>(sql`
     select id from audit_logs
-    where tenant_id = ${tenantId} and chain_slot is null and created_at >= ${from}
+    where tenant_id = ${tenantId} and chain_slot is null
+      and (created_at >= coalesce(${from}::timestamptz, '-infinity') or chain_position is not null or chain_hash is not null)
       and created_at < coalesce(${to}::timestamptz, 'infinity')
     order by created_at limit ${most}`);
 }

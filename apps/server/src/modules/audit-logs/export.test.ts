@@ -3,6 +3,8 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
+import { takePlace } from '#core/background/places';
+import type { AppError } from '#core/errors/app-error';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { withClient } from '#test/support/database';
 import { expectError, useService } from '#test/support/harness';
@@ -90,8 +92,29 @@ describe('exportAuditLogs', () => {
     expect(answer.text).not.toContain(requestId);
   });
 
+  it('200: what is older than a minute, because a later row may still be committed behind it', async () => {
+    const { tenantId, admin } = await createTenant(test);
+    await withClient(test.connection, (client) =>
+      client.query(
+        `insert into audit_logs (tenant_id, created_at, id, action, resource_type)
+         select $1, date_trunc('milliseconds', now()) + n * interval '1 second', gen_random_uuid(), 'thing.done', 'recent'
+         from generate_series(-300, 300) as n`,
+        [tenantId],
+      ),
+    );
+    const answer = await test.call('GET', `${path}?format=ndjson&resource_type=recent`, { token: admin.token });
+    const trail = '/api/v1/secure/audit-logs?limit=1&action=';
+    const began = await test.call('GET', `${trail}audit_logs.exported`, { token: admin.token });
+    const end = new Date(Date.parse(began.body.data[0].created_at) - 60_000).toISOString();
+    const settled = await test.call('GET', `${trail}thing.done&to=${end}`, { token: admin.token });
+    const found = read(answer.text);
+    expect(found).toHaveLength(settled.body.pagination.total);
+    expect(found.at(-1).id).toBe(settled.body.data[0].id);
+  });
+
   it('200: rows of no other tenant', async () => {
     const other = await createTenant(test);
+    await plant(other.tenantId, 3);
     const answer = await test.call('GET', `${path}?format=ndjson`, { token: other.admin.token });
     expect(new Set(read(answer.text).map((row) => row.tenant_id))).toEqual(new Set([other.tenantId]));
   });
@@ -102,6 +125,15 @@ describe('exportAuditLogs', () => {
       expectError(answer, 409, 'CONFLICT', 'EXPORT_RUNNING');
     }
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect((await exported(past)).status).toBe(200);
+  });
+
+  it('429 with Retry-After while several of other tenants run, and then no more', async () => {
+    const places = [1, 2, 3, 4].map(() => takePlace('exports of trails', 4, () => new Error('taken') as AppError));
+    const refused = await exported(past);
+    places.forEach((release) => release());
+    expectError(refused, 429, 'RATE_LIMIT_EXCEEDED', 'AUDIT_EXPORTS_RUNNING');
+    expect(refused.headers['retry-after']).toBe('5');
     expect((await exported(past)).status).toBe(200);
   });
 

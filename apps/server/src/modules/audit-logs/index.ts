@@ -4,7 +4,13 @@ import { StreamedContent } from '#core/http/downloads';
 import { defineModule, defineRoute, type Module } from '#core/http/route';
 import type { Job } from '#core/jobs/job';
 import { listActions } from '#modules/audit-logs/actions.service';
-import { ExportRunning, PeriodInvalid, VerificationRunning } from '#modules/audit-logs/audit-logs.errors';
+import {
+  ExportRunning,
+  ExportsRunning,
+  PeriodInvalid,
+  VerificationRunning,
+  VerificationsRunning,
+} from '#modules/audit-logs/audit-logs.errors';
 import {
   Actions,
   AuditLogPage,
@@ -58,9 +64,10 @@ export function createAuditLogsModule(listModules: () => readonly Module[]): Mod
         summary: 'All of the trail that matches, oldest first, as CSV or as lines of JSON',
         access: access.permission('audit_logs.read'),
         schema: { query: ExportAuditLogsQuery, response: { 200: StreamedContent } },
-        errors: [ExportRunning],
+        errors: [ExportRunning, ExportsRunning],
         audit: 'audit_logs.exported',
-        handler: ({ db, actor, services, query }) => exportAuditLogs({ db, actor, now: services.now() }, query),
+        handler: ({ db, actor, services, query, untilAbandoned }) =>
+          exportAuditLogs({ db, actor, now: services.now(), signal: untilAbandoned() }, query),
       }),
       defineRoute({
         method: 'GET',
@@ -69,9 +76,9 @@ export function createAuditLogsModule(listModules: () => readonly Module[]): Mod
         summary: 'Whether anything of the trail was changed, deleted or inserted behind the back of the service',
         access: access.permission('audit_logs.read'),
         schema: { query: VerifyAuditLogsQuery, response: { 200: Verification } },
-        errors: [PeriodInvalid, VerificationRunning],
+        errors: [PeriodInvalid, VerificationRunning, VerificationsRunning],
         takesLong: true,
-        handler: ({ db, query }) => verifyAuditLogs(db, query),
+        handler: ({ db, query, untilAbandoned }) => verifyAuditLogs({ db, signal: untilAbandoned() }, query),
       }),
     ],
   });

@@ -1,10 +1,11 @@
-import { takePlace } from '#core/background/places';
+import { takePlaces } from '#core/background/places';
 import type { TenantDb } from '#core/db/scopes';
-import { PeriodInvalid, VerificationRunning } from '#modules/audit-logs/audit-logs.errors';
+import { PeriodInvalid, VerificationRunning, VerificationsRunning } from '#modules/audit-logs/audit-logs.errors';
 import type { VerifyAuditLogsQuery } from '#modules/audit-logs/audit-logs.schemas';
 import { beginning, inspectLinks, missingBetween, type Problem, type Reached } from '#modules/audit-logs/chain.rules';
 import {
   checkSpan,
+  findTenantBirth,
   listChains,
   listLinks,
   listStrays,
@@ -13,26 +14,35 @@ import {
 } from '#modules/audit-logs/chains.queries';
 
 type Window = { from: number; to: number };
-type Walk = { db: TenantDb; window: Window; problems: Problem[]; checked: number };
+type Verifier = { db: TenantDb; signal: AbortSignal };
+type Walk = Verifier & { window: Window; problems: Problem[]; checked: number };
 
 const mostProblems = 100;
+/** At a time in one process: each keeps one of the few connections busy that writes need too. */
+const mostVerifications = 2;
 const spanLength = 2000;
 /** Rows may stand in their chain in another order than their times: by how long a request takes, and by what clocks differ. */
 const marginMs = 15 * 60_000;
 /** While a version of the service that knew no chains is being replaced, it may still write. */
 const replacementMs = 60 * 60_000;
+/** A tenant whose first row is in a chain so soon after it came into being was never without chains. */
+const birthMs = 60_000;
 
 /**
  * Recomputes the chains of a tenant's trail, as far as they had come when it began. Answers the first 100 problems; `isComplete`
  * says whether it went through to the end.
- * @throws VerificationRunning while another one of the tenant runs in this process.
+ * @throws VerificationRunning while another one of the tenant runs in this process; VerificationsRunning while several of others
+ * do; the reason of the signal once it is aborted.
  */
-export async function verifyAuditLogs(db: TenantDb, query: VerifyAuditLogsQuery) {
+export async function verifyAuditLogs({ db, signal }: Verifier, query: VerifyAuditLogsQuery) {
   const window = toWindow(query);
-  const release = takePlace(`verify:${db.tenantId}`, 1, VerificationRunning);
+  const release = takePlaces(
+    { name: `verify:${db.tenantId}`, most: 1, refusal: VerificationRunning },
+    { name: 'verifications', most: mostVerifications, refusal: () => VerificationsRunning({ retryAfterSeconds: 5 }) },
+  );
   try {
     const chains = await db.slow.all(listChains(db.tenantId));
-    const walk: Walk = { db, window, problems: [], checked: 0 };
+    const walk: Walk = { db, signal, window, problems: [], checked: 0 };
     for (const chain of chains) {
       if (walk.problems.length < mostProblems) await verifyChain(walk, chain);
     }
@@ -88,8 +98,10 @@ function findOutside({ slot, length, head, last_position: last, unplaced_id: id 
 
 async function walkChain(walk: Walk, { slot }: ChainState, { start, upTo }: { start: number; upTo: number }) {
   const { tenantId, slow } = walk.db;
+  walk.signal.throwIfAborted();
   let reached = await reachedAt(walk, slot, start);
   while (reached.position < upTo && walk.problems.length < mostProblems) {
+    walk.signal.throwIfAborted();
     const span = { tenantId, slot, after: reached.position, upTo: Math.min(reached.position + spanLength, upTo) };
     const hash = reached.hashes[0] ?? null;
     const checked = await slow.first(checkSpan(span, hash, spanLength + 1));
@@ -149,7 +161,11 @@ async function findUnchained({ db, window, problems }: Walk, chains: readonly Ch
   problems.push(...strays.map(({ id, slot }): Problem => ({ type: 'inserted', slot, position: null, count: 1, id })));
   const times = chains.flatMap(({ first_at: at }) => (at === null ? [] : [Date.parse(at)]));
   if (times.length === 0) return;
-  const from = new Date(Math.max(window.from, Math.min(...times) + replacementMs)).toISOString();
+  const birth = Date.parse((await db.slow.first(findTenantBirth(tenantId)))!.created_at);
+  const first = Math.min(...times);
+  const isOlder = first - birth > birthMs;
+  const since = Math.max(window.from, isOlder ? first + replacementMs : -Infinity);
+  const from = Number.isFinite(since) ? new Date(since).toISOString() : null;
   const to = Number.isFinite(window.to) ? new Date(window.to).toISOString() : null;
   const rows = await db.slow.all(listUnchained(tenantId, { from, to }, mostProblems));
   problems.push(...rows.map(({ id }): Problem => ({ type: 'inserted', slot: null, position: null, count: 1, id })));

@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { auditEvent } from '#core/audit/audit.queries';
-import { chainSlot } from '#core/audit/chain.queries';
+import { auditEvent, chainSlot } from '#core/audit/audit.queries';
+import { takePlace } from '#core/background/places';
 import { newId } from '#core/crypto/ids';
+import type { TenantDb } from '#core/db/scopes';
+import type { AppError } from '#core/errors/app-error';
+import { verifyAuditLogs } from '#modules/audit-logs/verification.service';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { withClient } from '#test/support/database';
 import { expectError, useService, type Answer } from '#test/support/harness';
@@ -258,13 +261,34 @@ describe('verifyAuditLogs', () => {
     expect(await problems()).toEqual([]);
   });
 
-  it('200: rows of before there were chains are none of them', async () => {
-    await db().all({
-      text: `insert into audit_logs (tenant_id, created_at, id, action, resource_type) values ($1, '2020-01-01', $2, 'old.row', 'old')`,
-      values: [tenant.tenantId, newId()],
-      prepare: false,
+  describe('rows without a chain', () => {
+    const old = (at: string) =>
+      db().all({
+        text: `insert into audit_logs (tenant_id, created_at, id, action, resource_type) values ($1, $2, $3, 'old.row', 'old')`,
+        values: [tenant.tenantId, at, newId()],
+        prepare: false,
+      });
+
+    it('200: are none where the tenant was there before', async () => {
+      await write(1);
+      await tamper(`update tenants set created_at = '2019-01-01' where id = '${tenant.tenantId}'`);
+      await old('2020-01-01');
+      expect(await problems()).toEqual([]);
+      await tamper(`update audit_logs set chain_position = 1 where OWN and action = 'old.row'`);
+      expect(await problems()).toHaveLength(1);
     });
-    expect(await problems()).toEqual([]);
+
+    it('200: are inserted ones, at whatever time, where it always had one', async () => {
+      await old('2020-01-01');
+      await old(new Date().toISOString());
+      expect(await problems()).toHaveLength(2);
+    });
+  });
+
+  it.each([0, -5])('200: inserted at position %i, where no chain begins', async (position) => {
+    await write(2);
+    await insert(`${slot}, ${position}, sha256('x')`);
+    expect(await problems()).toEqual([{ type: 'inserted', slot, position: null, count: 1, id: expect.any(String) }]);
   });
 
   it('200: gives up after a hundred problems', async () => {
@@ -297,6 +321,31 @@ describe('verifyAuditLogs', () => {
     expect(refused.length).toBeGreaterThan(0);
     for (const answer of refused) expectError(answer, 409, 'CONFLICT', 'VERIFICATION_RUNNING');
     expect(answers.some(({ status }) => status === 200)).toBe(true);
+    expect(await problems()).toEqual([]);
+  });
+
+  it('429 with Retry-After while two of other tenants run, and then no more', async () => {
+    const places = [1, 2].map(() => takePlace('verifications', 2, () => new Error('taken') as AppError));
+    const refused = await test.call('GET', path, { token: tenant.admin.token });
+    places.forEach((release) => release());
+    expectError(refused, 429, 'RATE_LIMIT_EXCEEDED', 'VERIFICATIONS_RUNNING');
+    expect(refused.headers['retry-after']).toBe('5');
+    expect(await problems()).toEqual([]);
+  });
+
+  it('ends with the next piece once it is abandoned, and takes no place any more', async () => {
+    await write(1);
+    const abandoned = new AbortController();
+    const read: string[] = [];
+    const scope = { tenantId: tenant.tenantId, slow: { ...db().slow } };
+    scope.slow.first = async (query) => {
+      read.push(query.text);
+      abandoned.abort(new Error('nobody waits'));
+      return db().slow.first(query);
+    };
+    const running = verifyAuditLogs({ db: scope as TenantDb, signal: abandoned.signal }, {});
+    await expect(running).rejects.toThrow('nobody waits');
+    expect(read).toHaveLength(1);
     expect(await problems()).toEqual([]);
   });
 

@@ -8,12 +8,12 @@ import { deleteEndedWindows } from '#core/throttle/throttle.queries';
 const keepEndedMs = 30 * 86_400_000;
 
 /** Deletes what has been dead for a month (tokens, sessions) or has run out (counters). */
-export async function deleteExpired(services: Pick<Services, 'database' | 'now'>): Promise<void> {
+export async function deleteExpired(services: Pick<Services, 'database' | 'now'>, signal: AbortSignal): Promise<void> {
   const now = services.now();
   const before = new Date(now.getTime() - keepEndedMs).toISOString();
   const db = services.database.credential();
-  await deleteInBatches(db, (most) => deleteEndedWindows({ now: now.toISOString(), most }));
-  await deleteInBatches(db, (most) => deleteExpiredOneTimeTokens({ before, most }));
-  await deleteInBatches(db, (most) => deleteExpiredRefreshTokens({ before, most }));
-  await deleteInBatches(db, (most) => deleteEndedSessions({ before, most }));
+  await deleteInBatches(db, (most) => deleteEndedWindows({ now: now.toISOString(), most }), signal);
+  await deleteInBatches(db, (most) => deleteExpiredOneTimeTokens({ before, most }), signal);
+  await deleteInBatches(db, (most) => deleteExpiredRefreshTokens({ before, most }), signal);
+  await deleteInBatches(db, (most) => deleteEndedSessions({ before, most }), signal);
 }

@@ -44,7 +44,7 @@ const cleanUp: Job = {
   schedule: '11 * * * *',
   catchUp: 'run_once',
   timeoutMs: 10 * 60_000,
-  run: ({ services }) => deleteExpired(services),
+  run: ({ services, signal }) => deleteExpired(services, signal),
 };
 
 /** Login, sessions, passwords and the registration of tenants. */

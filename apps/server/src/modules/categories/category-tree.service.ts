@@ -75,26 +75,34 @@ export function deleteCategory({ db, actor, now }: Scope, id: string, query: Del
     const category = await tx.first(findNode({ tenantId, id }));
     if (category === undefined) throw CategoryNotFound();
     if (cascade && heirId !== undefined) throw CascadeOrReassign();
-    const details = await empty(tx, { tenantId, at }, category, { cascade, heirId });
+    const { details, descendants } = await empty(tx, { tenantId, at }, category, { cascade, heirId });
     const audit = auditParams(actor, at, details);
     await tx.all(deleteCategoryRow({ id, ...audit }));
+    // In the slot whose count the statement before has locked.
+    if (descendants > 0)
+      await tx.all(addToTotal({ tenantId, table: 'categories', slot: audit.slot, amount: -descendants }));
   });
 }
 
-/** Until nothing is left but the category itself; what the trail has to know of it. */
+type Emptied = { /** What the trail has to know of it. */ details: Record<string, unknown>; descendants: number };
+
+/** Until nothing is left but the category itself. */
 async function empty(
   tx: Transaction,
   change: Change,
   category: Node,
   { cascade, heirId }: { cascade: boolean; heirId: string | undefined },
-): Promise<Record<string, unknown>> {
+): Promise<Emptied> {
   if (heirId !== undefined) {
     await bequeath(tx, change, category, heirId);
-    return { reassignedTo: heirId };
+    return { details: { reassignedTo: heirId }, descendants: 0 };
   }
-  if (cascade) return { cascade, deleted: await clear(tx, change.tenantId, category) };
+  if (cascade) {
+    const deleted = await clear(tx, change.tenantId, category);
+    return { details: { cascade, deleted }, descendants: deleted - 1 };
+  }
   await assertUnused(tx, change.tenantId, category);
-  return {};
+  return { details: {}, descendants: 0 };
 }
 
 async function assertUnused(tx: Transaction, tenantId: string, category: Node): Promise<void> {
@@ -103,14 +111,12 @@ async function assertUnused(tx: Transaction, tenantId: string, category: Node): 
   if (nodes.some((node) => node.usage_count > 0)) throw CategoryHasLinks();
 }
 
-/** Answers how many categories go, itself included. */
+/** Answers how many categories go, itself included, which alone is there still. */
 async function clear(tx: Transaction, tenantId: string, category: Node): Promise<number> {
   const nodes = await tx.all(lockNodes({ tenantId, ...subtreeOf(category) }));
   await tx.all(deleteLinksWithin({ tenantId, ...subtreeOf(category) }));
   if (nodes.length === 1) return 1;
   await tx.all(deleteNodes({ tenantId, ...descendantsOf(category) }));
-  // The category itself is counted off by the statement that deletes it; one slot is enough for what the tree lock holds apart.
-  await tx.all(addToTotal({ tenantId, table: 'categories', slot: 0, amount: 1 - nodes.length }));
   return nodes.length;
 }
 

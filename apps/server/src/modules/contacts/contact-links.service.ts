@@ -24,7 +24,7 @@ import {
   SpaceNotFound,
   UserNotFound,
 } from '#modules/contacts/contacts.errors';
-import { findContact, type ContactRow } from '#modules/contacts/contacts.queries';
+import { findContact, shareContact, type ContactRow } from '#modules/contacts/contacts.queries';
 import type { LinkContactBody, PartOfList } from '#modules/contacts/contacts.schemas';
 import { presentContact, type Scope } from '#modules/contacts/contacts.service';
 
@@ -95,7 +95,7 @@ export async function addContactTo({ db, actor, now }: Scope, entity: Entity, bo
   return db.transaction(async (tx) => {
     const locked = await tx.first(entityQueries[entity.type].lock({ tenantId, id: entity.id }));
     if (locked === undefined) throw entityNotFound[entity.type]();
-    const contact = await tx.first(findContact({ tenantId, id: contactId }));
+    const contact = await tx.first(shareContact({ tenantId, id: contactId }));
     if (contact === undefined) throw ContactNotFound();
     const existing = await tx.first(lockLink({ tenantId, ...link, contactId }));
     const isUnchanged = existing !== undefined && (body.isPrimary === undefined || existing.is_primary === isPrimary);

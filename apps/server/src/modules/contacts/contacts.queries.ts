@@ -1,6 +1,6 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { auditOfDone, withAudit, type AuditParams } from '#core/audit/audit.queries';
 import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
 import { containsWords, type Search } from '#core/db/search';
 import { countMatches } from '#core/db/totals';
@@ -49,6 +49,16 @@ export const findContact = statement<{ tenantId: string; id: string }, ContactRo
   builder.selectFrom('contacts').select(contactColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
+/** Held to the end of the transaction, so that it is not deleted before the link to it is there. */
+export const shareContact = statement<{ tenantId: string; id: string }, ContactRow>((p) =>
+  builder
+    .selectFrom('contacts')
+    .select(contactColumns)
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .forKeyShare(),
+);
+
 /** Held to the end of the transaction; waits for what is just being attached. */
 export const lockContact = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
   builder.selectFrom('contacts').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forUpdate(),
@@ -79,17 +89,14 @@ export function updateContact(id: string, changes: ContactChanges, audit: AuditP
   return toQuery(withAudit<ContactRow>(change, { action: 'contact.updated', resourceType: 'contact' }, audit));
 }
 
-export const deleteContact = statement<{ id: string } & AuditParams, { id: string }>((p) => {
-  const change = builder
-    .deleteFrom('contacts')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .returning('id');
-  return withAudit<{ id: string }>(
-    change,
-    { action: 'contact.deleted', resourceType: 'contact', counts: { table: 'contacts', by: -1 } },
-    p,
-  );
+export const deleteContact = statement<{ tenantId: string; id: string }, never>((p) =>
+  builder.deleteFrom('contacts').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
+);
+
+export const recordDeletion = auditOfDone({
+  action: 'contact.deleted',
+  resourceType: 'contact',
+  counts: { table: 'contacts', by: -1 },
 });
 
 export type ContactFilters = {

@@ -14,6 +14,7 @@ import {
   insertContact,
   lockContact,
   listContacts as listContactRows,
+  recordDeletion,
   updateContact as updateContactRow,
   type ContactChanges,
   type ContactRow,
@@ -87,7 +88,8 @@ export async function deleteContact({ db, actor, services }: Omit<Scope, 'now'> 
   const fileIds = await db.transaction(async (tx) => {
     if ((await tx.first(lockContact({ tenantId, id }))) === undefined) throw ContactNotFound();
     const retired = await retireFilesOf(tx, { tenantId, owner: { type: 'contact', id }, now });
-    await tx.all(deleteContactRow({ id, ...auditParams(actor, now.toISOString()) }));
+    await tx.all(deleteContactRow({ tenantId, id }));
+    await tx.all(recordDeletion({ id, ...auditParams(actor, now.toISOString()) }));
     return retired;
   });
   void removeObjects(services, tenantId, fileIds);

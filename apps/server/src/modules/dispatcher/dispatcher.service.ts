@@ -3,6 +3,7 @@ import { acknowledgeAlert, listRecentAlerts, type AlertRow } from '#core/jobs/al
 import type { Dispatch } from '#core/jobs/dispatcher';
 import { listRecentDispatches, type DispatchRow } from '#core/jobs/dispatches.queries';
 import { listJobRows } from '#core/jobs/jobs.queries';
+import { overallOf } from '#core/jobs/watch';
 import type { Services } from '#core/services';
 import { AlertNotFound } from '#modules/dispatcher/dispatcher.errors';
 
@@ -22,7 +23,7 @@ export async function runDispatcher({ dispatcher }: Services) {
 export async function getDispatcherHealth({ health, now }: Services) {
   const states = await health.states();
   return {
-    overall: states.every((state) => state.status === 'healthy') ? 'healthy' : 'degraded',
+    overall: overallOf(states),
     timestamp: now().toISOString(),
     services: states.map(({ name, status, message, timestamp }) => ({
       service_name: name,

@@ -16,13 +16,13 @@ const history: Job = {
   schedule: '43 * * * *',
   catchUp: 'run_once',
   timeoutMs: 5 * 60_000,
-  run: async ({ services: { database, now } }) => {
+  run: async ({ services: { database, now }, signal }) => {
     const before = new Date(now().getTime() - keptMs).toISOString();
     const db = database.platform();
     return {
-      runs: await deleteInBatches(db, (most) => deleteOldRuns({ before, keep: runsKept, most })),
-      dispatches: await deleteInBatches(db, (most) => deleteOldDispatches({ before, most })),
-      alerts: await deleteInBatches(db, (most) => deleteOldAlerts({ before, most })),
+      runs: await deleteInBatches(db, (most) => deleteOldRuns({ before, keep: runsKept, most }), signal),
+      dispatches: await deleteInBatches(db, (most) => deleteOldDispatches({ before, most }), signal),
+      alerts: await deleteInBatches(db, (most) => deleteOldAlerts({ before, most }), signal),
     };
   },
 };

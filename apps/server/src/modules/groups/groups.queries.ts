@@ -1,6 +1,6 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { auditOfDone, withAudit, type AuditParams } from '#core/audit/audit.queries';
 import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 
@@ -73,14 +73,11 @@ export function updateGroup(id: string, changes: GroupChanges, audit: AuditParam
   return toQuery(withAudit<GroupRow>(change, { action: 'group.updated', resourceType: 'group' }, audit));
 }
 
-export const deleteGroup = statement<{ id: string } & AuditParams, { id: string }>((p) => {
-  const change = builder
-    .deleteFrom('groups')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .returning('id');
-  return withAudit<{ id: string }>(change, { action: 'group.deleted', resourceType: 'group' }, p);
-});
+export const deleteGroup = statement<{ tenantId: string; id: string }, never>((p) =>
+  builder.deleteFrom('groups').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
+);
+
+export const recordDeletion = auditOfDone({ action: 'group.deleted', resourceType: 'group' });
 
 type GroupSelect = SelectQueryBuilder<Tables, 'groups', object>;
 

@@ -22,6 +22,7 @@ import {
   listGroups as listGroupRows,
   listMembers,
   lockGroup,
+  recordDeletion,
   updateGroup as updateGroupRow,
   type GroupChanges,
   type GroupMemberRow,
@@ -97,8 +98,9 @@ export async function deleteGroup({ db, actor, services }: Scope, id: string): P
   await db.transaction(async (tx) => {
     await lockChangeable(tx, actor, id);
     await removeCategoryLinksOf(tx, { tenantId, entityType: 'group', entityId: id });
-    await tx.all(deleteGroupRow({ id, ...auditParams(actor, services.now().toISOString()) }));
+    await tx.all(deleteGroupRow({ tenantId, id }));
     await tx.all(announceRevocation(`tenant:${tenantId}`));
+    await tx.all(recordDeletion({ id, ...auditParams(actor, services.now().toISOString()) }));
   });
   services.principals.forget(`tenant:${tenantId}`);
 }

@@ -9,7 +9,7 @@ const abandonedFlows: Job = {
   schedule: '17 * * * *',
   catchUp: 'run_once',
   timeoutMs: 5 * 60_000,
-  run: ({ services }) => deleteAbandonedFlows(services),
+  run: ({ services, signal }) => deleteAbandonedFlows(services, signal),
 };
 
 /** Login through outside identity providers. */

@@ -5,13 +5,12 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-import { systemTenantId, type Actor, type Person } from '#core/access/principal';
-import { auditEvent } from '#core/audit/audit.queries';
+import type { Actor, Person } from '#core/access/principal';
+import { auditForSystem } from '#core/audit/system-trail';
 import { takePlace } from '#core/background/places';
 import { newId, newRandomId } from '#core/crypto/ids';
-import { enterTenant } from '#core/db/database';
 import type { Transaction } from '#core/db/scopes';
-import { csvLine } from '#core/http/csv';
+import { csvLine, csvRecord } from '#core/http/csv';
 import type { Download } from '#core/http/downloads';
 import { levelNumbers } from '#core/log/log-config';
 import type { Services } from '#core/services';
@@ -31,6 +30,7 @@ import type { ExportBody, LogRecord } from '#modules/logs/logs.schemas';
 import { presentLog } from '#modules/logs/logs.service';
 
 type Changer = { services: Services; actor: Actor<Person> };
+type Exporter = Changer & { signal: AbortSignal };
 type Format = 'json' | 'csv';
 
 const dayMs = 24 * 60 * 60_000;
@@ -38,19 +38,19 @@ const keptMs = 7 * dayMs;
 const pieceSize = 1000;
 const most = { records: 250_000, bytes: 512 * 1024 ** 2, listed: 1000, running: 2 };
 
-/** @throws PeriodInvalid, ExportTooLarge, ExportsRunning */
-export async function exportLogs(changer: Changer, body: ExportBody) {
+/** @throws PeriodInvalid, ExportTooLarge, ExportsRunning; the reason of the signal once it is aborted */
+export async function exportLogs(exporter: Exporter, body: ExportBody) {
   // Whoever exports in one process shares its disk and connections.
   const leave = takePlace('log exports', most.running, () => ExportsRunning({ retryAfterSeconds: 5 }));
   try {
-    return await writeExport(changer, body);
+    return await writeExport(exporter, body);
   } finally {
     leave();
   }
 }
 
 /** The row comes first, so that a broken export leaves nothing unknown behind. */
-async function writeExport({ services, actor }: Changer, body: ExportBody) {
+async function writeExport({ services, actor, signal }: Exporter, body: ExportBody) {
   const { format = 'json' } = body;
   const at = services.now();
   const filters = toFilters(body, at);
@@ -60,14 +60,14 @@ async function writeExport({ services, actor }: Changer, body: ExportBody) {
   const db = services.database.platform();
   await db.slow.all(insertExport({ name, id, by: actor.userId, at: at.toISOString(), expiresAt }));
   try {
-    const written = await store(services, { name, format, filters });
+    const written = await store(services, { name, format, filters, signal });
     await db.transaction(async (tx) => {
+      await tx.first(completeExport({ name, ...written }));
       await record(
         tx,
         { services, actor },
         { id, action: 'log_export.created', details: { fields: Object.keys(body) } },
       );
-      await tx.first(completeExport({ name, ...written }));
     });
     return { data: { message: 'The log was exported.', path: pathOf(name), ...written } };
   } catch (error) {
@@ -94,16 +94,16 @@ function nameOf(at: Date, format: Format): string {
 const pathOf = (name: string) => `/api/v1/system/logs/exports/${name}`;
 const keyOf = (name: string) => `exports/${name}`;
 
-type Job = { name: string; format: Format; filters: LogFilters };
+type Job = { name: string; format: Format; filters: LogFilters; signal: AbortSignal };
 
 // By way of the disk, because stores want to know the size beforehand and memory is not to grow with it.
-async function store(services: Services, { name, format, filters }: Job) {
+async function store(services: Services, { name, format, filters, signal }: Job) {
   const folder = await mkdtemp(path.join(tmpdir(), 'atrium-export-'));
   const file = path.join(folder, name);
   const written = { recordCount: 0, sizeBytes: 0 };
   try {
     const handle = await open(file, 'wx', 0o600);
-    await pipeline(Readable.from(linesOf(services, { format, filters, written })), handle.createWriteStream());
+    await pipeline(Readable.from(linesOf(services, { format, filters, signal, written })), handle.createWriteStream());
     await services.files.put(keyOf(name), createReadStream(file), written.sizeBytes);
     return written;
   } finally {
@@ -111,9 +111,9 @@ async function store(services: Services, { name, format, filters }: Job) {
   }
 }
 
-type Lines = Pick<Job, 'format' | 'filters'> & { written: { recordCount: number; sizeBytes: number } };
+type Lines = Pick<Job, 'format' | 'filters' | 'signal'> & { written: { recordCount: number; sizeBytes: number } };
 
-async function* linesOf(services: Services, { format, filters, written }: Lines) {
+async function* linesOf(services: Services, { format, filters, signal, written }: Lines) {
   const counted = (text: string) => {
     const bytes = Buffer.from(text);
     written.sizeBytes += bytes.length;
@@ -125,6 +125,7 @@ async function* linesOf(services: Services, { format, filters, written }: Lines)
   yield counted(isCsv ? csvHead : '[');
   let after: { logged_at: string; id: string } | undefined;
   for (;;) {
+    signal.throwIfAborted();
     const rows = await slow.all(nextLogs(filters, { after, limit: pieceSize }));
     const records = rows.map(presentLog);
     const between = written.recordCount === 0 ? '\n' : ',\n';
@@ -154,10 +155,7 @@ const csvColumns = [
 const csvHead = csvLine(csvColumns);
 
 function toCsv(line: LogRecord): string {
-  const fields = csvColumns.map((name) => line[name]);
-  return csvLine(
-    fields.map((value) => (typeof value === 'string' ? value : value === null ? '' : JSON.stringify(value))),
-  );
+  return csvRecord(csvColumns.map((name) => line[name]));
 }
 
 export async function listExports(services: Services) {
@@ -200,17 +198,19 @@ async function getExport({ database, now }: Services, name: string): Promise<Sto
 type Entry = { id: string; action: string; details: Record<string, unknown> };
 
 async function record(tx: Transaction, { services, actor }: Changer, { id, action, details }: Entry): Promise<void> {
-  await tx.all(enterTenant(systemTenantId));
   const event = { action, resourceType: 'log_export', resourceId: id, details };
-  await tx.all(auditEvent({ ...actor, tenantId: systemTenantId }, services.now().toISOString(), event));
+  await auditForSystem(tx, actor, services.now().toISOString(), event);
 }
 
 /** Removes what expired, and what a killed process left half-written. */
-export async function removeDeadExports(services: Services): Promise<void> {
+export async function removeDeadExports(services: Services, signal: AbortSignal): Promise<void> {
   const at = services.now().getTime();
   const limits = { now: new Date(at).toISOString(), begunBefore: new Date(at - 60 * 60_000).toISOString() };
   const dead: LogExportRow[] = await services.database.platform().slow.all(listDeadExports({ ...limits, most: 1000 }));
-  for (const { name } of dead) await remove(services, name);
+  for (const { name } of dead) {
+    signal.throwIfAborted();
+    await remove(services, name);
+  }
 }
 
 async function remove(services: Services, name: string): Promise<void> {

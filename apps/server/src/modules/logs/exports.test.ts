@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { systemTenantId } from '#core/access/principal';
+import { systemTenantId, type Actor, type Person as ActingPerson } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import { ObjectMissing } from '#core/files/object-store';
-import { removeDeadExports } from '#modules/logs/exports.service';
+import { exportLogs, removeDeadExports } from '#modules/logs/exports.service';
 import { logInSystemAdmin, type Person } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
 
@@ -82,6 +82,17 @@ describe('exportLogs', () => {
     { path: '/etc/passwd' },
   ])('400: %j', async (body) => {
     expectError(await call('POST', '/export', body), 400, 'VALIDATION_ERROR');
+  });
+
+  it('ends with the next piece once it is abandoned, and leaves nothing', async () => {
+    const { services } = test.service;
+    const actor = { kind: 'user', userId: system.userId } as Actor<ActingPerson>;
+    const signal = AbortSignal.abort(new Error('nobody waits'));
+    const before = (await call('GET', '/exports')).body.data;
+    await expect(exportLogs({ services, actor, signal }, {})).rejects.toThrow('nobody waits');
+    expect((await call('GET', '/exports')).body.data).toEqual(before);
+    const rows = 'select from log_exports where size_bytes is null';
+    expect(await services.database.platform().all({ text: rows, values: [], prepare: false })).toEqual([]);
   });
 
   it('429 with Retry-After while two others are being written, and then no more', async () => {
@@ -164,7 +175,7 @@ describe('getLogExport and deleteLogExport', () => {
     const name = nameIn(await call('POST', '/export', {}));
     const { services } = test.service;
     const later = { ...services, now: () => new Date(Date.now() + 8 * 24 * 60 * 60_000) };
-    await removeDeadExports(later);
+    await removeDeadExports(later, new AbortController().signal);
     expectError(await call('GET', `/exports/${name}`), 404, 'NOT_FOUND');
     await expect(services.files.get(`exports/${name}`)).rejects.toThrow(ObjectMissing);
   });

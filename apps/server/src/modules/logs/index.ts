@@ -10,7 +10,7 @@ const retention: Job = {
   schedule: '7 * * * *',
   catchUp: 'run_once',
   timeoutMs: 10 * 60_000,
-  run: ({ services, connection }) => keepLogs(services, connection),
+  run: ({ services, ...context }) => keepLogs(services, context),
 };
 
 /** What the service wrote down about itself, how it answers, and what of the log goes where. */

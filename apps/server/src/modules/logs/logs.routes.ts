@@ -126,7 +126,8 @@ export const routes = [
     errors: [PeriodInvalid, ExportTooLarge, ExportsRunning],
     audit: 'log_export.created',
     takesLong: true,
-    handler: ({ body, actor, services }) => exportLogs({ services, actor }, body),
+    handler: ({ body, actor, services, untilAbandoned }) =>
+      exportLogs({ services, actor, signal: untilAbandoned() }, body),
   }),
   defineRoute({
     method: 'GET',

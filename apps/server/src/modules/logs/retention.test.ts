@@ -19,7 +19,9 @@ const partitions = () =>
     return (await client.query<{ name: string }>(text)).rows.map(({ name }) => name).toSorted();
   });
 const nameOf = (at: number) => `application_logs_${new Date(at).toISOString().slice(0, 10).replaceAll('-', '_')}`;
-const keepAt = (at: number) => keepLogs({ ...test.service.services, now: () => new Date(at) }, test.connection);
+const { signal } = new AbortController();
+const keepAt = (at: number) =>
+  keepLogs({ ...test.service.services, now: () => new Date(at) }, { connection: test.connection, signal });
 /** Noon of today, far from midnight and from the hour of the cleanup. */
 const noon = () => Math.floor(Date.now() / day) * day + day / 2;
 

@@ -1,5 +1,6 @@
 import { deleteInBatches } from '#core/db/batches';
 import { keepLogPartitions } from '#core/db/log-partitions';
+import type { JobContext } from '#core/jobs/job';
 import { logConfiguration } from '#core/log/log-config';
 import { deleteOldErrorHours, deleteOldMinutes, deleteOldTenantHours } from '#core/log/request-counts.queries';
 import type { Services } from '#core/services';
@@ -12,7 +13,10 @@ const dayMs = 24 * 60 * 60_000;
 const countsKeptMs = 8 * dayMs;
 
 /** Housekeeping: partitions for the days to come, and the end of lines, counts and exports whose time is over. */
-export async function keepLogs(services: Services, connection: Parameters<typeof keepLogPartitions>[0]): Promise<void> {
+export async function keepLogs(
+  services: Services,
+  { connection, signal }: Omit<JobContext, 'services'>,
+): Promise<void> {
   const now = services.now();
   const { value } = await services.runtimeSettings.read(logConfiguration);
   const { enabled, retentionDays, cleanupSchedule } = value.cleanup;
@@ -22,9 +26,9 @@ export async function keepLogs(services: Services, connection: Parameters<typeof
   if (dropped.length > 0) services.log.info({ dropped }, 'old days of the log were removed');
   const before = new Date(now.getTime() - countsKeptMs).toISOString();
   const db = services.database.platform();
-  await deleteInBatches(db, (most) => deleteOldMinutes({ before, most }));
-  await deleteInBatches(db, (most) => deleteOldTenantHours({ before, most }));
-  await deleteInBatches(db, (most) => deleteOldErrorHours({ before, most }));
-  await deleteInBatches(db, (most) => deleteOldVolumes({ before, most }));
-  await removeDeadExports(services);
+  await deleteInBatches(db, (most) => deleteOldMinutes({ before, most }), signal);
+  await deleteInBatches(db, (most) => deleteOldTenantHours({ before, most }), signal);
+  await deleteInBatches(db, (most) => deleteOldErrorHours({ before, most }), signal);
+  await deleteInBatches(db, (most) => deleteOldVolumes({ before, most }), signal);
+  await removeDeadExports(services, signal);
 }

@@ -1,6 +1,6 @@
 import { sql, type GeneratedAlways, type SelectQueryBuilder } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { auditOfDone, withAudit, type AuditParams } from '#core/audit/audit.queries';
 import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
 import { containsWords, type Search } from '#core/db/search';
 import { countMatches } from '#core/db/totals';
@@ -100,17 +100,14 @@ export function updateResource(id: string, changes: ResourceChanges, audit: Audi
   return toQuery(withAudit<ResourceRow>(change, { action: 'resource.updated', resourceType: 'resource' }, audit));
 }
 
-export const deleteResource = statement<{ id: string } & AuditParams, { id: string }>((p) => {
-  const change = builder
-    .deleteFrom('resources')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .returning('id');
-  return withAudit<{ id: string }>(
-    change,
-    { action: 'resource.deleted', resourceType: 'resource', counts: { table: 'resources', by: -1 } },
-    p,
-  );
+export const deleteResource = statement<{ tenantId: string; id: string }, never>((p) =>
+  builder.deleteFrom('resources').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
+);
+
+export const recordDeletion = auditOfDone({
+  action: 'resource.deleted',
+  resourceType: 'resource',
+  counts: { table: 'resources', by: -1 },
 });
 
 export const findAnyPart = statement<ById, { id: string }>((p) =>

@@ -28,6 +28,7 @@ import {
   lockResource,
   lockResourceForChange,
   lockTree,
+  recordDeletion,
   updateResource as updateResourceRow,
   type ResourceChanges,
   type ResourceRow,
@@ -181,7 +182,8 @@ export async function deleteResource({ db, actor, services }: Deletion, id: stri
     await removeCategoryLinksOf(tx, { tenantId, entityType: 'resource', entityId: id });
     await releaseTimeOf(tx, { tenantId, id });
     const retired = await retireFilesOf(tx, { tenantId, owner: { type: 'resource', id }, now });
-    await tx.all(deleteResourceRow({ id, ...auditParams(actor, at) }));
+    await tx.all(deleteResourceRow({ tenantId, id }));
+    await tx.all(recordDeletion({ id, ...auditParams(actor, at) }));
     return retired;
   });
   // The resource may have had thousands, and nobody waits for them.

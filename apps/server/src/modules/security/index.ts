@@ -13,9 +13,11 @@ const endedRules: Job = {
   schedule: '31 * * * *',
   catchUp: 'run_once',
   timeoutMs: 5 * 60_000,
-  run: async ({ services: { database, now } }) => {
+  run: async ({ services: { database, now }, signal }) => {
     const before = new Date(now().getTime() - keptMs).toISOString();
-    return { deleted: await deleteInBatches(database.platform(), (most) => deleteEndedRules({ before, most })) };
+    return {
+      deleted: await deleteInBatches(database.platform(), (most) => deleteEndedRules({ before, most }), signal),
+    };
   },
 };
 

@@ -1,7 +1,7 @@
-import { systemTenantId, type Actor, type Person } from '#core/access/principal';
-import { auditEvent, type AuditEvent } from '#core/audit/audit.queries';
+import type { Actor, Person } from '#core/access/principal';
+import type { AuditEvent } from '#core/audit/audit.queries';
+import { auditForSystem } from '#core/audit/system-trail';
 import { newId } from '#core/crypto/ids';
-import { enterTenant } from '#core/db/database';
 import type { Transaction } from '#core/db/scopes';
 import { pageOfMatches } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
@@ -119,10 +119,8 @@ async function change(scope: Scope, work: (tx: Transaction) => Promise<Changed>)
     const wasRefused = await isRefused(tx, scope);
     const { row, event } = await work(tx);
     if (!force && !wasRefused && (await isRefused(tx, scope))) throw WouldLockOut();
-    await tx.all(enterTenant(systemTenantId));
-    const who = { ...actor, tenantId: systemTenantId };
-    await tx.all(auditEvent(who, at, { ...event, resourceType: 'ip_rule', resourceId: row.id }));
     await tx.all(announceRules());
+    await auditForSystem(tx, actor, at, { ...event, resourceType: 'ip_rule', resourceId: row.id });
     return row;
   });
   await services.limits.rules.reload();

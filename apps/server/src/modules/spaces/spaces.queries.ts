@@ -1,6 +1,6 @@
 import { sql, type GeneratedAlways, type SelectQueryBuilder } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { auditOfDone, withAudit, type AuditParams } from '#core/audit/audit.queries';
 import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
 import { containsWords, type Search } from '#core/db/search';
 import { countMatches } from '#core/db/totals';
@@ -99,17 +99,14 @@ export function updateSpace(id: string, changes: SpaceChanges, audit: AuditParam
   return toQuery(withAudit<SpaceRow>(change, { action: 'space.updated', resourceType: 'space' }, audit));
 }
 
-export const deleteSpace = statement<{ id: string } & AuditParams, { id: string }>((p) => {
-  const change = builder
-    .deleteFrom('spaces')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .returning('id');
-  return withAudit<{ id: string }>(
-    change,
-    { action: 'space.deleted', resourceType: 'space', counts: { table: 'spaces', by: -1 } },
-    p,
-  );
+export const deleteSpace = statement<{ tenantId: string; id: string }, never>((p) =>
+  builder.deleteFrom('spaces').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
+);
+
+export const recordDeletion = auditOfDone({
+  action: 'space.deleted',
+  resourceType: 'space',
+  counts: { table: 'spaces', by: -1 },
 });
 
 export const findAnyChild = statement<{ tenantId: string; id: string }, { id: string }>((p) =>

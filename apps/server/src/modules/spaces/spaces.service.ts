@@ -28,6 +28,7 @@ import {
   lockSpace,
   lockSpaceForChange,
   lockTree,
+  recordDeletion,
   updateSpace as updateSpaceRow,
   type SpaceChanges,
   type SpaceRow,
@@ -146,7 +147,8 @@ export async function deleteSpace({ db, actor, services }: Deletion, id: string)
     await removeCategoryLinksOf(tx, { tenantId, entityType: 'space', entityId: id });
     await releaseTimeOf(tx, { tenantId, id });
     const retired = await retireFilesOf(tx, { tenantId, owner: { type: 'space', id }, now });
-    await tx.all(deleteSpaceRow({ id, ...auditParams(actor, at) }));
+    await tx.all(deleteSpaceRow({ tenantId, id }));
+    await tx.all(recordDeletion({ id, ...auditParams(actor, at) }));
     return retired;
   });
   // The space may have had thousands, and nobody waits for them.

@@ -57,8 +57,8 @@ export async function saveAvatar(scope: Scope, userId: string, upload: Upload) {
       const stored = await tx.first(completeAvatar({ tenantId, id, sha256, at }));
       if (stored === undefined) return undefined;
       const freed = others.reduce((sum, other) => sum + other.size_bytes, 0);
-      await tx.all(auditEvent(actor, at, avatarEvent('user.avatar_changed', userId)));
       await tx.all(settle({ tenantId, usage: sizeBytes - freed, reserved: -sizeBytes }));
+      await tx.all(auditEvent(actor, at, avatarEvent('user.avatar_changed', userId)));
       replaced = others.map((other) => other.id);
       return stored;
     },

@@ -58,11 +58,11 @@ export async function retireFilesOf(
   // In this order: an upload that is completed between the two is among the files.
   const uploads = await tx.all(unfinished({ tenantId, id: owner.id }));
   const files = await tx.all(stored({ tenantId, id: owner.id, until: leaseEnd(now) }));
-  // One slot is enough: whoever comes here has to lock the counters of the storage next, and there is one row of them.
-  if (files.length > 0 && owner.type !== 'avatar')
-    await tx.all(addToTotal({ tenantId, table: 'files', slot: 0, amount: -files.length }));
   if (files.length + uploads.length > 0)
     await tx.all(settle({ tenantId, usage: -sumOf(files), reserved: -sumOf(uploads) }));
+  // One slot is enough: whoever counts files has locked the counters of the storage, and there is one row of them.
+  if (files.length > 0 && owner.type !== 'avatar')
+    await tx.all(addToTotal({ tenantId, table: 'files', slot: 0, amount: -files.length }));
   return files.map(({ id }) => id);
 }
 
@@ -72,16 +72,17 @@ function sumOf(files: readonly Retired[]): number {
 
 /**
  * Uploads of processes that died, and deletions that nobody finished, of all tenants: objects first, then their rows.
- * What cannot be removed now is tried again when its new lease has ended.
+ * What cannot be removed now is tried again when its new lease has ended. The signal ends it before the next file.
  * @returns how many were removed.
  */
-export async function sweepFiles(services: Services): Promise<number> {
+export async function sweepFiles(services: Services, signal: AbortSignal): Promise<number> {
   const before = services.now().toISOString();
   let removed = 0;
   for (;;) {
     const batch = await services.database.platform().slow.all(listUnsettled({ before, most: batchSize }));
     const removedBefore = removed;
     for (const { tenant_id: tenantId, id } of batch) {
+      signal.throwIfAborted();
       if (await sweepOne(services, { tenantId, id, before })) removed += 1;
     }
     // Rows that nobody could take up would be the next batch again.
@@ -111,15 +112,16 @@ async function sweepOne(
 
 /**
  * Compares the counters of every tenant with what its rows add up to, and sets those right that differ. A tenant of which
- * that fails, say because it has so many, does not keep the others from it.
+ * that fails, say because it has so many, does not keep the others from it. The signal ends it before the next tenant.
  * @returns the tenants whose counters were wrong.
  */
-export async function reconcileStorage(services: Services): Promise<string[]> {
+export async function reconcileStorage(services: Services, signal: AbortSignal): Promise<string[]> {
   const wrong: string[] = [];
   let after = '00000000-0000-0000-0000-000000000000';
   for (;;) {
     const batch = await services.database.platform().slow.all(listStorages({ after, most: batchSize }));
     for (const { tenant_id: tenantId } of batch) {
+      signal.throwIfAborted();
       if (await reconcileOne(services, tenantId)) wrong.push(tenantId);
     }
     if (batch.length < batchSize) return wrong;

@@ -12,6 +12,7 @@ import { expectSettled, files, ledgerOf, storeFile } from '#modules/storage/test
 import { createTenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 
+const { signal } = new AbortController();
 const folder = await mkdtemp(path.join(tmpdir(), 'atrium-sweep-'));
 let aheadMs = 0;
 const test = useService({
@@ -80,8 +81,8 @@ describe('kill -9 in the middle of uploads', () => {
     for (const socket of sockets) socket.destroy();
     expect((await ledgerOf(test, tenant.tenantId)).counters).toEqual({ usage: 9, reserved: 4_500_000 });
     // Leases that have not ended belong to processes that may live.
-    expect(await sweepFiles(test.service.services)).toBe(0);
-    expect(await later(() => sweepFiles(test.service.services))).toBe(5);
+    expect(await sweepFiles(test.service.services, signal)).toBe(0);
+    expect(await later(() => sweepFiles(test.service.services, signal))).toBe(5);
     await expectSettled(test, tenant, [4, 5]);
     const { rows } = await ledgerOf(test, tenant.tenantId);
     expect(await objectsOf(tenant.tenantId)).toEqual(rows.map(({ id }) => id).toSorted());
@@ -101,7 +102,9 @@ describe('sweepFiles', () => {
       [id],
     );
     await run(tenant.tenantId, 'update tenant_storage set reserved_bytes = 50 where tenant_id = $1');
-    const counts = await later(() => Promise.all(Array.from({ length: 5 }, () => sweepFiles(test.service.services))));
+    const counts = await later(() =>
+      Promise.all(Array.from({ length: 5 }, () => sweepFiles(test.service.services, signal))),
+    );
     expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1);
     await expectSettled(test, tenant, [1]);
   });
@@ -120,9 +123,9 @@ describe('a tenant of which nothing can be done', () => {
     await run(fine.tenantId, insert(1, '0'));
     await run(fine.tenantId, insert(1, '2 minutes'));
     await run(fine.tenantId, 'update tenant_storage set reserved_bytes = 100 where tenant_id = $1');
-    expect(await later(() => sweepFiles(test.service.services))).toBe(1);
+    expect(await later(() => sweepFiles(test.service.services, signal))).toBe(1);
     await run(stuck.tenantId, `delete from files where tenant_id = $1 and status = 'uploading'`);
-    expect(await later(() => sweepFiles(test.service.services))).toBe(1);
+    expect(await later(() => sweepFiles(test.service.services, signal))).toBe(1);
     await expectSettled(test, fine, [1]);
     expect(test.logLines.some((line) => line.includes('could not be removed and will be tried again'))).toBe(true);
   });
@@ -138,11 +141,11 @@ describe('a tenant of which nothing can be done', () => {
     const huge = `update files set size_bytes = 9000000000000000000 where tenant_id = $1`;
     await storeFile(test, 'xxx', { token: stuck.admin.token });
     await run(stuck.tenantId, huge);
-    const repaired = await reconcileStorage(test.service.services);
+    const repaired = await reconcileStorage(test.service.services, signal);
     expect(repaired.toSorted()).toEqual([tenants[0]!.tenantId, tenants[2]!.tenantId].toSorted());
     expect(test.logLines.some((line) => line.includes('could not be compared'))).toBe(true);
     await run(stuck.tenantId, 'delete from files where tenant_id = $1');
-    await reconcileStorage(test.service.services);
+    await reconcileStorage(test.service.services, signal);
   });
 });
 
@@ -151,12 +154,30 @@ describe('reconcileStorage', () => {
     const [wrong, right] = [await createTenant(test), await createTenant(test)];
     for (const { admin } of [wrong, right]) await storeFile(test, 'xxx', { token: admin.token });
     await run(wrong.tenantId, 'update tenant_storage set usage_bytes = 77, reserved_bytes = 5 where tenant_id = $1');
-    expect(await reconcileStorage(test.service.services)).toEqual([wrong.tenantId]);
+    expect(await reconcileStorage(test.service.services, signal)).toEqual([wrong.tenantId]);
     await expectSettled(test, wrong, [3]);
     await expectSettled(test, right, [3]);
     expect(
       test.logLines.filter((line) => line.includes('counters of a tenant were wrong') && line.includes(wrong.tenantId)),
     ).toHaveLength(1);
-    expect(await reconcileStorage(test.service.services)).toEqual([]);
+    expect(await reconcileStorage(test.service.services, signal)).toEqual([]);
+  });
+});
+
+describe('work that nobody waits for any longer', () => {
+  it('stops before the next file or tenant', async () => {
+    const tenant = await createTenant(test);
+    await storeFile(test, 'xxx', { token: tenant.admin.token });
+    await run(tenant.tenantId, 'update tenant_storage set usage_bytes = 77, reserved_bytes = 50 where tenant_id = $1');
+    await run(
+      tenant.tenantId,
+      `insert into files (tenant_id, id, name, content_type, size_bytes, status, lease_ends_at, created_at, updated_at)
+       values ($1, gen_random_uuid(), 'x', 'text/plain', 50, 'uploading', now(), now(), now())`,
+    );
+    const stopped = AbortSignal.abort(new Error('enough'));
+    await expect(later(() => sweepFiles(test.service.services, stopped))).rejects.toThrow('enough');
+    await expect(reconcileStorage(test.service.services, stopped)).rejects.toThrow('enough');
+    expect(await later(() => sweepFiles(test.service.services, signal))).toBe(1);
+    expect(await reconcileStorage(test.service.services, signal)).toEqual([tenant.tenantId]);
   });
 });

@@ -95,17 +95,29 @@ export const findUser = statement<ById, { id: string }>((p) =>
     .where('status', '<>', 'deleted'),
 );
 
-/** Whether the record is there that files are asked for. */
-export const findEntity = {
-  space: statement<ById, { id: string }>((p) =>
+const entityRows = {
+  space: (p: ById) =>
     builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-  ),
-  resource: statement<ById, { id: string }>((p) =>
+  resource: (p: ById) =>
     builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-  ),
-  contact: statement<ById, { id: string }>((p) =>
+  contact: (p: ById) =>
     builder.selectFrom('contacts').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-  ),
+};
+
+type EntityStatements = Record<keyof typeof entityRows, (params: ById) => Query<{ id: string }>>;
+
+/** Whether the record is there that files are asked for. */
+export const findEntity: EntityStatements = {
+  space: statement(entityRows.space),
+  resource: statement(entityRows.resource),
+  contact: statement(entityRows.contact),
+};
+
+/** Held to the end of the transaction, so that it is not deleted before a file belongs to it. */
+export const shareEntity: EntityStatements = {
+  space: statement((p) => entityRows.space(p).forKeyShare()),
+  resource: statement((p) => entityRows.resource(p).forKeyShare()),
+  contact: statement((p) => entityRows.contact(p).forKeyShare()),
 };
 
 /** The row before the bytes. */
@@ -126,6 +138,17 @@ export const renewLease = statement<ById & { until: string }, { id: string }>((p
     .where('id', '=', p.id)
     .where('status', '=', 'uploading')
     .returning('id'),
+);
+
+/** Held to the end of the transaction. No row when it was taken for dead, or what it was for is gone. */
+export const lockUpload = statement<ById, { id: string }>((p) =>
+  builder
+    .selectFrom('files')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '=', 'uploading')
+    .forNoKeyUpdate(),
 );
 
 type Completion = ById & { sha256: string; at: string };

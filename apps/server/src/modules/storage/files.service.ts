@@ -16,7 +16,9 @@ import {
   findFile,
   listFiles as listFileRows,
   lockFile,
+  lockUpload,
   retireFile,
+  shareEntity,
   updateFile as updateFileRow,
   type FileRow,
 } from '#modules/storage/files.queries';
@@ -68,9 +70,10 @@ export async function uploadFile(
     owner,
     async complete(tx, { id, sha256, sizeBytes, at }) {
       const audit = auditParams(actor, at, { entityType: owner?.type ?? null, entityId: owner?.id ?? null });
-      const stored = await tx.first(completeUpload({ id, sha256, at, ...audit }));
-      if (stored !== undefined) await tx.all(settle({ tenantId: db.tenantId, usage: sizeBytes, reserved: -sizeBytes }));
-      return stored;
+      const { tenantId } = db;
+      if ((await tx.first(lockUpload({ tenantId, id }))) === undefined) return undefined;
+      await tx.all(settle({ tenantId, usage: sizeBytes, reserved: -sizeBytes }));
+      return tx.first(completeUpload({ id, sha256, at, ...audit }));
     },
   });
   return { data: presentFile(row) };
@@ -112,11 +115,14 @@ export async function updateFile({ db, actor, services }: Scope, id: string, bod
   const at = services.now().toISOString();
   const { entity_type: entityType, entity_id: entityId, ...rest } = body;
   const isMoved = entityType !== undefined || entityId !== undefined;
-  const { avatar_of: _none, ...owner } = ownerColumns(toEntity(entityType ?? null, entityId ?? null));
+  const entity = toEntity(entityType ?? null, entityId ?? null);
+  const { avatar_of: _none, ...owner } = ownerColumns(entity);
   if ((entityType === undefined) !== (entityId === undefined)) throw HalfAnEntity();
   const changes = { ...rest, ...(isMoved ? owner : {}), updated_at: at };
   const fields = Object.keys(body);
   const row = await db.transaction(async (tx) => {
+    // Before its file, as whoever deletes it does; that it is there, the foreign key sees to.
+    if (entity !== undefined) await tx.all(shareEntity[entity.type]({ tenantId, id: entity.id }));
     const file = await lockOwn(tx, { tenantId, id, actor });
     if (fields.length === 0) return file;
     return tx.first(updateFileRow(id, changes, auditParams(actor, at, { fields })));
@@ -130,8 +136,8 @@ export async function deleteFile({ db, actor, services }: Scope, id: string, ent
   const now = services.now();
   await db.transaction(async (tx) => {
     const file = await lockOwn(tx, { tenantId, id, actor, entity });
-    await tx.all(retireFile({ id, until: leaseEnd(now), ...auditParams(actor, now.toISOString()) }));
     await tx.all(settle({ tenantId, usage: -file.size_bytes, reserved: 0 }));
+    await tx.all(retireFile({ id, until: leaseEnd(now), ...auditParams(actor, now.toISOString()) }));
   });
   void removeObjects(services, tenantId, [id]);
 }

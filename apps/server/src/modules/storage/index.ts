@@ -14,7 +14,7 @@ const sweep: Job = {
   schedule: '* * * * *',
   catchUp: 'run_once',
   timeoutMs: 10 * 60_000,
-  run: async ({ services }) => ({ removed: await sweepFiles(services) }),
+  run: async ({ services, signal }) => ({ removed: await sweepFiles(services, signal) }),
 };
 
 const reconcile: Job = {
@@ -23,7 +23,7 @@ const reconcile: Job = {
   schedule: '29 * * * *',
   catchUp: 'run_once',
   timeoutMs: 30 * 60_000,
-  run: async ({ services }) => ({ repaired: (await reconcileStorage(services)).length }),
+  run: async ({ services, signal }) => ({ repaired: (await reconcileStorage(services, signal)).length }),
 };
 
 /** Files of tenants, of their spaces, resources and contacts, pictures of people, and how much room they may take. */

@@ -40,7 +40,7 @@ export const systemModule = defineModule({
       path: '/api/v1/system/metrics',
       operationId: 'getMetrics',
       summary:
-        'Numbers of this process for Prometheus, with METRICS_TOKEN as bearer token or as a system administrator',
+        'Numbers of this process, or of all its workers, for Prometheus, with METRICS_TOKEN as bearer token or as a system administrator',
       access: access.systemAdmin({ orScraper: true }),
       schema: { response: { 200: Type.String({ description: 'Text format 0.0.4 of Prometheus' }) } },
       contentTypes: ['text/plain'],

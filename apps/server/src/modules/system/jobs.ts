@@ -14,10 +14,10 @@ export const systemJobs: readonly Job[] = [
     schedule: '13 * * * *',
     catchUp: 'run_once',
     timeoutMs: 10 * 60_000,
-    run: async ({ services }) => {
+    run: async ({ services, signal }) => {
       const before = daysAgo(services, 30);
       const db = services.database.platform();
-      return { deleted: await deleteInBatches(db, (most) => deleteDeliveredMail({ before, most })) };
+      return { deleted: await deleteInBatches(db, (most) => deleteDeliveredMail({ before, most }), signal) };
     },
   },
   {
@@ -26,10 +26,10 @@ export const systemJobs: readonly Job[] = [
     schedule: '19 * * * *',
     catchUp: 'run_once',
     timeoutMs: 10 * 60_000,
-    run: async ({ services }) => {
+    run: async ({ services, signal }) => {
       const before = daysAgo(services, 90);
       const db = services.database.platform();
-      return { deleted: await deleteInBatches(db, (most) => deleteOldSecurityEvents({ before, most })) };
+      return { deleted: await deleteInBatches(db, (most) => deleteOldSecurityEvents({ before, most }), signal) };
     },
   },
 ];

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
+import { openDatabase } from '#core/db/database';
 import { createMember, createTenant, logInSystemAdmin, type Person, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
 
@@ -135,14 +136,17 @@ describe('the process', () => {
   });
 
   it('says how many statements wait', async () => {
-    const { database } = test.service.services;
-    const slow = database.platform().slow;
-    const sleep = { text: 'select pg_sleep(0.5)', values: [], prepare: false };
-    const running = Promise.all(Array.from({ length: 5 }, () => slow.all(sleep)));
+    // Of its own: nothing else is asked there.
+    const database = openDatabase({ connection: test.connection });
+    const { slow } = database.platform();
+    const running = Promise.all(
+      Array.from({ length: 5 }, () => slow.all({ text: 'select', values: [], prepare: false })),
+    );
     const pool = () => database.pools().find(({ role, lane }) => role === 'platform' && lane === 'slow')!;
     expect(pool().flights + pool().waiting).toBe(5);
     await running;
     expect([pool().flights, pool().waiting]).toEqual([0, 0]);
+    await database.close();
   });
 });
 

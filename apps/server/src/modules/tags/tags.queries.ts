@@ -1,6 +1,6 @@
 import { type SelectQueryBuilder } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { auditOfDone, withAudit, type AuditParams } from '#core/audit/audit.queries';
 import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 
@@ -53,10 +53,11 @@ export function updateTag(id: string, changes: TagChanges, audit: AuditParams): 
   return toQuery(withAudit<TagRow>(change, { action: 'tag.updated', resourceType: 'tag' }, audit));
 }
 
-export const deleteTag = statement<{ id: string } & AuditParams, { id: string }>((p) => {
-  const change = builder.deleteFrom('tags').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).returning('id');
-  return withAudit<{ id: string }>(change, { action: 'tag.deleted', resourceType: 'tag' }, p);
-});
+export const deleteTag = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
+  builder.deleteFrom('tags').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).returning('id'),
+);
+
+export const recordDeletion = auditOfDone({ action: 'tag.deleted', resourceType: 'tag' });
 
 /** `key` is a whole name as names are compared. */
 export type TagFilters = { search: string | undefined; key: string | undefined };

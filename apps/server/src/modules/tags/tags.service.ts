@@ -11,6 +11,7 @@ import {
   findTag,
   insertTag,
   listTags as listTagRows,
+  recordDeletion,
   updateTag as updateTagRow,
   type TagChanges,
   type TagRow,
@@ -78,8 +79,10 @@ export async function updateTag({ db, actor, now }: Scope, id: string, body: Upd
 
 /** It goes from all that it is on. @throws TagNotFound */
 export async function deleteTag({ db, actor, now }: Scope, id: string): Promise<void> {
-  const row = await db.slow.first(deleteTagRow({ id, ...auditParams(actor, now().toISOString()) }));
-  if (row === undefined) throw TagNotFound();
+  await db.transaction(async (tx) => {
+    if ((await tx.first(deleteTagRow({ tenantId: db.tenantId, id }))) === undefined) throw TagNotFound();
+    await tx.all(recordDeletion({ id, ...auditParams(actor, now().toISOString()) }));
+  });
 }
 
 export function presentTag(row: TagRow) {

@@ -12,7 +12,7 @@ const purge: Job = {
   schedule: '23 * * * *',
   catchUp: 'run_once',
   timeoutMs: 30 * 60_000,
-  run: ({ services }) => purgeTenants(services),
+  run: ({ services, signal }) => purgeTenants({ ...services, signal }),
 };
 
 /** Tenants: settings of the own one, and for system administrators who gets in and when one ends. */

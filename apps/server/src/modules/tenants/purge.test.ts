@@ -23,7 +23,8 @@ beforeAll(async () => {
   bystander = await populate(test);
 }, 60_000);
 
-const purge = (services: Services = test.service.services) => purgeTenants(services);
+const purge = (services: Services = test.service.services, { signal } = new AbortController()) =>
+  purgeTenants({ ...services, signal });
 
 type Rows = Record<string, string[]>;
 
@@ -211,6 +212,24 @@ describe('the purge', () => {
     expect(cuts).toBeGreaterThan(purgedTables.length);
     await expectTombstone(tenantId);
     expect(await rowsOf(bystander.tenantId)).toEqual(before);
+  });
+
+  it('stops before the next statement once nobody waits any longer, and goes on the next time', async () => {
+    const { tenantId } = await populate(test);
+    await deleteAndWait(tenantId);
+    for (const after of [0, 1, 5]) {
+      const stop = new AbortController();
+      let sent = 0;
+      const counting = through((send) => {
+        if (sent++ === after) stop.abort(new Error('enough'));
+        return send();
+      });
+      await expect(purge(counting, stop)).rejects.toThrow('enough');
+      expect(sent).toBe(after + 1);
+    }
+    expect(await statusOf(tenantId)).toBe('deleted');
+    await purge();
+    await expectTombstone(tenantId);
   });
 
   it('of two processes at once is done once', async () => {

@@ -35,8 +35,8 @@ export async function resetMember(services: Services, actor: Actor<Person>, id: 
     const isShared = memberships.some((membership) => membership.tenant_id !== tenantId);
     if (isShared && !actor.isSystemAdmin) throw AccountOfOtherTenants();
     if (!(await clearFactors(tx, accountId))) return false;
-    await recordReset(services, tx, actor, { accountId, memberships });
     await tx.all(services.mail.compose({ to: member.email, ...notice }, services.now()));
+    await recordReset(services, tx, actor, { accountId, memberships });
     return true;
   });
   if (!wasReset) return;
@@ -58,8 +58,10 @@ async function recordReset(
   { accountId, memberships }: { accountId: string; memberships: readonly { tenant_id: string; user_id: string }[] },
 ): Promise<void> {
   const at = services.now().toISOString();
-  for (const { tenant_id: tenantId, user_id: resourceId } of memberships) {
+  for (const { tenant_id: tenantId } of memberships) {
     await tx.all(endAccountSessions({ tenantId, accountId, exceptSessionId: null, at }));
+  }
+  for (const { tenant_id: tenantId, user_id: resourceId } of memberships) {
     await tx.all(enterTenant(tenantId));
     const event = { action: 'two_factor.reset', resourceType: 'user', resourceId };
     await tx.all(auditEvent({ ...actor, tenantId }, at, event));

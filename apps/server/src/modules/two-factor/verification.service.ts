@@ -39,9 +39,9 @@ export async function verifyCode(owner: Owner, { method, code }: CodeBody) {
   const guess = { challenge: await challengeOf(owner, method), code };
   await withCode(owner, guess, async (account) => {
     const row = usableMethod(account, method)!;
+    await liftSession(account);
     if (row.enabled_at === null) await activate(services, account, row);
     else await confirm(account, method);
-    await liftSession(account);
   });
   services.principals.forget(`session:${actor.sessionId}`);
   services.principals.forget(`account:${actor.accountId}`);
@@ -86,8 +86,8 @@ export async function useBackupCode(owner: Owner, code: string) {
   const remaining = await withCode(owner, guess, async (account) => {
     const { tx, at } = account;
     const memberships = await tx.all(listMemberships({ accountId }));
-    await auditInEach(tx, memberships, request, { action: 'two_factor.backup_code_used', at });
     await liftSession(account);
+    await auditInEach(tx, memberships, request, { action: 'two_factor.backup_code_used', at });
     return (await tx.first(countBackupCodes({ accountId })))!.remaining;
   });
   services.principals.forget(`session:${sessionId}`);

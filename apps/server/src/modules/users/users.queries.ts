@@ -104,6 +104,11 @@ export const lockTenant = statement<{ tenantId: string }, { name: string }>((p) 
   builder.selectFrom('tenants').select('name').where('id', '=', p.tenantId).forNoKeyUpdate(),
 );
 
+/** Held to the end of the transaction. */
+export const lockUser = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
+  builder.selectFrom('users').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forNoKeyUpdate(),
+);
+
 export const findTenantName = statement<{ tenantId: string }, { name: string }>((p) =>
   builder.selectFrom('tenants').select('name').where('id', '=', p.tenantId),
 );

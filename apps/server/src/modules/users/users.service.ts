@@ -34,6 +34,7 @@ import {
   listHeldPermissions,
   listUsers as listUserRows,
   lockTenant,
+  lockUser,
   updateUser as updateUserRow,
   type UserChanges,
   type UserRow,
@@ -133,9 +134,9 @@ export async function updateUser({ db, actor, services }: Scope, id: string, bod
     const user = await findChangeable(tx, { tenantId, id, actor, losesAdministration });
     if (body.isTenantAdmin === true) assertMayAppoint(actor);
     if (user.status === 'invited' && body.status !== undefined) throw NotJoinedYet();
-    await tx.all(updateUserRow(user.id, { ...toColumns(body), updated_at: at }, auditParams(actor, at, { fields })));
     if (body.status === 'suspended') await tx.all(endSessions({ tenantId, id, at }));
     await tx.all(announceRevocation(`user:${user.id}`));
+    await tx.all(updateUserRow(user.id, { ...toColumns(body), updated_at: at }, auditParams(actor, at, { fields })));
     return tx.first(findUser({ tenantId, id }));
   });
   services.principals.forget(`user:${row!.id}`);
@@ -149,7 +150,6 @@ export async function deleteUser({ db, actor, services }: Scope, id: string): Pr
   const at = now.toISOString();
   const { found: user, fileIds } = await db.transaction(async (tx) => {
     const found = await findChangeable(tx, { tenantId, id, actor, losesAdministration: true });
-    await tx.all(deleteUserRow({ id, at, ...auditParams(actor, at) }));
     await tx.all(deleteMembership({ tenantId, id }));
     await releaseTimeOf(tx, { tenantId, id });
     await tx.all(deleteGroupMemberships({ tenantId, id }));
@@ -157,6 +157,7 @@ export async function deleteUser({ db, actor, services }: Scope, id: string): Pr
     const retired = await retireFilesOf(tx, { tenantId, owner: { type: 'avatar', id }, now });
     await tx.all(endSessions({ tenantId, id, at }));
     await tx.all(announceRevocation(`user:${found.id}`));
+    await tx.all(deleteUserRow({ id, at, ...auditParams(actor, at) }));
     return { found, fileIds: retired };
   });
   services.principals.forget(`user:${user.id}`);
@@ -169,6 +170,8 @@ type Change = { tenantId: string; id: string; actor: Actor; losesAdministration?
 async function findChangeable(tx: Transaction, change: Change): Promise<UserRow> {
   const { tenantId, id, actor } = change;
   await tx.all(lockTenant({ tenantId }));
+  // Before the sessions, as whoever logs in does.
+  await tx.all(lockUser({ tenantId, id }));
   const user = await tx.first(findUser({ tenantId, id }));
   if (user === undefined) throw UserNotFound();
   await assertMayChangeUser(tx, actor, user);

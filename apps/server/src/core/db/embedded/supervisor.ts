@@ -21,9 +21,9 @@ export async function supervise({ onFatal, ...options }: SupervisorOptions): Pro
   const onSpawn = (spawned: ChildProcess) => (child = spawned);
   const launch = () => launchPostmaster({ ...options, signal, onSpawn });
 
-  // Whoever leaves by process.exit has no time to wait, but must not leave the server behind.
+  // Whoever leaves by process.exit has no time to wait, but must not leave the server behind, whatever else happens then.
   const stopOnExit = () => child?.kill('SIGINT');
-  process.on('exit', stopOnExit);
+  process.prependListener('exit', stopOnExit);
 
   const first = await launch().catch((error: unknown) => {
     process.off('exit', stopOnExit);

@@ -1,4 +1,6 @@
 import type { Database } from '#core/db/database';
+import type { Query } from '#core/db/query';
+import type { Statements } from '#core/db/scopes';
 import type { ServiceState } from '#core/health/health';
 import { createDispatcher, type Dispatcher, type DispatcherOptions } from '#core/jobs/dispatcher';
 import type { AlertRow } from '#core/jobs/alerts.queries';
@@ -43,6 +45,40 @@ type Given = Partial<DispatcherOptions> & { jobs: readonly BoundJob[]; now(): Da
 export function dispatcherOf({ database, log }: Pick<Services, 'database' | 'log'>, given: Given): Dispatcher {
   const health = { states: () => Promise.resolve<ServiceState[]>([]) };
   return createDispatcher({ database, log, health, secret: undefined, ...given });
+}
+
+/** The same database, with something that happens, or goes wrong, before each statement on the platform's slow lane. */
+export function intercepted(database: Database, before: (query: Query<unknown>) => Promise<void> | void): Database {
+  const platform = database.platform();
+  const { slow } = platform;
+  const watched: Statements = {
+    all: async (query) => {
+      await before(query);
+      return slow.all(query);
+    },
+    first: async (query) => {
+      await before(query);
+      return slow.first(query);
+    },
+    flight: async (queries) => {
+      for (const query of queries) await before(query);
+      return slow.flight(queries);
+    },
+  };
+  const passed = new Proxy(platform, {
+    get: (target, name) => {
+      if (name === 'slow') return watched;
+      const value: unknown = Reflect.get(target, name);
+      return typeof value === 'function' ? value.bind(target) : value;
+    },
+  });
+  return { ...database, platform: () => passed };
+}
+
+/** Ends the lease of a run, as if its process had been gone for so long. */
+export async function endLease(database: Database, name: string): Promise<void> {
+  const text = `update job_runs set lease_until = now() - interval '1 second' where job_name = $1 and status = 'running'`;
+  await database.platform().slow.all(query(text, [name]));
 }
 
 const query = (text: string, values: unknown[]) => ({ text, values, prepare: false });

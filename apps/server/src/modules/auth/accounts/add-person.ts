@@ -89,8 +89,8 @@ async function insertPerson(services: Services, tx: Transaction, actor: Actor, p
   await tx.all(insertUser(user));
   if (groupIds.length > 0) await tx.all(insertGroupMemberships({ tenantId, userId, groupIds, at }));
   const details = { isTenantAdmin: person.isTenantAdmin, groupIds };
-  await tx.all(auditEvent(actor, at, { action: person.action, resourceType: 'user', resourceId: userId, details }));
   if (isInvited) await sendInvitation(services, tx, account, { tenantId, userId, tenantName: person.tenantName });
   else await tx.all(insertMembership({ accountId: account.id, tenantId, userId }));
+  await tx.all(auditEvent(actor, at, { action: person.action, resourceType: 'user', resourceId: userId, details }));
   return true;
 }

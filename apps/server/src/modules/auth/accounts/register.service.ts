@@ -59,8 +59,8 @@ async function createAccountAndTenant(services: Services, tenant: NewTenant, pas
     .credential(tenantId)
     .slow.flight([
       insertAccount({ id, email, passwordHash, emailVerifiedAt: null, at }),
-      ...newTenant(tenant),
       ...sendVerification(services, tenant),
+      ...newTenant(tenant),
     ]);
 }
 
@@ -74,7 +74,7 @@ async function renewAccountWithTenant(services: Services, tenant: NewTenant, pas
     await tx.all(renewAccount({ accountId, passwordHash, at }));
     // Sessions ended with the last membership.
     await tx.all(announceRevocation(`account:${accountId}`));
-    for (const query of [...newTenant(tenant), ...sendVerification(services, tenant)]) await tx.all(query);
+    for (const query of [...sendVerification(services, tenant), ...newTenant(tenant)]) await tx.all(query);
   });
   services.principals.forget(`account:${accountId}`);
 }

@@ -52,12 +52,9 @@ export async function changePassword(
     action: 'auth.password_changed',
     request: actor.request,
     at: services.now().toISOString(),
+    also: attempt.refund(),
   };
-  const changed = await services.database.credential().transaction(async (tx) => {
-    if (!(await replacePassword(tx, change))) return false;
-    for (const query of attempt.refund()) await tx.all(query);
-    return true;
-  });
+  const changed = await services.database.credential().transaction((tx) => replacePassword(tx, change));
   services.principals.forget(`account:${accountId}`);
   // Somebody set another password meanwhile, so the proven one is not the current one any more.
   if (!changed) throw WrongPassword();

@@ -1,4 +1,5 @@
 import type { RequestFacts } from '#core/access/principal';
+import type { Query } from '#core/db/query';
 import type { Transaction } from '#core/db/scopes';
 import type { Services } from '#core/services';
 import { accountChanged } from '#modules/auth/accounts/account-events';
@@ -19,6 +20,8 @@ type Replacement = {
   action: string;
   request: RequestFacts;
   at: string;
+  /** What else changes if it does. */
+  also: readonly Query<never>[];
 };
 
 /**
@@ -26,10 +29,11 @@ type Replacement = {
  * @returns false when the proven password is not the current one any more.
  */
 export async function replacePassword(tx: Transaction, replacement: Replacement): Promise<boolean> {
-  const { accountId, passwordHash, provenAt, at } = replacement;
+  const { accountId, passwordHash, provenAt, at, also } = replacement;
   // The account first, as everywhere: two that lock in different orders would block each other.
   if ((await tx.first(updatePasswordHash({ accountId, passwordHash, provenAt, at }))) === undefined) return false;
   await tx.all(revokeOneTimeTokens({ accountId, now: at }));
+  for (const query of also) await tx.all(query);
   await accountChanged(tx, accountId, replacement);
   return true;
 }
@@ -48,7 +52,6 @@ export async function replaceByMail(
     provenAt: null,
     keepSessionId: null,
     action: 'auth.password_reset',
+    also: [markEmailVerified({ accountId, at: change.at }), liftLoginLock(services, email)],
   });
-  await tx.all(markEmailVerified({ accountId, at: change.at }));
-  await tx.all(liftLoginLock(services, email));
 }

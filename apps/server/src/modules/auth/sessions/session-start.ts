@@ -155,8 +155,8 @@ async function insertStarted(
   const [ended] = await Promise.all([
     tx.all(endOldestSessions({ tenantId, accountId, keep: maxSessionsPerUser, at })),
     tx.all(insertRefreshToken({ hash: refreshTokenHash(session.refreshToken)!, tenantId, sessionId, at, expiresAt })),
-    tx.all(auditEvent({ ...who, request }, at, event)),
     ...session.also.map((query) => tx.all(query)),
+    tx.all(auditEvent({ ...who, request }, at, event)),
   ]);
   await announceSessions(tx, ended);
   return ended;

@@ -36,9 +36,9 @@ it('a login at the provider rests without its secrets, and is forgotten an hour 
   for (const secret of [state, 'of the application', tenant.tenantId]) expect(flow!.row).not.toContain(secret);
   clock.advance(69 * minute);
   await begin();
-  await deleteAbandonedFlows(test.service.services);
+  await deleteAbandonedFlows(test.service.services, new AbortController().signal);
   expect(await flows()).toHaveLength(2);
   clock.advance(2 * minute);
-  await deleteAbandonedFlows(test.service.services);
+  await deleteAbandonedFlows(test.service.services, new AbortController().signal);
   expect(await flows()).toHaveLength(1);
 });

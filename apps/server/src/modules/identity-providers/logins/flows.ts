@@ -103,9 +103,12 @@ export function returnTo(
 }
 
 /** Deletes flows that ran out an hour ago. */
-export async function deleteAbandonedFlows({ database, now }: Pick<Services, 'database' | 'now'>): Promise<void> {
+export async function deleteAbandonedFlows(
+  { database, now }: Pick<Services, 'database' | 'now'>,
+  signal: AbortSignal,
+): Promise<void> {
   const before = new Date(now().getTime() - 60 * 60_000).toISOString();
-  await deleteInBatches(database.credential(), (most) => deleteExpiredFlows({ before, most }));
+  await deleteInBatches(database.credential(), (most) => deleteExpiredFlows({ before, most }), signal);
 }
 
 // The address is part of it, so that a state means nothing at the address of another provider or registration.
