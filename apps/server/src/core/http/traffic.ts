@@ -14,7 +14,8 @@ export type Traffic = {
   latest(socket: Duplex): ServerResponse | undefined;
 };
 
-type Connection = { open: Set<ServerResponse>; latest: ServerResponse };
+/** In an array, as there is nearly always one: sets that change with every request keep alive whoever was in them. */
+type Connection = { open: ServerResponse[]; latest: ServerResponse };
 
 export function countTraffic(): Traffic {
   const connections = new WeakMap<Duplex, Connection>();
@@ -22,17 +23,20 @@ export function countTraffic(): Traffic {
   let inFlight = 0;
 
   function end(connection: Connection, response: ServerResponse): void {
-    if (!connection.open.delete(response)) return;
+    const at = connection.open.indexOf(response);
+    if (at === -1) return;
+    if (at === connection.open.length - 1) connection.open.pop();
+    else connection.open.splice(at, 1);
     inFlight -= 1;
     for (const listener of listeners) listener(response);
   }
 
   function connect(socket: Duplex, first: ServerResponse): Connection {
-    const connection: Connection = { open: new Set(), latest: first };
+    const connection: Connection = { open: [], latest: first };
     connections.set(socket, connection);
     // Pipelined answers that wait for their turn never close when the connection breaks.
     socket.once('close', () => {
-      for (const response of connection.open) end(connection, response);
+      while (connection.open.length > 0) end(connection, connection.open[0]!);
     });
     return connection;
   }
@@ -40,13 +44,13 @@ export function countTraffic(): Traffic {
   return {
     inFlight: () => inFlight,
     latest: (socket) => connections.get(socket)?.latest,
-    isUnderWay: (response) => connections.get(response.req?.socket)?.open.has(response) ?? false,
+    isUnderWay: (response) => connections.get(response.req?.socket)?.open.includes(response) ?? false,
     onEnd: (listener) => void listeners.push(listener),
     begin(response) {
       const { socket } = response.req;
       const connection = connections.get(socket) ?? connect(socket, response);
       connection.latest = response;
-      connection.open.add(response);
+      connection.open.push(response);
       inFlight += 1;
       response.once('close', () => end(connection, response));
     },

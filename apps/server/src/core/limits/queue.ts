@@ -17,7 +17,7 @@ export type RequestQueue = {
 };
 
 export function createRequestQueue(maxAtOnce: () => number, initial: QueueLimits): RequestQueue {
-  const working = new Set<object>();
+  const working = createPlaces();
   // In the order of arrival, as maps are.
   const waiting = new Map<object, Waiter>();
   let limits = initial;
@@ -29,10 +29,10 @@ export function createRequestQueue(maxAtOnce: () => number, initial: QueueLimits
     isAdmitting = true;
     try {
       for (const [request, { done, timer }] of waiting) {
-        if (working.size >= maxAtOnce()) return;
+        if (working.size() >= maxAtOnce()) return;
         clearTimeout(timer);
         waiting.delete(request);
-        working.add(request);
+        working.take(request);
         done();
       }
     } finally {
@@ -43,8 +43,8 @@ export function createRequestQueue(maxAtOnce: () => number, initial: QueueLimits
   return {
     configure: (next) => void (limits = next),
     enter(request, done) {
-      if (waiting.size === 0 && working.size < maxAtOnce()) {
-        working.add(request);
+      if (waiting.size === 0 && working.size() < maxAtOnce()) {
+        working.take(request);
         done();
         return;
       }
@@ -59,13 +59,37 @@ export function createRequestQueue(maxAtOnce: () => number, initial: QueueLimits
       waiting.set(request, { done, timer });
     },
     leave(request) {
-      const waiter = waiting.get(request);
-      if (waiter !== undefined) {
-        clearTimeout(waiter.timer);
-        waiting.delete(request);
-      } else if (working.delete(request) && waiting.size > 0) admit();
+      if (working.leave(request)) {
+        if (waiting.size > 0) admit();
+        return;
+      }
+      const waiter = waiting.size === 0 ? undefined : waiting.get(request);
+      if (waiter === undefined) return;
+      clearTimeout(waiter.timer);
+      waiting.delete(request);
     },
     admit,
+  };
+}
+
+/** Who is worked on: by a mark, as a set would be copied again and again, and each copy keep alive whoever was in it. */
+function createPlaces() {
+  const place = Symbol('place');
+  type Placed = { [place]?: boolean };
+  let size = 0;
+  return {
+    size: () => size,
+    take(request: Placed): void {
+      if (request[place] !== true) size += 1;
+      request[place] = true;
+    },
+    /** Whether it had a place. */
+    leave(request: Placed): boolean {
+      if (request[place] !== true) return false;
+      request[place] = false;
+      size -= 1;
+      return true;
+    },
   };
 }
 
