@@ -4,19 +4,6 @@ const taken = new Map<string, number>();
 
 type Place = { name: string; most: number; refusal: () => AppError };
 
-/** The same of several kinds, or of none of them. */
-export function takePlaces(...wanted: readonly Place[]): () => void {
-  const releases: (() => void)[] = [];
-  const release = () => releases.forEach((one) => one());
-  try {
-    for (const { name, most, refusal } of wanted) releases.push(takePlace(name, most, refusal));
-  } catch (error) {
-    release();
-    throw error;
-  }
-  return release;
-}
-
 /**
  * Takes one of a few places for work that is too much to be done by many at a time in this process.
  * @returns what gives it back, as often as it is called.
@@ -35,4 +22,17 @@ export function takePlace(name: string, most: number, refusal: () => AppError): 
     if (left === 0) taken.delete(name);
     else taken.set(name, left);
   };
+}
+
+/** A place of each of several kinds, or of none of them. */
+export function takePlaces(...wanted: readonly Place[]): () => void {
+  const releases: (() => void)[] = [];
+  const release = () => releases.forEach((one) => one());
+  try {
+    for (const { name, most, refusal } of wanted) releases.push(takePlace(name, most, refusal));
+  } catch (error) {
+    release();
+    throw error;
+  }
+  return release;
 }

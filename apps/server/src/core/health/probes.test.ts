@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type pg from 'pg';
 import { SMTPServer } from 'smtp-server';
-import { afterEach, describe, expect, inject, it, vi } from 'vitest';
+import { describe, expect, inject, it, vi } from 'vitest';
 
 import type { Service } from '#app/service';
 import { newId } from '#core/crypto/ids';
@@ -13,11 +13,9 @@ import { createLocalStore } from '#core/files/local-store';
 import { createS3Store } from '#core/files/s3-store';
 import { withClient } from '#test/support/database';
 import { startService, testServiceOf, useService, type Answer, type TestService } from '#test/support/harness';
+import { useOpened } from '#test/support/opened';
 
-const open: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close();
-});
+const { open, listen } = useOpened();
 
 const patience = 30_000;
 const stateOf = async (test: TestService, name: string) =>
@@ -27,21 +25,6 @@ async function start(environment: Record<string, string>, connection = inject('c
   const service: Service = await startService({ environment, connection });
   open.push(() => service.close());
   return testServiceOf(service, connection);
-}
-
-async function listen(server: Server): Promise<number> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  open.push(() => {
-    for (const socket of sockets) socket.destroy();
-    return new Promise((resolve) => server.close(resolve));
-  });
-  return (server.address() as AddressInfo).port;
 }
 
 /** A way to the database that can be frozen: what comes then is neither answered nor refused. */

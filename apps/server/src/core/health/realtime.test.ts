@@ -1,34 +1,17 @@
-import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type RequestListener, type ServerResponse } from 'node:http';
-import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer as createTcpServer, type Server } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { afterEach, describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 
 import { readConfig } from '#app/config';
 import { createRealtime, type Realtime } from '#core/health/realtime';
 import { startService, testServiceOf } from '#test/support/harness';
+import { useOpened } from '#test/support/opened';
 
-const open: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0).toReversed()) await close();
-});
+const { open, listen } = useOpened();
 
-async function listen(server: Server): Promise<string> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  open.push(() => {
-    for (const socket of sockets) socket.destroy();
-    return new Promise((resolve) => server.close(resolve));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-const serve = (listener: RequestListener) => listen(createServer(listener));
+const urlOf = async (server: Server) => `http://127.0.0.1:${await listen(server)}`;
+const serve = (listener: RequestListener) => urlOf(createServer(listener));
 
 function realtimeAt(url: string): Realtime {
   const realtime = createRealtime({ server: { url, apiKey: 'the key' }, now: () => new Date() });
@@ -150,7 +133,7 @@ describe('a server that is degraded', () => {
   });
 
   it('is one that is not there, and one whose time is up', async () => {
-    const gone = await listen(createTcpServer());
+    const gone = await urlOf(createTcpServer());
     await open.pop()!();
     for (const [url, signal] of [
       [gone, new AbortController().signal],

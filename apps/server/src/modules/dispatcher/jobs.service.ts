@@ -1,6 +1,5 @@
-import { systemTenantId, type Actor, type Person } from '#core/access/principal';
-import { auditEvent } from '#core/audit/audit.queries';
-import { enterTenant } from '#core/db/database';
+import type { Actor, Person } from '#core/access/principal';
+import { auditForSystem } from '#core/audit/system-trail';
 import type { Transaction } from '#core/db/scopes';
 import { pageOfMatches } from '#core/db/totals';
 import { toPage } from '#core/http/paging';
@@ -88,8 +87,9 @@ export async function updateJob({ services, actor }: Changer, name: string, body
       changes.handled_schedule = scheduleKey(terms);
     }
     const details = { job: name, fields: Object.keys(body) };
+    const updated = (await tx.first(updateJobRow(name, changes, now.toISOString())))!;
     await record(tx, { services, actor }, { action: 'scheduled_job.updated', details });
-    return (await tx.first(updateJobRow(name, changes, now.toISOString())))!;
+    return updated;
   });
   const [run] = await services.database.platform().all(listRuns({ name, status: undefined }, { limit: 1, offset: 0 }));
   return { data: presentJob(job, row, { run, now }) };
@@ -103,11 +103,9 @@ function getJob({ dispatcher }: Services, name: string): BoundJob {
 
 type Entry = { action: string; details: Record<string, unknown> };
 
-/** In the trail of the system tenant: jobs are the installation's. */
-async function record(tx: Transaction, { services, actor }: Changer, { action, details }: Entry): Promise<void> {
-  await tx.all(enterTenant(systemTenantId));
-  const who = { ...actor, tenantId: systemTenantId };
-  await tx.all(auditEvent(who, services.now().toISOString(), { action, resourceType: 'scheduled_job', details }));
+function record(tx: Transaction, { services, actor }: Changer, { action, details }: Entry): Promise<void> {
+  const event = { action, resourceType: 'scheduled_job', details };
+  return auditForSystem(tx, actor, services.now().toISOString(), event);
 }
 
 function presentJob(job: BoundJob, row: JobRow, { run, now }: { run: JobRunRow | undefined; now: Date }) {
