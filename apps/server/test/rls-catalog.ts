@@ -31,6 +31,17 @@ export const crossTenantPolicies: Readonly<Record<string, string>> = {
   'app_account_directory.credential to atrium_credential': 'a directory',
   'connectors.platform_read to atrium_platform': 'connectors of the system tenant serve every tenant',
   'credential_usage.platform_old to atrium_platform': 'housekeeping deletes what is too old over all tenants',
+  'connector_events.platform to atrium_platform': 'system administration sees how all providers do',
+  'operation_overrides.platform_read to atrium_platform':
+    'system administration finds the override it was told to delete',
+  'operation_quota.platform_old to atrium_platform': 'housekeeping deletes what is too old over all tenants',
+  'provider_calls.platform to atrium_platform':
+    'written in batches that concern many tenants; system administration reads all of them',
+  'provider_call_hours.platform to atrium_platform':
+    'written in batches that concern many tenants; system administration reads all of them',
+  'translation_memory.platform_old to atrium_platform': 'housekeeping deletes what is too old over all tenants',
+  'translation_jobs.platform_read to atrium_platform': 'a process finds the work that another one left behind',
+  'model_catalogs.platform_read to atrium_platform': 'the catalog of the system tenant serves every tenant',
   'memberships.credential to atrium_credential': 'a directory',
   'tenant_domains.credential to atrium_credential': 'a directory',
   'refresh_tokens.credential to atrium_credential': 'a directory',

@@ -33,3 +33,23 @@ export const NoDeliveryChannel = defineError(
   'NO_DELIVERY_CHANNEL',
 );
 export const MessageNotDelivered = defineError('UPSTREAM_ERROR', 'The message could not be handed to any provider.');
+
+export const NoProvider = defineError(
+  'SERVICE_UNAVAILABLE',
+  'No connector of the tenant or the installation can do this: create one that can, or enable it again.',
+  'NO_PROVIDER',
+);
+export const ProvidersFailed = defineError(
+  'UPSTREAM_ERROR',
+  'No provider gave a usable answer. What went wrong is in the log of the control plane.',
+);
+export const OperationDisabled = defineError(
+  'AUTHORIZATION_ERROR',
+  'This operation is switched off for the tenant.',
+  'OPERATION_DISABLED',
+);
+export const QuotaExceeded = defineError(
+  'RATE_LIMIT_EXCEEDED',
+  'The ceiling of this operation is reached. It begins anew after the time in Retry-After.',
+  'QUOTA_EXCEEDED',
+);

@@ -80,6 +80,19 @@ export const lockConnector = statement<{ tenantId: string; id: string }, Connect
     .forUpdate(),
 );
 
+/** Those that may be called, in the order in which they are tried. */
+export const listUsableConnectors = statement<{ tenantId: string }, ConnectorRow>((p) =>
+  builder
+    .selectFrom('connectors')
+    .select(connectorColumns)
+    .where('tenant_id', '=', p.tenantId)
+    .where('enabled', '=', true)
+    .where('auto_disabled', '=', false)
+    .orderBy('priority')
+    .orderBy('id')
+    .limit(100),
+);
+
 /** Those that may carry messages, in the order in which they are tried. */
 export const listMessagingConnectors = statement<{ tenantId: string; limit: number }, ConnectorRow>((p) =>
   builder

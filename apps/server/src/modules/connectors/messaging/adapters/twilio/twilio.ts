@@ -1,4 +1,5 @@
-import { below, firstProblem, headerText, type Adapter } from '#modules/connectors/messaging/adapter';
+import type { Adapter } from '#modules/connectors/messaging/adapter';
+import { below, firstProblem, headerText } from '#modules/connectors/provider';
 
 const version = '/2010-04-01';
 

@@ -1,5 +1,6 @@
 import { signMessage } from '#core/crypto/secrets';
-import { firstProblem, headerText, type Adapter, type Settings } from '#modules/connectors/messaging/adapter';
+import type { Adapter } from '#modules/connectors/messaging/adapter';
+import { firstProblem, headerText, type ProviderSettings } from '#modules/connectors/provider';
 
 const headerName = /^[a-z0-9][a-z0-9_-]{0,63}$/i;
 // Standard Webhooks writes keys as `whsec_` and base64; any other text is the key itself.
@@ -60,13 +61,13 @@ export const webhook: Adapter = {
   },
 };
 
-function authentication({ credentials }: Settings): Record<string, string> {
+function authentication({ credentials }: ProviderSettings): Record<string, string> {
   const { header, token } = (credentials ?? {}) as { header?: string; token?: string };
   if (token === undefined) return {};
   return header === undefined ? { authorization: `Bearer ${token}` } : { [header.toLowerCase()]: token };
 }
 
-function signature({ credentials }: Settings, content: string): Record<string, string> {
+function signature({ credentials }: ProviderSettings, content: string): Record<string, string> {
   const { secret } = (credentials ?? {}) as { secret?: string };
   return secret === undefined ? {} : { 'webhook-signature': `v1,${signMessage(keyOf(secret), content)}` };
 }

@@ -1,4 +1,5 @@
-import { below, firstProblem, headerText, type Adapter } from '#modules/connectors/messaging/adapter';
+import type { Adapter } from '#modules/connectors/messaging/adapter';
+import { below, firstProblem, headerText } from '#modules/connectors/provider';
 
 /**
  * WhatsApp's Cloud API and what is compatible with it. `config.phone_number_id` is the sender, `auth_config.token` the

@@ -1,0 +1,241 @@
+-- Calls to outside providers: how providers do, who may use which and how much, what was called; translations and models.
+
+-- ---------------------------------------------------------------- health of connectors
+
+alter table connectors add column ejections integer not null default 0 check (ejections >= 0);
+alter table connectors add column retry_at timestamptz(3);
+alter table connectors add column probe_until timestamptz(3);
+alter table connectors add column last_latency_ms integer;
+comment on column connectors.ejections is 'How often it was switched off for its failures since it last did well; the pause before the next attempt grows with it.';
+comment on column connectors.retry_at is 'Nobody calls it before then: it asked for patience (429), or was switched off for its failures.';
+comment on column connectors.probe_until is 'Somebody is trying whether it has recovered, until then at most.';
+create index connectors_by_check on connectors (tenant_id, last_health_check);
+
+create table connector_events (
+  tenant_id uuid not null,
+  id uuid not null,
+  connector_id uuid not null,
+  provider text not null,
+  from_status text not null,
+  to_status text not null,
+  severity text not null check (severity in ('info', 'warning', 'error')),
+  reason text not null,
+  message text not null,
+  occurred_at timestamptz(3) not null,
+  primary key (tenant_id, id)
+);
+create index connector_events_by_time on connector_events (tenant_id, occurred_at);
+comment on table connector_events is 'Each change of a connector''s status, kept for 30 days. Without a foreign key: a deleted connector''s history stays.';
+comment on column connector_events.provider is 'The api_key that the connector has, or had.';
+
+-- ---------------------------------------------------------------- operations of a tenant
+
+create table operation_overrides (
+  tenant_id uuid not null,
+  id uuid not null,
+  operation_key text not null,
+  enabled boolean not null,
+  preferred_provider_order text[] not null default '{}',
+  quota_ceiling jsonb not null default '{}',
+  override_config jsonb not null default '{}',
+  customer_credentials text,
+  created_at timestamptz(3) not null,
+  updated_at timestamptz(3) not null,
+  primary key (tenant_id, id),
+  constraint operation_overrides_key unique (tenant_id, operation_key)
+);
+comment on table operation_overrides is 'What a tenant does differently; that of the system tenant is the rule for all, which a tenant can only tighten.';
+comment on column operation_overrides.customer_credentials is 'Credentials of the tenant''s own as JSON, encrypted with the installation key.';
+
+create table operation_quota (
+  tenant_id uuid not null,
+  operation_key text not null,
+  unit text not null check (unit in ('requests', 'characters', 'tokens')),
+  period text not null check (period in ('minute', 'day', 'month')),
+  starts_at timestamptz(3) not null,
+  used bigint not null check (used >= 0),
+  primary key (tenant_id, operation_key, unit, period, starts_at)
+) with (fillfactor = 50);
+comment on table operation_quota is 'What a tenant has used of a ceiling in a period of UTC; rows exist where there is a ceiling.';
+
+-- ---------------------------------------------------------------- calls
+
+create table provider_calls (
+  tenant_id uuid not null,
+  called_at timestamptz(3) not null,
+  id uuid not null,
+  operation_key text not null,
+  connector_id uuid not null,
+  provider text not null,
+  outcome text not null check (outcome in ('success', 'failure', 'rate_limited')),
+  failure text,
+  http_status smallint,
+  latency_ms integer not null,
+  own_credentials boolean not null,
+  characters integer,
+  tokens integer,
+  request_id text,
+  user_id uuid,
+  primary key (tenant_id, called_at, id)
+) partition by range (called_at);
+create table provider_calls_default partition of provider_calls default;
+create index provider_calls_by_operation on provider_calls (tenant_id, operation_key, called_at);
+comment on table provider_calls is 'One row per attempt at a provider, never with content; daily partitions, kept for 30 days.';
+comment on column provider_calls.tenant_id is 'For whom the call was made; the connector may be the installation''s.';
+comment on column provider_calls.failure is 'What went wrong, in one of a few words.';
+
+create table provider_call_hours (
+  tenant_id uuid not null,
+  hour timestamptz(3) not null,
+  operation_key text not null,
+  provider text not null,
+  requests bigint not null,
+  successes bigint not null,
+  failures bigint not null,
+  rate_limited bigint not null,
+  cache_hits bigint not null,
+  latency_ms bigint not null,
+  characters bigint not null,
+  tokens bigint not null,
+  primary key (tenant_id, hour, operation_key, provider)
+) with (fillfactor = 70);
+comment on table provider_call_hours is 'The same added up per hour, kept for a year. requests = successes + failures + rate_limited.';
+comment on column provider_call_hours.latency_ms is 'Sum over all requests.';
+
+-- ---------------------------------------------------------------- translation
+
+create table translation_memory (
+  tenant_id uuid not null,
+  key bytea not null,
+  target_language text not null,
+  translation text not null,
+  provider text not null,
+  model text,
+  tokens jsonb,
+  created_at timestamptz(3) not null,
+  primary key (tenant_id, key)
+);
+create index translation_memory_by_age on translation_memory (tenant_id, created_at);
+comment on table translation_memory is 'What providers translated before, to be used again.';
+comment on column translation_memory.key is 'SHA-256 over source language, target language, kind of text and the text.';
+
+create table translation_marks (
+  tenant_id uuid not null,
+  entity_type text not null check (entity_type in ('space', 'resource', 'tag', 'category')),
+  entity_id uuid not null,
+  language text not null,
+  field text not null check (field in ('name', 'description')),
+  source_hash bytea not null,
+  value_hash bytea not null,
+  provider text not null,
+  translated_at timestamptz(3) not null,
+  primary key (tenant_id, entity_type, entity_id, language, field)
+);
+comment on table translation_marks is 'Which texts in translations_i18n a machine wrote, and from what. A text that does not fit its value_hash was edited by a person since.';
+
+create table translation_jobs (
+  tenant_id uuid not null,
+  id uuid not null,
+  entity_type text not null check (entity_type in ('space', 'resource', 'tag', 'category')),
+  entity_ids uuid[],
+  source_language text,
+  target_languages text[],
+  protect_human boolean not null default false,
+  status text not null check (status in ('running', 'completed', 'failed', 'cancelled')),
+  languages text[] not null,
+  language_position integer not null default 0,
+  last_entity_id uuid,
+  entities_total integer not null,
+  entities_translated integer not null default 0,
+  texts_failed integer not null default 0,
+  batches_processed integer not null default 0,
+  providers text[] not null default '{}',
+  error text,
+  lease_until timestamptz(3),
+  created_by uuid,
+  created_at timestamptz(3) not null,
+  updated_at timestamptz(3) not null,
+  completed_at timestamptz(3),
+  primary key (tenant_id, id)
+);
+create index translation_jobs_by_status on translation_jobs (tenant_id, status, created_at);
+comment on table translation_jobs is 'Translation of many entities, language by language; position and last entity are where it goes on after a stop.';
+comment on column translation_jobs.target_languages is 'Null fills what is missing in the languages of the tenant.';
+comment on column translation_jobs.lease_until is 'Somebody works on it until then at most. By the clock of the database.';
+
+-- ---------------------------------------------------------------- models
+
+create table model_catalogs (
+  tenant_id uuid not null,
+  task text not null check (task in ('text', 'image')),
+  models jsonb not null,
+  provider text not null,
+  fetched_at timestamptz(3) not null,
+  primary key (tenant_id, task)
+);
+comment on table model_catalogs is 'The last list of models that a provider of the tenant gave; that of the system tenant serves all others.';
+
+-- ---------------------------------------------------------------- who may what
+
+alter table connector_events enable row level security;
+alter table connector_events force row level security;
+create policy own_tenant on connector_events using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid) with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
+create policy platform on connector_events to atrium_platform using (true);
+alter table operation_overrides enable row level security;
+alter table operation_overrides force row level security;
+create policy own_tenant on operation_overrides using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid) with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
+create policy platform_read on operation_overrides for select to atrium_platform using (true);
+alter table operation_quota enable row level security;
+alter table operation_quota force row level security;
+create policy own_tenant on operation_quota using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid) with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
+create policy platform_old on operation_quota to atrium_platform using (true);
+alter table provider_calls enable row level security;
+alter table provider_calls force row level security;
+create policy own_tenant on provider_calls using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid) with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
+create policy platform on provider_calls to atrium_platform using (true) with check (true);
+alter table provider_call_hours enable row level security;
+alter table provider_call_hours force row level security;
+create policy own_tenant on provider_call_hours using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid) with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
+create policy platform on provider_call_hours to atrium_platform using (true) with check (true);
+alter table translation_memory enable row level security;
+alter table translation_memory force row level security;
+create policy own_tenant on translation_memory using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid) with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
+create policy platform_old on translation_memory to atrium_platform using (true);
+alter table translation_marks enable row level security;
+alter table translation_marks force row level security;
+create policy own_tenant on translation_marks using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid) with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
+alter table translation_jobs enable row level security;
+alter table translation_jobs force row level security;
+create policy own_tenant on translation_jobs using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid) with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
+create policy platform_read on translation_jobs for select to atrium_platform using (true);
+alter table model_catalogs enable row level security;
+alter table model_catalogs force row level security;
+create policy own_tenant on model_catalogs using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid) with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
+create policy platform_read on model_catalogs for select to atrium_platform using (true);
+
+grant select, insert on connector_events to atrium_tenant;
+grant select, delete on connector_events to atrium_platform;
+grant select, insert, update, delete on operation_overrides to atrium_tenant;
+grant select on operation_overrides to atrium_platform;
+grant select, insert, update on operation_quota to atrium_tenant;
+grant select, delete on operation_quota to atrium_platform;
+grant select on provider_calls to atrium_tenant;
+grant select, insert on provider_calls to atrium_platform;
+grant select on provider_call_hours to atrium_tenant;
+grant select, insert, update, delete on provider_call_hours to atrium_platform;
+grant select, insert, update, delete on translation_memory to atrium_tenant;
+grant select, delete on translation_memory to atrium_platform;
+grant select, insert, update, delete on translation_marks to atrium_tenant;
+grant select, insert, update on translation_jobs to atrium_tenant;
+grant select on translation_jobs to atrium_platform;
+grant select, insert, update, delete on model_catalogs to atrium_tenant;
+grant select on model_catalogs to atrium_platform;
+grant select, delete on connector_events to atrium_purge;
+grant select, delete on operation_overrides to atrium_purge;
+grant select, delete on operation_quota to atrium_purge;
+grant select, delete on provider_calls to atrium_purge;
+grant select, delete on provider_call_hours to atrium_purge;
+grant select, delete on translation_memory to atrium_purge;
+grant select, delete on translation_marks to atrium_purge;
+grant select, delete on translation_jobs to atrium_purge;
+grant select, delete on model_catalogs to atrium_purge;
