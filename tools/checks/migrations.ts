@@ -26,6 +26,7 @@ const globalTables: Record<string, string> = {
   security_events: 'watched over all tenants; an attacker belongs to none',
   mail_outbox: 'queue of the installation, next to the process that sends',
   installation_settings: 'one set for the installation',
+  installation_keys: 'one set for the installation',
   application_logs: 'lines of the service about all tenants and none',
   log_hours: 'how much the service logs about all tenants and none',
   request_minutes: 'how the whole installation answers',

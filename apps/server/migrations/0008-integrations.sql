@@ -168,14 +168,38 @@ comment on column translation_jobs.lease_until is 'Somebody works on it until th
 create table model_catalogs (
   tenant_id uuid not null,
   task text not null check (task in ('text', 'image')),
-  models jsonb not null,
-  provider text not null,
-  fetched_at timestamptz(3) not null,
-  primary key (tenant_id, task)
+  models jsonb,
+  provider text,
+  source text,
+  fetched_at timestamptz(3),
+  refresh_until timestamptz(3),
+  retry_at timestamptz(3),
+  failures integer not null default 0 check (failures >= 0),
+  primary key (tenant_id, task),
+  constraint model_catalogs_whole check (num_nulls(models, provider, source, fetched_at) in (0, 4))
 );
 comment on table model_catalogs is 'The last list of models that a provider of the tenant gave; that of the system tenant serves all others.';
+comment on column model_catalogs.models is 'Null until a provider has answered for the first time.';
+comment on column model_catalogs.source is 'Id and address of the connector that the list is from; where the tenant has no such connector any more, the list counts for nothing.';
+comment on column model_catalogs.refresh_until is 'Somebody asks a provider, until then at most.';
+comment on column model_catalogs.retry_at is 'Nobody asks a provider before then for the sake of a list that is only old; grows with the failures.';
+
+-- ---------------------------------------------------------------- encryption
+
+create table installation_keys (
+  name text primary key,
+  wrapped_key text not null,
+  created_at timestamptz(3) not null,
+  wrapped_at timestamptz(3) not null
+);
+comment on table installation_keys is 'What encrypts secrets at rest, itself encrypted with ENCRYPTION_KEY: a change of that key is a change of one row.';
 
 -- ---------------------------------------------------------------- who may what
+
+alter table installation_keys enable row level security;
+alter table installation_keys force row level security;
+create policy credential on installation_keys to atrium_credential using (true) with check (true);
+grant select, insert, update on installation_keys to atrium_credential;
 
 alter table connector_events enable row level security;
 alter table connector_events force row level security;

@@ -66,7 +66,10 @@ export const ConfigSchema = Type.Object({
     '32 random bytes in base64 or hex. Encrypts secrets at rest. Generated into DATA_DIR with the embedded database; required with DATABASE_URL.',
     'key',
   ),
-  ENCRYPTION_KEY_PREVIOUS: optionalText('The key before the current one: still opens what it encrypted.', 'key'),
+  ENCRYPTION_KEY_PREVIOUS: optionalText(
+    'The key before the current one, for the time of a rotation: the first start with both wraps the key of the installation anew.',
+    'key',
+  ),
   SMTP_URL: optionalText(
     'Mail server, `smtp://user:password@host:587`. Without it mail stays in the outbox: `GET /api/v1/system/mail-outbox`.',
     'smtp-url',

@@ -11,7 +11,7 @@ import { modules } from '#app/modules';
 import { observe, openTracing } from '#app/observation';
 import { createPrincipalCache } from '#core/access/principal-cache';
 import { isSubject, revocationChannel } from '#core/access/revocation';
-import { createEncryption } from '#core/crypto/encryption';
+import { openEncryption } from '#core/crypto/installation-key';
 import { createPasswords } from '#core/crypto/passwords';
 import { openDatabase, type Database } from '#core/db/database';
 import { createLocalStore } from '#core/files/local-store';
@@ -161,7 +161,7 @@ async function openServices(options: Opening, database: Database, isServing: () 
   logging.connect(database);
   const logOf = (service: string) => log.child({ service });
   const settings = readSettings(config, options.release);
-  const encryption = createEncryption(options.encryptionKeys);
+  const encryption = await whenConnected(() => openEncryption({ database, keys: options.encryptionKeys, now }));
   const { SMTP_URL: smtpUrl, MAIL_FROM: from } = config;
   const mail = createMail({ database, encryption, log: logOf('mail'), now, smtpUrl, from });
   const runtimeSettings = createRuntimeSettings({ database, log: logOf('settings'), now });

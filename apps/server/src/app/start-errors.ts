@@ -1,4 +1,5 @@
 import { ConfigError, type Config } from '#app/config';
+import { WrongEncryptionKeyError } from '#core/crypto/installation-key';
 import { EmbeddedPostgresError } from '#core/db/embedded/index';
 import { MigrationError } from '#core/db/migrate';
 import { isUnavailable } from '#core/db/sql-state';
@@ -21,7 +22,7 @@ export function listenError(error: unknown, config: Config): Error {
 
 /** One line for every foreseeable failure, the stack of any other. */
 export function startFailure(error: unknown): string {
-  const foreseen = [ConfigError, StartError, MigrationError, EmbeddedPostgresError].some(
+  const foreseen = [ConfigError, StartError, MigrationError, EmbeddedPostgresError, WrongEncryptionKeyError].some(
     (type) => error instanceof type,
   );
   if (foreseen) return (error as Error).message;

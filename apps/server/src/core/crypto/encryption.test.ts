@@ -100,12 +100,4 @@ describe('encryption', () => {
     expect(new Set(keys.map((key) => key.toString('hex'))).size).toBe(4);
     expect(encryption.keyFor('throttle').equals(createEncryption([current]).keyFor('throttle'))).toBe(true);
   });
-
-  it('has one per installation key too, the current one first', () => {
-    expect(encryption.keysFor('throttle')).toEqual([
-      createEncryption([current]).keyFor('throttle'),
-      createEncryption([previous]).keyFor('throttle'),
-    ]);
-    expect(createEncryption([current]).keysFor('throttle')).toEqual([encryption.keyFor('throttle')]);
-  });
 });

@@ -7,19 +7,19 @@ export type Encryption = {
   encrypt(plain: string, place: string): string;
   /** @throws Error when the value was tampered with, moved, or written under a key that is no longer configured. */
   decrypt(sealed: string, place: string): string;
-  /** A key of its own for one purpose, from the current installation key. */
+  /** Whether a value was written under the current key. */
+  isCurrent(sealed: string): boolean;
+  /** A key of its own for one purpose, from the current key. */
   keyFor(purpose: string): Buffer;
-  /** The same from every configured installation key, the current one first: for hashes that outlive a change of it. */
-  keysFor(purpose: string): readonly [Buffer, ...Buffer[]];
 };
 
 const ivBytes = 12;
 const tagBytes = 16;
 
 /**
- * AES-256-GCM envelopes: a random data key per value, wrapped by the installation key.
+ * AES-256-GCM envelopes: a random data key per value, wrapped by the current key.
  * `v1.<key id>.<wrapped data key>.<value>`, each part `iv | ciphertext | tag` in base64url.
- * @param keys the current key first, then a previous one that may still open values.
+ * @param keys the current key first, then those that may still open values.
  */
 export function createEncryption(keys: readonly [Buffer, ...Buffer[]]): Encryption {
   const ring = keys.map((key) => ({
@@ -41,11 +41,8 @@ export function createEncryption(keys: readonly [Buffer, ...Buffer[]]): Encrypti
       if (key === undefined) throw new Error(`no ENCRYPTION_KEY with id ${keyId} is configured`);
       return open(open(key.wrap, wrapped, place), value, place).toString('utf8');
     },
+    isCurrent: (sealed) => sealed.split('.')[1] === current.id,
     keyFor: (purpose) => deriveKey(keys[0], purpose),
-    keysFor: (purpose) => {
-      const [newest, ...older] = keys;
-      return [deriveKey(newest, purpose), ...older.map((key) => deriveKey(key, purpose))];
-    },
   };
 }
 

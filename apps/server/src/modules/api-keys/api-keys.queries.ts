@@ -248,15 +248,3 @@ export const findUsableKey = statement<{ tenantId: string; keyUuid: string; at: 
     .where(sql<boolean>`(api_keys.expires_at is null or api_keys.expires_at > ${p.at}::timestamptz)`)
     .where('tenants.status', '=', 'active'),
 );
-
-/** The same secret, hashed under the current installation key; by the old hash, because a rotation may move or drop it. */
-export const rehashSecret = statement<{ tenantId: string; id: string; before: string; after: string }, never>((p) =>
-  builder
-    .updateTable('api_keys')
-    .set({
-      secret_hash: sql`case secret_hash when ${p.before}::text then ${p.after}::text else secret_hash end`,
-      previous_secret_hash: sql`case previous_secret_hash when ${p.before}::text then ${p.after}::text else previous_secret_hash end`,
-    })
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id),
-);

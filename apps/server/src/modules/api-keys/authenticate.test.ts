@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 
@@ -6,19 +5,11 @@ import { announceRevocation } from '#core/access/revocation';
 import { newRandomId } from '#core/crypto/ids';
 import { newAlphanumericSecret } from '#core/crypto/secrets';
 import { composeKey } from '#modules/api-keys/api-keys.rules';
-import {
-  createKey,
-  listSpacesWith,
-  patchKey,
-  rotateKey,
-  spaces,
-  statusOfKey,
-  toIssuedKey,
-} from '#modules/api-keys/testing/keys';
+import { createKey, listSpacesWith, patchKey, rotateKey, spaces, statusOfKey } from '#modules/api-keys/testing/keys';
 import { comparable, createClock, minute } from '#modules/auth/testing/steps';
-import { createDatabase, withClient } from '#test/support/database';
-import { createTenant, logIn, logInSystemAdmin, type Tenant } from '#test/support/factories';
-import { expectError, sharedKey, startService, testServiceOf, useService } from '#test/support/harness';
+import { withClient } from '#test/support/database';
+import { createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
+import { expectError, useService } from '#test/support/harness';
 
 const clock = createClock();
 // What others revoke would keep keys from being known.
@@ -212,40 +203,6 @@ describe('security events', () => {
       expect.objectContaining({ reason: 'IP_NOT_ALLOWED', ip: '192.0.2.8' }),
       expect.objectContaining({ reason: 'DEVICE_NOT_ALLOWED', ip: '192.0.2.7' }),
     ]);
-  });
-});
-
-describe('a new ENCRYPTION_KEY', () => {
-  it('leaves keys valid while the previous one is configured, and beyond for those that were used', async () => {
-    const [oldKey, newKey] = [sharedKey, randomBytes(32)] as const;
-    const { connection, drop } = await createDatabase();
-    const withKeys = async (...encryptionKeys: [Buffer, ...Buffer[]]) => {
-      const service = await startService({ connection, encryptionKeys });
-      return { ...testServiceOf(service, connection), close: () => service.close() };
-    };
-    const before = await withKeys(oldKey);
-    const own = await createTenant(before);
-    const [used, unused, rotated] = [
-      await createKey(before, own.admin),
-      await createKey(before, own.admin),
-      await createKey(before, own.admin),
-    ];
-    const successor = toIssuedKey(await rotateKey(before, own, rotated.id, 3600));
-    await before.close();
-
-    const during = await withKeys(newKey, oldKey);
-    for (const { fullKey } of [used, rotated]) {
-      expect(await statusOfKey(during, fullKey)).toBe(200);
-      expect(await statusOfKey(during, `${fullKey.slice(0, -1)}!`)).toBe(401);
-    }
-    const made = await createKey(during, await logIn(during, own.admin));
-    await during.close();
-
-    const after = await withKeys(newKey);
-    const answers = [used, rotated, made, unused, successor].map(({ fullKey }) => statusOfKey(after, fullKey));
-    expect(await Promise.all(answers)).toEqual([200, 200, 200, 401, 401]);
-    await after.close();
-    await drop();
   });
 });
 

@@ -7,18 +7,14 @@ import { InvalidApiKey } from '#core/errors/common-errors';
 import { createAddressMatcher } from '#core/net/addresses';
 import type { Services } from '#core/services';
 import { DeviceNotAllowed, IpNotAllowed } from '#modules/api-keys/api-keys.errors';
-import { findKeyTenant, findUsableKey, rehashSecret, type UsableKeyRow } from '#modules/api-keys/api-keys.queries';
+import { findKeyTenant, findUsableKey, type UsableKeyRow } from '#modules/api-keys/api-keys.queries';
 import { keyHashPurpose, parseKey, type PresentedKey } from '#modules/api-keys/api-keys.rules';
 import type { KeyAuthenticator } from '#modules/auth/index';
 
 /** Turns a presented API key into its principal; synchronous when the key was seen before. */
 export function createApiKeyAuthenticator(services: Services): KeyAuthenticator {
   const { principals } = services;
-  const [hashKey, ...olderHashKeys] = services.encryption.keysFor(keyHashPurpose);
-  const hashesOf = (secret: string): SecretHashes => ({
-    current: keyedHash(hashKey, secret),
-    older: olderHashKeys.map((key) => keyedHash(key, secret)),
-  });
+  const hashKey = services.encryption.keyFor(keyHashPurpose);
   return (key, { deviceFingerprint }, request) => {
     const admit = (principal: ApiKeyPrincipal) => {
       assertAllowedHere(services, principal, { request, deviceFingerprint });
@@ -30,7 +26,7 @@ export function createApiKeyAuthenticator(services: Services): KeyAuthenticator 
     if (known !== undefined) return admit(known as ApiKeyPrincipal);
     const presented = parseKey(key);
     if (presented === undefined) throw InvalidApiKey();
-    const load = () => verifyKey(services, presented, hashesOf(presented.secret));
+    const load = () => verifyKey(services, presented, keyedHash(hashKey, presented.secret));
     return principals.load(credential, load).then((principal) => {
       const admitted = admit(principal as ApiKeyPrincipal);
       recordUse(services, admitted, request);
@@ -39,24 +35,18 @@ export function createApiKeyAuthenticator(services: Services): KeyAuthenticator 
   };
 }
 
-/** One secret under the current installation key and under those before it. */
-type SecretHashes = { current: string; older: readonly string[] };
-
 async function verifyKey(
   services: Services,
   { keyUuid }: PresentedKey,
-  hashes: SecretHashes,
+  secretHash: string,
 ): Promise<CachedPrincipal & { principal: ApiKeyPrincipal }> {
   const row = await findKey(services, keyUuid);
   const now = services.now().getTime();
   const stored = storedSecrets(row, now);
   // Every comparison is made, found or not, so that the time says nothing about which one failed.
-  const matches = stored.flatMap(({ hash, validUntil }) =>
-    [hashes.current, ...hashes.older].map((given) => ({ given, validUntil, isSame: sameSecret(given, hash) })),
-  );
+  const matches = stored.map(({ hash, validUntil }) => ({ validUntil, isSame: sameSecret(secretHash, hash) }));
   const match = matches.find(({ isSame }) => isSame);
   if (row === undefined || match === undefined) throw InvalidApiKey();
-  if (match.given !== hashes.current) await rehash(services, row, { before: match.given, after: hashes.current });
   return {
     principal: toPrincipal(row),
     subjects: [`api_key:${row.id}`, `tenant:${row.tenant_id}`],
@@ -77,19 +67,6 @@ function storedSecrets(row: UsableKeyRow | undefined, now: number): { hash: stri
   const { previous_secret_hash: hash, previous_secret_expires_at: expiresAt } = row;
   const validUntil = expiresAt === null ? 0 : Date.parse(expiresAt);
   return hash === null || validUntil <= now ? [current] : [current, { hash, validUntil }];
-}
-
-/** Keeps the key alive beyond the change of the installation key after next; that it fails is no reason to refuse. */
-async function rehash(
-  { database, log }: Services,
-  { tenant_id: tenantId, id }: UsableKeyRow,
-  hash: { before: string; after: string },
-): Promise<void> {
-  try {
-    await database.tenant(tenantId).slow.all(rehashSecret({ tenantId, id, ...hash }));
-  } catch (error) {
-    log.warn({ err: error, apiKeyId: id }, 'an API key could not be hashed again under the current ENCRYPTION_KEY');
-  }
 }
 
 function toPrincipal(row: UsableKeyRow): ApiKeyPrincipal {

@@ -11,7 +11,7 @@ import {
   type Enrolled,
 } from '#modules/two-factor/testing/steps';
 import { createMember, createTenant, logIn, type Person, type Tenant } from '#test/support/factories';
-import { expectError, startService, testServiceOf, useService } from '#test/support/harness';
+import { expectError, useService } from '#test/support/harness';
 
 const clock = createClock();
 const test = useService({ now: clock.now, environment });
@@ -61,22 +61,6 @@ describe('useBackupCode', () => {
     expect((await give(session, spelt[1]!.toLowerCase())).status).toBe(200);
     expect((await give(session, `${spelt[2]!.slice(0, 4)}-${spelt[2]!.slice(4)}`)).status).toBe(200);
     expect((await give(session, ` ${spelt[3]!.slice(0, 4)} ${spelt[3]!.slice(4)} `)).status).toBe(200);
-  });
-
-  it('200: a code that was handed out under the installation key before this one', async () => {
-    const person = await createEnrolled();
-    const rekeyed = await startService({ now: clock.now, environment });
-    // As a service does that knows this key only as the previous one.
-    const { encryption } = rekeyed.services;
-    const next = Buffer.alloc(32, 7);
-    Object.assign(rekeyed.services, {
-      encryption: { ...encryption, keyFor: () => next, keysFor: (name: string) => [next, encryption.keyFor(name)] },
-    });
-    const other = testServiceOf(rekeyed, test.connection);
-    const session = await logInAgain(test, person);
-    const answer = await twoFactor(other, 'use-backup', session, { code: person.backupCodes[0] });
-    await rekeyed.close();
-    expect(answer.status).toBe(200);
   });
 
   it('400: a code of another length', async () => {

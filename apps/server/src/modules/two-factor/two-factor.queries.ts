@@ -217,12 +217,12 @@ export const findNewestCode = statement<{ accountId: string; method: string; ses
 );
 
 /** Uses a delivered code up: of any number of parallel uses exactly one gets the row. */
-export const consumeCode = statement<{ id: string; codeHashes: readonly string[]; at: string }, { id: string }>((p) =>
+export const consumeCode = statement<{ id: string; codeHash: string; at: string }, { id: string }>((p) =>
   builder
     .updateTable('two_factor_codes')
     .set({ used_at: p.at })
     .where('id', '=', p.id)
-    .where(sql<boolean>`code_hash = any(${p.codeHashes}::text[])`)
+    .where('code_hash', '=', p.codeHash)
     .where('used_at', 'is', null)
     .where('expires_at', '>', p.at)
     .returning('id'),
@@ -251,17 +251,15 @@ export const deleteBackupCodes = statement<{ accountId: string }, never>((p) =>
 );
 
 /** Uses a backup code up: of any number of parallel uses exactly one gets the row. */
-export const consumeBackupCode = statement<
-  { accountId: string; codeHashes: readonly string[]; at: string },
-  { account_id: string }
->((p) =>
-  builder
-    .updateTable('two_factor_backup_codes')
-    .set({ used_at: p.at })
-    .where('account_id', '=', p.accountId)
-    .where(sql<boolean>`code_hash = any(${p.codeHashes}::text[])`)
-    .where('used_at', 'is', null)
-    .returning('account_id'),
+export const consumeBackupCode = statement<{ accountId: string; codeHash: string; at: string }, { account_id: string }>(
+  (p) =>
+    builder
+      .updateTable('two_factor_backup_codes')
+      .set({ used_at: p.at })
+      .where('account_id', '=', p.accountId)
+      .where('code_hash', '=', p.codeHash)
+      .where('used_at', 'is', null)
+      .returning('account_id'),
 );
 
 export const countBackupCodes = statement<{ accountId: string }, { remaining: number }>((p) =>

@@ -35,6 +35,6 @@ export async function useBackupCode(
 ): Promise<boolean> {
   const known = readBackupCode(code);
   if (known === undefined) return false;
-  const codeHashes = encryption.keysFor(purpose).map((key) => keyedHash(key, `${accountId}:${known}`));
-  return (await tx.first(consumeBackupCode({ accountId, codeHashes, at }))) !== undefined;
+  const codeHash = keyedHash(encryption.keyFor(purpose), `${accountId}:${known}`);
+  return (await tx.first(consumeBackupCode({ accountId, codeHash, at }))) !== undefined;
 }

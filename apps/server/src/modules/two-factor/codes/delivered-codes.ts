@@ -66,7 +66,6 @@ export async function useDeliveredCode(
   tx: Transaction,
   { codeId, code, at }: { codeId: string; code: string; at: string },
 ): Promise<boolean> {
-  const typed = `${codeId}:${withoutGaps(code)}`;
-  const codeHashes = encryption.keysFor(purpose).map((key) => keyedHash(key, typed));
-  return (await tx.first(consumeCode({ id: codeId, codeHashes, at }))) !== undefined;
+  const codeHash = keyedHash(encryption.keyFor(purpose), `${codeId}:${withoutGaps(code)}`);
+  return (await tx.first(consumeCode({ id: codeId, codeHash, at }))) !== undefined;
 }

@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+
+import { migrationsDirectory } from '#app/service';
+import { createEncryption } from '#core/crypto/encryption';
+import { newId } from '#core/crypto/ids';
+import { WrongEncryptionKeyError } from '#core/crypto/installation-key';
+import { migrate } from '#core/db/migrate';
+import { createKey, rotateKey, statusOfKey, toIssuedKey } from '#modules/api-keys/testing/keys';
+import { createClock } from '#modules/auth/testing/steps';
+import { createConnector, credentialsOf } from '#modules/connectors/testing/connectors';
+import { enrolTotp, freshCode, logInAgain, twoFactor } from '#modules/two-factor/testing/steps';
+import { createDatabase, withClient } from '#test/support/database';
+import { createMember, createTenant, logIn } from '#test/support/factories';
+import { startService, testServiceOf, type TestService } from '#test/support/harness';
+
+type Keys = [Buffer, ...Buffer[]];
+type Running = TestService & { close(): Promise<void> };
+
+const clock = createClock();
+const [oldKey, newKey] = [randomBytes(32), randomBytes(32)];
+let connection: Awaited<ReturnType<typeof createDatabase>>['connection'];
+
+beforeAll(async () => {
+  const created = await createDatabase();
+  ({ connection } = created);
+  return async () => {
+    await created.drop();
+  };
+});
+
+async function startWith(...encryptionKeys: Keys): Promise<Running> {
+  const service = await startService({ connection, encryptionKeys, now: clock.now });
+  const closed = () => service.close();
+  onTestFinished(closed);
+  return { ...testServiceOf(service, connection), close: closed };
+}
+
+/** Everything that rests encrypted, or hashed with a key of the installation. */
+async function createSecrets(test: TestService) {
+  const tenant = await createTenant(test);
+  const person = await createMember(test, tenant);
+  const [key, rotated] = [await createKey(test, tenant.admin), await createKey(test, tenant.admin)];
+  const successor = toIssuedKey(await rotateKey(test, tenant, rotated.id, 3600));
+  const credentials = { token: 'of the provider' };
+  const connector = await createConnector(test, tenant.admin.token, { auth_config: credentials });
+  const factor = await enrolTotp(test, clock, person);
+  return { tenant, person, factor, keys: [key, rotated, successor], credentials, connector };
+}
+
+type Secrets = Awaited<ReturnType<typeof createSecrets>>;
+
+/** What still opens, each thing by its use. */
+async function use(test: TestService, { tenant, person, factor, keys, connector }: Secrets) {
+  const [withCode, withBackupCode] = [await logInAgain(test, person), await logInAgain(test, person)];
+  return {
+    keys: await Promise.all(keys.map(({ fullKey }) => statusOfKey(test, fullKey))),
+    code: (await twoFactor(test, 'verify', withCode, { method: 'totp', code: freshCode(factor.secret, clock) })).status,
+    backupCode: (await twoFactor(test, 'use-backup', withBackupCode, { code: factor.backupCodes.pop()! })).status,
+    credentials: await credentialsOf(test, tenant.tenantId, connector['id']),
+  };
+}
+
+const allOf = ({ credentials }: Secrets) => ({ keys: [200, 200, 200], code: 200, backupCode: 200, credentials });
+
+describe('a change of ENCRYPTION_KEY', () => {
+  it('closes nothing: with both keys, then with the new one alone', async () => {
+    const before = await startWith(oldKey);
+    const secrets = await createSecrets(before);
+    expect(await use(before, secrets)).toEqual(allOf(secrets));
+    const during = await startWith(newKey, oldKey);
+    const made = await createSecrets(during);
+    for (const test of [before, during]) {
+      expect(await use(test, secrets)).toEqual(allOf(secrets));
+      expect(await use(test, made)).toEqual(allOf(made));
+    }
+    await Promise.all([before.close(), during.close()]);
+    const after = await startWith(newKey);
+    for (const kept of [secrets, made]) expect(await use(after, kept)).toEqual(allOf(kept));
+    await after.close();
+    await expect(startService({ connection, encryptionKeys: [oldKey] })).rejects.toBeInstanceOf(
+      WrongEncryptionKeyError,
+    );
+    // As it was, for the tests that follow.
+    await (await startWith(oldKey, newKey)).close();
+  });
+
+  it('fails no request of those that go on meanwhile', async () => {
+    const before = await startWith(oldKey);
+    const secrets = await createSecrets(before);
+    const failures: unknown[] = [];
+    let serving: readonly Running[] = [before];
+    let rounds = 0;
+    let isOver = false;
+    const load = async (at: number) => {
+      for (; !isOver; rounds++) {
+        const test = serving[(at + rounds) % serving.length]!;
+        const { token } = await logIn(test, secrets.tenant.admin);
+        const { fullKey } = secrets.keys[0]!;
+        const own = await createConnector(test, token, { auth_config: secrets.credentials });
+        const seen = {
+          key: await statusOfKey(test, fullKey),
+          credentials: await credentialsOf(test, secrets.tenant.tenantId, own['id']),
+        };
+        if (seen.key !== 200 || JSON.stringify(seen.credentials) !== JSON.stringify(secrets.credentials))
+          failures.push(seen);
+      }
+    };
+    const running = Array.from({ length: 4 }, (_, at) => load(at));
+    const atLeast = async (more: number) => {
+      for (const from = rounds; rounds < from + more;) await Promise.race([nextTurn(), ...running]);
+    };
+    await atLeast(5);
+    serving = [before, await startWith(newKey, oldKey)];
+    await atLeast(10);
+    serving = serving.slice(1);
+    await atLeast(5);
+    serving = [...serving, await startWith(newKey)];
+    await atLeast(10);
+    isOver = true;
+    await Promise.all(running);
+    expect(failures).toEqual([]);
+    expect(await use(serving[1]!, secrets)).toEqual(allOf(secrets));
+    await (await startWith(oldKey, newKey)).close();
+  });
+
+  it('refuses to start with a key that never was one of the installation, and changes nothing', async () => {
+    const stored = () =>
+      withClient(connection, async (client) => (await client.query('select * from installation_keys')).rows);
+    await (await startWith(oldKey)).close();
+    const known = await stored();
+    for (const keys of [[randomBytes(32)], [randomBytes(32), newKey]] as Keys[]) {
+      await expect(startService({ connection, encryptionKeys: keys })).rejects.toThrow('ENCRYPTION_KEY_PREVIOUS');
+    }
+    expect(await stored()).toEqual(known);
+  });
+
+  it('shows nothing of the keys in the database', async () => {
+    await (await startWith(oldKey)).close();
+    const text = JSON.stringify(
+      await withClient(connection, async (client) => (await client.query('select * from installation_keys')).rows),
+    );
+    for (const key of [oldKey, newKey])
+      for (const form of ['hex', 'base64', 'base64url'] as const) expect(text).not.toContain(key.toString(form));
+  });
+});
+
+describe('an installation from before it had a key of its own', () => {
+  it('goes on with the key that everything is encrypted with', async () => {
+    const { connection: older, drop } = await createDatabase();
+    onTestFinished(() => void drop());
+    await migrate(older, migrationsDirectory);
+    await withClient(older, (client) =>
+      client.query(
+        `insert into accounts (id, email, created_at, updated_at) values ($1, 'a@older.test', now(), now())`,
+        [newId()],
+      ),
+    );
+    const written = createEncryption([oldKey]);
+    const sealed = written.encrypt('sealed long ago', 'here');
+    for (const encryptionKeys of [[oldKey], [newKey, oldKey], [newKey]] as Keys[]) {
+      const service = await startService({ connection: older, encryptionKeys });
+      const { encryption } = service.services;
+      expect(encryption.decrypt(sealed, 'here')).toBe('sealed long ago');
+      expect(encryption.keyFor('hashes')).toEqual(written.keyFor('hashes'));
+      await service.close();
+    }
+  });
+});
