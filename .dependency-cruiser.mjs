@@ -132,6 +132,12 @@ export default {
       { path: npm('@aws-sdk/[^/]+') },
     ),
     rule(
+      'background-work-only-in-core-queue',
+      'Work for later is sent through services.queue; one place knows the library that keeps it.',
+      { path: src, pathNot: [`${core}queue/`, ...tests] },
+      { path: npm('pg-boss') },
+    ),
+    rule(
       'mail-only-in-core-mail',
       'Mail leaves through core/mail.',
       { path: src, pathNot: [`${core}mail/`, ...tests] },
@@ -141,13 +147,49 @@ export default {
       'outside-only-through-core-outbound',
       'Calls to the outside leave through core/outbound, which judges every address.',
       { path: src, pathNot: [`${core}(outbound|http)/`, ...tests] },
-      { path: [npm('undici'), '^(node:)?(http|https|http2|tls|dgram)$'] },
+      { path: [npm('undici'), '^(node:)?(http|https|http2|tls|dgram)$'], ...typeOnly },
     ),
     rule(
       'undici-only-in-core-outbound',
       'core/http serves requests and makes none.',
       { path: `${core}http/`, pathNot: tests },
       { path: npm('undici') },
+    ),
+    rule(
+      'sockets-only-where-they-belong',
+      'Sockets and names: the guard itself, reading addresses, the own database, and handing the own port on.',
+      { path: src, pathNot: [`${core}(outbound|net|db/embedded)/`, `${src}app/worker-hand-over\\.ts$`, ...tests] },
+      { path: '^(node:)?(net|dns|dns/promises)$', ...typeOnly },
+    ),
+    rule(
+      'programs-only-of-the-own-database',
+      'Another program could call anybody.',
+      { path: src, pathNot: [`${core}db/embedded/`, ...tests] },
+      { path: '^(node:)?child_process$', ...typeOnly },
+    ),
+    rule(
+      'openid-only-in-its-providers',
+      'The library calls out by itself; there it is given the fetch of core/outbound (tools/checks/outside.ts).',
+      { path: src, pathNot: [`${modules}identity-providers/providers/`, ...tests] },
+      { path: npm('openid-client', 'oauth4webapi') },
+    ),
+    rule(
+      'circuits-only-in-core-outbound',
+      'Circuits and repetitions are one concern of the one path to the outside.',
+      { path: src, pathNot: [`${core}outbound/`, ...tests] },
+      { path: npm('cockatiel') },
+    ),
+    rule(
+      'redis-only-in-core-limits',
+      'One place talks to the Redis of the operator.',
+      { path: src, pathNot: [`${core}limits/shared-counters\\.ts$`, ...tests] },
+      { path: npm('ioredis') },
+    ),
+    rule(
+      'traces-only-in-core-tracing',
+      'One place sends traces to the collector of the operator.',
+      { path: src, pathNot: [`${core}tracing/`, ...tests] },
+      { path: npm('@opentelemetry/[^/]+') },
     ),
 
     rule('black-box', 'e2e knows the service by its sockets only.', { path: '^e2e/' }, { path: '^apps/' }),

@@ -15,14 +15,16 @@ import { growth } from './scenarios/growth.ts';
 import { list } from './scenarios/list.ts';
 import { logging } from './scenarios/logging.ts';
 import { login } from './scenarios/login.ts';
+import { outbound } from './scenarios/outbound.ts';
 import { overload } from './scenarios/overload.ts';
 import { read } from './scenarios/read.ts';
+import { translation } from './scenarios/translation.ts';
 import { isMet, median, round, type Bench, type Figure, type Scenario } from './scenario.ts';
 import { seed } from './seed.ts';
 
 /** Those on pinned cores first, then those that need all of them. */
-const pinned: readonly Scenario[] = [read, apiKey, list, create, logging, growth, auditGrowth];
-const unpinned: readonly Scenario[] = [login, categoryMove, analytics, overload, files];
+const pinned: readonly Scenario[] = [read, apiKey, list, create, logging, growth, auditGrowth, translation];
+const unpinned: readonly Scenario[] = [outbound, login, categoryMove, analytics, overload, files];
 
 const { values: options } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },

@@ -1,5 +1,6 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { realpathSync } from 'node:fs';
+import { request } from 'node:http';
 import path from 'node:path';
 import pg from 'pg';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -43,6 +44,53 @@ async function onDatabase(dataDir: string, statement: string): Promise<void> {
 
 function count(text: string, part: string): number {
   return text.split(part).length - 1;
+}
+
+/** A request on a connection of its own: the status, or the error it ended with. */
+function visit({ base }: Service, token?: string): Promise<number | string> {
+  const headers = { connection: 'close', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
+  return new Promise((resolve) => {
+    const sent = request(`${base}${me}`, { headers, agent: false }, (response) => {
+      response.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code!));
+      response.on('end', () => resolve(response.complete ? response.statusCode! : 'cut')).resume();
+    });
+    sent.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code!)).end();
+  });
+}
+
+/** Visits without a pause, several at a time. */
+class Visitors {
+  readonly outcomes = new Map<number | string, number>();
+  open = 0;
+  #stopped = false;
+
+  constructor(service: Service, client: Client) {
+    for (let number = 0; number < connections; number++) void this.#visit(service, client.accessToken!);
+  }
+
+  get answered(): number {
+    return this.outcomes.get(200) ?? 0;
+  }
+
+  async answerMore(): Promise<void> {
+    const before = this.answered;
+    await until('more visitors are answered', () => this.answered > before + 2 * connections, patienceMs);
+  }
+
+  /** Fails when one of them hangs. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await until('every connection has ended', () => this.open === 0, patienceMs);
+  }
+
+  async #visit(service: Service, token: string): Promise<void> {
+    this.open++;
+    while (!this.#stopped) {
+      const outcome = await visit(service, token);
+      this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
+    }
+    this.open--;
+  }
 }
 
 describe('a start with workers', () => {
@@ -98,13 +146,49 @@ describe('kill -9', () => {
     expect(linesOf(service.stdout, 'a worker has ended and is replaced')).toHaveLength(2);
   });
 
-  it('of all workers at once: the address stays the same', async () => {
+  it('of all workers at once: who comes meanwhile is answered once they are back', async () => {
     const service = await startWorkers(workplace, { dataDir: workplace.dataDir() });
     const { client } = await newTenant(service.base);
     const killed = workersOf(service);
     for (const pid of killed) process.kill(pid, 'SIGKILL');
+    const visits = Array.from({ length: connections }, () => visit(service, client.accessToken));
+    expect(new Set(await Promise.all(visits))).toEqual(new Set([200]));
     await until('both are replaced', () => workersOf(service).length === 2);
-    expect((await client.get(me)).status).toBe(200);
+    expect(workersOf(service).some((pid) => killed.includes(pid))).toBe(false);
+  });
+
+  it('of a worker that has not yet taken a connection: another answers it', async () => {
+    const service = await startWorkers(workplace, { dataDir: workplace.dataDir() });
+    const [standing] = workersOf(service);
+    process.kill(standing!, 'SIGSTOP');
+    const outcomes: (number | string)[] = [];
+    const visits = Array.from({ length: connections }, async () => outcomes.push(await visit(service)));
+    await until('all are answered but the one it was given', () => outcomes.length === connections - 1);
+    process.kill(standing!, 'SIGKILL');
+    await Promise.all(visits);
+    expect(outcomes).toEqual(Array.from({ length: connections }, () => 401));
+  });
+
+  it('of workers under a load of new connections, twenty times: each is answered or cut, and none hangs', async () => {
+    const options = { dataDir: workplace.dataDir(), env: { ...administrator, WORKERS: '4' } };
+    const service = await workplace.start(options);
+    await allowLoad(await administratorOf(service));
+    const { client } = await newTenant(service.base);
+    const visitors = new Visitors(service, client);
+    for (let round = 0; round < 5; round++) {
+      await until('all workers serve', () => workersOf(service).length === 4, patienceMs);
+      // After the last of a round nobody serves, until the first is back.
+      for (const pid of workersOf(service)) {
+        await visitors.answerMore();
+        process.kill(pid, 'SIGKILL');
+      }
+    }
+    await visitors.answerMore();
+    await visitors.stop();
+    const cut = ['ECONNRESET', 'EPIPE', 'cut'];
+    expect([...visitors.outcomes.keys()].filter((outcome) => !cut.includes(String(outcome)))).toEqual([200]);
+    expect(new Set(launchedBy(service)).size).toBeGreaterThanOrEqual(21);
+    expect(await service.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   });
 
   it('of the supervising process: no worker goes on, and the next start has everything', async () => {
@@ -121,6 +205,21 @@ describe('kill -9', () => {
     const again = await comeBack(second.base, email);
     expect((await again.get(`/api/v1/secure/contacts/${id}`)).status).toBe(200);
   });
+});
+
+it('SIGTERM to a worker: nobody notices, as it takes no more connections', async () => {
+  const service = await startWorkers(workplace, { dataDir: workplace.dataDir(), env: administrator });
+  await allowLoad(await administratorOf(service));
+  const { client } = await newTenant(service.base);
+  const visitors = new Visitors(service, client);
+  for (const pid of workersOf(service)) {
+    await visitors.answerMore();
+    process.kill(pid, 'SIGTERM');
+    await until('it is replaced', () => !isAlive(pid) && workersOf(service).length === 2, patienceMs);
+  }
+  await visitors.answerMore();
+  await visitors.stop();
+  expect([...visitors.outcomes.keys()]).toEqual([200]);
 });
 
 it('metrics are those of all workers, each under its number', async () => {

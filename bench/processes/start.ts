@@ -93,7 +93,13 @@ function startCommand(): string[] {
 
 function extraEnvironment(): Record<string, string> {
   const level = process.env['BENCH_LOG_LEVEL'];
-  return { SYSTEM_ADMIN_PASSWORD: administrator.password, ...(level === undefined ? {} : { LOG_LEVEL: level }) };
+  // Providers of the scenarios listen on this machine.
+  const outbound = { OUTBOUND_ALLOWED_CIDRS: '127.0.0.1/32' };
+  return {
+    SYSTEM_ADMIN_PASSWORD: administrator.password,
+    ...outbound,
+    ...(level === undefined ? {} : { LOG_LEVEL: level }),
+  };
 }
 
 async function waitFor<Value>(

@@ -1,5 +1,6 @@
 import { architecture } from './architecture.ts';
 import { migrations } from './migrations.ts';
+import { outside } from './outside.ts';
 import { queries } from './queries.ts';
 import { toolGate } from './run.ts';
 import { suppressions } from './suppressions.ts';
@@ -11,6 +12,7 @@ export const gates = {
   lint: toolGate('lint', 'oxlint', ['--deny-warnings', '--report-unused-disable-directives', '--format', 'unix', '.']),
   suppressions,
   architecture: architecture(120),
+  outside,
   migrations,
   queries,
   deadCode: toolGate('dead code', 'knip', ['--no-progress', '--no-config-hints']),

@@ -15,14 +15,34 @@ const exceptions: Exceptions = {
   acrossTenants: {
     'modules/auth/accounts/accounts.queries.ts#findAccountByEmail':
       'login lists the tenants of a person, before one is chosen',
+    'modules/integrations/traffic/traffic.queries.ts#calls': 'system administration sees the calls of all tenants',
+    'modules/integrations/traffic/traffic.queries.ts#hours': 'system administration sees the calls of all tenants',
+    'modules/integrations/traffic/traffic.queries.ts#events': 'system administration sees how all connectors are',
+    'modules/integrations/traffic/connectors.queries.ts#connectors':
+      'system administration sees how all connectors are',
+    'modules/integrations/overrides/overrides.queries.ts#overrides':
+      'system administration sees the overrides of all tenants',
+    'modules/integrations/overrides/overrides.queries.ts#findOwner':
+      'system administration deletes an override by its id, whosever it is',
     'modules/storage/storage.queries.ts#sumStorage': 'system administration sums up what all tenants store',
     'modules/storage/cleaning.queries.ts#listUnsettled': 'housekeeping over all tenants, outside of requests',
     'modules/storage/cleaning.queries.ts#listStorages': 'housekeeping over all tenants, outside of requests',
     'core/usage/usage.queries.ts#deleteOldUsage': 'housekeeping over all tenants, outside of requests',
+    'core/outbound/call-log.queries.ts#deleteOldCallHours': 'housekeeping over all tenants, outside of requests',
+    'modules/connectors/health/health.queries.ts#listQuietConnectors':
+      'connectors of all tenants are checked, outside of requests',
+    'modules/connectors/health/health.queries.ts#deleteOldConnectorEvents':
+      'housekeeping over all tenants, outside of requests',
+    'modules/connectors/overrides/quotas.queries.ts#deleteOldQuota':
+      'housekeeping over all tenants, outside of requests',
     'modules/auth/sessions/sessions.queries.ts#deleteEndedSessions':
       'housekeeping over all tenants, outside of requests',
     'modules/system/system.queries.ts#countConnectors':
       'health of the installation counts the connectors of all tenants',
+    'modules/translation/memory/memory.queries.ts#listMemories': 'housekeeping finds the tenants that have some',
+    'modules/translation/entities/marks.queries.ts#listMarkedTenants': 'housekeeping finds the tenants that have some',
+    'modules/translation/jobs/jobs.queries.ts#listAbandonedJobs': 'housekeeping over all tenants, outside of requests',
+    'modules/translation/jobs/jobs.queries.ts#deleteOldJobs': 'housekeeping over all tenants, outside of requests',
     'modules/tenants/administration.queries.ts#filtered': 'system administration lists the tenants there are',
     'modules/tenants/purge.queries.ts#listDueTenants': 'housekeeping over all tenants, outside of requests',
   },
@@ -33,8 +53,9 @@ const exceptions: Exceptions = {
     'modules/tenants/purge.queries.ts#deleteRows': 'names of tables and columns from a list in the code',
     'core/db/migrate.ts#createRoles': 'a role takes no parameter; the names are constants',
     'core/db/migrate.ts#createAuditPartitions': 'DDL takes no parameter; the text is made of a date',
-    'core/db/log-partitions.ts#createPartition': 'DDL takes no parameter; the text is made of a date',
-    'core/db/log-partitions.ts#dropPartition': 'DDL takes no parameter; the name was matched against a pattern',
+    'core/db/day-partitions.ts#createPartition': 'DDL takes no parameter; the text is made of a constant and a date',
+    'core/db/day-partitions.ts#dropPartition': 'DDL takes no parameter; the name was matched against a pattern',
+    'core/db/day-partitions.ts#cleanDefaultPartition': 'names of a table and a column from a list in the code',
     'core/db/listener.ts#listen': 'LISTEN takes no parameter; the channel is escaped as an identifier',
     'core/db/embedded/cluster.ts#initialise': 'single-user mode takes no parameter; the name is a constant',
     'core/db/embedded/endpoint.ts#setPassword': 'single-user mode takes no parameter; the password is hexadecimal',
@@ -42,6 +63,8 @@ const exceptions: Exceptions = {
   clock: {
     'core/jobs/jobs.queries.ts#databaseNow':
       'leases that processes compare, in a local table; tests end one by writing lease_until',
+    'modules/translation/jobs/jobs.queries.ts#databaseNow':
+      'leases that processes compare; tests end one by writing lease_until',
   },
 };
 

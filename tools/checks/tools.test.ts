@@ -55,6 +55,9 @@ const violations: Record<string, [rule: string, text: string]> = {
     "export const call = () => globalThis.fetch('https://e.com');\n",
   ],
   [`${core}/socket.ts`]: ['no-restricted-globals', "export const open = () => new WebSocket('wss://example.com');\n"],
+  [`${core}/events.ts`]: ['no-restricted-globals', "export const open = () => new EventSource('https://e.com');\n"],
+  [`apps/server/src/modules/a/call.service.ts`]: ['no-restricted-globals', 'export const call = fetch;\n'],
+  [`apps/server/src/app/socket.ts`]: ['no-restricted-globals', 'export const open = globalThis.WebSocket;\n'],
   // An override takes the place of a rule and of nothing else.
   [`${core}/long.test.ts`]: ['max-lines', lines(501)],
   [`${core}/floating.test.ts`]: ['no-floating-promises', 'async function go() {}\ngo();\n'],

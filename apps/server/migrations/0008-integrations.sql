@@ -107,17 +107,15 @@ comment on column provider_call_hours.latency_ms is 'Sum over all requests.';
 create table translation_memory (
   tenant_id uuid not null,
   key bytea not null,
-  target_language text not null,
   translation text not null,
   provider text not null,
   model text,
-  tokens jsonb,
   created_at timestamptz(3) not null,
   primary key (tenant_id, key)
 );
 create index translation_memory_by_age on translation_memory (tenant_id, created_at);
 comment on table translation_memory is 'What providers translated before, to be used again.';
-comment on column translation_memory.key is 'SHA-256 over source language, target language, kind of text and the text.';
+comment on column translation_memory.key is 'SHA-256 over the version of the rules, source language, target language, kind of text and the text.';
 
 create table translation_marks (
   tenant_id uuid not null,
@@ -125,6 +123,7 @@ create table translation_marks (
   entity_id uuid not null,
   language text not null,
   field text not null check (field in ('name', 'description')),
+  source_language text,
   source_hash bytea not null,
   value_hash bytea not null,
   provider text not null,
@@ -132,6 +131,8 @@ create table translation_marks (
   primary key (tenant_id, entity_type, entity_id, language, field)
 );
 comment on table translation_marks is 'Which texts in translations_i18n a machine wrote, and from what. A text that does not fit its value_hash was edited by a person since.';
+comment on column translation_marks.source_language is 'The translation that it was made from; null where it was the own text of the record.';
+comment on column translation_marks.source_hash is 'SHA-256 of the text that it was made from.';
 
 create table translation_jobs (
   tenant_id uuid not null,
@@ -141,16 +142,20 @@ create table translation_jobs (
   source_language text,
   target_languages text[],
   protect_human boolean not null default false,
+  fingerprint bytea not null,
   status text not null check (status in ('running', 'completed', 'failed', 'cancelled')),
   languages text[] not null,
+  languages_translated text[] not null default '{}',
   language_position integer not null default 0,
   last_entity_id uuid,
   entities_total integer not null,
   entities_translated integer not null default 0,
+  counted_ids uuid[] not null default '{}',
   texts_failed integer not null default 0,
   batches_processed integer not null default 0,
   providers text[] not null default '{}',
   error text,
+  claim uuid,
   lease_until timestamptz(3),
   created_by uuid,
   created_at timestamptz(3) not null,
@@ -158,9 +163,13 @@ create table translation_jobs (
   completed_at timestamptz(3),
   primary key (tenant_id, id)
 );
+create unique index translation_jobs_equal on translation_jobs (tenant_id, fingerprint) where status = 'running';
 create index translation_jobs_by_status on translation_jobs (tenant_id, status, created_at);
 comment on table translation_jobs is 'Translation of many entities, language by language; position and last entity are where it goes on after a stop.';
 comment on column translation_jobs.target_languages is 'Null fills what is missing in the languages of the tenant.';
+comment on column translation_jobs.fingerprint is 'SHA-256 of what was asked for: of equal jobs one is under way at a time.';
+comment on column translation_jobs.counted_ids is 'Those of the batch under way that entities_translated holds already.';
+comment on column translation_jobs.claim is 'Of whoever works on it, until the lease is over or somebody else has taken it.';
 comment on column translation_jobs.lease_until is 'Somebody works on it until then at most. By the clock of the database.';
 
 -- ---------------------------------------------------------------- models
@@ -224,14 +233,15 @@ create policy platform on provider_call_hours to atrium_platform using (true) wi
 alter table translation_memory enable row level security;
 alter table translation_memory force row level security;
 create policy own_tenant on translation_memory using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid) with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
-create policy platform_old on translation_memory to atrium_platform using (true);
+create policy platform_read on translation_memory for select to atrium_platform using (true);
 alter table translation_marks enable row level security;
 alter table translation_marks force row level security;
 create policy own_tenant on translation_marks using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid) with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
+create policy platform_read on translation_marks for select to atrium_platform using (true);
 alter table translation_jobs enable row level security;
 alter table translation_jobs force row level security;
 create policy own_tenant on translation_jobs using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid) with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
-create policy platform_read on translation_jobs for select to atrium_platform using (true);
+create policy platform on translation_jobs to atrium_platform using (true);
 alter table model_catalogs enable row level security;
 alter table model_catalogs force row level security;
 create policy own_tenant on model_catalogs using (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid) with check (tenant_id = nullif(current_setting('app.tenant_id', true), '')::uuid);
@@ -248,10 +258,11 @@ grant select, insert on provider_calls to atrium_platform;
 grant select on provider_call_hours to atrium_tenant;
 grant select, insert, update, delete on provider_call_hours to atrium_platform;
 grant select, insert, update, delete on translation_memory to atrium_tenant;
-grant select, delete on translation_memory to atrium_platform;
+grant select on translation_memory to atrium_platform;
 grant select, insert, update, delete on translation_marks to atrium_tenant;
+grant select on translation_marks to atrium_platform;
 grant select, insert, update on translation_jobs to atrium_tenant;
-grant select on translation_jobs to atrium_platform;
+grant select, delete on translation_jobs to atrium_platform;
 grant select, insert, update, delete on model_catalogs to atrium_tenant;
 grant select on model_catalogs to atrium_platform;
 grant select, delete on connector_events to atrium_purge;

@@ -252,6 +252,36 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   deleteConnector: holdersOf('providers.manage'),
   enableConnector: holdersOf('providers.manage'),
   disableConnector: holdersOf('providers.manage'),
+  testConnector: holdersOf('providers.manage'),
+  getConnectorDashboard: holdersOf('providers.read'),
+
+  // Integrations.
+  translateText: anyMember,
+  translateI18n: anyMember,
+  // The right to change the record is asked for once it is known which it is.
+  translateEntity: membersOr('spaces.write', 'resources.write'),
+  listTranslationMarks: anyMember,
+  translateEntityType: holdersOf('translations.manage'),
+  listTranslationJobs: holdersOf('translations.manage'),
+  getTranslationJob: holdersOf('translations.manage'),
+  cancelTranslationJob: holdersOf('translations.manage'),
+  resumeTranslationJob: holdersOf('translations.manage'),
+  listOperations: holdersOf('integrations.read'),
+  getOperation: holdersOf('integrations.read'),
+  getIntegrationOverview: holdersOf('integrations.read'),
+  listProviderMetrics: holdersOf('integrations.read'),
+  listProviderCalls: holdersOf('integrations.read'),
+  getIntegrationDiagnostics: holdersOf('integrations.read'),
+  listTenantOverrides: holdersOf('integrations.read'),
+  explainProviderRoute: holdersOf('integrations.read'),
+  saveTenantOverride: holdersOf('integrations.manage'),
+  deleteTenantOverride: holdersOf('integrations.manage'),
+
+  listModels: holdersOf('integrations.read'),
+  estimateModelCost: holdersOf('integrations.read'),
+
+  searchPlaces: membersOr('geo.geocode'),
+  findPlaceAt: membersOr('geo.reverse_geocode'),
 
   listTypeDefinitions: membersOr('typeDefinitions.read'),
   getTypeDefinition: membersOr('typeDefinitions.read'),

@@ -5,7 +5,7 @@ import { newId } from '#core/crypto/ids';
 import { defineRoute, type Route } from '#core/http/route';
 import { access } from '#core/access/access';
 import { IdParams, Uuid, closed } from '#core/http/schemas';
-import { alsoAsked, outsideIds, places, type Ids } from '#test/isolation';
+import { alsoAsked, commonNames, outsideIds, places, type Ids } from '#test/isolation';
 import { withClient } from '#test/support/database';
 import {
   createAppAccount,
@@ -59,6 +59,10 @@ async function settle(tenant: Tenant): Promise<{ tenant: Tenant; ids: Ids }> {
     api_base_url: `https://${tenant.domain}.example`,
   });
   const secret = `secret of ${tenant.domain}`;
+  const overrides = '/api/v1/secure/admin/external-apis/control-plane/tenant-overrides';
+  const override = { tenantId: tenant.tenantId, operation_key: 'translation.i18n', override_config: { secret } };
+  const saved = await test.call('PUT', overrides, { token, body: { ...override, enabled: true } });
+  expect(saved.status).toBe(200);
   const [type, resource, tag, qrCode] = [
     await created('/api/v1/secure/type-definitions', {
       entity_type: 'resource',
@@ -120,12 +124,22 @@ async function settle(tenant: Tenant): Promise<{ tenant: Tenant; ids: Ids }> {
       group,
       apiKey,
       connector,
+      tenantOverride: saved.body.data.id,
+      translationJob: await createTranslationJob(tenant),
     },
   };
 }
 
 /** The smallest body that an upload of any kind takes. */
 const picture = { body: 'RIFF....WEBPVP8 ', headers: { 'content-type': 'image/webp' } };
+
+/** One with nothing to do. */
+async function createTranslationJob({ admin: { token } }: Tenant): Promise<string> {
+  const path = '/api/v1/secure/ai/translate';
+  const body = { entity_type: 'space', target_languages: ['en'] };
+  expect(await test.call('POST', `${path}/entity-type`, { token, body })).toMatchObject({ status: 200 });
+  return (await test.call('GET', `${path}/jobs`, { token })).body.data[0].id;
+}
 
 /** As if a scheduled job had failed. */
 async function createAlert({ domain }: Tenant): Promise<string> {
@@ -176,7 +190,9 @@ async function probe(place: string, id: string): Promise<Answer> {
   const [part, name, ...inner] = path.split('.') as ['params' | 'query' | 'body', string, ...string[]];
   const route = routeOf(operationId);
   const kindOf = (param: string) => places[`${operationId} params.${param}`]!;
-  const url = urlOf(route, (param) => (part === 'params' && param === name ? id : attacker.ids[kindOf(param)]));
+  const url = urlOf(route, (param) =>
+    part === 'params' && param === name ? id : (commonNames[param] ?? attacker.ids[kindOf(param)]),
+  );
   const query = part === 'query' ? `?${name}=${id}${alsoAsked[operationId] ?? ''}` : '';
   const sample = validBodies[operationId]?.(attacker.own);
   if (operationId === 'selectTenant') sample!.selectionToken = await selectionToken();

@@ -20,6 +20,8 @@ type Kind =
   | 'event'
   | 'apiKey'
   | 'connector'
+  | 'tenantOverride'
+  | 'translationJob'
   | 'identity'
   | 'ipRule'
   | 'alert';
@@ -69,6 +71,23 @@ export const places: Readonly<Record<string, Kind>> = {
   'deleteConnector params.id': 'connector',
   'enableConnector params.id': 'connector',
   'disableConnector params.id': 'connector',
+  'testConnector params.id': 'connector',
+  'listOperations query.tenantId': 'tenant',
+  'getOperation query.tenantId': 'tenant',
+  'getIntegrationOverview query.tenantId': 'tenant',
+  'listProviderMetrics query.tenantId': 'tenant',
+  'listProviderCalls query.tenantId': 'tenant',
+  'getIntegrationDiagnostics query.tenantId': 'tenant',
+  'listTenantOverrides query.tenantId': 'tenant',
+  'explainProviderRoute body.tenantId': 'tenant',
+  'saveTenantOverride body.tenantId': 'tenant',
+  'deleteTenantOverride params.id': 'tenantOverride',
+  'translateEntity body.entity_id': 'space',
+  'listTranslationMarks query.entity_id': 'space',
+  'translateEntityType body.entity_ids[]': 'space',
+  'getTranslationJob params.id': 'translationJob',
+  'cancelTranslationJob params.id': 'translationJob',
+  'resumeTranslationJob params.id': 'translationJob',
   'getTypeDefinition params.id': 'type',
   'updateTypeDefinition params.id': 'type',
   'deleteTypeDefinition params.id': 'type',
@@ -214,12 +233,24 @@ export const places: Readonly<Record<string, Kind>> = {
 };
 
 /** Called ids, but given by outside providers, by clients, or by the service to a request. */
-export const outsideIds = new Set(['requestId', 'client_id', 'team_id', 'key_id', 'directory_id', 'filter_id']);
+export const outsideIds = new Set([
+  'requestId',
+  'client_id',
+  'team_id',
+  'key_id',
+  'directory_id',
+  'filter_id',
+  'model_id',
+]);
+
+/** What stands in a path for something that every tenant has. */
+export const commonNames: Readonly<Record<string, string>> = { operationKey: 'translation.i18n' };
 
 /** What has to be asked as well, or nothing is looked up. */
 export const alsoAsked: Readonly<Record<string, string>> = {
   uploadFile: '&name=plan&entity_type=space',
   listEntityCategories: '&entity_type=space',
   unlinkCategory: '&entity_type=space',
+  listTranslationMarks: '&entity_type=space',
   listEvents: '&from=2026-01-01T00:00:00Z&to=2026-12-31T00:00:00Z',
 };

@@ -39,8 +39,10 @@ export const crossTenantPolicies: Readonly<Record<string, string>> = {
     'written in batches that concern many tenants; system administration reads all of them',
   'provider_call_hours.platform to atrium_platform':
     'written in batches that concern many tenants; system administration reads all of them',
-  'translation_memory.platform_old to atrium_platform': 'housekeeping deletes what is too old over all tenants',
-  'translation_jobs.platform_read to atrium_platform': 'a process finds the work that another one left behind',
+  'translation_memory.platform_read to atrium_platform': 'housekeeping finds the tenants that have some',
+  'translation_marks.platform_read to atrium_platform': 'housekeeping finds the tenants that have some',
+  'translation_jobs.platform to atrium_platform':
+    'a process finds the work that another one left behind, and housekeeping deletes what is too old',
   'model_catalogs.platform_read to atrium_platform': 'the catalog of the system tenant serves every tenant',
   'memberships.credential to atrium_credential': 'a directory',
   'tenant_domains.credential to atrium_credential': 'a directory',

@@ -89,6 +89,40 @@ describe('the jobs of all modules', () => {
     expect(await left('mail_outbox', 'recipient')).toEqual(['kept: delivered since', 'kept: waits']);
   });
 
+  it('deletes changes of status of connectors after 30 days, and counts of their calls after a year', async () => {
+    const addEvent = (name: string, days: number) =>
+      run(
+        `insert into connector_events (tenant_id, id, connector_id, provider, from_status, to_status, severity, reason, message,
+           occurred_at) values ($1, $1, $1, $2, 'unknown', 'active', 'info', '', '', $3)`,
+        [newId(), name, daysAgo(days)],
+      );
+    await addEvent('gone', 30.01);
+    await addEvent('kept', 29.99);
+    const addHour = (name: string, days: number) =>
+      run(`insert into provider_call_hours values ($1, $2, 'models.list', $3, 1, 1, 0, 0, 0, 1, 0, 0)`, [
+        newId(),
+        daysAgo(days),
+        name,
+      ]);
+    await addHour('gone', 366.01);
+    await addHour('kept', 365.99);
+    await keepHouse();
+    expect(await left('connector_events', 'provider')).toEqual(['kept']);
+    expect(await left('provider_call_hours', 'provider')).toEqual(['kept']);
+  });
+
+  it('deletes quotas of periods that are over, of months a month later', async () => {
+    const add = (name: string, period: string, days: number) =>
+      run(`insert into operation_quota values ($1, $2, 'requests', $3, $4, 1)`, [newId(), name, period, daysAgo(days)]);
+    await add('gone: minute', 'minute', 2.01);
+    await add('gone: day', 'day', 2.01);
+    await add('kept: day', 'day', 1.99);
+    await add('kept: month', 'month', 32);
+    await add('gone: month', 'month', 33.01);
+    await keepHouse();
+    expect(await left('operation_quota', 'operation_key')).toEqual(['kept: day', 'kept: month']);
+  });
+
   it('deletes security events of more than 90 days ago', async () => {
     const add = (name: string, days: number) =>
       run(

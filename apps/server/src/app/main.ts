@@ -1,9 +1,10 @@
 import cluster from 'node:cluster';
+import type { AddressInfo } from 'node:net';
 
 import { closeEach } from '#app/close-each';
 import { readConfig, type Config } from '#app/config';
 import { databaseAccess, openEmbeddedDatabase } from '#app/database-access';
-import { announce, drainTimeoutMs, startServing, type Serving } from '#app/serving';
+import { announce, drainTimeoutMs, listenAt, startServing, type Serving } from '#app/serving';
 import { startFailure } from '#app/start-errors';
 import { serveAsWorker } from '#app/worker';
 import { superviseWorkers } from '#app/workers';
@@ -28,14 +29,14 @@ async function serveAlone(config: Config): Promise<void> {
   try {
     embedded = await openEmbeddedDatabase(config, logging.log);
     const access = await databaseAccess(config, embedded);
-    serving = await startServing({ config, logging, access, port: config.PORT });
+    serving = await startServing({ config, logging, access, open: (http) => listenAt(http, config) });
   } catch (error) {
     await embedded?.stop();
     throw error;
   }
-  const { service, port } = serving;
-  const { version } = service.services.settings;
-  announce({ version, port, generatedPassword: service.generatedPassword }, config);
+  const { http, services, generatedPassword } = serving.service;
+  const { port } = http.server.address() as AddressInfo;
+  announce({ version: services.settings.version, port, generatedPassword }, config);
 }
 
 function stopOnce(close: () => Promise<void>): () => Promise<void> {

@@ -11,9 +11,12 @@ import { contactsModule } from '#modules/contacts/index';
 import { dispatcherModule } from '#modules/dispatcher/index';
 import { createDocsModule } from '#modules/docs/index';
 import { feedbacksModule } from '#modules/feedbacks/index';
+import { geoModule } from '#modules/geo/index';
 import { groupsModule } from '#modules/groups/index';
 import { identityProvidersModule } from '#modules/identity-providers/index';
+import { integrationsModule } from '#modules/integrations/index';
 import { logsModule } from '#modules/logs/index';
+import { modelsModule } from '#modules/models/index';
 import { qrCodesModule } from '#modules/qr-codes/index';
 import { resourcesModule } from '#modules/resources/index';
 import { securityModule } from '#modules/security/index';
@@ -22,6 +25,7 @@ import { storageModule } from '#modules/storage/index';
 import { systemModule } from '#modules/system/index';
 import { tagsModule } from '#modules/tags/index';
 import { tenantsModule } from '#modules/tenants/index';
+import { translationModule } from '#modules/translation/index';
 import { twoFactorModule } from '#modules/two-factor/index';
 import { typeDefinitionsModule } from '#modules/type-definitions/index';
 import { usersModule } from '#modules/users/index';
@@ -48,6 +52,10 @@ export const modules: readonly Module[] = [
   contactsModule,
   storageModule,
   connectorsModule,
+  integrationsModule,
+  modelsModule,
+  geoModule,
+  translationModule,
   createAuditLogsModule(() => modules),
   systemModule,
   dispatcherModule,

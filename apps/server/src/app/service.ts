@@ -31,7 +31,10 @@ import { logConfiguration } from '#core/log/log-config';
 import { createRequestCounts } from '#core/log/request-counts';
 import { createMail } from '#core/mail/mail';
 import type { GatherMetrics } from '#core/metrics/metrics';
+import { createCallLog } from '#core/outbound/call-log';
 import { createOutbound, type Outbound } from '#core/outbound/outbound';
+import { createQueue, type Queue } from '#core/queue/queue';
+import { bindWork } from '#core/queue/work';
 import { createSecurityEvents } from '#core/security-events/security-events';
 import type { Services, Settings } from '#core/services';
 import { createRuntimeSettings, settingsChannel, type RuntimeSettings } from '#core/settings/settings';
@@ -183,6 +186,8 @@ async function openServices(options: Opening, database: Database, isServing: () 
     now,
     gatherMetrics,
   });
+  const records = openRecords(options, database);
+  observed.metrics.add(...records.callLog.metrics);
   const services: Services = {
     database,
     encryption,
@@ -191,11 +196,9 @@ async function openServices(options: Opening, database: Database, isServing: () 
     mail,
     files,
     outbound: openOutbound(options),
-    usage: createUsage({ database, log: logOf('usage'), now }),
-    securityEvents: createSecurityEvents({ database, log: logOf('security-events'), now }),
+    ...records,
     log,
     logging,
-    requestCounts: createRequestCounts({ database, log: logOf('http'), now }),
     now,
     tokens: createAccessTokens({
       database,
@@ -210,9 +213,21 @@ async function openServices(options: Opening, database: Database, isServing: () 
     ...observed,
     tracing: options.tracing,
     dispatcher: openDispatcher(options, { database, health: observed.health, services: () => services }),
+    queue: openQueue(options, { metrics: observed.metrics, services: () => services }),
     isServing,
   };
   return { services, close: () => closeServices(services, listener) };
+}
+
+/** What is written in batches, beside the requests that it is about. */
+function openRecords({ logging, now = () => new Date() }: ServiceOptions, database: Database) {
+  const logOf = (service: string) => logging.log.child({ service });
+  return {
+    callLog: createCallLog({ database, log: logOf('connectors'), now }),
+    requestCounts: createRequestCounts({ database, log: logOf('http'), now }),
+    securityEvents: createSecurityEvents({ database, log: logOf('security-events'), now }),
+    usage: createUsage({ database, log: logOf('usage'), now }),
+  };
 }
 
 const leastSecretBytes = 32;
@@ -229,11 +244,23 @@ function openDispatcher(
   return createDispatcher({ database, log, now, health, jobs, secret });
 }
 
+function openQueue(
+  { connection, logging }: ServiceOptions,
+  { metrics, services }: Pick<Services, 'metrics'> & { services(): Services },
+): Queue {
+  const work = modules.flatMap((module) => bindWork(module, services));
+  const queue = createQueue({ connection, work, log: logging.log.child({ service: 'queue' }) });
+  metrics.add(...queue.metrics());
+  return queue;
+}
+
 function closeServices(services: Services, listener: Listener): Promise<void> {
   return closeEach([
     () => services.dispatcher.close(),
+    () => services.queue.close(),
     () => services.mail.close(),
     () => services.outbound.close(),
+    () => services.callLog.close(),
     () => services.realtime.close(),
     () => services.files.close(),
     () => services.usage.close(),

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import type { FastifyInstance } from 'fastify';
 
 import { closeEach } from '#app/close-each';
 import type { Config } from '#app/config';
@@ -13,43 +14,52 @@ export const drainTimeoutMs = 15_000;
 /** Of that, what scheduled jobs get to come to their end; then another process may begin them anew. */
 const jobDrainMs = 8000;
 
+/** And what work in the background gets, which another process goes on with at once. */
+const workDrainMs = 5000;
+
 /** One process that answers requests. */
 export type Serving = {
   service: Service;
-  /** The port in use, also where PORT is 0. */
-  port: number;
   /** Called again, it may only become more urgent. */
   close(how?: ClosingService): Promise<void>;
 };
 
-type Options = Pick<ServiceOptions, 'config' | 'logging' | 'gatherMetrics'> & { access: DatabaseAccess; port: number };
+type Options = Pick<ServiceOptions, 'config' | 'logging' | 'gatherMetrics'> & {
+  access: DatabaseAccess;
+  /** Has connections come in. */
+  open(http: FastifyInstance): Promise<void>;
+};
 
-/** Opens the service, listens and begins to look after the scheduled jobs; whatever fails is closed again. */
-export async function startServing({ config, access, port, ...options }: Options): Promise<Serving> {
+/** Opens the service, has connections come in and begins to look after the scheduled jobs; whatever fails is closed again. */
+export async function startServing({ config, access, open, ...options }: Options): Promise<Serving> {
   const service = await createService({ config, ...options, ...access });
   try {
-    await service.http.listen({ host: config.HOST, port }).catch((error: unknown) => {
-      throw listenError(error, config);
-    });
+    await open(service.http);
   } catch (error) {
     await service.close().catch(() => undefined);
     throw error;
   }
-  const { dispatcher, log } = service.services;
+  const { dispatcher, log, queue } = service.services;
   const ticker = startTicker({ dispatcher, log: log.child({ service: 'dispatcher' }) });
-  const address = service.http.server.address();
+  queue.start();
   let closed: Promise<void> | undefined;
   return {
     service,
-    port: typeof address === 'object' ? (address?.port ?? port) : port,
     close: (how) => {
       const drained = service.drain(how);
       return (closed ??= closeEach([
-        () => Promise.all([ticker.close(), dispatcher.close(jobDrainMs), drained]),
+        () => Promise.all([ticker.close(), dispatcher.close(jobDrainMs), queue.stop(workDrainMs), drained]),
         () => service.close(),
       ]));
     },
   };
+}
+
+/** @throws StartError when the address cannot be had. */
+export async function listenAt(http: FastifyInstance, config: Config): Promise<void> {
+  await http.listen({ host: config.HOST, port: config.PORT }).catch((error: unknown) => {
+    throw listenError(error, config);
+  });
 }
 
 export type Announced = { version: string; port: number; generatedPassword: string | undefined };

@@ -18,7 +18,7 @@ function hangingWorker() {
   return { worker: Object.assign(worker, { process: { kill } }) as unknown as Worker, kill };
 }
 
-const start = { kind: 'start', port: 0, access: {} as never } as const;
+const start = { kind: 'start', protocol: 1, access: {} as never } as const;
 const tenMinutesMs = 600_000;
 
 it('a worker that hangs in its start is ended after ten minutes', async () => {
@@ -39,8 +39,8 @@ it('the first one may take as long as the database needs, and whoever serves is 
   void whenServing(first.worker, { start, othersServe: false });
   const second = hangingWorker();
   const serving = whenServing(second.worker, { start, othersServe: true });
-  second.worker.emit('message', { kind: 'serving', version: '1.0.0', port: 8080 });
-  expect(await serving).toMatchObject({ port: 8080 });
+  second.worker.emit('message', { kind: 'serving', version: '1.0.0' });
+  expect(await serving).toMatchObject({ version: '1.0.0' });
   await vi.advanceTimersByTimeAsync(2 * tenMinutesMs);
   expect(first.kill).not.toHaveBeenCalled();
   expect(second.kill).not.toHaveBeenCalled();

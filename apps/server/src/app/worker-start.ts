@@ -1,9 +1,8 @@
 import type { Worker } from 'node:cluster';
 import { once } from 'node:events';
 
-import type { Announced } from '#app/serving';
 import { StartError } from '#app/start-errors';
-import { tell, type FromWorker, type ToWorker } from '#app/worker-messages';
+import { tell, type FromWorker, type Served, type ToWorker } from '#app/worker-messages';
 
 /** A worker may bring the database up to date first, which takes its minutes; one that hangs holds up those after it. */
 const startLimitMs = 10 * 60_000;
@@ -17,7 +16,7 @@ type Start = Extract<ToWorker, { kind: 'start' }>;
 export function whenServing(
   worker: Worker,
   { start, othersServe }: { start: Start; othersServe: boolean },
-): Promise<Announced> {
+): Promise<Served> {
   return new Promise((resolve, reject) => {
     let reason: string | undefined;
     const giveUp = () => {

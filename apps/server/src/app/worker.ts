@@ -1,8 +1,12 @@
+import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+
 import type { Config } from '#app/config';
 import { drainTimeoutMs, startServing, type Serving } from '#app/serving';
 import type { ClosingService } from '#app/service';
-import { startFailure } from '#app/start-errors';
-import { decodeAccess, type FromWorker, type ToWorker } from '#app/worker-messages';
+import { StartError, startFailure } from '#app/start-errors';
+import { adoptConnections, type Adopt } from '#app/worker-adoption';
+import { decodeAccess, protocol, type FromWorker, type ToWorker } from '#app/worker-messages';
 import { askForAll } from '#app/worker-metrics';
 import { createLogging } from '#core/log/log';
 
@@ -10,7 +14,7 @@ import { createLogging } from '#core/log/log';
 const retirementMs = 5 * 60_000;
 
 /**
- * Serves on the socket that the supervising process holds. Once the channel to that process breaks, node:cluster ends
+ * Serves the connections that the supervising process gives it. Once the channel to that process breaks, node:cluster ends
  * this one: nobody would replace it, and its database may be stopped at any time.
  */
 export async function serveAsWorker(config: Config): Promise<void> {
@@ -38,18 +42,38 @@ export async function serveAsWorker(config: Config): Promise<void> {
 async function start(message: Extract<ToWorker, { kind: 'start' }>, config: Config): Promise<Serving> {
   const logging = createLogging({ level: config.LOG_LEVEL, sharesOutput: true });
   try {
-    const { port, access } = message;
-    const gatherMetrics = askForAll;
-    const serving = await startServing({ config, logging, access: decodeAccess(access), port, gatherMetrics });
-    const { http, services, generatedPassword } = serving.service;
-    // Beyond its limit a worker would hand connections back for ever while the others are full too.
-    Object.assign(http.server, { dropMaxConnection: true });
-    await tell({ kind: 'serving', version: services.settings.version, port: serving.port, generatedPassword });
+    if (message.protocol !== protocol) {
+      throw new StartError('The supervising process runs another release: stop the service and start it anew.');
+    }
+    const access = decodeAccess(message.access);
+    const serving = await startServing({ config, logging, access, open: takeConnections, gatherMetrics: askForAll });
+    const { services, generatedPassword } = serving.service;
+    await tell({ kind: 'serving', version: services.settings.version, generatedPassword });
     return serving;
   } catch (error) {
     await tell({ kind: 'failed', reason: startFailure(error) });
     process.exit(1);
   }
+}
+
+async function takeConnections(http: FastifyInstance): Promise<void> {
+  await http.ready();
+  const adopt = adoptConnections(http.server);
+  process.on('message', (told: ToWorker, socket?: Socket) => {
+    if (told.kind === 'connection') void take(told.id, { socket, adopt });
+  });
+}
+
+async function take(id: number, { socket, adopt }: { socket: Socket | undefined; adopt: Adopt }): Promise<void> {
+  const begin = socket === undefined ? () => undefined : adopt(socket);
+  if (begin === undefined) {
+    socket?.destroy();
+    await tell({ kind: 'declined', id });
+    return;
+  }
+  // Before a byte of it is read: what is not known to be taken is given to another when this process ends.
+  await tell({ kind: 'taken', id });
+  begin();
 }
 
 async function tellMetrics(serving: Serving | undefined): Promise<void> {

@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '#app/config';
 import { databaseAccess, openEmbeddedDatabase, type DatabaseAccess } from '#app/database-access';
 import { announce, drainTimeoutMs, type Announced } from '#app/serving';
-import { encodeAccess, tell, type FromWorker } from '#app/worker-messages';
+import { HandOver } from '#app/worker-hand-over';
+import { encodeAccess, protocol, tell, type FromWorker, type Served } from '#app/worker-messages';
 import { collectFromAll } from '#app/worker-metrics';
 import { whenServing } from '#app/worker-start';
 import type { EmbeddedPostgres } from '#core/db/embedded/index';
@@ -20,7 +21,7 @@ const killAfterMs = drainTimeoutMs + 1000;
 
 /**
  * The process that owns the embedded PostgreSQL and the data folder, and serves nothing itself: WORKERS processes do.
- * It accepts connections and hands them out in turn (node:cluster). Sockets of their own on one port (SO_REUSEPORT)
+ * It accepts connections and hands them out in turn. Sockets of their own on one port (SO_REUSEPORT)
  * would spare that, but whatever waits at such a socket is reset when its worker ends.
  */
 export async function superviseWorkers(config: Config): Promise<void> {
@@ -44,6 +45,7 @@ export async function superviseWorkers(config: Config): Promise<void> {
   } catch (error) {
     // A stop that came meanwhile is the reason, and goes on.
     if (stopping !== undefined) return;
+    await workers?.stop();
     await embedded?.stop();
     throw error;
   }
@@ -56,9 +58,9 @@ class Workers {
   readonly #config: Config;
   readonly #access: DatabaseAccess;
   readonly #log: Log;
+  readonly #handOver: HandOver;
   readonly #places = new Set<Place>();
   readonly #stopping = new AbortController();
-  #port: number;
   #isReplacing = false;
   #replaceAgain = false;
 
@@ -66,18 +68,19 @@ class Workers {
     this.#config = config;
     this.#access = access;
     this.#log = log;
-    this.#port = config.PORT;
+    this.#handOver = new HandOver(log);
   }
 
   /**
    * Resolves when the first one serves; the others follow.
-   * @throws StartError with the reason of the first one where it cannot serve.
+   * @throws StartError with the reason of the first one where it cannot serve, or when the address cannot be had.
    */
   async start(): Promise<Announced> {
-    const { worker, announced } = await this.#launch();
+    const { worker, served } = await this.#launch();
+    const port = await this.#handOver.listen(this.#config);
     this.#occupy({ number: 1, worker, deaths: [] }, worker);
     for (let number = 2; number <= this.#config.WORKERS; number++) void this.#fill({ number, worker, deaths: [] });
-    return announced;
+    return { ...served, port };
   }
 
   /** One after the other; asked meanwhile, once more from the beginning. */
@@ -89,6 +92,7 @@ class Workers {
   /** @returns whether everything under way was answered in time. */
   async stop(): Promise<boolean> {
     this.#stopping.abort();
+    this.#handOver.close();
     const running = workersAlive();
     const codes = await Promise.all(
       running.map(async (worker) => {
@@ -138,6 +142,7 @@ class Workers {
 
   /** Waits for its end, but not for the slowest download. */
   async #retire(worker: Worker): Promise<void> {
+    this.#handOver.remove(worker);
     if (worker.isDead()) return;
     const ended = once(worker, 'exit');
     tell(worker, { kind: 'retire' });
@@ -183,19 +188,17 @@ class Workers {
   }
 
   /** @throws StartError when it ends instead of serving. */
-  async #launch(): Promise<{ worker: Worker; announced: Announced }> {
+  async #launch(): Promise<{ worker: Worker; served: Served }> {
     this.#stopping.signal.throwIfAborted();
-    // Where PORT is 0, the workers share what the first of them got for as long as one of them has it open.
-    const port = workersAlive().length === 0 ? this.#port : this.#config.PORT;
     const worker = cluster.fork();
     worker.on('message', (message: FromWorker) => {
       if (message.kind === 'scrape') void this.#answerScrape(worker);
     });
-    const start = { kind: 'start', access: encodeAccess(this.#access), port } as const;
-    const announced = await whenServing(worker, { start, othersServe: this.#places.size > 0 });
-    this.#port = announced.port;
+    const start = { kind: 'start', access: encodeAccess(this.#access), protocol } as const;
+    const served = await whenServing(worker, { start, othersServe: this.#places.size > 0 });
+    this.#handOver.add(worker);
     this.#log.info({ worker: worker.process.pid }, 'a worker serves');
-    return { worker, announced };
+    return { worker, served };
   }
 }
 

@@ -12,7 +12,9 @@ import type { Log, Logging } from '#core/log/log';
 import type { RequestCounts } from '#core/log/request-counts';
 import type { Mail } from '#core/mail/mail';
 import type { Metrics } from '#core/metrics/metrics';
+import type { CallLog } from '#core/outbound/call-log';
 import type { Outbound } from '#core/outbound/outbound';
+import type { Queue } from '#core/queue/queue';
 import type { SecurityEvents } from '#core/security-events/security-events';
 import type { RuntimeSettings } from '#core/settings/settings';
 import type { Tracing } from '#core/tracing/tracing';
@@ -46,6 +48,7 @@ export type Services = {
   mail: Mail;
   files: ObjectStore;
   outbound: Outbound;
+  callLog: CallLog;
   usage: Usage;
   securityEvents: SecurityEvents;
   /** Of the module that a use case belongs to. */
@@ -61,6 +64,7 @@ export type Services = {
   /** Undefined where no collector is configured. */
   tracing: Tracing | undefined;
   dispatcher: Dispatcher;
+  queue: Queue;
   /** The current time; tests may fix it. */
   now(): Date;
   /** False once the process has begun to stop. */

@@ -139,7 +139,7 @@ export async function startService(options: Options = {}, logLines: string[] = [
 }
 
 export const systemAdmin = { email: 'root@system.test', password: 'system password' };
-export const sharedKey = Buffer.from('00112233445566778899aabbccddeeff102132435465768798a9babbdcddeeff', 'hex');
+const sharedKey = Buffer.from('00112233445566778899aabbccddeeff102132435465768798a9babbdcddeeff', 'hex');
 
 const validators = new Map<Route, (payload: string) => void>();
 

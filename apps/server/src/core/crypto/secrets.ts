@@ -1,4 +1,4 @@
-import { createHash, createHmac, hkdfSync, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { createHash, createHmac, hash, hkdfSync, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 
 import { toBase62 } from '#core/crypto/base62';
 
@@ -28,17 +28,17 @@ export function newDigits(count: number): string {
 }
 
 export function sha256(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return hash('sha256', text, 'buffer');
 }
 
 export function sha256Hex(text: string): string {
-  return sha256(text).toString('hex');
+  return hash('sha256', text, 'hex');
 }
 
 /** The digest of what comes piece by piece. */
 export function newSha256(): { update(bytes: Uint8Array): void; hex(): string } {
-  const hash = createHash('sha256');
-  return { update: (bytes) => void hash.update(bytes), hex: () => hash.digest('hex') };
+  const digest = createHash('sha256');
+  return { update: (bytes) => void digest.update(bytes), hex: () => digest.digest('hex') };
 }
 
 /** Keyed hash of a short secret or of something that must not be guessed back, such as an address in a counter's key. */

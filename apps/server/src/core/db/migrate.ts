@@ -4,7 +4,7 @@ import pg from 'pg';
 
 import { sha256Hex } from '#core/crypto/secrets';
 import { databaseRoles } from '#core/db/database';
-import { createLogPartitions } from '#core/db/log-partitions';
+import { createDayPartitions } from '#core/db/day-partitions';
 
 /** Something about the database stops the start; the message is one line that says what to do. */
 export class MigrationError extends Error {
@@ -36,7 +36,8 @@ export async function migrate(
     await createRoles(client);
     const applied = await applyMissing(client, await readMigrations(directory));
     await createAuditPartitions(client, new Date());
-    await createLogPartitions(client, new Date());
+    await createDayPartitions(client, 'application_logs', new Date());
+    await createDayPartitions(client, 'provider_calls', new Date());
     const facts = await client.query<{ citus: boolean; bypasses: boolean }>(
       `select exists (select 1 from pg_extension where extname = 'citus') as citus,
               (select rolsuper or rolbypassrls from pg_roles where rolname = current_user) as bypasses`,

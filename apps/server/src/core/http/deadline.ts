@@ -1,4 +1,4 @@
-import { errorCodes, type FastifyInstance } from 'fastify';
+import { errorCodes, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 
 import { matchedRoute } from '#core/http/matched-route';
 import { hasBody } from '#core/http/request-checks';
@@ -9,16 +9,19 @@ import { hasBody } from '#core/http/request-checks';
  */
 export function keepDeadline(server: FastifyInstance): void {
   server.addHook('preValidation', (request, reply, done) => {
-    if (hasBody(request)) {
-      const { handlerTimeout: timeoutMs, url = '' } = matchedRoute(request);
-      const timer = setTimeout(
-        () => {
-          if (!reply.sent) void reply.send(new errorCodes.FST_ERR_HANDLER_TIMEOUT(String(timeoutMs), url));
-        },
-        Math.max(0, timeoutMs - reply.elapsedTime),
-      );
-      reply.raw.once('close', () => clearTimeout(timer));
-    }
+    if (hasBody(request)) hold(request, reply);
     done();
   });
+}
+
+function hold(request: FastifyRequest, reply: FastifyReply): void {
+  const { handlerTimeout: timeoutMs, url = '' } = matchedRoute(request);
+  if (timeoutMs === 0) return;
+  const timer = setTimeout(
+    () => {
+      if (!reply.sent) void reply.send(new errorCodes.FST_ERR_HANDLER_TIMEOUT(String(timeoutMs), url));
+    },
+    Math.max(0, timeoutMs - reply.elapsedTime),
+  );
+  reply.raw.once('close', () => clearTimeout(timer));
 }

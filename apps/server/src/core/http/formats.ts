@@ -59,6 +59,11 @@ function isWebUri(text: string): boolean {
   return (protocol === 'https:' || protocol === 'http:') && username === '' && password === '';
 }
 
+/** The same, or where a mail server is. */
+function isProviderUri(text: string): boolean {
+  return isWebUri(text.replace(/^smtp(s?):\/\//i, 'http$1://'));
+}
+
 /** Where browsers and secrets may be sent: https, or http to the own machine, with nothing after a `#` (RFC 6749 section 3.1.2). */
 function isSecureUri(text: string): boolean {
   if (!isWebUri(text) || text.includes('#') || text.includes('\\')) return false;
@@ -93,6 +98,7 @@ export const formats: Record<string, (text: string) => boolean> = {
   'local-date-time': isLocalDateTime,
   email: isEmail,
   uri: isWebUri,
+  'provider-uri': isProviderUri,
   'secure-uri': isSecureUri,
   'time-zone': isTimeZone,
   password: (text) => hasLength(text, leastPasswordLength),

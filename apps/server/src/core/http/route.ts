@@ -6,6 +6,7 @@ import type { TenantDb } from '#core/db/scopes';
 import type { ErrorDefinition } from '#core/errors/app-error';
 import type { Upload } from '#core/http/uploads';
 import type { Job } from '#core/jobs/job';
+import type { Work } from '#core/queue/work';
 import type { Services } from '#core/services';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -135,6 +136,8 @@ export type Module = {
   constraints?: Readonly<Record<string, ErrorDefinition>>;
   /** What has to happen now and then for the module's sake. */
   jobs?: readonly Job[];
+  /** What the module does in the background, when something is sent to `services.queue` under its name. */
+  work?: readonly Work[];
 };
 
 export function defineModule(module: Module): Module {

@@ -47,8 +47,6 @@ const defaultLimits = {
 };
 
 const idleCheckMs = 50;
-/** What streams is held to its pace instead; a timer can be no longer. */
-const unlimitedMs = 2 ** 31 - 1;
 
 export type HttpOptions = {
   modules: readonly Module[];
@@ -162,7 +160,6 @@ function openServer(
     requestIdHeader: false,
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     bodyLimit: options.bodyLimitBytes,
-    handlerTimeout: limits.handlerTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxRequestsPerSocket: 10_000,
@@ -271,7 +268,8 @@ function addRoute(server: FastifyInstance, route: Route, options: RouteOptions):
   const answersFile = isDownload(route) || isStream(route);
   const isStreamed = answersFile || route.schema.upload !== undefined;
   server.route({
-    ...(isStreamed || route.takesLong ? { handlerTimeout: unlimitedMs } : {}),
+    // What streams is held to its pace instead, and what takes long to the patience of its client.
+    ...(isStreamed || route.takesLong ? {} : { handlerTimeout: limitsOf(options).handlerTimeoutMs }),
     method: route.method,
     url: fastifyPath(route.path),
     config: { route, isStreamed, hasBriefErrors: route.hasBriefErrors },

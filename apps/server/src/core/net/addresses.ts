@@ -3,6 +3,11 @@ import { BlockList, SocketAddress, isIP } from 'node:net';
 /** Says whether a canonical client address is one of those that a list allows. */
 export type AddressMatcher = (address: string) => boolean;
 
+/** 4 or 6; 0 for what is no IP address. */
+export function ipVersion(text: string): number {
+  return isIP(text);
+}
+
 /** An IP address in the one form it is compared in; v4-mapped ones are IPv4, zones are dropped. Undefined for anything else. */
 export function canonicalAddress(text: string | undefined): string | undefined {
   const version = text === undefined ? 0 : isIP(text);

@@ -1,4 +1,3 @@
-import type { LookupAddress } from 'node:dns';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
@@ -6,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { createAddressGuard } from '#core/outbound/addresses';
 import { OutboundError, createOutbound, type OutboundOptions } from '#core/outbound/outbound';
+import { resolver } from '#core/outbound/testing/outside';
 
 let canary: Server;
 let port: number;
@@ -204,19 +204,7 @@ describe('ports', () => {
   });
 });
 
-type Answers = readonly (readonly string[])[];
-
-/** A resolver that answers each time with the next line, and the last one for ever. */
-function resolver(answers: Answers) {
-  const asked: string[] = [];
-  const lookup: NonNullable<OutboundOptions['lookup']> = (hostname, _options, callback) => {
-    const addresses = answers[Math.min(asked.length, answers.length - 1)]!;
-    asked.push(hostname);
-    const found = addresses.map((address): LookupAddress => ({ address, family: address.includes(':') ? 6 : 4 }));
-    process.nextTick(() => callback(null, found));
-  };
-  return { lookup, asked };
-}
+type Answers = Parameters<typeof resolver>[0];
 
 describe('names', () => {
   it.each<[string, Answers]>([

@@ -1,45 +1,15 @@
-import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { customFetch, type DiscoveryRequestOptions } from 'openid-client';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
-import { OutboundError, createOutbound, type Outbound, type OutboundOptions } from '#core/outbound/outbound';
-
-const open: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of open.splice(0)) await close();
-});
-
-async function serve(listener: RequestListener): Promise<string> {
-  const server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  open.push(async () => {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  });
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-function outboundToLoopback(options: Partial<OutboundOptions> = {}): Outbound {
-  const outbound = createOutbound({ allowedRanges: ['127.0.0.1/32'], ownPort: 8080, ...options });
-  open.unshift(() => outbound.close());
-  return outbound;
-}
+import { expectFailure, listen, outboundToLoopback, serve } from '#core/outbound/testing/outside';
 
 async function readText(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   return Buffer.concat(chunks).toString();
-}
-
-async function expectFailure(call: Promise<Response>): Promise<OutboundError> {
-  const error = await call.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
-  expect(error).toBeInstanceOf(OutboundError);
-  return error as OutboundError;
 }
 
 describe('fetch', () => {
@@ -256,8 +226,9 @@ describe('limits', () => {
 
 describe('what a failure tells', () => {
   it('is the same for a closed port, an unknown name, a closed address and a strange answer', async () => {
-    const closedPort = await serve(() => undefined);
-    await open.pop()!();
+    const server = createServer();
+    const closedPort = `http://127.0.0.1:${await listen(server)}`;
+    await new Promise((resolve) => server.close(resolve));
     const garbage = await serve((request) => void request.socket.end('SSH-2.0-OpenSSH_9.6\r\n'));
     const outbound = outboundToLoopback();
     const urls = [closedPort, garbage, 'http://name.invalid/', 'http://10.0.0.1/', 'http://[::1]:9999/', 'nonsense'];

@@ -12,7 +12,9 @@ import { connectorSuccesses } from '#modules/audit-logs/testing/connector-succes
 import { contactLinkSuccesses } from '#modules/audit-logs/testing/contact-link-successes';
 import { directorySuccesses } from '#modules/audit-logs/testing/directory-successes';
 import { identityProviderSuccesses } from '#modules/audit-logs/testing/identity-provider-successes';
+import { integrationSuccesses } from '#modules/audit-logs/testing/integration-successes';
 import { storageSuccesses } from '#modules/audit-logs/testing/storage-successes';
+import { translationJobSuccesses } from '#modules/audit-logs/testing/translation-job-successes';
 import { twoFactorSuccesses } from '#modules/audit-logs/testing/two-factor-successes';
 import { createMember, createTenant, logInSystemAdmin, unique, type Tenant } from '#test/support/factories';
 import { useService, type Answer } from '#test/support/harness';
@@ -38,6 +40,12 @@ beforeAll(async () => {
 async function create(url: string, body: unknown): Promise<string> {
   const answer = await test.call('POST', url, { token: tenant.admin.token, body });
   expect(answer.status).toBe(201);
+  return answer.body.data.id;
+}
+
+async function save(url: string, body: unknown): Promise<string> {
+  const answer = await test.call('PUT', url, { token: tenant.admin.token, body });
+  expect(answer.status).toBe(200);
   return answer.body.data.id;
 }
 
@@ -77,9 +85,11 @@ const successes: Record<string, () => Promise<Success>> = {
   ...calendarSuccesses(test, () => tenant),
   ...categorySuccesses(create),
   ...connectorSuccesses(create),
+  ...integrationSuccesses(() => tenant.tenantId, save),
   ...directorySuccesses(test, () => tenant),
   ...identityProviderSuccesses(test, () => tenant),
   ...storageSuccesses(test, () => tenant),
+  ...translationJobSuccesses(test, () => tenant),
   ...twoFactorSuccesses(test, () => tenant),
   createContact: () => succeed('POST', contacts, 201, { body: contactFields, resourceType: 'contact' }),
   updateContact: async () => {

@@ -5,7 +5,8 @@ type TranslationInput = { name: string; description?: string | null };
 
 /** Of the deepest category; the roots are at 0. */
 export const maxLevel = 31;
-export const maxTranslationsBytes = 32_768;
+/** What a name, a description, and all translations together may be long. */
+export const textLimits = { name: 200, description: 5000, bytes: 32_768 };
 /** Lists of the specification without paging are whole, as far as one answer can hold them. */
 export const mostListed = 10_000;
 

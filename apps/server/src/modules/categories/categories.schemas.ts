@@ -11,20 +11,20 @@ import {
   nullable,
   sortable,
 } from '#core/http/schemas';
-import { maxLevel, maxTranslationsBytes } from '#modules/categories/categories.rules';
+import { maxLevel, textLimits } from '#modules/categories/categories.rules';
 
 const Key = Type.String({ pattern: '^[a-z0-9-]+$', minLength: 1, maxLength: 100 });
 const FilterId = Type.String({ minLength: 1, maxLength: 100 });
-const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' });
+const Name = Type.String({ minLength: 1, maxLength: textLimits.name, pattern: '\\S' });
 const Translation = closed({
   name: Name,
-  description: Type.Optional(nullable(Type.String({ maxLength: 5000 }))),
+  description: Type.Optional(nullable(Type.String({ maxLength: textLimits.description }))),
 });
 const ofLanguages = {
   additionalProperties: false,
   minProperties: 1,
   maxProperties: 200,
-  ...jsonOfAtMost(maxTranslationsBytes),
+  ...jsonOfAtMost(textLimits.bytes),
 };
 
 const places = {

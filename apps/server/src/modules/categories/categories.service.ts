@@ -25,11 +25,11 @@ import {
 import {
   localise,
   maxLevel,
-  maxTranslationsBytes,
   mergeTranslations,
   pathOf,
   searchText,
   searchTextOf,
+  textLimits,
   toTranslations,
   mostListed,
 } from '#modules/categories/categories.rules';
@@ -146,7 +146,7 @@ function toChanges(category: LockedCategory, body: Omit<UpdateCategoryBody, 'par
   const translations = given === undefined ? category.translations : mergeTranslations(category.translations, given);
   if (Object.keys(translations).length === 0) throw LastTranslation();
   // What came in was small enough; what it is added to may be as large again.
-  if (Buffer.byteLength(JSON.stringify(translations)) > maxTranslationsBytes) throw TooManyTranslations();
+  if (Buffer.byteLength(JSON.stringify(translations)) > textLimits.bytes) throw TooManyTranslations();
   return { ...(rest as CategoryChanges), key, translations, search_text: searchTextOf(key, translations) };
 }
 

@@ -7,6 +7,8 @@ import {
 } from '#modules/categories/categories.errors';
 import { categoryRoutes } from '#modules/categories/categories.routes';
 
+export { textLimits as categoryTextLimits } from '#modules/categories/categories.rules';
+export { categoryTexts } from '#modules/categories/category-texts.service';
 export { removeCategoryLinksOf } from '#modules/categories/category-links.service';
 
 /** A tree of categories with names in many languages, and what is in them. */

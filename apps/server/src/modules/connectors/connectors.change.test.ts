@@ -33,6 +33,9 @@ const create = (body: Record<string, unknown> = {}) => createConnector(test, tok
 const read = async (id: string) => (await test.call('GET', `${path}/${id}`, { token })).body.data;
 const mask = '••••••••';
 
+const unproven = { status: 'unknown', auto_disabled: false, consecutive_failures: 0 };
+const failed = { status: 'error', auto_disabled: true, consecutive_failures: 5 };
+
 describe('updateConnector', () => {
   const changes: [string, unknown][] = [
     ['api_name', 'Renamed'],
@@ -62,15 +65,15 @@ describe('updateConnector', () => {
   });
 
   it.each([
-    ['api_base_url', { api_base_url: 'https://api.example.com/v2' }, 'unknown'],
-    ['auth_config', { auth_config: { token: 'new' } }, 'unknown'],
-    ['auth_config', { auth_config: null }, 'unknown'],
-    ['config', { config: { a: 1 } }, 'error'],
-    ['enabled', { enabled: true }, 'error'],
-  ])('200: what is known of its health after a change of %s', async (_field, body, status) => {
+    ['api_base_url', { api_base_url: 'https://api.example.com/v2' }, unproven],
+    ['auth_config', { auth_config: { token: 'new' } }, unproven],
+    ['auth_config', { auth_config: null }, unproven],
+    ['config', { config: { a: 1 } }, failed],
+    ['enabled', { enabled: true }, failed],
+  ])('200: what is known of its health after a change of %s', async (_field, body, health) => {
     const { id } = await create();
     await markFailed(test, tenant.tenantId, id);
-    expect((await patch(id, body)).body.data).toMatchObject({ status, auto_disabled: true, consecutive_failures: 5 });
+    expect((await patch(id, body)).body.data).toMatchObject(health);
   });
 
   it('400: nothing, unknown fields, api_key, and what does not fit', async () => {
@@ -123,7 +126,7 @@ describe('updateConnector', () => {
     ])
       expectError(await patch(messaging.id, body), 422, 'UNPROCESSABLE_ENTITY', 'INVALID_CONFIG');
     expect((await patch(messaging.id, { config: { ...config, from: 'Other' } })).status).toBe(200);
-    const other = await create({ config: { adapter: 'pigeon' } });
+    const other = await create({ config: { adapter: 'libretranslate' } });
     const moved = await patch(other.id, { category: 'communication' });
     expectError(moved, 422, 'UNPROCESSABLE_ENTITY', 'INVALID_CONFIG');
     expect((await patch(other.id, { category: 'communication', config: {} })).status).toBe(200);
@@ -213,6 +216,22 @@ describe('credentials', () => {
       expect(await credentials(id)).toEqual(stored);
     },
   );
+
+  it('that cannot be opened any more are shown as none, and are entered anew', async () => {
+    const { id } = await createWith();
+    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      text: `update connectors set auth_config = 'v1.gone' where tenant_id = $1 and id = $2`,
+      values: [tenant.tenantId, id],
+      prepare: false,
+    });
+    expect((await read(id)).auth_config).toBeNull();
+    expect((await test.call('GET', path, { token })).status).toBe(200);
+    for (const body of [{ auth_config: { token: mask } }, { api_base_url: elsewhere[0] }])
+      expectError(await patch(id, body), 422, 'UNPROCESSABLE_ENTITY', 'CREDENTIALS_REQUIRED');
+    expect((await patch(id, { priority: 3 })).status).toBe(200);
+    expect((await patch(id, { auth_config: stored })).status).toBe(200);
+    expect(await credentials(id)).toEqual(stored);
+  });
 
   it('never end up at another address, however many changes meet', async () => {
     for (let round = 0; round < 20; round += 1) {

@@ -217,6 +217,7 @@ describe('createConnector for messages', () => {
     [{ adapter: 'twilio', from: '+15005550006' }, twilio],
     [{ adapter: 'twilio', from: 'Atrium', channels: ['sms', 'chatapp'] }, twilio],
     [{ adapter: 'whatsapp-cloud', phone_number_id: '106540352242922' }, { token: 'canary' }],
+    [{ channels: ['email'] }, null],
   ];
   it.each(good)('201: %j %j', async (config, auth_config) => {
     expect((await create({ category: 'communication', config, auth_config })).status).toBe(201);
@@ -255,7 +256,37 @@ describe('createConnector for messages', () => {
     expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'INVALID_CONFIG');
     expect(answer.body.details.problem).toContain(problem);
     expect(answer.text).not.toContain('canary');
-    // Of other categories nobody knows what their settings mean.
-    expect((await create({ category: 'integration', config, auth_config })).status).toBe(201);
+    // Of other categories nobody knows what their settings mean, as long as they name no adapter.
+    const { adapter, ...rest } = config as Record<string, unknown>;
+    const elsewhere = { category: 'integration', auth_config };
+    expect((await create({ ...elsewhere, config: rest })).status).toBe(201);
+    if (adapter !== undefined)
+      expectError(await create({ ...elsewhere, config }), 422, 'UNPROCESSABLE_ENTITY', 'INVALID_CONFIG');
+  });
+});
+
+describe('createConnector for other adapters', () => {
+  const accepted: [string, Record<string, unknown>][] = [
+    ['none at all', { config: { timeout: 5 } }],
+    ['by config.adapter', { config: { adapter: 'libretranslate' } }],
+    ['of places', { config: { adapter: 'nominatim' }, category: 'integration' }],
+    ['named like one of another category', { api_key: 'twilio' }],
+  ];
+  it.each(accepted)('201: %s', async (_what, body) => {
+    expect(await create({ api_key: unique('api'), ...body })).toMatchObject({ status: 201 });
+  });
+
+  const refused: [string, Record<string, unknown>][] = [
+    ['nobody has', { config: { adapter: 'pigeon' } }],
+    ['that is no name', { config: { adapter: 5 } }],
+    ['of a name that objects have', { config: { adapter: 'constructor' } }],
+    ['of another category', { config: { adapter: 'nominatim' }, category: 'system_sync' }],
+    ['whose credentials are missing', { config: { adapter: 'deepl' } }],
+    ['named by api_key, whose credentials are missing', { api_key: 'deepl' }],
+  ];
+  it.each(refused)('422: an adapter %s', async (_what, body) => {
+    const answer = await create({ api_key: unique('api'), ...body });
+    expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'INVALID_CONFIG');
+    expect(answer.body.details.problem).toMatch(/^(config|auth_config)\./);
   });
 });

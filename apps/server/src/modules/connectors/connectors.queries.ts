@@ -26,6 +26,11 @@ export type ConnectorRow = {
   consecutive_failures: number;
   auto_disable_threshold: number;
   auto_disabled: boolean;
+  /** How often it was switched off for its failures since it last did well. */
+  ejections: number;
+  retry_at: string | null;
+  probe_until: string | null;
+  last_latency_ms: number | null;
   description: string | null;
   tags: string[] | null;
   category: Category;
@@ -39,7 +44,7 @@ type ConnectorSelect = SelectQueryBuilder<Tables, 'connectors', object>;
 
 const builder = queryBuilder<Tables>();
 
-const connectorColumns = [
+export const connectorColumns = [
   'tenant_id',
   'id',
   'api_key',
@@ -58,6 +63,10 @@ const connectorColumns = [
   'consecutive_failures',
   'auto_disable_threshold',
   'auto_disabled',
+  'ejections',
+  'retry_at',
+  'probe_until',
+  'last_latency_ms',
   'description',
   'tags',
   'category',
@@ -80,31 +89,16 @@ export const lockConnector = statement<{ tenantId: string; id: string }, Connect
     .forUpdate(),
 );
 
-/** Those that may be called, in the order in which they are tried. */
-export const listUsableConnectors = statement<{ tenantId: string }, ConnectorRow>((p) =>
+/** Those that an administrator wants called, whatever became of them, by priority. */
+export const listEnabledConnectors = statement<{ tenantId: string }, ConnectorRow>((p) =>
   builder
     .selectFrom('connectors')
     .select(connectorColumns)
     .where('tenant_id', '=', p.tenantId)
     .where('enabled', '=', true)
-    .where('auto_disabled', '=', false)
     .orderBy('priority')
     .orderBy('id')
     .limit(100),
-);
-
-/** Those that may carry messages, in the order in which they are tried. */
-export const listMessagingConnectors = statement<{ tenantId: string; limit: number }, ConnectorRow>((p) =>
-  builder
-    .selectFrom('connectors')
-    .select(connectorColumns)
-    .where('tenant_id', '=', p.tenantId)
-    .where('category', '=', 'communication')
-    .where('enabled', '=', true)
-    .where('auto_disabled', '=', false)
-    .orderBy('priority')
-    .orderBy('id')
-    .limit(p.limit),
 );
 
 export type NewConnector = Pick<
@@ -152,26 +146,19 @@ export type ConnectorChanges = Partial<
   Omit<ConnectorRow, 'tenant_id' | 'id' | 'api_key' | 'created_by' | 'created_at'>
 >;
 
-export function updateConnector(id: string, changes: ConnectorChanges, audit: AuditParams): Query<ConnectorRow> {
+export function updateConnector(
+  id: string,
+  { action, ...changes }: ConnectorChanges & { action: 'provider.updated' | 'provider.enabled' },
+  audit: AuditParams,
+): Query<ConnectorRow> {
   const change = builder
     .updateTable('connectors')
     .set(changes)
     .where('tenant_id', '=', audit.tenantId)
     .where('id', '=', id)
     .returning(connectorColumns);
-  return toQuery(withAudit<ConnectorRow>(change, { action: 'provider.updated', resourceType: 'provider' }, audit));
+  return toQuery(withAudit<ConnectorRow>(change, { action, resourceType: 'provider' }, audit));
 }
-
-/** What is known of its health counts no more: it gets a new chance. */
-export const enableConnector = statement<{ id: string; at: string } & AuditParams, ConnectorRow>((p) => {
-  const change = builder
-    .updateTable('connectors')
-    .set({ enabled: true, auto_disabled: false, consecutive_failures: 0, status: 'unknown', updated_at: p.at })
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .returning(connectorColumns);
-  return withAudit<ConnectorRow>(change, { action: 'provider.enabled', resourceType: 'provider' }, p);
-});
 
 export const disableConnector = statement<{ id: string; at: string } & AuditParams, ConnectorRow>((p) => {
   const change = builder

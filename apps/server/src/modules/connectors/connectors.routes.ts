@@ -17,8 +17,11 @@ import {
   enableConnector,
   getConnector,
   listConnectors,
+  testConnector,
   updateConnector,
 } from '#modules/connectors/connectors.service';
+import { ConnectorDashboard } from '#modules/connectors/dashboard/dashboard.schemas';
+import { getConnectorDashboard } from '#modules/connectors/dashboard/dashboard.service';
 
 const path = '/api/v1/secure/ai/providers';
 
@@ -42,6 +45,15 @@ export const connectorRoutes = [
     errors: [SystemLevelConnector, ConnectorKeyTaken, AddressNotAllowed, CredentialsRequired, InvalidConnectorConfig],
     audit: 'provider.created',
     handler: ({ actor, body, db, services }) => createConnector({ db, actor, services }, body),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: `${path}/dashboard`,
+    operationId: 'getConnectorDashboard',
+    summary: 'How the connectors do, and what the tenant called of them in the last 24 hours',
+    access: access.permission('providers.read'),
+    schema: { response: { 200: ConnectorDashboard } },
+    handler: ({ db, services }) => getConnectorDashboard({ db, services }),
   }),
   defineRoute({
     method: 'GET',
@@ -96,5 +108,17 @@ export const connectorRoutes = [
     errors: [SystemLevelConnector, ConnectorNotFound],
     audit: 'provider.disabled',
     handler: ({ actor, db, params, services }) => disableConnector({ db, actor, services }, params.id),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: `${path}/{id}/test`,
+    operationId: 'testConnector',
+    summary: 'Ask a connector now how it does',
+    access: access.permission('providers.manage'),
+    schema: { params: IdParams, response: { 200: schemas.ConnectorTest } },
+    errors: [SystemLevelConnector, ConnectorNotFound],
+    audit: 'provider.tested',
+    handler: ({ actor, db, params, services, untilAbandoned }) =>
+      testConnector({ db, actor, services }, params.id, untilAbandoned()),
   }),
 ];

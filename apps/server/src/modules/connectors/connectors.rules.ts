@@ -21,5 +21,11 @@ export function unmaskCredentials(sent: Fields, stored: Fields | null): Fields {
 }
 
 export function isSameOrigin(left: string, right: string): boolean {
-  return new URL(left).origin === new URL(right).origin;
+  return originOf(left) === originOf(right);
+}
+
+/** Scheme, host and port; in the sense of browsers all mail servers would have the same origin, which is none. */
+export function originOf(url: string): string {
+  const { protocol, host } = new URL(url);
+  return `${protocol}//${host}`;
 }

@@ -5,10 +5,10 @@ import { FreeObject, Timestamp, Uuid, closed, dataOf, freeObjectOfAtMost, nullab
 const maxJsonBytes = 16_384;
 
 const categories = ['system_sync', 'app_service', 'integration', 'communication'] as const;
-const statuses = ['active', 'degraded', 'offline', 'error', 'unknown'] as const;
+export const statuses = ['active', 'degraded', 'offline', 'error', 'unknown'] as const;
 
 const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' });
-const BaseUrl = Type.String({ minLength: 1, maxLength: 2000, format: 'uri', pattern: '^[^#\\\\]*$' });
+const BaseUrl = Type.String({ minLength: 1, maxLength: 2000, format: 'provider-uri', pattern: '^[^#\\\\]*$' });
 const Priority = Type.Integer({ minimum: 1, maximum: 100, description: 'Order of failover; 1 is the highest.' });
 const Tag = Type.String({ minLength: 1, maxLength: 50, pattern: '\\S' });
 
@@ -78,6 +78,15 @@ export const ConnectorPage = closed({
   limit: Type.Integer(),
   offset: Type.Integer(),
 });
+
+export const ConnectorTest = dataOf(
+  closed({
+    ok: Type.Boolean(),
+    status: Type.Enum(statuses, { description: 'Of the connector, after this.' }),
+    latency_ms: Type.Integer(),
+    error_message: nullable(Type.String()),
+  }),
+);
 
 export const ListConnectorsQuery = Type.Object({
   ...paging,

@@ -1,8 +1,9 @@
 import { systemTenantId, type Actor, type Person } from '#core/access/principal';
-import { auditParams } from '#core/audit/audit.queries';
+import { auditEvent, auditParams } from '#core/audit/audit.queries';
 import { newId } from '#core/crypto/ids';
 import type { Statements, TenantDb } from '#core/db/scopes';
 import type { Services } from '#core/services';
+import { assertProviderConfig } from '#modules/connectors/adapters';
 import {
   AddressNotAllowed,
   ConnectorNotFound,
@@ -13,7 +14,6 @@ import {
   countConnectors,
   deleteConnector as deleteConnectorRow,
   disableConnector as disableConnectorRow,
-  enableConnector as enableConnectorRow,
   findConnector,
   insertConnector,
   listConnectors as listConnectorRows,
@@ -30,7 +30,10 @@ import type {
   UpdateConnectorBody,
 } from '#modules/connectors/connectors.schemas';
 import { openCredentials, sealCredentials, type Credentials } from '#modules/connectors/credentials';
-import { assertMessagingConfig } from '#modules/connectors/messaging/adapters/adapters';
+import { checkConnector, isWell } from '#modules/connectors/health/checks.service';
+import { messageOf, unproven } from '#modules/connectors/health/health.rules';
+import { noteMove } from '#modules/connectors/health/health.service';
+import { dropFromOrders } from '#modules/connectors/overrides/overrides.queries';
 
 type Scope = { db: TenantDb; actor: Actor<Person>; services: Services };
 
@@ -82,7 +85,7 @@ export async function createConnector({ db, actor, services }: Scope, body: Crea
   const { category = 'app_service', config = {} } = body;
   const sent = body.auth_config ?? null;
   const credentials = sent === null ? null : unmaskCredentials(sent, null);
-  if (category === 'communication') assertMessagingConfig({ baseUrl: body.api_base_url, config, credentials });
+  assertProviderConfig({ key: body.api_key, category, baseUrl: body.api_base_url, config, credentials });
   const row = await db.slow.first(
     insertConnector({
       id,
@@ -108,12 +111,25 @@ export async function createConnector({ db, actor, services }: Scope, body: Crea
 export async function updateConnector({ db, actor, services }: Scope, id: string, body: UpdateConnectorBody) {
   assertMayChange(db, actor);
   if (body.api_base_url !== undefined) assertCallable(services, body.api_base_url);
-  const at = services.now().toISOString();
+  const fields = Object.keys(body);
+  return change({ db, actor, services }, id, (stored) => ({
+    changes: { ...changesOf(services, stored, body), action: 'provider.updated' },
+    details: { fields },
+  }));
+}
+
+type Change = { changes: Omit<Parameters<typeof updateConnectorRow>[1], 'updated_at'>; details?: { fields: string[] } };
+
+/** Under lock, so that credentials stay with the address that they were checked for. */
+async function change({ db, actor, services }: Scope, id: string, decide: (stored: ConnectorRow) => Change) {
+  const now = services.now();
+  const at = now.toISOString();
   const row = await db.transaction(async (tx) => {
     const stored = await tx.first(lockConnector({ tenantId: db.tenantId, id }));
     if (stored === undefined) return undefined;
-    const changes = { ...changesOf(services, stored, body), updated_at: at };
-    return tx.first(updateConnectorRow(stored.id, changes, auditParams(actor, at, { fields: Object.keys(body) })));
+    const { changes, details = {} } = decide(stored);
+    await noteMove(tx, stored, { ...stored, ...changes }, now);
+    return tx.first(updateConnectorRow(stored.id, { ...changes, updated_at: at }, auditParams(actor, at, details)));
   });
   if (row === undefined) throw await unknown(services, id);
   return { data: presentConnector(services, row) };
@@ -121,19 +137,19 @@ export async function updateConnector({ db, actor, services }: Scope, id: string
 
 function changesOf(services: Services, stored: ConnectorRow, body: UpdateConnectorBody): ConnectorChanges {
   const { auth_config: sent, ...plain } = body;
-  const known = openCredentials(services, stored);
+  const known = readableCredentials(services, stored);
   const credentials = nextCredentials(stored, known, body);
   const merged = { ...stored, ...plain };
-  const concernsMessaging = ['category', 'config', 'auth_config', 'api_base_url'].some((field) => field in body);
-  if (merged.category === 'communication' && concernsMessaging) {
-    assertMessagingConfig({ baseUrl: merged.api_base_url, config: merged.config, credentials });
+  if (['category', 'config', 'auth_config', 'api_base_url'].some((field) => field in body)) {
+    const { api_key: key, api_base_url: baseUrl, category, config } = merged;
+    assertProviderConfig({ key, category, baseUrl, config, credentials });
   }
   // Nobody knows yet how the other address or the other credentials do.
   const isUnproven = sent !== undefined || body.api_base_url !== undefined;
   return {
     ...(plain as ConnectorChanges),
     ...(sent === undefined ? {} : { auth_config: sealCredentials(services, stored.id, credentials) }),
-    ...(isUnproven ? { status: 'unknown' } : {}),
+    ...(isUnproven ? unproven : {}),
   };
 }
 
@@ -142,7 +158,7 @@ function nextCredentials(stored: ConnectorRow, known: Credentials, body: UpdateC
   const { auth_config: sent, api_base_url: baseUrl } = body;
   const moves = baseUrl !== undefined && !isSameOrigin(baseUrl, stored.api_base_url);
   if (sent === undefined) {
-    if (moves && known !== null) throw CredentialsRequired();
+    if (moves && stored.auth_config !== null) throw CredentialsRequired();
     return known;
   }
   return sent === null ? null : unmaskCredentials(sent, moves ? null : known);
@@ -152,17 +168,17 @@ function nextCredentials(stored: ConnectorRow, known: Credentials, body: UpdateC
 export async function deleteConnector({ db, actor, services }: Scope, id: string): Promise<void> {
   assertMayChange(db, actor);
   const at = services.now().toISOString();
-  const row = await db.slow.first(deleteConnectorRow({ id, ...auditParams(actor, at) }));
+  const [, [row]] = await db.slow.flight([
+    dropFromOrders({ tenantId: db.tenantId, connectorId: id }),
+    deleteConnectorRow({ id, ...auditParams(actor, at) }),
+  ]);
   if (row === undefined) throw await unknown(services, id);
 }
 
-/** @throws ConnectorNotFound, SystemLevelConnector */
-export async function enableConnector({ db, actor, services }: Scope, id: string) {
-  assertMayChange(db, actor);
-  const at = services.now().toISOString();
-  const row = await db.slow.first(enableConnectorRow({ id, at, ...auditParams(actor, at) }));
-  if (row === undefined) throw await unknown(services, id);
-  return { data: presentConnector(services, row) };
+/** Its failures count no more: it gets a new chance. @throws ConnectorNotFound, SystemLevelConnector */
+export async function enableConnector(scope: Scope, id: string) {
+  assertMayChange(scope.db, scope.actor);
+  return change(scope, id, () => ({ changes: { ...unproven, enabled: true, action: 'provider.enabled' } }));
 }
 
 /** @throws ConnectorNotFound, SystemLevelConnector */
@@ -172,6 +188,21 @@ export async function disableConnector({ db, actor, services }: Scope, id: strin
   const row = await db.slow.first(disableConnectorRow({ id, at, ...auditParams(actor, at) }));
   if (row === undefined) throw await unknown(services, id);
   return { data: presentConnector(services, row) };
+}
+
+/** Asks it now how it does, whether it is enabled or not. @throws ConnectorNotFound, SystemLevelConnector */
+export async function testConnector({ db, actor, services }: Scope, id: string, signal: AbortSignal) {
+  assertMayChange(db, actor);
+  const row = await db.first(findConnector({ tenantId: db.tenantId, id }));
+  if (row === undefined) throw await unknown(services, id);
+  const caller = { userId: actor.userId, requestId: actor.request.id };
+  const { outcome, latencyMs, health } = await checkConnector(services, { row, caller, signal });
+  const ok = isWell(outcome);
+  const event = { action: 'provider.tested', resourceType: 'provider', resourceId: row.id, details: { ok } };
+  await db.slow.all(auditEvent(actor, services.now().toISOString(), event));
+  return {
+    data: { ok, status: health.status, latency_ms: latencyMs, error_message: messageOf(outcome) },
+  };
 }
 
 function assertMayChange(db: TenantDb, actor: Actor<Person>): void {
@@ -192,8 +223,18 @@ function findSystemLevel(services: Services, id: string): Promise<ConnectorRow |
 }
 
 function presentConnector(services: Services, row: ConnectorRow) {
-  const credentials = openCredentials(services, row);
+  const credentials = readableCredentials(services, row);
   return present(row, credentials === null ? null : maskCredentials(credentials));
+}
+
+/** Null for those that cannot be opened, too: nobody could repair a connector that cannot be shown. */
+function readableCredentials(services: Services, row: ConnectorRow): Credentials {
+  try {
+    return openCredentials(services, row);
+  } catch (error) {
+    services.log.error({ err: error, connectorId: row.id }, 'the credentials of a connector cannot be opened');
+    return null;
+  }
 }
 
 /** A connector of the installation as other tenants see it: that it is there and works, not where it is. */

@@ -17,6 +17,11 @@ export function firstProblem(
   return undefined;
 }
 
+/** For all that is not mail. */
+export function webProblem(baseUrl: string): string | undefined {
+  return /^https?:/i.test(baseUrl) ? undefined : 'api_base_url has to begin with https: or http:.';
+}
+
 /** A path below a base URL, whose own query stays. */
 export function below(baseUrl: string, path: string): string {
   const url = new URL(baseUrl);

@@ -1,5 +1,5 @@
 import { deleteInBatches } from '#core/db/batches';
-import { keepLogPartitions } from '#core/db/log-partitions';
+import { keepDayPartitions } from '#core/db/day-partitions';
 import type { JobContext } from '#core/jobs/job';
 import { logConfiguration } from '#core/log/log-config';
 import { deleteOldErrorHours, deleteOldMinutes, deleteOldTenantHours } from '#core/log/request-counts.queries';
@@ -22,7 +22,7 @@ export async function keepLogs(
   const { enabled, retentionDays, cleanupSchedule } = value.cleanup;
   const due = lastCleanup(cleanupSchedule, now).getTime();
   const oldest = enabled ? new Date(due - retentionDays * dayMs) : undefined;
-  const dropped = await keepLogPartitions(connection, { now, before: oldest });
+  const dropped = await keepDayPartitions(connection, 'application_logs', { now, before: oldest });
   if (dropped.length > 0) services.log.info({ dropped }, 'old days of the log were removed');
   const before = new Date(now.getTime() - countsKeptMs).toISOString();
   const db = services.database.platform();

@@ -20,6 +20,8 @@ import {
 } from '#modules/resources/resources.service';
 import { PropertiesDoNotFit, TypeNotFound, TypeOfOtherEntity } from '#modules/type-definitions/index';
 
+export { resourceTexts } from '#modules/resources/resource-texts.queries';
+
 const writeErrors = [
   PropertyNotAllowed,
   ParentNotFound,

@@ -12,6 +12,7 @@ import * as schemas from '#modules/spaces/spaces.schemas';
 import { createSpace, deleteSpace, getSpace, listSpaces, updateSpace } from '#modules/spaces/spaces.service';
 import { PropertiesDoNotFit, TypeNotFound, TypeOfOtherEntity } from '#modules/type-definitions/index';
 
+export { spaceTexts } from '#modules/spaces/space-texts.queries';
 export {
   Name,
   commonFields,
@@ -19,6 +20,7 @@ export {
   commonRecord,
   idOrNull,
   maxJsonBytes,
+  textLimits,
 } from '#modules/spaces/spaces.schemas';
 
 /** Sites, buildings, floors, rooms: spaces within spaces. */

@@ -18,8 +18,10 @@ import {
 } from '#core/http/schemas';
 
 const Status = Type.Enum(['active', 'maintenance', 'archived']);
-export const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' });
-const Description = Type.String({ maxLength: 5000 });
+/** What a name, a description, and all translations together may be long. */
+export const textLimits = { name: 200, description: 5000, bytes: 32_768 };
+export const Name = Type.String({ minLength: 1, maxLength: textLimits.name, pattern: '\\S' });
+const Description = Type.String({ maxLength: textLimits.description });
 const Geo = closed({
   lat: Type.Number({ minimum: -90, maximum: 90 }),
   lng: Type.Number({ minimum: -180, maximum: 180 }),
@@ -28,7 +30,7 @@ const Capacity = Type.Integer({ minimum: 0, maximum: 1_000_000 });
 const Translation = closed({ name: Type.Optional(nullable(Name)), description: Type.Optional(nullable(Description)) });
 const ofLanguages = { additionalProperties: false, maxProperties: 200 };
 const Translations = Type.Record(Language, Translation, ofLanguages);
-export const maxJsonBytes = 32_768;
+export const maxJsonBytes = textLimits.bytes;
 
 /** What is said of a space and of a resource alike, as it comes in. */
 export const commonFields = {

@@ -6,6 +6,9 @@ import { ResourceNotFound, SpaceNotFound, TagNameTaken, TagNotFound } from '#mod
 import * as schemas from '#modules/tags/tags.schemas';
 import { createTag, deleteTag, getTag, listTags, updateTag } from '#modules/tags/tags.service';
 
+export { tagTexts } from '#modules/tags/tag-texts.queries';
+export { textLimits as tagTextLimits } from '#modules/tags/tags.schemas';
+
 const tagRoutes = [
   defineRoute({
     method: 'GET',

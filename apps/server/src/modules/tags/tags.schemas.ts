@@ -13,7 +13,9 @@ import {
   sortable,
 } from '#core/http/schemas';
 
-const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
+/** What a name, and all translations together may be long. */
+export const textLimits = { name: 100, bytes: 32_768 };
+const Name = Type.String({ minLength: 1, maxLength: textLimits.name, pattern: '\\S' });
 const Color = Type.String({ pattern: '^#[0-9a-fA-F]{6}$' });
 const Translation = closed({ name: Type.Optional(nullable(Name)) });
 const ofLanguages = { additionalProperties: false, maxProperties: 200 };
@@ -21,7 +23,9 @@ const Translations = Type.Record(Language, Translation, ofLanguages);
 
 const optionalFields = {
   color: Type.Optional(nullable(Color)),
-  translations_i18n: Type.Optional(Type.Record(Language, Translation, { ...ofLanguages, ...jsonOfAtMost(32_768) })),
+  translations_i18n: Type.Optional(
+    Type.Record(Language, Translation, { ...ofLanguages, ...jsonOfAtMost(textLimits.bytes) }),
+  ),
 };
 
 export const CreateTagBody = closed({ name: Name, ...optionalFields });

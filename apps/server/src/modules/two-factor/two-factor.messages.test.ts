@@ -2,7 +2,8 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { createClock, expectNoSecrets } from '#modules/auth/testing/steps';
 import { createConnector } from '#modules/connectors/testing/connectors';
-import { connectorAt, startProvider, type Provider } from '#modules/connectors/messaging/adapters/testing/provider';
+import { startHttpProvider, type HttpProvider } from '#modules/connectors/messaging/adapters/testing/http-provider';
+import { connectorAt } from '#modules/connectors/messaging/adapters/testing/provider';
 import { webhookFake } from '#modules/connectors/messaging/adapters/webhook/testing/fake';
 import { environment, logInAgain, ordinary, statusOfFactors, twoFactor } from '#modules/two-factor/testing/steps';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
@@ -23,8 +24,8 @@ beforeEach(async () => {
 });
 
 /** A provider that takes the tenant's messages on the channel. */
-async function connect(channel: string): Promise<Provider> {
-  const provider = await startProvider(webhookFake);
+async function connect(channel: string): Promise<HttpProvider> {
+  const provider = await startHttpProvider(webhookFake);
   const config = { ...webhookFake.config, adapter: webhookFake.adapter, channels: [channel] };
   await createConnector(test, tenant.admin.token, connectorAt(webhookFake, provider, { config }));
   return provider;

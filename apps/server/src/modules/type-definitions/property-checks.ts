@@ -1,7 +1,7 @@
-import { isIP } from 'node:net';
 import { Ajv, type ErrorObject } from 'ajv';
 
 import { formats } from '#core/http/formats';
+import { ipVersion } from '#core/net/addresses';
 import {
   schemaLimits,
   sizeOf,
@@ -34,8 +34,8 @@ const propertyFormats = {
   date: isDate,
   'date-time': formats['date-time']!,
   email: formats.email!,
-  ipv4: (text: string) => isIP(text) === 4,
-  ipv6: (text: string) => isIP(text) === 6,
+  ipv4: (text: string) => ipVersion(text) === 4,
+  ipv6: (text: string) => ipVersion(text) === 6,
   uri: formats.uri!,
   uuid: formats.uuid!,
 };

@@ -1,80 +1,97 @@
-import { systemTenantId } from '#core/access/principal';
-import type { OutboundInit } from '#core/outbound/outbound';
+import { withDeadline } from '#core/outbound/deadline';
 import type { Services } from '#core/services';
-import { ProviderFailure } from '#modules/connectors/calls/failures';
-import type { OperationKey } from '#modules/connectors/calls/operations';
-import { NoProvider, ProvidersFailed } from '#modules/connectors/connectors.errors';
-import { listUsableConnectors, type ConnectorRow } from '#modules/connectors/connectors.queries';
-import { openCredentials } from '#modules/connectors/credentials';
-import type { ProviderSettings } from '#modules/connectors/provider';
+import { attemptAt, type Served } from '#modules/connectors/calls/attempts.service';
+import type { Provider, ProviderCall } from '#modules/connectors/calls/provider-call';
+import { lastResort, readinessOf, type Readiness } from '#modules/connectors/calls/routing.rules';
+import { findRoute, type Candidate, type Wanted } from '#modules/connectors/calls/routing.service';
+import { NoProvider, OperationDisabled, ProvidersFailed } from '#modules/connectors/connectors.errors';
+import { mayProbe } from '#modules/connectors/health/health.service';
+import { reserve } from '#modules/connectors/overrides/quotas.service';
 
-/** Who serves an attempt. */
-export type Provider = ProviderSettings & {
-  connectorId: string;
-  /** The api_key of the connector, which is what answers call `provider_used`. */
-  key: string;
-};
-
-/** A call within one attempt. @throws ProviderFailure unless the answer is 2xx */
-export type ProviderFetch = (url: string, init?: OutboundInit) => Promise<Response>;
-
-export type ProviderCall<Result> = {
-  tenantId: string;
-  operation: OperationKey;
-  /** For the log of calls. */
-  caller: { userId: string | null; requestId: string | null };
-  /** How much text is sent; counted against ceilings before the first attempt. */
-  characters?: number;
-  signal?: AbortSignal;
-  /** How long one attempt and all together may take. */
-  patience?: { attemptMs: number; totalMs: number };
-  /** Whether a connector is of the right kind; its category, adapter and settings are looked at, not its health. */
-  serves(connector: ConnectorRow): boolean;
-  /** One attempt. @throws ProviderFailure where the next provider is to be tried */
-  attempt(provider: Provider, fetch: ProviderFetch): Promise<{ result: Result; tokens?: number }>;
-};
+export type { Provider, ProviderCall, ProviderFetch } from '#modules/connectors/calls/provider-call';
 
 const defaultPatience = { attemptMs: 10_000, totalMs: 14_000 };
 
 /**
- * Has the first provider that can do it carry out an operation: the tenant's own by priority, then the installation's.
- * @throws NoProvider (503) when nobody serves the operation, ProvidersFailed (502) when all have failed
+ * Has the first provider that can do it carry out an operation, within the tenant's terms: those that its override names,
+ * then its own by priority, then the installation's. Whoever is known to fail, or asked for patience, is passed over while
+ * there are others.
+ * @throws OperationDisabled (403), NoProvider (503) when nobody serves the operation, QuotaExceeded (429), ProvidersFailed
+ *   (502) when all have failed
  */
 export async function callProviders<Result>(
   services: Services,
   call: ProviderCall<Result>,
 ): Promise<{ result: Result; provider: Provider }> {
-  const connectors = (await candidates(services, call.tenantId)).filter((row) => call.serves(row));
-  if (connectors.length === 0) throw NoProvider();
-  const { attemptMs, totalMs } = call.patience ?? defaultPatience;
-  const deadline = AbortSignal.any([AbortSignal.timeout(totalMs), ...(call.signal === undefined ? [] : [call.signal])]);
-  for (const connector of connectors) {
-    if (deadline.aborted) break;
-    const signal = AbortSignal.any([deadline, AbortSignal.timeout(attemptMs)]);
-    try {
-      const { api_base_url: baseUrl, config, id, api_key: key } = connector;
-      const provider = { connectorId: id, key, baseUrl, config, credentials: openCredentials(services, connector) };
-      const { result } = await call.attempt(provider, (url, init) => fetchOk(services, url, { ...init, signal }));
-      return { result, provider };
-    } catch (error) {
-      services.log.warn({ err: error, connectorId: connector.id, tenantId: call.tenantId }, 'a provider failed');
-    }
+  const { isEnabled, candidates, ceilings } = await findRoute(services, call);
+  if (!isEnabled) throw OperationDisabled();
+  if (candidates.length === 0) throw NoProvider();
+  const { tenantId, operation, characters = 0 } = call;
+  const reservation = await reserve(services, { tenantId, operation, ceilings, characters });
+  try {
+    const { attemptMs, totalMs } = call.patience ?? defaultPatience;
+    const { tokens, ...served } = await withDeadline(totalMs, call.signal, (deadline) =>
+      tryEach(services, call, { candidates, deadline, attemptMs: Math.min(attemptMs, totalMs) }),
+    );
+    await reservation.settle(tokens).catch((error: unknown) => {
+      services.log.error({ err: error, tenantId, operation }, 'tokens could not be counted');
+    });
+    return served;
+  } catch (error) {
+    await reservation.giveBack().catch((cause: unknown) => {
+      services.log.error({ err: cause, tenantId, operation }, 'what was taken of a ceiling could not be given back');
+    });
+    throw error;
   }
-  throw ProvidersFailed();
 }
 
-async function candidates({ database }: Services, tenantId: string): Promise<ConnectorRow[]> {
-  const [own, system] = await Promise.all([
-    tenantId === systemTenantId ? [] : database.tenant(tenantId).all(listUsableConnectors({ tenantId })),
-    database.platform().all(listUsableConnectors({ tenantId: systemTenantId })),
-  ]);
-  return [...own, ...system];
+/** Where nobody has to be asked, because the answer is known already. @throws OperationDisabled (403) */
+export async function assertOperationEnabled(
+  services: Services,
+  { tenantId, operation }: Pick<Wanted, 'tenantId' | 'operation'>,
+): Promise<void> {
+  const { isEnabled } = await findRoute(services, { tenantId, operation, serves: () => false });
+  if (!isEnabled) throw OperationDisabled();
 }
 
-async function fetchOk({ outbound }: Services, url: string, init: OutboundInit): Promise<Response> {
-  const answer = await outbound.fetch(url, init).catch((cause: unknown) => {
-    throw new ProviderFailure('unreachable', { cause });
-  });
-  if (answer.ok) return answer;
-  throw new ProviderFailure('answer', { httpStatus: answer.status });
+/** Whether `callProviders` would have somebody to try. */
+export async function hasProvider(services: Services, wanted: Wanted): Promise<boolean> {
+  const { isEnabled, candidates } = await findRoute(services, wanted);
+  return isEnabled && candidates.length > 0;
+}
+
+type Trying = { candidates: readonly Candidate[]; deadline: AbortSignal; attemptMs: number };
+
+async function tryEach<Result>(
+  services: Services,
+  call: ProviderCall<Result>,
+  { candidates, ...limits }: Trying,
+): Promise<Served<Result>> {
+  const { deadline } = limits;
+  let isAsked = false;
+  for (const candidate of candidates) {
+    if (deadline.aborted) break;
+    const readiness = await readinessNow(services, candidate);
+    if (readiness === 'out') continue;
+    const served = await attemptAt(services, call, { ...limits, candidate, heedsCircuit: readiness === 'ready' });
+    if (typeof served === 'object') return served;
+    isAsked ||= served === 'failed';
+  }
+  call.signal?.throwIfAborted();
+  const last = isAsked || deadline.aborted ? undefined : lastResortOf(candidates);
+  if (last === undefined) throw ProvidersFailed();
+  const served = await attemptAt(services, call, { ...limits, candidate: last, heedsCircuit: false });
+  if (typeof served !== 'object') throw ProvidersFailed();
+  return served;
+}
+
+/** Of many callers that find a pause over, one gets to try. */
+async function readinessNow(services: Services, { row, isOwnCredentials }: Candidate): Promise<Readiness> {
+  const readiness = readinessOf(row, { now: services.now(), isOwnCredentials });
+  return readiness === 'probe' && !(await mayProbe(services, row)) ? 'out' : readiness;
+}
+
+function lastResortOf(candidates: readonly Candidate[]): Candidate | undefined {
+  const row = lastResort(candidates.map((candidate) => candidate.row));
+  return candidates.find((candidate) => candidate.row === row);
 }

@@ -54,7 +54,7 @@ async function provideSystem(rest: Record<string, unknown> = {}) {
 }
 
 const counts = (...providers: Provider[]) => providers.map(({ taken }) => taken.length);
-const failing = (provider: Provider) => provider.misbehave((response) => response.writeHead(500).end());
+const failing = (provider: Provider) => provider.fail('error');
 
 describe('sendMessage', () => {
   it('takes the connector of the highest priority, and of equal ones the oldest', async () => {
@@ -70,16 +70,23 @@ describe('sendMessage', () => {
   it('goes on to the next until one takes the message, and logs which did not', async () => {
     const [first, second, third] = [await provide({ priority: 1 }), await provide({ priority: 2 }), await provide()];
     failing(first);
-    second.misbehave((_response, request) => request.socket.destroy());
+    second.fail('cut');
     await send();
     expect(counts(first, second, third)).toEqual([0, 0, 1]);
-    const lines = test.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg?.includes('could not deliver'));
+    const lines = test.logLines.map((line) => JSON.parse(line)).filter(({ msg }) => msg?.includes('a provider failed'));
     expect(lines).toMatchObject([
-      { level: 'warn', connectorId: first.id, tenantId: tenant.tenantId, channel: 'sms', answered: 500 },
+      {
+        level: 'warn',
+        connectorId: first.id,
+        tenantId: tenant.tenantId,
+        operation: 'messaging.sms',
+        failure: 'answer',
+      },
       {
         level: 'warn',
         connectorId: second.id,
-        err: { type: 'OutboundError', message: expect.stringContaining('closed') },
+        failure: 'unreachable',
+        err: { type: 'ProviderFailure', message: expect.stringContaining('closed') },
       },
     ]);
     expect(test.logLines.join('\n')).not.toMatch(/424242|15112345678|canary/);
@@ -94,17 +101,17 @@ describe('sendMessage', () => {
 
   it('goes on when a provider takes too long', async () => {
     const [first, second] = [await provide({ priority: 1 }), await provide()];
-    first.misbehave(() => undefined);
+    first.fail('silence');
     await send('sms', { attemptMs: 100, totalMs: 10_000 });
     expect([first.requests.length, ...counts(second)]).toEqual([1, 1]);
   });
 
   it('502: when time is up, and whoever is left is not tried', async () => {
     const providers = [await provide({ priority: 1 }), await provide({ priority: 2 }), await provide()];
-    for (const provider of providers) provider.misbehave(() => undefined);
+    for (const provider of providers) provider.fail('silence');
     await expect(send('sms', { attemptMs: 10_000, totalMs: 200 })).rejects.toMatchObject({ status: 502 });
     expect(providers.slice(1).map(({ requests }) => requests.length)).toEqual([0, 0]);
-    expect(test.logLines.filter((line) => line.includes('could not deliver'))).toHaveLength(1);
+    expect(test.logLines.filter((line) => line.includes('a provider failed'))).toHaveLength(1);
   });
 
   it("comes to the installation's only after the tenant's own, whatever their priority", async () => {
@@ -154,7 +161,7 @@ describe('which connectors count', () => {
     ['enabled', {}, true, true],
     ['disabled', { enabled: false }, false, false],
     ['for one channel', { config: { channels: ['chatapp'] } }, false, true],
-    ['of another category', { category: 'integration' }, false, false],
+    ['of another category', { category: 'integration', config: {} }, false, false],
     [
       'of another adapter',
       { config: { adapter: 'twilio', from: 'Atrium' }, auth_config: { account_sid: 'AC1', auth_token: 'x' } },
@@ -179,12 +186,12 @@ describe('which connectors count', () => {
     }
   });
 
-  it('one that was switched off for its failures', async () => {
+  it('one that was switched off for its failures still is the last resort', async () => {
     const { id } = await provide();
     await markFailed(test, tenant.tenantId, id);
-    expect(await canSend('sms')).toBe(false);
-    await test.call('POST', `${path}/${id}/enable`, { token: tenant.admin.token });
     expect(await canSend('sms')).toBe(true);
+    await test.call('POST', `${path}/${id}/disable`, { token: tenant.admin.token });
+    expect(await canSend('sms')).toBe(false);
   });
 
   it("those of the installation, and never another tenant's", async () => {

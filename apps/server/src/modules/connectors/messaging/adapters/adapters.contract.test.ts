@@ -1,9 +1,16 @@
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 
 import { createConnector } from '#modules/connectors/testing/connectors';
-import type { Channel } from '#modules/connectors/messaging/adapter';
+import type { Channel, RequestAdapter } from '#modules/connectors/messaging/adapter';
 import { adapters } from '#modules/connectors/messaging/adapters/adapters';
-import { connectorAt, startProvider, type Fake } from '#modules/connectors/messaging/adapters/testing/provider';
+import { smtpFake, smtpsFake } from '#modules/connectors/messaging/adapters/smtp/testing/fake';
+import { startHttpProvider, type HttpFake } from '#modules/connectors/messaging/adapters/testing/http-provider';
+import {
+  connectorAt,
+  startProvider,
+  type Fake,
+  type Fault,
+} from '#modules/connectors/messaging/adapters/testing/provider';
 import { twilioFake } from '#modules/connectors/messaging/adapters/twilio/testing/fake';
 import { webhookFake } from '#modules/connectors/messaging/adapters/webhook/testing/fake';
 import { whatsappCloudFake } from '#modules/connectors/messaging/adapters/whatsapp-cloud/testing/fake';
@@ -12,12 +19,44 @@ import { createTenant, type Tenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 
 const test = useService({ environment: { OUTBOUND_ALLOWED_CIDRS: '127.0.0.1/32' } });
-const fakes: readonly Fake[] = [webhookFake, twilioFake, whatsappCloudFake];
-const to = '+4915112345678';
+const httpFakes: readonly HttpFake[] = [webhookFake, twilioFake, whatsappCloudFake];
+const fakes: readonly (readonly [string, Fake])[] = [
+  ...httpFakes.map((fake) => [fake.adapter, fake] as const),
+  ['smtp with STARTTLS', smtpFake],
+  ['smtp with TLS', smtpsFake],
+];
+const phone = '+4915112345678';
+const mailbox = 'somebody.15112345678@example.com';
+const toBy = (channel: Channel) => (channel === 'email' ? mailbox : phone);
 const failed = { status: 502, code: 'UPSTREAM_ERROR' };
+let tenant: Tenant;
+
+async function provideAt<P extends { origin: string }>(
+  fake: Fake,
+  start: () => Promise<P>,
+  rest: Record<string, unknown>,
+) {
+  const provider = await start();
+  // Alone on its own, so that nothing else can deliver in its place.
+  tenant = await createTenant(test);
+  await createConnector(test, tenant.admin.token, connectorAt(fake, provider, rest));
+  return provider;
+}
+
+const sendBy = (channel: Channel, text: string, patience?: { attemptMs: number; totalMs: number }) => {
+  const subject = channel === 'email' ? { subject: 'Ünïcode & more' } : {};
+  const message = { tenantId: tenant.tenantId, channel, to: toBy(channel), ...subject, text };
+  return sendMessage(test.service.services, message, patience);
+};
+
+/** Neither the message, which may be a code, nor what opens the provider. */
+function expectSilence(): void {
+  const log = test.logLines.join('\n');
+  for (const secret of ['424242', phone, phone.slice(1), mailbox, 'canary']) expect(log).not.toContain(secret);
+}
 
 it('every adapter has a fake that holds it to the same contract', () => {
-  expect(fakes.map((fake) => fake.adapter).toSorted()).toEqual(Object.keys(adapters).toSorted());
+  expect([...new Set(fakes.map(([, { adapter }]) => adapter))].toSorted()).toEqual(Object.keys(adapters).toSorted());
 });
 
 it.each([
@@ -31,36 +70,17 @@ it.each([
 ])('%s at %s calls %s', (adapter, baseUrl, url) => {
   const config = { from: 'Atrium', phone_number_id: '15' };
   const credentials = { account_sid: 'AC1', auth_token: 'x', token: 'x' };
-  const message = { channel: 'chatapp', to, text: 'x' } as const;
+  const message = { channel: 'chatapp', to: phone, text: 'x' } as const;
   const envelope = { id: 'id', at: new Date() };
-  expect(adapters[adapter]!.request({ baseUrl, config, credentials }, message, envelope).url).toBe(url);
+  const { request } = adapters[adapter] as RequestAdapter;
+  expect(request({ baseUrl, config, credentials }, message, envelope).url).toBe(url);
 });
 
-describe.each(fakes)('$adapter', (fake) => {
-  let tenant: Tenant;
+describe.each(fakes)('%s', (_name, fake) => {
   const channel = fake.channels[0]!;
+  const provide = (rest: Record<string, unknown> = {}) => provideAt(fake, () => startProvider(fake), rest);
 
-  beforeAll(async () => {
-    tenant = await createTenant(test);
-  });
   beforeEach(() => void (test.logLines.length = 0));
-
-  async function provide(rest: Record<string, unknown> = {}) {
-    const provider = await startProvider(fake);
-    // Alone on its own, so that nothing else can deliver in its place.
-    tenant = await createTenant(test);
-    await createConnector(test, tenant.admin.token, connectorAt(fake, provider, rest));
-    return provider;
-  }
-
-  const send = (text: string, by: Channel = channel, patience?: { attemptMs: number; totalMs: number }) =>
-    sendMessage(test.service.services, { tenantId: tenant.tenantId, channel: by, to, text }, patience);
-
-  /** Neither the message, which may be a code, nor what opens the provider. */
-  function expectSilence(): void {
-    const log = test.logLines.join('\n');
-    for (const secret of ['424242', to, to.slice(1), 'canary']) expect(log).not.toContain(secret);
-  }
 
   it.each(fake.channels)('delivers by %s, to the last character', async (by) => {
     const provider = await provide();
@@ -70,56 +90,61 @@ describe.each(fakes)('$adapter', (fake) => {
       'a+b & c=d?e#f %20 "quoted" \\ \n\tnew line {"json":true} <b>',
       'x'.repeat(1600),
     ];
-    for (const text of texts) await send(text, by);
-    expect(provider.taken).toEqual(texts.map((text) => ({ to, text })));
+    for (const text of texts) await sendBy(by, text);
+    const subject = by === 'email' ? { subject: 'Ünïcode & more' } : {};
+    expect(provider.taken).toEqual(texts.map((text) => ({ to: toBy(by), text, ...subject })));
     expect(provider.channels).toEqual(texts.map(() => by));
-    expect(test.logLines.filter((line) => line.includes('could not deliver'))).toEqual([]);
+    expect(test.logLines.filter((line) => line.includes('a provider failed'))).toEqual([]);
     expectSilence();
   });
 
   it('fails with credentials that the provider does not know', async () => {
     const provider = await provide({ auth_config: fake.wrongCredentials });
-    await expect(send('Your code is 424242.')).rejects.toMatchObject(failed);
+    await expect(sendBy(channel, 'Your code is 424242.')).rejects.toMatchObject(failed);
     expect(provider.requests).toHaveLength(1);
     expect(provider.taken).toEqual([]);
-    expect(test.logLines.join('\n')).toContain('"answered":401');
+    expect(test.logLines.join('\n')).toContain('"failure":"credentials"');
     expectSilence();
   });
 
-  it.each([301, 302, 307, 308, 400, 403, 404, 408, 429, 500, 503])(
-    'fails when the provider answers %i',
-    async (status) => {
-      const provider = await provide();
-      const canary = await startProvider(fake);
-      provider.misbehave((response) =>
-        response.writeHead(status, { location: `${canary.origin}/` }).end(`424242 ${to} canary`),
-      );
-      await expect(send('Your code is 424242.')).rejects.toMatchObject(failed);
-      // Once, because a message must not arrive twice; and where it was sent to, because credentials go nowhere else.
-      expect([provider.requests.length, canary.requests.length]).toEqual([1, 0]);
-      expectSilence();
-    },
-  );
-
-  it('fails when the provider cuts the connection, or says something that is no HTTP', async () => {
-    for (const words of ['', '424242 canary\r\n\r\n']) {
-      const provider = await provide();
-      provider.misbehave((_response, request) => request.socket.end(words));
-      await expect(send('Your code is 424242.')).rejects.toMatchObject(failed);
-    }
+  it.each<Fault>(['cut', 'nonsense', 'error'])('fails on %s, after one attempt', async (fault) => {
+    const provider = await provide();
+    provider.fail(fault);
+    await expect(sendBy(channel, 'Your code is 424242.')).rejects.toMatchObject(failed);
+    // Once, because a message must not arrive twice.
+    expect(provider.requests).toHaveLength(1);
     expectSilence();
   });
 
   it('fails when the provider is not there', async () => {
-    await provide({ api_base_url: 'http://127.0.0.1:1024' });
-    await expect(send('Your code is 424242.')).rejects.toMatchObject(failed);
+    const provider = await provide();
+    const api_base_url = provider.origin.replace(/\d+$/, '1024');
+    tenant = await createTenant(test);
+    await createConnector(test, tenant.admin.token, connectorAt(fake, provider, { api_base_url }));
+    await expect(sendBy(channel, 'Your code is 424242.')).rejects.toMatchObject(failed);
     expectSilence();
   });
 
   it('fails when the provider does not answer in time', async () => {
     const provider = await provide();
-    provider.misbehave(() => undefined);
-    await expect(send('424242', channel, { attemptMs: 100, totalMs: 10_000 })).rejects.toMatchObject(failed);
+    provider.fail('silence');
+    await expect(sendBy(channel, '424242', { attemptMs: 100, totalMs: 10_000 })).rejects.toMatchObject(failed);
+    expectSilence();
+  });
+});
+
+describe.each(httpFakes)('$adapter over HTTP', (fake) => {
+  beforeEach(() => void (test.logLines.length = 0));
+
+  it.each([301, 302, 307, 308, 400, 403, 404, 408, 429, 500, 503])('fails when it answers %i', async (status) => {
+    const provider = await provideAt(fake, () => startHttpProvider(fake), {});
+    const canary = await startHttpProvider(fake);
+    provider.misbehave((response) =>
+      response.writeHead(status, { location: `${canary.origin}/` }).end(`424242 ${phone} canary`),
+    );
+    await expect(sendBy(fake.channels[0]!, 'Your code is 424242.')).rejects.toMatchObject(failed);
+    // Where it was sent to and nowhere else, because of the credentials; and once.
+    expect([provider.requests.length, canary.requests.length]).toEqual([1, 0]);
     expectSilence();
   });
 });

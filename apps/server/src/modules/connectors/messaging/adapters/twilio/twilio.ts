@@ -1,4 +1,4 @@
-import type { Adapter } from '#modules/connectors/messaging/adapter';
+import type { RequestAdapter } from '#modules/connectors/messaging/adapter';
 import { below, firstProblem, headerText } from '#modules/connectors/provider';
 
 const version = '/2010-04-01';
@@ -7,7 +7,7 @@ const version = '/2010-04-01';
  * Twilio's Messages resource and what is compatible with it. `config.from` is the sender, `auth_config` holds
  * `account_sid` and `auth_token`.
  */
-export const twilio: Adapter = {
+export const twilio: RequestAdapter = {
   channels: ['sms', 'chatapp'],
   defaultChannels: ['sms'],
   problem: ({ config, credentials }) =>

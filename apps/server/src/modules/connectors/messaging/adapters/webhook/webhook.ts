@@ -1,5 +1,5 @@
 import { signMessage } from '#core/crypto/secrets';
-import type { Adapter } from '#modules/connectors/messaging/adapter';
+import type { RequestAdapter } from '#modules/connectors/messaging/adapter';
 import { firstProblem, headerText, type ProviderSettings } from '#modules/connectors/provider';
 
 const headerName = /^[a-z0-9][a-z0-9_-]{0,63}$/i;
@@ -27,11 +27,11 @@ const ownHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A service of the customer's own: `{channel, to, text}` as JSON, signed as Standard Webhooks when `auth_config.secret` is set.
+ * A service of the customer's own: `{channel, to, text}` as JSON, with `subject` where a mail has one, signed as Standard Webhooks when `auth_config.secret` is set.
  * `auth_config.token` is sent as bearer token, or as it is in the header that `auth_config.header` names.
  */
-export const webhook: Adapter = {
-  channels: ['sms', 'chatapp'],
+export const webhook: RequestAdapter = {
+  channels: ['sms', 'chatapp', 'email'],
   defaultChannels: ['sms', 'chatapp'],
   problem({ credentials }) {
     const has = (name: string) => credentials?.[name] !== undefined;
@@ -44,8 +44,8 @@ export const webhook: Adapter = {
     const isOwn = ownHeaders.has((credentials!['header'] as string).toLowerCase());
     return isOwn ? 'auth_config.header names a header that the service sets itself.' : undefined;
   },
-  request(settings, { channel, to, text }, { id, at }) {
-    const body = JSON.stringify({ channel, to, text });
+  request(settings, { channel, to, subject, text }, { id, at }) {
+    const body = JSON.stringify({ channel, to, subject, text });
     const timestamp = String(Math.floor(at.getTime() / 1000));
     return {
       url: settings.baseUrl,

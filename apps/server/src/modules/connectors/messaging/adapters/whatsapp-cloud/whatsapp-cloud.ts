@@ -1,11 +1,11 @@
-import type { Adapter } from '#modules/connectors/messaging/adapter';
+import type { RequestAdapter } from '#modules/connectors/messaging/adapter';
 import { below, firstProblem, headerText } from '#modules/connectors/provider';
 
 /**
  * WhatsApp's Cloud API and what is compatible with it. `config.phone_number_id` is the sender, `auth_config.token` the
  * access token; the base URL ends with the version, such as `/v23.0`.
  */
-export const whatsappCloud: Adapter = {
+export const whatsappCloud: RequestAdapter = {
   channels: ['chatapp'],
   defaultChannels: ['chatapp'],
   problem: ({ config, credentials }) =>

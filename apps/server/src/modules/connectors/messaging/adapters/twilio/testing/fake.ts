@@ -1,10 +1,10 @@
-import type { Fake, Verdict } from '#modules/connectors/messaging/adapters/testing/provider';
+import type { HttpFake, Verdict } from '#modules/connectors/messaging/adapters/testing/http-provider';
 
 const sid = 'AC00112233445566778899aabbccddeeff';
 const token = 'canary0123456789canary0123456789';
 
 /** Twilio, "Messages resource: create a Message", and its error dictionary. */
-export const twilioFake: Fake = {
+export const twilioFake: HttpFake = {
   adapter: 'twilio',
   basePath: '',
   channels: ['sms', 'chatapp'],

@@ -1,16 +1,16 @@
 import { createHmac } from 'node:crypto';
 
 import type { Message } from '#modules/connectors/messaging/adapter';
-import type { Fake, Received, Verdict } from '#modules/connectors/messaging/adapters/testing/provider';
+import type { HttpFake, Received, Verdict } from '#modules/connectors/messaging/adapters/testing/http-provider';
 
 const key = Buffer.from('MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', 'base64');
 
 /** A customer's own service that checks the signature as Standard Webhooks says (spec, "Verifying webhook authenticity"). */
-export const webhookFake: Fake = {
+export const webhookFake: HttpFake = {
   adapter: 'webhook',
   basePath: '/hooks/messages?key=1',
-  channels: ['sms', 'chatapp'],
-  config: {},
+  channels: ['sms', 'chatapp', 'email'],
+  config: { channels: ['sms', 'chatapp', 'email'] },
   credentials: { header: 'X-Hook-Token', token: 'hook canary token', secret: `whsec_${key.toString('base64')}` },
   wrongCredentials: { header: 'X-Hook-Token', token: 'hook canary token', secret: 'canary of another key' },
   judge(request): Verdict {
@@ -18,10 +18,11 @@ export const webhookFake: Fake = {
     if (request.method !== 'POST' || pathname + search !== '/hooks/messages?key=1') return refuse(404);
     if (request.headers['content-type'] !== 'application/json') return refuse(415);
     if (request.headers['x-hook-token'] !== 'hook canary token' || !isSigned(request)) return refuse(401);
-    const { channel, to, text, ...rest } = JSON.parse(request.body) as Partial<Message>;
+    const { channel, to, subject, text, ...rest } = JSON.parse(request.body) as Partial<Message>;
     if (to === undefined || text === undefined || Object.keys(rest).length > 0) return refuse(400);
-    if (channel !== 'sms' && channel !== 'chatapp') return refuse(400);
-    return { status: 204, body: undefined, taken: { channel, to, text } };
+    if (channel === undefined || !webhookFake.channels.includes(channel)) return refuse(400);
+    const taken = { channel, to, text, ...(subject === undefined ? {} : { subject }) };
+    return { status: 204, body: undefined, taken };
   },
 };
 

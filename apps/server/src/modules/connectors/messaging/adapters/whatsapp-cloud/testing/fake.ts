@@ -1,10 +1,10 @@
-import type { Fake, Verdict } from '#modules/connectors/messaging/adapters/testing/provider';
+import type { HttpFake, Verdict } from '#modules/connectors/messaging/adapters/testing/http-provider';
 
 const phoneNumberId = '106540352242922';
 const token = 'EAAcanary0123456789';
 
 /** WhatsApp Cloud API, "Text messages" and "Error codes". */
-export const whatsappCloudFake: Fake = {
+export const whatsappCloudFake: HttpFake = {
   adapter: 'whatsapp-cloud',
   basePath: '/v23.0',
   channels: ['chatapp'],

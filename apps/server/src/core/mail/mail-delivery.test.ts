@@ -1,0 +1,96 @@
+import { createServer, type Socket } from 'node:net';
+import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { SMTPServer } from 'smtp-server';
+import { describe, expect, it } from 'vitest';
+
+import { MailNotTaken, deliverMail } from '#core/mail/mail-delivery';
+import { makeCertificate, type Certificate } from '#core/outbound/testing/certificates';
+import { listen, outboundToLoopback } from '#core/outbound/testing/outside';
+
+const trusted = makeCertificate({ hosts: ['127.0.0.1'] });
+setDefaultCACertificates([...getCACertificates('default'), trusted.cert]);
+
+const mail = { from: 'a@example.com', to: 'b@example.com', subject: 'Hello', text: 'canary', messageId: '<1@a>' };
+
+async function deliver(port: number, tls = false, rest: Partial<typeof mail> = {}): Promise<MailNotTaken | undefined> {
+  const server = { host: '127.0.0.1', port, tls, user: 'user', password: 'canary password' };
+  const signal = AbortSignal.timeout(5000);
+  const failure = await deliverMail(outboundToLoopback(), server, { ...mail, ...rest }, signal).catch(
+    (error: unknown) => error,
+  );
+  if (failure !== undefined) expect(failure).toBeInstanceOf(MailNotTaken);
+  return failure as MailNotTaken | undefined;
+}
+
+/** A mail server, and what it was told in its session. */
+async function serve(certificate: Certificate, { withoutTls = false } = {}) {
+  const seen: { users: (string | undefined)[]; recipients: string[] } = { users: [], recipients: [] };
+  const smtp = new SMTPServer({
+    ...certificate,
+    ...(withoutTls ? { disabledCommands: ['STARTTLS'], allowInsecureAuth: true } : {}),
+    onAuth(auth, _session, done) {
+      seen.users.push(auth.username);
+      done(null, { user: 'user' });
+    },
+    onRcptTo({ address }, _session, done) {
+      seen.recipients.push(address);
+      done();
+    },
+    onData(stream, _session, done) {
+      stream.on('end', done).resume();
+    },
+  });
+  smtp.on('error', () => undefined);
+  const front = createServer((socket) => void smtp.server.emit('connection', socket));
+  return { seen, port: await listen(front) };
+}
+
+describe('deliverMail', () => {
+  it('logs in after TLS and hands the mail over', async () => {
+    const { seen, port } = await serve(trusted);
+    expect(await deliver(port)).toBeUndefined();
+    expect(seen).toEqual({ users: ['user'], recipients: ['b@example.com'] });
+  });
+
+  it('says nothing to a server that has no TLS', async () => {
+    const { seen, port } = await serve(trusted, { withoutTls: true });
+    expect((await deliver(port))?.kind).toBeDefined();
+    expect(seen).toEqual({ users: [], recipients: [] });
+  });
+
+  it('says nothing to a server whose certificate nobody vouches for', async () => {
+    const { seen, port } = await serve(makeCertificate({ hosts: ['127.0.0.1'] }));
+    expect((await deliver(port))?.kind).toBe('unreachable');
+    expect(seen).toEqual({ users: [], recipients: [] });
+  });
+
+  it.each([
+    'b@example.com, c@example.com',
+    'b@example.com>\r\nRCPT TO:<c@example.com',
+    'b@example.com\r\nBcc: c@example.com',
+  ])('writes to one person: %j', async (to) => {
+    const { seen, port } = await serve(trusted);
+    await deliver(port, false, { to });
+    expect(seen.recipients).not.toContain('c@example.com');
+  });
+
+  it.each([
+    ['a line without end', '220-', 'x'.repeat(65_536)],
+    ['lines without end', '', '220-more\r\n'.repeat(1000)],
+    ['refusals without end', '', '554 canary\r\n'.repeat(1000)],
+  ])('ends with a server that says %s, in bounded memory', async (_what, first, piece) => {
+    const pour = (socket: Socket) => {
+      const more = () => {
+        while (socket.writable && socket.write(piece));
+      };
+      socket.write(first);
+      socket.on('error', () => undefined).on('drain', more);
+      more();
+    };
+    const port = await listen(createTlsServer(trusted, pour).on('tlsClientError', () => undefined));
+    const before = process.memoryUsage.rss();
+    const failure = await deliver(port, true);
+    expect(failure?.message).toMatch(/^the mail server did not take the mail: \w+( 554)?$/);
+    expect(process.memoryUsage.rss() - before).toBeLessThan(128 * 1_048_576);
+  });
+});

@@ -1,0 +1,71 @@
+import nodemailer from 'nodemailer';
+
+import { OutboundError, type Outbound } from '#core/outbound/outbound';
+import type { MailTarget } from '#core/outbound/target';
+
+/** A mail server of others, and as whom to log in there; TLS is never left out. */
+export type MailServer = MailTarget & { user: string; password: string };
+
+export type OutgoingMail = {
+  from: string;
+  /** One address. */
+  to: string;
+  subject: string;
+  text: string;
+  /** The same for the same mail, so that a server may drop what it already has. */
+  messageId: string;
+};
+
+/** The server did not take the mail. Never in its own words, which may repeat what was sent. */
+export class MailNotTaken extends Error {
+  readonly kind: 'unreachable' | 'credentials' | 'answer';
+
+  constructor(kind: MailNotTaken['kind'], reason: string, cause?: unknown) {
+    super(`the mail server did not take the mail: ${reason}`, cause === undefined ? undefined : { cause });
+    this.kind = kind;
+  }
+}
+
+/** Hands one mail to a server that somebody else configured. @throws MailNotTaken */
+export async function deliverMail(
+  outbound: Pick<Outbound, 'connect'>,
+  server: MailServer,
+  mail: OutgoingMail,
+  signal: AbortSignal,
+): Promise<void> {
+  const { host, port, tls, user, password } = server;
+  const transport = nodemailer.createTransport({
+    host,
+    port,
+    secure: tls,
+    requireTLS: true,
+    auth: { user, pass: password },
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    getSocket(_options, callback) {
+      outbound.connect({ host, port, tls, signal }).then(
+        (connection) => callback(null, { connection, secured: tls }),
+        (error: unknown) => callback(error as Error, false),
+      );
+    },
+  });
+  const { to, ...rest } = mail;
+  try {
+    // As an object, for a text may name several people.
+    await transport.sendMail({ ...rest, to: { name: '', address: to }, textEncoding: 'base64', signal });
+  } catch (error) {
+    throw toNotTaken(error);
+  } finally {
+    transport.close();
+  }
+}
+
+function toNotTaken(error: unknown): MailNotTaken {
+  if (error instanceof OutboundError) return new MailNotTaken('unreachable', 'no connection', error);
+  const { code = 'unknown', responseCode: reply = 0 } = error as { code?: string; responseCode?: number };
+  // What is no reply of RFC 5321 may be anything that the server chose to say.
+  const isReply = reply >= 400 && reply < 600;
+  const reason = isReply ? `${code} ${reply}` : code;
+  if (code === 'EAUTH') return new MailNotTaken('credentials', reason);
+  return new MailNotTaken(isReply ? 'answer' : 'unreachable', reason);
+}

@@ -1,0 +1,137 @@
+import { Readable } from 'node:stream';
+import type { ReadableStream as StreamOfBytes } from 'node:stream/web';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errors } from 'undici';
+
+import { NotAsked, createCircuits } from '#core/outbound/circuits';
+import type { Connections } from '#core/outbound/connections';
+import { withDeadline } from '#core/outbound/deadline';
+import { acceptedEncodings, exchange, toResponse, type WireRequest } from '#core/outbound/exchange';
+import { AddressRefused } from '#core/outbound/judged-connect';
+import { createRepetitionBudget, isWorthRepeating, pauseMs } from '#core/outbound/repetition';
+import type { Slots } from '#core/outbound/slots';
+
+export type OutboundInit = {
+  method?: string;
+  headers?: Readonly<Record<string, string>> | Headers;
+  body?: string | Uint8Array | ArrayBuffer | URLSearchParams | ReadableStream | null | undefined;
+  signal?: AbortSignal | undefined;
+  /**
+   * Whom the call is to, for the circuit breaker: after five failures in a row (no answer, or 5xx) all calls of this
+   * key fail at once for 30 s, then one finds out.
+   */
+  circuit?: string | undefined;
+  /**
+   * True where doing it twice is as good as once. Then a kept connection may be used, and a call that got no byte of an
+   * answer, or 502, 503 or 504 without Retry-After, is made once more, as far as one in ten calls allows.
+   */
+  isRepeatable?: boolean | undefined;
+  /** Less than the limits; more has no effect. */
+  timeoutMs?: number | undefined;
+  maxBytes?: number | undefined;
+};
+
+export type Call = (url: URL, init: OutboundInit) => Promise<Response>;
+
+type Surroundings = {
+  connections: Connections;
+  slots: Slots;
+  limits: { totalMs: number; maxBodyBytes: number };
+};
+
+type Attempt = { url: URL; request: WireRequest; signal: AbortSignal; maxBytes: number };
+
+/** Calls through their circuits, each within one deadline and made twice at most. */
+export function createCall({ connections, slots, limits }: Surroundings): Call {
+  const circuits = createCircuits();
+  const budget = createRepetitionBudget();
+
+  /** @param onAnswer told when the first byte of an answer has come */
+  async function attempt(one: Attempt, mayBeKept: boolean, onAnswer: () => void): Promise<Response> {
+    const { url, request, signal, maxBytes } = one;
+    const { origin } = url;
+    await slots.enter(origin, signal).catch((cause: unknown) => {
+      throw new NotAsked('no place became free in time', { cause });
+    });
+    const lease = connections.lease(origin, mayBeKept);
+    const onEnd = () => {
+      lease.giveBack();
+      slots.leave(origin);
+    };
+    const whole = { ...request, origin };
+    const answer = await exchange(lease.dispatcher, whole, { signal, maxBytes, onAnswer, onEnd }).catch(
+      (cause: unknown) => {
+        throw cause instanceof errors.InvalidArgumentError ? new NotAsked('this cannot be sent', { cause }) : cause;
+      },
+    );
+    return toResponse(answer, maxBytes);
+  }
+
+  async function attempts(one: Attempt, init: OutboundInit): Promise<Response> {
+    const { circuit = '', isRepeatable = false } = init;
+    const mayRepeat = () => isRepeatable && !(init.body instanceof ReadableStream) && budget.spend(circuit);
+    let hasBegun = false;
+    budget.earn(circuit);
+    try {
+      const answer = await attempt(one, isRepeatable, () => (hasBegun = true));
+      if (!isWorthRepeating(answer) || !mayRepeat()) return answer;
+    } catch (error) {
+      const isPointless = error instanceof AddressRefused || error instanceof NotAsked;
+      const isFinal = hasBegun || one.signal.aborted || isPointless;
+      if (isFinal || !mayRepeat()) throw error;
+    }
+    await sleep(pauseMs(), undefined, { signal: one.signal });
+    return attempt(one, false, () => undefined);
+  }
+
+  return (url, init) => {
+    const request = toRequest(url, init);
+    const maxBytes = Math.min(init.maxBytes ?? limits.maxBodyBytes, limits.maxBodyBytes);
+    const timeoutMs = Math.min(init.timeoutMs ?? limits.totalMs, limits.totalMs);
+    const work = () =>
+      withDeadline(timeoutMs, init.signal, (signal) => attempts({ url, request, signal, maxBytes }, init)).catch(
+        (error: unknown) => {
+          throw isCancelled(init.signal) ? new NotAsked('the call was cancelled', { cause: error }) : error;
+        },
+      );
+    return init.circuit === undefined ? work() : circuits.run(init.circuit, work);
+  };
+}
+
+/** Time that is up is the other side's failure; anything else is the caller's decision. */
+function isCancelled(signal: AbortSignal | undefined): boolean {
+  if (signal?.aborted !== true) return false;
+  const { reason } = signal as { reason: unknown };
+  return !(reason instanceof DOMException && reason.name === 'TimeoutError');
+}
+
+function toRequest(url: URL, init: OutboundInit): WireRequest {
+  const { method = 'GET', body = null } = init;
+  const type = defaultType(body);
+  const headers = {
+    'user-agent': 'Atrium',
+    accept: '*/*',
+    ...(type === undefined ? {} : { 'content-type': type }),
+    ...lowerCased(init.headers),
+    'accept-encoding': acceptedEncodings,
+  };
+  return { path: `${url.pathname}${url.search}`, method: method.toUpperCase(), headers, body: toBody(body) };
+}
+
+/** So that what a caller gives takes the place of what is given by default. */
+function lowerCased(headers: OutboundInit['headers'] = {}): Record<string, string> {
+  const entries = headers instanceof Headers ? [...headers] : Object.entries(headers);
+  return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function defaultType(body: OutboundInit['body']): string | undefined {
+  if (typeof body === 'string') return 'text/plain;charset=UTF-8';
+  return body instanceof URLSearchParams ? 'application/x-www-form-urlencoded;charset=UTF-8' : undefined;
+}
+
+function toBody(body: OutboundInit['body']): string | Uint8Array | Readable | null {
+  if (body instanceof URLSearchParams) return body.toString();
+  if (body instanceof ArrayBuffer) return new Uint8Array(body);
+  if (body instanceof ReadableStream) return Readable.fromWeb(body as StreamOfBytes);
+  return body ?? null;
+}

@@ -1,0 +1,55 @@
+import { CircuitState, ConsecutiveBreaker, circuitBreaker, handleWhen, type CircuitBreakerPolicy } from 'cockatiel';
+import { LRUCache } from 'lru-cache';
+
+/** Calls of one key fail at once for a while after too many of them have failed in a row. */
+export type Circuits = {
+  /** @throws CircuitOpen without doing the work */
+  run(key: string, work: () => Promise<Response>): Promise<Response>;
+};
+
+/** Nothing was asked: what failed five times in a row is left alone for half a minute. */
+export class CircuitOpen extends Error {
+  constructor() {
+    super('the circuit is open: the last calls have failed');
+  }
+}
+
+/** A failure that says nothing of the other side: cancelled, or never begun. */
+export class NotAsked extends Error {}
+
+const failuresToOpen = 5;
+const openMs = 30_000;
+/** The circuit that was not used for longest is forgotten, which closes it. */
+const maxCircuits = 1000;
+
+export function createCircuits(): Circuits {
+  const circuits = new LRUCache<string, CircuitBreakerPolicy>({ max: maxCircuits });
+  return {
+    async run(key, work) {
+      const circuit = circuits.get(key) ?? createCircuit();
+      circuits.set(key, circuit);
+      // While one call finds out, the others would wait for what it finds.
+      if (circuit.state === CircuitState.HalfOpen) throw new CircuitOpen();
+      let isBegun = false;
+      return circuit
+        .execute(() => {
+          isBegun = true;
+          return work();
+        })
+        .catch((error: unknown) => {
+          throw isBegun ? error : new CircuitOpen();
+        });
+    },
+  };
+}
+
+function createCircuit(): CircuitBreakerPolicy {
+  const circuit: CircuitBreakerPolicy = circuitBreaker(
+    // A call that was to find out and did not leaves things as they were.
+    handleWhen((error) => !(error instanceof NotAsked) || circuit.state === CircuitState.HalfOpen).orWhenResult(
+      (answer) => answer instanceof Response && answer.status >= 500,
+    ),
+    { breaker: new ConsecutiveBreaker(failuresToOpen), halfOpenAfter: openMs },
+  );
+  return circuit;
+}

@@ -1,0 +1,39 @@
+import { LRUCache } from 'lru-cache';
+
+/** How many calls may be repeated: one for every ten that were made, so that repetitions never become the load. */
+export type RepetitionBudget = {
+  earn(key: string): void;
+  /** @returns false where nothing is left */
+  spend(key: string): boolean;
+};
+
+const callsForOne = 10;
+const mostSaved = 10 * callsForOne;
+const maxKeys = 1000;
+
+/** One budget for each key; whoever begins may repeat one call. */
+export function createRepetitionBudget(): RepetitionBudget {
+  const calls = new LRUCache<string, number>({ max: maxKeys });
+  const saved = (key: string) => calls.get(key) ?? callsForOne;
+  return {
+    earn: (key) => void calls.set(key, Math.min(mostSaved, saved(key) + 1)),
+    spend(key) {
+      const left = saved(key) - callsForOne;
+      if (left < 0) return false;
+      calls.set(key, left);
+      return true;
+    },
+  };
+}
+
+/** How long to wait before a call is repeated; not the same for all that failed together. */
+export function pauseMs(): number {
+  return 50 + Math.random() * 150;
+}
+
+const temporary: ReadonlySet<number> = new Set([502, 503, 504]);
+
+/** Whether the same call may fare better in a moment. */
+export function isWorthRepeating({ status, headers }: Response): boolean {
+  return temporary.has(status) && !headers.has('retry-after');
+}

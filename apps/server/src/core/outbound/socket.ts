@@ -1,0 +1,42 @@
+import { connect as connectPlain, isIP, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+
+import type { Judgement } from '#core/outbound/judged-connect';
+
+export type SocketTarget = {
+  /** A name, or an address without brackets. */
+  host: string;
+  port: number;
+  /** True for TLS from the first byte; its certificate has to be the host's. */
+  tls: boolean;
+  signal?: AbortSignal | undefined;
+};
+
+/**
+ * A connection to an address that was judged; whoever gets it closes it.
+ * @param onEnd told once, when there is no connection any more or never was
+ */
+export function openSocket(
+  { host, port, tls, signal }: SocketTarget & { signal: AbortSignal },
+  judgement: Judgement,
+  onEnd: () => void,
+): Promise<Socket> {
+  const place = { host, port, lookup: judgement.lookup };
+  const servername = isIP(host) === 0 ? { servername: host } : {};
+  const socket = tls ? connectTls({ ...place, ...servername }) : connectPlain(place);
+  return new Promise((resolve, reject) => {
+    const cancel = () => socket.destroy(signal.reason as Error);
+    signal.addEventListener('abort', cancel, { once: true });
+    // Stays: what goes wrong later shows as the end of the connection to whoever uses it.
+    socket.on('error', reject);
+    socket.once('close', () => {
+      signal.removeEventListener('abort', cancel);
+      reject(new Error('the connection was closed'));
+      onEnd();
+    });
+    socket.once(tls ? 'secureConnect' : 'connect', () => {
+      signal.removeEventListener('abort', cancel);
+      resolve(socket);
+    });
+  });
+}

@@ -1,0 +1,66 @@
+import { expect } from 'vitest';
+
+import type { Tenant } from '#test/support/factories';
+import type { TestService } from '#test/support/harness';
+
+const path = '/api/v1/secure/ai/translate';
+const resourceType = 'translation_job';
+
+type Change = {
+  method: 'POST';
+  url: string;
+  body?: unknown;
+  status: number;
+  resourceType: string;
+  resourceId: string;
+};
+
+/** How each recorded change of a translation of many records succeeds. */
+export function translationJobSuccesses(
+  test: TestService,
+  tenant: () => Tenant,
+): Record<string, () => Promise<Change>> {
+  const call = (method: 'GET' | 'POST', url: string, body?: unknown) =>
+    test.call(method, url, { token: tenant().admin.token, body });
+
+  /** The id of a job that has failed, as there is nobody who translates. */
+  async function newFailed(): Promise<string> {
+    const running = (await call('GET', `${path}/jobs?status=running`)).body.data as { id: string }[];
+    // An equal one that is under way would be joined instead.
+    for (const { id } of running) await call('POST', `${path}/jobs/${id}/cancel`);
+    await call('POST', '/api/v1/secure/spaces', { name: 'canary' });
+    const refused = await call('POST', `${path}/entity-type`, { entity_type: 'space', target_languages: ['de'] });
+    expect(refused.status).toBe(503);
+    return (await call('GET', `${path}/jobs?limit=1`)).body.data[0].id;
+  }
+
+  async function newRunning(): Promise<string> {
+    const id = await newFailed();
+    expect(await call('POST', `${path}/jobs/${id}/resume`)).toMatchObject({ status: 200 });
+    return id;
+  }
+
+  return {
+    translateEntityType: () => {
+      // Nothing to do, so that it succeeds without anybody who translates. The answer does not name the job.
+      const body = { entity_type: 'resource', target_languages: ['en'] };
+      const resourceId = expect.any(String) as string;
+      return Promise.resolve({
+        method: 'POST',
+        url: `${path}/entity-type`,
+        body,
+        status: 200,
+        resourceType,
+        resourceId,
+      });
+    },
+    cancelTranslationJob: async () => {
+      const resourceId = await newRunning();
+      return { method: 'POST', url: `${path}/jobs/${resourceId}/cancel`, status: 200, resourceType, resourceId };
+    },
+    resumeTranslationJob: async () => {
+      const resourceId = await newFailed();
+      return { method: 'POST', url: `${path}/jobs/${resourceId}/resume`, status: 200, resourceType, resourceId };
+    },
+  };
+}

@@ -1,0 +1,181 @@
+import { AppError } from '#core/errors/app-error';
+import { isTimeout, withDeadline } from '#core/outbound/deadline';
+import { OutboundError } from '#core/outbound/outbound';
+import type { Services } from '#core/services';
+import { ProviderFailure } from '#modules/connectors/calls/failures';
+import type { Provider, ProviderCall, ProviderFetch } from '#modules/connectors/calls/provider-call';
+import { refusalOf, toOutcome } from '#modules/connectors/calls/refusals';
+import type { Candidate } from '#modules/connectors/calls/routing.service';
+import { InvalidConnectorConfig } from '#modules/connectors/connectors.errors';
+import type { Outcome } from '#modules/connectors/health/health.rules';
+import { noteOutcome } from '#modules/connectors/health/health.service';
+
+export type Served<Result> = { result: Result; provider: Provider; tokens: number };
+
+export type Limits = {
+  candidate: Candidate;
+  /** Of the whole call; aborted with the caller's signal too. */
+  deadline: AbortSignal;
+  attemptMs: number;
+  /** Whether a circuit that has opened keeps it from being asked; not where it is to be found out how it does. */
+  heedsCircuit: boolean;
+};
+
+/** What is seen of an attempt while it runs. */
+type Attempt = {
+  candidate: Candidate;
+  circuit: string | undefined;
+  startedAt: number;
+  httpStatus: number | undefined;
+};
+
+/**
+ * One attempt at one provider; how it went is written down, unless its circuit was open and nobody was asked.
+ * @throws the reason of the caller's signal, and nothing else
+ */
+export async function attemptAt<Result>(
+  services: Services,
+  call: ProviderCall<Result>,
+  { candidate, deadline, attemptMs, heedsCircuit }: Limits,
+): Promise<Served<Result> | 'failed' | 'not_asked'> {
+  const circuit = heedsCircuit ? circuitOf(call.tenantId, candidate) : undefined;
+  const attempt: Attempt = { candidate, circuit, startedAt: performance.now(), httpStatus: undefined };
+  try {
+    const provider = openProvider(candidate);
+    const { result, tokens } = await withDeadline(attemptMs, deadline, (signal) => {
+      const run = async () => call.attempt(provider, fetchFor(services, call, { attempt, signal }), signal);
+      return orAborted(run(), signal);
+    });
+    await noteSuccess(services, call, { attempt, tokens: tokens ?? null });
+    return { result, provider, tokens: tokens ?? 0 };
+  } catch (error) {
+    // That nobody waits any more is nobody's failure.
+    call.signal?.throwIfAborted();
+    if (isCircuitOpen(error)) return 'not_asked';
+    // One that was given hardly any time is not to blame that it was not enough.
+    const isFair = !deadline.aborted || latencyOf(attempt) >= attemptMs / 2;
+    await noteFailure(services, call, { attempt, error, isFair });
+    return 'failed';
+  }
+}
+
+/** What went wrong before it was changed or did well again counts no more; nor does what happens with other credentials. */
+function circuitOf(tenantId: string, { row, isOwnCredentials }: Candidate): string {
+  return `${row.id} ${isOwnCredentials ? tenantId : ''} ${row.updated_at} ${row.last_success}`;
+}
+
+function isCircuitOpen(error: unknown): boolean {
+  return error instanceof ProviderFailure && error.cause instanceof OutboundError && error.cause.isCircuitOpen;
+}
+
+function openProvider({ row, credentials }: Candidate): Provider {
+  const { id: connectorId, api_key: key, api_base_url: baseUrl, config } = row;
+  try {
+    return { connectorId, key, baseUrl, config, credentials: credentials() };
+  } catch (cause) {
+    throw new ProviderFailure('credentials', { cause });
+  }
+}
+
+function fetchFor(
+  services: Services,
+  call: ProviderCall<unknown>,
+  { attempt, signal: ofAttempt }: { attempt: Attempt; signal: AbortSignal },
+): ProviderFetch {
+  return async (url, init = {}) => {
+    const signal = init.signal === undefined ? ofAttempt : AbortSignal.any([init.signal, ofAttempt]);
+    const { circuit } = attempt;
+    const { isRepeatable } = { isRepeatable: call.isRepeatable, ...init };
+    const answer = await services.outbound
+      .fetch(url, { ...init, signal, circuit, isRepeatable })
+      .catch((cause: unknown) => {
+        throw new ProviderFailure('unreachable', { cause });
+      });
+    attempt.httpStatus = answer.status;
+    if (answer.ok) return answer;
+    throw refusalOf(answer, services.now());
+  };
+}
+
+/** Settles with the attempt or, where that does not heed its signal, when the time is over. */
+function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const giveUp = () => reject(signal.reason as Error);
+    if (signal.aborted) giveUp();
+    signal.addEventListener('abort', giveUp, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
+  });
+}
+
+async function noteSuccess(
+  services: Services,
+  call: ProviderCall<unknown>,
+  { attempt, tokens }: { attempt: Attempt; tokens: number | null },
+): Promise<void> {
+  const latencyMs = latencyOf(attempt);
+  record(services, call, attempt, { outcome: 'success', failure: null, latencyMs, tokens });
+  await noteHealth(services, attempt.candidate, { kind: 'success', latencyMs });
+}
+
+async function noteFailure(
+  services: Services,
+  call: ProviderCall<unknown>,
+  { attempt, error, isFair }: { attempt: Attempt; error: unknown; isFair: boolean },
+): Promise<void> {
+  const { candidate } = attempt;
+  const failure = toFailure(error);
+  const facts = { connectorId: candidate.row.id, tenantId: call.tenantId, operation: call.operation };
+  if (failure === undefined) services.log.error({ ...facts, err: error }, 'an attempt at a provider went wrong here');
+  else services.log.warn({ ...facts, failure: failure.kind, err: error }, 'a provider failed');
+  const kind = failure?.kind ?? 'internal';
+  const outcome = kind === 'rate_limited' ? 'rate_limited' : 'failure';
+  record(services, call, attempt, { outcome, failure: kind, latencyMs: latencyOf(attempt), tokens: null });
+  if (failure !== undefined && isFair) await noteHealth(services, candidate, toOutcome(failure));
+}
+
+/** Undefined for a fault of our own, which says nothing of the provider. */
+function toFailure(error: unknown): ProviderFailure | undefined {
+  if (error instanceof ProviderFailure) return error;
+  if (error instanceof OutboundError || isTimeout(error)) return new ProviderFailure('unreachable', { cause: error });
+  // Settings that were good once may not be any more.
+  if (error instanceof AppError && error.details?.['code'] === InvalidConnectorConfig.reason)
+    return new ProviderFailure('credentials', { cause: error });
+  // Of JSON that is none.
+  return error instanceof SyntaxError ? new ProviderFailure('content', { cause: error }) : undefined;
+}
+
+/** How well it goes with credentials of a tenant's own is no news of the connector that all share. */
+async function noteHealth(services: Services, { row, isOwnCredentials }: Candidate, outcome: Outcome): Promise<void> {
+  if (isOwnCredentials) return;
+  try {
+    await noteOutcome(services, row, { outcome, at: services.now(), isCheck: false });
+  } catch (error) {
+    services.log.error({ err: error, connectorId: row.id }, 'what came of a call could not be written down');
+  }
+}
+
+type Ended = {
+  outcome: 'success' | 'failure' | 'rate_limited';
+  failure: string | null;
+  latencyMs: number;
+  tokens: number | null;
+};
+
+function record(services: Services, call: ProviderCall<unknown>, attempt: Attempt, ended: Ended): void {
+  const { row, isOwnCredentials } = attempt.candidate;
+  services.callLog.record({
+    tenantId: call.tenantId,
+    operation: call.operation,
+    connectorId: row.id,
+    provider: row.api_key,
+    httpStatus: attempt.httpStatus ?? null,
+    ownCredentials: isOwnCredentials,
+    characters: call.characters ?? null,
+    ...call.caller,
+    ...ended,
+  });
+}
+
+function latencyOf({ startedAt }: Attempt): number {
+  return Math.round(performance.now() - startedAt);
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+
+import { inOrder, lastResort, readinessOf, type Standing } from '#modules/connectors/calls/routing.rules';
+
+const now = new Date('2026-03-01T12:00:00Z');
+const ahead = '2026-03-01T12:00:01Z';
+const over = '2026-03-01T12:00:00Z';
+const well: Standing = { auto_disabled: false, retry_at: null, probe_until: null, error_details: null };
+const off = { ...well, auto_disabled: true };
+
+describe('inOrder', () => {
+  const rows = ['own-1', 'both', 'shared', 'both'].map((key, at) => ({ api_key: key, at }));
+  it.each<[string[], number[]]>([
+    [[], [0, 1, 2, 3]],
+    [['shared'], [2, 0, 1, 3]],
+    [
+      ['nobody', 'both', 'own-1'],
+      [1, 3, 0, 2],
+    ],
+  ])('%j', (order, places) => {
+    expect(inOrder(rows, order).map(({ at }) => at)).toEqual(places);
+  });
+});
+
+describe('readinessOf', () => {
+  it.each<[string, Standing, boolean, string]>([
+    ['one that does well', well, false, 'ready'],
+    ['one that asked for patience', { ...well, retry_at: ahead }, false, 'out'],
+    ['one whose patience is over', { ...well, retry_at: over }, false, 'ready'],
+    ['one that was switched off', { ...off, retry_at: ahead }, false, 'out'],
+    ['one whose pause is over', { ...off, retry_at: over }, false, 'probe'],
+    ['one without a pause', off, false, 'probe'],
+    ['one that somebody tries', { ...off, retry_at: over, probe_until: ahead }, false, 'out'],
+    ['one whose try was never ended', { ...off, retry_at: over, probe_until: over }, false, 'probe'],
+    ['with own credentials: asked others for patience', { ...well, retry_at: ahead }, true, 'ready'],
+    [
+      'with own credentials: refused those of others',
+      { ...off, retry_at: ahead, error_details: { kind: 'credentials' } },
+      true,
+      'ready',
+    ],
+    ['with own credentials: not there', { ...off, error_details: { kind: 'unreachable' } }, true, 'out'],
+  ])('%s', (_what, standing, isOwnCredentials, readiness) => {
+    expect(readinessOf(standing, { now, isOwnCredentials })).toBe(readiness);
+  });
+});
+
+describe('lastResort', () => {
+  it('is rather one that asked for patience than one that fails', () => {
+    const patient = { ...well, retry_at: ahead };
+    expect(lastResort([off, patient, well])).toBe(patient);
+    expect(lastResort([off, { ...off }])).toBe(off);
+    expect(lastResort([])).toBeUndefined();
+  });
+});

@@ -1,0 +1,42 @@
+/** The own ones by priority and then the installation's, as they come; those that the order names are moved to its front. */
+export function inOrder<Row extends { api_key: string }>(rows: readonly Row[], order: readonly string[]): Row[] {
+  const place = ({ api_key: key }: Row) => {
+    const at = order.indexOf(key);
+    return at === -1 ? order.length : at;
+  };
+  return rows.toSorted((left, right) => place(left) - place(right));
+}
+
+/** What is known of how a connector does, as far as it decides whether it is called. */
+export type Standing = {
+  auto_disabled: boolean;
+  retry_at: string | null;
+  probe_until: string | null;
+  error_details: Record<string, unknown> | null;
+};
+
+/**
+ * `probe`: its pause is over, and one caller may try whether it has recovered. `out`: it is called only where nobody else is
+ * left.
+ */
+export type Readiness = 'ready' | 'probe' | 'out';
+
+export function readinessOf(
+  row: Standing,
+  { now, isOwnCredentials }: { now: Date; isOwnCredentials: boolean },
+): Readiness {
+  // What it thinks of other credentials says nothing of these, and what comes of these is not written down.
+  if (isOwnCredentials) return row.auto_disabled && row.error_details?.['kind'] !== 'credentials' ? 'out' : 'ready';
+  if (isAhead(row.retry_at, now)) return 'out';
+  if (!row.auto_disabled) return 'ready';
+  return isAhead(row.probe_until, now) ? 'out' : 'probe';
+}
+
+/** The one to try when all are out: rather one that asks for patience than one that fails, else the first. */
+export function lastResort<Row extends Pick<Standing, 'auto_disabled'>>(rows: readonly Row[]): Row | undefined {
+  return rows.find((row) => !row.auto_disabled) ?? rows[0];
+}
+
+function isAhead(at: string | null, now: Date): boolean {
+  return at !== null && Date.parse(at) > now.getTime();
+}

@@ -1,0 +1,43 @@
+import { deleteInBatches } from '#core/db/batches';
+import type { Job } from '#core/jobs/job';
+import { deleteOldCallHours } from '#core/outbound/call-log.queries';
+import { checkQuietConnectors } from '#modules/connectors/health/checks.service';
+import { deleteOldConnectorEvents } from '#modules/connectors/health/health.queries';
+import { deleteOldQuota } from '#modules/connectors/overrides/quotas.queries';
+
+const dayMs = 24 * 60 * 60_000;
+const eventsKeptMs = 30 * dayMs;
+const hoursKeptMs = 366 * dayMs;
+const quotaKeptMs = 2 * dayMs;
+
+const check: Job = {
+  name: 'connectors-check',
+  description: 'Asks connectors that nothing was heard of for a minute how they do.',
+  schedule: '* * * * *',
+  catchUp: 'run_once',
+  timeoutMs: 55_000,
+  run: ({ services, signal }) => checkQuietConnectors(services, { signal, jitterMs: 250 }),
+};
+
+const housekeeping: Job = {
+  name: 'connectors-history',
+  description:
+    'Forgets changes of status after 30 days, quotas of periods that are over, and hourly counts of calls after a year.',
+  schedule: '53 * * * *',
+  catchUp: 'run_once',
+  timeoutMs: 10 * 60_000,
+  run: async ({ services: { database, now }, signal }) => {
+    const before = (keptMs: number) => new Date(now().getTime() - keptMs).toISOString();
+    const db = database.platform();
+    const events = { before: before(eventsKeptMs) };
+    const hours = { before: before(hoursKeptMs) };
+    const quota = { before: before(quotaKeptMs) };
+    return {
+      events: await deleteInBatches(db, (most) => deleteOldConnectorEvents({ ...events, most }), signal),
+      hours: await deleteInBatches(db, (most) => deleteOldCallHours({ ...hours, most }), signal),
+      quotas: await deleteInBatches(db, (most) => deleteOldQuota({ ...quota, most }), signal),
+    };
+  },
+};
+
+export const connectorJobs: readonly Job[] = [check, housekeeping];

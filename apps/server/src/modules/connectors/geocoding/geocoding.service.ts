@@ -1,0 +1,73 @@
+import type { Services } from '#core/services';
+import { ProviderFailure } from '#modules/connectors/calls/failures';
+import {
+  callProviders,
+  type Provider,
+  type ProviderCall,
+  type ProviderFetch,
+} from '#modules/connectors/calls/provider-calls.service';
+import type { Coordinates, GeocodingAdapter, Place, PlaceSearch } from '#modules/connectors/geocoding/adapter';
+import { adapterOf, categories } from '#modules/connectors/geocoding/adapters/adapters';
+
+type Call = Pick<ProviderCall<unknown>, 'tenantId' | 'caller' | 'signal' | 'patience'>;
+
+/**
+ * Places that a text may mean, the likeliest first; `provider` is the api_key of the connector that answered.
+ * @throws NoProvider (503) when nobody can search, ProvidersFailed (502) when all have failed
+ */
+export async function searchPlaces(
+  services: Services,
+  call: Call,
+  wanted: PlaceSearch,
+): Promise<{ places: Place[]; provider: string }> {
+  const { result, provider } = await callProviders(services, {
+    ...call,
+    operation: 'geocoding.search',
+    isRepeatable: true,
+    serves,
+    attempt: async (settings, fetch) => {
+      const adapter = usableAdapter(settings);
+      const body = await ask(fetch, adapter.searchRequest(settings, wanted));
+      return { result: adapter.readSearch(body, wanted) };
+    },
+  });
+  return { places: result, provider: provider.key };
+}
+
+/**
+ * What is at the coordinates, or null.
+ * @throws NoProvider (503) when nobody can look it up, ProvidersFailed (502) when all have failed
+ */
+export async function findPlaceAt(
+  services: Services,
+  call: Call,
+  wanted: Coordinates,
+): Promise<{ place: Place | null; provider: string }> {
+  const { result, provider } = await callProviders(services, {
+    ...call,
+    operation: 'geocoding.reverse',
+    isRepeatable: true,
+    serves,
+    attempt: async (settings, fetch) => {
+      const adapter = usableAdapter(settings);
+      return { result: adapter.readReverse(await ask(fetch, adapter.reverseRequest(settings, wanted))) };
+    },
+  });
+  return { place: result, provider: provider.key };
+}
+
+const serves: ProviderCall<unknown>['serves'] = (row) =>
+  categories.includes(row.category) && adapterOf({ config: row.config, key: row.api_key }) !== undefined;
+
+function usableAdapter(settings: Provider): GeocodingAdapter {
+  const adapter = adapterOf(settings)!;
+  if (adapter.problem(settings) !== undefined) throw new ProviderFailure('credentials');
+  return adapter;
+}
+
+async function ask(
+  fetch: ProviderFetch,
+  { url, headers }: { url: string; headers: Record<string, string> },
+): Promise<string> {
+  return (await fetch(url, { headers })).text();
+}

@@ -1,0 +1,126 @@
+import { sql } from 'kysely';
+
+import { queryBuilder, statement } from '#core/db/query';
+import { connectorColumns, type ConnectorRow } from '#modules/connectors/connectors.queries';
+
+type ConnectorEventRow = {
+  tenant_id: string;
+  id: string;
+  connector_id: string;
+  provider: string;
+  from_status: string;
+  to_status: string;
+  severity: 'info' | 'warning' | 'error';
+  reason: string;
+  message: string;
+  occurred_at: string;
+};
+
+type Tables = { connectors: ConnectorRow; connector_events: ConnectorEventRow };
+
+const builder = queryBuilder<Tables>();
+
+type HealthColumns = Pick<
+  ConnectorRow,
+  | 'status'
+  | 'last_success'
+  | 'last_error'
+  | 'error_message'
+  | 'error_details'
+  | 'consecutive_failures'
+  | 'auto_disabled'
+  | 'ejections'
+  | 'retry_at'
+  | 'probe_until'
+  | 'last_latency_ms'
+>;
+
+/** `updated_at` stays: nobody has changed the connector. */
+export const updateHealth = statement<
+  HealthColumns & { tenantId: string; id: string; checkedAt: string | null },
+  never
+>((p) =>
+  builder
+    .updateTable('connectors')
+    .set({
+      status: p.status,
+      last_success: p.last_success,
+      last_error: p.last_error,
+      error_message: p.error_message,
+      error_details: sql`${p.error_details}::jsonb`,
+      consecutive_failures: p.consecutive_failures,
+      auto_disabled: p.auto_disabled,
+      ejections: p.ejections,
+      retry_at: p.retry_at,
+      probe_until: p.probe_until,
+      last_latency_ms: p.last_latency_ms,
+      last_health_check: sql`coalesce(${p.checkedAt}::timestamptz, last_health_check)`,
+    })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id),
+);
+
+/** The next success of one that does well; nothing when somebody else has just said so, or it does not do well any more. */
+export const touchHealth = statement<
+  { tenantId: string; id: string; at: string; before: string; latencyMs: number },
+  never
+>((p) =>
+  builder
+    .updateTable('connectors')
+    .set({ last_success: p.at, last_latency_ms: p.latencyMs })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '=', 'active')
+    .where('consecutive_failures', '=', 0)
+    .where('retry_at', 'is', null)
+    .where((row) => row.or([row('last_success', 'is', null), row('last_success', '<=', p.before)])),
+);
+
+/** One caller gets to try whether it has recovered; the others get no row. */
+export const claimProbe = statement<{ tenantId: string; id: string; now: string; until: string }, { id: string }>((p) =>
+  builder
+    .updateTable('connectors')
+    .set({ probe_until: p.until })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('auto_disabled', '=', true)
+    .where((row) => row.or([row('retry_at', 'is', null), row('retry_at', '<=', p.now)]))
+    .where((row) => row.or([row('probe_until', 'is', null), row('probe_until', '<=', p.now)]))
+    .returning('id'),
+);
+
+export const insertConnectorEvent = statement<ConnectorEventRow, never>((p) =>
+  builder.insertInto('connector_events').values({
+    tenant_id: p.tenant_id,
+    id: p.id,
+    connector_id: p.connector_id,
+    provider: p.provider,
+    from_status: p.from_status,
+    to_status: p.to_status,
+    severity: p.severity,
+    reason: p.reason,
+    message: p.message,
+    occurred_at: p.occurred_at,
+  }),
+);
+
+/** Of all tenants: those that nothing was heard of since then and that may be called, the longest unheard first. */
+export const listQuietConnectors = statement<{ now: string; since: string; limit: number }, ConnectorRow>((p) =>
+  builder
+    .selectFrom('connectors')
+    .select(connectorColumns)
+    .where('enabled', '=', true)
+    .where((row) => row.or([row('retry_at', 'is', null), row('retry_at', '<=', p.now)]))
+    .where(sql<boolean>`coalesce(greatest(last_health_check, last_success, last_error), '-infinity') <= ${p.since}`)
+    .orderBy(sql`coalesce(greatest(last_health_check, last_success, last_error), '-infinity')`)
+    .orderBy('id')
+    .limit(p.limit),
+);
+
+export const deleteOldConnectorEvents = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+  builder
+    .deleteFrom('connector_events')
+    .where(sql<boolean>`(tenant_id, id) in (
+      select tenant_id, id from connector_events where occurred_at < ${p.before} limit ${p.most})`)
+    .returning(sql<number>`1`.as('deleted')),
+);

@@ -1,0 +1,111 @@
+import { unusable } from '#modules/connectors/calls/failures';
+import type { Model, ModelsAdapter, ModelTask } from '#modules/connectors/models/adapter';
+import { toPrice } from '#modules/connectors/models/prices.rules';
+import { below, firstProblem, headerText, type Fields } from '#modules/connectors/provider';
+
+const maxModels = 10_000;
+const maxDescriptionLength = 10_000;
+const priceNames: ReadonlySet<string> = new Set(['prompt', 'completion', 'image', 'request']);
+// PostgreSQL keeps no NUL, and the others are nothing to show.
+const controls = /[\p{Cc}--[\n\t]]/gv;
+
+/**
+ * OpenRouter's list of models and what is compatible with it: `{base URL}/models`. `auth_config.token`, sent as bearer
+ * token, is optional.
+ */
+export const modelhub: ModelsAdapter = {
+  problem: ({ credentials }) =>
+    credentials?.['token'] === undefined ? undefined : firstProblem('auth_config', credentials, { token: headerText }),
+  request({ baseUrl, credentials }, task) {
+    const url = new URL(below(baseUrl, '/models'));
+    url.searchParams.set('output_modalities', task);
+    const token = credentials?.['token'] as string | undefined;
+    return {
+      url: url.href,
+      headers: { accept: 'application/json', ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
+    };
+  },
+  read(body, task) {
+    const entries = entriesOf(body);
+    const found = new Map<string, Model>();
+    let others = 0;
+    for (const entry of entries.slice(0, maxModels)) {
+      const model = toModel(entry);
+      if (model === undefined || found.has(model.id)) continue;
+      if (makes(entry as Fields, task)) found.set(model.id, model);
+      else others += 1;
+    }
+    const fitting = found.size + others;
+    if (fitting === 0 && entries.length > 0) throw unusable('no entry of the list is a model');
+    return { models: [...found.values()], dropped: entries.length - fitting };
+  },
+};
+
+function entriesOf(body: string): unknown[] {
+  const answer = parse(body);
+  const entries = isObject(answer) ? answer['data'] : undefined;
+  if (!Array.isArray(entries)) throw unusable('the answer is no list of models');
+  return entries;
+}
+
+function parse(body: string): unknown {
+  try {
+    return JSON.parse(body, exactPrices);
+  } catch {
+    throw unusable('the answer is no JSON');
+  }
+}
+
+/** Prices that came as numbers as they were written, because floating point would change them. */
+function exactPrices(key: string, value: unknown, context?: { source?: string }): unknown {
+  return typeof value === 'number' && priceNames.has(key) ? context?.source : value;
+}
+
+function toModel(entry: unknown): Model | undefined {
+  if (!isObject(entry)) return undefined;
+  const { id, name = id, description, context_length: length, pricing, expiration_date: expiration } = entry;
+  if (!isId(id) || !isName(name)) return undefined;
+  const prices = isObject(pricing) ? pricing : {};
+  return {
+    id,
+    name: clean(name).trim() || id,
+    description:
+      typeof description === 'string' ? clean(description).slice(0, maxDescriptionLength).toWellFormed() : null,
+    contextLength: Number.isSafeInteger(length) && (length as number) > 0 ? (length as number) : null,
+    promptPrice: toPrice(prices['prompt']),
+    completionPrice: toPrice(prices['completion']),
+    imagePrice: toPrice(prices['image']),
+    requestPrice: toPrice(prices['request']),
+    expiresAt: toInstant(expiration),
+  };
+}
+
+function makes({ architecture }: Fields, task: ModelTask): boolean {
+  const { output_modalities: outputs, modality } = isObject(architecture) ? architecture : {};
+  if (Array.isArray(outputs)) return outputs.includes(task);
+  // As in `text+image->text`; who says nothing of it lists models of language.
+  const [, made = 'text'] = typeof modality === 'string' ? modality.split('->') : [];
+  return made.split('+').includes(task);
+}
+
+function toInstant(date: unknown): string | null {
+  if (typeof date !== 'string' || !/^\d{4}-\d\d-\d\d/.test(date)) return null;
+  const at = Date.parse(date);
+  return Number.isNaN(at) ? null : new Date(at).toISOString();
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && /^[\x21-\x7e]{1,200}$/.test(value);
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= 500;
+}
+
+function clean(text: string): string {
+  return text.replaceAll(controls, '').toWellFormed();
+}

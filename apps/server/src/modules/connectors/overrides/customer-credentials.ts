@@ -1,0 +1,96 @@
+import { systemTenantId } from '#core/access/principal';
+import type { Services } from '#core/services';
+import { maskCredentials, originOf, unmaskCredentials } from '#modules/connectors/connectors.rules';
+import { listAddresses } from '#modules/connectors/overrides/overrides.queries';
+import { credentialsByKey } from '#modules/connectors/overrides/overrides.rules';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Credentials of a tenant's own by the api_key of the connector that they are for. */
+export type CustomerCredentials = Readonly<Record<string, Given>>;
+
+/** `origins`: where the connectors of that name led when they were given. */
+type Given = { credentials: Fields; origins: readonly string[] };
+
+type Stored = { isFlat: boolean; byKey: Record<string, Given> };
+
+type Vault = Pick<Services, 'encryption'>;
+
+type Sealing = {
+  tenantId: string;
+  overrideId: string;
+  /** As the client sent them: by api_key, or flat for the first provider in the order. A mask stands for what is stored. */
+  sent: Fields;
+  order: readonly string[];
+  stored: string | null;
+};
+
+/** @throws CredentialsRequired (422) where a mask stands for nothing, or for what was given for another address */
+export async function sealCustomerCredentials(
+  services: Pick<Services, 'database' | 'encryption'>,
+  { tenantId, overrideId, sent, order, stored }: Sealing,
+): Promise<string | null> {
+  if (Object.keys(sent).length === 0) return null;
+  const { isFlat, byKey: sentByKey } = credentialsByKey(sent, order);
+  const known = stored === null ? {} : (readable(services, overrideId, stored)?.byKey ?? {});
+  const addresses = await addressesOf(services, tenantId, Object.keys(sentByKey));
+  const byKey = Object.entries(sentByKey).map(([key, fields]): [string, Given] => {
+    const found = addresses.filter(({ api_key: of }) => of === key).map(({ api_base_url: url }) => originOf(url));
+    const before = Object.hasOwn(known, key) ? known[key] : undefined;
+    // A connector that is gone for now may come back elsewhere.
+    const origins = found.length === 0 ? (before?.origins ?? []) : found;
+    const stays = before !== undefined && origins.every((origin) => before.origins.includes(origin));
+    return [key, { credentials: unmaskCredentials({ ...fields }, stays ? { ...before.credentials } : null), origins }];
+  });
+  const value: Stored = { isFlat, byKey: Object.fromEntries(byKey) };
+  return services.encryption.encrypt(JSON.stringify(value), placeOf(overrideId));
+}
+
+/** What may be shown: the names of the fields, in the shape in which they were sent. */
+export function maskCustomerCredentials(
+  vault: Vault,
+  { id, customer_credentials: stored }: { id: string; customer_credentials: string | null },
+): Record<string, unknown> {
+  if (stored === null) return {};
+  const { isFlat, byKey } = readable(vault, id, stored) ?? { isFlat: false, byKey: {} };
+  const masked = Object.entries(byKey).map(([key, { credentials }]) => [key, maskCredentials({ ...credentials })]);
+  return isFlat ? ((masked[0]?.[1] ?? {}) as Record<string, unknown>) : Object.fromEntries(masked);
+}
+
+/** @throws Error when the stored value was tampered with or its key is gone */
+export function openCustomerCredentials(
+  vault: Vault,
+  { id, customer_credentials: stored }: { id: string; customer_credentials: string | null },
+): CustomerCredentials {
+  return stored === null ? {} : open(vault, id, stored).byKey;
+}
+
+/** Credentials never follow a connector to where it did not lead when they were given. */
+export function mayBeSent({ origins }: Given, baseUrl: string): boolean {
+  return origins.length === 0 || origins.includes(originOf(baseUrl));
+}
+
+async function addressesOf({ database }: Pick<Services, 'database'>, tenantId: string, keys: readonly string[]) {
+  const [own, system] = await Promise.all([
+    database.tenant(tenantId).all(listAddresses({ tenantId, keys })),
+    tenantId === systemTenantId ? [] : database.platform().all(listAddresses({ tenantId: systemTenantId, keys })),
+  ]);
+  return [...own, ...system];
+}
+
+function open({ encryption }: Vault, id: string, stored: string): Stored {
+  return JSON.parse(encryption.decrypt(stored, placeOf(id))) as Stored;
+}
+
+/** Undefined for what cannot be opened any more: it is shown as nothing and given anew. */
+function readable(vault: Vault, id: string, stored: string): Stored | undefined {
+  try {
+    return open(vault, id, stored);
+  } catch {
+    return undefined;
+  }
+}
+
+function placeOf(id: string): string {
+  return `operation_overrides.customer_credentials:${id}`;
+}

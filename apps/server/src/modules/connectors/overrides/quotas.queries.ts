@@ -1,0 +1,81 @@
+import { sql } from 'kysely';
+
+import { queryBuilder, statement, type Built } from '#core/db/query';
+
+type QuotaRow = {
+  tenant_id: string;
+  operation_key: string;
+  unit: string;
+  period: string;
+  starts_at: string;
+  used: number;
+};
+
+type Tables = { operation_quota: QuotaRow };
+
+const builder = queryBuilder<Tables>();
+
+const windows = (json: string) =>
+  sql`jsonb_to_recordset(${json}::jsonb)
+    as w(unit text, period text, starts_at timestamptz, amount bigint, ceiling bigint)`;
+
+type Of = { tenantId: string; operation: string; windows: string };
+
+const raw = <Row>(query: ReturnType<typeof sql>) =>
+  ({ compile: () => query.compile(builder) }) as unknown as Built<Row>;
+
+/** Periods begin at nothing; afterwards there is a row to lock for each. */
+export const openQuota = statement<Of, never>((p) =>
+  raw(sql`insert into operation_quota (tenant_id, operation_key, unit, period, starts_at, used)
+    select ${p.tenantId}::uuid, ${p.operation}::text, w.unit, w.period, w.starts_at, 0
+    from ${windows(p.windows)} order by w.unit, w.period
+    on conflict do nothing`),
+);
+
+// All lock in the same order, so nobody waits in a circle.
+const locked = (p: Of) => sql`
+  locked as materialized (
+    select q.unit, q.period, q.starts_at, q.used, w.amount, w.ceiling
+    from operation_quota q
+    join ${windows(p.windows)} on w.unit = q.unit and w.period = q.period and w.starts_at = q.starts_at
+    where q.tenant_id = ${p.tenantId}::uuid and q.operation_key = ${p.operation}::text
+    order by q.unit, q.period
+    for update of q)`;
+
+/**
+ * Takes what is wanted of each period, or nothing at all, and says which have not so much left. Where nothing is wanted now
+ * (tokens are known afterwards only), something has to be left.
+ */
+export const reserveQuota = statement<Of, { period: 'minute' | 'day' | 'month'; is_over: boolean }>((p) =>
+  raw(sql`with ${locked(p)},
+    judged as materialized (select *, used + greatest(amount, 1) > ceiling as is_over from locked),
+    taken as (
+      update operation_quota q set used = q.used + j.amount
+      from judged j
+      where q.tenant_id = ${p.tenantId}::uuid and q.operation_key = ${p.operation}::text
+        and q.unit = j.unit and q.period = j.period and q.starts_at = j.starts_at
+        and j.amount > 0 and not exists (select from judged where is_over))
+    select period, is_over from judged`),
+);
+
+/** Adds what was used beyond what was taken, or gives back what was not; never below nothing. */
+export const settleQuota = statement<Of, never>((p) =>
+  raw(sql`with ${locked(p)}
+    update operation_quota q set used = greatest(0, q.used + l.amount)
+    from locked l
+    where q.tenant_id = ${p.tenantId}::uuid and q.operation_key = ${p.operation}::text
+      and q.unit = l.unit and q.period = l.period and q.starts_at = l.starts_at and l.amount <> 0`),
+);
+
+/** Housekeeping: periods that have begun so long ago are over, whatever their length. */
+export const deleteOldQuota = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+  builder
+    .deleteFrom('operation_quota')
+    .where(
+      sql<boolean>`(tenant_id, operation_key, unit, period, starts_at) in (
+        select tenant_id, operation_key, unit, period, starts_at from operation_quota
+        where starts_at < ${p.before} and (period <> 'month' or starts_at < ${p.before}::timestamptz - interval '31 days')
+        limit ${p.most})`,
+    )
+    .returning(sql<number>`1`.as('deleted')),
+);

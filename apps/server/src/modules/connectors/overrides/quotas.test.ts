@@ -1,0 +1,154 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import { createGreeter, greet as greetAt, status } from '#modules/connectors/calls/testing/providers';
+import { override } from '#modules/connectors/overrides/testing/overrides';
+import { systemTenantId } from '#modules/connectors/testing/connectors';
+import { createTenant, type Tenant } from '#test/support/factories';
+import { useService } from '#test/support/harness';
+
+// The clock stands, so that no period ends under a test.
+const start = Date.parse('2026-03-31T23:59:20Z');
+let time = start;
+const test = useService({
+  ownDatabase: true,
+  environment: { OUTBOUND_ALLOWED_CIDRS: '127.0.0.1/32' },
+  now: () => new Date(time),
+});
+let tenant: Tenant;
+
+beforeEach(async () => {
+  time = start;
+  tenant = await createTenant(test);
+});
+
+const greet = (rest: Partial<Parameters<typeof greetAt>[1]> = {}) =>
+  greetAt(test, { tenantId: tenant.tenantId, ...rest });
+const ceilings = (given: Record<string, unknown>, tenantId = tenant.tenantId) =>
+  override(test, tenantId, { ceilings: given });
+const used = async () => {
+  const rows = await test.service.services.database.tenant(tenant.tenantId).all<Record<string, any>>({
+    text: 'select unit, period, used from operation_quota where tenant_id = $1 order by starts_at, unit, period',
+    values: [tenant.tenantId],
+    prepare: false,
+  });
+  return rows.map((row) => [`${row['unit']}_per_${row['period']}`, row['used']]);
+};
+const exceeded = (retryAfterSeconds: number) => ({
+  status: 429,
+  details: { code: 'QUOTA_EXCEEDED' },
+  retryAfterSeconds,
+});
+const served = (tokens?: number) => async () => ({ result: 'served', tokens });
+
+describe('a ceiling', () => {
+  beforeEach(async () => {
+    await createGreeter(test, tenant.admin.token);
+  });
+
+  it('429: with the time to the end of its period, after which it begins anew', async () => {
+    await ceilings({ requests_per_minute: 2 });
+    await greet();
+    await greet();
+    await expect(greet()).rejects.toMatchObject(exceeded(40));
+    time += 40_000;
+    expect((await greet()).result).toBe('hello');
+    expect(await used()).toEqual([
+      ['requests_per_minute', 2],
+      ['requests_per_minute', 1],
+    ]);
+  });
+
+  it('429: to the end of the longest period that is used up', async () => {
+    time = Date.parse('2026-03-31T12:00:00Z');
+    await ceilings({ requests_per_minute: 1, requests_per_day: 1, requests_per_month: 2 });
+    await greet();
+    await expect(greet()).rejects.toMatchObject(exceeded(12 * 3600));
+  });
+
+  it('takes all or nothing', async () => {
+    await ceilings({ requests_per_day: 10, characters_per_day: 100, characters_per_month: 1000 });
+    await greet({ characters: 60 });
+    await expect(greet({ characters: 41 })).rejects.toMatchObject({ status: 429 });
+    expect(await used()).toEqual(
+      expect.arrayContaining([
+        ['requests_per_day', 1],
+        ['characters_per_day', 60],
+        ['characters_per_month', 60],
+      ]),
+    );
+    await greet({ characters: 40 });
+    await expect(greet({ characters: 1 })).rejects.toMatchObject({ status: 429 });
+  });
+
+  it('429: for more than there ever is', async () => {
+    await ceilings({ characters_per_day: 10 });
+    await expect(greet({ characters: 11 })).rejects.toMatchObject({ status: 429 });
+    expect(await used()).toEqual([['characters_per_day', 0]]);
+  });
+
+  it('of tokens is counted after the call', async () => {
+    await ceilings({ tokens_per_month: 100 });
+    await greet({ attempt: served(60) });
+    await greet({ attempt: served(60) });
+    expect(await used()).toEqual([['tokens_per_month', 120]]);
+    await expect(greet({ attempt: served(1) })).rejects.toMatchObject({ status: 429 });
+  });
+
+  it('is not touched by what nobody served', async () => {
+    await ceilings({ requests_per_day: 10, characters_per_month: 100 });
+    const broken = () => Promise.reject(new TypeError('broken'));
+    await expect(greet({ attempt: broken, characters: 50 })).rejects.toMatchObject({ status: 502 });
+    const leaving = AbortSignal.abort(new Error('left'));
+    await expect(greet({ signal: leaving, characters: 50 })).rejects.toThrow('left');
+    expect(await used()).toEqual(
+      expect.arrayContaining([
+        ['requests_per_day', 0],
+        ['characters_per_month', 0],
+      ]),
+    );
+  });
+
+  it('counts a call once, whoever has to be asked', async () => {
+    const failing = await createGreeter(test, tenant.admin.token, { priority: 1 });
+    failing.answer(status(500));
+    await ceilings({ requests_per_day: 10 });
+    await greet();
+    expect(failing.asked).toHaveLength(1);
+    expect(await used()).toEqual([['requests_per_day', 1]]);
+  });
+
+  it('of the installation is tightened by a tenant, never widened, and counted for each tenant', async () => {
+    await ceilings({ requests_per_day: 2 }, systemTenantId);
+    await ceilings({ requests_per_day: 100 });
+    await greet();
+    await greet();
+    await expect(greet()).rejects.toMatchObject({ status: 429 });
+    await ceilings({ requests_per_day: 1 });
+    await expect(greet()).rejects.toMatchObject({ status: 429 });
+    const other = await createTenant(test);
+    await createGreeter(test, other.admin.token);
+    expect((await greet({ tenantId: other.tenantId })).result).toBe('hello');
+    await ceilings({}, systemTenantId);
+  });
+
+  it('is used exactly, 50 at once in 20 rounds', async () => {
+    for (let round = 1; round <= 20; round += 1) {
+      tenant = await createTenant(test);
+      await createGreeter(test, tenant.admin.token);
+      const most = round + 10;
+      await ceilings({ requests_per_minute: most, requests_per_month: 1000, characters_per_day: 10_000 });
+      const calls = Array.from({ length: 50 }, () => greet({ attempt: served(), characters: 7 }));
+      const outcomes = await Promise.allSettled(calls);
+      const good = outcomes.filter(({ status: how }) => how === 'fulfilled').length;
+      const refused = outcomes.filter((one) => one.status === 'rejected' && one.reason.status === 429).length;
+      expect([good, refused]).toEqual([most, 50 - most]);
+      expect(await used()).toEqual(
+        expect.arrayContaining([
+          ['requests_per_minute', most],
+          ['requests_per_month', most],
+          ['characters_per_day', most * 7],
+        ]),
+      );
+    }
+  });
+});

@@ -1,0 +1,47 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+
+export type Asked = { method: string; url: URL; headers: IncomingMessage['headers'] };
+
+/** What a provider that is asked for something says, as its documentation describes it. */
+export type Judge = (asked: Asked) => { status: number; body: unknown };
+
+export type Misbehave = (response: ServerResponse, request: IncomingMessage) => void;
+
+export type ProviderServer = {
+  origin: string;
+  /** All requests so far. */
+  asked: Asked[];
+  /** From now on it says this; undefined is what its documentation says. */
+  say(judge: Judge | undefined): void;
+  /** From now on it does this, whatever it is asked; undefined is what it is to do. */
+  misbehave(how: Misbehave | undefined): void;
+};
+
+/** A provider that is only asked, on a socket, until the test ends. */
+export async function serveProvider(documented: Judge): Promise<ProviderServer> {
+  const asked: Asked[] = [];
+  let judge = documented;
+  let misbehave: Misbehave | undefined;
+  const server = createServer((request, response) => {
+    const { method, url, headers } = request;
+    const one = { method: method!, url: new URL(url!, 'http://provider.test'), headers };
+    asked.push(one);
+    if (misbehave !== undefined) return misbehave(response, request);
+    const { status, body } = judge(one);
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    response.writeHead(status, { 'content-type': 'application/json' }).end(text);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    asked,
+    say: (next) => void (judge = next ?? documented),
+    misbehave: (how) => void (misbehave = how),
+  };
+}

@@ -1,0 +1,59 @@
+// All repetitions are bounded, so that no text takes more than a time that grows with its length.
+const patterns = [
+  // Addresses in ASCII, without the punctuation of the sentence around them.
+  String.raw`(?<![A-Za-z0-9])(?:[Hh][Tt][Tt][Pp][Ss]?|[Ff][Tt][Pp]):\/\/[!#-;=?-~]{0,2000}[\w/#=&%+$~-]`,
+  String.raw`(?<![A-Za-z0-9])[Ww]{3}\.[!#-;=?-~]{0,2000}[\w/#=&%+$~-]`,
+  String.raw`(?<![\w.+-])(?:mailto:)?[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}`,
+  // Templates: {{x}}, {{{x}}}, {% x %}, <%= x %>, ${x}, #{x}, %{x}, %(x)s.
+  String.raw`\{{2,3}[^{}]{0,500}\}{2,3}`,
+  String.raw`\{%[^{}]{0,500}%\}`,
+  String.raw`<%[^%]{0,500}%>`,
+  String.raw`[$#%]\{[^{}]{1,500}\}`,
+  String.raw`%\([\w.]{1,64}\)[a-z]`,
+  String.raw`(?<icu>\{\s{0,8}[\w.]{1,64}\s{0,8},\s{0,8}(?:plural|selectordinal|select|number|date|time|choice)\b)`,
+  String.raw`\{\s{0,8}[\w.$-]{0,64}\s{0,8}\}`,
+  String.raw`\{\d{1,2}(?:,-?\d{1,3})?(?::[^{}]{1,64})?\}`,
+  // printf, but not "50%discount"; and :name, but neither "10:30" nor "note:this".
+  String.raw`(?<![\d%])%(?:\d{1,2}\$)?[-+0#]{0,3}\d{0,3}(?:\.\d{1,3})?(?:hh|ll|[hlLqjzt])?[sdifuxXoeEgGcp@](?!\p{L}{2})`,
+  String.raw`%%`,
+  String.raw`(?<![\p{L}\p{N}_:/]):[a-z][a-z0-9_]{1,64}(?::|\b)`,
+  // What looks like a marker of ours, and characters that no format carries.
+  String.raw`<\/?[gxGX](?=[\s/>])[^<>]{0,500}>`,
+  String.raw`(?![\t\n\r])\p{Cc}|[\ufffd\ufffe\uffff]|\p{Cs}`,
+];
+
+const longestMessage = 4000;
+
+/** Texts, and between them what nobody may change. */
+export type Run = string | { kept: string };
+
+/** @param also what has to be kept besides */
+export function splitAtPlaceholders(text: string, also?: RegExp): Run[] {
+  const sources = also === undefined ? patterns : [...patterns, also.source];
+  const pattern = new RegExp(sources.join('|'), 'gu');
+  const runs: Run[] = [];
+  let end = 0;
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    const { index } = match;
+    const next = match.groups?.['icu'] === undefined ? pattern.lastIndex : endOfMessage(text, index);
+    // A brace that never closes is text.
+    pattern.lastIndex = next ?? index + 1;
+    if (next === undefined) continue;
+    if (index > end) runs.push(text.slice(end, index));
+    runs.push({ kept: text.slice(index, next) });
+    end = next;
+  }
+  if (end < text.length) runs.push(text.slice(end));
+  return runs;
+}
+
+/** Where the braces of an ICU message are closed again. */
+function endOfMessage(text: string, start: number): number | undefined {
+  let depth = 0;
+  for (let index = start; index < Math.min(text.length, start + longestMessage); index++) {
+    if (text[index] === '{') depth += 1;
+    if (text[index] === '}') depth -= 1;
+    if (depth === 0) return index + 1;
+  }
+  return undefined;
+}

@@ -1,0 +1,63 @@
+import type { Services } from '#core/services';
+import { ProviderFailure } from '#modules/connectors/calls/failures';
+import { callProviders, type Provider, type ProviderCall } from '#modules/connectors/calls/provider-calls.service';
+import type { TokenUse, TranslationAdapter } from '#modules/connectors/translation/adapter';
+import { adapterOf, categories } from '#modules/connectors/translation/adapters/adapters';
+import { isListedPair } from '#modules/connectors/translation/languages.rules';
+import { takeApart } from '#modules/connectors/translation/protection/layout';
+import { isSegment } from '#modules/connectors/translation/protection/pieces.rules';
+import { translateAll } from '#modules/connectors/translation/segments';
+
+/** Changes with what is kept of a text and how, so that what was translated otherwise is not taken for the same. */
+export const protectionVersion = 1;
+
+export type TextsToTranslate = Pick<ProviderCall<unknown>, 'tenantId' | 'caller' | 'signal' | 'patience'> & {
+  operation: 'translation.text' | 'translation.i18n' | 'translation.entity' | 'translation.entity_type';
+  texts: readonly string[];
+  /** Two letters each; they differ. */
+  source: string;
+  target: string;
+  html: boolean;
+};
+
+export type TranslatedTexts = {
+  /** In the order in which they came. */
+  texts: string[];
+  /** The api_key of the connector, or "none" where there was nothing to translate. */
+  provider: string;
+  model: string | null;
+  tokens: TokenUse | null;
+};
+
+/**
+ * Has one provider translate all texts: the first whose answer keeps every placeholder and tag. Texts without a word in
+ * them stay as they are.
+ * @throws NoProvider (503) when nobody translates this pair, ProvidersFailed (502) when all have failed
+ */
+export async function translateTexts(services: Services, wanted: TextsToTranslate): Promise<TranslatedTexts> {
+  const { texts, source, target, html: isHtml, ...call } = wanted;
+  const isIdle = texts.every((text) => !takeApart(text, { isHtml }).some(isSegment));
+  if (isIdle) return { texts: [...texts], provider: 'none', model: null, tokens: null };
+  const { result, provider } = await callProviders(services, {
+    ...call,
+    isRepeatable: true,
+    characters: texts.reduce((sum, text) => sum + text.length, 0),
+    serves: ({ api_key: key, category, config }) => {
+      const adapter = adapterOf({ config, key });
+      return adapter !== undefined && categories.includes(category) && isListedPair(config, { source, target });
+    },
+    attempt: async (settings, fetch) => {
+      const engine = { adapter: usableAdapter(settings), settings, fetch };
+      const translated = await translateAll(engine, { texts, source, target, isHtml });
+      return { result: translated, ...(translated.tokens === null ? {} : { tokens: translated.tokens.total }) };
+    },
+  });
+  return { ...result, provider: provider.key };
+}
+
+/** Settings may have been stored before an adapter came to ask for more. */
+function usableAdapter(settings: Provider): TranslationAdapter {
+  const adapter = adapterOf(settings)!;
+  if (adapter.problem(settings) !== undefined) throw new ProviderFailure('credentials');
+  return adapter;
+}

@@ -1,0 +1,15 @@
+import { defineError } from '#core/errors/app-error';
+
+export const OperationNotFound = defineError('NOT_FOUND', 'There is no operation with this key.');
+export const TenantOverrideNotFound = defineError('NOT_FOUND', 'The override does not exist.');
+export const PeriodTurned = defineError('VALIDATION_ERROR', 'from has to be before to.', 'PERIOD_INVALID');
+export const PeriodTooLong = defineError(
+  'VALIDATION_ERROR',
+  'Over all tenants a period is at most 7 days. Ask for a shorter one, or for one tenant with tenantId.',
+  'PERIOD_TOO_LONG',
+);
+export const CeilingInvalid = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'A ceiling is a whole number from 1 on.',
+  'CEILING_INVALID',
+);

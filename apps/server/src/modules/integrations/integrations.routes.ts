@@ -1,0 +1,139 @@
+import { access } from '#core/access/access';
+import { defineRoute } from '#core/http/route';
+import { IdParams } from '#core/http/schemas';
+import { CredentialsRequired } from '#modules/connectors/index';
+import {
+  CeilingInvalid,
+  OperationNotFound,
+  PeriodTooLong,
+  PeriodTurned,
+  TenantOverrideNotFound,
+} from '#modules/integrations/integrations.errors';
+import {
+  OperationAnswer,
+  OperationParams,
+  OperationsAnswer,
+} from '#modules/integrations/operations/operations.schemas';
+import { getOperation, listOperations } from '#modules/integrations/operations/operations.service';
+import {
+  ListTenantOverridesQuery,
+  SaveTenantOverrideBody,
+  TenantOverrideAnswer,
+  TenantOverridePage,
+} from '#modules/integrations/overrides/overrides.schemas';
+import {
+  deleteTenantOverride,
+  listTenantOverrides,
+  saveTenantOverride,
+} from '#modules/integrations/overrides/overrides.service';
+import { ExplainRouteBody, ExplainedRoute } from '#modules/integrations/routing/routing.schemas';
+import { explain } from '#modules/integrations/routing/routing.service';
+import * as traffic from '#modules/integrations/traffic/traffic.schemas';
+import { getDiagnostics, getOverview, searchCalls, searchMetrics } from '#modules/integrations/traffic/traffic.service';
+import { TenantNotFound } from '#modules/tenants/index';
+
+const path = '/api/v1/secure/admin/external-apis/control-plane';
+
+export const integrationRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: `${path}/operations`,
+    operationId: 'listOperations',
+    summary: 'What outside providers do for the tenant, and how often they did of late',
+    access: access.permission('integrations.read'),
+    schema: { query: traffic.ReachQuery, response: { 200: OperationsAnswer } },
+    handler: ({ actor, db, query, services }) => listOperations({ db, actor, services }, query),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: `${path}/operations/{operationKey}`,
+    operationId: 'getOperation',
+    summary: 'One operation with its quotas, its hours and its last calls',
+    access: access.permission('integrations.read'),
+    schema: { params: OperationParams, query: traffic.ReachQuery, response: { 200: OperationAnswer } },
+    errors: [OperationNotFound],
+    handler: ({ actor, db, params, query, services }) =>
+      getOperation({ db, actor, services }, params.operationKey, query),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: `${path}/overview`,
+    operationId: 'getIntegrationOverview',
+    summary: 'How calls to outside providers went of late, and how the connectors are',
+    access: access.permission('integrations.read'),
+    schema: { query: traffic.ReachQuery, response: { 200: traffic.OverviewAnswer } },
+    handler: ({ actor, db, query, services }) => getOverview({ db, actor, services }, query),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: `${path}/metrics`,
+    operationId: 'listProviderMetrics',
+    summary: 'Calls to outside providers, added up by the hour; the latest first',
+    access: access.permission('integrations.read'),
+    schema: { query: traffic.ListMetricsQuery, response: { 200: traffic.MetricPage } },
+    errors: [PeriodTurned, PeriodTooLong],
+    handler: ({ actor, db, query, services, setHeader }) => searchMetrics({ db, actor, services, setHeader }, query),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: `${path}/logs`,
+    operationId: 'listProviderCalls',
+    summary: 'Calls to outside providers one by one, of the last 30 days; the latest first',
+    access: access.permission('integrations.read'),
+    schema: { query: traffic.ListCallsQuery, response: { 200: traffic.CallPage } },
+    errors: [PeriodTurned, PeriodTooLong],
+    handler: ({ actor, db, query, services, setHeader }) => searchCalls({ db, actor, services, setHeader }, query),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: `${path}/diagnostics`,
+    operationId: 'getIntegrationDiagnostics',
+    summary: 'What went wrong with outside providers of late, and how their connectors are',
+    access: access.permission('integrations.read'),
+    schema: { query: traffic.ReachQuery, response: { 200: traffic.DiagnosticsAnswer } },
+    handler: ({ actor, db, query, services }) => getDiagnostics({ db, actor, services }, query),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: `${path}/tenant-overrides`,
+    operationId: 'listTenantOverrides',
+    summary: 'What the tenant does differently, operation by operation',
+    access: access.permission('integrations.read'),
+    schema: { query: ListTenantOverridesQuery, response: { 200: TenantOverridePage } },
+    handler: ({ actor, db, query, services, setHeader }) =>
+      listTenantOverrides({ db, actor, services, setHeader }, query),
+  }),
+  defineRoute({
+    method: 'PUT',
+    path: `${path}/tenant-overrides`,
+    operationId: 'saveTenantOverride',
+    summary: 'Say what a tenant does differently in an operation; what is left out keeps its value',
+    access: access.permission('integrations.manage'),
+    schema: { body: SaveTenantOverrideBody, response: { 200: TenantOverrideAnswer } },
+    errors: [TenantNotFound, OperationNotFound, CeilingInvalid, CredentialsRequired],
+    audit: 'tenant_override.saved',
+    handler: ({ actor, body, db, services }) => saveTenantOverride({ db, actor, services }, body),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: `${path}/tenant-overrides/{id}`,
+    operationId: 'deleteTenantOverride',
+    summary: 'Do as everybody does again',
+    access: access.permission('integrations.manage'),
+    schema: { params: IdParams, response: { 204: null } },
+    errors: [TenantOverrideNotFound],
+    audit: 'tenant_override.deleted',
+    handler: ({ actor, db, params, services }) => deleteTenantOverride({ db, actor, services }, params.id),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: `${path}/route/explain`,
+    operationId: 'explainProviderRoute',
+    summary: 'Who would serve an operation for a tenant now, who after them, and why the others would not',
+    access: access.permission('integrations.read'),
+    schema: { body: ExplainRouteBody, response: { 200: ExplainedRoute } },
+    errors: [TenantNotFound, OperationNotFound],
+    audit: { none: 'only tells what would happen, nothing is called' },
+    handler: ({ actor, body, db, services }) => explain({ db, actor, services }, body),
+  }),
+];

@@ -1,0 +1,24 @@
+import { queryBuilder, toQuery, type Query } from '#core/db/query';
+
+export type UsedRow = {
+  tenant_id: string;
+  operation_key: string;
+  unit: 'requests' | 'characters' | 'tokens';
+  period: 'minute' | 'day' | 'month';
+  starts_at: string;
+  used: number;
+};
+
+const builder = queryBuilder<{ operation_quota: UsedRow }>();
+
+/** What was used of an operation in periods that began then or later. */
+export function listUsed(of: { tenantId: string; operationKey: string; since: string }): Query<UsedRow> {
+  return toQuery(
+    builder
+      .selectFrom('operation_quota')
+      .selectAll()
+      .where('tenant_id', '=', of.tenantId)
+      .where('operation_key', '=', of.operationKey)
+      .where('starts_at', '>=', of.since),
+  );
+}

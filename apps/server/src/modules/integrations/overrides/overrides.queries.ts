@@ -1,0 +1,110 @@
+import type { SelectQueryBuilder } from 'kysely';
+
+import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { countMatches } from '#core/db/totals';
+
+export type OverrideRow = {
+  tenant_id: string;
+  id: string;
+  operation_key: string;
+  enabled: boolean;
+  preferred_provider_order: string[];
+  quota_ceiling: Record<string, unknown>;
+  override_config: Record<string, unknown>;
+  /** Encrypted. */
+  customer_credentials: string | null;
+  created_at: string;
+  updated_at: string;
+};
+
+type Tables = { operation_overrides: OverrideRow };
+type OverrideSelect = SelectQueryBuilder<Tables, 'operation_overrides', object>;
+
+export type OverrideFilters = {
+  /** Undefined for all tenants: for the platform only. */
+  tenantId: string | undefined;
+  operationKey?: string | undefined;
+};
+
+const builder = queryBuilder<Tables>();
+
+/** Held to the end of the transaction, so that credentials that are sent back masked are those that are kept. */
+export const lockOverride = statement<{ tenantId: string; operationKey: string }, OverrideRow>((p) =>
+  builder
+    .selectFrom('operation_overrides')
+    .selectAll()
+    .where('tenant_id', '=', p.tenantId)
+    .where('operation_key', '=', p.operationKey)
+    .forUpdate(),
+);
+
+export type OverrideChanges = Pick<
+  OverrideRow,
+  'enabled' | 'preferred_provider_order' | 'quota_ceiling' | 'override_config' | 'customer_credentials'
+>;
+
+const saved = { action: 'tenant_override.saved', resourceType: 'tenant_override' };
+
+/** Nothing where somebody else was faster: then there is one to change. */
+export function insertOverride(
+  row: OverrideChanges & { id: string; operation_key: string; at: string },
+  audit: AuditParams,
+): Query<OverrideRow> {
+  const { at, ...values } = row;
+  const change = builder
+    .insertInto('operation_overrides')
+    .values({ ...values, tenant_id: audit.tenantId, created_at: at, updated_at: at })
+    .onConflict((conflict) => conflict.columns(['tenant_id', 'operation_key']).doNothing())
+    .returningAll();
+  return toQuery(withAudit<OverrideRow>(change, saved, audit));
+}
+
+export function updateOverride(
+  id: string,
+  changes: OverrideChanges & { updated_at: string },
+  audit: AuditParams,
+): Query<OverrideRow> {
+  const change = builder
+    .updateTable('operation_overrides')
+    .set(changes)
+    .where('tenant_id', '=', audit.tenantId)
+    .where('id', '=', id)
+    .returningAll();
+  return toQuery(withAudit<OverrideRow>(change, saved, audit));
+}
+
+export const deleteOverride = statement<{ id: string } & AuditParams, { id: string }>((p) => {
+  const change = builder
+    .deleteFrom('operation_overrides')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .returning('id');
+  return withAudit<{ id: string }>(change, { action: 'tenant_override.deleted', resourceType: 'tenant_override' }, p);
+});
+
+/** Whose it is: for system administrators, who may change those of any tenant. */
+export const findOwner = statement<{ id: string }, { tenant_id: string }>((p) =>
+  builder.selectFrom('operation_overrides').select('tenant_id').where('id', '=', p.id),
+);
+
+export const findOverrides = statement<{ tenantId: string }, OverrideRow>((p) =>
+  builder.selectFrom('operation_overrides').selectAll().where('tenant_id', '=', p.tenantId),
+);
+
+export function listOverrides(filters: OverrideFilters, page: { limit: number; offset: number }): Query<OverrideRow> {
+  return toQuery(
+    overrides(filters).selectAll().orderBy('operation_key').orderBy('tenant_id').limit(page.limit).offset(page.offset),
+  );
+}
+
+export function countOverrides(filters: OverrideFilters): Query<{ total: number }> {
+  return countMatches(overrides(filters).select('id'));
+}
+
+function overrides({ tenantId, operationKey }: OverrideFilters): OverrideSelect {
+  let query: OverrideSelect = builder.selectFrom('operation_overrides');
+  if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId);
+  if (operationKey !== undefined) query = query.where('operation_key', '=', operationKey);
+  return query;
+}

@@ -1,0 +1,323 @@
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+import { systemTenantId } from '#core/access/principal';
+import { newId } from '#core/crypto/ids';
+import { operations } from '#modules/connectors/index';
+import { path, saveOverride, savedOverride } from '#modules/integrations/testing/traffic';
+import { createMember, createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
+import { expectError, useService } from '#test/support/harness';
+
+const test = useService();
+const mask = '••••••••';
+let tenant: Tenant;
+let root: string;
+
+beforeAll(async () => {
+  root = (await logInSystemAdmin(test)).token;
+});
+beforeEach(async () => {
+  tenant = await createTenant(test);
+});
+
+const save = (body: Record<string, unknown> = {}, token = tenant.admin.token) =>
+  saveOverride(test, token, { tenantId: tenant.tenantId, ...body });
+const saved = (body: Record<string, unknown> = {}, token = tenant.admin.token) =>
+  savedOverride(test, token, { tenantId: tenant.tenantId, ...body });
+const list = (query = '', token = tenant.admin.token) =>
+  test.call('GET', `${path}/tenant-overrides${query}`, { token });
+const remove = (id: unknown, token = tenant.admin.token) =>
+  test.call('DELETE', `${path}/tenant-overrides/${String(id)}`, { token });
+const trail = async (action: string, token = tenant.admin.token) =>
+  (await test.call('GET', `/api/v1/secure/audit-logs?action=${action}`, { token })).body.data;
+
+/** What is stored, as its owner sees it. */
+async function stored(id: unknown): Promise<Record<string, any>> {
+  const row = await test.service.services.database.tenant(tenant.tenantId).first<Record<string, any>>({
+    text: 'select * from operation_overrides where tenant_id = $1 and id = $2',
+    values: [tenant.tenantId, id],
+    prepare: false,
+  });
+  return row!;
+}
+
+describe('saveTenantOverride', () => {
+  it('200: creates one, with what was sent and nothing else', async () => {
+    const at = test.service.services.now().getTime();
+    const answer = await save({
+      enabled: false,
+      preferred_provider_order: ['openai', 'deepl'],
+      quota_ceiling: { requests_per_day: 10, kept: 'too' },
+      override_config: { note: { of: ['any', 1] } },
+      customer_credentials: { openai: { token: 'canary', nested: { also: 'canary' } } },
+    });
+    expect(answer.body).toEqual({
+      data: {
+        id: expect.any(String),
+        tenantId: tenant.tenantId,
+        operation_id: operations['translation.text'].id,
+        enabled: false,
+        preferred_provider_order: ['openai', 'deepl'],
+        quota_ceiling: { requests_per_day: 10, kept: 'too' },
+        override_config: { note: { of: ['any', 1] } },
+        customer_credentials: { openai: { token: mask, nested: mask } },
+        created_at: answer.body.data.updated_at,
+        updated_at: expect.any(String),
+      },
+    });
+    expect(answer.status).toBe(200);
+    expect(Date.parse(answer.body.data.created_at)).toBeGreaterThanOrEqual(at);
+    expect(JSON.stringify(await stored(answer.body.data.id))).not.toContain('canary');
+  });
+
+  it('200: has nothing of what was left out', async () => {
+    expect(await saved()).toMatchObject({
+      enabled: true,
+      preferred_provider_order: [],
+      quota_ceiling: {},
+      override_config: {},
+      customer_credentials: {},
+    });
+  });
+
+  it('200: changes the one there is, and what is left out stays', async () => {
+    const first = await saved({
+      preferred_provider_order: ['openai'],
+      quota_ceiling: { requests_per_day: 10 },
+      override_config: { a: 1 },
+      customer_credentials: { openai: { token: 'canary' } },
+    });
+    const second = await saved({ enabled: false });
+    expect(second).toEqual({ ...first, enabled: false, updated_at: expect.any(String) });
+    const third = await saved({ preferred_provider_order: [], quota_ceiling: {}, override_config: {} });
+    expect(third).toMatchObject({
+      id: first.id,
+      enabled: true,
+      preferred_provider_order: [],
+      quota_ceiling: {},
+      override_config: {},
+      customer_credentials: { openai: { token: mask } },
+    });
+    expect((await list()).body.total).toBe(1);
+  });
+
+  it('200: a masked credential stays, another one changes, and {} removes all', async () => {
+    const { id } = await saved({
+      customer_credentials: { openai: { token: 'first', key: 'kept' }, deepl: { a: 'b' } },
+    });
+    const before = (await stored(id)).customer_credentials;
+    await saved({ customer_credentials: { openai: { token: 'second', key: mask } } });
+    const opened = async () => {
+      const { customer_credentials: sealed } = await stored(id);
+      return test.service.services.encryption.decrypt(sealed, `operation_overrides.customer_credentials:${String(id)}`);
+    };
+    expect(await opened()).toContain('second');
+    expect(await opened()).toContain('kept');
+    expect(await opened()).not.toMatch(/first|deepl/);
+    expect((await stored(id)).customer_credentials).not.toBe(before);
+    expect((await saved({ customer_credentials: {} })).customer_credentials).toEqual({});
+    expect((await stored(id)).customer_credentials).toBeNull();
+  });
+
+  it('200: credentials without a name are those of the first provider in the order, once there is one', async () => {
+    const flat = { customer_credentials: { token: 'canary', key: 'canary' } };
+    const masked = { token: mask, key: mask };
+    const { id, ...first } = await saved(flat);
+    expect(first.customer_credentials).toEqual(masked);
+    const place = `operation_overrides.customer_credentials:${String(id)}`;
+    const opened = async () => {
+      const { customer_credentials: sealed } = await stored(id);
+      return Object.keys(JSON.parse(test.service.services.encryption.decrypt(sealed, place)).byKey);
+    };
+    expect(await opened()).toEqual(['']);
+    expect((await saved({ preferred_provider_order: ['openai', 'deepl'] })).customer_credentials).toEqual(masked);
+    expect(await opened()).toEqual(['openai']);
+    // They are not handed on to whoever is preferred later.
+    await saved({ preferred_provider_order: ['deepl'] });
+    expect(await opened()).toEqual(['openai']);
+  });
+
+  it('200: recorded by names of fields, never by what is in them', async () => {
+    const { id } = await saved({ customer_credentials: { openai: { token: 'canary' } } });
+    const rows = await trail('tenant_override.saved');
+    expect(rows).toHaveLength(1);
+    expect(rows[0]).toMatchObject({
+      resource_type: 'tenant_override',
+      resource_id: id,
+      user_id: tenant.admin.userId,
+      details: {
+        fields: ['operation_key', 'enabled', 'tenantId', 'customer_credentials'],
+        operation_key: 'translation.text',
+      },
+    });
+    expect(JSON.stringify(rows)).not.toContain('canary');
+  });
+
+  it('200: of any tenant by a system administrator, recorded in that tenant', async () => {
+    const { id } = await saved({ enabled: false }, root);
+    expect((await list()).body.data).toMatchObject([{ id, tenantId: tenant.tenantId, enabled: false }]);
+    expect(await trail('tenant_override.saved')).toMatchObject([
+      { resource_id: id, details: { actor: { actingFromTenantId: systemTenantId } } },
+    ]);
+    const acting = await test.call('PUT', `${path}/tenant-overrides`, {
+      token: root,
+      headers: { 'x-tenant-id': tenant.tenantId },
+      body: { tenantId: tenant.tenantId, operation_key: 'translation.text', enabled: true },
+    });
+    expect(acting.body.data).toMatchObject({ id, enabled: true });
+  });
+
+  it('200: 30 at once make one, and each is in the trail', async () => {
+    const bodies = Array.from({ length: 30 }, (_, at) => ({
+      customer_credentials: { openai: { token: `canary ${at}` } },
+      override_config: { at },
+    }));
+    const answers = await Promise.all(bodies.map((body) => save(body)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(new Set(answers.map(({ body }) => body.data.id)).size).toBe(1);
+    const { id } = answers[0]!.body.data;
+    const last = await stored(id);
+    const place = `operation_overrides.customer_credentials:${id}`;
+    const credentials = test.service.services.encryption.decrypt(last.customer_credentials, place);
+    expect(credentials).toContain(`canary ${last.override_config.at}`);
+    expect(await trail('tenant_override.saved')).toHaveLength(30);
+  });
+
+  it.each([
+    ['nothing', {}],
+    ['no tenant', { tenantId: undefined }],
+    ['no operation', { operation_key: undefined }],
+    ['no enabled', { enabled: undefined }],
+    ['enabled as text', { enabled: 'true' }],
+    ['a tenant that is no id', { tenantId: 'mine' }],
+    ['51 providers', { preferred_provider_order: Array.from({ length: 51 }, (_, at) => `p${at}`) }],
+    ['a provider twice', { preferred_provider_order: ['a', 'a'] }],
+    ['a provider without a name', { preferred_provider_order: [''] }],
+    ['a provider of 101 characters', { preferred_provider_order: ['x'.repeat(101)] }],
+    ['a config that is a list', { override_config: [] }],
+    ['a config of more than 16 KiB', { override_config: { text: 'x'.repeat(16_384) } }],
+    ['credentials of more than 16 KiB', { customer_credentials: { a: { text: 'x'.repeat(16_384) } } }],
+    ['ceilings of more than 16 KiB', { quota_ceiling: { text: 'x'.repeat(16_384) } }],
+    ['an unknown property', { noSuchProperty: 1 }],
+  ])('400: %s', async (what, body) => {
+    const answer = what === 'nothing' ? await saveOverride(test, tenant.admin.token, {}) : await save(body);
+    expectError(answer, 400, 'VALIDATION_ERROR');
+  });
+
+  it('401 without credentials, 403 without integrations.manage, 200 with it', async () => {
+    const body = { tenantId: tenant.tenantId, operation_key: 'models.list', enabled: true };
+    expectError(await test.call('PUT', `${path}/tenant-overrides`, { body }), 401, 'AUTHENTICATION_ERROR');
+    const reader = await createMember(test, tenant, { permissions: ['integrations.read', 'providers.manage'] });
+    expectError(await save({}, reader.token), 403, 'AUTHORIZATION_ERROR');
+    const manager = await createMember(test, tenant, { permissions: ['integrations.manage'] });
+    expect((await save({}, manager.token)).status).toBe(200);
+  });
+
+  it('404: another tenant, the same as one that does not exist; no such operation', async () => {
+    const other = await createTenant(test);
+    const refusals = [
+      await save({ tenantId: other.tenantId }),
+      await save({ tenantId: newId() }),
+      await save({ tenantId: systemTenantId }),
+    ];
+    for (const refused of refusals) {
+      expectError(refused, 404, 'NOT_FOUND');
+      expect(refused.body.message).toBe(refusals[0]!.body.message);
+    }
+    expectError(await save({ tenantId: newId() }, root), 404, 'NOT_FOUND');
+    for (const key of ['translation', 'toString', '__proto__'])
+      expectError(await save({ operation_key: key }), 404, 'NOT_FOUND');
+    expect((await list('', other.admin.token)).body.total).toBe(0);
+  });
+
+  it.each([0, -1, 1.5, 'ten', null, true])('422: a ceiling of %s', async (ceiling) => {
+    for (const key of ['requests_per_minute', 'characters_per_month', 'tokens_per_month']) {
+      const answer = await save({ quota_ceiling: { [key]: ceiling } });
+      expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'CEILING_INVALID');
+      expect(answer.body.details.problem).toContain(key);
+    }
+    expect((await list()).body.total).toBe(0);
+  });
+
+  it('422: a mask where nothing is stored', async () => {
+    const masked = { customer_credentials: { openai: { token: mask } } };
+    expectError(await save(masked), 422, 'UNPROCESSABLE_ENTITY', 'CREDENTIALS_REQUIRED');
+    await saved({ customer_credentials: { openai: { other: 'canary' } } });
+    expectError(await save(masked), 422, 'UNPROCESSABLE_ENTITY', 'CREDENTIALS_REQUIRED');
+  });
+});
+
+describe('listTenantOverrides', () => {
+  it('200: each with the operation that it is of; by operation', async () => {
+    const text = await saved();
+    const models = await saved({ operation_key: 'models.list' });
+    expect((await list()).body).toEqual({
+      data: [
+        { ...models, operation_key: 'models.list' },
+        { ...text, operation_key: 'translation.text' },
+      ],
+      total: 2,
+      limit: 50,
+      offset: 0,
+    });
+    expect((await list('?operationKey=models.list')).body.data).toMatchObject([{ id: models.id }]);
+    expect((await list('?limit=1&offset=1')).body).toMatchObject({ data: [{ id: text.id }], total: 2 });
+  });
+
+  it('200: of the own tenant only; of all for system administrators', async () => {
+    const other = await createTenant(test);
+    const { id } = await saved();
+    const { id: foreign } = await savedOverride(test, other.admin.token, { tenantId: other.tenantId });
+    expect((await list()).body).toMatchObject({ data: [{ id }], total: 1 });
+    expect((await list(`?tenantId=${other.tenantId}`)).body).toMatchObject({ data: [], total: 0 });
+    expect((await list(`?tenantId=${other.tenantId}`, root)).body.data).toMatchObject([{ id: foreign }]);
+    expect((await list('?limit=200', root)).body.total).toBeGreaterThanOrEqual(2);
+  });
+
+  it.each(['limit=0', 'offset=-1', 'tenantId=mine'])('400: %s', async (query) => {
+    expectError(await list(`?${query}`), 400, 'VALIDATION_ERROR');
+  });
+});
+
+describe('deleteTenantOverride', () => {
+  it('204: gone, and recorded', async () => {
+    const { id } = await saved();
+    const answer = await remove(id);
+    expect([answer.status, answer.text]).toEqual([204, '']);
+    expect((await list()).body.total).toBe(0);
+    expect(await trail('tenant_override.deleted')).toMatchObject([
+      { resource_type: 'tenant_override', resource_id: id, user_id: tenant.admin.userId },
+    ]);
+    expectError(await remove(id), 404, 'NOT_FOUND');
+  });
+
+  it('204: of any tenant by a system administrator, recorded in that tenant', async () => {
+    const { id } = await saved();
+    expect((await remove(id, root)).status).toBe(204);
+    expect(await trail('tenant_override.deleted')).toMatchObject([
+      { resource_id: id, details: { actor: { actingFromTenantId: systemTenantId } } },
+    ]);
+  });
+
+  it('400: no id', async () => {
+    expectError(await remove('mine'), 400, 'VALIDATION_ERROR');
+  });
+
+  it('401 without credentials, 403 without integrations.manage', async () => {
+    const { id } = await saved();
+    const url = `${path}/tenant-overrides/${String(id)}`;
+    expectError(await test.call('DELETE', url), 401, 'AUTHENTICATION_ERROR');
+    const reader = await createMember(test, tenant, { permissions: ['integrations.read'] });
+    expectError(await remove(id, reader.token), 403, 'AUTHORIZATION_ERROR');
+  });
+
+  it('404: of another tenant, or of none, or of another one than a system administrator acts for', async () => {
+    const other = await createTenant(test);
+    const { id } = await saved();
+    for (const refused of [await remove(id, other.admin.token), await remove(newId()), await remove(newId(), root)])
+      expectError(refused, 404, 'NOT_FOUND');
+    const headers = { 'x-tenant-id': other.tenantId };
+    const acting = await test.call('DELETE', `${path}/tenant-overrides/${String(id)}`, { token: root, headers });
+    expectError(acting, 404, 'NOT_FOUND');
+    expect((await list()).body.total).toBe(1);
+  });
+});

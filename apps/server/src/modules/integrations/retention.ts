@@ -1,0 +1,13 @@
+import { keepDayPartitions } from '#core/db/day-partitions';
+import type { JobContext } from '#core/jobs/job';
+
+const dayMs = 24 * 60 * 60_000;
+const keptDays = 30;
+
+/** Housekeeping: partitions for the calls of the days to come, and the end of days that are over. */
+export async function keepCalls({ services, connection }: JobContext): Promise<void> {
+  const now = services.now();
+  const before = new Date(now.getTime() - keptDays * dayMs);
+  const dropped = await keepDayPartitions(connection, 'provider_calls', { now, before });
+  if (dropped.length > 0) services.log.info({ dropped }, 'old days of calls were removed');
+}

@@ -1,0 +1,68 @@
+import { systemTenantId } from '#core/access/principal';
+import { explainRoute, isOperationKey, type ExplainedProvider } from '#modules/connectors/index';
+import { OperationNotFound } from '#modules/integrations/integrations.errors';
+import { quotasOf } from '#modules/integrations/operations/quotas.service';
+import type { Scope } from '#modules/integrations/reach';
+import type { ExplainRouteBody } from '#modules/integrations/routing/routing.schemas';
+import { reachTenant } from '#modules/tenants/index';
+
+const because: Readonly<Record<ExplainedProvider['part'], string>> = {
+  serves: 'It is the first that can be called.',
+  next: 'It is called where those before it fail.',
+  paused: 'It failed too often or asked for patience, and is passed over while there are others.',
+  unusable: 'Its credentials cannot be used: they are for another address, or cannot be read any more.',
+  disabled: 'It is switched off.',
+  spared: 'Others are asked instead of it.',
+  unfit: 'Its category, adapter or channels are for other operations.',
+};
+
+/** @throws TenantNotFound, OperationNotFound */
+export async function explain(scope: Scope, body: ExplainRouteBody) {
+  const { services } = scope;
+  const { db } = await reachTenant(scope, body.tenantId ?? scope.db.tenantId);
+  const { operation_key: operationKey } = body;
+  const { tenantId } = db;
+  if (!isOperationKey(operationKey)) throw OperationNotFound();
+  const { isEnabled, order, ceilings, providers } = await explainRoute(services, { tenantId, operation: operationKey });
+  const quotas = await quotasOf(services, { db, tenantId, operationKey, ceilings });
+  const isOver = quotas.some(({ remaining }) => remaining === 0);
+  const served = providers.find(({ part }) => part === 'serves');
+  const isServed = providers.some(({ part }) => canServe.has(part));
+  const refusal = refusalOf({ isEnabled, isServed, isOver });
+  const data = {
+    operation_key: operationKey,
+    tenantId,
+    enabled: isEnabled,
+    refusal,
+    served_by: refusal === null ? (served?.row.api_key ?? null) : null,
+    providers: providers.map((provider) => present(provider, order)),
+    unknown_preferences: order.filter((key) => providers.every(({ row }) => row.api_key !== key)),
+    quotas,
+  };
+  return { data };
+}
+
+const canServe: ReadonlySet<ExplainedProvider['part']> = new Set(['serves', 'next', 'paused', 'unusable']);
+
+function refusalOf({ isEnabled, isServed, isOver }: { isEnabled: boolean; isServed: boolean; isOver: boolean }) {
+  if (!isEnabled) return 'OPERATION_DISABLED' as const;
+  if (!isServed) return 'NO_PROVIDER' as const;
+  return isOver ? ('QUOTA_EXCEEDED' as const) : null;
+}
+
+/** Never where it leads, nor what it is configured with. */
+function present({ row, part, isOwnCredentials }: ExplainedProvider, order: readonly string[]) {
+  return {
+    api_key: row.api_key,
+    api_name: row.api_name,
+    connector_id: row.id,
+    level: row.tenant_id === systemTenantId ? ('system' as const) : ('tenant' as const),
+    priority: row.priority,
+    preferred: order.includes(row.api_key),
+    own_credentials: isOwnCredentials,
+    status: row.status,
+    part,
+    because: because[part],
+    retry_at: row.retry_at,
+  };
+}

@@ -1,0 +1,187 @@
+import { sql, type SelectQueryBuilder } from 'kysely';
+
+import { queryBuilder, toQuery, type Query } from '#core/db/query';
+import { countMatches } from '#core/db/totals';
+
+export type Outcome = 'success' | 'failure' | 'rate_limited';
+export type ConnectorStatus = 'active' | 'degraded' | 'offline' | 'error' | 'unknown';
+
+export type CallRow = {
+  tenant_id: string;
+  called_at: string;
+  id: string;
+  operation_key: string;
+  connector_id: string;
+  provider: string;
+  outcome: Outcome;
+  failure: string | null;
+  http_status: number | null;
+  latency_ms: number;
+  own_credentials: boolean;
+  characters: number | null;
+  tokens: number | null;
+  request_id: string | null;
+  user_id: string | null;
+};
+
+export type HourRow = {
+  tenant_id: string;
+  hour: string;
+  operation_key: string;
+  provider: string;
+  requests: number;
+  successes: number;
+  failures: number;
+  rate_limited: number;
+  cache_hits: number;
+  /** Sum over all requests. */
+  latency_ms: number;
+  characters: number;
+  tokens: number;
+};
+
+export type EventRow = {
+  tenant_id: string;
+  id: string;
+  connector_id: string;
+  provider: string;
+  from_status: ConnectorStatus;
+  to_status: ConnectorStatus;
+  severity: 'info' | 'warning' | 'error';
+  reason: string;
+  message: string;
+  occurred_at: string;
+};
+
+type Tables = { provider_calls: CallRow; provider_call_hours: HourRow; connector_events: EventRow };
+
+/** Whose, and from when to when: both bounds always, so that only partitions of those days are looked at. `to` is excluded. */
+type Within = {
+  /** Undefined for all tenants: for the platform only. */
+  tenantId: string | undefined;
+  from: string;
+  to: string;
+};
+
+export type TrafficFilters = Within & {
+  operationKey?: string | undefined;
+  provider?: string | undefined;
+  status?: Outcome | undefined;
+};
+
+type CallSelect = SelectQueryBuilder<Tables, 'provider_calls', object>;
+type HourSelect = SelectQueryBuilder<Tables, 'provider_call_hours', object>;
+type EventSelect = SelectQueryBuilder<Tables, 'connector_events', object>;
+
+const builder = queryBuilder<Tables>();
+
+export function listCalls(filters: TrafficFilters, page: { limit: number; offset: number }): Query<CallRow> {
+  return toQuery(
+    calls(filters).selectAll().orderBy('called_at', 'desc').orderBy('id', 'desc').limit(page.limit).offset(page.offset),
+  );
+}
+
+export function countCalls(filters: TrafficFilters): Query<{ total: number }> {
+  return countMatches(calls(filters).select('id'));
+}
+
+/** The last ones that did not succeed, besides those of one operation. */
+export function listFailedCalls(
+  { besides, ...filters }: TrafficFilters & { besides: string },
+  limit: number,
+): Query<CallRow> {
+  return toQuery(
+    calls(filters)
+      .selectAll()
+      .where('outcome', '<>', 'success')
+      .where('operation_key', '<>', besides)
+      .orderBy('called_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit),
+  );
+}
+
+export function listHours(filters: TrafficFilters, page: { limit: number; offset: number }): Query<HourRow> {
+  return toQuery(
+    hours(filters)
+      .selectAll()
+      .orderBy('hour', 'desc')
+      .orderBy('operation_key')
+      .orderBy('provider')
+      .orderBy('tenant_id')
+      .limit(page.limit)
+      .offset(page.offset),
+  );
+}
+
+export function countHours(filters: TrafficFilters): Query<{ total: number }> {
+  return countMatches(hours(filters).select('hour'));
+}
+
+export type Sums = { operation_key: string; requests: number; successes: number };
+
+/** What was called in whole hours, operation by operation. */
+export function sumHours(filters: TrafficFilters): Query<Sums> {
+  return toQuery(
+    hours(filters)
+      .select([
+        'operation_key',
+        sql<number>`sum(requests)::bigint`.as('requests'),
+        sql<number>`sum(successes)::bigint`.as('successes'),
+      ])
+      .groupBy('operation_key'),
+  );
+}
+
+/** The last changes for the worse. */
+export function listAlerts(within: Within, limit: number): Query<EventRow> {
+  return toQuery(
+    events(within)
+      .selectAll()
+      .where('severity', '<>', 'info')
+      .orderBy('occurred_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit),
+  );
+}
+
+export function countEvents(within: Within): Query<{ warnings: number; errors: number }> {
+  return toQuery(
+    events(within).select([
+      sql<number>`count(*) filter (where severity = 'warning')`.as('warnings'),
+      sql<number>`count(*) filter (where severity = 'error')`.as('errors'),
+    ]),
+  );
+}
+
+function calls({ tenantId, from, to, operationKey, provider, status }: TrafficFilters): CallSelect {
+  let query: CallSelect = builder
+    .selectFrom('provider_calls')
+    .where('called_at', '>=', from)
+    .where('called_at', '<', to);
+  if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId);
+  if (operationKey !== undefined) query = query.where('operation_key', '=', operationKey);
+  if (provider !== undefined) query = query.where('provider', '=', provider);
+  if (status !== undefined) query = query.where('outcome', '=', status);
+  return query;
+}
+
+const countOf = { success: 'successes', failure: 'failures', rate_limited: 'rate_limited' } as const;
+
+function hours({ tenantId, from, to, operationKey, provider, status }: TrafficFilters): HourSelect {
+  let query: HourSelect = builder.selectFrom('provider_call_hours').where('hour', '>=', from).where('hour', '<', to);
+  if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId);
+  if (operationKey !== undefined) query = query.where('operation_key', '=', operationKey);
+  if (provider !== undefined) query = query.where('provider', '=', provider);
+  if (status !== undefined) query = query.where(countOf[status], '>', 0);
+  return query;
+}
+
+function events({ tenantId, from, to }: Within): EventSelect {
+  let query: EventSelect = builder
+    .selectFrom('connector_events')
+    .where('occurred_at', '>=', from)
+    .where('occurred_at', '<', to);
+  if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId);
+  return query;
+}

@@ -1,0 +1,39 @@
+import { PeriodTooLong, PeriodTurned } from '#modules/integrations/integrations.errors';
+
+const hourMs = 60 * 60_000;
+export const dayMs = 24 * hourMs;
+const longestOverAllMs = 7 * dayMs;
+
+/** `to` is excluded. */
+type Period = { from: string; to: string };
+
+type Asked = { from?: string | undefined; to?: string | undefined };
+
+/**
+ * What is read through, bounded at both ends: without `from` the last 30 days of one tenant, or a day of all of them.
+ * @throws PeriodTurned, PeriodTooLong
+ */
+export function periodOf({ from, to }: Asked, { isOfAll, now }: { isOfAll: boolean; now: Date }): Period {
+  // Clocks of other processes may be ahead of this one, but not by more.
+  const end = Math.min(to === undefined ? Infinity : Date.parse(to), now.getTime() + hourMs);
+  const latest = Math.min(end, now.getTime());
+  const begin = Math.max(0, from === undefined ? latest - (isOfAll ? dayMs : 30 * dayMs) : Date.parse(from));
+  if (from !== undefined && to !== undefined && Date.parse(from) >= Date.parse(to)) throw PeriodTurned();
+  if (isOfAll && latest - begin > longestOverAllMs) throw PeriodTooLong();
+  return { from: new Date(begin).toISOString(), to: new Date(end).toISOString() };
+}
+
+/** Everything since the beginning of the hour 24 hours ago, which is how counts per hour can tell. */
+export function lastDay(now: Date): Period {
+  return { from: beginOfHour(now.getTime() - dayMs), to: new Date(now.getTime() + hourMs).toISOString() };
+}
+
+export function beginOfHour(at: number | string): string {
+  const ms = typeof at === 'string' ? Date.parse(at) : at;
+  return new Date(Math.floor(ms / hourMs) * hourMs).toISOString();
+}
+
+/** Percent with two decimals; nothing went wrong where nothing was asked for. */
+export function rateOf({ requests, successes }: { requests: number; successes: number }): number {
+  return requests === 0 ? 100 : Math.round((successes / requests) * 10_000) / 100;
+}

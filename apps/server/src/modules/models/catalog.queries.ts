@@ -1,0 +1,74 @@
+import { sql } from 'kysely';
+
+import { queryBuilder, statement } from '#core/db/query';
+import type { CatalogRow, CatalogTable } from '#modules/models/catalog.tables';
+
+type ById = { tenantId: string; task: CatalogTable['task'] };
+
+const builder = queryBuilder<{ model_catalogs: CatalogTable }>();
+
+export const findCatalog = statement<ById, CatalogRow>((p) =>
+  builder
+    .selectFrom('model_catalogs')
+    .select(['tenant_id', 'task', 'provider', 'source', 'fetched_at', 'refresh_until', 'retry_at', 'failures'])
+    .select(sql<never>`models`.as('models'))
+    .where('tenant_id', '=', p.tenantId)
+    .where('task', '=', p.task)
+    .$castTo<CatalogRow>(),
+);
+
+/** The same without the models, which are many. */
+export const findRefresh = statement<ById, Pick<CatalogTable, 'fetched_at' | 'refresh_until' | 'failures'>>((p) =>
+  builder
+    .selectFrom('model_catalogs')
+    .select(['fetched_at', 'refresh_until', 'failures'])
+    .where('tenant_id', '=', p.tenantId)
+    .where('task', '=', p.task),
+);
+
+/** Nothing where somebody else is at it, or has been since the row was looked at. */
+export const claimRefresh = statement<
+  ById & { now: string; until: string; seenFetchedAt: string | null; seenFailures: number },
+  { task: CatalogTable['task'] }
+>((p) =>
+  builder
+    .insertInto('model_catalogs')
+    .values({ tenant_id: p.tenantId, task: p.task, refresh_until: p.until, failures: 0 } as CatalogTable)
+    .onConflict((conflict) =>
+      conflict
+        .columns(['tenant_id', 'task'])
+        .doUpdateSet({ refresh_until: p.until })
+        .where(sql<boolean>`coalesce(model_catalogs.refresh_until <= ${p.now}::timestamptz, true)`)
+        .where(sql<boolean>`model_catalogs.fetched_at is not distinct from ${p.seenFetchedAt}::timestamptz`)
+        .where('model_catalogs.failures', '=', p.seenFailures),
+    )
+    .returning('task'),
+);
+
+export const saveCatalog = statement<
+  ById & { models: string; provider: string; source: string; fetchedAt: string },
+  never
+>((p) =>
+  builder
+    .updateTable('model_catalogs')
+    .set({
+      models: p.models,
+      provider: p.provider,
+      source: p.source,
+      fetched_at: p.fetchedAt,
+      refresh_until: null,
+      retry_at: null,
+      failures: 0,
+    })
+    .where('tenant_id', '=', p.tenantId)
+    .where('task', '=', p.task),
+);
+
+/** Keeps the copy, if there is one. */
+export const noteFailure = statement<ById & { failures: number; retryAt: string }, never>((p) =>
+  builder
+    .updateTable('model_catalogs')
+    .set({ refresh_until: null, retry_at: p.retryAt, failures: p.failures })
+    .where('tenant_id', '=', p.tenantId)
+    .where('task', '=', p.task),
+);

@@ -1,0 +1,97 @@
+import { describe, expect, it } from 'vitest';
+
+import type { Model } from '#modules/connectors/index';
+import { isAging, isFree, isStale, pauseAfter, selectModels } from '#modules/models/catalog.rules';
+
+const model = (id: string, rest: Partial<Model> = {}): Model => ({
+  id,
+  name: id,
+  description: null,
+  contextLength: null,
+  promptPrice: null,
+  completionPrice: null,
+  imagePrice: null,
+  requestPrice: null,
+  expiresAt: null,
+  ...rest,
+});
+
+describe('isFree', () => {
+  const prices = (...[promptPrice, completionPrice, imagePrice, requestPrice]: (string | null)[]) =>
+    model('a', {
+      promptPrice: promptPrice ?? null,
+      completionPrice: completionPrice ?? null,
+      imagePrice: imagePrice ?? null,
+      requestPrice: requestPrice ?? null,
+    });
+
+  it.each([
+    [prices('0', '0'), true],
+    [prices('0', '0.00', '0', '0'), true],
+    [prices('0', '0', null, '0'), true],
+    [prices('0', '0', '0.1'), false],
+    [prices('0', '0', null, '0.01'), false],
+    [prices('0', '0.0000001'), false],
+    [prices('0', null), false],
+    [prices(null, '0'), false],
+    [prices(null, null, '0', '0'), false],
+    [prices(null, null), false],
+  ])('%j: %s', (priced, is) => {
+    expect(isFree(priced)).toBe(is);
+  });
+});
+
+describe('selectModels', () => {
+  const now = new Date('2026-06-01T12:00:00Z');
+  const idsOf = (models: Model[], order?: Parameters<typeof selectModels>[2]) =>
+    selectModels(models, {}, order, now).map(({ id }) => id);
+
+  it('leaves out what is not there any more', () => {
+    const models = [
+      model('gone', { expiresAt: '2026-06-01T12:00:00.000Z' }),
+      model('last', { expiresAt: '2026-06-01T12:00:00.001Z' }),
+      model('kept'),
+    ];
+    expect(idsOf(models)).toEqual(['kept', 'last']);
+  });
+
+  it.each([false, true])('puts what is unknown last, and equals by id; descending: %s', (descending) => {
+    const models = [
+      model('c'),
+      model('b', { promptPrice: '1', completionPrice: null }),
+      model('a', { promptPrice: '1', completionPrice: '2' }),
+      model('e', { promptPrice: '1', completionPrice: '2.0' }),
+    ];
+    expect(idsOf(models, { column: 'price', descending })).toEqual(['a', 'e', 'b', 'c']);
+    expect(idsOf([model('y'), model('x', { contextLength: 1 })], { column: 'context_length', descending })).toEqual([
+      'x',
+      'y',
+    ]);
+  });
+
+  it('orders names in whatever case', () => {
+    expect(idsOf([model('b', { name: 'beta' }), model('a', { name: 'Gamma' }), model('c', { name: 'Alpha' })])).toEqual(
+      ['c', 'b', 'a'],
+    );
+  });
+});
+
+it.each([
+  [1, 60_000],
+  [2, 120_000],
+  [6, 1_920_000],
+  [7, 3_600_000],
+  [1000, 3_600_000],
+])('after %i failures a provider is left alone for %i ms', (failures, ms) => {
+  expect(pauseAfter(failures)).toBe(ms);
+});
+
+it('a list is old after a day', () => {
+  const now = new Date('2026-06-02T00:00:00Z');
+  expect([isStale('2026-06-01T00:00:00.001Z', now), isStale('2026-06-01T00:00:00.000Z', now)]).toEqual([false, true]);
+});
+
+it('the job renews it two hours before', () => {
+  const now = new Date('2026-06-02T00:00:00Z');
+  expect([isAging('2026-06-01T02:00:00.001Z', now), isAging('2026-06-01T02:00:00.000Z', now)]).toEqual([false, true]);
+});

@@ -1,0 +1,177 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+import { systemTenantId } from '#core/access/principal';
+import type { Database } from '#core/db/database';
+import type { Services } from '#core/services';
+import {
+  assertOperationEnabled,
+  fetchModels,
+  listModelSources,
+  NoProvider,
+  ProvidersFailed,
+  type ModelTask,
+} from '#modules/connectors/index';
+import { claimRefresh, findCatalog, findRefresh, noteFailure, saveCatalog } from '#modules/models/catalog.queries';
+import type { CatalogRow } from '#modules/models/catalog.tables';
+import { isAging, isStale, pauseAfter } from '#modules/models/catalog.rules';
+
+/** Longer than all attempts at providers take together. */
+const leaseMs = 30_000;
+const lookAgainMs = 100;
+
+/** A list that a provider gave. */
+export type Catalog = Extract<CatalogRow, { fetched_at: string }>;
+
+/** Whose list it is, and which connectors it may be from. */
+type Place = { tenantId: string; task: ModelTask; sources: readonly string[] };
+
+type Wanted = {
+  tenantId: string;
+  task: ModelTask;
+  caller: { userId: string | null; requestId: string | null };
+  signal?: AbortSignal;
+};
+
+/** Whose connector it is, is no business of those who merely see its list. */
+const nobody = { userId: null, requestId: null };
+
+/**
+ * The models that count for the tenant: of its own connectors where it has some, else of the installation's. Asks a provider
+ * only where there is no list yet; an old one is answered, and a new one asked for behind the answer's back.
+ * @throws NoProvider (503), OperationDisabled (403), and where there is no list yet, ProvidersFailed (502) and QuotaExceeded (429)
+ */
+export async function readCatalog(services: Services, { tenantId, task, caller }: Wanted): Promise<Catalog> {
+  const [place] = await Promise.all([
+    placeOf(services, tenantId, task),
+    assertOperationEnabled(services, { tenantId, operation: 'models.list' }),
+  ]);
+  const own = { ...place, caller: place.tenantId === tenantId ? caller : nobody };
+  const row = await findRow(services, place);
+  if (row === undefined || !isUsable(row, place)) {
+    const renewed = await refresh(services, own, row);
+    return renewed !== undefined && isUsable(renewed, place) ? renewed : reread(services, place);
+  }
+  const isDue = isStale(row.fetched_at, services.now()) && !isPaused(row, services.now());
+  if (isDue) refreshBehind(services, own, row);
+  return row;
+}
+
+/** For the job: the installation's list anew before it is old. */
+export async function renewSystemCatalog(
+  services: Services,
+  task: ModelTask,
+  signal: AbortSignal,
+): Promise<'renewed' | 'new enough' | 'no connector'> {
+  const sources = await listModelSources(services, systemTenantId);
+  if (sources.length === 0) return 'no connector';
+  const place = { tenantId: systemTenantId, task, sources };
+  const row = await findRow(services, place);
+  if (row !== undefined && isUsable(row, place) && !isAging(row.fetched_at, services.now())) return 'new enough';
+  await refresh(services, { ...place, caller: nobody, signal }, row);
+  return 'renewed';
+}
+
+async function placeOf(services: Services, tenantId: string, task: ModelTask): Promise<Place> {
+  const [own, system] = await Promise.all([
+    tenantId === systemTenantId ? [] : listModelSources(services, tenantId),
+    listModelSources(services, systemTenantId),
+  ]);
+  if (own.length > 0) return { tenantId, task, sources: own };
+  if (system.length === 0) throw NoProvider();
+  return { tenantId: systemTenantId, task, sources: system };
+}
+
+function findRow({ database }: Services, { tenantId, task }: Place): Promise<CatalogRow | undefined> {
+  const db = tenantId === systemTenantId ? database.platform() : database.tenant(tenantId);
+  return db.slow.first(findCatalog({ tenantId, task }));
+}
+
+/** A list of a connector that is gone, or leads elsewhere now, says nothing about what there is. */
+function isUsable(row: CatalogRow, { sources }: Place): row is Catalog {
+  return row.source !== null && sources.includes(row.source);
+}
+
+function isPaused({ retry_at: retryAt }: CatalogRow, now: Date): boolean {
+  return retryAt !== null && Date.parse(retryAt) > now.getTime();
+}
+
+async function reread(services: Services, place: Place): Promise<Catalog> {
+  const row = await findRow(services, place);
+  if (row === undefined || !isUsable(row, place)) throw ProvidersFailed();
+  return row;
+}
+
+function refreshBehind(services: Services, wanted: Place & Wanted, row: CatalogRow): void {
+  refresh(services, wanted, row).catch((error: unknown) => {
+    const { tenantId, task } = wanted;
+    services.log.warn({ err: error, tenantId, task }, 'a list of models could not be renewed, the old one stays');
+  });
+}
+
+/** What this process asks for at the moment, by tenant and task; a service of its own for each database, in tests too. */
+const underWay = new WeakMap<Database, Map<string, Promise<Catalog | undefined>>>();
+
+/** Asks a provider, or waits for whoever does already. */
+function refresh(
+  services: Services,
+  wanted: Place & Wanted,
+  seen: CatalogRow | undefined,
+): Promise<Catalog | undefined> {
+  const all = underWay.get(services.database) ?? new Map<string, Promise<Catalog | undefined>>();
+  underWay.set(services.database, all);
+  const key = `${wanted.tenantId} ${wanted.task}`;
+  const begun = all.get(key) ?? refreshOnce(services, wanted, seen).finally(() => all.delete(key));
+  all.set(key, begun);
+  return begun;
+}
+
+async function refreshOnce(
+  services: Services,
+  wanted: Place & Wanted,
+  seen: CatalogRow | undefined,
+): Promise<Catalog | undefined> {
+  const { tenantId, task } = wanted;
+  const now = services.now();
+  const claim = claimRefresh({
+    tenantId,
+    task,
+    now: now.toISOString(),
+    until: new Date(now.getTime() + leaseMs).toISOString(),
+    seenFetchedAt: seen?.fetched_at ?? null,
+    seenFailures: seen?.failures ?? 0,
+  });
+  const claimed = await services.database.tenant(tenantId).slow.first(claim);
+  return claimed === undefined ? waitForOther(services, wanted) : ask(services, wanted, seen?.failures ?? 0);
+}
+
+async function ask(services: Services, wanted: Wanted, failures: number): Promise<Catalog> {
+  const { tenantId, task, caller, signal } = wanted;
+  const db = services.database.tenant(tenantId).slow;
+  try {
+    const { models, provider, source } = await fetchModels(services, {
+      tenantId,
+      task,
+      caller,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const fetchedAt = services.now().toISOString();
+    await db.first(saveCatalog({ tenantId, task, models: JSON.stringify(models), provider, source, fetchedAt }));
+    const free = { refresh_until: null, retry_at: null, failures: 0 };
+    return { tenant_id: tenantId, task, models, provider, source, fetched_at: fetchedAt, ...free };
+  } catch (error) {
+    const retryAt = new Date(services.now().getTime() + pauseAfter(failures + 1)).toISOString();
+    await db.first(noteFailure({ tenantId, task, failures: failures + 1, retryAt }));
+    throw error;
+  }
+}
+
+/** Another process asks: until it is done, or its time is over. */
+async function waitForOther({ database }: Services, { tenantId, task }: Place): Promise<undefined> {
+  const db = database.tenant(tenantId);
+  const giveUp = AbortSignal.timeout(leaseMs);
+  while (!giveUp.aborted) {
+    const row = await db.first(findRefresh({ tenantId, task }));
+    if (row === undefined || row.refresh_until === null) return;
+    await pause(lookAgainMs);
+  }
+}

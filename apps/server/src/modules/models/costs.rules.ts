@@ -1,0 +1,62 @@
+/** The number is `units` / 10 ^ `scale`, so that nothing is ever rounded. */
+type Decimal = { units: bigint; scale: number };
+
+/** As a rule of thumb; who needs it exactly has to ask the model. */
+const charactersPerToken = 4;
+
+type Prices = { promptPrice: string | null; completionPrice: string | null; requestPrice: string | null };
+
+/** What a request would cost: a part is null where its price, or its length, is unknown, and so is the total then. */
+export function estimateCost(
+  { promptPrice, completionPrice, requestPrice }: Prices,
+  { characters, expectedCharacters }: { characters: number; expectedCharacters: number | undefined },
+): { prompt: string | null; completion: string | null; total: string | null } {
+  const prompt = costOf(promptPrice, characters);
+  const completion = expectedCharacters === undefined ? null : costOf(completionPrice, expectedCharacters);
+  const isWhole = prompt !== null && completion !== null;
+  // Most have no price per request, and none that have one keep it to themselves.
+  const total = isWhole ? sum([prompt, completion, toDecimal(requestPrice ?? '0')]) : null;
+  return { prompt: written(prompt), completion: written(completion), total: written(total) };
+}
+
+/** Of two prices in decimal notation; negative where the first is lower. */
+export function comparePrices(left: string, right: string): number {
+  const [a, b] = sameScale(toDecimal(left), toDecimal(right));
+  return a < b ? -1 : Number(a > b);
+}
+
+export function isZero(price: string): boolean {
+  return toDecimal(price).units === 0n;
+}
+
+function costOf(price: string | null, characters: number): Decimal | null {
+  if (price === null) return null;
+  const { units, scale } = toDecimal(price);
+  return { units: units * BigInt(Math.ceil(characters / charactersPerToken)), scale };
+}
+
+function toDecimal(price: string): Decimal {
+  const [whole, fraction = ''] = price.split('.') as [string, string?];
+  return { units: BigInt(whole + fraction), scale: fraction.length };
+}
+
+function sameScale(left: Decimal, right: Decimal): [bigint, bigint, number] {
+  const scale = Math.max(left.scale, right.scale);
+  const scaled = ({ units, scale: own }: Decimal) => units * 10n ** BigInt(scale - own);
+  return [scaled(left), scaled(right), scale];
+}
+
+function sum(parts: readonly Decimal[]): Decimal {
+  return parts.reduce((left, right) => {
+    const [a, b, scale] = sameScale(left, right);
+    return { units: a + b, scale };
+  });
+}
+
+function written(value: Decimal | null): string | null {
+  if (value === null) return null;
+  const digits = value.units.toString().padStart(value.scale + 1, '0');
+  const point = digits.length - value.scale;
+  const fraction = digits.slice(point).replace(/0+$/, '');
+  return fraction === '' ? digits.slice(0, point) : `${digits.slice(0, point)}.${fraction}`;
+}

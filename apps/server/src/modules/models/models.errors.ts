@@ -1,0 +1,3 @@
+import { defineError } from '#core/errors/app-error';
+
+export const ModelNotFound = defineError('NOT_FOUND', 'The model is not in the catalog.');

@@ -1,0 +1,65 @@
+import { sql } from 'kysely';
+
+import { queryBuilder, statement } from '#core/db/query';
+
+type Translations = Readonly<Record<string, { name?: string | null; description?: string | null }>>;
+type Tables = {
+  spaces: {
+    tenant_id: string;
+    id: string;
+    name: string;
+    description: string | null;
+    translations_i18n: Translations;
+    updated_at: string;
+    updated_by: string | null;
+  };
+};
+
+type Some = { tenantId: string; ids: readonly string[] };
+type Page = { tenantId: string; after: string; most: number };
+type Change = { tenantId: string; id: string; translations: Translations; at: string; userId: string | null };
+type Row = { id: string; name: string; description: string | null; translations: Translations };
+
+const builder = queryBuilder<Tables>();
+const columns = ['id', 'name', 'description', 'translations_i18n as translations'] as const;
+
+const update = statement<Change, { id: string }>((p) =>
+  builder
+    .updateTable('spaces')
+    .set({ translations_i18n: p.translations, updated_at: p.at, updated_by: p.userId })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .returning('id'),
+);
+
+/** What of spaces is translated; `write` leaves the audit row to who has more to say. */
+export const spaceTexts = {
+  find: statement<Some, Row>((p) =>
+    builder
+      .selectFrom('spaces')
+      .select(columns)
+      .where('tenant_id', '=', p.tenantId)
+      .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
+  ),
+  /** Held to the end of the transaction, in the order of ids. */
+  lock: statement<Some, Row>((p) =>
+    builder
+      .selectFrom('spaces')
+      .select(columns)
+      .where('tenant_id', '=', p.tenantId)
+      .where(sql<boolean>`id = any(${p.ids}::uuid[])`)
+      .orderBy('id')
+      .forNoKeyUpdate(),
+  ),
+  /** By id, from behind `after`. */
+  list: statement<Page, Row>((p) =>
+    builder
+      .selectFrom('spaces')
+      .select(columns)
+      .where('tenant_id', '=', p.tenantId)
+      .where('id', '>', p.after)
+      .orderBy('id')
+      .limit(p.most),
+  ),
+  write: ({ id }: Row, change: Omit<Change, 'id'>) => update({ ...change, id }),
+};

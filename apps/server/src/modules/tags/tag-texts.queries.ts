@@ -1,0 +1,58 @@
+import { sql } from 'kysely';
+
+import { queryBuilder, statement } from '#core/db/query';
+
+type Translations = Readonly<Record<string, { name?: string | null }>>;
+type Tables = {
+  tags: { tenant_id: string; id: string; name: string; translations_i18n: Translations; updated_at: string };
+};
+
+type Some = { tenantId: string; ids: readonly string[] };
+type Page = { tenantId: string; after: string; most: number };
+type Change = { tenantId: string; id: string; translations: Translations; at: string };
+type Row = { id: string; name: string; translations: Translations };
+
+const builder = queryBuilder<Tables>();
+const columns = ['id', 'name', 'translations_i18n as translations'] as const;
+
+const update = statement<Change, { id: string }>((p) =>
+  builder
+    .updateTable('tags')
+    .set({ translations_i18n: p.translations, updated_at: p.at })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .returning('id'),
+);
+
+/** What of tags is translated; `write` leaves the audit row to who has more to say. */
+export const tagTexts = {
+  find: statement<Some, Row>((p) =>
+    builder
+      .selectFrom('tags')
+      .select(columns)
+      .where('tenant_id', '=', p.tenantId)
+      .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
+  ),
+  /** Held to the end of the transaction, in the order of ids. */
+  lock: statement<Some, Row>((p) =>
+    builder
+      .selectFrom('tags')
+      .select(columns)
+      .where('tenant_id', '=', p.tenantId)
+      .where(sql<boolean>`id = any(${p.ids}::uuid[])`)
+      .orderBy('id')
+      .forNoKeyUpdate(),
+  ),
+  /** By id, from behind `after`. */
+  list: statement<Page, Row>((p) =>
+    builder
+      .selectFrom('tags')
+      .select(columns)
+      .where('tenant_id', '=', p.tenantId)
+      .where('id', '>', p.after)
+      .orderBy('id')
+      .limit(p.most),
+  ),
+  write: ({ id }: Row, { tenantId, translations, at }: Omit<Change, 'id'>) =>
+    update({ tenantId, id, translations, at }),
+};

@@ -1,0 +1,39 @@
+import { deleteInBatches } from '#core/db/batches';
+import { securitySetting } from '#core/limits/config';
+import type { Services } from '#core/services';
+import { forgetMarks, listMarkedTenants } from '#modules/translation/entities/marks.queries';
+import { entityTypes } from '#modules/translation/entities/entity-types';
+import { forgetExcess, forgetOld, listMemories } from '#modules/translation/memory/memory.queries';
+import { memoryLifeMs } from '#modules/translation/memory/terms';
+import type { EntityType } from '#modules/translation/translation.schemas';
+
+type Needed = Pick<Services, 'database' | 'now' | 'runtimeSettings'>;
+
+/** Forgets translations that are too old or too many, and what is known of the texts of records that are gone. */
+export async function forgetTranslations(services: Needed, signal: AbortSignal): Promise<void> {
+  await forgetMemories(services, signal);
+  for (const { tenant_id: tenantId } of await services.database.platform().slow.all(listMarkedTenants({}))) {
+    const db = services.database.tenant(tenantId);
+    for (const type of Object.keys(entityTypes) as EntityType[]) {
+      await deleteInBatches(db, (most) => forgetMarks[type]({ tenantId, most }), signal);
+    }
+  }
+}
+
+async function forgetMemories(services: Needed, signal: AbortSignal): Promise<void> {
+  const { cache_max_entries: most } = services.runtimeSettings.current(securitySetting);
+  const before = new Date(services.now().getTime() - memoryLifeMs(services)).toISOString();
+  for (const { tenant_id: tenantId, entries } of await services.database.platform().slow.all(listMemories({}))) {
+    const db = services.database.tenant(tenantId);
+    const deleted = await deleteInBatches(db, (count) => forgetOld({ tenantId, before, most: count }), signal);
+    let excess = entries - deleted - most;
+    while (excess > 0) {
+      signal.throwIfAborted();
+      const { length } = await db.slow.all(forgetExcess({ tenantId, most: Math.min(excess, batchSize) }));
+      if (length === 0) break;
+      excess -= length;
+    }
+  }
+}
+
+const batchSize = 5000;

@@ -1,0 +1,52 @@
+import { access, type Access } from '#core/access/access';
+import type { Query } from '#core/db/query';
+import { categoryTextLimits, categoryTexts } from '#modules/categories/index';
+import { resourceTexts } from '#modules/resources/index';
+import { spaceTexts, textLimits } from '#modules/spaces/index';
+import { tagTextLimits, tagTexts } from '#modules/tags/index';
+import type { Stored, TextLimits } from '#modules/translation/entities/entities.rules';
+import type { EntityType } from '#modules/translation/translation.schemas';
+
+/** A record with its texts as its table has them. Categories have none but translations. */
+export type TextsRow = { id: string; name?: string; description?: string | null; translations: Stored };
+
+type Some = { tenantId: string; ids: readonly string[] };
+type Change = { tenantId: string; translations: Stored; at: string; userId: string | null };
+
+type Texts = {
+  find(some: Some): Query<TextsRow>;
+  /** Held to the end of the transaction, in the order of ids. */
+  lock(some: Some): Query<TextsRow>;
+  /** By id, from behind `after`. */
+  list(page: { tenantId: string; after: string; most: number }): Query<TextsRow>;
+  /** Without an audit row. */
+  write(row: TextsRow, change: Change): Query<{ id: string }>;
+};
+
+type Translatable = {
+  texts: Texts;
+  limits: TextLimits;
+  /** Who may write the texts of such records, and so have them written. */
+  access: Access;
+};
+
+/** What can be translated in its place. */
+export const entityTypes: Readonly<Record<EntityType, Translatable>> = {
+  space: { texts: spaceTexts, limits: textLimits, access: access.permission('spaces.manage', 'spaces.write') },
+  resource: {
+    texts: resourceTexts,
+    limits: textLimits,
+    access: access.permission('resources.manage', 'resources.write'),
+  },
+  tag: {
+    texts: tagTexts,
+    limits: { ...tagTextLimits, description: 0 },
+    access: access.permission('tags.manage'),
+  },
+  category: {
+    texts: categoryTexts as Texts,
+    // A name is what a translation of a category cannot be without.
+    limits: { ...categoryTextLimits, needsName: true },
+    access: access.tenantAdmin(),
+  },
+};

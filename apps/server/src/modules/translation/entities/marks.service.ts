@@ -1,0 +1,39 @@
+import type { TenantDb } from '#core/db/scopes';
+import { pageOfMatches } from '#core/db/totals';
+import { toPage } from '#core/http/paging';
+import { countTexts, listTexts, type TextStateRow } from '#modules/translation/entities/marks.queries';
+import type { EntityType, ListMarksQuery } from '#modules/translation/translation.schemas';
+
+/** How each translated text came to be what it is. */
+export async function listTranslationMarks(
+  { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
+  query: ListMarksQuery,
+) {
+  const { limit = 50, offset = 0, entity_type: type, entity_id: id, language, state } = query;
+  const filters = { type, id, language, state };
+  const page = { limit, offset };
+  const { rows, ...total } = await pageOfMatches(
+    db,
+    listTexts(db.tenantId, filters, page),
+    countTexts(db.tenantId, filters),
+    page,
+  );
+  return toPage(
+    rows.map((row) => presentMark(type, row)),
+    page,
+    total,
+    setHeader,
+  );
+}
+
+function presentMark(type: EntityType, row: TextStateRow) {
+  return {
+    entity_type: type,
+    entity_id: row.entity_id,
+    language: row.language,
+    field: row.field,
+    state: row.state,
+    provider: row.provider,
+    translated_at: row.translated_at,
+  };
+}

@@ -1,0 +1,98 @@
+import { access } from '#core/access/access';
+import { defineRoute } from '#core/http/route';
+import { IdParams } from '#core/http/schemas';
+import { NoProvider, OperationDisabled, ProvidersFailed, QuotaExceeded } from '#modules/connectors/index';
+import {
+  EqualJobRunning,
+  JobNotFailed,
+  JobNotFound,
+  JobNotRunning,
+  SomeEntityNotFound,
+} from '#modules/translation/jobs/jobs.errors';
+import * as schemas from '#modules/translation/jobs/jobs.schemas';
+import {
+  cancelTranslationJob,
+  getTranslationJob,
+  listTranslationJobs,
+  resumeTranslationJob,
+  translateEntityType,
+} from '#modules/translation/jobs/jobs.service';
+import { translateFor } from '#modules/translation/scope';
+import { TooManyTranslationsAtOnce, UnknownLanguage } from '#modules/translation/translation.errors';
+import { ProtectionQuery } from '#modules/translation/translation.schemas';
+
+const base = '/api/v1/secure/ai/translate';
+const manages = access.permission('translations.manage');
+
+export const jobRoutes = [
+  defineRoute({
+    method: 'POST',
+    path: `${base}/entity-type`,
+    operationId: 'translateEntityType',
+    summary: 'Translate all records of a type, or many; what takes longer goes on in the background: see Location',
+    access: manages,
+    schema: {
+      body: schemas.TranslateEntityTypeBody,
+      query: ProtectionQuery,
+      response: { 200: schemas.EntityTypeAnswer },
+    },
+    errors: [
+      SomeEntityNotFound,
+      UnknownLanguage,
+      OperationDisabled,
+      TooManyTranslationsAtOnce,
+      QuotaExceeded,
+      ProvidersFailed,
+      NoProvider,
+    ],
+    audit: 'translation_job.created',
+    takesLong: true,
+    handler: ({ body, query, setHeader, ...request }) =>
+      translateFor(request, 'translation.entity_type', (scope) =>
+        translateEntityType({ scope, actor: request.actor, setHeader }, body, {
+          protectsHuman: query.protect_human ?? false,
+        }),
+      ),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: `${base}/jobs`,
+    operationId: 'listTranslationJobs',
+    summary: 'Translations of many records, the newest first; kept for 90 days',
+    access: manages,
+    schema: { query: schemas.ListJobsQuery, response: { 200: schemas.JobPage } },
+    handler: ({ db, query, setHeader }) => listTranslationJobs({ db, setHeader }, query),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: `${base}/jobs/{id}`,
+    operationId: 'getTranslationJob',
+    summary: 'How a translation of many records goes',
+    access: manages,
+    schema: { params: IdParams, response: { 200: schemas.JobAnswer } },
+    errors: [JobNotFound],
+    handler: ({ db, params }) => getTranslationJob(db, params.id),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: `${base}/jobs/{id}/cancel`,
+    operationId: 'cancelTranslationJob',
+    summary: 'End a translation of many records; what is written stays',
+    access: manages,
+    schema: { params: IdParams, response: { 200: schemas.JobAnswer } },
+    errors: [JobNotFound, JobNotRunning],
+    audit: 'translation_job.cancelled',
+    handler: ({ actor, db, params, services }) => cancelTranslationJob({ services, db, actor }, params.id),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: `${base}/jobs/{id}/resume`,
+    operationId: 'resumeTranslationJob',
+    summary: 'Have a translation of many records that failed go on, in the background',
+    access: manages,
+    schema: { params: IdParams, response: { 200: schemas.JobAnswer } },
+    errors: [JobNotFound, JobNotFailed, EqualJobRunning],
+    audit: 'translation_job.resumed',
+    handler: ({ actor, db, params, services }) => resumeTranslationJob({ services, db, actor }, params.id),
+  }),
+];

@@ -1,0 +1,115 @@
+import { sha256Hex } from '#core/crypto/secrets';
+import type { TenantDb } from '#core/db/scopes';
+import { protectionVersion, translateTexts } from '#modules/connectors/index';
+import { findRemembered, listRemembered, remember, type Remembered } from '#modules/translation/memory/memory.queries';
+import { memoryLifeMs, termsOf } from '#modules/translation/memory/terms';
+import type { TranslationScope } from '#modules/translation/scope';
+
+/** Two languages that differ, by their codes in lower case. */
+export type Pair = { source: string; target: string };
+
+export type Translation = {
+  text: string;
+  /** The api_key of the connector that made it. */
+  provider: string;
+  model: string | null;
+  /** It was made before, and nobody was asked now. */
+  cached: boolean;
+};
+
+export type Tokens = { input: number; output: number; total: number };
+
+type Wanted = Pair & { html: boolean; texts: readonly string[] };
+type Known = ReadonlyMap<string, Translation>;
+
+/**
+ * Translates texts, each in the place of its original: those that were translated lately from memory, the others by a provider,
+ * whose translations are remembered. `tokens` is what a provider says that it has used now.
+ * @throws OperationDisabled (403), TooManyTranslationsAtOnce, QuotaExceeded (429), ProvidersFailed (502), NoProvider (503)
+ */
+export async function translate(
+  scope: TranslationScope,
+  wanted: Wanted,
+): Promise<{ translations: Translation[]; tokens: Tokens | null }> {
+  const keys = wanted.texts.map((text) => keyOf(wanted, text));
+  const known = await recall(scope, keys);
+  const missing = new Map(keys.map((key, at): [string, string] => [key, wanted.texts[at]!]));
+  for (const key of known.keys()) missing.delete(key);
+  const made = missing.size === 0 ? nothingMade : await ask(scope, wanted, missing);
+  const translations = keys.map((key) => (known.get(key) ?? made.known.get(key))!);
+  return { translations, tokens: made.tokens };
+}
+
+const nothingMade: { known: Known; tokens: Tokens | null } = { known: new Map(), tokens: null };
+
+/** Of all that a translation depends on, in hexadecimal. */
+function keyOf({ source, target, html }: Wanted, text: string): string {
+  const facts = JSON.stringify([protectionVersion, source, target, html ? 'html' : 'plain', text]);
+  return sha256Hex(facts);
+}
+
+/** Where the operation is switched off memory knows nothing, and whoever calls a provider then is refused. */
+async function recall({ services, db, operation }: TranslationScope, keys: readonly string[]): Promise<Known> {
+  const { tenantId } = db;
+  const asked = termsOf(services, operation);
+  const { isUsable, notBefore } = asked instanceof Promise ? await asked : asked;
+  if (!isUsable) return new Map();
+  const of = { tenantId, operation, notBefore };
+  const rows = keys.length === 1 ? await findOne(db, of, keys[0]!) : await db.all(listRemembered({ ...of, keys }));
+  for (const { provider } of rows) services.callLog.recordCacheHit({ tenantId, operation, provider });
+  return new Map(rows.map((row) => [row.key, toTranslation(row)]));
+}
+
+async function findOne(db: TenantDb, of: { tenantId: string; operation: string; notBefore: string }, key: string) {
+  const found = await db.first(findRemembered({ ...of, key: Buffer.from(key, 'hex') }));
+  return found === undefined ? [] : [{ ...found, key }];
+}
+
+function toTranslation({ translation: text, provider, model }: Remembered): Translation {
+  return { text, provider, model, cached: true };
+}
+
+async function ask(scope: TranslationScope, { source, target, html }: Wanted, missing: ReadonlyMap<string, string>) {
+  const { services, db, operation, caller } = scope;
+  const signal = await scope.begin();
+  const texts = [...missing.values()];
+  const call = { tenantId: db.tenantId, operation, caller, texts, source, target, html, signal };
+  const asked = translateTexts(services, { ...call, patience: patienceFor(texts) });
+  const answer = await asked.catch((error: unknown) => {
+    // Whoever has left is no failure of the providers.
+    signal.throwIfAborted();
+    throw error;
+  });
+  const { provider, model, tokens } = answer;
+  const made = [...missing.keys()].map((key, at): [string, Translation] => {
+    const text = toStorable(answer.texts[at]!);
+    return [key, { text, provider, model, cached: false }];
+  });
+  await keep(scope, made);
+  return { known: new Map(made), tokens };
+}
+
+/** What is written longer takes longer, and so does what is more. */
+function patienceFor(texts: readonly string[]): { attemptMs: number; totalMs: number } {
+  const characters = texts.reduce((sum, { length }) => sum + length, 0);
+  const extraMs = Math.min(60_000, 4 * characters + 500 * (texts.length - 1));
+  return { attemptMs: 10_000 + extraMs, totalMs: 14_000 + 1.5 * extraMs };
+}
+
+async function keep({ services, db }: TranslationScope, made: readonly [string, Translation][]): Promise<void> {
+  // What needed nobody is as quickly done again.
+  if (memoryLifeMs(services) === 0 || made.every(([, { provider }]) => provider === 'none')) return;
+  const rows = made.map(([key, { text: translation, provider, model }]) => ({ key, translation, provider, model }));
+  const at = services.now().toISOString();
+  try {
+    await db.slow.all(remember({ tenantId: db.tenantId, rows: JSON.stringify(rows), at }));
+  } catch (error) {
+    // What was translated and paid for is answered all the same.
+    services.log.warn({ err: error }, 'translations could not be remembered');
+  }
+}
+
+/** What PostgreSQL can keep: no NUL, and no half of a character. */
+function toStorable(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '');
+}

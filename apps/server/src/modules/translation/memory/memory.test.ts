@@ -1,0 +1,147 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+
+import { systemTenantId } from '#core/access/principal';
+import { create, paths } from '#test/support/directory';
+import { createMember, createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
+import { expectError, useService, type Call } from '#test/support/harness';
+import { forgetTranslations } from '#modules/translation/clean-up';
+import { createTenantOf, environment, path } from '#modules/translation/testing/tenants';
+import { provideTranslator, type Translator } from '#modules/translation/testing/translator';
+
+let ahead = 0;
+// The configuration of the installation and its overrides are changed here, so nobody else may live with it.
+const test = useService({ ownDatabase: true, environment, now: () => new Date(Date.now() + ahead) });
+let tenant: Tenant;
+let member: Call;
+let translator: Translator;
+
+beforeEach(async () => {
+  tenant = await createTenantOf(test);
+  member = { token: (await createMember(test, tenant)).token };
+  translator = await provideTranslator(test, tenant);
+});
+
+const translate = (text = 'Hall', by = member) =>
+  test.call('POST', `${path}/text`, { ...by, body: { text, source_language: 'en', target_language: 'de' } });
+const isCached = async (text?: string) => (await translate(text)).body.data.cached as boolean;
+
+async function configure(body: object): Promise<void> {
+  const { token } = await logInSystemAdmin(test);
+  const answer = await test.call('PATCH', '/api/v1/system/security/config', { token, body });
+  expect(answer).toMatchObject({ status: 200 });
+  ahead += 1000;
+}
+
+async function override(tenantId: string, enabled: boolean): Promise<void> {
+  await test.service.services.database.tenant(tenantId).slow.all({
+    text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, created_at, updated_at)
+           values ($1, uuidv7(), 'translation.text', $2, now(), now())
+           on conflict (tenant_id, operation_key) do update set enabled = excluded.enabled`,
+    values: [tenantId, enabled],
+    prepare: false,
+  });
+}
+
+const countOf = async (table: 'translation_memory' | 'translation_marks', { tenantId }: Tenant): Promise<number> => {
+  const text = `select count(*) as count from ${table} where tenant_id = $1`;
+  const db = test.service.services.database.tenant(tenantId);
+  return (await db.first<{ count: number }>({ text, values: [tenantId], prepare: false }))!.count;
+};
+const cleanUp = () => forgetTranslations(test.service.services, new AbortController().signal);
+
+describe('what is remembered', () => {
+  it('is forgotten after the time that the configuration says', async () => {
+    await configure({ cache_default_ttl_seconds: 60 });
+    expect(await isCached()).toBe(false);
+    ahead += 55_000;
+    expect(await isCached()).toBe(true);
+    ahead += 6000;
+    expect(await isCached()).toBe(false);
+    await configure({ cache_default_ttl_seconds: 600 });
+    ahead += 500_000;
+    expect(await isCached()).toBe(true);
+    await configure({ cache_default_ttl_seconds: 60 });
+  });
+
+  it('is not used, and nothing is remembered, while caches are switched off', async () => {
+    expect(await isCached()).toBe(false);
+    await configure({ cache_enabled: false });
+    expect(await isCached()).toBe(false);
+    expect(await isCached('Foyer')).toBe(false);
+    await configure({ cache_enabled: true });
+    expect(await isCached('Foyer')).toBe(false);
+    expect(await isCached('Foyer')).toBe(true);
+  });
+
+  it('is counted as a hit of the provider that made it', async () => {
+    await translate();
+    await translate();
+    await translate();
+    await test.service.services.callLog.flush();
+    const row = await test.service.services.database.tenant(tenant.tenantId).first<Record<string, unknown>>({
+      text: 'select operation_key, cache_hits, successes from provider_call_hours where tenant_id = $1',
+      values: [tenant.tenantId],
+      prepare: false,
+    });
+    expect(row).toEqual({ operation_key: 'translation.text', cache_hits: 2, successes: 1 });
+  });
+
+  it('is given to nobody for whom the operation is switched off', async () => {
+    expect(await isCached()).toBe(false);
+    await override(tenant.tenantId, false);
+    expectError(await translate(), 403, 'AUTHORIZATION_ERROR', 'OPERATION_DISABLED');
+    await override(tenant.tenantId, true);
+    expect(await isCached()).toBe(true);
+    await override(systemTenantId, false);
+    ahead += 1000;
+    expectError(await translate(), 403, 'AUTHORIZATION_ERROR', 'OPERATION_DISABLED');
+    await override(systemTenantId, true);
+    ahead += 1000;
+    expect(await isCached()).toBe(true);
+    expect(translator.requests).toHaveLength(1);
+  });
+
+  it('goes when it is too old, or more than the configuration says, the oldest first', async () => {
+    const other = await createTenant(test);
+    await provideTranslator(test, other);
+    await translate('Hall', { token: other.admin.token });
+    ahead += 61_000;
+    await configure({ cache_max_entries: 100 });
+    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      text: `insert into translation_memory (tenant_id, key, translation, provider, created_at)
+             select $1, sha256(n::text::bytea), n, 'x', $2::timestamptz + n * interval '1 millisecond'
+             from generate_series(1, 150) n`,
+      values: [tenant.tenantId, new Date(Date.now() + ahead).toISOString()],
+      prepare: false,
+    });
+    await cleanUp();
+    expect([await countOf('translation_memory', tenant), await countOf('translation_memory', other)]).toEqual([100, 0]);
+    const kept = await test.service.services.database.tenant(tenant.tenantId).all<{ translation: string }>({
+      text: 'select translation from translation_memory where tenant_id = $1 order by translation::integer limit 1',
+      values: [tenant.tenantId],
+      prepare: false,
+    });
+    expect(kept).toEqual([{ translation: '51' }]);
+    await configure({ cache_max_entries: 50_000 });
+  });
+});
+
+describe('marks', () => {
+  it.each([
+    ['space', 'spaces'],
+    ['resource', 'resources'],
+    ['tag', 'tags'],
+    ['category', 'categories'],
+  ] as const)('of a %s go after it, and no others', async (type, collection) => {
+    const admin = { token: tenant.admin.token };
+    const [gone, kept] = [await create(test, admin, collection), await create(test, admin, collection)];
+    for (const { id } of [gone, kept])
+      await test.call('POST', `${path}/entity`, { ...admin, body: { entity_type: type, entity_id: id } });
+    expect(await countOf('translation_marks', tenant)).toBe(4);
+    expect((await test.call('DELETE', `${paths[collection]}/${gone.id}`, admin)).status).toBe(204);
+    await cleanUp();
+    expect(await countOf('translation_marks', tenant)).toBe(2);
+    const { body } = await test.call('GET', `${path}/marks?entity_type=${type}&entity_id=${kept.id}`, admin);
+    expect(body.data).toHaveLength(2);
+  });
+});

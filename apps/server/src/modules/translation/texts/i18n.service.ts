@@ -1,0 +1,70 @@
+import { LanguageNotDetected, NothingToTranslate } from '#modules/translation/translation.errors';
+import { detectLanguage } from '#modules/translation/languages/detection';
+import { findLanguages } from '#modules/translation/languages/languages.queries';
+import { distinct, isLanguage } from '#modules/translation/languages/languages.rules';
+import type { Translation } from '#modules/translation/memory/memory.service';
+import type { TranslationScope } from '#modules/translation/scope';
+import { providersOf, translateParcels } from '#modules/translation/texts/parcels.service';
+import { hasText } from '#modules/translation/texts/texts.rules';
+import { toLanguage } from '#modules/translation/texts/texts.service';
+import type { TranslateI18nBody } from '#modules/translation/translation.schemas';
+
+type Field = 'name' | 'description';
+type Given = TranslateI18nBody['i18n_data'][string];
+
+const fields = ['name', 'description'] as const;
+
+/**
+ * Into the given languages, or all of the tenant but the source; what is not translated comes back as it was sent.
+ * @throws UnknownLanguage, LanguageNotDetected, NothingToTranslate, and what `translate` does where no language succeeds
+ */
+export async function translateI18n(scope: TranslationScope, body: TranslateI18nBody) {
+  const { i18n_data: data } = body;
+  const wanted = body.target_languages?.map(toLanguage) ?? (await tenantLanguages(scope));
+  const { language: source, texts } = await sourceOf(data, body.source_language);
+  const populated = fields.filter((field) => hasText(texts[field]));
+  const parcels = distinct(wanted)
+    .filter((target) => target !== source)
+    .map((target) => ({ source, target, texts: populated.map((field) => texts[field]!) }));
+  const { delivered, failure } = await translateParcels(scope, parcels);
+  if (delivered.size === 0 && failure !== undefined) throw failure;
+  const done = parcels.filter((parcel) => delivered.has(parcel));
+  const translated = done.map((parcel): [string, Given] => {
+    const results = delivered.get(parcel)!.map(({ text }, at): [Field, string] => [populated[at]!, text]);
+    return [parcel.target, { ...data[parcel.target], ...Object.fromEntries(results) }];
+  });
+  const translations: Translation[] = [...delivered.values()].flat();
+  return {
+    data: {
+      translations_i18n: complete({ ...data, ...Object.fromEntries(translated) }),
+      languages_translated: done.map(({ target }) => target),
+      provider_used: providersOf(translations),
+      cached: translations.length > 0 && translations.every(({ cached }) => cached),
+    },
+  };
+}
+
+async function tenantLanguages({ db }: TranslationScope): Promise<string[]> {
+  const { languages } = (await db.first(findLanguages({ tenantId: db.tenantId })))!;
+  return languages.filter(isLanguage);
+}
+
+async function sourceOf(data: TranslateI18nBody['i18n_data'], given: string | undefined) {
+  const language = given === undefined ? undefined : toLanguage(given);
+  const places = language === undefined ? Object.keys(data) : [language];
+  const place = places.find((key) => Object.hasOwn(data, key) && fields.some((field) => hasText(data[key]![field])));
+  if (place === undefined) throw NothingToTranslate();
+  const texts = data[place]!;
+  if (isLanguage(place)) return { language: place, texts };
+  const detected = await detectLanguage(fields.map((field) => texts[field] ?? '').join('\n'));
+  if (detected === undefined) throw LanguageNotDetected();
+  return { language: detected, texts };
+}
+
+function complete(data: TranslateI18nBody['i18n_data']) {
+  const entries = Object.entries(data).map(([language, { name = null, description = null }]) => [
+    language,
+    { name, description },
+  ]);
+  return Object.fromEntries(entries) as Record<string, { name: string | null; description: string | null }>;
+}

@@ -1,0 +1,174 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import pg from 'pg';
+
+import { requestBytes } from '../load.ts';
+import { memoryMb } from '../machine.ts';
+import { administrator } from '../processes/start.ts';
+import { compare, round, type Bench, type Figure, type Scenario } from '../scenario.ts';
+import { enter, logIn } from '../seed.ts';
+
+/** As many as one person may have translated in a minute. */
+const textCount = 50;
+const spaceCount = 1000;
+const languages = ['de', 'fr', 'es', 'it', 'pt'];
+const sampleMs = 50;
+
+/** What a remembered translation costs beside a plain read, and what memory a thousand records into five languages take. */
+export const translation: Scenario = {
+  name: 'translation',
+  async run(bench) {
+    const provider = await startProvider();
+    try {
+      return [await compareWithRead(bench, provider.origin), await measureMemory(bench, provider.origin)];
+    } finally {
+      await provider.stop();
+    }
+  },
+};
+
+async function compareWithRead(bench: Bench, origin: string): Promise<Figure> {
+  const { atrium, seed } = bench;
+  const { token, contactIds } = seed;
+  await rememberLonger(bench);
+  await connect(bench, token, origin);
+  const texts = Array.from({ length: textCount }, (_, at) => ({
+    text: `The ${at}th room on the ground floor is closed on Sundays, but open to members.`,
+    source_language: 'en',
+    target_language: 'de',
+  }));
+  for (const body of texts) await send(bench, token, 'POST secure/ai/translate/text', body);
+  return compare(
+    bench,
+    'cached translation',
+    {
+      floor: {
+        ...atrium,
+        status: 200,
+        requests: contactIds.map((id) => requestBytes('GET', `/api/v1/secure/contacts/${id}`, { token })),
+        label: 'read',
+      },
+      atrium: {
+        ...atrium,
+        status: 200,
+        requests: texts.map((body) => requestBytes('POST', '/api/v1/secure/ai/translate/text', { token, body })),
+        label: 'translation',
+      },
+    },
+    { atLeast: 0.7 },
+  );
+}
+
+async function rememberLonger(bench: Bench): Promise<void> {
+  const token = await logIn(bench.atrium, administrator);
+  await send(bench, token, 'PATCH system/security/config', { cache_default_ttl_seconds: 86_400 });
+}
+
+async function measureMemory(bench: Bench, origin: string): Promise<Figure> {
+  const { atrium } = bench;
+  const email = `translator-${Date.now()}@bench.example`;
+  const { tenantId, token } = await enter(atrium.base, { email, password: 'correct horse' });
+  await send(bench, token, `PATCH secure/tenants/${tenantId}`, {
+    default_language: 'en',
+    languages: ['en', ...languages],
+  });
+  await connect(bench, token, origin);
+  // What is compiled and loaded by the first records is not what more of them cost.
+  await insertSpaces(bench, tenantId, 100);
+  await translateAll(bench, token);
+  await insertSpaces(bench, tenantId, spaceCount);
+  const before = memoryMb(atrium.pid);
+  let most = before;
+  const sampling = setInterval(() => (most = Math.max(most, memoryMb(atrium.pid))), sampleMs);
+  const startedAt = performance.now();
+  const job = await translateAll(bench, token);
+  clearInterval(sampling);
+  const seconds = (performance.now() - startedAt) / 1000;
+  if (job.entities_translated !== spaceCount) throw new Error(`translated were ${JSON.stringify(job)}`);
+  return {
+    name: 'memory of a big translation',
+    value: round(most - before, 1),
+    unit: 'MB',
+    target: { atMost: 64 },
+    detail: {
+      beforeMb: round(before, 0),
+      seconds: round(seconds, 1),
+      textsPerSecond: round((spaceCount * languages.length * 2) / seconds, 0),
+    },
+  };
+}
+
+type Job = { status: string; entities_translated: number };
+
+async function translateAll(bench: Bench, token: string): Promise<Job> {
+  await send(bench, token, 'POST secure/ai/translate/entity-type', { entity_type: 'space' });
+  for (;;) {
+    const { data } = await send<{ data: Job[] }>(bench, token, 'GET secure/ai/translate/jobs?limit=1');
+    const [job] = data;
+    if (job?.status === 'completed') return job;
+    if (job?.status !== 'running') throw new Error(`the translation ended: ${JSON.stringify(job)}`);
+    await sleep(sampleMs);
+  }
+}
+
+async function insertSpaces({ atrium }: Bench, tenantId: string, count: number): Promise<void> {
+  const client = new pg.Client(atrium.connection);
+  await client.connect();
+  try {
+    await client.query(
+      `insert into spaces (tenant_id, id, name, description, created_at, updated_at)
+       select $1, uuidv7(), 'Room ' || n || ' of ' || $2, 'On floor ' || n || ' of ' || $2 || ', behind the stairs', now(), now()
+         from generate_series(1, $2::int) n`,
+      [tenantId, count],
+    );
+  } finally {
+    await client.end();
+  }
+}
+
+async function connect(bench: Bench, token: string, origin: string): Promise<void> {
+  await send(bench, token, 'POST secure/ai/providers', {
+    api_key: 'libretranslate',
+    api_name: 'LibreTranslate',
+    api_base_url: origin,
+  });
+}
+
+/** `operation` is a method and what comes after the version in the path. */
+async function send<Answer>({ atrium }: Bench, token: string, operation: string, body?: unknown): Promise<Answer> {
+  const [method, path] = operation.split(' ') as [string, string];
+  const response = await fetch(`${atrium.base}/api/v1/${path}`, {
+    method,
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${operation} answered ${response.status}: ${text}`);
+  return JSON.parse(text) as Answer;
+}
+
+/** Speaks the protocol of LibreTranslate, and is done at once. */
+async function startProvider(): Promise<{ origin: string; stop(): Promise<void> }> {
+  const server = createServer((incoming, response) => {
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('end', () => {
+      const { q, target } = JSON.parse(Buffer.concat(chunks).toString()) as { q: string[]; target: string };
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify({ translatedText: q.map((text) => `${text} (${target})`) }));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    stop: () =>
+      new Promise((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}

@@ -1,0 +1,37 @@
+import { expect, it } from 'vitest';
+
+import { outside } from './outside.ts';
+import { plant } from './testing/plant.ts';
+
+const src = 'apps/server/src';
+const library = "import { Configuration, customFetch, discovery } from 'openid-client';\n";
+
+const clean = {
+  [`${src}/core/a.ts`]: "// never globalThis.fetch\nexport const load = () => import('#core/b');\n",
+  [`${src}/core/b.test.ts`]: 'export const call = () => globalThis.fetch;\n',
+  [`${src}/modules/docs/index.ts`]: "export const place = createRequire(import.meta.url).resolve('x');\n",
+  [`${src}/modules/a/found.ts`]: `${library}export const a = discovery(url, 'id', undefined, undefined, { [customFetch]: fetch });\n`,
+  [`${src}/modules/a/made.ts`]: `${library}const a = new Configuration(b, 'id');\na[customFetch] = fetch;\n`,
+};
+
+const violations: [what: string, text: string][] = [
+  ['a module of Node in passing', "const net = process.getBuiltinModule('node:net');\n"],
+  ['a global by its name', "const call = globalThis['fetch'];\n"],
+  ['a global out of its object', 'const { fetch: call } = globalThis;\n'],
+  ['CommonJS', "const net = require('node:net');\n"],
+  ['CommonJS that is made', "const net = createRequire(import.meta.url)('node:net');\n"],
+  ['an import of something', "const net = await import(['node', 'net'].join(':'));\n"],
+  ['an import of a template', 'const net = await import(`node:${name}`);\n'],
+  ['code of text', "const call = new Function('return fetch')();\n"],
+  ['discovery by itself', `${library}export const a = discovery(url, 'id');\n`],
+  ['a configuration by itself', `${library}export const a = new Configuration(b, 'id');\n`],
+];
+
+it('passes a tree in order', async () => {
+  expect(await outside.find(await plant(clean))).toEqual([]);
+});
+
+it.each(violations)('finds %s', async (_what, text) => {
+  const file = `${src}/modules/a/call.service.ts`;
+  expect(await outside.find(await plant({ ...clean, [file]: text }))).toEqual([expect.stringContaining(file)]);
+});
