@@ -25,7 +25,6 @@ beforeAll(async () => {
   const contact = await test.call('POST', '/api/v1/secure/contacts', { token, body: { firstName: 'Ada' } });
   const group = await test.call('POST', '/api/v1/secure/groups', { token, body: { name: 'Porters' } });
   const apiKey = await test.call('POST', '/api/v1/secure/api-keys', { token, body: { name: 'Door' } });
-  own = { tenant, spaceId: space.body.data.id, contactId: contact.body.data.id };
   const connector = await test.call('POST', '/api/v1/secure/ai/providers', {
     token,
     body: { api_key: 'api', api_name: 'API', api_base_url: 'https://api.example.com' },
@@ -36,7 +35,13 @@ beforeAll(async () => {
   });
   const appAccount = await createAppAccount(test, tenant);
   const { userId } = await createMember(test, tenant);
-  const directory = await createDirectory(test, tenant.admin, own.spaceId);
+  const directory = await createDirectory(test, tenant.admin, space.body.data.id);
+  own = {
+    tenant,
+    spaceId: space.body.data.id,
+    contactId: contact.body.data.id,
+    flowTaskId: directory['flow-tasks']!,
+  };
   const rule = { range: uniqueAddress(), action: 'allow' };
   const ipRule = await test.call('POST', '/api/v1/system/security/ip-rules', { token: systemAdmin, body: rule });
   ids = {

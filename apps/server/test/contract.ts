@@ -28,10 +28,14 @@ export const freeObjects: Readonly<Record<string, string>> = {
   properties: 'the own fields of a space or a resource, whatever the product wants to keep',
   json_schema: 'JSON Schema: an object of keywords, each with a form of its own',
   details: 'specification, "Audit log record": object',
-  config: 'specification, "External API provider connector": free object',
+  config: 'specification, "External API provider connector" and "Flow task": free object',
   auth_config: 'specification, "External API provider connector": free object; masked',
   error_details: 'specification, "External API provider connector": object',
+  customer_credentials: 'specification, "Tenant override": object; masked',
+  quota_ceiling: 'specification, "Tenant override": object',
+  override_config: 'specification, "Tenant override": object',
   context: 'specification, "Application log record": free object',
+  answers: 'what a client had to say about a flow task, as it was sent',
   output: 'what a run of a scheduled job came to: each job has figures of its own',
   services: 'specification, "Health": keyed by service',
   statusBreakdown: 'specification, "Health": keyed by status',
@@ -42,8 +46,12 @@ export const freeObjects: Readonly<Record<string, string>> = {
 /** Objects in bodies that take keys of the caller's own. */
 export const freeBodyObjects: Readonly<Record<string, string>> = {
   address: 'specification, "Contact": extra keys allowed; bounded by maxProperties and the body limit',
-  config: 'specification, "External API provider connector": free object; bounded as JSON',
+  config: 'specification, "External API provider connector" and "Flow task": free object; bounded as JSON',
   auth_config: 'specification, "External API provider connector": free object; bounded as JSON',
+  customer_credentials: 'specification, "tenant-overrides": object; bounded as JSON',
+  quota_ceiling: 'specification, "tenant-overrides": object; known keys are checked, bounded as JSON',
+  override_config: 'specification, "tenant-overrides": object; bounded as JSON',
+  answers: 'what a client has to say about a flow task; bounded as JSON',
   'updateLogConfigSection body':
     'specification, "Log management": free object; held against the section when it is known',
   json_schema: 'JSON Schema: checked against the part of it that types are written in; bounded as JSON',
@@ -102,7 +110,7 @@ export function namelessOperations(routes: readonly Route[]): string[] {
     ...duplicates(ids).map((id) => `${id} is the name of two operations`),
     ...duplicates(places).map((place) => `${place} is routed twice`),
     ...routes
-      .filter((route) => !/^[a-z][A-Za-z]+$/.test(route.operationId))
+      .filter((route) => !/^[a-z][A-Za-z\d]+$/.test(route.operationId))
       .map((route) => `${route.operationId}: not a name`),
     ...routes
       .filter((route) => route.method !== 'GET' && !hasAudit(route))

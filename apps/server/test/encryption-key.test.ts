@@ -167,4 +167,62 @@ describe('an installation from before it had a key of its own', () => {
       await service.close();
     }
   });
+
+  /** Filled by the release before, which encrypted with `keys[0]` of that time. */
+  async function fillOlder(written: Buffer) {
+    const { connection: at, drop } = await createDatabase();
+    onTestFinished(() => void drop());
+    await migrate(at, migrationsDirectory);
+    const id = newId();
+    const sealed = createEncryption([written]).encrypt('a private key', `signing_keys.private_key:${id}`);
+    await withClient(at, async (client) => {
+      await client.query(
+        `insert into accounts (id, email, created_at, updated_at) values ($1, 'a@older.test', now(), now())`,
+        [newId()],
+      );
+      await client.query(
+        `insert into signing_keys (id, public_jwk, private_key, created_at) values ($1, '{}', $2, now())`,
+        [id, sealed],
+      );
+    });
+    const open = async (...encryptionKeys: Keys) => {
+      const service = await startService({ connection: at, encryptionKeys });
+      onTestFinished(() => service.close());
+      const { encryption } = service.services;
+      await service.close();
+      return encryption;
+    };
+    return { at, open };
+  }
+
+  it('opens what is under any key that it was given at its first start, also when they are given no longer', async () => {
+    const { open } = await fillOlder(oldKey);
+    const before = randomBytes(32);
+    const values = [oldKey, before].map((key) => createEncryption([key]).encrypt('sealed long ago', 'here'));
+    for (const keys of [[oldKey, before], [oldKey], [newKey, oldKey], [newKey]] as Keys[]) {
+      const encryption = await open(...keys);
+      expect(values.map((value) => encryption.decrypt(value, 'here'))).toEqual(values.map(() => 'sealed long ago'));
+      expect(encryption.keyFor('hashes')).toEqual(createEncryption([oldKey]).keyFor('hashes'));
+    }
+    await expect(open(oldKey)).rejects.toBeInstanceOf(WrongEncryptionKeyError);
+  });
+
+  it('goes on with that key too when ENCRYPTION_KEY changes together with the release', async () => {
+    const { open } = await fillOlder(oldKey);
+    const written = createEncryption([oldKey]);
+    const sealed = written.encrypt('sealed long ago', 'here');
+    for (const keys of [[newKey, oldKey], [newKey]] as Keys[]) {
+      const encryption = await open(...keys);
+      expect(encryption.decrypt(sealed, 'here')).toBe('sealed long ago');
+      expect(encryption.keyFor('hashes')).toEqual(written.keyFor('hashes'));
+    }
+  });
+
+  it('refuses to start with a key that encrypted nothing of what it holds, and changes nothing', async () => {
+    const { at, open } = await fillOlder(oldKey);
+    await expect(open(newKey)).rejects.toBeInstanceOf(WrongEncryptionKeyError);
+    expect(
+      await withClient(at, async (client) => (await client.query('select * from installation_keys')).rows),
+    ).toEqual([]);
+  });
 });

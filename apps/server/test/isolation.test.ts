@@ -7,6 +7,7 @@ import { access } from '#core/access/access';
 import { IdParams, Uuid, closed } from '#core/http/schemas';
 import { alsoAsked, commonNames, outsideIds, places, type Ids } from '#test/isolation';
 import { withClient } from '#test/support/database';
+import { createCompletedTask } from '#test/support/directory';
 import {
   createAppAccount,
   createTenant,
@@ -30,7 +31,12 @@ beforeAll(async () => {
   const settled = await settle(await createTenant(test));
   attacker = {
     ...settled,
-    own: { tenant: settled.tenant, spaceId: settled.ids.space, contactId: settled.ids.contact },
+    own: {
+      tenant: settled.tenant,
+      spaceId: settled.ids.space,
+      contactId: settled.ids.contact,
+      flowTaskId: settled.ids.flowTask,
+    },
   };
   // A second tenant, so that the attacker's login offers a choice and hands out selection tokens.
   const second = await createTenant(test);
@@ -124,6 +130,7 @@ async function settle(tenant: Tenant): Promise<{ tenant: Tenant; ids: Ids }> {
       group,
       apiKey,
       connector,
+      flowTask: await createCompletedTask(test, { token }, secret),
       tenantOverride: saved.body.data.id,
       translationJob: await createTranslationJob(tenant),
     },

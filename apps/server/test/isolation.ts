@@ -20,6 +20,7 @@ type Kind =
   | 'event'
   | 'apiKey'
   | 'connector'
+  | 'flowTask'
   | 'tenantOverride'
   | 'translationJob'
   | 'identity'
@@ -132,6 +133,14 @@ export const places: Readonly<Record<string, Kind>> = {
   'unlinkCategory body.entity_id': 'space',
   'listEntityCategories query.entity_id': 'space',
   'listCategoryLinks params.id': 'category',
+  'updateFlowTask params.id': 'flowTask',
+  'deleteFlowTask params.id': 'flowTask',
+  'resetFlowTask params.id': 'flowTask',
+  'reportFlowTask params.id': 'flowTask',
+  'listFlowTaskCompletions params.id': 'flowTask',
+  'reorderFlowTasks body.taskIds[]': 'flowTask',
+  'completeFlowTask params.id': 'flowTask',
+  'skipFlowTask params.id': 'flowTask',
   'listFeedbacks query.entity_id': 'space',
   'listFeedbacks query.created_by': 'user',
   'createFeedback body.entity_id': 'space',

@@ -2,11 +2,12 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
-import { addCall, addEvent, addHour, savedOverride } from '#modules/integrations/testing/traffic';
 import * as catalog from '#test/rls-catalog';
 import { tenantTables, type CatalogCheck } from '#test/rls-catalog';
+import { createCompletedTask } from '#test/support/directory';
 import { createAppAccount, createMember, createTenant, logIn } from '#test/support/factories';
 import { useService } from '#test/support/harness';
+import { insertProviderRows } from '#test/support/provider-rows';
 import { eventFields } from '#test/support/samples';
 
 const test = useService();
@@ -44,6 +45,7 @@ async function populate(): Promise<string> {
   const rooms = { key: 'rooms', translations: { en: { name: 'Rooms' } } };
   const category = await test.call('POST', categories, { token, body: rooms });
   await test.call('POST', `${categories}/${category.body.data.id}/link`, { token, body: entity });
+  await createCompletedTask(test, { token }, 'House rules');
   await test.call('POST', '/api/v1/secure/qr-codes', { token, body: {} });
   await test.call('POST', '/api/v1/secure/files?name=x', { token, body: 'x' });
   await test.call('POST', '/api/v1/secure/calendar/events', { token, body: eventFields(entity.entity_id) });
@@ -57,11 +59,7 @@ async function populate(): Promise<string> {
     redirect_uris: ['https://app.example.com/'],
   };
   await test.call('PUT', '/api/v1/secure/identity-providers/google', { token, body: registration });
-  await savedOverride(test, token, { tenantId: tenant.tenantId });
-  await addCall(test, tenant.tenantId);
-  await addHour(test, tenant.tenantId);
-  await addEvent(test, tenant.tenantId);
-  await addRows(tenant.tenantId);
+  await insertProviderRows(client, tenant.tenantId);
   const app = await createAppAccount(test, tenant);
   const session = await logIn(test, app);
   await test.call('GET', '/api/v1/auth/me', { token: session.token });
@@ -69,21 +67,6 @@ async function populate(): Promise<string> {
   const usage = () => test.call('GET', `/api/v1/secure/app-accounts/${app.id}/usage-stats`, { token });
   await vi.waitUntil(async () => (await usage()).body.data.total_requests === 1, { timeout: 10_000 });
   return tenant.tenantId;
-}
-
-/** What only calls of providers would leave. */
-async function addRows(tenantOfRows: string): Promise<void> {
-  const inserts = [
-    `model_catalogs (tenant_id, task) values ($1, 'text')`,
-    `operation_quota (tenant_id, operation_key, unit, period, starts_at, used)
-       values ($1, 'translation.text', 'requests', 'day', now(), 1)`,
-    `translation_memory (tenant_id, key, translation, provider, created_at) values ($1, 'key', 'Raum', 'deepl', now())`,
-    `translation_marks (tenant_id, entity_type, entity_id, language, field, source_hash, value_hash, provider, translated_at)
-       values ($1, 'space', $1, 'de', 'name', 'source', 'value', 'deepl', now())`,
-    `translation_jobs (tenant_id, id, entity_type, fingerprint, status, languages, entities_total, created_at, updated_at)
-       values ($1, $1, 'space', 'equal', 'completed', '{de}', 1, now(), now())`,
-  ];
-  for (const insert of inserts) await client.query(`insert into ${insert}`, [tenantOfRows]);
 }
 
 const checks: [string, CatalogCheck][] = [

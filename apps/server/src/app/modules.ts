@@ -11,6 +11,7 @@ import { contactsModule } from '#modules/contacts/index';
 import { dispatcherModule } from '#modules/dispatcher/index';
 import { createDocsModule } from '#modules/docs/index';
 import { feedbacksModule } from '#modules/feedbacks/index';
+import { flowTasksModule } from '#modules/flow-tasks/index';
 import { geoModule } from '#modules/geo/index';
 import { groupsModule } from '#modules/groups/index';
 import { identityProvidersModule } from '#modules/identity-providers/index';
@@ -49,6 +50,7 @@ export const modules: readonly Module[] = [
   qrCodesModule,
   feedbacksModule,
   calendarModule,
+  flowTasksModule,
   contactsModule,
   storageModule,
   connectorsModule,

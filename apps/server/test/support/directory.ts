@@ -73,6 +73,16 @@ export async function trailOf(test: TestService, tenantId: string, id: string): 
   });
 }
 
+/** A flow task of this name that its creator has completed. */
+export async function createCompletedTask(test: TestService, by: Call, name: string): Promise<string> {
+  const body = { type: 'custom', name, version: '1', targetRoute: '/start', i18n: { en: { title: name } } };
+  const created = await test.call('POST', '/api/v1/secure/admin/flow-tasks', { ...by, body });
+  expect(created).toMatchObject({ status: 201 });
+  const path = `/api/v1/secure/flow-tasks/${created.body.id}/complete`;
+  expect(await test.call('POST', path, { ...by, body: { answers: { name } } })).toMatchObject({ status: 200 });
+  return created.body.id;
+}
+
 /** One record of each collection, by the collection's name in the path; of a code what resolves it. */
 export async function createDirectory(
   test: TestService,
@@ -88,6 +98,7 @@ export async function createDirectory(
     categories: (await create(test, { token }, 'categories')).id,
     feedbacks: (await create(test, { token }, 'feedbacks', about)).id,
     'qr-codes': code.id,
+    'flow-tasks': await createCompletedTask(test, { token }, unique('task')),
     events: (await create(test, { token }, 'events', eventFields(spaceId))).id,
     resolve: code.code,
   };

@@ -4,7 +4,7 @@ import type { Tenant } from '#test/support/factories';
 import { unique, uniqueAddress } from '#test/support/factories';
 
 /** What a body may refer to; the records belong to the tenant that sends it. */
-export type OwnRecords = { tenant: Tenant; spaceId: string; contactId: string };
+export type OwnRecords = { tenant: Tenant; spaceId: string; contactId: string; flowTaskId: string };
 
 type Body = Record<string, unknown>;
 
@@ -157,6 +157,10 @@ export const validBodies: Readonly<Record<string, (own: OwnRecords) => Body>> = 
   unlinkCategory: ({ spaceId }) => ({ entity_type: 'space', entity_id: spaceId }),
   createFeedback: ({ spaceId }) => ({ entity_type: 'space', entity_id: spaceId, rating: 4, message: 'Too warm' }),
   updateFeedback: () => ({ status: 'resolved' }),
+  createFlowTask: () => ({ type: 'custom', ...flowTaskFields() }),
+  updateFlowTask: flowTaskFields,
+  reorderFlowTasks: ({ flowTaskId }) => ({ taskIds: [flowTaskId] }),
+  completeFlowTask: () => ({ version: '1', answers: { newsletter: false } }),
   createQrCode: () => ({ label: 'Sheet 1' }),
   updateFile: ({ spaceId }) => ({ name: 'plan.pdf', entity_type: 'space', entity_id: spaceId }),
   updateDefaultTenantStorage: () => ({ enabled: true, quota_bytes: 5_000_000_000 }),
@@ -314,6 +318,19 @@ export function eventFields(spaceId: string): Body {
     timezone: 'Europe/Vienna',
     fold: 'earlier',
     entities: [{ entity_type: 'space', entity_id: spaceId }],
+  };
+}
+
+function flowTaskFields(): Body {
+  return {
+    name: 'House rules',
+    targetRoute: '/rules',
+    priority: 1,
+    isMandatory: false,
+    isActive: true,
+    version: '1',
+    config: { from: '2026-01-01T00:00:00Z', repeatEveryDays: 365, section: 'rules' },
+    i18n: { en: { title: 'House rules', description: 'Please read them', buttonText: 'Accept' }, de: {} },
   };
 }
 

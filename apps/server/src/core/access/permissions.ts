@@ -11,6 +11,8 @@ export const permissions = {
   'feedbacks.read': 'Read what people say about spaces and resources',
   'feedbacks.manage': 'Set how far feedback has been dealt with',
   'files.manage': 'Rename, attach and delete files that others have uploaded',
+  'flow_tasks.read': 'See the flow tasks of the tenant and what people did about them',
+  'flow_tasks.manage': 'Create, change, order, reset and delete flow tasks',
   'groups.read': 'See the groups of the tenant and their members',
   'groups.manage': 'Create, change and delete groups, and who is in them',
   'integrations.read': 'See what outside providers were called for, and the models they offer',

@@ -7,6 +7,7 @@ import { deleteExpired } from '#modules/auth/clean-up';
 
 export { accountChanged, auditInEach } from '#modules/auth/accounts/account-events';
 export {
+  findAccountProofs,
   findOneTimeToken,
   listMemberships,
   lockAccount,

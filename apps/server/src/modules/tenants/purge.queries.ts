@@ -54,6 +54,8 @@ export const purgedTables: readonly PurgedTable[] = [
   { name: 'translation_marks', key: ['entity_type', 'entity_id', 'language', 'field'] },
   { name: 'translation_jobs', key: ['id'] },
   { name: 'model_catalogs', key: ['task'] },
+  { name: 'flow_task_completions', key: ['id'] },
+  { name: 'flow_tasks', key: ['id'] },
   { name: 'credential_totals', key: ['credential_id'] },
   { name: 'credential_usage', key: ['credential_id', 'hour', 'operation'] },
   { name: 'users', key: ['id'] },

@@ -56,6 +56,18 @@ export const findAccount = statement<{ accountId: string }, AccountState>((p) =>
   builder.selectFrom('accounts').select(accountState).where('id', '=', p.accountId),
 );
 
+/** What is known to be the person's: the address, and a number that a code of a second factor came back from. */
+export const findAccountProofs = statement<{ accountId: string }, { email: boolean; phone: boolean }>((p) =>
+  builder
+    .selectFrom('accounts')
+    .select([
+      sql<boolean>`email_verified_at is not null`.as('email'),
+      sql<boolean>`exists (select 1 from two_factor_methods m where m.account_id = accounts.id
+        and m.method in ('sms', 'chatapp') and m.enabled_at is not null)`.as('phone'),
+    ])
+    .where('id', '=', p.accountId),
+);
+
 export const findAccountByAddress = statement<{ email: string }, AccountState>((p) =>
   builder.selectFrom('accounts').select(accountState).where('email', '=', p.email),
 );

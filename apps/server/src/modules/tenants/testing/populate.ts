@@ -5,6 +5,7 @@ import { withClient } from '#test/support/database';
 import { createDirectory, keyOf } from '#test/support/directory';
 import { createAppAccount, createMember, createTenant, logIn, type Tenant } from '#test/support/factories';
 import type { TestService } from '#test/support/harness';
+import { insertProviderRows } from '#test/support/provider-rows';
 
 /** A tenant with rows in every table that a tenant can have rows in, but for files. */
 export async function populate(test: TestService): Promise<Tenant & { spaceId: string }> {
@@ -75,5 +76,6 @@ async function insertRest(test: TestService, ids: { tenantId: string; spaceId: s
        select $1::uuid, account_id, tenant_id, 'google', $1::uuid::text, $3::timestamptz from users where tenant_id = $2 and id = $4`,
       [newId(), tenantId, at, userId],
     );
+    await insertProviderRows(client, tenantId);
   });
 }

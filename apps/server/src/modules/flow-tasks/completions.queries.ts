@@ -1,0 +1,166 @@
+import { sql, type SelectQueryBuilder } from 'kysely';
+
+import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { countMatches } from '#core/db/totals';
+import type { CompletionRow, FlowTaskTables, Outcome, PersonRow } from '#modules/flow-tasks/flow-tasks.tables';
+
+const builder = queryBuilder<FlowTaskTables>();
+
+const completionColumns = [
+  'tenant_id',
+  'id',
+  'task_id',
+  'user_id',
+  'outcome',
+  'source',
+  'task_type',
+  'task_name',
+  'version',
+  'resets',
+  'round',
+  'language',
+  'text_hash',
+  'answers',
+  'ip_address',
+  'user_agent',
+  'session_id',
+  'completed_at',
+] as const;
+
+type ByUser = { tenantId: string; userId: string };
+
+export type PersonFacts = Omit<PersonRow, 'tenant_id' | 'status'> & {
+  default_language: string;
+  group_ids: string[];
+  has_avatar: boolean;
+};
+
+/** What is known of somebody within the tenant. */
+export const findPerson = statement<ByUser, PersonFacts>((p) =>
+  builder
+    .selectFrom('users')
+    .innerJoin('tenants', 'tenants.id', 'users.tenant_id')
+    .select(['users.id', 'display_name', 'full_name', 'locale', 'phone', 'users.created_at', 'default_language'])
+    .select([
+      sql<string[]>`array(select m.group_id::text from group_members m
+        where m.tenant_id = ${p.tenantId} and m.user_id = users.id)`.as('group_ids'),
+      sql<boolean>`exists (select 1 from files f
+        where f.tenant_id = ${p.tenantId} and f.avatar_of = users.id and f.status = 'stored')`.as('has_avatar'),
+    ])
+    .where('users.tenant_id', '=', p.tenantId)
+    .where('users.id', '=', p.userId)
+    .where('users.status', '<>', 'deleted'),
+);
+
+export type Standing = { task_id: string; outcome: Outcome; completed_at: string; round: number };
+
+/** The last of each outcome that somebody has in the present version of each task, since its last reset. */
+export const listStandings = statement<ByUser, Standing>((p) =>
+  builder
+    .selectFrom('flow_task_completions as done')
+    .innerJoin('flow_tasks as task', (join) =>
+      join.onRef('task.tenant_id', '=', 'done.tenant_id').onRef('task.id', '=', 'done.task_id'),
+    )
+    .select(['done.task_id', 'done.outcome'])
+    .select((db) => [db.fn.max('done.completed_at').as('completed_at'), db.fn.max('done.round').as('round')])
+    .where('done.tenant_id', '=', p.tenantId)
+    .where('task.tenant_id', '=', p.tenantId)
+    .where('done.user_id', '=', p.userId)
+    .whereRef('done.version', 'is not distinct from', 'task.version')
+    .whereRef('done.resets', '=', 'task.resets')
+    .groupBy(['done.task_id', 'done.outcome']),
+);
+
+type Latest = ByUser & { taskId: string; version: string | null; resets: number };
+
+/** The last of each outcome that somebody has of one task in one version. */
+export const listLatest = statement<Latest, CompletionRow>((p) =>
+  builder
+    .selectFrom('flow_task_completions')
+    .select(completionColumns)
+    .distinctOn('outcome')
+    .where('tenant_id', '=', p.tenantId)
+    .where('user_id', '=', p.userId)
+    .where('task_id', '=', p.taskId)
+    .where('version', 'is not distinct from', sql<string | null>`${p.version}::text`)
+    .where('resets', '=', p.resets)
+    .orderBy('outcome')
+    .orderBy('round', 'desc'),
+);
+
+/** No row where the same was recorded at the same time. */
+export const insertCompletion = statement<CompletionRow, CompletionRow>((p) => {
+  const row = Object.fromEntries(completionColumns.map((name) => [name, p[name]]));
+  return builder
+    .insertInto('flow_task_completions')
+    .values(row as CompletionRow)
+    .onConflict((conflict) => conflict.constraint('flow_task_completions_once').doNothing())
+    .returning(completionColumns);
+});
+
+type Counting = { tenantId: string; taskId: string; version: string | null; resets: number; after: string | null };
+
+/** How many people have completed a task so that it counts; `after` is null where once is enough. */
+export const countPeople = statement<Counting, { people: number }>((p) =>
+  builder
+    .selectFrom('flow_task_completions as done')
+    .innerJoin('users', (join) =>
+      join.onRef('users.tenant_id', '=', 'done.tenant_id').onRef('users.id', '=', 'done.user_id'),
+    )
+    .select(sql<number>`count(distinct done.user_id)`.as('people'))
+    .where('done.tenant_id', '=', p.tenantId)
+    .where('users.tenant_id', '=', p.tenantId)
+    .where('users.status', '<>', 'deleted')
+    .where('done.task_id', '=', p.taskId)
+    .where('done.outcome', '=', 'completed')
+    .where('done.version', 'is not distinct from', sql<string | null>`${p.version}::text`)
+    .where('done.resets', '=', p.resets)
+    .where(sql<boolean>`(${p.after}::timestamptz is null or done.completed_at > ${p.after}::timestamptz)`),
+);
+
+type Reported = Counting & { groups: readonly string[] | null; createdBefore: string | null };
+
+/** Where the people stand whom a task is for; null groups are everybody. */
+export const countStandings = statement<Reported, { open: number; completed: number; skipped: number }>((p) => {
+  const has = (outcome: Outcome) => sql<boolean>`exists (select 1 from flow_task_completions done
+    where done.tenant_id = ${p.tenantId} and done.user_id = users.id and done.task_id = ${p.taskId}
+      and done.outcome = ${outcome} and done.version is not distinct from ${p.version}::text
+      and done.resets = ${p.resets}
+      and (${p.after}::timestamptz is null or done.completed_at > ${p.after}::timestamptz))`;
+  const people = builder
+    .selectFrom('users')
+    .select([has('completed').as('completed'), has('skipped').as('skipped')])
+    .where('tenant_id', '=', p.tenantId)
+    .where('status', '=', 'active')
+    .where(sql<boolean>`(${p.createdBefore}::timestamptz is null or created_at < ${p.createdBefore}::timestamptz)`)
+    .where(
+      sql<boolean>`(${p.groups}::uuid[] is null or exists (select 1 from group_members m
+        where m.tenant_id = ${p.tenantId} and m.user_id = users.id and m.group_id = any(${p.groups}::uuid[])))`,
+    );
+  return builder
+    .selectFrom(people.as('person'))
+    .select([
+      sql<number>`count(*) filter (where not completed and not skipped)`.as('open'),
+      sql<number>`count(*) filter (where completed)`.as('completed'),
+      sql<number>`count(*) filter (where skipped and not completed)`.as('skipped'),
+    ]);
+});
+
+/** Whose, or of which task. */
+type Of = { userId: string } | { taskId: string };
+type Page = { limit: number; offset: number };
+
+/** The newest first. */
+export function listCompletions(tenantId: string, of: Of, { limit, offset }: Page): Query<CompletionRow> {
+  const rows = filtered(tenantId, of).select(completionColumns).orderBy('id', 'desc');
+  return toQuery(rows.limit(limit).offset(offset));
+}
+
+export function countCompletions(tenantId: string, of: Of): Query<{ total: number }> {
+  return countMatches(filtered(tenantId, of).select('id'));
+}
+
+function filtered(tenantId: string, of: Of): SelectQueryBuilder<FlowTaskTables, 'flow_task_completions', object> {
+  const rows = builder.selectFrom('flow_task_completions').where('tenant_id', '=', tenantId);
+  return 'userId' in of ? rows.where('user_id', '=', of.userId) : rows.where('task_id', '=', of.taskId);
+}

@@ -1,0 +1,39 @@
+import type { TenantDb } from '#core/db/scopes';
+import { pageOfMatches } from '#core/db/totals';
+import { toPage } from '#core/http/paging';
+import { countCompletions, countStandings, listCompletions } from '#modules/flow-tasks/completions.queries';
+import { presentCompletion } from '#modules/flow-tasks/completions.service';
+import { FlowTaskNotFound } from '#modules/flow-tasks/flow-tasks.errors';
+import { findTask } from '#modules/flow-tasks/flow-tasks.queries';
+import { repeatsAfter } from '#modules/flow-tasks/flow-tasks.rules';
+import type { PageQuery } from '#modules/flow-tasks/flow-tasks.schemas';
+
+/** What people did about a task, the newest first; of a deleted one too. @throws FlowTaskNotFound */
+export async function listEvidence(
+  { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
+  id: string,
+  { limit = 50, offset = 0 }: PageQuery,
+) {
+  const of = { taskId: id };
+  const { rows, ...total } = await pageOfMatches(
+    db,
+    listCompletions(db.tenantId, of, { limit, offset }),
+    countCompletions(db.tenantId, of),
+    { limit, offset },
+  );
+  const isKnown = total.total > 0 || (await db.first(findTask({ tenantId: db.tenantId, id }))) !== undefined;
+  if (!isKnown) throw FlowTaskNotFound();
+  const data = rows.map((row) => ({ userId: row.user_id, ...presentCompletion(row) }));
+  return toPage(data, { limit, offset }, total, setHeader);
+}
+
+/** How many of the active people it is for have done, skipped or not yet looked at it. @throws FlowTaskNotFound */
+export async function reportFlowTask({ db, now }: { db: TenantDb; now: () => Date }, id: string) {
+  const { tenantId } = db;
+  const task = await db.first(findTask({ tenantId, id }));
+  if (task === undefined) throw FlowTaskNotFound();
+  const { version, resets, config } = task;
+  const { groups = null, createdBefore = null } = config.audience ?? {};
+  const counting = { tenantId, taskId: id, version, resets, after: repeatsAfter(config, now()) };
+  return { data: await db.slow.first(countStandings({ ...counting, groups, createdBefore })) };
+}

@@ -1,0 +1,32 @@
+import { defineError } from '#core/errors/app-error';
+
+export const FlowTaskNotFound = defineError(
+  'NOT_FOUND',
+  'The flow task does not exist, or is not for you at this time.',
+);
+export const ListedTwice = defineError('VALIDATION_ERROR', 'body.taskIds: names a task twice.', 'LISTED_TWICE');
+export const InvalidFlowTaskConfig = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'config.audience, from, until, repeatEveryDays or, of a profile, fields have another form: details.problem says which.',
+  'INVALID_CONFIG',
+);
+export const TooManyFlowTasks = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'A tenant has at most 500 flow tasks.',
+  'TOO_MANY_FLOW_TASKS',
+);
+export const VersionChanged = defineError(
+  'CONFLICT',
+  'The task has another version by now, which details.version names: show that one.',
+  'VERSION_CHANGED',
+);
+export const FactMissing = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'What the task asks for is not there yet; once it is, the task completes itself.',
+  'FACT_MISSING',
+);
+export const TaskIsMandatory = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'A mandatory task cannot be skipped.',
+  'TASK_IS_MANDATORY',
+);

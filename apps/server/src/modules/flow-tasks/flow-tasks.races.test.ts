@@ -1,0 +1,100 @@
+import { beforeAll, expect, it } from 'vitest';
+
+import { adminPath, complete, evidenceOf, idsPending, newTask, skip } from '#modules/flow-tasks/testing/tasks';
+import { race, trailOf } from '#test/support/directory';
+import { createMember, createTenant, type Person, type Tenant } from '#test/support/factories';
+import { useService, type Answer, type Call } from '#test/support/harness';
+
+const test = useService();
+let tenant: Tenant;
+let admin: Call;
+let people: Person[];
+
+beforeAll(async () => {
+  tenant = await createTenant(test);
+  admin = { token: tenant.admin.token };
+  people = await Promise.all(Array.from({ length: 10 }, () => createMember(test, tenant)));
+});
+
+const reset = (id: string) => test.call('POST', `${adminPath}/${id}/reset`, admin);
+
+it('fifty times completed at once is completed once, and all are told of the same', async () => {
+  for (let round = 0; round < 10; round++) {
+    const { id } = await newTask(test, admin, { version: round % 2 === 0 ? '1' : null });
+    const seen = new Set<string>();
+    const counts = await race(50, async (at) => {
+      const answer = await complete(test, people[0]!, id, { answers: { at } });
+      seen.add(JSON.stringify(answer.body));
+      return answer;
+    });
+    expect([counts, seen.size]).toEqual([{ 200: 50 }, 1]);
+    expect(await evidenceOf(test, admin, id)).toHaveLength(1);
+    expect(await trailOf(test, tenant.tenantId, id)).toHaveLength(2);
+  }
+});
+
+it('completed and skipped at once, each stands there once at most', async () => {
+  const { id } = await newTask(test, admin);
+  const settle = (at: number) => (at % 2 === 0 ? complete : skip)(test, people[0]!, id);
+  expect(await race(50, settle)).toEqual({ 200: 50 });
+  const outcomes = (await evidenceOf(test, admin, id)).map(({ outcome }) => outcome);
+  expect(outcomes.filter((outcome) => outcome === 'completed')).toHaveLength(1);
+  expect(outcomes.filter((outcome) => outcome === 'skipped').length).toBeLessThan(2);
+});
+
+it('of fifty orders asked for at once one is there at the end, whole', async () => {
+  const { admin: owner } = await createTenant(test);
+  const ids = await Promise.all(Array.from({ length: 8 }, async () => (await newTask(test, owner)).id as string));
+  const rotated = (by: number) => [...ids.slice(by % 8), ...ids.slice(0, by % 8)];
+  // Every other one backwards, so that rows are wanted in contrary orders.
+  const orders = Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? rotated(at) : rotated(at).toReversed()));
+  const counts = await race(50, (at) =>
+    test.call('PATCH', `${adminPath}/reorder`, { token: owner.token, body: { taskIds: orders[at] } }),
+  );
+  expect(counts).toEqual({ 200: 50 });
+  const { data } = (await test.call('GET', adminPath, { token: owner.token })).body;
+  expect(orders).toContainEqual(data.map(({ id }: { id: string }) => id));
+  expect(data.map(({ priority }: { priority: number }) => priority)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+});
+
+it('resets among completions: whoever is counted completed before, and whoever completed after is done', async () => {
+  for (let round = 0; round < 10; round++) {
+    const { id } = await newTask(test, admin, { version: '1' });
+    const isReset = (at: number) => at === 20 || at === 35;
+    const resets: Answer[] = [];
+    const counts = await race(50, async (at) => {
+      if (!isReset(at)) return complete(test, people[at % 10]!, id);
+      const answer = await reset(id);
+      resets.push(answer);
+      return answer;
+    });
+    expect(counts).toEqual({ 200: 50 });
+    const last = (await reset(id)).body.resetCount as number;
+    const counted = resets.reduce((sum, { body }) => sum + (body.resetCount as number), last);
+    // Each row counted until some reset, and for one of them only.
+    expect(counted).toBe((await evidenceOf(test, admin, id)).length);
+    expect(counted).toBeGreaterThanOrEqual(10);
+  }
+});
+
+it('a deletion among completions: whoever was answered 200 has evidence, all others were answered 404', async () => {
+  const { id } = await newTask(test, admin);
+  const done = new Set<string>();
+  const isUnderWay = Promise.withResolvers<void>();
+  const remove = async () => {
+    await isUnderWay.promise;
+    return test.call('DELETE', `${adminPath}/${id}`, admin);
+  };
+  const counts = await race(50, async (at) => {
+    if (at === 25) return remove();
+    const answer = await complete(test, people[at % 10]!, id);
+    isUnderWay.resolve();
+    if (answer.status === 200) done.add(answer.body.data.id);
+    return answer;
+  });
+  expect(Object.keys(counts).filter((status) => !['200', '204', '404'].includes(status))).toEqual([]);
+  expect(counts[204]).toBe(1);
+  expect(done.size).toBeGreaterThan(0);
+  expect((await evidenceOf(test, admin, id)).map((row) => row.id as string).toSorted()).toEqual([...done].toSorted());
+  expect(await idsPending(test, people[0]!)).not.toContain(id);
+});

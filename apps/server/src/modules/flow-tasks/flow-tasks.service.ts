@@ -1,0 +1,172 @@
+import type { TSchema } from 'typebox';
+
+import type { Actor } from '#core/access/principal';
+import { auditEvent, auditParams } from '#core/audit/audit.queries';
+import { newId } from '#core/crypto/ids';
+import type { TenantDb } from '#core/db/scopes';
+import { compileExact } from '#core/http/validation';
+import { countPeople } from '#modules/flow-tasks/completions.queries';
+import {
+  FlowTaskNotFound,
+  InvalidFlowTaskConfig,
+  ListedTwice,
+  TooManyFlowTasks,
+} from '#modules/flow-tasks/flow-tasks.errors';
+import {
+  countTasks,
+  deleteTask,
+  findTask,
+  insertTask,
+  listTasks,
+  lockOrder,
+  lockTask,
+  lockTasks,
+  resetTask,
+  setOrder,
+  updateTask,
+  type FlowTaskChanges,
+} from '#modules/flow-tasks/flow-tasks.queries';
+import { mostTasks, reordered, repeatsAfter, type TaskType } from '#modules/flow-tasks/flow-tasks.rules';
+import {
+  ProfileConfig,
+  TaskConfig,
+  type CreateFlowTaskBody,
+  type ListFlowTasksQuery,
+  type ReorderBody,
+  type UpdateFlowTaskBody,
+} from '#modules/flow-tasks/flow-tasks.schemas';
+import type { FlowTaskRow } from '#modules/flow-tasks/flow-tasks.tables';
+
+type Scope = { db: TenantDb; actor: Actor; now: () => Date };
+
+/** Those of the tenant by priority: all of them, unless a part is asked for. */
+export async function listFlowTasks(db: TenantDb, { limit = mostTasks, offset = 0 }: ListFlowTasksQuery) {
+  const { tenantId } = db;
+  const [rows, [counted]] = await db.slow.flight([listTasks({ tenantId, limit, offset }), countTasks({ tenantId })]);
+  return { data: rows.map(presentFlowTask), total: counted!.total };
+}
+
+/** @throws InvalidFlowTaskConfig, TooManyFlowTasks */
+export async function createFlowTask({ db, actor, now }: Scope, body: CreateFlowTaskBody) {
+  assertConfig(body.type, body.config);
+  const { tenantId } = db;
+  const at = now().toISOString();
+  const row: FlowTaskRow = {
+    tenant_id: tenantId,
+    id: newId(),
+    type: body.type,
+    name: body.name,
+    target_route: body.targetRoute,
+    priority: body.priority ?? 0,
+    is_mandatory: body.isMandatory ?? false,
+    is_active: body.isActive ?? true,
+    version: body.version ?? null,
+    config: body.config ?? {},
+    i18n: body.i18n ?? {},
+    resets: 0,
+    created_at: at,
+    updated_at: at,
+  };
+  const created = await db.transaction(async (tx) => {
+    await tx.all(lockOrder({ tenantId }));
+    if ((await tx.first(countTasks({ tenantId })))!.total >= mostTasks) throw TooManyFlowTasks();
+    return tx.first(insertTask({ ...row, ...auditParams(actor, at) }));
+  });
+  return presentFlowTask(created!);
+}
+
+/** @throws FlowTaskNotFound, InvalidFlowTaskConfig */
+export async function updateFlowTask({ db, actor, now }: Scope, id: string, body: UpdateFlowTaskBody) {
+  if (body.config !== undefined) {
+    // The type never changes, so that what is read here still holds afterwards.
+    const task = await db.first(findTask({ tenantId: db.tenantId, id }));
+    if (task === undefined) throw FlowTaskNotFound();
+    assertConfig(task.type, body.config);
+  }
+  const at = now().toISOString();
+  const audit = auditParams(actor, at, { fields: Object.keys(body) });
+  const row = await db.slow.first(updateTask(id, { ...toColumns(body), updated_at: at }, audit));
+  if (row === undefined) throw FlowTaskNotFound();
+  return presentFlowTask(row);
+}
+
+/** What people did about it is kept. @throws FlowTaskNotFound */
+export async function deleteFlowTask({ db, actor, now }: Scope, id: string): Promise<void> {
+  const deleted = await db.slow.first(deleteTask({ id, ...auditParams(actor, now().toISOString()) }));
+  if (deleted === undefined) throw FlowTaskNotFound();
+}
+
+/** Opens a task again for all. Nothing of what was done is lost, it only counts no more. @throws FlowTaskNotFound */
+export async function resetFlowTask({ db, actor, now }: Scope, id: string) {
+  const { tenantId } = db;
+  const resetCount = await db.transaction(async (tx) => {
+    // Whoever completes it at the moment shares the task, and is waited for.
+    const task = await tx.first(lockTask({ tenantId, id }));
+    if (task === undefined) throw FlowTaskNotFound();
+    const at = now();
+    const { version, resets } = task;
+    const counting = { tenantId, taskId: id, version, resets, after: repeatsAfter(task.config, at) };
+    const { people } = (await tx.first(countPeople(counting)))!;
+    await tx.all(resetTask({ id, at: at.toISOString(), ...auditParams(actor, at.toISOString(), { people }) }));
+    return people;
+  });
+  return { success: true, resetCount };
+}
+
+/** All priorities become places in the new order, or none does. @throws ListedTwice, FlowTaskNotFound */
+export async function reorderFlowTasks({ db, actor, now }: Scope, { taskIds }: ReorderBody) {
+  const { tenantId } = db;
+  const at = now().toISOString();
+  // Not by the schema, which would take an id in capitals for another.
+  if (new Set(taskIds).size < taskIds.length) throw ListedTwice();
+  await db.transaction(async (tx) => {
+    await tx.all(lockOrder({ tenantId }));
+    const tasks = await tx.all(lockTasks({ tenantId }));
+    const known = new Set(tasks.map(({ id }) => id));
+    if (!taskIds.every((id) => known.has(id))) throw FlowTaskNotFound();
+    await tx.all(setOrder({ tenantId, ids: reordered(tasks, taskIds), at }));
+    const details = { fields: ['priority'], taskIds };
+    await tx.all(auditEvent(actor, at, { action: 'flow_task.reordered', resourceType: 'flow_task', details }));
+  });
+  return { success: true };
+}
+
+const checks = { profile: fitting(ProfileConfig), others: fitting(TaskConfig) };
+
+function fitting(schema: TSchema) {
+  const validate = compileExact(schema);
+  return (config: unknown): string | undefined => {
+    if (validate(config)) return undefined;
+    const { instancePath, message } = validate.errors![0]!;
+    return `config${instancePath.replaceAll('/', '.')} ${message ?? 'is not valid'}`;
+  };
+}
+
+function assertConfig(type: TaskType, config: unknown): void {
+  if (config === undefined) return;
+  const problem = (type === 'profile' ? checks.profile : checks.others)(config);
+  if (problem !== undefined) throw InvalidFlowTaskConfig({ details: { problem } });
+}
+
+function toColumns(body: UpdateFlowTaskBody): FlowTaskChanges {
+  const { targetRoute, isMandatory, isActive, ...same } = body;
+  const columns = { ...same, target_route: targetRoute, is_mandatory: isMandatory, is_active: isActive };
+  return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined)) as FlowTaskChanges;
+}
+
+export function presentFlowTask(row: FlowTaskRow) {
+  return {
+    id: row.id,
+    type: row.type,
+    name: row.name,
+    targetRoute: row.target_route,
+    priority: row.priority,
+    isMandatory: row.is_mandatory,
+    isActive: row.is_active,
+    version: row.version,
+    config: row.config,
+    i18n: row.i18n,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  };
+}
