@@ -84,9 +84,9 @@ export default {
     ),
     rule(
       'rules-are-pure',
-      'Rules do no I/O: they import other rules, core/crypto and the error table of their module.',
+      'Rules do no I/O: they import other rules, core/crypto and the error table and types of their module.',
       { path: `${modules}([^/]+)/.*\\.rules\\.ts$` },
-      { pathNot: ['\\.rules\\.ts$', `${core}crypto/`, `${modules}$1/.*\\.errors\\.ts$`] },
+      { pathNot: ['\\.rules\\.ts$', `${core}crypto/`, `${modules}$1/.*\\.(errors|types)\\.ts$`] },
     ),
 
     rule(

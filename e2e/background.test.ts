@@ -62,7 +62,6 @@ async function begin(base: string) {
   };
   expect((await client.post('/api/v1/secure/ai/providers', connector)).status).toBe(201);
   for (let at = 0; at < tagCount; at++) await client.post('/api/v1/secure/tags', { name: `Tag ${at}` });
-  const { data } = (await client.get('/api/v1/secure/tags?search=Tag%20209')).body;
   // The last one is never reached before it is stuck.
   const answered = client.post(`${translate}/entity-type`, { entity_type: 'tag' });
   await until('the request has begun', () => translator.asked.length > 0, patienceMs);
@@ -70,6 +69,7 @@ async function begin(base: string) {
   const answer = await answered;
   expect(answer.status).toBe(200);
   await until('the background has begun', () => translator.waiting > 0, patienceMs);
+  const { data } = (await client.get('/api/v1/secure/tags?search=Tag%20209')).body;
   expect(data[0].translations_i18n).toEqual({});
   return { client, translator, job: answer.headers.get('location')! };
 }

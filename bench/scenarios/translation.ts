@@ -5,9 +5,8 @@ import pg from 'pg';
 
 import { requestBytes } from '../load.ts';
 import { memoryMb } from '../machine.ts';
-import { administrator } from '../processes/start.ts';
 import { compare, round, type Bench, type Figure, type Scenario } from '../scenario.ts';
-import { enter, logIn } from '../seed.ts';
+import { enter } from '../seed.ts';
 
 /** As many as one person may have translated in a minute. */
 const textCount = 50;
@@ -31,7 +30,6 @@ export const translation: Scenario = {
 async function compareWithRead(bench: Bench, origin: string): Promise<Figure> {
   const { atrium, seed } = bench;
   const { token, contactIds } = seed;
-  await rememberLonger(bench);
   await connect(bench, token, origin);
   const texts = Array.from({ length: textCount }, (_, at) => ({
     text: `The ${at}th room on the ground floor is closed on Sundays, but open to members.`,
@@ -58,11 +56,6 @@ async function compareWithRead(bench: Bench, origin: string): Promise<Figure> {
     },
     { atLeast: 0.7 },
   );
-}
-
-async function rememberLonger(bench: Bench): Promise<void> {
-  const token = await logIn(bench.atrium, administrator);
-  await send(bench, token, 'PATCH system/security/config', { cache_default_ttl_seconds: 86_400 });
 }
 
 async function measureMemory(bench: Bench, origin: string): Promise<Figure> {

@@ -9,7 +9,6 @@ alter table connectors add column last_latency_ms integer;
 comment on column connectors.ejections is 'How often it was switched off for its failures since it last did well; the pause before the next attempt grows with it.';
 comment on column connectors.retry_at is 'Nobody calls it before then: it asked for patience (429), or was switched off for its failures.';
 comment on column connectors.probe_until is 'Somebody is trying whether it has recovered, until then at most.';
-create index connectors_by_check on connectors (tenant_id, last_health_check);
 
 create table connector_events (
   tenant_id uuid not null,
@@ -155,6 +154,7 @@ create table translation_jobs (
   batches_processed integer not null default 0,
   providers text[] not null default '{}',
   error text,
+  failing_since timestamptz(3),
   claim uuid,
   lease_until timestamptz(3),
   created_by uuid,
@@ -169,6 +169,7 @@ comment on table translation_jobs is 'Translation of many entities, language by 
 comment on column translation_jobs.target_languages is 'Null fills what is missing in the languages of the tenant.';
 comment on column translation_jobs.fingerprint is 'SHA-256 of what was asked for: of equal jobs one is under way at a time.';
 comment on column translation_jobs.counted_ids is 'Those of the batch under way that entities_translated holds already.';
+comment on column translation_jobs.failing_since is 'Providers have done nothing but fail since; null once a batch is done.';
 comment on column translation_jobs.claim is 'Of whoever works on it, until the lease is over or somebody else has taken it.';
 comment on column translation_jobs.lease_until is 'Somebody works on it until then at most. By the clock of the database.';
 

@@ -23,7 +23,7 @@ const tagBytes = 16;
  */
 export function createEncryption(keys: readonly [Buffer, ...Buffer[]]): Encryption {
   const ring = keys.map((key) => ({
-    id: sha256Hex(key.toString('hex')).slice(0, 8),
+    id: keyIdOf(key),
     wrap: deriveKey(key, 'envelope'),
   }));
   const current = ring[0]!;
@@ -44,6 +44,11 @@ export function createEncryption(keys: readonly [Buffer, ...Buffer[]]): Encrypti
     isCurrent: (sealed) => sealed.split('.')[1] === current.id,
     keyFor: (purpose) => deriveKey(keys[0], purpose),
   };
+}
+
+/** What values under a key are marked with; it tells nothing of the key. */
+export function keyIdOf(key: Buffer): string {
+  return sha256Hex(key.toString('hex')).slice(0, 8);
 }
 
 function seal(key: Buffer, plain: Buffer, place: string): string {

@@ -1,23 +1,28 @@
+import { sql } from 'kysely';
+
 import { queryBuilder, statement } from '#core/db/query';
 
 type KeyRow = { name: string; wrapped_key: string; created_at: string; wrapped_at: string };
+type Tables = {
+  installation_keys: KeyRow;
+  accounts: { id: string; password_hash: string | null };
+  signing_keys: { private_key: string };
+};
 
-const builder = queryBuilder<{ installation_keys: KeyRow; accounts: { id: string } }>();
+export type WrappedKey = Pick<KeyRow, 'name' | 'wrapped_key'>;
 
-export const findInstallationKey = statement<{ name: string }, Pick<KeyRow, 'wrapped_key'>>((p) =>
-  builder.selectFrom('installation_keys').select('wrapped_key').where('name', '=', p.name),
+const builder = queryBuilder<Tables>();
+
+export const listInstallationKeys = statement<Record<string, never>, WrappedKey>(() =>
+  builder.selectFrom('installation_keys').select(['name', 'wrapped_key']),
 );
 
-/** No row where another process was first. */
-export const insertInstallationKey = statement<
-  { name: string; wrappedKey: string; at: string },
-  Pick<KeyRow, 'wrapped_key'>
->((p) =>
+/** Nothing where another process was first. */
+export const insertInstallationKey = statement<{ name: string; wrappedKey: string; at: string }, never>((p) =>
   builder
     .insertInto('installation_keys')
     .values({ name: p.name, wrapped_key: p.wrappedKey, created_at: p.at, wrapped_at: p.at })
-    .onConflict((conflict) => conflict.doNothing())
-    .returning('wrapped_key'),
+    .onConflict((conflict) => conflict.doNothing()),
 );
 
 /** Only where it still is what was opened. */
@@ -31,4 +36,17 @@ export const rewrapInstallationKey = statement<{ name: string; from: string; to:
 
 export const findAnyAccount = statement<Record<string, never>, { id: string }>(() =>
   builder.selectFrom('accounts').select('id').limit(1),
+);
+
+/** The ids of the keys that encrypted what every installation has: passwords, and keys that sign tokens. */
+export const listSealingKeys = statement<Record<string, never>, { key_id: string }>(() =>
+  builder
+    .selectFrom('signing_keys')
+    .select(sql<string>`split_part(private_key, '.', 2)`.as('key_id'))
+    .union(
+      builder
+        .selectFrom('accounts')
+        .select(sql<string>`split_part(password_hash, '.', 2)`.as('key_id'))
+        .where('password_hash', 'is not', null),
+    ),
 );

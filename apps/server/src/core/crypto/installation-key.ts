@@ -1,9 +1,11 @@
-import { createEncryption, type Encryption } from '#core/crypto/encryption';
+import { createEncryption, keyIdOf, type Encryption } from '#core/crypto/encryption';
 import {
   findAnyAccount,
-  findInstallationKey,
   insertInstallationKey,
+  listInstallationKeys,
+  listSealingKeys,
   rewrapInstallationKey,
+  type WrappedKey,
 } from '#core/crypto/installation-key.queries';
 import { newKey } from '#core/crypto/secrets';
 import type { Database } from '#core/db/database';
@@ -20,8 +22,7 @@ export class WrongEncryptionKeyError extends Error {
   override name = 'WrongEncryptionKeyError';
 }
 
-const name = 'root';
-const place = 'installation_keys.wrapped_key:root';
+const root = 'root';
 
 /**
  * Encryption under the installation's own key, which rests in the database, wrapped by ENCRYPTION_KEY. Where the key before
@@ -29,37 +30,67 @@ const place = 'installation_keys.wrapped_key:root';
  * that run on keep working.
  * @throws WrongEncryptionKeyError when none of the given keys opens it
  */
-export async function openEncryption({ database, keys, now }: Options): Promise<Encryption> {
+export async function openEncryption(options: Options): Promise<Encryption> {
+  const { database, keys, now } = options;
   const wrapping = createEncryption(keys);
-  const db = database.credential();
-  const wrapped = await findOrCreate({ database, keys, now }, wrapping);
-  const root = unwrap(wrapping, wrapped);
-  if (!wrapping.isCurrent(wrapped)) {
-    const to = wrapping.encrypt(root.toString('base64'), place);
-    await db.slow.all(rewrapInstallationKey({ name, from: wrapped, to, at: now().toISOString() }));
+  const stored = await findOrCreate(options, wrapping);
+  const opened = stored.map((row) => ({ ...row, key: unwrap(wrapping, row) }));
+  const at = now().toISOString();
+  const outdated = opened.filter((row) => !wrapping.isCurrent(row.wrapped_key));
+  if (outdated.length > 0) {
+    const renewed = outdated.map((row) => ({ name: row.name, from: row.wrapped_key, to: wrap(wrapping, row), at }));
+    await database.credential().slow.flight(renewed.map((each) => rewrapInstallationKey(each)));
   }
-  return createEncryption([root, ...keys.filter((key) => !key.equals(root))]);
+  const first = opened.find(({ name }) => name === root)!.key;
+  const others = [...opened.map(({ key }) => key), ...keys].filter((key) => !key.equals(first));
+  return createEncryption([first, ...others]);
 }
 
-async function findOrCreate({ database, keys, now }: Options, wrapping: Encryption): Promise<string> {
+async function findOrCreate(options: Options, wrapping: Encryption): Promise<WrappedKey[]> {
+  const { database, now } = options;
   const db = database.credential();
-  const known = await db.first(findInstallationKey({ name }));
-  if (known !== undefined) return known.wrapped_key;
-  // Installations from before there was such a key go on with the one that everything is encrypted with.
+  const known = await db.all(listInstallationKeys({}));
+  if (known.length > 0) return known;
   const isNew = (await db.first(findAnyAccount({}))) === undefined;
-  const wrappedKey = wrapping.encrypt((isNew ? newKey() : keys[0]).toString('base64'), place);
-  await db.slow.all(insertInstallationKey({ name, wrappedKey, at: now().toISOString() }));
-  return (await db.first(findInstallationKey({ name })))!.wrapped_key;
+  const created = isNew ? [{ name: root, key: newKey() }] : await keysInUse(options);
+  const at = now().toISOString();
+  const rows = created.map((each) => ({ name: each.name, wrappedKey: wrap(wrapping, each), at }));
+  await db.slow.flight(rows.map((row) => insertInstallationKey(row)));
+  return db.all(listInstallationKeys({}));
 }
 
-function unwrap(wrapping: Encryption, wrapped: string): Buffer {
+/**
+ * Installations from before there was such a key go on with the one that encrypted what they hold, which is not the first
+ * one where ENCRYPTION_KEY was changed together with the release. The others are kept, since values may be under them too.
+ */
+async function keysInUse({ database, keys }: Options): Promise<{ name: string; key: Buffer }[]> {
+  const sealing = (await database.credential().slow.all(listSealingKeys({}))).map((row) => row.key_id);
+  const first = sealing.length === 0 ? keys[0] : keys.find((key) => sealing.includes(keyIdOf(key)));
+  if (first === undefined) throw wrongKey();
+  const older = keys.filter((key) => !key.equals(first));
+  return [{ name: root, key: first }, ...older.map((key, at) => ({ name: `older-${at + 1}`, key }))];
+}
+
+function wrap(wrapping: Encryption, { name, key }: { name: string; key: Buffer }): string {
+  return wrapping.encrypt(key.toString('base64'), placeOf(name));
+}
+
+function unwrap(wrapping: Encryption, { name, wrapped_key: wrapped }: WrappedKey): Buffer {
   try {
-    return Buffer.from(wrapping.decrypt(wrapped, place), 'base64');
+    return Buffer.from(wrapping.decrypt(wrapped, placeOf(name)), 'base64');
   } catch (cause) {
-    throw new WrongEncryptionKeyError(
-      'ENCRYPTION_KEY does not open what this database holds: set it to the key that the service was started with before, or ' +
-        'name that one in ENCRYPTION_KEY_PREVIOUS.',
-      { cause },
-    );
+    throw wrongKey(cause);
   }
+}
+
+function wrongKey(cause?: unknown): WrongEncryptionKeyError {
+  return new WrongEncryptionKeyError(
+    'ENCRYPTION_KEY does not open what this database holds: set it to the key that the service was started with before, or ' +
+      'name that one in ENCRYPTION_KEY_PREVIOUS.',
+    { cause },
+  );
+}
+
+function placeOf(name: string): string {
+  return `installation_keys.wrapped_key:${name}`;
 }

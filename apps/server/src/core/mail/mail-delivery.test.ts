@@ -22,22 +22,34 @@ async function deliver(port: number, tls = false, rest: Partial<typeof mail> = {
   return failure as MailNotTaken | undefined;
 }
 
+type Refusals = Partial<Record<'login' | 'sender' | 'recipient' | 'mail', number>>;
+
+const replyOf = (responseCode: number | undefined) =>
+  responseCode === undefined ? null : Object.assign(new Error('canary refusal'), { responseCode });
+
 /** A mail server, and what it was told in its session. */
-async function serve(certificate: Certificate, { withoutTls = false } = {}) {
+async function serve(
+  certificate: Certificate,
+  { withoutTls = false, refuse = {} }: { withoutTls?: boolean; refuse?: Refusals } = {},
+) {
   const seen: { users: (string | undefined)[]; recipients: string[] } = { users: [], recipients: [] };
   const smtp = new SMTPServer({
     ...certificate,
     ...(withoutTls ? { disabledCommands: ['STARTTLS'], allowInsecureAuth: true } : {}),
     onAuth(auth, _session, done) {
       seen.users.push(auth.username);
-      done(null, { user: 'user' });
+      if (refuse.login === undefined) done(null, { user: 'user' });
+      else done(replyOf(refuse.login));
+    },
+    onMailFrom(_address, _session, done) {
+      done(replyOf(refuse.sender));
     },
     onRcptTo({ address }, _session, done) {
       seen.recipients.push(address);
-      done();
+      done(replyOf(refuse.recipient));
     },
     onData(stream, _session, done) {
-      stream.on('end', done).resume();
+      stream.on('end', () => done(replyOf(refuse.mail))).resume();
     },
   });
   smtp.on('error', () => undefined);
@@ -50,6 +62,19 @@ describe('deliverMail', () => {
     const { seen, port } = await serve(trusted);
     expect(await deliver(port)).toBeUndefined();
     expect(seen).toEqual({ users: ['user'], recipients: ['b@example.com'] });
+  });
+
+  it.each<[keyof Refusals, number, string]>([
+    ['recipient', 550, 'refused'],
+    ['recipient', 450, 'refused'],
+    ['mail', 554, 'refused'],
+    ['mail', 452, 'refused'],
+    ['mail', 421, 'answer'],
+    ['sender', 550, 'answer'],
+    ['login', 535, 'credentials'],
+  ])('tells of what is said to the %s: %i', async (what, reply, kind) => {
+    const { port } = await serve(trusted, { refuse: { [what]: reply } });
+    expect((await deliver(port))?.kind).toBe(kind);
   });
 
   it('says nothing to a server that has no TLS', async () => {

@@ -18,7 +18,8 @@ export type OutgoingMail = {
 
 /** The server did not take the mail. Never in its own words, which may repeat what was sent. */
 export class MailNotTaken extends Error {
-  readonly kind: 'unreachable' | 'credentials' | 'answer';
+  /** `refused`: this recipient or this mail, which says nothing of the next. */
+  readonly kind: 'unreachable' | 'credentials' | 'answer' | 'refused';
 
   constructor(kind: MailNotTaken['kind'], reason: string, cause?: unknown) {
     super(`the mail server did not take the mail: ${reason}`, cause === undefined ? undefined : { cause });
@@ -62,10 +63,17 @@ export async function deliverMail(
 
 function toNotTaken(error: unknown): MailNotTaken {
   if (error instanceof OutboundError) return new MailNotTaken('unreachable', 'no connection', error);
-  const { code = 'unknown', responseCode: reply = 0 } = error as { code?: string; responseCode?: number };
+  const { code = 'unknown', responseCode: reply = 0, command = '' } = error as SmtpError;
   // What is no reply of RFC 5321 may be anything that the server chose to say.
   const isReply = reply >= 400 && reply < 600;
   const reason = isReply ? `${code} ${reply}` : code;
   if (code === 'EAUTH') return new MailNotTaken('credentials', reason);
-  return new MailNotTaken(isReply ? 'answer' : 'unreachable', reason);
+  if (!isReply) return new MailNotTaken('unreachable', reason);
+  // 421 ends the session, whatever it was about.
+  return new MailNotTaken(ofOneMail.has(command) && reply !== 421 ? 'refused' : 'answer', reason);
 }
+
+/** As nodemailer throws it; `command` is what was answered. */
+type SmtpError = { code?: string; responseCode?: number; command?: string };
+
+const ofOneMail: ReadonlySet<string> = new Set(['RCPT TO', 'DATA']);

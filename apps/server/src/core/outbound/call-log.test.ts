@@ -123,6 +123,52 @@ describe('the log of calls', () => {
     await log.close();
   });
 
+  it('ends a flush though calls keep coming in, and writes what came in meanwhile at once', async () => {
+    const call = facts();
+    let writes = 0;
+    const log = open((write) => {
+      writes += 1;
+      // As often as there are writes, so that there is always something to write.
+      if (writes < 50) log.record(call);
+      return write();
+    });
+    log.record(call);
+    await log.flush();
+    expect(writes).toBe(1);
+    expect(await rowsOf('provider_calls', call.tenantId)).toHaveLength(1);
+    await log.flush();
+    expect(writes).toBe(2);
+    writes = 50;
+    await log.close();
+    expect(await rowsOf('provider_calls', call.tenantId)).toHaveLength(3);
+  });
+
+  it('writes once for all that ask while a write is under way', async () => {
+    const call = facts();
+    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let writes = 0;
+    const log = open(async (write) => {
+      writes += 1;
+      begun.resolve();
+      await held.promise;
+      if (writes < 50) log.record(call);
+      return write();
+    });
+    log.record(call);
+    const first = log.flush();
+    await begun.promise;
+    const flushes = Array.from({ length: 20 }, () => {
+      log.record(call);
+      return log.flush();
+    });
+    held.resolve();
+    await Promise.all([first, ...flushes]);
+    expect(writes).toBe(2);
+    expect(await rowsOf('provider_calls', call.tenantId)).toHaveLength(22);
+    writes = 50;
+    await log.close();
+  });
+
   it('gives up what the database never takes, and goes on', async () => {
     const log = open();
     const [bad, good] = [facts({ outcome: 'nonsense' as 'success' }), facts()];

@@ -33,7 +33,7 @@ export type CallLog = {
   recordCacheHit(hit: CacheHit, count?: number): void;
   /** For Prometheus. */
   metrics: readonly Metric[];
-  /** Writes what was gathered so far, if the database lets it. */
+  /** Writes what was gathered until it is called, if the database lets it; calls that come in meanwhile do not delay it. */
   flush(): Promise<void>;
   close(): Promise<void>;
 };
@@ -50,16 +50,18 @@ export function createCallLog({ database, log, now, delayMs = 500, most = 20_000
   let begun: Batch | undefined;
   let dropped = 0;
   let isFailing = false;
-  let running: Promise<void> = Promise.resolve();
   const totals = createTotals();
 
   async function writeOnce(): Promise<void> {
-    begun ??= gathered.hours.size === 0 ? undefined : take();
-    if (begun === undefined) return;
-    await writeBatch({ database, log }, begun);
+    if (begun !== undefined) await writeBegun(begun);
+    // What comes in meanwhile waits for the next time, or a write would not end while there are calls.
+    if (gathered.hours.size > 0) await writeBegun((begun = take()));
+  }
+
+  async function writeBegun(batch: Batch): Promise<void> {
+    await writeBatch({ database, log }, batch);
     begun = undefined;
     isFailing = false;
-    if (gathered.hours.size > 0) await writeOnce();
   }
 
   function take(): Batch {
@@ -70,8 +72,7 @@ export function createCallLog({ database, log, now, delayMs = 500, most = 20_000
     return batch;
   }
 
-  // One at a time, whoever asks.
-  const write = () => (running = running.catch(() => undefined).then(writeOnce));
+  const write = inTurn(writeOnce);
   const onError = (error: unknown) => {
     if (!isFailing) log.warn({ err: error }, 'calls of providers could not be written and will be tried again');
     isFailing = true;
@@ -98,6 +99,19 @@ export function createCallLog({ database, log, now, delayMs = 500, most = 20_000
     flush: () => write().catch(onError),
     close: () => flusher.close(),
   };
+}
+
+/** One run at a time and at most one to come, whoever asks: that one takes along what was gathered until it begins. */
+function inTurn(run: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> = Promise.resolve();
+  let next: Promise<void> | undefined;
+  return () =>
+    (next ??= running = running
+      .catch(() => undefined)
+      .then(() => {
+        next = undefined;
+        return run();
+      }));
 }
 
 /** @throws what may be better the next time */

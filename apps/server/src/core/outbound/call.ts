@@ -3,13 +3,14 @@ import type { ReadableStream as StreamOfBytes } from 'node:stream/web';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errors } from 'undici';
 
-import { NotAsked, createCircuits } from '#core/outbound/circuits';
+import { NotAsked, NotSendable, createCircuits } from '#core/outbound/circuits';
 import type { Connections } from '#core/outbound/connections';
 import { withDeadline } from '#core/outbound/deadline';
 import { acceptedEncodings, exchange, toResponse, type WireRequest } from '#core/outbound/exchange';
 import { AddressRefused } from '#core/outbound/judged-connect';
 import { createRepetitionBudget, isWorthRepeating, pauseMs } from '#core/outbound/repetition';
-import type { Slots } from '#core/outbound/slots';
+import { createQueue, type Queue } from '#core/outbound/queue';
+import type { Slots, Visit } from '#core/outbound/slots';
 
 export type OutboundInit = {
   method?: string;
@@ -26,8 +27,13 @@ export type OutboundInit = {
    * answer, or 502, 503 or 504 without Retry-After, is made once more, as far as one in ten calls allows.
    */
   isRepeatable?: boolean | undefined;
-  /** Less than the limits; more has no effect. */
+  /** Who has it made: all calls of one owner together take a quarter of the places at most. */
+  owner?: string | undefined;
+  /** Told when it has a place and is about to be sent; before, nobody was asked for anything. */
+  onPlace?: (() => void) | undefined;
+  /** For everything, the wait for headers included: 30 s unless said, of which 10 to headers; never more than 120. */
   timeoutMs?: number | undefined;
+  /** How long the answer may be: 1 MiB unless said, never more than 8. */
   maxBytes?: number | undefined;
 };
 
@@ -36,10 +42,17 @@ export type Call = (url: URL, init: OutboundInit) => Promise<Response>;
 type Surroundings = {
   connections: Connections;
   slots: Slots;
-  limits: { totalMs: number; maxBodyBytes: number };
+  limits: { headersMs: number; totalMs: number; longestMs: number; maxBodyBytes: number; longestBodyBytes: number };
 };
 
-type Attempt = { url: URL; request: WireRequest; signal: AbortSignal; maxBytes: number };
+type Attempt = {
+  url: URL;
+  request: WireRequest;
+  signal: AbortSignal;
+  maxBytes: number;
+  visit: Visit;
+  enter: Queue['enter'];
+};
 
 /** Calls through their circuits, each within one deadline and made twice at most. */
 export function createCall({ connections, slots, limits }: Surroundings): Call {
@@ -48,20 +61,18 @@ export function createCall({ connections, slots, limits }: Surroundings): Call {
 
   /** @param onAnswer told when the first byte of an answer has come */
   async function attempt(one: Attempt, mayBeKept: boolean, onAnswer: () => void): Promise<Response> {
-    const { url, request, signal, maxBytes } = one;
+    const { url, request, signal, maxBytes, visit } = one;
     const { origin } = url;
-    await slots.enter(origin, signal).catch((cause: unknown) => {
-      throw new NotAsked('no place became free in time', { cause });
-    });
+    await one.enter(signal);
     const lease = connections.lease(origin, mayBeKept);
     const onEnd = () => {
       lease.giveBack();
-      slots.leave(origin);
+      slots.leave(visit);
     };
     const whole = { ...request, origin };
     const answer = await exchange(lease.dispatcher, whole, { signal, maxBytes, onAnswer, onEnd }).catch(
       (cause: unknown) => {
-        throw cause instanceof errors.InvalidArgumentError ? new NotAsked('this cannot be sent', { cause }) : cause;
+        throw cause instanceof errors.InvalidArgumentError ? new NotSendable('this cannot be sent', { cause }) : cause;
       },
     );
     return toResponse(answer, maxBytes);
@@ -85,15 +96,22 @@ export function createCall({ connections, slots, limits }: Surroundings): Call {
   }
 
   return (url, init) => {
-    const request = toRequest(url, init);
-    const maxBytes = Math.min(init.maxBytes ?? limits.maxBodyBytes, limits.maxBodyBytes);
-    const timeoutMs = Math.min(init.timeoutMs ?? limits.totalMs, limits.totalMs);
-    const work = () =>
-      withDeadline(timeoutMs, init.signal, (signal) => attempts({ url, request, signal, maxBytes }, init)).catch(
+    const maxBytes = Math.min(init.maxBytes ?? limits.maxBodyBytes, limits.longestBodyBytes);
+    const timeoutMs = Math.min(init.timeoutMs ?? limits.totalMs, limits.longestMs);
+    const headersTimeout = init.timeoutMs === undefined ? limits.headersMs : Math.max(limits.headersMs, timeoutMs);
+    const request = { ...toRequest(url, init), headersTimeout, bodyTimeout: timeoutMs };
+    const work = async () => {
+      const visit = { origin: url.origin, owner: init.owner };
+      const queue = createQueue(slots, visit, init.onPlace);
+      const one = { url, request, maxBytes, visit, enter: queue.enter };
+      return withDeadline(timeoutMs, init.signal, (signal) => attempts({ ...one, signal }, init)).catch(
         (error: unknown) => {
-          throw isCancelled(init.signal) ? new NotAsked('the call was cancelled', { cause: error }) : error;
+          throw isCancelled(init.signal)
+            ? new NotAsked('the call was cancelled', { cause: error })
+            : queue.judge(error);
         },
       );
+    };
     return init.circuit === undefined ? work() : circuits.run(init.circuit, work);
   };
 }

@@ -17,6 +17,9 @@ export class CircuitOpen extends Error {
 /** A failure that says nothing of the other side: cancelled, or never begun. */
 export class NotAsked extends Error {}
 
+/** Never begun for what it was to send, which no wait would make better. */
+export class NotSendable extends NotAsked {}
+
 const failuresToOpen = 5;
 const openMs = 30_000;
 /** The circuit that was not used for longest is forgotten, which closes it. */

@@ -14,7 +14,7 @@ export type Connections = {
   close(): Promise<void>;
 };
 
-type Limits = { connectMs: number; headersMs: number; totalMs: number; keptMs: number; maxBodyBytes: number };
+type Limits = { connectMs: number; headersMs: number; totalMs: number; keptMs: number; longestBodyBytes: number };
 
 const keptOrigins = 16;
 const keptPerOrigin = 8;
@@ -37,7 +37,7 @@ export function createConnections(judgement: Judgement, limits: Limits): Connect
     }
     connectTo(target, (...[error, socket]) => {
       if (error !== null) return callback(error, null);
-      limitReading(socket, 4 * limits.maxBodyBytes + headBytes);
+      limitReading(socket, 2 * limits.longestBodyBytes + headBytes);
       callback(null, socket);
     });
   };

@@ -3,7 +3,10 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate } from 'node:zlib';
 import type { Dispatcher } from 'undici';
 
-export type WireRequest = Pick<Dispatcher.DispatchOptions, 'origin' | 'path' | 'method' | 'headers' | 'body'>;
+export type WireRequest = Pick<
+  Dispatcher.DispatchOptions,
+  'origin' | 'path' | 'method' | 'headers' | 'body' | 'headersTimeout' | 'bodyTimeout'
+>;
 
 export type WireAnswer = { status: number; headers: IncomingHttpHeaders; body: Buffer };
 

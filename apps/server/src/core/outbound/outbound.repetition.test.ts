@@ -235,13 +235,25 @@ describe('places', () => {
 describe('limits of a caller', () => {
   it('may be less and are never more', async () => {
     const origin = await serve((_request, response) => void response.end('x'.repeat(2000)));
-    const outbound = outboundToLoopback({ limits: { maxBodyBytes: 1000 } });
+    const outbound = outboundToLoopback({ limits: { maxBodyBytes: 1000, longestBodyBytes: 1000 } });
     await expectFailure(outbound.fetch(origin, { maxBytes: 1_000_000 }));
     const roomy = outboundToLoopback();
     expect((await roomy.fetch(origin, { maxBytes: 2000 })).status).toBe(200);
     await expectFailure(roomy.fetch(origin, { maxBytes: 1999 }));
     const silent = await serve(() => undefined);
     await expectFailure(roomy.fetch(silent, { timeoutMs: 20 }));
-    await expectFailure(outboundToLoopback({ limits: { totalMs: 20 } }).fetch(silent, { timeoutMs: 1_000_000 }));
+    await expectFailure(outboundToLoopback({ limits: { longestMs: 20 } }).fetch(silent, { timeoutMs: 1_000_000 }));
+  });
+
+  it('may be more than is given unasked, to the headers too', async () => {
+    const hurried = { limits: { headersMs: 50, totalMs: 50 } };
+    const slow = await serve((_request, response) => {
+      // Not before the others have given up: their time is over by then.
+      void expectFailure(outboundToLoopback(hurried).fetch(silent)).then(() => response.end('late'));
+    });
+    const silent = await serve(() => undefined);
+    const answer = await outboundToLoopback(hurried).fetch(slow, { timeoutMs: 60_000 });
+    expect(await answer.text()).toBe('late');
+    await expectFailure(outboundToLoopback(hurried).fetch(silent));
   });
 });

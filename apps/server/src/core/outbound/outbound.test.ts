@@ -103,7 +103,7 @@ describe('a redirect', () => {
 
 describe('limits', () => {
   const limit = 10_000;
-  const small = { limits: { maxBodyBytes: limit } };
+  const small = { limits: { maxBodyBytes: limit, longestBodyBytes: limit } };
   const hurried = { limits: { totalMs: 150 } };
 
   it('reads a body of exactly the limit and cuts one of a byte more', async () => {

@@ -3,10 +3,11 @@ import type { Socket } from 'node:net';
 import { AppError } from '#core/errors/app-error';
 import { createAddressGuard } from '#core/outbound/addresses';
 import { createCall, type Call, type OutboundInit } from '#core/outbound/call';
-import { CircuitOpen } from '#core/outbound/circuits';
+import { CircuitOpen, NotAsked, NotSendable } from '#core/outbound/circuits';
 import { createConnections } from '#core/outbound/connections';
 import { withDeadline } from '#core/outbound/deadline';
 import { createJudgement, type Lookup } from '#core/outbound/judged-connect';
+import { createQueue } from '#core/outbound/queue';
 import { createSlots } from '#core/outbound/slots';
 import { openSocket, type SocketTarget } from '#core/outbound/socket';
 import { isMailPort, literalAddress, mailTargetOf, parseTarget } from '#core/outbound/target';
@@ -18,7 +19,8 @@ export type { OutboundInit } from '#core/outbound/call';
 export type Outbound = {
   /**
    * Fetches as the platform's `fetch` does, but follows no redirect at all (it is the answer) and has read the whole
-   * body when it returns: 3 s to connect, 10 s to headers, 30 s for everything, 1 MiB after decompression.
+   * body when it returns: 3 s to connect, 10 s to headers, 30 s for everything, 1 MiB after decompression, where the call
+   * states nothing else.
    * @throws OutboundError whatever went wrong, a caller's `signal` included
    */
   fetch(url: string | URL, init?: OutboundInit): Promise<Response>;
@@ -38,10 +40,13 @@ export class OutboundError extends AppError {
   override name = 'OutboundError';
   /** True where nothing was asked, because the calls before have failed. */
   readonly isCircuitOpen: boolean;
+  /** True where what went wrong says nothing of the other side: no place was free in time, or the caller gave it up. */
+  readonly isNotAsked: boolean;
 
   constructor(cause: unknown) {
     super('UPSTREAM_ERROR', 'The outside service gave no usable answer.', { cause });
     this.isCircuitOpen = cause instanceof CircuitOpen;
+    this.isNotAsked = cause instanceof NotAsked && !(cause instanceof NotSendable);
   }
 }
 
@@ -49,7 +54,10 @@ const defaultLimits = {
   connectMs: 3000,
   headersMs: 10_000,
   totalMs: 30_000,
+  /** What a call may ask for at most. */
+  longestMs: 120_000,
   maxBodyBytes: 1_048_576,
+  longestBodyBytes: 8_388_608,
   maxSockets: 50,
   /** How long a connection is kept for the next call; less than servers commonly do, so that few are found closed. */
   keptMs: 3000,
@@ -79,9 +87,13 @@ export function createOutbound(options: OutboundOptions): Outbound {
     if (!isMailPort(target.port, ownPort)) throw new Error('this port is never connected to');
     judgement.assertOpen(target.host);
     const place = `${target.host}:${target.port}`;
+    const visit = { origin: place, owner: target.owner };
+    const queue = createQueue(slots, visit, target.onPlace);
     return withDeadline(limits.connectMs, target.signal, async (signal) => {
-      await slots.enter(place, signal);
-      return openSocket({ ...target, signal }, judgement, () => slots.leave(place));
+      await queue.enter(signal);
+      return openSocket({ ...target, signal }, judgement, () => slots.leave(visit));
+    }).catch((error: unknown) => {
+      throw queue.judge(error);
     });
   }
 

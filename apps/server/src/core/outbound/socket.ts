@@ -10,6 +10,9 @@ export type SocketTarget = {
   /** True for TLS from the first byte; its certificate has to be the host's. */
   tls: boolean;
   signal?: AbortSignal | undefined;
+  /** As of calls. */
+  owner?: string | undefined;
+  onPlace?: (() => void) | undefined;
 };
 
 /**

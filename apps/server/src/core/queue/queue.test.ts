@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
-import type { Queue } from '#core/queue/queue';
+import { createQueue, type Queue } from '#core/queue/queue';
 import type { Attempt, BoundWork } from '#core/queue/terms';
 import { queueOf, workOf } from '#core/queue/testing/queues';
 import { createDatabase, listTables, withClient } from '#test/support/database';
@@ -49,7 +49,8 @@ describe('send', () => {
   it('is heard of without looking', async () => {
     const ran = gate();
     const work = workOf({ run: () => Promise.resolve(ran.open()) });
-    const started = queueOf({ connection: test.connection, log: test.service.services.log }, [work]);
+    const { connection } = test;
+    const started = createQueue({ connection, log: test.service.services.log, work: [work], pollMs: 600_000 });
     open.push(() => started.close());
     started.start();
     await until(async () => expect(await countListeners()).toBeGreaterThan(0));
@@ -225,14 +226,17 @@ describe('a process that stops', () => {
 
   it('gives back nothing where the same waits already', async () => {
     const [begun, go] = [gate(), gate()];
-    const work = workOf({ run: () => (begun.open(), go.opened) });
+    const work = workOf({ concurrency: 1, run: () => (begun.open(), go.opened) });
     const queue = processWith(work);
     queue.start();
-    await queue.send(work.name, {}, { key: 'k' });
+    await queue.send(work.name, { at: 'first' }, { key: 'k' });
     await begun.opened;
+    expect(await queue.send(work.name, { at: 'second' }, { key: 'k' })).toBe(true);
     await queue.stop(0);
-    await queue.send(work.name, {}, { key: 'k' });
-    expect(await statesOf(work.name)).toEqual(['created']);
+    expect(await stored(work.name)).toMatchObject([
+      { state: 'completed', data: { at: 'first' } },
+      { state: 'created', data: { at: 'second' } },
+    ]);
   });
 });
 

@@ -3,7 +3,7 @@ import type { Route } from '#core/http/route';
 export type AuditAction = { action: string; resource_type: string; description: string };
 
 /** What is done to something else than the action is named after; `auth.` and `two_factor.` are about accounts. */
-const resourceTypes: Readonly<Record<string, string>> = {
+const resourceTypes: Readonly<Record<string, string | readonly string[]>> = {
   'auth.login': 'session',
   'auth.logout': 'session',
   'auth.refresh_replayed': 'session',
@@ -14,6 +14,7 @@ const resourceTypes: Readonly<Record<string, string>> = {
   'group.member_removed': 'user',
   'profile.updated': 'user',
   'storage.updated': 'tenant',
+  'translation.entity_translated': ['category', 'resource', 'space', 'tag'],
   'two_factor.reset': 'user',
   'two_factor.verified': 'session',
 };
@@ -24,22 +25,25 @@ const elsewhere: Readonly<Record<string, string>> = {
   'auth.password_change_failed': 'Somebody tried to change the password without knowing the present one',
   'auth.refresh_replayed': 'A refresh token was used twice, which ended its session',
   'tenant.purged': 'What was left of a deleted tenant was removed for good',
+  'translation_job.batch_written': 'A translation of many records has written texts of some of them',
   'two_factor.enabled': 'The first code of a second factor fitted, so that it is asked for from now on',
   'two_factor.failed': 'A code of the second factor was wrong',
 };
 
-/** All actions that the trail knows, in alphabetical order. */
+/** All actions that the trail knows, in alphabetical order; what is done to several kinds stands there once for each. */
 export function listActions(routes: readonly Route[]): AuditAction[] {
   const described = new Map(Object.entries(elsewhere));
   for (const { audit, summary } of routes) {
     if (typeof audit === 'string' && !described.has(audit)) described.set(audit, summary);
   }
   return [...described]
-    .map(([action, description]) => ({ action, resource_type: resourceTypeOf(action), description }))
+    .flatMap(([action, description]) =>
+      [resourceTypesOf(action)].flat().map((type) => ({ action, resource_type: type, description })),
+    )
     .toSorted((left, right) => (left.action < right.action ? -1 : 1));
 }
 
-function resourceTypeOf(action: string): string {
+function resourceTypesOf(action: string): string | readonly string[] {
   const [subject] = action.split('.') as [string];
   if (subject.endsWith('_contact')) return 'contact_link';
   return resourceTypes[action] ?? (subject === 'auth' || subject === 'two_factor' ? 'account' : subject);

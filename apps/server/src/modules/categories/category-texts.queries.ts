@@ -33,11 +33,11 @@ export const lockTexts = statement<Some, CategoryTextsRow>((p) =>
     .forNoKeyUpdate(),
 );
 
-/** By id, from behind `after`. */
-export const listTexts = statement<Page, CategoryTextsRow>((p) =>
+/** Which there are, by id, from behind `after`. */
+export const listTexts = statement<Page, { id: string }>((p) =>
   builder
     .selectFrom('categories')
-    .select(columns)
+    .select('id')
     .where('tenant_id', '=', p.tenantId)
     .where('id', '>', p.after)
     .orderBy('id')

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { newId } from '#core/crypto/ids';
 import { categoriesOf, type Entity } from '#modules/categories/testing/steps';
 import { subtreeOf } from '#modules/categories/categories.rules';
+import { withClient } from '#test/support/database';
 import { createTenant, type Tenant } from '#test/support/factories';
 import { useService, type Answer } from '#test/support/harness';
 
@@ -171,6 +172,16 @@ describe('a subtree', () => {
     const { id } = (await post()).body.data;
     const { from, before } = subtreeOf({ path: `${id}/` });
     const { tenantId } = tenant;
+    await withClient(test.connection, async (client) => {
+      // Few of many, and known to be, so that no other index of the tenant would do as well.
+      await client.query(
+        `insert into categories (tenant_id, id, key, level, path, translations, search_text, created_at, updated_at)
+           select $1, id, 'other-' || id, 0, id || '/', '{}', '', now(), now()
+           from (select gen_random_uuid() as id from generate_series(1, 500)) other`,
+        [tenantId],
+      );
+      await client.query('analyze categories');
+    });
     const plan = await test.service.services.database.tenant(tenantId).transaction(async (tx) => {
       // Without it the planner would rather read a table as small as this one from end to end.
       await tx.all({ text: 'set local enable_seqscan = off', values: [], prepare: false });

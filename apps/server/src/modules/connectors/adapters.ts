@@ -1,5 +1,6 @@
 import { InvalidConnectorConfig } from '#modules/connectors/connectors.errors';
 import * as geocoding from '#modules/connectors/geocoding/adapters/adapters';
+import { adapterIn, type Kind } from '#modules/connectors/kind';
 import * as messaging from '#modules/connectors/messaging/adapters/adapters';
 import * as models from '#modules/connectors/models/adapters/adapters';
 import { webProblem, type ProviderSettings } from '#modules/connectors/provider';
@@ -13,35 +14,21 @@ export type ConnectorAdapter = {
   check?(settings: ProviderSettings): { url: string; method?: string; headers?: Record<string, string>; body?: string };
 };
 
-type Kind = {
-  adapters: Readonly<Record<string, ConnectorAdapter>>;
-  /** The categories that a connector for this may have. */
-  categories: readonly string[];
-};
-
-const kinds: readonly Kind[] = [
-  { adapters: messaging.adapters, categories: ['communication'] },
-  translation,
-  models,
-  geocoding,
-];
+const kinds: readonly Kind<ConnectorAdapter>[] = [messaging, translation, models, geocoding];
 
 /** A connector as far as it says what it is for. */
 export type Described = ProviderSettings & { key: string; category: string };
 
 /** The adapter that speaks with the provider; undefined where the connector names none, or one of another category. */
 export function findAdapter(described: Pick<Described, 'config' | 'key' | 'category'>): ConnectorAdapter | undefined {
-  const name = adapterName(described);
-  const kind = kinds.find(({ adapters, categories }) => {
-    return typeof name === 'string' && Object.hasOwn(adapters, name) && categories.includes(described.category);
-  });
-  return kind?.adapters[name as string];
+  const found = kindsOf(described.category).map((kind) => adapterIn(kind, described));
+  return found.find((adapter) => adapter !== undefined);
 }
 
 /** @throws InvalidConnectorConfig (422) where an adapter is named that is none, or that could never work with the settings */
 export function assertProviderConfig(described: Described): void {
   // What carries messages has an adapter by default.
-  if (described.category === 'communication') return messaging.assertMessagingConfig(described);
+  if (messaging.categories.includes(described.category)) return messaging.assertMessagingConfig(described);
   const adapter = findAdapter(described);
   const ofKind = () => (adapter === undefined ? nameProblem(described) : adapter.problem(described));
   const problem = webProblem(described.baseUrl) ?? ofKind();
@@ -51,16 +38,10 @@ export function assertProviderConfig(described: Described): void {
 /** A connector may be without an adapter: it is listed, and serves nothing. */
 function nameProblem({ config, category }: Described): string | undefined {
   if (!Object.hasOwn(config, 'adapter')) return undefined;
-  const fitting = kinds.filter(({ categories }) => categories.includes(category));
-  const names = fitting.flatMap(({ adapters }) => Object.keys(adapters));
+  const names = kindsOf(category).flatMap(({ adapters }) => Object.keys(adapters));
   return `config.adapter has to be one of ${names.join(', ')}, which are those of the category ${category}.`;
 }
 
-function adapterName({ config, key, category }: Pick<Described, 'config' | 'key' | 'category'>): unknown {
-  if (Object.hasOwn(config, 'adapter')) return config['adapter'];
-  const isName = kinds.some(
-    ({ adapters, categories }) => categories.includes(category) && Object.hasOwn(adapters, key),
-  );
-  if (isName) return key;
-  return category === 'communication' ? 'webhook' : undefined;
+function kindsOf(category: string): Kind<ConnectorAdapter>[] {
+  return kinds.filter(({ categories }) => categories.includes(category));
 }

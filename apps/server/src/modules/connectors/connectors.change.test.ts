@@ -67,9 +67,10 @@ describe('updateConnector', () => {
   it.each([
     ['api_base_url', { api_base_url: 'https://api.example.com/v2' }, unproven],
     ['auth_config', { auth_config: { token: 'new' } }, unproven],
-    ['auth_config', { auth_config: null }, unproven],
     ['config', { config: { a: 1 } }, failed],
     ['enabled', { enabled: true }, failed],
+    ['nothing, with no auth_config as before', { auth_config: null }, failed],
+    ['nothing, with the same api_base_url', { api_base_url: 'https://api.example.com/v1' }, failed],
   ])('200: what is known of its health after a change of %s', async (_field, body, health) => {
     const { id } = await create();
     await markFailed(test, tenant.tenantId, id);
@@ -216,6 +217,16 @@ describe('credentials', () => {
       expect(await credentials(id)).toEqual(stored);
     },
   );
+
+  it('that come back as they are shown change nothing, of its health neither', async () => {
+    const { id } = await createWith();
+    const shown = (await read(id)).auth_config;
+    await markFailed(test, tenant.tenantId, id);
+    const { auth_config: sealed } = await storedConnector(test, tenant.tenantId, id);
+    expect((await patch(id, { auth_config: shown })).body.data).toMatchObject(failed);
+    expect(await storedConnector(test, tenant.tenantId, id)).toMatchObject({ auth_config: sealed });
+    expect((await patch(id, { auth_config: { ...shown, more: 'x' } })).body.data).toMatchObject(unproven);
+  });
 
   it('that cannot be opened any more are shown as none, and are entered anew', async () => {
     const { id } = await createWith();

@@ -187,6 +187,22 @@ describe('createConnector', () => {
     }
   });
 
+  it('422: more than a tenant may have, and no more than all of them are looked through', async () => {
+    const { tenantId, admin } = await createTenant(test);
+    const one = await createConnector(test, admin.token);
+    await test.service.services.database.tenant(tenantId).slow.all({
+      text: `insert into connectors (tenant_id, id, api_key, api_name, api_base_url, config, enabled, priority, category, created_at, updated_at)
+             select tenant_id, gen_random_uuid(), 'api-' || n, api_name, api_base_url, config, enabled, priority, category, created_at, updated_at
+             from connectors, generate_series(1, 98) n where tenant_id = $1 and id = $2`,
+      values: [tenantId, one['id']],
+      prepare: false,
+    });
+    expect((await create({}, admin.token)).status).toBe(201);
+    expectError(await create({}, admin.token), 422, 'UNPROCESSABLE_ENTITY', 'TOO_MANY_CONNECTORS');
+    await test.call('DELETE', `${path}/${one['id']}`, { token: admin.token });
+    expect((await create({}, admin.token)).status).toBe(201);
+  });
+
   it.each([
     'http://127.0.0.1/',
     'http://2130706433/',

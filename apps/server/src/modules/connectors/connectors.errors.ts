@@ -6,6 +6,11 @@ export const ConnectorKeyTaken = defineError(
   'A connector with this api_key exists already.',
   'API_KEY_TAKEN',
 );
+export const TooManyConnectors = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'A tenant has at most 100 connectors.',
+  'TOO_MANY_CONNECTORS',
+);
 export const SystemLevelConnector = defineError(
   'AUTHORIZATION_ERROR',
   'Connectors of the installation are changed by system administrators, in the system tenant.',

@@ -98,7 +98,15 @@ export const listEnabledConnectors = statement<{ tenantId: string }, ConnectorRo
     .where('enabled', '=', true)
     .orderBy('priority')
     .orderBy('id')
-    .limit(100),
+    // More than there can be, but for a few that were created at the same time.
+    .limit(200),
+);
+
+export const countAllConnectors = statement<{ tenantId: string }, { total: number }>((p) =>
+  builder
+    .selectFrom('connectors')
+    .select(sql<number>`count(*)`.as('total'))
+    .where('tenant_id', '=', p.tenantId),
 );
 
 export type NewConnector = Pick<

@@ -8,6 +8,7 @@ import {
   CredentialsRequired,
   InvalidConnectorConfig,
   SystemLevelConnector,
+  TooManyConnectors,
 } from '#modules/connectors/connectors.errors';
 import * as schemas from '#modules/connectors/connectors.schemas';
 import {
@@ -42,7 +43,14 @@ export const connectorRoutes = [
     summary: 'Create a connector; its credentials are stored encrypted and never shown again',
     access: access.permission('providers.manage'),
     schema: { body: schemas.CreateConnectorBody, response: { 201: schemas.ConnectorAnswer } },
-    errors: [SystemLevelConnector, ConnectorKeyTaken, AddressNotAllowed, CredentialsRequired, InvalidConnectorConfig],
+    errors: [
+      SystemLevelConnector,
+      ConnectorKeyTaken,
+      TooManyConnectors,
+      AddressNotAllowed,
+      CredentialsRequired,
+      InvalidConnectorConfig,
+    ],
     audit: 'provider.created',
     handler: ({ actor, body, db, services }) => createConnector({ db, actor, services }, body),
   }),

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 import { systemTenantId, type Actor, type Person } from '#core/access/principal';
 import { auditEvent, auditParams } from '#core/audit/audit.queries';
 import { newId } from '#core/crypto/ids';
@@ -9,8 +11,10 @@ import {
   ConnectorNotFound,
   CredentialsRequired,
   SystemLevelConnector,
+  TooManyConnectors,
 } from '#modules/connectors/connectors.errors';
 import {
+  countAllConnectors,
   countConnectors,
   deleteConnector as deleteConnectorRow,
   disableConnector as disableConnectorRow,
@@ -33,7 +37,10 @@ import { openCredentials, sealCredentials, type Credentials } from '#modules/con
 import { checkConnector, isWell } from '#modules/connectors/health/checks.service';
 import { messageOf, unproven } from '#modules/connectors/health/health.rules';
 import { noteMove } from '#modules/connectors/health/health.service';
-import { dropFromOrders } from '#modules/connectors/overrides/overrides.queries';
+import { dropFromOrders, listAddresses } from '#modules/connectors/overrides/overrides.queries';
+
+/** So that each call may look through all of them. */
+const mostConnectors = 100;
 
 type Scope = { db: TenantDb; actor: Actor<Person>; services: Services };
 
@@ -76,7 +83,7 @@ export async function getConnector({ db, actor, services }: Scope, id: string) {
   return { data: presentRedacted(system) };
 }
 
-/** @throws ConnectorKeyTaken (through the constraint), AddressNotAllowed, CredentialsRequired, InvalidConnectorConfig, SystemLevelConnector */
+/** @throws ConnectorKeyTaken (through the constraint), TooManyConnectors, AddressNotAllowed, CredentialsRequired, InvalidConnectorConfig, SystemLevelConnector */
 export async function createConnector({ db, actor, services }: Scope, body: CreateConnectorBody) {
   assertMayChange(db, actor);
   assertCallable(services, body.api_base_url);
@@ -86,6 +93,7 @@ export async function createConnector({ db, actor, services }: Scope, body: Crea
   const sent = body.auth_config ?? null;
   const credentials = sent === null ? null : unmaskCredentials(sent, null);
   assertProviderConfig({ key: body.api_key, category, baseUrl: body.api_base_url, config, credentials });
+  await assertRoom(db);
   const row = await db.slow.first(
     insertConnector({
       id,
@@ -145,12 +153,18 @@ function changesOf(services: Services, stored: ConnectorRow, body: UpdateConnect
     assertProviderConfig({ key, category, baseUrl, config, credentials });
   }
   // Nobody knows yet how the other address or the other credentials do.
-  const isUnproven = sent !== undefined || body.api_base_url !== undefined;
+  const isOther = sent !== undefined && !isStored(stored, known, credentials);
+  const isUnproven = isOther || merged.api_base_url !== stored.api_base_url;
   return {
     ...(plain as ConnectorChanges),
-    ...(sent === undefined ? {} : { auth_config: sealCredentials(services, stored.id, credentials) }),
+    ...(isOther ? { auth_config: sealCredentials(services, stored.id, credentials) } : {}),
     ...(isUnproven ? unproven : {}),
   };
+}
+
+/** What cannot be opened any more is nobody's, so anything in its place is other. */
+function isStored(stored: ConnectorRow, known: Credentials, credentials: Credentials): boolean {
+  return isDeepStrictEqual(known, credentials) && (known === null) === (stored.auth_config === null);
 }
 
 /** Stored credentials never follow to another origin: whoever changes the address has to know them. */
@@ -168,11 +182,21 @@ function nextCredentials(stored: ConnectorRow, known: Credentials, body: UpdateC
 export async function deleteConnector({ db, actor, services }: Scope, id: string): Promise<void> {
   assertMayChange(db, actor);
   const at = services.now().toISOString();
-  const [, [row]] = await db.slow.flight([
-    dropFromOrders({ tenantId: db.tenantId, connectorId: id }),
-    deleteConnectorRow({ id, ...auditParams(actor, at) }),
-  ]);
-  if (row === undefined) throw await unknown(services, id);
+  const { tenantId } = db;
+  const stored = await db.first(findConnector({ tenantId, id }));
+  if (stored === undefined) throw await unknown(services, id);
+  const { api_key: key } = stored;
+  const remove = deleteConnectorRow({ id, ...auditParams(actor, at) });
+  const isLeft = tenantId !== systemTenantId && (await isOfInstallation(services, key));
+  const deleted = isLeft
+    ? await db.slow.all(remove)
+    : (await db.slow.flight([dropFromOrders({ tenantId, key }), remove]))[1];
+  if (deleted.length === 0) throw await unknown(services, id);
+}
+
+/** Then orders that name it mean that one, too. */
+async function isOfInstallation({ database }: Services, key: string): Promise<boolean> {
+  return (await database.platform().first(listAddresses({ tenantId: systemTenantId, keys: [key] }))) !== undefined;
 }
 
 /** Its failures count no more: it gets a new chance. @throws ConnectorNotFound, SystemLevelConnector */
@@ -203,6 +227,11 @@ export async function testConnector({ db, actor, services }: Scope, id: string, 
   return {
     data: { ok, status: health.status, latency_ms: latencyMs, error_message: messageOf(outcome) },
   };
+}
+
+async function assertRoom(db: TenantDb): Promise<void> {
+  const counted = await db.slow.first(countAllConnectors({ tenantId: db.tenantId }));
+  if (counted!.total >= mostConnectors) throw TooManyConnectors();
 }
 
 function assertMayChange(db: TenantDb, actor: Actor<Person>): void {

@@ -21,7 +21,7 @@ export type { Model, ModelTask } from '#modules/connectors/models/adapter';
 export { fetchModels, listModelSources } from '#modules/connectors/models/models.service';
 export {
   maskCustomerCredentials,
-  openCustomerCredentials,
+  readCustomerCredentials,
   sealCustomerCredentials,
 } from '#modules/connectors/overrides/customer-credentials';
 export { ceilingProblem, termsOf, type Ceiling, type Terms } from '#modules/connectors/overrides/overrides.rules';

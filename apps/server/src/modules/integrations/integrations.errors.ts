@@ -2,6 +2,11 @@ import { defineError } from '#core/errors/app-error';
 
 export const OperationNotFound = defineError('NOT_FOUND', 'There is no operation with this key.');
 export const TenantOverrideNotFound = defineError('NOT_FOUND', 'The override does not exist.');
+export const RuleForAll = defineError(
+  'AUTHORIZATION_ERROR',
+  'An override of the system tenant is the rule for all: system administrators alone change it.',
+  'SYSTEM_LEVEL',
+);
 export const PeriodTurned = defineError('VALIDATION_ERROR', 'from has to be before to.', 'PERIOD_INVALID');
 export const PeriodTooLong = defineError(
   'VALIDATION_ERROR',

@@ -7,6 +7,7 @@ import {
   OperationNotFound,
   PeriodTooLong,
   PeriodTurned,
+  RuleForAll,
   TenantOverrideNotFound,
 } from '#modules/integrations/integrations.errors';
 import {
@@ -110,7 +111,7 @@ export const integrationRoutes = [
     summary: 'Say what a tenant does differently in an operation; what is left out keeps its value',
     access: access.permission('integrations.manage'),
     schema: { body: SaveTenantOverrideBody, response: { 200: TenantOverrideAnswer } },
-    errors: [TenantNotFound, OperationNotFound, CeilingInvalid, CredentialsRequired],
+    errors: [TenantNotFound, RuleForAll, OperationNotFound, CeilingInvalid, CredentialsRequired],
     audit: 'tenant_override.saved',
     handler: ({ actor, body, db, services }) => saveTenantOverride({ db, actor, services }, body),
   }),
@@ -121,7 +122,7 @@ export const integrationRoutes = [
     summary: 'Do as everybody does again',
     access: access.permission('integrations.manage'),
     schema: { params: IdParams, response: { 204: null } },
-    errors: [TenantOverrideNotFound],
+    errors: [TenantOverrideNotFound, RuleForAll],
     audit: 'tenant_override.deleted',
     handler: ({ actor, db, params, services }) => deleteTenantOverride({ db, actor, services }, params.id),
   }),

@@ -64,8 +64,8 @@ export const saveCatalog = statement<
     .where('task', '=', p.task),
 );
 
-/** Keeps the copy, if there is one. */
-export const noteFailure = statement<ById & { failures: number; retryAt: string }, never>((p) =>
+/** Keeps the copy, if there is one; `retryAt` is null where the failure was not the provider's. */
+export const noteFailure = statement<ById & { failures: number; retryAt: string | null }, never>((p) =>
   builder
     .updateTable('model_catalogs')
     .set({ refresh_until: null, retry_at: p.retryAt, failures: p.failures })

@@ -2,6 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 import { systemTenantId } from '#core/access/principal';
 import type { Database } from '#core/db/database';
+import { AppError } from '#core/errors/app-error';
+import { isTimeout } from '#core/outbound/deadline';
 import type { Services } from '#core/services';
 import {
   assertOperationEnabled,
@@ -29,6 +31,7 @@ type Wanted = {
   tenantId: string;
   task: ModelTask;
   caller: { userId: string | null; requestId: string | null };
+  /** Ends the wait for a list; a provider that is asked already is waited for all the same, by whoever comes next. */
   signal?: AbortSignal;
 };
 
@@ -40,7 +43,7 @@ const nobody = { userId: null, requestId: null };
  * only where there is no list yet; an old one is answered, and a new one asked for behind the answer's back.
  * @throws NoProvider (503), OperationDisabled (403), and where there is no list yet, ProvidersFailed (502) and QuotaExceeded (429)
  */
-export async function readCatalog(services: Services, { tenantId, task, caller }: Wanted): Promise<Catalog> {
+export async function readCatalog(services: Services, { tenantId, task, caller, signal }: Wanted): Promise<Catalog> {
   const [place] = await Promise.all([
     placeOf(services, tenantId, task),
     assertOperationEnabled(services, { tenantId, operation: 'models.list' }),
@@ -48,7 +51,7 @@ export async function readCatalog(services: Services, { tenantId, task, caller }
   const own = { ...place, caller: place.tenantId === tenantId ? caller : nobody };
   const row = await findRow(services, place);
   if (row === undefined || !isUsable(row, place)) {
-    const renewed = await refresh(services, own, row);
+    const renewed = await orEnded(refresh(services, own, row), signal);
     return renewed !== undefined && isUsable(renewed, place) ? renewed : reread(services, place);
   }
   const isDue = isStale(row.fetched_at, services.now()) && !isPaused(row, services.now());
@@ -111,6 +114,20 @@ function refreshBehind(services: Services, wanted: Place & Wanted, row: CatalogR
 /** What this process asks for at the moment, by tenant and task; a service of its own for each database, in tests too. */
 const underWay = new WeakMap<Database, Map<string, Promise<Catalog | undefined>>>();
 
+/** @throws the reason of the signal; ProvidersFailed (502) where it is that the time is over */
+async function orEnded<Result>(work: Promise<Result>, signal = new AbortController().signal): Promise<Result> {
+  const ended = Promise.withResolvers<never>();
+  const end = () =>
+    ended.reject(isTimeout(signal.reason) ? ProvidersFailed({ cause: signal.reason }) : (signal.reason as Error));
+  if (signal.aborted) end();
+  signal.addEventListener('abort', end, { once: true });
+  try {
+    return await Promise.race([work, ended.promise]);
+  } finally {
+    signal.removeEventListener('abort', end);
+  }
+}
+
 /** Asks a provider, or waits for whoever does already. */
 function refresh(
   services: Services,
@@ -159,8 +176,10 @@ async function ask(services: Services, wanted: Wanted, failures: number): Promis
     const free = { refresh_until: null, retry_at: null, failures: 0 };
     return { tenant_id: tenantId, task, models, provider, source, fetched_at: fetchedAt, ...free };
   } catch (error) {
+    const isOfProvider = error instanceof AppError && error.code === ProvidersFailed.code;
     const retryAt = new Date(services.now().getTime() + pauseAfter(failures + 1)).toISOString();
-    await db.first(noteFailure({ tenantId, task, failures: failures + 1, retryAt }));
+    const failed = isOfProvider ? { failures: failures + 1, retryAt } : { failures, retryAt: null };
+    await db.first(noteFailure({ tenantId, task, ...failed }));
     throw error;
   }
 }

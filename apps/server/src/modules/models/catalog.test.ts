@@ -77,6 +77,42 @@ describe('a list that was given before', () => {
     expect(hub.asked).toHaveLength(2);
   });
 
+  it('is waited for no longer than somebody waits, and comes to whoever is next', async () => {
+    const hub = await provide();
+    let finish: (() => void) | undefined;
+    hub.misbehave((response) => {
+      finish = () => response.writeHead(200).end(JSON.stringify({ data: [entry('new')] }));
+    });
+    const leaving = new AbortController();
+    const left = new Error('nobody waits');
+    const wanted = { tenantId: tenant.tenantId, task: 'text' as const, caller };
+    const abandoned = readCatalog(at(test.service.services), { ...wanted, signal: leaving.signal });
+    await expect.poll(() => finish, { interval: 5 }).toBeDefined();
+    leaving.abort(left);
+    await expect(abandoned).rejects.toBe(left);
+    const late = readCatalog(at(other.services), { ...wanted, signal: AbortSignal.timeout(1) });
+    await expect(late).rejects.toMatchObject({ status: 502 });
+    finish!();
+    expect(await idsRead()).toEqual(['new']);
+    expect(hub.asked).toHaveLength(1);
+  });
+
+  it('is asked for again at once where it was no provider that failed', async () => {
+    const hub = await provide();
+    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, quota_ceiling, created_at, updated_at)
+             values ($1, $2, 'models.list', true, '{"requests_per_month":1}', now(), now())`,
+      values: [tenant.tenantId, newId()],
+      prepare: false,
+    });
+    await read();
+    clock = start + day;
+    await read();
+    await expectSettled(hub, 1);
+    await expect.poll(() => test.logLines.filter((line) => line.includes('could not be renewed')).length).toBe(1);
+    expect(await row()).toMatchObject({ failures: 0, retry_at: null });
+  });
+
   it('tells its age in seconds', async () => {
     await provide();
     const { token } = await createMember(test, tenant, { permissions: ['integrations.read'] });

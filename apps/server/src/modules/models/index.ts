@@ -36,7 +36,7 @@ export const modelsModule = defineModule({
       access: access.permission('integrations.read'),
       schema: { query: schemas.ListModelsQuery, response: { 200: schemas.ModelList } },
       errors: refusals,
-      handler: ({ actor, query, services, setHeader }) => listModels({ actor, services, setHeader }, query),
+      handler: ({ query, ...request }) => listModels(request, query),
     }),
     defineRoute({
       method: 'POST',
@@ -47,7 +47,7 @@ export const modelsModule = defineModule({
       schema: { body: schemas.EstimateBody, response: { 200: schemas.EstimateAnswer } },
       errors: [ModelNotFound, ...refusals],
       audit: { none: 'calculates only' },
-      handler: ({ actor, body, services }) => estimateModelCost({ actor, services }, body),
+      handler: ({ body, ...request }) => estimateModelCost(request, body),
     }),
   ],
 });

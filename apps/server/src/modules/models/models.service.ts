@@ -8,16 +8,19 @@ import { estimateCost } from '#modules/models/costs.rules';
 import { ModelNotFound } from '#modules/models/models.errors';
 import type { EstimateBody, ListModelsQuery } from '#modules/models/models.schemas';
 
-type Scope = { actor: Actor; services: Services };
+type Scope = { actor: Actor; services: Services; untilAbandoned(): AbortSignal };
+
+/** Less than a route has. */
+const patienceMs = 14_000;
 
 /** With the age of the list, in seconds, in a header. @throws NoProvider, ProvidersFailed, OperationDisabled, QuotaExceeded */
 export async function listModels(
-  { actor, services, setHeader }: Scope & { setHeader(name: string, value: string): void },
+  { setHeader, ...scope }: Scope & { setHeader(name: string, value: string): void },
   query: ListModelsQuery,
 ) {
   const { task = 'text', search, min_context: minContext, free, sort, limit, offset = 0 } = query;
-  const catalog = await catalogFor({ actor, services }, task);
-  const now = services.now();
+  const catalog = await catalogFor(scope, task);
+  const now = scope.services.now();
   const ageMs = Math.max(0, now.getTime() - Date.parse(catalog.fetched_at));
   setHeader('age', String(Math.floor(ageMs / 1000)));
   const found = selectModels(catalog.models, { search, minContext, free }, parseSort(sort), now);
@@ -26,9 +29,11 @@ export async function listModels(
 }
 
 /** @throws ModelNotFound, NoProvider, ProvidersFailed, OperationDisabled, QuotaExceeded */
-export async function estimateModelCost({ actor, services }: Scope, body: EstimateBody) {
-  const catalog = await catalogFor({ actor, services }, body.task ?? 'text');
-  const model = selectModels(catalog.models, {}, undefined, services.now()).find(({ id }) => id === body.model_id);
+export async function estimateModelCost(scope: Scope, body: EstimateBody) {
+  const catalog = await catalogFor(scope, body.task ?? 'text');
+  const model = selectModels(catalog.models, {}, undefined, scope.services.now()).find(
+    ({ id }) => id === body.model_id,
+  );
   if (model === undefined) throw ModelNotFound();
   const expectedCharacters = body.expected_output_characters;
   const { prompt, completion, total } = estimateCost(model, { characters: body.characters, expectedCharacters });
@@ -36,9 +41,10 @@ export async function estimateModelCost({ actor, services }: Scope, body: Estima
   return { data: { model_id: model.id, ...costs, currency: 'USD' } };
 }
 
-function catalogFor({ actor, services }: Scope, task: ModelTask) {
+function catalogFor({ actor, services, untilAbandoned }: Scope, task: ModelTask) {
+  const signal = AbortSignal.any([untilAbandoned(), AbortSignal.timeout(patienceMs)]);
   const caller = { userId: actor.userId, requestId: actor.request.id };
-  return readCatalog(services, { tenantId: actor.tenantId, task, caller });
+  return readCatalog(services, { tenantId: actor.tenantId, task, caller, signal });
 }
 
 function presentModel(model: Model) {

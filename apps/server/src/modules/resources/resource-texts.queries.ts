@@ -51,11 +51,11 @@ export const resourceTexts = {
       .orderBy('id')
       .forNoKeyUpdate(),
   ),
-  /** By id, from behind `after`. */
-  list: statement<Page, Row>((p) =>
+  /** Which there are, by id, from behind `after`. */
+  list: statement<Page, { id: string }>((p) =>
     builder
       .selectFrom('resources')
-      .select(columns)
+      .select('id')
       .where('tenant_id', '=', p.tenantId)
       .where('id', '>', p.after)
       .orderBy('id')

@@ -2,10 +2,9 @@ import { deleteInBatches } from '#core/db/batches';
 import { securitySetting } from '#core/limits/config';
 import type { Services } from '#core/services';
 import { forgetMarks, listMarkedTenants } from '#modules/translation/entities/marks.queries';
-import { entityTypes } from '#modules/translation/entities/entity-types';
 import { forgetExcess, forgetOld, listMemories } from '#modules/translation/memory/memory.queries';
 import { memoryLifeMs } from '#modules/translation/memory/terms';
-import type { EntityType } from '#modules/translation/translation.schemas';
+import { entityTypeNames } from '#modules/translation/translation.types';
 
 type Needed = Pick<Services, 'database' | 'now' | 'runtimeSettings'>;
 
@@ -14,7 +13,7 @@ export async function forgetTranslations(services: Needed, signal: AbortSignal):
   await forgetMemories(services, signal);
   for (const { tenant_id: tenantId } of await services.database.platform().slow.all(listMarkedTenants({}))) {
     const db = services.database.tenant(tenantId);
-    for (const type of Object.keys(entityTypes) as EntityType[]) {
+    for (const type of entityTypeNames) {
       await deleteInBatches(db, (most) => forgetMarks[type]({ tenantId, most }), signal);
     }
   }
@@ -26,14 +25,6 @@ async function forgetMemories(services: Needed, signal: AbortSignal): Promise<vo
   for (const { tenant_id: tenantId, entries } of await services.database.platform().slow.all(listMemories({}))) {
     const db = services.database.tenant(tenantId);
     const deleted = await deleteInBatches(db, (count) => forgetOld({ tenantId, before, most: count }), signal);
-    let excess = entries - deleted - most;
-    while (excess > 0) {
-      signal.throwIfAborted();
-      const { length } = await db.slow.all(forgetExcess({ tenantId, most: Math.min(excess, batchSize) }));
-      if (length === 0) break;
-      excess -= length;
-    }
+    await deleteInBatches(db, (count) => forgetExcess({ tenantId, most: count }), signal, entries - deleted - most);
   }
 }
-
-const batchSize = 5000;

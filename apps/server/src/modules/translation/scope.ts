@@ -54,6 +54,8 @@ export async function translateFor<Result>(
   try {
     return await work({ services, db, operation, caller, begin: () => (begun ??= begin()) });
   } finally {
+    // A place that is taken only now is to be given back, too.
+    await begun?.catch(() => undefined);
     release?.();
   }
 }

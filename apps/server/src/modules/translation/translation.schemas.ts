@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox';
 
 import { Language, Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging } from '#core/http/schemas';
+import { entityTypeNames } from '#modules/translation/translation.types';
 
 const GivenLanguage = Type.String({
   pattern: '^[A-Za-z]{2}$',
@@ -60,8 +61,7 @@ export const I18nAnswer = dataOf(
   }),
 );
 
-export const EntityType = Type.Enum(['space', 'resource', 'tag', 'category']);
-export type EntityType = Static<typeof EntityType>;
+export const EntityType = Type.Enum([...entityTypeNames]);
 
 /** What every translation of records takes beside what says which. */
 export const entityOptions = {

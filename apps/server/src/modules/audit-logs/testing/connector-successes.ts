@@ -46,5 +46,6 @@ export function connectorSuccesses(
     deleteConnector: () => change('DELETE', '', { status: 204 }),
     enableConnector: () => change('POST', '/enable', { status: 200 }),
     disableConnector: () => change('POST', '/disable', { status: 200 }),
+    testConnector: () => change('POST', '/test', { status: 200 }),
   };
 }

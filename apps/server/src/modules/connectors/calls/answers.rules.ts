@@ -6,6 +6,8 @@ export type FailureKind =
   | 'credentials'
   /** 429 or 408: it asks for patience, which is no failure. */
   | 'rate_limited'
+  /** 400, 413, 414 or 422: it does not do this one thing, such as a language or a number that it does not know. */
+  | 'refused'
   /** Any other answer that is not 2xx. */
   | 'answer'
   /** 2xx, but not what the operation needs: another shape, or a result that did not pass its checks. */
@@ -16,10 +18,20 @@ export const defaultPatienceSeconds = 5;
 /** As long as the longest pause of one that fails. */
 const mostPatienceSeconds = 600;
 
+const kinds: Readonly<Record<number, 'credentials' | 'rate_limited' | 'refused'>> = {
+  400: 'refused',
+  401: 'credentials',
+  403: 'credentials',
+  408: 'rate_limited',
+  413: 'refused',
+  414: 'refused',
+  422: 'refused',
+  429: 'rate_limited',
+};
+
 /** What an answer that is not 2xx says of its provider. */
-export function failureOfStatus(httpStatus: number): 'credentials' | 'rate_limited' | 'answer' {
-  if (httpStatus === 401 || httpStatus === 403) return 'credentials';
-  return httpStatus === 429 || httpStatus === 408 ? 'rate_limited' : 'answer';
+export function failureOfStatus(httpStatus: number): 'credentials' | 'rate_limited' | 'refused' | 'answer' {
+  return kinds[httpStatus] ?? 'answer';
 }
 
 /** Retry-After (RFC 9110 section 10.2.3) in seconds: a number of them or a date, within bounds. */

@@ -2,8 +2,9 @@ import { AppError } from '#core/errors/app-error';
 import { isTimeout, withDeadline } from '#core/outbound/deadline';
 import { OutboundError } from '#core/outbound/outbound';
 import type { Services } from '#core/services';
-import { ProviderFailure } from '#modules/connectors/calls/failures';
-import type { Provider, ProviderCall, ProviderFetch } from '#modules/connectors/calls/provider-call';
+import { isNotAsked, ProviderFailure } from '#modules/connectors/calls/failures';
+import { notePatience } from '#modules/connectors/calls/own-patience';
+import type { Provider, ProviderCall, ProviderConnect, ProviderFetch } from '#modules/connectors/calls/provider-call';
 import { refusalOf, toOutcome } from '#modules/connectors/calls/refusals';
 import type { Candidate } from '#modules/connectors/calls/routing.service';
 import { InvalidConnectorConfig } from '#modules/connectors/connectors.errors';
@@ -19,6 +20,8 @@ export type Limits = {
   attemptMs: number;
   /** Whether a circuit that has opened keeps it from being asked; not where it is to be found out how it does. */
   heedsCircuit: boolean;
+  /** Told when a provider may have done the work, though nobody gets anything of it. */
+  onSpent(): void;
 };
 
 /** What is seen of an attempt while it runs. */
@@ -27,31 +30,46 @@ type Attempt = {
   circuit: string | undefined;
   startedAt: number;
   httpStatus: number | undefined;
+  /** Something is on its way to the provider, or was. */
+  isSent: boolean;
+  /** It has answered well at least once. */
+  hasAnswered: boolean;
+  /** Aborted when its time is over, or the caller has left. */
+  signal: AbortSignal | undefined;
 };
 
 /**
- * One attempt at one provider; how it went is written down, unless its circuit was open and nobody was asked.
+ * One attempt at one provider; how it went is written down, unless nobody was asked: its circuit was open, or no place for
+ * a call became free.
  * @throws the reason of the caller's signal, and nothing else
  */
 export async function attemptAt<Result>(
   services: Services,
   call: ProviderCall<Result>,
-  { candidate, deadline, attemptMs, heedsCircuit }: Limits,
+  { candidate, deadline, attemptMs, heedsCircuit, onSpent }: Limits,
 ): Promise<Served<Result> | 'failed' | 'not_asked'> {
   const circuit = heedsCircuit ? circuitOf(call.tenantId, candidate) : undefined;
-  const attempt: Attempt = { candidate, circuit, startedAt: performance.now(), httpStatus: undefined };
+  const attempt = begin(candidate, circuit);
   try {
     const provider = openProvider(candidate);
     const { result, tokens } = await withDeadline(attemptMs, deadline, (signal) => {
-      const run = async () => call.attempt(provider, fetchFor(services, call, { attempt, signal }), signal);
+      attempt.signal = signal;
+      const fetch = fetchFor(services, call, { attempt, signal, timeoutMs: attemptMs });
+      const run = async () => call.attempt(provider, fetch, signal, connectFor(services, call, attempt));
       return orAborted(run(), signal);
     });
     await noteSuccess(services, call, { attempt, tokens: tokens ?? null });
     return { result, provider, tokens: tokens ?? 0 };
   } catch (error) {
+    if (mayHaveWorked(attempt)) onSpent();
     // That nobody waits any more is nobody's failure.
+    if (call.signal?.aborted === true) noteCancellation(services, call, attempt);
     call.signal?.throwIfAborted();
     if (isCircuitOpen(error)) return 'not_asked';
+    if (isNotAsked(error)) {
+      services.log.warn({ connectorId: candidate.row.id, err: error }, 'no place for a call to a provider became free');
+      return 'not_asked';
+    }
     // One that was given hardly any time is not to blame that it was not enough.
     const isFair = !deadline.aborted || latencyOf(attempt) >= attemptMs / 2;
     await noteFailure(services, call, { attempt, error, isFair });
@@ -59,9 +77,21 @@ export async function attemptAt<Result>(
   }
 }
 
+function begin(candidate: Candidate, circuit: string | undefined): Attempt {
+  const nothing = { httpStatus: undefined, isSent: false, hasAnswered: false, signal: undefined };
+  return { candidate, circuit, startedAt: performance.now(), ...nothing };
+}
+
+/** Unless it said no, or could not be reached. */
+function mayHaveWorked({ isSent, hasAnswered, signal }: Attempt): boolean {
+  return isSent && (hasAnswered || signal?.aborted === true);
+}
+
 /** What went wrong before it was changed or did well again counts no more; nor does what happens with other credentials. */
 function circuitOf(tenantId: string, { row, isOwnCredentials }: Candidate): string {
-  return `${row.id} ${isOwnCredentials ? tenantId : ''} ${row.updated_at} ${row.last_success}`;
+  return isOwnCredentials
+    ? `${row.id} ${tenantId} ${row.updated_at}`
+    : `${row.id} ${row.updated_at} ${row.last_success}`;
 }
 
 function isCircuitOpen(error: unknown): boolean {
@@ -80,27 +110,37 @@ function openProvider({ row, credentials }: Candidate): Provider {
 function fetchFor(
   services: Services,
   call: ProviderCall<unknown>,
-  { attempt, signal: ofAttempt }: { attempt: Attempt; signal: AbortSignal },
+  { attempt, signal: ofAttempt, timeoutMs }: { attempt: Attempt; signal: AbortSignal; timeoutMs: number },
 ): ProviderFetch {
   return async (url, init = {}) => {
     const signal = init.signal === undefined ? ofAttempt : AbortSignal.any([init.signal, ofAttempt]);
     const { circuit } = attempt;
     const { isRepeatable } = { isRepeatable: call.isRepeatable, ...init };
     const answer = await services.outbound
-      .fetch(url, { ...init, signal, circuit, isRepeatable })
+      .fetch(url, { timeoutMs, ...init, signal, circuit, isRepeatable, ...placeFor(call, attempt) })
       .catch((cause: unknown) => {
         throw new ProviderFailure('unreachable', { cause });
       });
     attempt.httpStatus = answer.status;
+    attempt.hasAnswered ||= answer.ok;
     if (answer.ok) return answer;
     throw refusalOf(answer, services.now());
   };
 }
 
+function connectFor(services: Services, call: ProviderCall<unknown>, attempt: Attempt): ProviderConnect {
+  return (target) => services.outbound.connect({ ...target, ...placeFor(call, attempt) });
+}
+
+function placeFor({ tenantId }: ProviderCall<unknown>, attempt: Attempt) {
+  return { owner: tenantId, onPlace: () => void (attempt.isSent = true) };
+}
+
 /** Settles with the attempt or, where that does not heed its signal, when the time is over. */
 function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const giveUp = () => reject(signal.reason as Error);
+    // Not at once: whoever heeds it knows better what the time was lost with.
+    const giveUp = () => void setImmediate(() => reject(signal.reason as Error));
     if (signal.aborted) giveUp();
     signal.addEventListener('abort', giveUp, { once: true });
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
@@ -130,7 +170,20 @@ async function noteFailure(
   const kind = failure?.kind ?? 'internal';
   const outcome = kind === 'rate_limited' ? 'rate_limited' : 'failure';
   record(services, call, attempt, { outcome, failure: kind, latencyMs: latencyOf(attempt), tokens: null });
-  if (failure !== undefined && isFair) await noteHealth(services, candidate, toOutcome(failure));
+  if (failure === undefined || !isFair) return;
+  if (candidate.isOwnCredentials) notePatience(services, { tenantId: call.tenantId, ...candidate }, toOutcome(failure));
+  else await noteHealth(services, candidate, toOutcome(failure));
+}
+
+/** No outcome, so none of its health; but somebody was asked, and it shows. */
+function noteCancellation(services: Services, call: ProviderCall<unknown>, attempt: Attempt): void {
+  if (!attempt.isSent) return;
+  record(services, call, attempt, {
+    outcome: 'failure',
+    failure: 'cancelled',
+    latencyMs: latencyOf(attempt),
+    tokens: null,
+  });
 }
 
 /** Undefined for a fault of our own, which says nothing of the provider. */

@@ -1,3 +1,4 @@
+import { OutboundError } from '#core/outbound/outbound';
 import type { FailureKind } from '#modules/connectors/calls/answers.rules';
 
 export type { FailureKind } from '#modules/connectors/calls/answers.rules';
@@ -18,6 +19,12 @@ export class ProviderFailure extends Error {
     this.httpStatus = rest.httpStatus;
     this.retryAfterSeconds = rest.retryAfterSeconds;
   }
+}
+
+/** Whether something went wrong that says nothing of a provider: nobody got as far as to ask it. */
+export function isNotAsked(error: unknown): boolean {
+  if (error instanceof OutboundError) return error.isNotAsked;
+  return error instanceof Error && error.cause !== undefined && isNotAsked(error.cause);
 }
 
 /** For adapters: the provider answered, but its answer is of no use. */

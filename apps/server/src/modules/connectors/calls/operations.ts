@@ -6,7 +6,7 @@ export type Operation = {
   readonly id: string;
   readonly name: string;
   readonly domain: OperationDomain;
-  /** True where the installation's connectors alone decide, whoever asks. */
+  /** True where the installation does it by itself, for nobody in particular: no tenant asks for it. */
   readonly isSystemScoped: boolean;
 };
 
@@ -19,7 +19,7 @@ const of = (id: string, domain: OperationDomain, name: string, isSystemScoped = 
 
 /** Every operation by its key, as the control plane and overrides name it. */
 export const operations = {
-  'connectors.check': of('01', 'connectors', 'Check how a connector does'),
+  'connectors.check': of('01', 'connectors', 'Check how a connector does', true),
   'messaging.sms': of('11', 'messaging', 'Send an SMS'),
   'messaging.chatapp': of('12', 'messaging', 'Send a chat message'),
   'messaging.email': of('13', 'messaging', 'Send a mail'),

@@ -1,4 +1,4 @@
-import type { OutboundInit } from '#core/outbound/outbound';
+import type { Outbound, OutboundInit } from '#core/outbound/outbound';
 import type { Wanted } from '#modules/connectors/calls/routing.service';
 import type { ProviderSettings } from '#modules/connectors/provider';
 
@@ -11,6 +11,9 @@ export type Provider = ProviderSettings & {
 
 /** A call within one attempt. @throws ProviderFailure unless the answer is 2xx */
 export type ProviderFetch = (url: string, init?: OutboundInit) => Promise<Response>;
+
+/** A connection for mail within one attempt. @throws OutboundError */
+export type ProviderConnect = Outbound['connect'];
 
 export type ProviderCall<Result> = Wanted & {
   /** For the log of calls. */
@@ -32,5 +35,6 @@ export type ProviderCall<Result> = Wanted & {
     provider: Provider,
     fetch: ProviderFetch,
     signal: AbortSignal,
+    connect: ProviderConnect,
   ): Promise<{ result: Result; tokens?: number | undefined }>;
 };

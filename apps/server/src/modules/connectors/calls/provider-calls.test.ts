@@ -203,23 +203,13 @@ describe('the health of connectors', () => {
     expect(asked(first)).toEqual([7]);
   });
 
-  it('never switches off the last one: it is tried all the same, and does well again when it does', async () => {
-    const only = await provide();
-    only.answer(status(500));
-    for (let at = 0; at < 8; at += 1) await expect(greet()).rejects.toMatchObject(failures);
-    expect(asked(only)).toEqual([8]);
-    expect(await stored(only)).toMatchObject({ auto_disabled: true, consecutive_failures: 8, ejections: 1 });
-    only.heal();
-    await greet();
-    expect(await stored(only)).toMatchObject({ status: 'active', auto_disabled: false, consecutive_failures: 0 });
-  });
-
   it('counts each of 50 failures at once', async () => {
     const only = await provide();
     only.answer(status(500));
     await Promise.all(Array.from({ length: 50 }, () => greet().catch(() => undefined)));
     const { consecutive_failures: failed, ejections } = await stored(only);
     expect([failed, ejections]).toEqual([asked(only)[0], 1]);
+    expect(failed).toBeGreaterThanOrEqual(5);
   });
 
   it('heeds Retry-After and does not count 429 as a failure', async () => {

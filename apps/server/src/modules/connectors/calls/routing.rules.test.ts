@@ -1,11 +1,18 @@
 import { describe, expect, it } from 'vitest';
 
-import { inOrder, lastResort, readinessOf, type Standing } from '#modules/connectors/calls/routing.rules';
+import { asksPatience, inOrder, lastResort, readinessOf, type Standing } from '#modules/connectors/calls/routing.rules';
 
 const now = new Date('2026-03-01T12:00:00Z');
 const ahead = '2026-03-01T12:00:01Z';
 const over = '2026-03-01T12:00:00Z';
-const well: Standing = { auto_disabled: false, retry_at: null, probe_until: null, error_details: null };
+const well: Standing = {
+  auto_disabled: false,
+  retry_at: null,
+  probe_until: null,
+  error_details: null,
+  last_error: null,
+  ejections: 0,
+};
 const off = { ...well, auto_disabled: true };
 
 describe('inOrder', () => {
@@ -39,17 +46,42 @@ describe('readinessOf', () => {
       true,
       'ready',
     ],
-    ['with own credentials: not there', { ...off, error_details: { kind: 'unreachable' } }, true, 'out'],
+    [
+      'with own credentials: not there',
+      { ...off, retry_at: ahead, error_details: { kind: 'unreachable' } },
+      true,
+      'out',
+    ],
+    [
+      'with own credentials: the pause is over',
+      { ...off, retry_at: over, error_details: { kind: 'unreachable' } },
+      true,
+      'ready',
+    ],
   ])('%s', (_what, standing, isOwnCredentials, readiness) => {
     expect(readinessOf(standing, { now, isOwnCredentials })).toBe(readiness);
   });
 });
 
 describe('lastResort', () => {
-  it('is rather one that asked for patience than one that fails', () => {
+  it('is the first, and never one that asked for patience', () => {
     const patient = { ...well, retry_at: ahead };
-    expect(lastResort([off, patient, well])).toBe(patient);
-    expect(lastResort([off, { ...off }])).toBe(off);
-    expect(lastResort([])).toBeUndefined();
+    expect(lastResort([patient, off, { ...off }], now)).toBe(off);
+    expect(lastResort([patient], now)).toBeUndefined();
+    expect(lastResort([], now)).toBeUndefined();
+  });
+});
+
+describe('asksPatience', () => {
+  const ejected = { ...off, ejections: 1, last_error: '2026-03-01T11:59:40Z' };
+  it.each<[string, Standing, boolean]>([
+    ['one that does well', well, false],
+    ['one that asked for it', { ...well, retry_at: ahead }, true],
+    ['one that asked for it before', { ...well, retry_at: over }, false],
+    ['one that was switched off', { ...ejected, retry_at: '2026-03-01T12:00:10Z' }, false],
+    ['one that failed again in its pause', { ...ejected, retry_at: '2026-03-01T12:00:05Z' }, false],
+    ['one that was switched off and asked for more', { ...ejected, retry_at: '2026-03-01T12:01:00Z' }, true],
+  ])('%s', (_what, standing, expected) => {
+    expect(asksPatience(standing, now)).toBe(expected);
   });
 });

@@ -1,3 +1,5 @@
+import { pauseEndsAt } from '#modules/connectors/health/health.rules';
+
 /** The own ones by priority and then the installation's, as they come; those that the order names are moved to its front. */
 export function inOrder<Row extends { api_key: string }>(rows: readonly Row[], order: readonly string[]): Row[] {
   const place = ({ api_key: key }: Row) => {
@@ -13,6 +15,8 @@ export type Standing = {
   retry_at: string | null;
   probe_until: string | null;
   error_details: Record<string, unknown> | null;
+  last_error: string | null;
+  ejections: number;
 };
 
 /**
@@ -26,15 +30,29 @@ export function readinessOf(
   { now, isOwnCredentials }: { now: Date; isOwnCredentials: boolean },
 ): Readiness {
   // What it thinks of other credentials says nothing of these, and what comes of these is not written down.
-  if (isOwnCredentials) return row.auto_disabled && row.error_details?.['kind'] !== 'credentials' ? 'out' : 'ready';
+  if (isOwnCredentials && (!row.auto_disabled || row.error_details?.['kind'] === 'credentials')) return 'ready';
   if (isAhead(row.retry_at, now)) return 'out';
+  if (isOwnCredentials) return 'ready';
   if (!row.auto_disabled) return 'ready';
   return isAhead(row.probe_until, now) ? 'out' : 'probe';
 }
 
-/** The one to try when all are out: rather one that asks for patience than one that fails, else the first. */
-export function lastResort<Row extends Pick<Standing, 'auto_disabled'>>(rows: readonly Row[]): Row | undefined {
-  return rows.find((row) => !row.auto_disabled) ?? rows[0];
+/** Whether it is left alone because it asked for that, and not for its failures. */
+export function asksPatience(row: Standing, now: Date): boolean {
+  const { retry_at: retryAt, auto_disabled: isOff } = row;
+  if (!isAhead(retryAt, now)) return false;
+  const pausedUntil = pauseEndsAt(row);
+  return !isOff || (pausedUntil !== null && Date.parse(retryAt!) > pausedUntil);
+}
+
+/** The first to try when all are out; whoever asked for patience is never called. */
+export function lastResort<Row extends Standing>(rows: readonly Row[], now: Date): Row | undefined {
+  return rows.find((row) => !asksPatience(row, now));
+}
+
+/** How long it takes until this one may be tried again. */
+export function secondsUntilRetry(until: string, now: Date): number {
+  return Math.max(1, Math.ceil((Date.parse(until) - now.getTime()) / 1000));
 }
 
 function isAhead(at: string | null, now: Date): boolean {

@@ -1,6 +1,6 @@
 import { systemTenantId } from '#core/access/principal';
 import type { Services } from '#core/services';
-import { operations, type OperationKey } from '#modules/connectors/calls/operations';
+import type { OperationKey } from '#modules/connectors/calls/operations';
 import { inOrder } from '#modules/connectors/calls/routing.rules';
 import { listEnabledConnectors, type ConnectorRow } from '#modules/connectors/connectors.queries';
 import { openCredentials, type Credentials } from '#modules/connectors/credentials';
@@ -38,9 +38,7 @@ export async function findRoute(
   ]);
   const override = tenantId === systemTenantId ? system.override : own.override;
   const terms = termsOf(own.override, system.override);
-  const connectors = operations[operation].isSystemScoped
-    ? system.connectors
-    : [...own.connectors, ...system.connectors];
+  const connectors = [...own.connectors, ...system.connectors];
   const candidates = inOrder(connectors.filter(serves), terms.order);
   return { ...terms, candidates: candidates.map((row) => toCandidate(services, row, override)) };
 }

@@ -18,7 +18,9 @@ const ProviderStats = closed({
   provider_key: Type.String(),
   provider_name: Type.String(),
   status: Type.Enum(statuses),
-  success_rate: Percent('the calls of the tenant'),
+  success_rate: Percent(
+    'the calls of the tenant under this key that succeeded; 100 without any. Connectors of one key share them',
+  ),
   avg_latency_ms: Latency,
   last_success: nullable(Timestamp),
   last_error: nullable(Timestamp),
@@ -32,7 +34,9 @@ export const ConnectorDashboard = dataOf(
     error_providers: Type.Integer({
       description: 'Enabled, but offline, in error, or switched off for their failures.',
     }),
-    uptime_percentage: Percent('calls and checks that were answered; those asked for patience are not counted'),
+    uptime_percentage: Percent(
+      'calls and checks that were answered; those asked for patience are not counted, and without any it is 100',
+    ),
     avg_latency_ms: Latency,
     cache_hit_rate: Percent('what was wanted that did not have to be asked for'),
     recent_activity: Type.Array(Activity),

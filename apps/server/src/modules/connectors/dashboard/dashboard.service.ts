@@ -1,5 +1,6 @@
 import { systemTenantId } from '#core/access/principal';
 import type { TenantDb } from '#core/db/scopes';
+import { percentOf } from '#core/metrics/percent.rules';
 import type { Services } from '#core/services';
 import {
   listForDashboard,
@@ -16,6 +17,7 @@ const recentCalls = 20;
 /** Connectors of the tenant and those of the installation, by name only, with the tenant's own calls of the last 24 hours. */
 export async function getConnectorDashboard({ db, services }: { db: TenantDb; services: Services }) {
   const { tenantId } = db;
+  await services.callLog.flush();
   const since = new Date(services.now().getTime() - dayMs);
   const sinceHour = new Date(Math.floor(since.getTime() / hourMs) * hourMs).toISOString();
   const [[own, sums, recent], system] = await Promise.all([
@@ -39,9 +41,9 @@ export async function getConnectorDashboard({ db, services }: { db: TenantDb; se
       active_providers: connectors.filter((one) => one.enabled && !isFailing(one)).length,
       inactive_providers: connectors.filter(({ enabled }) => !enabled).length,
       error_providers: connectors.filter((one) => one.enabled && isFailing(one)).length,
-      uptime_percentage: percentOf(heard.successes, heard.successes + heard.failures),
+      uptime_percentage: percentOf(heard.successes, heard.successes + heard.failures, 100),
       avg_latency_ms: latencyOf(total),
-      cache_hit_rate: percentOf(total.cache_hits, total.cache_hits + total.requests),
+      cache_hit_rate: percentOf(total.cache_hits, total.cache_hits + total.requests, 0),
       recent_activity: recent.map((call) => ({
         id: call.id,
         // Of one that was deleted, the key is what is left.
@@ -82,7 +84,7 @@ function presentStats(connector: Listed, total: Total) {
     provider_key: connector.api_key,
     provider_name: connector.api_name,
     status: connector.status,
-    success_rate: percentOf(total.successes, total.requests),
+    success_rate: percentOf(total.successes, total.requests, 100),
     avg_latency_ms: latencyOf(total),
     last_success: connector.last_success,
     last_error: connector.last_error,
@@ -91,10 +93,6 @@ function presentStats(connector: Listed, total: Total) {
 
 function latencyOf({ latency_ms: sum, requests }: Total): number {
   return requests === 0 ? 0 : rounded(sum / requests);
-}
-
-function percentOf(part: number, whole: number): number {
-  return whole === 0 ? 0 : rounded((100 * part) / whole);
 }
 
 function rounded(value: number): number {

@@ -49,7 +49,7 @@ describe('getConnectorDashboard', () => {
       active_providers: 0,
       inactive_providers: 0,
       error_providers: 0,
-      uptime_percentage: 0,
+      uptime_percentage: 100,
       avg_latency_ms: 0,
       cache_hit_rate: 0,
       recent_activity: [],
@@ -78,7 +78,6 @@ describe('getConnectorDashboard', () => {
       { tenantId: tenant.tenantId, operation: 'translation.text', provider: own.api_key },
       5,
     );
-    await written();
     const data = await read();
     const call = (provider_name: string, status: string, latency_ms: number) => ({
       id: expect.any(String),
@@ -94,7 +93,7 @@ describe('getConnectorDashboard', () => {
       call('Own', 'success', 201),
       call('Shared', 'failure', 1000),
     ]);
-    const idle = { success_rate: 0, avg_latency_ms: 0, last_success: null, last_error: null };
+    const idle = { success_rate: 100, avg_latency_ms: 0, last_success: null, last_error: null };
     const stats = (of: Record<string, any>, rest: object) => ({
       provider_key: of['api_key'],
       provider_name: of['api_name'],
@@ -116,7 +115,7 @@ describe('getConnectorDashboard', () => {
         stats(own, { success_rate: 66.67, avg_latency_ms: 117 }),
         stats(off, {}),
         stats(failing, { status: 'offline', last_error: '2026-01-01T00:00:00.000Z' }),
-        stats(shared, { avg_latency_ms: 1000 }),
+        stats(shared, { success_rate: 0, avg_latency_ms: 1000 }),
       ],
     });
     expect(JSON.stringify(data)).not.toContain('api.example.com');
@@ -134,7 +133,7 @@ describe('getConnectorDashboard', () => {
         prepare: false,
       },
     ]);
-    expect(await read(other.admin.token)).toMatchObject({ uptime_percentage: 0, avg_latency_ms: 0 });
+    expect(await read(other.admin.token)).toMatchObject({ uptime_percentage: 100, avg_latency_ms: 0 });
   });
 
   it('401 and 403', async () => {

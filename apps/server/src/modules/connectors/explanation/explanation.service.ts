@@ -1,6 +1,6 @@
 import { systemTenantId } from '#core/access/principal';
 import type { Services } from '#core/services';
-import { operations, type OperationKey } from '#modules/connectors/calls/operations';
+import type { OperationKey } from '#modules/connectors/calls/operations';
 import { lastResort, readinessOf, type Readiness } from '#modules/connectors/calls/routing.rules';
 import { findRoute, type Candidate } from '#modules/connectors/calls/routing.service';
 import { listConnectors, type ConnectorRow } from '#modules/connectors/connectors.queries';
@@ -51,7 +51,6 @@ async function connectorsOf({ database }: Needed, tenantId: string): Promise<Con
 
 /** Models of others are other models: those of the installation count only where the tenant has none of its own. */
 function sparing(operation: OperationKey, tenantId: string, fit: readonly Candidate[]): (row: ConnectorRow) => boolean {
-  if (operations[operation].isSystemScoped) return (row) => row.tenant_id !== systemTenantId;
   const hasOwn = operation === 'models.list' && fit.some(({ row }) => row.tenant_id === tenantId);
   return (row) => hasOwn && row.tenant_id !== tenantId;
 }
@@ -61,7 +60,14 @@ function explainCandidates(candidates: readonly Candidate[], now: Date): Explain
   const ready = states.find(({ state }) => state === 'ready' || state === 'probe');
   // Where one is tried in vain, those that are passed over are not.
   const isTried = states.some(({ state }) => state === 'unusable');
-  const first = ready?.candidate.row ?? (isTried ? undefined : lastResort(candidates.map(({ row }) => row)));
+  const first =
+    ready?.candidate.row ??
+    (isTried
+      ? undefined
+      : lastResort(
+          candidates.map(({ row }) => row),
+          now,
+        ));
   return states.map(({ candidate: { row, isOwnCredentials }, state }) => ({
     row,
     isOwnCredentials,

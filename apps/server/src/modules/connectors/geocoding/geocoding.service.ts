@@ -7,7 +7,7 @@ import {
   type ProviderFetch,
 } from '#modules/connectors/calls/provider-calls.service';
 import type { Coordinates, GeocodingAdapter, Place, PlaceSearch } from '#modules/connectors/geocoding/adapter';
-import { adapterOf, categories } from '#modules/connectors/geocoding/adapters/adapters';
+import { adapterOf, serves } from '#modules/connectors/geocoding/adapters/adapters';
 
 type Call = Pick<ProviderCall<unknown>, 'tenantId' | 'caller' | 'signal' | 'patience'>;
 
@@ -55,9 +55,6 @@ export async function findPlaceAt(
   });
   return { place: result, provider: provider.key };
 }
-
-const serves: ProviderCall<unknown>['serves'] = (row) =>
-  categories.includes(row.category) && adapterOf({ config: row.config, key: row.api_key }) !== undefined;
 
 function usableAdapter(settings: Provider): GeocodingAdapter {
   const adapter = adapterOf(settings)!;

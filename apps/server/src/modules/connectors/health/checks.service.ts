@@ -5,11 +5,11 @@ import { OutboundError } from '#core/outbound/outbound';
 import { mailTargetOf } from '#core/outbound/target';
 import type { Services } from '#core/services';
 import { findAdapter, type ConnectorAdapter } from '#modules/connectors/adapters';
-import { ProviderFailure } from '#modules/connectors/calls/failures';
+import { isNotAsked, ProviderFailure } from '#modules/connectors/calls/failures';
 import { refusalOf, toOutcome } from '#modules/connectors/calls/refusals';
 import type { ConnectorRow } from '#modules/connectors/connectors.queries';
 import { openCredentials } from '#modules/connectors/credentials';
-import { listQuietConnectors } from '#modules/connectors/health/health.queries';
+import { listQuietConnectors, passOverCheck } from '#modules/connectors/health/health.queries';
 import { isProvenByAnswer, type Health, type Outcome } from '#modules/connectors/health/health.rules';
 import { mayProbe, noteOutcome } from '#modules/connectors/health/health.service';
 import type { ProviderSettings } from '#modules/connectors/provider';
@@ -18,8 +18,12 @@ import type { ProviderSettings } from '#modules/connectors/provider';
 const quietMs = 55_000;
 const patienceMs = 10_000;
 const atOnce = 10;
-/** More than a run has the time for: the longest unheard come first, and the rest in the next run. */
+/** More than a run has the time for: the longest unheard of each tenant come first, and the rest in the next run. */
 const mostPerRun = 1000;
+/** All of one tenant that hang take a run less than half of its time. */
+const mostPerTenant = 20;
+/** A run begins nothing any more then, and so ends before the next one. */
+const longestRunMs = 40_000;
 
 type Check = {
   row: ConnectorRow;
@@ -41,6 +45,8 @@ export async function checkConnector(services: Services, { row, caller, signal }
     signal?.throwIfAborted();
     return toFailure(error);
   });
+  // All places for calls were taken, which tells nothing of the connector.
+  if (isNotAsked(found)) return { outcome: { kind: 'unreachable', httpStatus: undefined }, latencyMs: 0, health: row };
   const latencyMs = Math.round(performance.now() - startedAt);
   const outcome: Outcome = found instanceof ProviderFailure ? toOutcome(found) : { kind: found, latencyMs };
   record(services, { row, caller }, { outcome, latencyMs });
@@ -76,15 +82,18 @@ function record(services: Services, { row, caller }: Check, { outcome, latencyMs
 /** Checks those of all tenants that nothing was heard of for a minute. */
 export async function checkQuietConnectors(
   services: Services,
-  { signal, jitterMs }: { signal: AbortSignal; jitterMs: number },
+  { signal, jitterMs, runMs = longestRunMs }: { signal: AbortSignal; jitterMs: number; runMs?: number },
 ): Promise<{ checked: number; failed: number }> {
+  const endsAt = performance.now() + runMs;
   const now = services.now();
+  const most = { perTenant: mostPerTenant, limit: mostPerRun };
   const quiet = { now: now.toISOString(), since: new Date(now.getTime() - quietMs).toISOString() };
-  const rows = await services.database.platform().slow.all(listQuietConnectors({ ...quiet, limit: mostPerRun }));
+  const rows = await services.database.platform().slow.all(listQuietConnectors({ ...quiet, ...most }));
   const result = { checked: 0, failed: 0 };
   const work = async () => {
     for (let row = rows.shift(); row !== undefined; row = rows.shift()) {
       signal.throwIfAborted();
+      if (performance.now() >= endsAt) return;
       // What is due at the same second is not asked at the same second.
       await sleep(Math.random() * jitterMs, undefined, { signal });
       const isGood = await checkOne(services, row, signal);
@@ -113,7 +122,11 @@ async function checkOne(services: Services, row: ConnectorRow, signal: AbortSign
 async function isDue(services: Services, row: ConnectorRow): Promise<boolean> {
   if (!row.auto_disabled) return true;
   const canProve = adapterOf(row)?.check !== undefined || isProvenByAnswer(row);
-  return canProve && (await mayProbe(services, row));
+  if (canProve && (await mayProbe(services, row))) return true;
+  const { tenant_id: tenantId, id } = row;
+  // Otherwise it would come before all others for ever.
+  await services.database.tenant(tenantId).slow.all(passOverCheck({ tenantId, id, at: services.now().toISOString() }));
+  return false;
 }
 
 /** @throws ProviderFailure, OutboundError, or the reason of the signal */
@@ -121,21 +134,26 @@ async function ask(services: Services, row: ConnectorRow, signal: AbortSignal): 
   const settings = settingsOf(services, row);
   const adapter = adapterOf(row);
   if (adapter?.problem(settings) !== undefined) throw new ProviderFailure('credentials');
-  if (adapter?.check !== undefined) return askByAdapter(services, adapter.check(settings), signal);
+  if (adapter?.check !== undefined)
+    return askByAdapter(services, { ...adapter.check(settings), owner: row.tenant_id }, signal);
   const mail = mailTargetOf(settings.baseUrl);
   if (mail !== undefined) {
-    (await services.outbound.connect({ ...mail, signal })).destroy();
+    (await services.outbound.connect({ ...mail, signal, owner: row.tenant_id })).destroy();
     return 'reached';
   }
   // Without credentials: whoever refuses that, or knows no such address or method, is there.
-  const { status } = await services.outbound.fetch(settings.baseUrl, { method: 'HEAD', signal });
+  const { status } = await services.outbound.fetch(settings.baseUrl, {
+    method: 'HEAD',
+    signal,
+    owner: row.tenant_id,
+  });
   if (status >= 500 && status !== 501) throw new ProviderFailure('answer', { httpStatus: status });
   return 'reached';
 }
 
 async function askByAdapter(
   services: Services,
-  { url, ...request }: ReturnType<NonNullable<ConnectorAdapter['check']>>,
+  { url, ...request }: ReturnType<NonNullable<ConnectorAdapter['check']>> & { owner: string },
   signal: AbortSignal,
 ): Promise<'success'> {
   const answer = await services.outbound.fetch(url, { ...request, signal });

@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '#core/crypto/ids';
 import { createGreeter, greet, status } from '#modules/connectors/calls/testing/providers';
 import { checkQuietConnectors } from '#modules/connectors/health/checks.service';
+import { listQuietConnectors } from '#modules/connectors/health/health.queries';
 import { createConnector, path, storedConnector } from '#modules/connectors/testing/connectors';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
@@ -112,6 +113,43 @@ describe('the checks of connectors', () => {
     expect(await stored(one)).toMatchObject({ status: 'error', auto_disabled: true });
     await callAt();
     expect(await stored(one)).toMatchObject({ status: 'active', auto_disabled: false });
+  });
+
+  it('are not held up by one that was switched off and that a check cannot prove', async () => {
+    const one = await provide();
+    one.answer(status(401));
+    for (let at = 0; at < 5; at += 1) await callAt();
+    aheadMs = 61_000;
+    const asked = one.asked.length;
+    await run();
+    expect(one.asked).toHaveLength(asked);
+    const { last_health_check: at } = await stored(one);
+    expect(Date.parse(at)).toBeGreaterThan(Date.now() + 30_000);
+  });
+
+  it('take turns: first the longest unheard of each tenant, and twenty of each at most', async () => {
+    const other = await createTenant(test);
+    const order: string[] = [];
+    const many = await Promise.all(Array.from({ length: 22 }, () => provide()));
+    const lone = await createGreeter(test, other.admin.token);
+    for (const one of many) one.answer((response) => void (order.push('many'), response.end()));
+    lone.answer((response) => void (order.push('lone'), response.end()));
+    const since = { now: new Date().toISOString(), since: new Date().toISOString(), perTenant: 20, limit: 1000 };
+    const found = await test.service.services.database.platform().slow.all(listQuietConnectors(since));
+    const rows = found.filter(({ tenant_id: of }) => [tenant.tenantId, other.tenantId].includes(of));
+    expect(rows).toHaveLength(21);
+    expect(rows.slice(0, 2).map(({ id }) => id)).toContain(lone.id);
+    await run();
+    expect(order).toHaveLength(21);
+    await run();
+    expect(order).toHaveLength(23);
+  });
+
+  it('begin nothing any more when their time is over', async () => {
+    const one = await provide();
+    const signal = new AbortController().signal;
+    const { checked } = await checkQuietConnectors(test.service.services, { signal, jitterMs: 0, runMs: 0 });
+    expect([checked, one.asked.length]).toEqual([0, 0]);
   });
 
   it('are a job of each minute, which says how many it asked', async () => {

@@ -60,10 +60,10 @@ export const updateHealth = statement<
     .where('id', '=', p.id),
 );
 
-/** The next success of one that does well; nothing when somebody else has just said so, or it does not do well any more. */
+/** The next success of one that does well; no row when somebody else has just said so, or it does not do well any more. */
 export const touchHealth = statement<
   { tenantId: string; id: string; at: string; before: string; latencyMs: number },
-  never
+  { id: string }
 >((p) =>
   builder
     .updateTable('connectors')
@@ -73,20 +73,33 @@ export const touchHealth = statement<
     .where('status', '=', 'active')
     .where('consecutive_failures', '=', 0)
     .where('retry_at', 'is', null)
-    .where((row) => row.or([row('last_success', 'is', null), row('last_success', '<=', p.before)])),
+    .where((row) => row.or([row('last_success', 'is', null), row('last_success', '<=', p.before)]))
+    .returning('id'),
 );
 
-/** One caller gets to try whether it has recovered; the others get no row. */
-export const claimProbe = statement<{ tenantId: string; id: string; now: string; until: string }, { id: string }>((p) =>
+/** One caller gets to try whether it has recovered, if its pause is over by `pausedUntil`; the others get no row. */
+export const claimProbe = statement<
+  { tenantId: string; id: string; now: string; until: string; pausedUntil: string },
+  { id: string }
+>((p) =>
   builder
     .updateTable('connectors')
     .set({ probe_until: p.until })
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
-    .where('auto_disabled', '=', true)
-    .where((row) => row.or([row('retry_at', 'is', null), row('retry_at', '<=', p.now)]))
+    .where((row) => row.or([row('retry_at', 'is', null), row('retry_at', '<=', p.pausedUntil)]))
     .where((row) => row.or([row('probe_until', 'is', null), row('probe_until', '<=', p.now)]))
     .returning('id'),
+);
+
+/** Whoever was to try has done so; a success or a longer pause has ended it already. */
+export const endProbe = statement<{ tenantId: string; id: string; until: string }, never>((p) =>
+  builder
+    .updateTable('connectors')
+    .set({ probe_until: p.until })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('probe_until', '>', p.until),
 );
 
 export const insertConnectorEvent = statement<ConnectorEventRow, never>((p) =>
@@ -104,17 +117,43 @@ export const insertConnectorEvent = statement<ConnectorEventRow, never>((p) =>
   }),
 );
 
-/** Of all tenants: those that nothing was heard of since then and that may be called, the longest unheard first. */
-export const listQuietConnectors = statement<{ now: string; since: string; limit: number }, ConnectorRow>((p) =>
+const heardAt = sql<string>`coalesce(greatest(last_health_check, last_success, last_error), '-infinity')`;
+
+/**
+ * Of all tenants: those that nothing was heard of since then and that may be called. First the longest unheard of each
+ * tenant, then the second of each, and so on.
+ */
+export const listQuietConnectors = statement<
+  { now: string; since: string; perTenant: number; limit: number },
+  ConnectorRow
+>((p) =>
   builder
-    .selectFrom('connectors')
+    .selectFrom((db) =>
+      db
+        .selectFrom('connectors')
+        .select(connectorColumns)
+        .select(heardAt.as('heard_at'))
+        .select(sql<number>`row_number() over (partition by tenant_id order by ${heardAt}, id)`.as('turn'))
+        .where('enabled', '=', true)
+        .where((row) => row.or([row('retry_at', 'is', null), row('retry_at', '<=', p.now)]))
+        .where(sql<boolean>`${heardAt} <= ${p.since}`)
+        .as('quiet'),
+    )
     .select(connectorColumns)
-    .where('enabled', '=', true)
-    .where((row) => row.or([row('retry_at', 'is', null), row('retry_at', '<=', p.now)]))
-    .where(sql<boolean>`coalesce(greatest(last_health_check, last_success, last_error), '-infinity') <= ${p.since}`)
-    .orderBy(sql`coalesce(greatest(last_health_check, last_success, last_error), '-infinity')`)
+    .where('turn', '<=', p.perTenant)
+    .orderBy('turn')
+    .orderBy('heard_at')
     .orderBy('id')
     .limit(p.limit),
+);
+
+/** Its turn is over for now, though nobody was asked. */
+export const passOverCheck = statement<{ tenantId: string; id: string; at: string }, never>((p) =>
+  builder
+    .updateTable('connectors')
+    .set({ last_health_check: p.at })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id),
 );
 
 export const deleteOldConnectorEvents = statement<{ before: string; most: number }, { deleted: number }>((p) =>

@@ -4,12 +4,13 @@ import { describe, expect, it } from 'vitest';
 import { patienceSeconds } from '#modules/connectors/calls/answers.rules';
 import { readinessOf } from '#modules/connectors/calls/routing.rules';
 import {
+  isDoingWell,
+  isHeardOf,
   messageOf,
   moveOf,
   nextHealth,
   pauseOf,
   unproven,
-  weightOf,
   type Health,
   type Outcome,
 } from '#modules/connectors/health/health.rules';
@@ -144,19 +145,18 @@ describe('whatever happens to a connector', () => {
   });
 });
 
-describe('weightOf', () => {
-  const success: Outcome = { kind: 'success', latencyMs: 1 };
+describe('a success of one that does well', () => {
   const well = (last: string | null): Health => ({ ...fresh, status: 'active', last_success: last });
 
-  it.each<[string, Health, Outcome, string]>([
-    ['a failure', well(null), { kind: 'answer', httpStatus: 500 }, 'news'],
-    ['the first success', fresh, success, 'news'],
-    ['a success after failures', { ...well(null), consecutive_failures: 1 }, success, 'news'],
-    ['a success after a request for patience', { ...well(null), retry_at: start.toISOString() }, success, 'news'],
-    ['a success after ten seconds', well('2026-03-01T11:59:50Z'), success, 'sign_of_life'],
-    ['a success within ten seconds', well('2026-03-01T11:59:50.001Z'), success, 'none'],
-  ])('%s', (_what, health, what, weight) => {
-    expect(weightOf(health, what, start)).toBe(weight);
+  it.each<[string, Health, boolean, boolean]>([
+    ['the first one', fresh, false, false],
+    ['after failures', { ...well('2026-03-01T12:00:00Z'), consecutive_failures: 1 }, false, false],
+    ['after a request for patience', { ...well('2026-03-01T12:00:00Z'), retry_at: start.toISOString() }, false, false],
+    ['the first one since it was written by a check', well(null), true, false],
+    ['after ten seconds', well('2026-03-01T11:59:50Z'), true, false],
+    ['within ten seconds', well('2026-03-01T11:59:50.001Z'), true, true],
+  ])('%s', (_what, health, doesWell, isHeard) => {
+    expect([isDoingWell(health), isHeardOf(health, start)]).toEqual([doesWell, isHeard]);
   });
 });
 

@@ -34,6 +34,7 @@ const successEveryMs = 10_000;
 const messages: Record<FailureKind, string> = {
   unreachable: 'The provider gave no usable answer.',
   credentials: 'The provider refused the credentials, or they or the settings cannot be used.',
+  refused: 'The provider did not take the request.',
   answer: 'The provider answered with an error.',
   content: 'The provider answered with something that could not be used.',
   rate_limited: 'The provider asks for patience.',
@@ -53,6 +54,9 @@ export function nextHealth(health: Health, outcome: Outcome, now: Date): Health 
       return isProvenByAnswer(health) ? recovered(health, outcome.latencyMs, now) : notRefuted(health, outcome);
     case 'rate_limited':
       return patient(health, outcome.patienceSeconds, now);
+    // Others may be served well.
+    case 'refused':
+      return health;
     case 'unreachable':
     case 'credentials':
     case 'answer':
@@ -61,16 +65,25 @@ export function nextHealth(health: Health, outcome: Outcome, now: Date): Health 
   }
 }
 
-/** `sign_of_life`: the next success of one that does well, which is written down only now and then. */
-export function weightOf(health: Health, outcome: Outcome, now: Date): 'none' | 'sign_of_life' | 'news' {
-  const { status, consecutive_failures: failures, retry_at: retryAt, last_success: last } = health;
-  if (outcome.kind !== 'success' || status !== 'active' || failures > 0 || retryAt !== null) return 'news';
-  return last !== null && Date.parse(last) > quietSince(now).getTime() ? 'none' : 'sign_of_life';
+/** One whose next success is written down only now and then. */
+export function isDoingWell({ status, consecutive_failures: failures, retry_at: retryAt }: Health): boolean {
+  return status === 'active' && failures === 0 && retryAt === null;
+}
+
+/** One that did well, and whose last success is so young that another one is no news. */
+export function isHeardOf(health: Health, now: Date): boolean {
+  const { last_success: last } = health;
+  return isDoingWell(health) && last !== null && Date.parse(last) > quietSince(now).getTime();
 }
 
 /** A success that was written down since then is enough. */
 export function quietSince(now: Date): Date {
   return new Date(now.getTime() - successEveryMs);
+}
+
+/** When the pause after its last failure is over; null for one that was never switched off. */
+export function pauseEndsAt({ last_error: last, ejections }: Pick<Health, 'last_error' | 'ejections'>): number | null {
+  return last === null || ejections === 0 ? null : Date.parse(last) + pauseOf(ejections);
 }
 
 /** How long it is left alone after it was switched off so many times in a row. */

@@ -2,18 +2,28 @@ import { newId } from '#core/crypto/ids';
 import type { Transaction } from '#core/db/scopes';
 import type { Services } from '#core/services';
 import { lockConnector, type ConnectorRow } from '#modules/connectors/connectors.queries';
-import { claimProbe, insertConnectorEvent, touchHealth, updateHealth } from '#modules/connectors/health/health.queries';
 import {
+  claimProbe,
+  endProbe,
+  insertConnectorEvent,
+  touchHealth,
+  updateHealth,
+} from '#modules/connectors/health/health.queries';
+import {
+  isDoingWell,
+  isHeardOf,
   moveOf,
   nextHealth,
   quietSince,
-  weightOf,
   type Health,
   type Outcome,
 } from '#modules/connectors/health/health.rules';
+import { heartbeatsOf } from '#modules/connectors/health/heartbeats';
 
 /** As long as an attempt may take: whoever has claimed a probe and died keeps nobody else from it for longer. */
 const probeMs = 30_000;
+/** How long after a try the next one may follow where nobody else is left. */
+export const lastResortMs = 5000;
 
 type Found = { outcome: Outcome; at: Date; isCheck: boolean };
 
@@ -25,20 +35,49 @@ type Found = { outcome: Outcome; at: Date; isCheck: boolean };
 export async function noteOutcome(
   { database }: Pick<Services, 'database'>,
   row: ConnectorRow,
+  found: Found,
+): Promise<Health | undefined> {
+  const heartbeats = heartbeatsOf(database);
+  const { outcome, at, isCheck } = found;
+  if (outcome.kind === 'refused' && !isCheck) return row;
+  if (outcome.kind !== 'success') {
+    heartbeats.noteFailure(row.id);
+    // Once more afterwards: a success may have been written right before the failure was.
+    return write(database, row, found).finally(() => heartbeats.noteFailure(row.id));
+  }
+  if (isCheck) return write(database, row, found);
+  if (isDoingWell(row) && heartbeats.isFresh(row.id, at)) return row;
+  const watch = heartbeats.watch(row.id);
+  const touched = isDoingWell(row) ? await touch(database, row, { latencyMs: outcome.latencyMs, at }) : undefined;
+  const next = touched ?? (await write(database, row, found));
+  const { last_success: last = null } = next ?? {};
+  if (last !== null) watch.sawWell(new Date(last));
+  return next;
+}
+
+/** One statement for the next success of one that does well; undefined where it may do so no more, or was just heard of. */
+async function touch(
+  database: Services['database'],
+  row: ConnectorRow,
+  { latencyMs, at }: { latencyMs: number; at: Date },
+): Promise<Health | undefined> {
+  const { tenant_id: tenantId, id } = row;
+  const before = quietSince(at).toISOString();
+  const query = touchHealth({ tenantId, id, at: at.toISOString(), before, latencyMs });
+  const touched = await database.tenant(tenantId).slow.first(query);
+  return touched === undefined ? undefined : { ...row, last_success: at.toISOString() };
+}
+
+function write(
+  database: Services['database'],
+  row: ConnectorRow,
   { outcome, at, isCheck }: Found,
 ): Promise<Health | undefined> {
   const { tenant_id: tenantId, id } = row;
-  const db = database.tenant(tenantId);
-  const weight = isCheck ? 'news' : weightOf(row, outcome, at);
-  if (weight === 'none') return row;
-  if (weight === 'sign_of_life' && outcome.kind === 'success') {
-    const before = quietSince(at).toISOString();
-    await db.slow.all(touchHealth({ tenantId, id, at: at.toISOString(), before, latencyMs: outcome.latencyMs }));
-    return row;
-  }
-  return db.transaction(async (tx) => {
+  return database.tenant(tenantId).transaction(async (tx) => {
     const stored = await tx.first(lockConnector({ tenantId, id }));
     if (stored === undefined || !isSame(stored, row)) return undefined;
+    if (outcome.kind === 'success' && !isCheck && isHeardOf(stored, at)) return stored;
     const next = nextHealth(stored, outcome, at);
     await tx.all(updateHealth({ ...next, tenantId, id, checkedAt: isCheck ? at.toISOString() : null }));
     await noteMove(tx, stored, next, at);
@@ -69,13 +108,33 @@ export async function noteMove(
   );
 }
 
-/** Whether the caller is the one that may try if the connector has recovered. */
-export async function mayProbe(services: Pick<Services, 'database' | 'now'>, row: ConnectorRow): Promise<boolean> {
+type Clock = Pick<Services, 'database' | 'now'>;
+
+/** Whether the caller is the one that may try if the connector has recovered, now that its pause is over. */
+export function mayProbe(services: Clock, row: ConnectorRow): Promise<boolean> {
+  return claim(services, row, services.now().toISOString());
+}
+
+/** Whether the caller is the one that may try it before that, because nobody else is left. */
+export function mayTryEarly(services: Clock, row: ConnectorRow): Promise<boolean> {
+  return claim(services, row, 'infinity');
+}
+
+async function claim({ database, now }: Clock, row: ConnectorRow, pausedUntil: string): Promise<boolean> {
   const { tenant_id: tenantId, id } = row;
-  const now = services.now();
-  const until = new Date(now.getTime() + probeMs).toISOString();
-  const claim = claimProbe({ tenantId, id, now: now.toISOString(), until });
-  return (await services.database.tenant(tenantId).slow.first(claim)) !== undefined;
+  const at = now();
+  const until = after(at, probeMs);
+  const query = claimProbe({ tenantId, id, now: at.toISOString(), until, pausedUntil });
+  return (await database.tenant(tenantId).slow.first(query)) !== undefined;
+}
+
+/** The try is over, and the next one need not wait as long as for one that was never ended. */
+export async function finishProbe({ database, now }: Clock, { tenant_id: tenantId, id }: ConnectorRow): Promise<void> {
+  await database.tenant(tenantId).slow.all(endProbe({ tenantId, id, until: after(now(), lastResortMs) }));
+}
+
+function after(at: Date, ms: number): string {
+  return new Date(at.getTime() + ms).toISOString();
 }
 
 /** What another address or other credentials did says nothing of these. */

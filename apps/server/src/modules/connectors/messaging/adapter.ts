@@ -37,6 +37,6 @@ export type SendingAdapter = Description & {
   send(settings: ProviderSettings, message: Message, envelope: Envelope, way: Way): Promise<void>;
 };
 
-export type Way = { outbound: Outbound; signal: AbortSignal };
+export type Way = { outbound: Pick<Outbound, 'connect'>; signal: AbortSignal };
 
 export type Adapter = RequestAdapter | SendingAdapter;

@@ -2,9 +2,9 @@ import { systemTenantId } from '#core/access/principal';
 import type { Services } from '#core/services';
 import { ProviderFailure } from '#modules/connectors/calls/failures';
 import { callProviders, type ProviderCall } from '#modules/connectors/calls/provider-calls.service';
-import { listEnabledConnectors, type ConnectorRow } from '#modules/connectors/connectors.queries';
+import { listEnabledConnectors } from '#modules/connectors/connectors.queries';
 import type { ModelList, ModelTask } from '#modules/connectors/models/adapter';
-import { adapterOf, categories } from '#modules/connectors/models/adapters/adapters';
+import { adapterOf, serves } from '#modules/connectors/models/adapters/adapters';
 
 /** A list of models and where it is from: the api_key of the connector, and what `listModelSources` calls it. */
 export type FetchedModels = ModelList & { provider: string; source: string };
@@ -20,12 +20,12 @@ export async function fetchModels(services: Services, { task, ...call }: Wanted)
     ...call,
     operation: 'models.list',
     isRepeatable: true,
-    serves: (row) => row.tenant_id === call.tenantId && listsModels(row),
+    serves: (row) => row.tenant_id === call.tenantId && serves(row),
     async attempt(settings, fetch) {
       const adapter = adapterOf(settings)!;
       if (adapter.problem(settings) !== undefined) throw new ProviderFailure('credentials');
       const { url, headers } = adapter.request(settings, task);
-      const answer = await fetch(url, { headers });
+      const answer = await fetch(url, { headers, maxBytes: longestListBytes });
       return { result: adapter.read(await answer.text(), task) };
     },
   });
@@ -40,12 +40,11 @@ export async function fetchModels(services: Services, { task, ...call }: Wanted)
 export async function listModelSources({ database }: Services, tenantId: string): Promise<string[]> {
   const db = tenantId === systemTenantId ? database.platform() : database.tenant(tenantId);
   const rows = await db.all(listEnabledConnectors({ tenantId }));
-  return rows.filter(listsModels).map((row) => sourceOf(row.id, row.api_base_url));
+  return rows.filter(serves).map((row) => sourceOf(row.id, row.api_base_url));
 }
 
-function listsModels({ category, config, api_key: key }: ConnectorRow): boolean {
-  return categories.includes(category) && adapterOf({ config, key }) !== undefined;
-}
+/** Large providers list several hundred models with long descriptions. */
+const longestListBytes = 8_388_608;
 
 function sourceOf(connectorId: string, baseUrl: string): string {
   return `${connectorId} ${baseUrl}`;

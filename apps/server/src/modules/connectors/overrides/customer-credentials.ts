@@ -65,9 +65,17 @@ export function openCustomerCredentials(
   return stored === null ? {} : open(vault, id, stored).byKey;
 }
 
-/** Credentials never follow a connector to where it did not lead when they were given. */
+/** Nothing where they cannot be opened any more. */
+export function readCustomerCredentials(
+  vault: Vault,
+  { id, customer_credentials: stored }: { id: string; customer_credentials: string | null },
+): CustomerCredentials {
+  return stored === null ? {} : (readable(vault, id, stored)?.byKey ?? {});
+}
+
+/** Credentials never follow a connector to where it did not lead when they were given; nor to one that was not there yet. */
 export function mayBeSent({ origins }: Given, baseUrl: string): boolean {
-  return origins.length === 0 || origins.includes(originOf(baseUrl));
+  return origins.includes(originOf(baseUrl));
 }
 
 async function addressesOf({ database }: Pick<Services, 'database'>, tenantId: string, keys: readonly string[]) {

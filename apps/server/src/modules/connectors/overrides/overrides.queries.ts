@@ -38,14 +38,11 @@ export const listAddresses = statement<
     .where(sql<boolean>`api_key = any(${p.keys}::text[])`),
 );
 
-/** Before a connector is deleted: no order names it any longer. */
-export const dropFromOrders = statement<{ tenantId: string; connectorId: string }, never>((p) =>
+/** No order of the tenant names it any longer. */
+export const dropFromOrders = statement<{ tenantId: string; key: string }, never>((p) =>
   builder
     .updateTable('operation_overrides')
-    .from('connectors')
-    .set({ preferred_provider_order: sql`array_remove(preferred_provider_order, connectors.api_key)` })
-    .where('operation_overrides.tenant_id', '=', p.tenantId)
-    .where('connectors.tenant_id', '=', p.tenantId)
-    .where('connectors.id', '=', p.connectorId)
-    .where(sql<boolean>`connectors.api_key = any(preferred_provider_order)`),
+    .set({ preferred_provider_order: sql`array_remove(preferred_provider_order, ${p.key}::text)` })
+    .where('tenant_id', '=', p.tenantId)
+    .where(sql<boolean>`${p.key}::text = any(preferred_provider_order)`),
 );

@@ -8,7 +8,7 @@ import {
   sealCustomerCredentials,
 } from '#modules/connectors/overrides/customer-credentials';
 import { override } from '#modules/connectors/overrides/testing/overrides';
-import { path, storedConnector, systemTenantId } from '#modules/connectors/testing/connectors';
+import { patchConnector, path, storedConnector, systemTenantId } from '#modules/connectors/testing/connectors';
 import { createTenant, logInSystemAdmin, unique, type Tenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 
@@ -87,6 +87,21 @@ describe('the order of providers', () => {
     });
     expect(row!.order).toEqual([second.key]);
   });
+
+  it('still names a deleted connector where the installation has one of that name, which it means then', async () => {
+    const shared = await provide({ priority: 99 }, system);
+    const first = await provide({ priority: 1 });
+    const namesake = await provide({ api_key: shared.key });
+    await own({ order: [shared.key] });
+    expect((await greet()).provider.connectorId).toBe(namesake.id);
+    await test.call('DELETE', `${path}/${namesake.id}`, { token: tenant.admin.token });
+    expect((await greet()).provider.connectorId).toBe(shared.id);
+    // Orders of others keep the names of the installation's, which count for nothing while there is none.
+    await test.call('DELETE', `${path}/${shared.id}`, { token: system });
+    expect((await greet()).provider.connectorId).toBe(first.id);
+    const again = await provide({ api_key: shared.key }, system);
+    expect((await greet()).provider.connectorId).toBe(again.id);
+  });
 });
 
 describe("credentials of a tenant's own", () => {
@@ -143,6 +158,24 @@ describe("credentials of a tenant's own", () => {
     await test.call('PATCH', `${path}/${first.id}`, { token: tenant.admin.token, body });
     await greet();
     expect([...first.asked, ...elsewhere.asked]).not.toContain('canary');
+  });
+
+  it('that were given before there was a connector are never sent, whether it is created or led there', async () => {
+    const key = unique('api');
+    const backup = await provide({ priority: 100 });
+    await own({ order: [key], credentials: { [key]: { token: 'canary' } } });
+    const [late, elsewhere] = [await provide({ api_key: key }), await provide({ priority: 99 })];
+    expect((await greet()).provider.key).not.toBe(key);
+    for (const { url } of [elsewhere, backup, late]) {
+      const body = { api_base_url: url, auth_config: { token: 'of the connector' } };
+      expect((await patchConnector(test, tenant.admin.token, late.id, body)).status).toBe(200);
+      expect((await greet()).provider.key).not.toBe(key);
+    }
+    expect([...late.asked, ...elsewhere.asked, ...backup.asked]).not.toContain('canary');
+    // Given again they are for where it leads now.
+    await own({ order: [key], credentials: { [key]: { token: 'given anew' } } });
+    expect((await greet()).provider.key).toBe(key);
+    expect(late.asked).toEqual(['given anew']);
   });
 
   it('stop the call rather than fall back to those of the connector where they do not open', async () => {

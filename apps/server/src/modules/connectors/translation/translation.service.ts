@@ -2,7 +2,7 @@ import type { Services } from '#core/services';
 import { ProviderFailure } from '#modules/connectors/calls/failures';
 import { callProviders, type Provider, type ProviderCall } from '#modules/connectors/calls/provider-calls.service';
 import type { TokenUse, TranslationAdapter } from '#modules/connectors/translation/adapter';
-import { adapterOf, categories } from '#modules/connectors/translation/adapters/adapters';
+import { adapterOf, serves } from '#modules/connectors/translation/adapters/adapters';
 import { isListedPair } from '#modules/connectors/translation/languages.rules';
 import { takeApart } from '#modules/connectors/translation/protection/layout';
 import { isSegment } from '#modules/connectors/translation/protection/pieces.rules';
@@ -42,10 +42,7 @@ export async function translateTexts(services: Services, wanted: TextsToTranslat
     ...call,
     isRepeatable: true,
     characters: texts.reduce((sum, text) => sum + text.length, 0),
-    serves: ({ api_key: key, category, config }) => {
-      const adapter = adapterOf({ config, key });
-      return adapter !== undefined && categories.includes(category) && isListedPair(config, { source, target });
-    },
+    serves: (row) => serves(row) && isListedPair(row.config, { source, target }),
     attempt: async (settings, fetch) => {
       const engine = { adapter: usableAdapter(settings), settings, fetch };
       const translated = await translateAll(engine, { texts, source, target, isHtml });

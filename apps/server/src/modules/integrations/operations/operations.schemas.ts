@@ -12,7 +12,7 @@ const summary = {
   enabled: Type.Boolean({
     description: 'False where an override of the tenant or of the installation switches it off.',
   }),
-  system_scoped: Type.Boolean({ description: 'The installation alone decides about it, whoever asks.' }),
+  system_scoped: Type.Boolean({ description: 'The installation does it by itself, whatever tenants say of it.' }),
   request_count_24h: Type.Integer({ description: `${since} Each attempt at a provider is a request.` }),
   failure_count_24h: Type.Integer({
     description: `${since} Those that a provider refused for now (429) included.`,

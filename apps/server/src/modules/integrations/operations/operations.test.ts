@@ -55,6 +55,8 @@ describe('listOperations', () => {
     expect(found.map((row) => row.operation_key)).toEqual(Object.keys(operations));
     const text = found.find((row) => row.operation_key === 'translation.text');
     expect(text).toEqual({ ...textSummary, request_count_24h: 8, failure_count_24h: 4 });
+    const scoped = found.filter((row) => row.system_scoped).map((row) => row.operation_key);
+    expect(scoped).toEqual(['connectors.check']);
     const rest = found.filter((row) => row !== text);
     expect(new Set(rest.map((row) => row.request_count_24h))).toEqual(new Set([0]));
   });

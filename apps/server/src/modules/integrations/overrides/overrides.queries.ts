@@ -1,7 +1,7 @@
-import type { SelectQueryBuilder } from 'kysely';
+import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 
 export type OverrideRow = {
@@ -25,6 +25,7 @@ export type OverrideFilters = {
   /** Undefined for all tenants: for the platform only. */
   tenantId: string | undefined;
   operationKey?: string | undefined;
+  search?: string | undefined;
 };
 
 const builder = queryBuilder<Tables>();
@@ -92,19 +93,28 @@ export const findOverrides = statement<{ tenantId: string }, OverrideRow>((p) =>
   builder.selectFrom('operation_overrides').selectAll().where('tenant_id', '=', p.tenantId),
 );
 
-export function listOverrides(filters: OverrideFilters, page: { limit: number; offset: number }): Query<OverrideRow> {
-  return toQuery(
-    overrides(filters).selectAll().orderBy('operation_key').orderBy('tenant_id').limit(page.limit).offset(page.offset),
-  );
+export type OverrideOrder = { column: 'operation_key' | 'created_at' | 'updated_at'; descending: boolean };
+
+export function listOverrides(
+  filters: OverrideFilters,
+  { limit, offset, order }: { limit: number; offset: number; order: OverrideOrder },
+): Query<OverrideRow> {
+  const direction = order.descending ? 'desc' : 'asc';
+  const query = overrides(filters).selectAll().orderBy(order.column, direction).orderBy('tenant_id').orderBy('id');
+  return toQuery(query.limit(limit).offset(offset));
 }
 
 export function countOverrides(filters: OverrideFilters): Query<{ total: number }> {
   return countMatches(overrides(filters).select('id'));
 }
 
-function overrides({ tenantId, operationKey }: OverrideFilters): OverrideSelect {
+function overrides({ tenantId, operationKey, search }: OverrideFilters): OverrideSelect {
   let query: OverrideSelect = builder.selectFrom('operation_overrides');
   if (tenantId !== undefined) query = query.where('tenant_id', '=', tenantId);
   if (operationKey !== undefined) query = query.where('operation_key', '=', operationKey);
+  for (const pattern of searchPatterns(search)) {
+    const text = sql`lower(operation_key || ' ' || array_to_string(preferred_provider_order, ' '))`;
+    query = query.where(text, 'like', sql<string>`lower(${pattern})`);
+  }
   return query;
 }

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { FreeObject, Timestamp, Uuid, closed, dataOf, freeObjectOfAtMost, paging } from '#core/http/schemas';
+import { FreeObject, Timestamp, Uuid, closed, dataOf, freeObjectOfAtMost, paging, sortable } from '#core/http/schemas';
 import { tenantFilter } from '#modules/integrations/traffic/traffic.schemas';
 
 const maxJsonBytes = 16_384;
@@ -60,6 +60,10 @@ export const TenantOverridePage = closed({
 export const ListTenantOverridesQuery = Type.Object({
   ...paging,
   ...tenantFilter,
+  sort: sortable(['operation_key', 'created_at', 'updated_at']),
+  search: Type.Optional(
+    Type.String({ maxLength: 200, description: 'In the key of the operation and in preferred_provider_order.' }),
+  ),
   operation_key: Type.Optional(Type.String({ maxLength: 100 })),
 });
 export type ListTenantOverridesQuery = Static<typeof ListTenantOverridesQuery>;

@@ -1,18 +1,24 @@
-import type { Actor, Person } from '#core/access/principal';
+import { systemTenantId, type Actor, type Person } from '#core/access/principal';
 import { auditParams } from '#core/audit/audit.queries';
 import { newId } from '#core/crypto/ids';
 import type { Transaction } from '#core/db/scopes';
 import { pageOfMatches } from '#core/db/totals';
+import { parseSort } from '#core/http/paging';
 import {
   ceilingProblem,
   isOperationKey,
   maskCustomerCredentials,
-  openCustomerCredentials,
   operations,
+  readCustomerCredentials,
   sealCustomerCredentials,
   type OperationKey,
 } from '#modules/connectors/index';
-import { CeilingInvalid, OperationNotFound, TenantOverrideNotFound } from '#modules/integrations/integrations.errors';
+import {
+  CeilingInvalid,
+  OperationNotFound,
+  RuleForAll,
+  TenantOverrideNotFound,
+} from '#modules/integrations/integrations.errors';
 import {
   countOverrides,
   deleteOverride,
@@ -36,10 +42,11 @@ type Saving = { scope: Scope; actor: Actor<Person>; at: string; body: SaveTenant
 /**
  * Creates what the tenant does differently in an operation, or changes it: what is left out keeps its value. Recorded in the
  * trail of the tenant that it is about.
- * @throws OperationNotFound, TenantNotFound, CeilingInvalid, CredentialsRequired
+ * @throws TenantNotFound, RuleForAll, OperationNotFound, CeilingInvalid, CredentialsRequired
  */
 export async function saveTenantOverride(scope: Scope, body: SaveTenantOverrideBody) {
   const { db } = await reachTenant(scope, body.tenantId);
+  assertMayChange(scope, db.tenantId);
   if (!isOperationKey(body.operation_key)) throw OperationNotFound();
   const problem = ceilingProblem(body.quota_ceiling ?? {});
   if (problem !== undefined) throw CeilingInvalid({ details: { problem } });
@@ -94,7 +101,7 @@ async function changesOf({ scope, body }: Saving, stored: Kept): Promise<Overrid
 
 /** Credentials that named no connector while nothing was preferred: now it is known for whom they are. */
 function unassigned(services: Scope['services'], stored: Kept, order: readonly string[]) {
-  return order.length === 0 ? undefined : openCustomerCredentials(services, stored)['']?.credentials;
+  return order.length === 0 ? undefined : readCustomerCredentials(services, stored)['']?.credentials;
 }
 
 function auditOf({ actor, at, body }: Saving) {
@@ -105,12 +112,13 @@ export async function listTenantOverrides(
   { setHeader, ...scope }: Scope & { setHeader(name: string, value: string): void },
   query: ListTenantOverridesQuery,
 ) {
-  const { limit = 50, offset = 0, operation_key: operationKey } = query;
+  const { limit = 50, offset = 0, operation_key: operationKey, search, sort } = query;
   const { db, tenantId } = reachOf(scope, query.tenantId);
-  const filters = { tenantId, operationKey };
+  const filters = { tenantId, operationKey, search };
+  const order = parseSort(sort) ?? { column: 'operation_key', descending: false };
   const { rows, total, isCapped } = await pageOfMatches(
     db,
-    listOverrides(filters, { limit, offset }),
+    listOverrides(filters, { limit, offset, order }),
     countOverrides(filters),
     { limit, offset },
   );
@@ -119,9 +127,10 @@ export async function listTenantOverrides(
   return { data, total, limit, offset };
 }
 
-/** From then on the operation works as for everybody. @throws TenantOverrideNotFound */
+/** From then on the operation works as for everybody. @throws TenantOverrideNotFound, RuleForAll */
 export async function deleteTenantOverride(scope: Scope, id: string): Promise<void> {
   const tenantId = await ownerOf(scope, id);
+  assertMayChange(scope, tenantId);
   const at = scope.services.now().toISOString();
   const actor = { ...scope.actor, tenantId };
   const db = tenantId === scope.db.tenantId ? scope.db : scope.services.database.tenant(tenantId);
@@ -134,6 +143,11 @@ async function ownerOf({ db, actor, services }: Scope, id: string): Promise<stri
   const found = await services.database.platform().first(findOwner({ id }));
   if (found === undefined) throw TenantOverrideNotFound();
   return found.tenant_id;
+}
+
+/** What holds for the system tenant holds for all. */
+function assertMayChange({ actor }: Scope, tenantId: string): void {
+  if (tenantId === systemTenantId && !actor.isSystemAdmin) throw RuleForAll();
 }
 
 function present({ services }: Scope, row: OverrideRow) {

@@ -4,7 +4,15 @@ import { systemTenantId } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import { operations } from '#modules/connectors/index';
 import { path, saveOverride, savedOverride } from '#modules/integrations/testing/traffic';
-import { createMember, createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
+import {
+  createMember,
+  createTenant,
+  grant,
+  logIn,
+  logInSystemAdmin,
+  unique,
+  type Tenant,
+} from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
 
 const test = useService();
@@ -134,6 +142,18 @@ describe('saveTenantOverride', () => {
     // They are not handed on to whoever is preferred later.
     await saved({ preferred_provider_order: ['deepl'] });
     expect(await opened()).toEqual(['openai']);
+  });
+
+  it('200: changes the rest where stored credentials do not open any more, and keeps them until they are given anew', async () => {
+    const { id } = await saved({ customer_credentials: { openai: { token: 'canary' } } });
+    const damage = `update operation_overrides set customer_credentials = 'v1.broken' where tenant_id = $1`;
+    const db = test.service.services.database.tenant(tenant.tenantId);
+    await db.slow.all({ text: damage, values: [tenant.tenantId], prepare: false });
+    const order = { preferred_provider_order: ['openai'] };
+    expect(await saved(order)).toMatchObject({ id, ...order, customer_credentials: {} });
+    expect((await stored(id)).customer_credentials).toBe('v1.broken');
+    const anew = { customer_credentials: { openai: { token: 'new' } } };
+    expect((await saved(anew)).customer_credentials).toEqual({ openai: { token: mask } });
   });
 
   it('200: recorded by names of fields, never by what is in them', async () => {
@@ -273,8 +293,49 @@ describe('listTenantOverrides', () => {
     expect((await list('?limit=200', root)).body.total).toBeGreaterThanOrEqual(2);
   });
 
-  it.each(['limit=0', 'offset=-1', 'tenantId=mine'])('400: %s', async (query) => {
+  it('200: in the order that is asked for', async () => {
+    const text = await saved();
+    const models = await saved({ operation_key: 'models.list' });
+    const order = async (sort: string) => (await list(`?sort=${sort}`)).body.data.map(({ id }: { id: string }) => id);
+    for (const sort of ['operation_key', '-operationKey', 'created_at', '-created_at'])
+      expect(await order(sort)).toEqual(
+        ['operation_key', '-created_at'].includes(sort) ? [models.id, text.id] : [text.id, models.id],
+      );
+    await saved({ enabled: false });
+    expect(await order('updated_at')).toEqual([models.id, text.id]);
+  });
+
+  it('200: by words of the operation and of the preferred providers', async () => {
+    const text = await saved({ preferred_provider_order: ['House_One', 'deepl'] });
+    const models = await saved({ operation_key: 'models.list' });
+    const found = async (search: string) =>
+      (await list(`?search=${encodeURIComponent(search)}`)).body.data.map(({ id }: { id: string }) => id);
+    expect(await found('MODELS')).toEqual([models.id]);
+    expect(await found('house_one transl')).toEqual([text.id]);
+    expect(await found('house%one')).toEqual([]);
+    expect(await found('openai')).toEqual([]);
+  });
+
+  it.each(['limit=0', 'offset=-1', 'tenantId=mine', 'sort=enabled'])('400: %s', async (query) => {
     expectError(await list(`?${query}`), 400, 'VALIDATION_ERROR');
+  });
+});
+
+describe('the rule for all', () => {
+  it('403: is changed by nobody of the system tenant but system administrators', async () => {
+    const person = { email: `${unique('operator')}@system.test`, password: 'correct horse' };
+    const created = await test.call('POST', '/api/v1/secure/users', { token: root, body: person });
+    await grant(test, systemTenantId, created.body.data.id, ['integrations.read', 'integrations.manage']);
+    const { token } = await logIn(test, person);
+    // An operation that nobody in these tests asks for, since it counts for all of them.
+    const body = { tenantId: systemTenantId, operation_key: 'geocoding.reverse' };
+    expectError(await save({ ...body, enabled: false }, token), 403, 'AUTHORIZATION_ERROR', 'SYSTEM_LEVEL');
+    const { id } = await saved(body, root);
+    expectError(await save({ ...body, enabled: false }, token), 403, 'AUTHORIZATION_ERROR', 'SYSTEM_LEVEL');
+    expectError(await remove(id, token), 403, 'AUTHORIZATION_ERROR', 'SYSTEM_LEVEL');
+    expectError(await remove(newId(), token), 403, 'AUTHORIZATION_ERROR', 'SYSTEM_LEVEL');
+    expect((await list('?operation_key=geocoding.reverse', token)).body.data).toMatchObject([{ id, enabled: true }]);
+    expect((await remove(id, root)).status).toBe(204);
   });
 });
 

@@ -144,8 +144,8 @@ describe('explainProviderRoute', () => {
     expect((await explained()).providers[1]).toMatchObject({ retry_at: later, because: expect.any(String) });
     await test.call('POST', `/api/v1/secure/ai/providers/${well.id}/disable`, { token: tenant.admin.token });
     expect(await parts()).toEqual([
-      ['failing', 'paused'],
-      ['patient', 'serves'],
+      ['failing', 'serves'],
+      ['patient', 'paused'],
       ['well', 'disabled'],
     ]);
     // Its pause is over: one call tries whether it has recovered.

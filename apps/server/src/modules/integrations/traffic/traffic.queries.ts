@@ -69,16 +69,21 @@ export type TrafficFilters = Within & {
   status?: Outcome | undefined;
 };
 
+type Page = { limit: number; offset: number };
+
 type CallSelect = SelectQueryBuilder<Tables, 'provider_calls', object>;
 type HourSelect = SelectQueryBuilder<Tables, 'provider_call_hours', object>;
 type EventSelect = SelectQueryBuilder<Tables, 'connector_events', object>;
 
 const builder = queryBuilder<Tables>();
 
-export function listCalls(filters: TrafficFilters, page: { limit: number; offset: number }): Query<CallRow> {
-  return toQuery(
-    calls(filters).selectAll().orderBy('called_at', 'desc').orderBy('id', 'desc').limit(page.limit).offset(page.offset),
-  );
+export function listCalls(
+  filters: TrafficFilters,
+  { limit, offset, descending = true }: Page & { descending?: boolean },
+): Query<CallRow> {
+  const direction = descending ? 'desc' : 'asc';
+  const query = calls(filters).selectAll().orderBy('called_at', direction).orderBy('id', direction);
+  return toQuery(query.limit(limit).offset(offset));
 }
 
 export function countCalls(filters: TrafficFilters): Query<{ total: number }> {
@@ -101,10 +106,17 @@ export function listFailedCalls(
   );
 }
 
-export function listHours(filters: TrafficFilters, page: { limit: number; offset: number }): Query<HourRow> {
+export type HourOrder = { column: 'hour' | 'requests' | 'failures'; descending: boolean };
+
+/** Where equal, the latest first. */
+export function listHours(
+  filters: TrafficFilters,
+  { order = { column: 'hour', descending: true }, ...page }: Page & { order?: HourOrder },
+): Query<HourRow> {
   return toQuery(
     hours(filters)
       .selectAll()
+      .orderBy(order.column, order.descending ? 'desc' : 'asc')
       .orderBy('hour', 'desc')
       .orderBy('operation_key')
       .orderBy('provider')

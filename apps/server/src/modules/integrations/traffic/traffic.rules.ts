@@ -1,3 +1,4 @@
+import { percentOf } from '#core/metrics/percent.rules';
 import { PeriodTooLong, PeriodTurned } from '#modules/integrations/integrations.errors';
 
 const hourMs = 60 * 60_000;
@@ -35,5 +36,5 @@ export function beginOfHour(at: number | string): string {
 
 /** Percent with two decimals; nothing went wrong where nothing was asked for. */
 export function rateOf({ requests, successes }: { requests: number; successes: number }): number {
-  return requests === 0 ? 100 : Math.round((successes / requests) * 10_000) / 100;
+  return percentOf(successes, requests, 100);
 }

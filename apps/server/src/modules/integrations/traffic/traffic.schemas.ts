@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { Timestamp, Uuid, closed, dataOf, nullable, paging } from '#core/http/schemas';
+import { Timestamp, Uuid, closed, dataOf, nullable, paging, sortable } from '#core/http/schemas';
 
 const outcomes = ['success', 'failure', 'rate_limited'] as const;
 const statuses = ['active', 'degraded', 'offline', 'error', 'unknown'] as const;
@@ -28,6 +28,7 @@ const filters = {
 
 export const ListCallsQuery = Type.Object({
   ...filters,
+  sort: sortable(['timestamp']),
   status: Type.Optional(Type.Enum(outcomes)),
   from: Type.Optional(
     Type.String({
@@ -41,6 +42,7 @@ export type ListCallsQuery = Static<typeof ListCallsQuery>;
 
 export const ListMetricsQuery = Type.Object({
   ...filters,
+  sort: sortable(['hour', 'requests', 'failures']),
   status: Type.Optional(Type.Enum(outcomes, { description: 'Hours in which there were such calls.' })),
   from: Type.Optional(
     Type.String({

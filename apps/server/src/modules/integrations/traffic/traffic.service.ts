@@ -1,5 +1,6 @@
 import { systemTenantId } from '#core/access/principal';
 import { pageOfMatches, type Total } from '#core/db/totals';
+import { parseSort } from '#core/http/paging';
 import type { OperationKey } from '#modules/connectors/index';
 import { reachOf, seesAllTenants, type Reach, type Scope } from '#modules/integrations/reach';
 import { countStatuses, listHealth, type HealthRow } from '#modules/integrations/traffic/connectors.queries';
@@ -30,8 +31,10 @@ const checking: OperationKey = 'connectors.check';
 export async function searchCalls(scope: Reader, query: ListCallsQuery) {
   const { limit = 50, offset = 0 } = query;
   const { db, ...filters } = filtersOf(scope, query);
+  const { descending } = parseSort(query.sort) ?? { descending: true };
   await scope.services.callLog.flush();
-  const found = await pageOfMatches(db, listCalls(filters, { limit, offset }), countCalls(filters), { limit, offset });
+  const rows = listCalls(filters, { limit, offset, descending });
+  const found = await pageOfMatches(db, rows, countCalls(filters), { limit, offset });
   return toPage(scope, { ...found, rows: found.rows.map(presentCall) }, { limit, offset });
 }
 
@@ -40,12 +43,14 @@ export async function searchMetrics(scope: Reader, query: ListMetricsQuery) {
   const { limit = 50, offset = 0 } = query;
   const { db, ...rest } = filtersOf(scope, query);
   const filters = { ...rest, from: beginOfHour(rest.from) };
+  const order = parseSort(query.sort) ?? { column: 'hour', descending: true };
   await scope.services.callLog.flush();
-  const found = await pageOfMatches(db, listHours(filters, { limit, offset }), countHours(filters), { limit, offset });
+  const rows = listHours(filters, { limit, offset, order });
+  const found = await pageOfMatches(db, rows, countHours(filters), { limit, offset });
   return toPage(scope, { ...found, rows: found.rows.map(presentHour) }, { limit, offset });
 }
 
-function filtersOf(scope: Scope, query: ListCallsQuery) {
+function filtersOf(scope: Scope, query: Omit<ListCallsQuery, 'sort'>) {
   const { db, tenantId } = reachOf(scope, query.tenantId);
   const period = periodOf(query, { isOfAll: tenantId === undefined, now: scope.services.now() });
   const { operation_key: operationKey, provider, status } = query;

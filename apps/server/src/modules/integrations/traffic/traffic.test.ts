@@ -92,6 +92,16 @@ describe('listProviderCalls', () => {
     expect(await ids('logs?from=2026-02-01T11:00:00Z&to=2026-02-01T13:00:00Z')).toEqual([c, b]);
   });
 
+  it('200: in either order of time', async () => {
+    const [late, early] = [
+      await addCall(test, tenant.tenantId, { called_at: ago(1000) }),
+      await addCall(test, tenant.tenantId, { called_at: ago(9000) }),
+    ];
+    expect(await ids('logs?sort=timestamp')).toEqual([early, late]);
+    expect(await ids('logs?sort=-timestamp')).toEqual([late, early]);
+    expectError(await get('logs?sort=provider'), 400, 'VALIDATION_ERROR');
+  });
+
   it('200: pages', async () => {
     for (let at = 0; at < 5; at++) await addCall(test, tenant.tenantId);
     const page = async (offset: number) => (await get(`logs?limit=2&offset=${offset}`)).body;
@@ -214,6 +224,24 @@ describe('listProviderMetrics', () => {
     expect(await of(`${all}&status=rate_limited`)).toEqual(['12']);
     expect(await of(`${all}&operationKey=models.list`)).toEqual(['11']);
     expect(await of(`${all}&provider=openai`)).toEqual(['12']);
+  });
+});
+
+describe('listProviderMetrics sorted', () => {
+  it('200: by hour, requests or failures; 400 by anything else', async () => {
+    await addHour(test, tenant.tenantId, { provider: 'a', hour: hourAgo(2), successes: 9 });
+    await addHour(test, tenant.tenantId, { provider: 'b', hour: hourAgo(1), failures: 5 });
+    await addHour(test, tenant.tenantId, { provider: 'c', hour: hourAgo(0), failures: 1, successes: 1 });
+    const order = async (sort: string) => {
+      const { body } = await get(`metrics?sort=${sort}`);
+      return body.data.map(({ provider }: { provider: string }) => provider).join('');
+    };
+    expect(await order('hour')).toBe('abc');
+    expect(await order('-hour')).toBe('cba');
+    expect(await order('-requests')).toBe('abc');
+    expect(await order('requests')).toBe('cba');
+    expect(await order('-failures')).toBe('bca');
+    expectError(await get('metrics?sort=provider'), 400, 'VALIDATION_ERROR');
   });
 });
 

@@ -1,8 +1,6 @@
 import { sha256 } from '#core/crypto/secrets';
 import { hasText, lengthOf } from '#modules/translation/texts/texts.rules';
-
-export const fields = ['name', 'description'] as const;
-export type Field = (typeof fields)[number];
+import { fields, type Field } from '#modules/translation/translation.types';
 
 export type Texts = { readonly [Name in Field]?: string | null };
 /** Translations by language, as a record keeps them. */
@@ -121,7 +119,7 @@ export function merge(
     const isEdited = now !== unit.seen && !isOfMachine(now, mark);
     return !isEdited && mayPut(now, mark, manner);
   };
-  const outdated = units.filter((unit) => !isCurrent(unit));
+  const outdated = units.filter((unit) => !isCurrent(unit) && mayStand(unit));
   const current = units.filter((unit) => isCurrent(unit) && mayStand(unit));
   return { ...putAll(entity.translations, current, limits), outdated };
 }

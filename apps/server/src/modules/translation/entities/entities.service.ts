@@ -1,8 +1,7 @@
-import type { Query } from '#core/db/query';
+import type { Transaction } from '#core/db/scopes';
 import type { AppError } from '#core/errors/app-error';
 import { LanguageNotDetected, NothingToTranslate } from '#modules/translation/translation.errors';
 import {
-  fields,
   hashOf,
   merge,
   placeOf,
@@ -23,7 +22,7 @@ import { distinct, isLanguage } from '#modules/translation/languages/languages.r
 import type { TranslationScope } from '#modules/translation/scope';
 import { hasText } from '#modules/translation/texts/texts.rules';
 import { translateParcels, type Parcel } from '#modules/translation/texts/parcels.service';
-import type { EntityType } from '#modules/translation/translation.schemas';
+import { fields, type EntityType } from '#modules/translation/translation.types';
 
 /** Which records are to be translated, and how. Languages by codes that exist, in lower case. */
 export type Wish = Manner & {
@@ -45,8 +44,8 @@ export type Outcome = {
   failure: AppError | undefined;
 };
 
-/** What the audit trail says of what was written, in the transaction that writes it. */
-export type Trail = (written: readonly TranslatedUnit[], at: string) => readonly Query<unknown>[];
+/** What else belongs to what was written, at the end of the transaction that writes it; where it throws, nothing is written. */
+export type Accompany = (tx: Transaction, written: readonly TranslatedUnit[], at: string) => Promise<void>;
 
 /** A text that changes again and again while it is translated is left as it is. */
 const mostRounds = 3;
@@ -55,7 +54,7 @@ const mostRounds = 3;
  * Translates records in their place. Providers are called outside of any transaction; what was edited meanwhile stays, and what
  * was translated from a text that is another one by now is translated anew.
  */
-export async function translateEntities(scope: TranslationScope, wish: Wish, trail: Trail): Promise<Outcome> {
+export async function translateEntities(scope: TranslationScope, wish: Wish, accompany: Accompany): Promise<Outcome> {
   const outcome: Outcome = { found: 0, written: [], failed: 0, failure: undefined };
   let outdated: readonly Unit[] | undefined;
   for (let round = 0; round < mostRounds; round++) {
@@ -63,11 +62,12 @@ export async function translateEntities(scope: TranslationScope, wish: Wish, tra
     const plan = await planAll(snapshot, wish);
     const units = plan.units.filter((unit) => outdated?.some((other) => isSameSpot(unit, other)) ?? true);
     const { translated, failure } = await translateUnits(scope, units);
-    const done = await writeUnits(scope, { ...wish, baseLanguage: snapshot.baseLanguage, trail }, translated);
+    const done = await writeUnits(scope, { ...wish, baseLanguage: snapshot.baseLanguage, accompany }, translated);
     outcome.found = snapshot.entities.length;
     outcome.written.push(...done.written);
     outcome.failed += units.length - translated.length + done.unfit.length;
-    outcome.failure ??= plan.failure ?? failure;
+    // A provider may do better later; what cannot be planned stays so.
+    outcome.failure ??= failure ?? plan.failure;
     outdated = done.outdated;
     if (outdated.length === 0) return outcome;
   }
@@ -142,12 +142,12 @@ async function translateUnits(scope: TranslationScope, units: readonly Unit[]) {
   return { translated, failure };
 }
 
-type Writing = Manner & { entityType: EntityType; baseLanguage: string; trail: Trail };
+type Writing = Manner & { entityType: EntityType; baseLanguage: string; accompany: Accompany };
 type Written = { written: TranslatedUnit[]; outdated: TranslatedUnit[]; unfit: TranslatedUnit[] };
 
 async function writeUnits(
   { db, caller, services }: TranslationScope,
-  { entityType: type, baseLanguage, trail, ...manner }: Writing,
+  { entityType: type, baseLanguage, accompany, ...manner }: Writing,
   units: readonly TranslatedUnit[],
 ): Promise<Written> {
   const byEntity = Map.groupBy(units, ({ entityId }) => entityId);
@@ -169,7 +169,7 @@ async function writeUnits(
     }
     if (all.written.length === 0) return all;
     await tx.all(saveMarks({ tenantId, type, at, rows: toMarks(all.written) }));
-    for (const entry of trail(all.written, at)) await tx.all(entry);
+    await accompany(tx, all.written, at);
     return all;
   });
 }

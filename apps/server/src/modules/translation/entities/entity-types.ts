@@ -5,7 +5,7 @@ import { resourceTexts } from '#modules/resources/index';
 import { spaceTexts, textLimits } from '#modules/spaces/index';
 import { tagTextLimits, tagTexts } from '#modules/tags/index';
 import type { Stored, TextLimits } from '#modules/translation/entities/entities.rules';
-import type { EntityType } from '#modules/translation/translation.schemas';
+import type { EntityType } from '#modules/translation/translation.types';
 
 /** A record with its texts as its table has them. Categories have none but translations. */
 export type TextsRow = { id: string; name?: string; description?: string | null; translations: Stored };
@@ -17,8 +17,8 @@ type Texts = {
   find(some: Some): Query<TextsRow>;
   /** Held to the end of the transaction, in the order of ids. */
   lock(some: Some): Query<TextsRow>;
-  /** By id, from behind `after`. */
-  list(page: { tenantId: string; after: string; most: number }): Query<TextsRow>;
+  /** Which there are, by id, from behind `after`. */
+  list(page: { tenantId: string; after: string; most: number }): Query<{ id: string }>;
   /** Without an audit row. */
   write(row: TextsRow, change: Change): Query<{ id: string }>;
 };

@@ -77,6 +77,19 @@ describe('what people do while a record is translated', () => {
     expect(asked.toSorted()).toEqual(['For many', 'Foyer', 'Hall']);
   });
 
+  it.each([{}, { target_languages: ['de', 'fr'] }])(
+    'a text and its translation that they change together stay: %j',
+    async (rest) => {
+      const { id } = await createHall({ translations_i18n: { de: { name: 'Halle' } } });
+      meanwhile(() => edit(id, { name: 'Foyer', translations_i18n: { de: { name: 'Eingang' } } }));
+      await translate(id, rest);
+      expect((await read(id)).translations_i18n).toEqual({
+        de: { name: 'Eingang' },
+        fr: { name: inLanguage('fr', 'Foyer') },
+      });
+    },
+  );
+
   it('a text that they change again and again is left without a translation that is wrong', async () => {
     const { id } = await createHall();
     let times = 0;

@@ -10,14 +10,15 @@ import {
   type Entity,
   type TranslatedUnit,
 } from '#modules/translation/entities/entities.rules';
-import { translateEntities } from '#modules/translation/entities/entities.service';
+import { translateEntities, type Accompany } from '#modules/translation/entities/entities.service';
 import { entityTypes } from '#modules/translation/entities/entity-types';
 import { findLanguages } from '#modules/translation/languages/languages.queries';
 import { distinct } from '#modules/translation/languages/languages.rules';
 import type { TranslationScope } from '#modules/translation/scope';
 import { providersOf } from '#modules/translation/texts/parcels.service';
 import { toLanguage } from '#modules/translation/texts/texts.service';
-import type { EntityType, TranslateEntityBody } from '#modules/translation/translation.schemas';
+import type { EntityType } from '#modules/translation/translation.types';
+import type { TranslateEntityBody } from '#modules/translation/translation.schemas';
 
 const action = 'translation.entity_translated';
 const recordTranslation = {
@@ -45,14 +46,17 @@ export async function translateEntity(
   const source = body.source_language === undefined ? undefined : toLanguage(body.source_language);
   const targets = body.target_languages?.map(toLanguage);
   const manner = { overwrites: targets !== undefined, protects: protectsHuman };
-  const trail = (written: readonly TranslatedUnit[], at: string) => {
-    const details = { languages: distinct(written.map(({ language }) => language)), fields: fieldsOf(written) };
-    return [recordTranslation[entityType]({ id, ...auditParams(actor, at, details) })];
+  const record: Accompany = async (tx, written, at) => {
+    const details = {
+      languages: distinct(written.map(({ language }) => language)),
+      fields: distinct(written.map(({ field }) => field)),
+    };
+    await tx.all(recordTranslation[entityType]({ id, ...auditParams(actor, at, details) }));
   };
   const { written, failure } = await translateEntities(
     scope,
     { entityType, ids: [id], source, targets, ...manner },
-    trail,
+    record,
   );
   if (written.length === 0 && failure !== undefined) throw failure;
   const after = await readEntity(db, entityType, id);
@@ -96,8 +100,4 @@ function presentWork(written: readonly TranslatedUnit[]) {
     languages_translated: distinct(written.map(({ language }) => language)),
     provider_used: providersOf(written),
   };
-}
-
-function fieldsOf(written: readonly TranslatedUnit[]): string[] {
-  return distinct(written.map(({ field }) => field));
 }

@@ -2,9 +2,8 @@ import { sql, type Expression } from 'kysely';
 
 import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
+import type { EntityType, Field } from '#modules/translation/translation.types';
 
-type EntityType = 'space' | 'resource' | 'tag' | 'category';
-type Field = 'name' | 'description';
 export type State = 'human' | 'machine' | 'stale';
 
 type MarkColumns = {
@@ -239,14 +238,19 @@ function orphans(type: EntityType, existing: (tenantId: string) => Expression<{ 
       .deleteFrom('translation_marks')
       .where('tenant_id', '=', p.tenantId)
       .where('entity_type', '=', type)
-      .where('entity_id', 'in', (db) =>
-        db
-          .selectFrom('translation_marks')
-          .select('entity_id')
-          .where('tenant_id', '=', p.tenantId)
-          .where('entity_type', '=', type)
-          .where(sql<boolean>`entity_id not in (${existing(p.tenantId)})`)
-          .limit(p.most),
+      .where((is) =>
+        is(
+          is.refTuple('entity_id', 'language', 'field'),
+          'in',
+          is
+            .selectFrom('translation_marks')
+            .select(['entity_id', 'language', 'field'])
+            .where('tenant_id', '=', p.tenantId)
+            .where('entity_type', '=', type)
+            .where(sql<boolean>`entity_id not in (${existing(p.tenantId)})`)
+            .limit(p.most)
+            .$asTuple('entity_id', 'language', 'field'),
+        ),
       )
       .returning(sql<number>`1`.as('deleted')),
   );

@@ -2,7 +2,8 @@ import type { TenantDb } from '#core/db/scopes';
 import { pageOfMatches } from '#core/db/totals';
 import { toPage } from '#core/http/paging';
 import { countTexts, listTexts, type TextStateRow } from '#modules/translation/entities/marks.queries';
-import type { EntityType, ListMarksQuery } from '#modules/translation/translation.schemas';
+import type { EntityType } from '#modules/translation/translation.types';
+import type { ListMarksQuery } from '#modules/translation/translation.schemas';
 
 /** How each translated text came to be what it is. */
 export async function listTranslationMarks(

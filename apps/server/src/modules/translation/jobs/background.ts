@@ -1,24 +1,39 @@
+import { takePlace } from '#core/background/places';
 import { newId } from '#core/crypto/ids';
 import { deleteInBatches } from '#core/db/batches';
+import { AppError } from '#core/errors/app-error';
+import { ServiceUnavailable } from '#core/errors/common-errors';
 import type { Job } from '#core/jobs/job';
 import type { Work } from '#core/queue/work';
 import type { Services } from '#core/services';
-import { claimJob, deleteOldJobs, endJob, findJob, listAbandonedJobs } from '#modules/translation/jobs/jobs.queries';
+import {
+  claimJob,
+  deleteOldJobs,
+  endJob,
+  findHeldJob,
+  listAbandonedJobs,
+} from '#modules/translation/jobs/jobs.queries';
 import { workOn, type Left } from '#modules/translation/jobs/worker';
 
 type Named = { tenantId: string; jobId: string };
 
 const name = 'translation-jobs';
 const attempts = 5;
-/** After so many another job gets its turn. */
+/** After so many, or so long, another job gets its turn. */
 const batchesInRow = 100;
+const mostMs = 10 * 60_000;
 const pausesMs = [500, 2000];
 const waitMs = 5000;
 const unexpected = 'Something unexpected happened. The job can be resumed.';
 
-/** Has a job go on in the background, of whatever process has time. */
-export async function sendJob({ queue }: Pick<Services, 'queue'>, { tenantId, jobId }: Named, startAfter?: Date) {
-  await queue.send(name, { tenantId, jobId }, { key: jobId, ...(startAfter === undefined ? {} : { startAfter }) });
+/** Has a job go on in the background, of whatever process has time, after `pauseMs` at the soonest. */
+export async function sendJob(
+  { queue, now }: Pick<Services, 'queue' | 'now'>,
+  { tenantId, jobId }: Named,
+  pauseMs = 0,
+): Promise<void> {
+  const later = pauseMs === 0 ? {} : { startAfter: new Date(now().getTime() + pauseMs) };
+  await queue.send(name, { tenantId, jobId }, { key: jobId, ...later });
 }
 
 /** Translation of many records, as far as no request waits for it. */
@@ -27,33 +42,56 @@ export const translateInBackground: Work<Named> = {
   concurrency: 2,
   attempts,
   backoff: { firstSeconds: 2, mostSeconds: 300 },
-  timeoutMs: 30 * 60_000,
+  // A batch that was begun in time and is tried in parts may take long.
+  timeoutMs: 60 * 60_000,
   async run({ services, data, signal, attempt }) {
-    const claim = newId();
-    const db = services.database.tenant(data.tenantId);
-    const own = { tenantId: data.tenantId, id: data.jobId, claim };
-    const job = await db.slow.first(claimJob(own));
-    if (job === undefined) return waitForOthers(services, data);
-    const scope = {
-      services,
-      db,
-      operation: 'translation.entity_type' as const,
-      caller: { userId: job.created_by, requestId: null },
-    };
-    const left = await workOn({ scope, signal, job, claim, batches: batchesInRow, pausesMs }).catch((error: unknown) =>
-      giveUp(error, { services, own, isLast: attempt === attempts }),
-    );
-    // Given back, it is gone on with at once.
-    signal.throwIfAborted();
-    if (left.job.status === 'running') await sendJob(services, data);
+    const release = takePlaceOf(data.tenantId);
+    if (release === undefined) return sendJob(services, data, waitMs);
+    try {
+      await goOn({ services, data, signal, isLast: attempt === attempts });
+    } finally {
+      release();
+    }
   },
 };
 
-/** Somebody works on it, as it seems: should that one be dead, its lease ends soon. */
+/** One job of a tenant at a time in a process: no tenant has all others wait. Undefined where there is one. */
+function takePlaceOf(tenantId: string): (() => void) | undefined {
+  try {
+    return takePlace(`translation job of ${tenantId}`, 1, ServiceUnavailable);
+  } catch (error) {
+    if (error instanceof AppError) return undefined;
+    throw error;
+  }
+}
+
+type Turn = { services: Services; data: Named; signal: AbortSignal; isLast: boolean };
+
+async function goOn({ services, data, signal, isLast }: Turn): Promise<void> {
+  const claim = newId();
+  const db = services.database.tenant(data.tenantId);
+  const own = { tenantId: data.tenantId, id: data.jobId, claim };
+  const job = await db.slow.first(claimJob(own));
+  if (job === undefined) return waitForOthers(services, data);
+  const scope = {
+    services,
+    db,
+    operation: 'translation.entity_type' as const,
+    caller: { userId: job.created_by, requestId: null },
+    begin: () => Promise.resolve(),
+  };
+  const left = await workOn({ scope, signal, job, claim, batches: batchesInRow, mostMs, pausesMs }).catch(
+    (error: unknown) => giveUp(error, { services, own, isLast }),
+  );
+  // Given back, it is gone on with at once.
+  signal.throwIfAborted();
+  if (left.job.status === 'running') await sendJob(services, data, left.pauseMs);
+}
+
+/** Somebody works on it, as it seems: should that one be dead, its lease ends soon. Else there is nothing to do for now. */
 async function waitForOthers(services: Services, { tenantId, jobId }: Named): Promise<void> {
-  const job = await services.database.tenant(tenantId).first(findJob({ tenantId, id: jobId }));
-  if (job?.status !== 'running') return;
-  await sendJob(services, { tenantId, jobId }, new Date(services.now().getTime() + waitMs));
+  const held = await services.database.tenant(tenantId).first(findHeldJob({ tenantId, id: jobId }));
+  if (held !== undefined) await sendJob(services, { tenantId, jobId }, waitMs);
 }
 
 type GivingUp = { services: Services; own: { tenantId: string; id: string; claim: string }; isLast: boolean };

@@ -12,3 +12,8 @@ export const EqualJobRunning = defineError(
   'A job that was asked for the same is under way.',
   'JOB_UNDER_WAY',
 );
+export const TooManyJobs = defineError(
+  'RATE_LIMIT_EXCEEDED',
+  'Too many translations of many records are under way. Begin this one when one of them has ended.',
+  'TOO_MANY_JOBS',
+);

@@ -3,13 +3,14 @@ import { sql } from 'kysely';
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
 import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
+import type { EntityType } from '#modules/translation/translation.types';
 
 export type JobStatus = 'running' | 'completed' | 'failed' | 'cancelled';
 
 export type JobRow = {
   tenant_id: string;
   id: string;
-  entity_type: 'space' | 'resource' | 'tag' | 'category';
+  entity_type: EntityType;
   source_language: string | null;
   /** Null fills what is missing in the languages of the tenant. */
   target_languages: string[] | null;
@@ -29,13 +30,14 @@ export type JobRow = {
   /** Those used, the last one at the end. */
   providers: string[];
   error: string | null;
+  /** Providers have done nothing but fail since. */
+  failing_since: string | null;
   created_by: string | null;
   created_at: string;
   updated_at: string;
   completed_at: string | null;
 };
 
-type Owned = { tenant_id: string; id: string };
 type Tables = {
   translation_jobs: Omit<JobRow, 'is_selection'> & {
     entity_ids: string[] | null;
@@ -44,10 +46,7 @@ type Tables = {
     lease_until: string | null;
     counted_ids: string[];
   };
-  spaces: Owned;
-  resources: Owned;
-  tags: Owned;
-  categories: Owned;
+  tenants: { id: string; status: string };
 };
 
 const builder = queryBuilder<Tables>();
@@ -70,6 +69,7 @@ const columns = [
   'batches_processed',
   'providers',
   'error',
+  'failing_since',
   'created_by',
   'created_at',
   'updated_at',
@@ -126,6 +126,7 @@ export const insertJob = statement<Asked & AuditParams & { id: string; claim: st
         batches_processed: 0,
         providers: sql`'{}'::text[]`,
         error: null,
+        failing_since: null,
         claim: p.claim,
         lease_until: leaseEnd,
         created_by: p.auditUserId,
@@ -176,6 +177,10 @@ function matching(tenantId: string, { status, entityType }: JobFilters) {
     .$if(entityType !== undefined, (query) => query.where('entity_type', '=', entityType!));
 }
 
+/** Nothing is done for a tenant that is suspended or to be deleted; it goes on once the tenant is active again. */
+const isOfActive = (tenantId: string) =>
+  sql<boolean>`exists (select from tenants where tenants.id = ${tenantId} and tenants.status = 'active')`;
+
 /** Takes on a job that nobody works on; whoever comes second gets no row. */
 export const claimJob = statement<ById & { claim: string }, JobRow>((p) =>
   builder
@@ -185,7 +190,19 @@ export const claimJob = statement<ById & { claim: string }, JobRow>((p) =>
     .where('id', '=', p.id)
     .where('status', '=', 'running')
     .where((is) => is.or([is('lease_until', 'is', null), is('lease_until', '<', databaseNow)]))
+    .where(isOfActive(p.tenantId))
     .returning(columns),
+);
+
+/** A job that somebody works on, as far as is known. */
+export const findHeldJob = statement<ById, { id: string }>((p) =>
+  builder
+    .selectFrom('translation_jobs')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '=', 'running')
+    .where('lease_until', '>=', databaseNow),
 );
 
 type Claimed = ById & { claim: string };
@@ -199,6 +216,7 @@ export const keepJob = statement<Claimed, { id: string }>((p) =>
     .where('id', '=', p.id)
     .where('claim', '=', p.claim)
     .where('status', '=', 'running')
+    .where(isOfActive(p.tenantId))
     .returning('id'),
 );
 
@@ -231,9 +249,22 @@ export const advanceJob = statement<Claimed & Progress & { at: string }, JobRow>
       texts_failed: sql`texts_failed + ${p.failed}::integer`,
       batches_processed: sql`batches_processed + ${p.batches}::integer`,
       counted_ids: sql`'{}'::uuid[]`,
+      failing_since: null,
       lease_until: leaseEnd,
       updated_at: p.at,
     })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('claim', '=', p.claim)
+    .where('status', '=', 'running')
+    .returning(columns),
+);
+
+/** Providers do nothing but fail; no row where the job is no more one's own. */
+export const noteTrouble = statement<Claimed & { at: string }, JobRow>((p) =>
+  builder
+    .updateTable('translation_jobs')
+    .set({ failing_since: sql`coalesce(failing_since, ${p.at}::timestamptz(3))` })
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
     .where('claim', '=', p.claim)
@@ -252,9 +283,10 @@ type Written = {
 
 /**
  * Adds up what was written at a time, in the transaction that writes it. A record counts once: not where it was counted for
- * another text of the batch, nor where the job has left a mark on it in another language.
+ * another text of the batch, nor where the job has left a mark on it in another language. No row where the job is no more one's
+ * own.
  */
-export const countWritten = statement<ById & Written, { id: string }>((p) => ({
+export const countWritten = statement<Claimed & Written, { id: string }>((p) => ({
   compile: () =>
     sql`update translation_jobs set
         entities_translated = entities_translated + (
@@ -271,7 +303,9 @@ export const countWritten = statement<ById & Written, { id: string }>((p) => ({
           then languages_translated else languages_translated || ${p.language}::text end,
         providers = array_remove(providers, ${p.provider}::text) || ${p.provider}::text,
         updated_at = ${p.at}::timestamptz
-      where tenant_id = ${p.tenantId} and id = ${p.id} returning id`.compile(builder),
+      where tenant_id = ${p.tenantId} and id = ${p.id} and claim = ${p.claim} and status = 'running'
+        and ${isOfActive(p.tenantId)}
+      returning id`.compile(builder),
   execute: () => Promise.resolve([]),
 }));
 
@@ -306,7 +340,7 @@ export const resumeJob = statement<{ id: string; at: string } & AuditParams, Job
   withAudit<JobRow>(
     builder
       .updateTable('translation_jobs')
-      .set({ status: 'running', error: null, completed_at: null, updated_at: p.at })
+      .set({ status: 'running', error: null, failing_since: null, completed_at: null, updated_at: p.at })
       .where('tenant_id', '=', p.tenantId)
       .where('id', '=', p.id)
       .where('status', '=', 'failed')
@@ -327,50 +361,22 @@ export const listGiven = statement<{ tenantId: string; id: string; after: string
   }),
 );
 
-type Counted = { total: number };
-const total = sql<number>`count(*)::integer`.as('total');
+/** How many are under way. */
+export const countRunning = statement<{ tenantId: string }, { total: number }>((p) =>
+  builder
+    .selectFrom('translation_jobs')
+    .select(sql<number>`count(*)::integer`.as('total'))
+    .where('tenant_id', '=', p.tenantId)
+    .where(isRunning),
+);
 
-/** How many records of a type a tenant has. */
-export const countEntities = {
-  space: statement<{ tenantId: string }, Counted>((p) =>
-    builder.selectFrom('spaces').select(total).where('tenant_id', '=', p.tenantId),
-  ),
-  resource: statement<{ tenantId: string }, Counted>((p) =>
-    builder.selectFrom('resources').select(total).where('tenant_id', '=', p.tenantId),
-  ),
-  tag: statement<{ tenantId: string }, Counted>((p) =>
-    builder.selectFrom('tags').select(total).where('tenant_id', '=', p.tenantId),
-  ),
-  category: statement<{ tenantId: string }, Counted>((p) =>
-    builder.selectFrom('categories').select(total).where('tenant_id', '=', p.tenantId),
-  ),
-};
-
-type Given = { tenantId: string; ids: readonly string[] };
-const isGiven = ({ ids }: Given) => sql<boolean>`id = any(${ids}::uuid[])`;
-
-/** How many of these a tenant has. */
-export const countGiven = {
-  space: statement<Given, Counted>((p) =>
-    builder.selectFrom('spaces').select(total).where('tenant_id', '=', p.tenantId).where(isGiven(p)),
-  ),
-  resource: statement<Given, Counted>((p) =>
-    builder.selectFrom('resources').select(total).where('tenant_id', '=', p.tenantId).where(isGiven(p)),
-  ),
-  tag: statement<Given, Counted>((p) =>
-    builder.selectFrom('tags').select(total).where('tenant_id', '=', p.tenantId).where(isGiven(p)),
-  ),
-  category: statement<Given, Counted>((p) =>
-    builder.selectFrom('categories').select(total).where('tenant_id', '=', p.tenantId).where(isGiven(p)),
-  ),
-};
-
-/** Over all tenants: jobs whose worker has given no sign of life for a while, or that nobody has begun. */
+/** Over all active tenants: jobs whose worker has given no sign of life for a while, or that nobody has begun. */
 export const listAbandonedJobs = statement<{ most: number }, { tenant_id: string; id: string }>((p) =>
   builder
     .selectFrom('translation_jobs')
-    .select(['tenant_id', 'id'])
-    .where('status', '=', 'running')
+    .select(['tenant_id', 'translation_jobs.id'])
+    .where('translation_jobs.status', '=', 'running')
+    .where(sql<boolean>`exists (select from tenants where tenants.id = tenant_id and tenants.status = 'active')`)
     .where((is) => is.or([is('lease_until', 'is', null), is('lease_until', '<', databaseNow)]))
     .orderBy('created_at')
     .limit(p.most),

@@ -8,6 +8,7 @@ import {
   JobNotFound,
   JobNotRunning,
   SomeEntityNotFound,
+  TooManyJobs,
 } from '#modules/translation/jobs/jobs.errors';
 import * as schemas from '#modules/translation/jobs/jobs.schemas';
 import {
@@ -41,6 +42,7 @@ export const jobRoutes = [
       UnknownLanguage,
       OperationDisabled,
       TooManyTranslationsAtOnce,
+      TooManyJobs,
       QuotaExceeded,
       ProvidersFailed,
       NoProvider,
@@ -49,7 +51,7 @@ export const jobRoutes = [
     takesLong: true,
     handler: ({ body, query, setHeader, ...request }) =>
       translateFor(request, 'translation.entity_type', (scope) =>
-        translateEntityType({ scope, actor: request.actor, setHeader }, body, {
+        translateEntityType({ ...request, scope, setHeader }, body, {
           protectsHuman: query.protect_human ?? false,
         }),
       ),
@@ -91,7 +93,7 @@ export const jobRoutes = [
     summary: 'Have a translation of many records that failed go on, in the background',
     access: manages,
     schema: { params: IdParams, response: { 200: schemas.JobAnswer } },
-    errors: [JobNotFound, JobNotFailed, EqualJobRunning],
+    errors: [JobNotFound, JobNotFailed, EqualJobRunning, TooManyJobs],
     audit: 'translation_job.resumed',
     handler: ({ actor, db, params, services }) => resumeTranslationJob({ services, db, actor }, params.id),
   }),

@@ -1,8 +1,10 @@
 import { sha256 } from '#core/crypto/secrets';
+import { isLanguage } from '#modules/translation/languages/languages.rules';
+import type { EntityType } from '#modules/translation/translation.types';
 
 /** What somebody asks for: languages by codes that exist, ids in order and each once. */
 export type Asked = {
-  entityType: 'space' | 'resource' | 'tag' | 'category';
+  entityType: EntityType;
   /** Undefined: all. */
   entityIds: readonly string[] | undefined;
   source: string | undefined;
@@ -22,7 +24,7 @@ export function languagesOf(
   { source, targets }: Asked,
   tenant: { base: string; languages: readonly string[] },
 ): string[] {
-  const wanted = new Set(targets ?? tenant.languages);
+  const wanted = new Set(targets ?? tenant.languages.filter(isLanguage));
   wanted.delete(tenant.base);
   if (source !== undefined) wanted.delete(source);
   return [...wanted];
@@ -37,4 +39,28 @@ const mostWithinRequest = 200;
 /** How many batches a request does itself. */
 export function batchesWithinRequest(entitiesTotal: number): number {
   return entitiesTotal <= mostWithinRequest ? Number.POSITIVE_INFINITY : mostWithinRequest / batchSize;
+}
+
+/** Two parts of what is more than one. */
+export function halvesOf<Item>(items: readonly Item[]): Item[][] {
+  if (items.length < 2) return [];
+  const middle = Math.ceil(items.length / 2);
+  return [items.slice(0, middle), items.slice(middle)];
+}
+
+const minuteMs = 60_000;
+const shortestPauseMs = 30_000;
+const longestPauseMs = 10 * minuteMs;
+const mostTroubleMs = 60 * minuteMs;
+const daySeconds = 24 * 3600;
+
+/** How long to wait when providers have done nothing but fail for so long: as long again. Undefined where it has been too long. */
+export function pauseOfTrouble(failingForMs: number): number | undefined {
+  if (failingForMs >= mostTroubleMs) return undefined;
+  return Math.min(Math.max(failingForMs, shortestPauseMs), longestPauseMs);
+}
+
+/** How long to wait for a ceiling that begins anew in so many seconds; undefined where that is too long. */
+export function pauseUntilCeiling(seconds: number): number | undefined {
+  return seconds < daySeconds ? seconds * 1000 : undefined;
 }

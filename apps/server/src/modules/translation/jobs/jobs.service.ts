@@ -9,12 +9,17 @@ import { toPage } from '#core/http/paging';
 import type { Services } from '#core/services';
 import { NoProvider, OperationDisabled, ProvidersFailed, QuotaExceeded } from '#modules/connectors/index';
 import { sendJob } from '#modules/translation/jobs/background';
-import { JobNotFailed, JobNotFound, JobNotRunning, SomeEntityNotFound } from '#modules/translation/jobs/jobs.errors';
+import {
+  JobNotFailed,
+  JobNotFound,
+  JobNotRunning,
+  SomeEntityNotFound,
+  TooManyJobs,
+} from '#modules/translation/jobs/jobs.errors';
 import {
   cancelJob,
-  countEntities,
-  countGiven,
   countJobs,
+  countRunning,
   findEqualJob,
   findJob,
   insertJob,
@@ -23,6 +28,7 @@ import {
   type JobRow,
 } from '#modules/translation/jobs/jobs.queries';
 import { batchesWithinRequest, fingerprintOf, languagesOf, type Asked } from '#modules/translation/jobs/jobs.rules';
+import { countEntities, countGiven } from '#modules/translation/jobs/records.queries';
 import type { ListJobsQuery, TranslateEntityTypeBody } from '#modules/translation/jobs/jobs.schemas';
 import { workOn, type Taken } from '#modules/translation/jobs/worker';
 import { findLanguages } from '#modules/translation/languages/languages.queries';
@@ -31,34 +37,37 @@ import type { TranslationScope } from '#modules/translation/scope';
 import { toLanguage } from '#modules/translation/texts/texts.service';
 
 type SetHeader = (name: string, value: string) => void;
-type Request = { scope: TranslationScope; actor: Actor; setHeader: SetHeader };
+type Request = { scope: TranslationScope; actor: Actor; setHeader: SetHeader; untilAbandoned(): AbortSignal };
 
 const collection = '/api/v1/secure/ai/translate/jobs';
 /** How long a request works, or waits for an equal one; what is left by then goes on in the background. */
 const patienceMs = 12_000;
 const lookMs = 250;
+/** Of one tenant, each in its turn. */
+const mostRunning = 20;
 
 /**
  * Translates all records of a type, or the given ones, language by language: a few within the request, many in the background.
  * Who asks for what is under way already is told how that goes.
- * @throws UnknownLanguage, SomeEntityNotFound, and what `translate` does where nothing can be begun
+ * @throws UnknownLanguage, SomeEntityNotFound, TooManyJobs, and what `translate` does where nothing can be begun
  */
 export async function translateEntityType(
-  { scope, actor, setHeader }: Request,
+  { scope, actor, setHeader, untilAbandoned }: Request,
   body: TranslateEntityTypeBody,
   { protectsHuman }: { protectsHuman: boolean },
 ) {
   const { services, db } = scope;
   const asked = toAsked(body, protectsHuman);
   const { languages, total } = await survey(db, asked);
-  const signal = AbortSignal.any([await scope.begin(), AbortSignal.timeout(patienceMs)]);
+  const signal = AbortSignal.any([untilAbandoned(), AbortSignal.timeout(patienceMs)]);
   const begun = await begin({ services, db, actor }, asked, { languages, total });
   const { job, failure } =
     begun.claim === undefined
       ? { job: await waitForEnd(db, begun.job, signal), failure: undefined }
       : await workWithin(scope, { job: begun.job, claim: begun.claim, signal });
   if (job.status === 'failed' && job.batches_processed === 0) throw failure ?? failureOf(job);
-  if (job.status === 'running') setHeader('location', `${collection}/${job.id}`);
+  const isDone = job.status === 'completed' && job.texts_failed === 0;
+  if (!isDone) setHeader('location', `${collection}/${job.id}`);
   return { data: { entity_type: job.entity_type, ...presentAmounts(job) } };
 }
 
@@ -97,6 +106,9 @@ async function begin({ services, db, actor }: Changer, asked: Asked, found: { la
   const fingerprint = fingerprintOf(asked);
   const details = { entityType, languages: found.languages, records: found.total };
   for (;;) {
+    const equal = await db.slow.first(findEqualJob({ tenantId, fingerprint }));
+    if (equal !== undefined) return { job: equal, claim: undefined } satisfies Begun;
+    await assertRoom(db);
     const claim = newId();
     const at = services.now().toISOString();
     const job = await db.slow.first(
@@ -115,11 +127,14 @@ async function begin({ services, db, actor }: Changer, asked: Asked, found: { la
         ...auditParams(actor, at, details),
       }),
     );
+    // Undefined where somebody else has begun an equal one in between.
     if (job !== undefined) return { job, claim } satisfies Begun;
-    const equal = await db.slow.first(findEqualJob({ tenantId, fingerprint }));
-    // Undefined where it has ended in between: then this one begins.
-    if (equal !== undefined) return { job: equal, claim: undefined } satisfies Begun;
   }
+}
+
+async function assertRoom(db: TenantDb): Promise<void> {
+  const { total } = (await db.slow.first(countRunning({ tenantId: db.tenantId })))!;
+  if (total >= mostRunning) throw TooManyJobs({ retryAfterSeconds: 60 });
 }
 
 async function workWithin(scope: TranslationScope, taken: Pick<Taken, 'job' | 'claim' | 'signal'>) {
@@ -128,10 +143,10 @@ async function workWithin(scope: TranslationScope, taken: Pick<Taken, 'job' | 'c
   const batches = batchesWithinRequest(job.entities_total);
   const rest = { tenantId: db.tenantId, jobId: job.id };
   try {
-    const left = await workOn({ ...taken, scope, batches, pausesMs: [] });
+    const left = await workOn({ ...taken, scope, batches, mostMs: patienceMs, pausesMs: [] });
     if (left.failure !== undefined) return left;
     const now = (await db.first(findJob({ tenantId: db.tenantId, id: job.id })))!;
-    if (now.status === 'running') await sendJob(services, rest);
+    if (now.status === 'running') await sendJob(services, rest, left.pauseMs);
     return { job: now, failure: undefined };
   } catch (error) {
     // What was accepted is done, whatever becomes of the request.
@@ -183,9 +198,10 @@ export async function cancelTranslationJob({ services, db, actor }: Changer, id:
   throw JobNotRunning();
 }
 
-/** Goes on where it failed. @throws JobNotFound, JobNotFailed, EqualJobRunning (through the constraint) */
+/** Goes on where it failed. @throws JobNotFound, JobNotFailed, TooManyJobs, EqualJobRunning (through the constraint) */
 export async function resumeTranslationJob({ services, db, actor }: Changer, id: string) {
   const at = services.now().toISOString();
+  await assertRoom(db);
   const job = await db.slow.first(resumeJob({ id, at, ...auditParams(actor, at) }));
   if (job === undefined) {
     await getJob(db, id);

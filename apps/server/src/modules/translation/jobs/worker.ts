@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
+import { auditEvent } from '#core/audit/audit.queries';
 import type { AppError } from '#core/errors/app-error';
-import { translateEntities, type Outcome } from '#modules/translation/entities/entities.service';
+import { QuotaExceeded } from '#modules/connectors/index';
+import { translateEntities, type Accompany, type Outcome } from '#modules/translation/entities/entities.service';
 import { entityTypes } from '#modules/translation/entities/entity-types';
-import type { TranslatedUnit } from '#modules/translation/entities/entities.rules';
 import {
   advanceJob,
   countWritten,
@@ -12,32 +13,39 @@ import {
   keepJob,
   leaseMs,
   listGiven,
+  noteTrouble,
   releaseJob,
   type JobRow,
   type JobStatus,
 } from '#modules/translation/jobs/jobs.queries';
-import { batchSize } from '#modules/translation/jobs/jobs.rules';
+import { batchSize, halvesOf, pauseOfTrouble, pauseUntilCeiling } from '#modules/translation/jobs/jobs.rules';
 import { distinct } from '#modules/translation/languages/languages.rules';
 import type { TranslationScope } from '#modules/translation/scope';
 
 /** A job that this process has taken on. */
 export type Taken = {
-  scope: Omit<TranslationScope, 'begin'>;
+  scope: Omit<TranslationScope, 'begin'> & { /** Asked before texts leave. */ begin(): Promise<unknown> };
   /** Ends the work. */
   signal: AbortSignal;
   job: JobRow;
   claim: string;
-  /** How many batches at most. */
+  /** How many batches at most, and for how long new ones are begun. */
   batches: number;
+  mostMs: number;
   /** The pauses between attempts at a batch that providers failed at, in milliseconds; there are none where somebody waits. */
   pausesMs: readonly number[];
 };
 
-/** `status` is running where something is left to do; `failure`: why the job has failed. */
-export type Left = { job: JobRow; failure: AppError | undefined };
+/**
+ * `status` is running where something is left to do, after `pauseMs` at the soonest; `failure`: why the job has failed.
+ */
+export type Left = { job: JobRow; failure: AppError | undefined; pauseMs: number };
 
 /** So many batches in a row that no provider does are a provider that is away, and no texts that cannot be translated. */
 const mostFailedInRow = 3;
+/** So are so many parts of a batch, halves and quarters, of which none is done. */
+const mostFailedParts = 6;
+const mostWaitMs = 30_000;
 const firstId = '00000000-0000-0000-0000-000000000000';
 
 /** Somebody else works on the job, or it was cancelled: what happens to it is not ours to say. */
@@ -62,7 +70,7 @@ export async function workOn(taken: Taken): Promise<Left> {
     return await new Run({ ...taken, signal: AbortSignal.any([taken.signal, lost.signal]) }).all();
   } catch (error) {
     if (!(error instanceof JobLost)) throw error;
-    return { job: (await db.first(findJob(own)))!, failure: undefined };
+    return { job: (await db.first(findJob(own)))!, failure: undefined, pauseMs: 0 };
   } finally {
     clearInterval(keeping);
     await db.slow.first(releaseJob(own));
@@ -74,35 +82,43 @@ type Batch = { language: string; position: number; ids: readonly string[] };
 
 class Run {
   readonly #taken: Taken;
+  readonly #startedAt: number;
   #job: JobRow;
   /** Where the next batch begins: behind those that failed, too, of which the row does not know yet. */
   #at: Pick<JobRow, 'language_position' | 'last_entity_id'>;
   #failedInRow = { batches: 0, texts: 0 };
-  #hasSucceeded: boolean;
 
   constructor(taken: Taken) {
     this.#taken = taken;
+    this.#startedAt = this.#now().getTime();
     this.#job = taken.job;
     this.#at = taken.job;
-    this.#hasSucceeded = taken.job.batches_processed > 0;
   }
 
   async all(): Promise<Left> {
     const { signal, batches, pausesMs } = this.#taken;
     let failure: AppError | undefined;
-    for (let count = 0; count < batches && !signal.aborted; count++) {
+    for (let count = 0; count < batches && !signal.aborted && !this.#isTimeOver(); count++) {
       const batch = await this.#next();
       if (batch === undefined) return this.#finish(failure);
       const outcome = await this.#attempt(batch);
       if (outcome === undefined) break;
       failure = outcome.failure;
-      if (isFinal(failure)) return this.#end('failed', failure);
+      if (isFinal(failure)) return this.#refused(failure!);
       if (!isOfProviders(failure)) await this.#advance(batch, outcome.failed);
       // Whoever waits for it gets what there is; what is left is tried again with pauses.
       else if (pausesMs.length === 0) break;
-      else if (this.#skip(batch, outcome.failed) >= mostFailedInRow) return this.#end('failed', failure);
+      else if (this.#skip(batch, outcome.failed) >= mostFailedInRow) return this.#waitOut(failure!);
     }
-    return { job: this.#job, failure: undefined };
+    return this.#leave(0);
+  }
+
+  #now(): Date {
+    return this.#taken.scope.services.now();
+  }
+
+  #isTimeOver(): boolean {
+    return this.#now().getTime() - this.#startedAt >= this.#taken.mostMs;
   }
 
   async #next(): Promise<Batch | undefined> {
@@ -127,48 +143,87 @@ class Run {
   /** Undefined where it was stopped. */
   async #attempt(batch: Batch): Promise<Outcome | undefined> {
     const { signal, pausesMs } = this.#taken;
+    let isAsked = false;
     for (let tries = 0; ; tries++) {
       const outcome = await this.#translate(batch);
       const pauseMs = pausesMs[tries];
-      if (outcome === undefined || !isOfProviders(outcome.failure) || pauseMs === undefined) return outcome;
+      if (outcome === undefined || !isOfProviders(outcome.failure)) return outcome;
+      isAsked ||= outcome.failure?.retryAfterSeconds === undefined;
+      if (pauseMs === undefined) return isAsked && tries > 0 ? this.#attemptParts(batch, outcome) : outcome;
       await pause(pauseMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return undefined;
     }
   }
 
+  /** One text that nobody can translate does not keep the others from being translated. */
+  async #attemptParts(batch: Batch, whole: Outcome): Promise<Outcome | undefined> {
+    const waiting = halvesOf(batch.ids);
+    const failed = { parts: 0, texts: 0 };
+    let hasSucceeded = false;
+    for (let ids = waiting.shift(); ids !== undefined; ids = waiting.shift()) {
+      const outcome = await this.#attemptPart({ ...batch, ids });
+      if (outcome === undefined || isFinal(outcome.failure)) return outcome;
+      const parts = isOfProviders(outcome.failure) ? halvesOf(ids) : [];
+      waiting.push(...parts);
+      // What is left of it is counted by its parts.
+      if (parts.length === 0) failed.texts += outcome.failed;
+      if (!isOfProviders(outcome.failure)) hasSucceeded = true;
+      else if (++failed.parts === mostFailedParts && !hasSucceeded) return whole;
+    }
+    return hasSucceeded ? { ...whole, failed: failed.texts, failure: undefined } : whole;
+  }
+
+  /** Providers that are left alone for their failures, which may be those of the whole, are waited for once. */
+  async #attemptPart(part: Batch): Promise<Outcome | undefined> {
+    const { signal } = this.#taken;
+    const outcome = await this.#translate(part);
+    const { retryAfterSeconds } = outcome?.failure ?? {};
+    if (!isOfProviders(outcome?.failure) || retryAfterSeconds === undefined) return outcome;
+    await pause(Math.min(retryAfterSeconds * 1000, mostWaitMs), undefined, { signal }).catch(() => undefined);
+    return signal.aborted ? undefined : this.#translate(part);
+  }
+
   async #translate({ language, position, ids }: Batch): Promise<Outcome | undefined> {
     const { scope, signal } = this.#taken;
-    const { id, entity_type: entityType, languages, protect_human: protects } = this.#job;
+    const { entity_type: entityType, languages, protect_human: protects } = this.#job;
     const source = this.#job.source_language ?? undefined;
     const overwrites = this.#job.target_languages !== null;
-    const count = (written: readonly TranslatedUnit[], at: string) => [
-      countWritten({
-        tenantId: scope.db.tenantId,
-        id,
-        entityIds: distinct(written.map(({ entityId }) => entityId)),
-        language,
-        languagesBefore: languages.slice(0, position),
-        provider: written.at(-1)!.provider,
-        at,
-      }),
-    ];
+    const begin = async () => {
+      await scope.begin();
+      return signal;
+    };
     try {
       const wish = { entityType, ids, source, targets: [language], overwrites, protects };
-      const outcome = await translateEntities({ ...scope, begin: () => Promise.resolve(signal) }, wish, count);
+      const count = this.#countIn(language, languages.slice(0, position));
+      const outcome = await translateEntities({ ...scope, begin }, wish, count);
       return signal.aborted && outcome.failure !== undefined ? undefined : outcome;
     } catch (error) {
-      if (signal.aborted) return undefined;
+      if (signal.aborted && !(error instanceof JobLost)) return undefined;
       throw error;
     }
   }
 
-  async #advance({ position, ids }: Batch, failed: number): Promise<void> {
-    await this.#move({ language_position: position, last_entity_id: ids.at(-1)! }, { batches: 1, texts: failed });
-    this.#hasSucceeded = true;
+  /** Whoever has lost the job writes nothing any more. */
+  #countIn(language: string, languagesBefore: readonly string[]): Accompany {
+    const { scope, claim } = this.#taken;
+    const { db, caller } = scope;
+    const { id } = this.#job;
+    return async (tx, written, at) => {
+      const ids = distinct(written.map(({ entityId }) => entityId));
+      const own = { tenantId: db.tenantId, id, claim };
+      const facts = { language, languagesBefore, provider: written.at(-1)!.provider, at };
+      if ((await tx.first(countWritten({ ...own, ...facts, entityIds: ids }))) === undefined) throw new JobLost();
+      const request = { id: caller.requestId ?? id, ip: 'internal', userAgent: null, receivedAt: Date.parse(at) };
+      const fields = distinct(written.map(({ field }) => field));
+      const event = { action: 'translation_job.batch_written', resourceType: 'translation_job', resourceId: id };
+      const who = { tenantId: db.tenantId, userId: caller.userId, request };
+      await tx.all(auditEvent(who, at, { ...event, details: { language, ids, fields } }));
+    };
   }
 
-  async #move(at: Pick<JobRow, 'language_position' | 'last_entity_id'>, more: { batches: number; texts: number }) {
+  async #advance({ position, ids }: Batch, failed: number): Promise<void> {
     const { scope, claim } = this.#taken;
+    const at = { language_position: position, last_entity_id: ids.at(-1)! };
     const before = this.#failedInRow;
     const job = await scope.db.slow.first(
       advanceJob({
@@ -176,9 +231,9 @@ class Run {
         id: this.#job.id,
         claim,
         ...at,
-        batches: before.batches + more.batches,
-        failed: before.texts + more.texts,
-        at: scope.services.now().toISOString(),
+        batches: before.batches + 1,
+        failed: before.texts + failed,
+        at: this.#now().toISOString(),
       }),
     );
     if (job === undefined) throw new JobLost();
@@ -195,21 +250,43 @@ class Run {
     return this.#failedInRow.batches;
   }
 
+  /** A ceiling that soon begins anew is waited for, unless somebody is to be told at once that nothing can be done. */
+  #refused(failure: AppError): Promise<Left> | Left {
+    const { details, retryAfterSeconds } = failure;
+    const isOfCeiling = details?.['code'] === QuotaExceeded.reason && retryAfterSeconds !== undefined;
+    const pauseMs = isOfCeiling ? pauseUntilCeiling(retryAfterSeconds) : undefined;
+    const isTold = this.#taken.pausesMs.length === 0 && this.#job.batches_processed === 0;
+    return pauseMs === undefined || isTold ? this.#end('failed', failure) : this.#leave(pauseMs);
+  }
+
   async #finish(failure: AppError | undefined): Promise<Left> {
-    if (this.#failedInRow.batches === 0) return this.#end('completed', undefined);
-    if (!this.#hasSucceeded) return this.#end('failed', failure);
-    await this.#move(this.#at, { batches: 0, texts: 0 });
-    return this.#end('completed', undefined);
+    return this.#failedInRow.batches === 0 ? this.#end('completed', undefined) : this.#waitOut(failure!);
+  }
+
+  /** It goes on behind the last batch that was done, later each time, and fails when it has done nothing else for long. */
+  async #waitOut(failure: AppError): Promise<Left> {
+    const { scope, claim } = this.#taken;
+    const now = this.#now();
+    const own = { tenantId: scope.db.tenantId, id: this.#job.id, claim };
+    const job = await scope.db.slow.first(noteTrouble({ ...own, at: now.toISOString() }));
+    if (job === undefined) throw new JobLost();
+    this.#job = job;
+    const pauseMs = pauseOfTrouble(now.getTime() - Date.parse(job.failing_since!));
+    return pauseMs === undefined ? this.#end('failed', failure) : this.#leave(pauseMs);
+  }
+
+  #leave(pauseMs: number): Left {
+    return { job: this.#job, failure: undefined, pauseMs };
   }
 
   async #end(status: JobStatus, failure: AppError | undefined): Promise<Left> {
     const { scope, claim } = this.#taken;
-    const at = scope.services.now().toISOString();
+    const at = this.#now().toISOString();
     const error = failure?.message ?? null;
     const end = endJob({ tenantId: scope.db.tenantId, id: this.#job.id, claim, status, error, at });
     const job = await scope.db.slow.first(end);
     if (job === undefined) throw new JobLost();
-    return { job, failure };
+    return { job, failure, pauseMs: 0 };
   }
 }
 

@@ -12,11 +12,18 @@ export type MemoryRow = {
   created_at: string;
 };
 
-export type Remembered = Pick<MemoryRow, 'translation' | 'provider' | 'model'>;
+export type Remembered = Pick<MemoryRow, 'translation' | 'provider' | 'model' | 'created_at'> & {
+  /** The tenant has a connector of this name that is enabled, and was not changed since. */
+  is_own: boolean;
+};
+
+/** A connector that is enabled, and when it was last changed. */
+export type Maker = { api_key: string; updated_at: string };
 
 type Tables = {
   translation_memory: MemoryRow;
   operation_overrides: { tenant_id: string; operation_key: string; enabled: boolean };
+  connectors: Maker & { tenant_id: string; enabled: boolean };
 };
 
 const builder = queryBuilder<Tables>();
@@ -32,10 +39,16 @@ const isSwitchedOff = (tenantId: string, operation: string) =>
     .where('operation_key', '=', operation)
     .where('enabled', '=', false);
 
+const isOwn = (tenantId: string) =>
+  sql<boolean>`exists (
+    select from connectors as maker
+    where maker.tenant_id = ${tenantId} and maker.api_key = translation_memory.provider and maker.enabled
+      and maker.updated_at <= translation_memory.created_at)`.as('is_own');
+
 export const findRemembered = statement<Of & { key: Buffer }, Remembered>((p) =>
   builder
     .selectFrom('translation_memory')
-    .select(['translation', 'provider', 'model'])
+    .select(['translation', 'provider', 'model', 'created_at', isOwn(p.tenantId)])
     .where('tenant_id', '=', p.tenantId)
     .where('key', '=', p.key)
     .where('created_at', '>', p.notBefore)
@@ -46,7 +59,14 @@ export const findRemembered = statement<Of & { key: Buffer }, Remembered>((p) =>
 export const listRemembered = statement<Of & { keys: readonly string[] }, Remembered & { key: string }>((p) =>
   builder
     .selectFrom('translation_memory')
-    .select([sql<string>`encode(key, 'hex')`.as('key'), 'translation', 'provider', 'model'])
+    .select([
+      sql<string>`encode(key, 'hex')`.as('key'),
+      'translation',
+      'provider',
+      'model',
+      'created_at',
+      isOwn(p.tenantId),
+    ])
     .where('tenant_id', '=', p.tenantId)
     .where(sql<boolean>`key = any(array(select decode(k, 'hex') from unnest(${p.keys}::text[]) as k))`)
     .where('created_at', '>', p.notBefore)
@@ -56,6 +76,15 @@ export const listRemembered = statement<Of & { keys: readonly string[] }, Rememb
 /** A row where the installation, whose tenant it then is, has switched the operation off for all. */
 export const findSwitchedOff = statement<{ tenantId: string; operation: string }, { enabled: boolean }>((p) =>
   isSwitchedOff(p.tenantId, p.operation),
+);
+
+/** Those of the installation, whose tenant it then is. */
+export const listMakers = statement<{ tenantId: string }, Maker>((p) =>
+  builder
+    .selectFrom('connectors')
+    .select(['api_key', 'updated_at'])
+    .where('tenant_id', '=', p.tenantId)
+    .where('enabled', '=', true),
 );
 
 /**
@@ -102,7 +131,10 @@ export const listMemories = statement<Record<string, never>, { tenant_id: string
     .groupBy('tenant_id'),
 );
 
-/** Housekeeping: what is older than that. */
+/**
+ * Housekeeping: what is older than that. In the order of keys, as in `remember`; what is being remembered just now is left
+ * for the next time.
+ */
 export const forgetOld = statement<{ tenantId: string; before: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('translation_memory')
@@ -113,7 +145,10 @@ export const forgetOld = statement<{ tenantId: string; before: string; most: num
         .select('key')
         .where('tenant_id', '=', p.tenantId)
         .where('created_at', '<', p.before)
-        .limit(p.most),
+        .orderBy('key')
+        .limit(p.most)
+        .forUpdate()
+        .skipLocked(),
     )
     .returning(sql<number>`1`.as('deleted')),
 );
@@ -128,8 +163,17 @@ export const forgetExcess = statement<{ tenantId: string; most: number }, { dele
         .selectFrom('translation_memory')
         .select('key')
         .where('tenant_id', '=', p.tenantId)
-        .orderBy('created_at')
-        .limit(p.most),
+        .where('key', 'in', (all) =>
+          all
+            .selectFrom('translation_memory')
+            .select('key')
+            .where('tenant_id', '=', p.tenantId)
+            .orderBy('created_at')
+            .limit(p.most),
+        )
+        .orderBy('key')
+        .forUpdate()
+        .skipLocked(),
     )
     .returning(sql<number>`1`.as('deleted')),
 );

@@ -52,10 +52,11 @@ function keyOf({ source, target, html }: Wanted, text: string): string {
 async function recall({ services, db, operation }: TranslationScope, keys: readonly string[]): Promise<Known> {
   const { tenantId } = db;
   const asked = termsOf(services, operation);
-  const { isUsable, notBefore } = asked instanceof Promise ? await asked : asked;
+  const { isUsable, notBefore, makers } = asked instanceof Promise ? await asked : asked;
   if (!isUsable) return new Map();
   const of = { tenantId, operation, notBefore };
-  const rows = keys.length === 1 ? await findOne(db, of, keys[0]!) : await db.all(listRemembered({ ...of, keys }));
+  const found = keys.length === 1 ? await findOne(db, of, keys[0]!) : await db.all(listRemembered({ ...of, keys }));
+  const rows = found.filter((row) => row.is_own || isMadeBy(makers, row));
   for (const { provider } of rows) services.callLog.recordCacheHit({ tenantId, operation, provider });
   return new Map(rows.map((row) => [row.key, toTranslation(row)]));
 }
@@ -63,6 +64,12 @@ async function recall({ services, db, operation }: TranslationScope, keys: reado
 async function findOne(db: TenantDb, of: { tenantId: string; operation: string; notBefore: string }, key: string) {
   const found = await db.first(findRemembered({ ...of, key: Buffer.from(key, 'hex') }));
   return found === undefined ? [] : [{ ...found, key }];
+}
+
+/** What a connector said that is gone, disabled or another one by now counts no more. */
+function isMadeBy(makers: ReadonlyMap<string, string>, { provider, created_at: createdAt }: Remembered): boolean {
+  const changedAt = makers.get(provider);
+  return changedAt !== undefined && Date.parse(changedAt) <= Date.parse(createdAt);
 }
 
 function toTranslation({ translation: text, provider, model }: Remembered): Translation {

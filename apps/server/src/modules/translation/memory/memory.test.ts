@@ -1,19 +1,21 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { systemTenantId } from '#core/access/principal';
+import { withClient } from '#test/support/database';
 import { create, paths } from '#test/support/directory';
-import { createMember, createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
+import { createMember, createTenant, logIn, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Call } from '#test/support/harness';
 import { forgetTranslations } from '#modules/translation/clean-up';
+import { forgetMarks } from '#modules/translation/entities/marks.queries';
 import { createTenantOf, environment, path } from '#modules/translation/testing/tenants';
-import { provideTranslator, type Translator } from '#modules/translation/testing/translator';
+import { provideTranslator } from '#modules/translation/testing/translator';
 
 let ahead = 0;
 // The configuration of the installation and its overrides are changed here, so nobody else may live with it.
 const test = useService({ ownDatabase: true, environment, now: () => new Date(Date.now() + ahead) });
 let tenant: Tenant;
 let member: Call;
-let translator: Translator;
+let translator: Awaited<ReturnType<typeof provideTranslator>>;
 
 beforeEach(async () => {
   tenant = await createTenantOf(test);
@@ -42,6 +44,8 @@ async function override(tenantId: string, enabled: boolean): Promise<void> {
   });
 }
 
+const day = 24 * 60 * 60_000;
+
 const countOf = async (table: 'translation_memory' | 'translation_marks', { tenantId }: Tenant): Promise<number> => {
   const text = `select count(*) as count from ${table} where tenant_id = $1`;
   const db = test.service.services.database.tenant(tenantId);
@@ -50,17 +54,40 @@ const countOf = async (table: 'translation_memory' | 'translation_marks', { tena
 const cleanUp = () => forgetTranslations(test.service.services, new AbortController().signal);
 
 describe('what is remembered', () => {
-  it('is forgotten after the time that the configuration says', async () => {
-    await configure({ cache_default_ttl_seconds: 60 });
-    expect(await isCached()).toBe(false);
-    ahead += 55_000;
-    expect(await isCached()).toBe(true);
-    ahead += 6000;
-    expect(await isCached()).toBe(false);
-    await configure({ cache_default_ttl_seconds: 600 });
-    ahead += 500_000;
-    expect(await isCached()).toBe(true);
-    await configure({ cache_default_ttl_seconds: 60 });
+  it('is forgotten after thirty days', async () => {
+    const person = await createMember(test, tenant);
+    const isCachedAfter = async (days: number) => {
+      ahead += days * day;
+      const { token } = await logIn(test, person);
+      return (await translate('Hall', { token })).body.data.cached;
+    };
+    expect([await isCachedAfter(0), await isCachedAfter(29), await isCachedAfter(2)]).toEqual([false, true, false]);
+  });
+
+  it.each(['an own connector', 'one of the installation'])('is not what %s said that has changed', async (whose) => {
+    const admin = { token: tenant.admin.token };
+    const owner = whose === 'an own connector' ? admin : { token: (await logInSystemAdmin(test)).token };
+    const change = (id: string, method: 'PATCH' | 'POST' | 'DELETE', rest = '', body?: object) =>
+      test.call(method, `/api/v1/secure/ai/providers/${id}${rest}`, {
+        ...owner,
+        ...(body === undefined ? {} : { body }),
+      });
+    await test.call('DELETE', `/api/v1/secure/ai/providers/${translator.connectorId}`, admin);
+    const { connectorId: id } = await provideTranslator(test, { admin: owner as Tenant['admin'] });
+    ahead += 1000;
+    expect([await isCached(), await isCached()]).toEqual([false, true]);
+    await change(id, 'PATCH', '', { config: { adapter: 'libretranslate', languages: ['en', 'de'] } });
+    ahead += 1000;
+    expect([await isCached(), await isCached()]).toEqual([false, true]);
+    await change(id, 'POST', '/disable');
+    ahead += 1000;
+    expectError(await translate(), 503, 'SERVICE_UNAVAILABLE', 'NO_PROVIDER');
+    await change(id, 'POST', '/enable');
+    ahead += 1000;
+    expect([await isCached(), await isCached()]).toEqual([false, true]);
+    await change(id, 'DELETE');
+    ahead += 1000;
+    expectError(await translate(), 503, 'SERVICE_UNAVAILABLE', 'NO_PROVIDER');
   });
 
   it('is not used, and nothing is remembered, while caches are switched off', async () => {
@@ -105,7 +132,7 @@ describe('what is remembered', () => {
     const other = await createTenant(test);
     await provideTranslator(test, other);
     await translate('Hall', { token: other.admin.token });
-    ahead += 61_000;
+    ahead += 31 * day;
     await configure({ cache_max_entries: 100 });
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
       text: `insert into translation_memory (tenant_id, key, translation, provider, created_at)
@@ -124,6 +151,21 @@ describe('what is remembered', () => {
     expect(kept).toEqual([{ translation: '51' }]);
     await configure({ cache_max_entries: 50_000 });
   });
+
+  it('is left for the next time where somebody is remembering it just now', async () => {
+    await isCached();
+    ahead += 31 * day;
+    await withClient(test.connection, async (client) => {
+      await client.query('begin');
+      await client.query(`select set_config('app.tenant_id', $1, true)`, [tenant.tenantId]);
+      await client.query('select from translation_memory where tenant_id = $1 for update', [tenant.tenantId]);
+      await cleanUp();
+      await client.query('commit');
+    });
+    expect(await countOf('translation_memory', tenant)).toBe(1);
+    await cleanUp();
+    expect(await countOf('translation_memory', tenant)).toBe(0);
+  });
 });
 
 describe('marks', () => {
@@ -139,6 +181,8 @@ describe('marks', () => {
       await test.call('POST', `${path}/entity`, { ...admin, body: { entity_type: type, entity_id: id } });
     expect(await countOf('translation_marks', tenant)).toBe(4);
     expect((await test.call('DELETE', `${paths[collection]}/${gone.id}`, admin)).status).toBe(204);
+    const db = test.service.services.database.tenant(tenant.tenantId).slow;
+    expect(await db.all(forgetMarks[type]({ tenantId: tenant.tenantId, most: 1 }))).toHaveLength(1);
     await cleanUp();
     expect(await countOf('translation_marks', tenant)).toBe(2);
     const { body } = await test.call('GET', `${path}/marks?entity_type=${type}&entity_id=${kept.id}`, admin);

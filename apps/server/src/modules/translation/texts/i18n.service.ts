@@ -7,12 +7,10 @@ import type { TranslationScope } from '#modules/translation/scope';
 import { providersOf, translateParcels } from '#modules/translation/texts/parcels.service';
 import { hasText } from '#modules/translation/texts/texts.rules';
 import { toLanguage } from '#modules/translation/texts/texts.service';
+import { fields, type Field } from '#modules/translation/translation.types';
 import type { TranslateI18nBody } from '#modules/translation/translation.schemas';
 
-type Field = 'name' | 'description';
 type Given = TranslateI18nBody['i18n_data'][string];
-
-const fields = ['name', 'description'] as const;
 
 /**
  * Into the given languages, or all of the tenant but the source; what is not translated comes back as it was sent.

@@ -49,7 +49,10 @@ export async function issueCode(
   return message;
 }
 
-/** Sends what was stored; call it after the commit, for it may talk to a provider. @throws MessageNotDelivered */
+/**
+ * Sends what was stored; call it after the commit, for it may talk to a provider. Where that goes wrong the code stays valid.
+ * @throws MessageNotDelivered, OperationDisabled, QuotaExceeded
+ */
 export async function dispatchCode(services: Services, tenantId: string, message: CodeMessage): Promise<void> {
   const { method, target: to, code } = message;
   if (method === 'email') services.mail.wake();

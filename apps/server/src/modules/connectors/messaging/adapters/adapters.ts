@@ -1,4 +1,5 @@
 import { InvalidConnectorConfig } from '#modules/connectors/connectors.errors';
+import { adapterIn, type Describing, type Named } from '#modules/connectors/kind';
 import type { Adapter, Channel } from '#modules/connectors/messaging/adapter';
 import { smtp } from '#modules/connectors/messaging/adapters/smtp/smtp';
 import { twilio } from '#modules/connectors/messaging/adapters/twilio/twilio';
@@ -9,15 +10,15 @@ import { webProblem, type ProviderSettings } from '#modules/connectors/provider'
 /** By the name that `config.adapter` or the api_key of the connector gives. */
 export const adapters: Readonly<Record<string, Adapter>> = { webhook, smtp, twilio, 'whatsapp-cloud': whatsappCloud };
 
-type Named = Pick<ProviderSettings, 'config'> & {
-  /** The api_key of the connector. */
-  key?: string | undefined;
-};
+/** The category that a connector for messages has. */
+export const categories: readonly string[] = ['communication'];
+
+/** Of connectors that name none. */
+export const byDefault = 'webhook';
 
 /** The adapter of a connector for messages; undefined when there is none of that name. */
-export function adapterOf({ config, key }: Named): Adapter | undefined {
-  const { adapter = key !== undefined && Object.hasOwn(adapters, key) ? key : 'webhook' } = config;
-  return typeof adapter === 'string' && Object.hasOwn(adapters, adapter) ? adapters[adapter] : undefined;
+export function adapterOf(named: Named): Adapter | undefined {
+  return adapterIn({ adapters, byDefault }, named);
 }
 
 /** The channels that a connector serves; none when its settings make no sense. */
@@ -26,6 +27,12 @@ export function channelsOf(named: Named): readonly Channel[] {
   const { channels = adapter?.defaultChannels } = named.config;
   if (adapter === undefined || !Array.isArray(channels)) return [];
   return adapter.channels.filter((channel) => channels.includes(channel));
+}
+
+/** Which connectors are for messages on a channel. */
+export function servesChannel(channel: Channel): (row: Describing) => boolean {
+  return ({ api_key: key, category, config }) =>
+    categories.includes(category) && channelsOf({ config, key }).includes(channel);
 }
 
 /** @throws InvalidConnectorConfig when messages could never be sent with these settings */

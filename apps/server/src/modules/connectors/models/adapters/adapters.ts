@@ -1,6 +1,6 @@
+import { adapterIn, isOf, type Describing, type Named } from '#modules/connectors/kind';
 import type { ModelsAdapter } from '#modules/connectors/models/adapter';
 import { modelhub } from '#modules/connectors/models/adapters/modelhub/modelhub';
-import type { Fields } from '#modules/connectors/provider';
 
 /** By the name that `config.adapter` or the api_key of the connector gives. */
 export const adapters: Readonly<Record<string, ModelsAdapter>> = { modelhub };
@@ -9,7 +9,11 @@ export const adapters: Readonly<Record<string, ModelsAdapter>> = { modelhub };
 export const categories: readonly string[] = ['system_sync', 'app_service'];
 
 /** The adapter of a connector; undefined when it is for something else. */
-export function adapterOf({ config, key }: { config: Fields; key: string }): ModelsAdapter | undefined {
-  const { adapter: name = key } = config;
-  return typeof name === 'string' && Object.hasOwn(adapters, name) ? adapters[name] : undefined;
+export function adapterOf(named: Named): ModelsAdapter | undefined {
+  return adapterIn({ adapters }, named);
+}
+
+/** Whether a connector is one of models. */
+export function serves(row: Describing): boolean {
+  return isOf({ adapters, categories }, row);
 }

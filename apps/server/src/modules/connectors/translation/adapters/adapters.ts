@@ -1,3 +1,4 @@
+import { adapterIn, isOf, type Describing, type Named } from '#modules/connectors/kind';
 import type { TranslationAdapter } from '#modules/connectors/translation/adapter';
 import { apertium } from '#modules/connectors/translation/adapters/apertium/apertium';
 import { deepl } from '#modules/connectors/translation/adapters/deepl/deepl';
@@ -11,13 +12,11 @@ export const adapters: Readonly<Record<string, TranslationAdapter>> = { openai, 
 export const categories: readonly string[] = ['app_service'];
 
 /** The adapter of a connector; undefined when there is none of that name. */
-export function adapterOf({
-  config,
-  key,
-}: {
-  config: Readonly<Record<string, unknown>>;
-  key: string;
-}): TranslationAdapter | undefined {
-  const { adapter: name = key } = config;
-  return typeof name === 'string' && Object.hasOwn(adapters, name) ? adapters[name] : undefined;
+export function adapterOf(named: Named): TranslationAdapter | undefined {
+  return adapterIn({ adapters }, named);
+}
+
+/** Whether a connector is one that translates, in whatever languages. */
+export function serves(row: Describing): boolean {
+  return isOf({ adapters, categories }, row);
 }

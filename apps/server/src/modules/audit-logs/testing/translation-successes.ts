@@ -1,0 +1,29 @@
+import { onTestFinished } from 'vitest';
+
+import { path } from '#modules/translation/testing/tenants';
+import { provideTranslator } from '#modules/translation/testing/translator';
+import type { Tenant } from '#test/support/factories';
+import type { TestService } from '#test/support/harness';
+
+type Change = { method: 'POST'; url: string; body: unknown; status: number; resourceType: string; resourceId: string };
+
+/** How the translation of one record succeeds; `create` answers the id of what it made. */
+export function translationSuccesses(
+  test: TestService,
+  tenant: () => Tenant,
+  create: (url: string, body: unknown) => Promise<string>,
+): Record<string, () => Promise<Change>> {
+  return {
+    translateEntity: async () => {
+      const { connectorId } = await provideTranslator(test, tenant());
+      const { token } = tenant().admin;
+      // Others rely on there being nobody who translates.
+      onTestFinished(async () => {
+        await test.call('DELETE', `/api/v1/secure/ai/providers/${connectorId}`, { token });
+      });
+      const resourceId = await create('/api/v1/secure/spaces', { name: 'canary' });
+      const body = { entity_type: 'space', entity_id: resourceId, target_languages: ['de'] };
+      return { method: 'POST', url: `${path}/entity`, body, status: 200, resourceType: 'space', resourceId };
+    },
+  };
+}

@@ -1,0 +1,262 @@
+import { describe, expect, it } from 'vitest';
+
+import type { Services } from '#core/services';
+import { sweepJobs, translateInBackground } from '#modules/translation/jobs/background';
+import { door, jobIn, stepsOf } from '#modules/translation/jobs/testing/steps';
+import { createTenantOf, environment } from '#modules/translation/testing/tenants';
+import { inLanguage, provideTranslator, type Translator } from '#modules/translation/testing/translator';
+import { withClient } from '#test/support/database';
+import { trailOf } from '#test/support/directory';
+import { expectError, useService } from '#test/support/harness';
+
+// Its queue is never started: what waits is done here, one after the other.
+const test = useService({ environment });
+
+async function begin() {
+  const tenant = await createTenantOf(test, ['en', 'de']);
+  const { tenantId } = tenant;
+  const translator = await provideTranslator(test, tenant);
+  const change = (text: string, values: unknown[]) =>
+    withClient(test.connection, (client) => client.query(text, values));
+  const within = (text: string, id: string) =>
+    withClient(test.connection, async (client) => {
+      await client.query(`select set_config('app.tenant_id', $1, false)`, [tenantId]);
+      return (await client.query(text, [tenantId, id])).rows as Record<string, unknown>[];
+    });
+  return {
+    tenant,
+    translator,
+    ...stepsOf(test, tenant),
+    change,
+    /** Does a job's turn as a process would that has taken it from the queue. */
+    async work(jobId: string, services: Services = test.service.services): Promise<void> {
+      await change(`delete from queue.job where singleton_key = $1`, [jobId]);
+      const { signal } = new AbortController();
+      await translateInBackground.run({ services, data: { tenantId, jobId }, attempt: 1, signal });
+    },
+    /** In how many seconds its next turn is due; undefined where nothing waits. */
+    async pauseOf(jobId: string): Promise<number | undefined> {
+      const text = `select extract(epoch from start_after - created_on)::float8 as pause from queue.job
+                    where singleton_key = $1 and state = 'created'`;
+      return (await change(text, [jobId])).rows[0]?.pause as number | undefined;
+    },
+    failSince: (id: string, ago: string) =>
+      within(
+        `update translation_jobs set failing_since = now() - interval '${ago}' where tenant_id = $1 and id = $2`,
+        id,
+      ),
+    setStatus: (status: string) =>
+      within(`update tenants set status = '${status}' where id = $1 and $2::text is not null`, status),
+  };
+}
+
+/** From now on it does not take what it is told not to take. */
+function refuse(translator: Translator, isRefused: (q: readonly string[]) => boolean): void {
+  translator.misbehave((response) => {
+    const { q, target } = translator.requests.at(-1)!;
+    if (isRefused(q)) return void response.writeHead(400).end('canary');
+    const translatedText = q.map((text) => inLanguage(target, text));
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ translatedText }));
+  });
+}
+
+describe('a job whose providers fail', () => {
+  it('is tried again after pauses that grow, fails after an hour, and can be resumed', async () => {
+    const { translate, translator, createTags, work, pauseOf, failSince, job, resume } = await begin();
+    await createTags(70);
+    refuse(translator, () => true);
+    const asked = await translate({ entity_type: 'tag' });
+    expect(asked.body.data).toMatchObject({ entities_translated: 0, provider_used: 'none', batches_processed: 0 });
+    const id = jobIn(asked);
+    await work(id);
+    expect(await pauseOf(id)).toBeCloseTo(30, 0);
+    await failSince(id, '5 min');
+    await work(id);
+    const pause = await pauseOf(id);
+    expect(pause).toBeGreaterThan(299);
+    expect(pause).toBeLessThan(330);
+    expect((await job(id)).body.data).toMatchObject({ status: 'running', error: null });
+    await failSince(id, '1 h');
+    await work(id);
+    const { data: failed } = (await job(id)).body;
+    expect(failed).toMatchObject({ status: 'failed', error: expect.stringMatching(/^No provider/), texts_failed: 0 });
+    expect(JSON.stringify(failed)).not.toContain('canary');
+    refuse(translator, () => false);
+    expect(await resume(id)).toMatchObject({ status: 200 });
+    await work(id);
+    expect((await job(id)).body.data).toMatchObject({
+      status: 'completed',
+      entities_translated: 70,
+      batches_processed: 2,
+    });
+  }, 60_000);
+
+  it('has all texts translated beside one that nobody can translate', async () => {
+    const { translate, translator, createTags, work, job, namesIn } = await begin();
+    await createTags(60);
+    refuse(translator, (q) => q.includes('Tag 7'));
+    const id = jobIn(await translate({ entity_type: 'tag' }));
+    await work(id);
+    expect((await job(id)).body.data).toMatchObject({
+      status: 'completed',
+      entities_translated: 59,
+      texts_failed: 1,
+      batches_processed: 2,
+    });
+    const missing = (await namesIn('de')).flatMap((name, at) => (name === null ? [at] : []));
+    expect(missing).toEqual([7]);
+  });
+
+  it('goes on at the next batch, and fails where the last one fails for an hour', async () => {
+    const { translate, translator, createTags, work, failSince, job } = await begin();
+    await createTags(60);
+    refuse(translator, (q) => q.some((text) => Number(text.split(' ')[1]) >= 50));
+    const id = jobIn(await translate({ entity_type: 'tag' }));
+    await work(id);
+    expect((await job(id)).body.data).toMatchObject({ status: 'running', batches_processed: 1 });
+    await failSince(id, '1 h');
+    await work(id);
+    expect((await job(id)).body.data).toMatchObject({ status: 'failed', entities_translated: 50 });
+  }, 60_000);
+});
+
+describe('a job that has reached a ceiling', () => {
+  const limit = (tenantId: string, most: number) =>
+    test.service.services.database.tenant(tenantId).slow.all({
+      text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, quota_ceiling, created_at, updated_at)
+             values ($1, uuidv7(), 'translation.entity_type', true, jsonb_build_object('requests_per_day', $2::integer), now(), now())`,
+      values: [tenantId, most],
+      prepare: false,
+    });
+
+  it('goes on when that begins anew', async () => {
+    const { tenant, translate, createTags, pauseOf, work, job } = await begin();
+    await createTags(60);
+    await limit(tenant.tenantId, 1);
+    const id = jobIn(await translate({ entity_type: 'tag' }));
+    const untilMidnight = 86_400 - ((Date.now() / 1000) % 86_400);
+    expect(Math.abs((await pauseOf(id))! - untilMidnight)).toBeLessThan(30);
+    await work(id);
+    expect(Math.abs((await pauseOf(id))! - untilMidnight)).toBeLessThan(30);
+    expect((await job(id)).body.data).toMatchObject({ status: 'running', batches_processed: 1, error: null });
+  });
+
+  it('is refused where nothing was done', async () => {
+    const { tenant, translate, createTags } = await begin();
+    await createTags(60);
+    await limit(tenant.tenantId, 1);
+    await translate({ entity_type: 'tag', entity_ids: await createTags(1, 'Other') });
+    expectError(await translate({ entity_type: 'tag' }), 429, 'RATE_LIMIT_EXCEEDED', 'QUOTA_EXCEEDED');
+  });
+});
+
+it('a job that fails within the request, after its first batch, is named', async () => {
+  const { translate, translator, createTags, admin, job } = await begin();
+  await createTags(60);
+  translator.meanwhile = async () => {
+    await test.call('POST', `/api/v1/secure/ai/providers/${translator.connectorId}/disable`, admin);
+  };
+  const answered = await translate({ entity_type: 'tag' });
+  expect(answered).toMatchObject({ status: 200, body: { data: { batches_processed: 1, entities_translated: 50 } } });
+  expect((await job(jobIn(answered))).body.data).toMatchObject({
+    status: 'failed',
+    error: expect.stringMatching(/^No connector/),
+  });
+});
+
+describe('a tenant that is suspended', () => {
+  it('has nothing done until it is active again', async () => {
+    const { translate, translator, createTags, setStatus, work, pauseOf, job } = await begin();
+    await createTags(210);
+    const id = jobIn(await translate({ entity_type: 'tag' }));
+    const asked = translator.requests.length;
+    const sweep = async () => {
+      const { services } = test.service;
+      await sweepJobs.run({ services, connection: test.connection, signal: new AbortController().signal });
+    };
+    await setStatus('suspended');
+    await work(id);
+    await sweep();
+    expect([translator.requests.length - asked, await pauseOf(id)]).toEqual([0, undefined]);
+    await setStatus('active');
+    await sweep();
+    expect(await pauseOf(id)).toBeDefined();
+    await work(id);
+    expect((await job(id)).body.data).toMatchObject({ status: 'completed', entities_translated: 210 });
+  });
+
+  it('has what is under way end', async () => {
+    const { tenant, translate, translator, createTags, setStatus, work, job, namesIn } = await begin();
+    await createTags(260);
+    const id = jobIn(await translate({ entity_type: 'tag' }));
+    const [asked, answered] = [door(), door()];
+    translator.meanwhile = () => (asked.open(), answered.opened);
+    const working = work(id);
+    await asked.opened;
+    await setStatus('suspended');
+    answered.open();
+    await working;
+    await setStatus('active');
+    expect((await job(id)).body.data).toMatchObject({ status: 'running', entities_translated: 200 });
+    expect((await namesIn('de')).filter((name) => name !== null)).toHaveLength(200);
+    expect(await trailOf(test, tenant.tenantId, id)).toHaveLength(5);
+  });
+});
+
+describe('turns', () => {
+  it('end after ten minutes, and what is left is sent on', async () => {
+    const { translate, createTags, work, pauseOf, job } = await begin();
+    await createTags(330);
+    const id = jobIn(await translate({ entity_type: 'tag' }));
+    let looks = 0;
+    const now = () => new Date(Date.now() + looks++ * 3 * 60_000);
+    await work(id, { ...test.service.services, now });
+    const { data } = (await job(id)).body;
+    expect(data).toMatchObject({ status: 'running' });
+    expect(data.batches_processed).toBeGreaterThan(4);
+    expect(await pauseOf(id)).toBe(0);
+  });
+
+  it('of one tenant come one after the other in a process', async () => {
+    const { translate, translator, createTags, work, pauseOf } = await begin();
+    await createTags(210);
+    const first = jobIn(await translate({ entity_type: 'tag' }));
+    const second = jobIn(await translate({ entity_type: 'tag', target_languages: ['fr'] }));
+    const [asked, answered] = [door(), door()];
+    translator.meanwhile = () => (asked.open(), answered.opened);
+    const working = work(first);
+    await asked.opened;
+    const before = translator.requests.length;
+    await work(second);
+    expect(translator.requests).toHaveLength(before);
+    expect(await pauseOf(second)).toBeGreaterThan(4);
+    translator.meanwhile = () => undefined;
+    answered.open();
+    await working;
+  });
+
+  it('429: twenty jobs of a tenant are under way', async () => {
+    const { tenant, translate, translator, createTags, jobs, resume } = await begin();
+    await createTags(1);
+    await translate({ entity_type: 'tag' });
+    const [{ id }] = (await jobs()).body.data;
+    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      text: `insert into translation_jobs (tenant_id, id, entity_type, fingerprint, status, languages, entities_total, created_at, updated_at)
+             select $1, uuidv7(), 'tag', sha256(n::text::bytea), 'running', '{de}', 1, now(), now() from generate_series(1, 20) n`,
+      values: [tenant.tenantId],
+      prepare: false,
+    });
+    const asked = translator.requests.length;
+    const refused = await translate({ entity_type: 'category' });
+    expectError(refused, 429, 'RATE_LIMIT_EXCEEDED', 'TOO_MANY_JOBS');
+    expect(refused.headers['retry-after']).toBe('60');
+    expectError(await resume(id), 429, 'RATE_LIMIT_EXCEEDED', 'TOO_MANY_JOBS');
+    expect(translator.requests).toHaveLength(asked);
+  });
+});
+
+it('who needs nobody draws on no budget', async () => {
+  const { translate } = await begin();
+  // One more than a person may have reach a provider in a minute.
+  for (let count = 0; count < 61; count++) expect((await translate({ entity_type: 'tag' })).status).toBe(200);
+});
