@@ -16,7 +16,7 @@ const overheadScript = fileURLToPath(
 const callsPerRound = 2000;
 /** As many as one person may have translated in a minute; more than there are places for calls to the outside. */
 const hangingCalls = 60;
-const placesOfOneProvider = 25;
+const placesOfOneTenant = 12;
 const readConnections = 16;
 /** Well below saturation, as in the scenario of logins. */
 const readsPerSecond = 400;
@@ -97,7 +97,7 @@ async function whileHanging<Result>(bench: Bench, provider: Provider, work: () =
     send(base, token, 'ai/translate/text', { text: `Text ${at}`, source_language: 'en', target_language: 'de' }),
   );
   try {
-    while (provider.held() < placesOfOneProvider) await sleep(5);
+    while (provider.held() < placesOfOneTenant) await sleep(5);
     return await work();
   } finally {
     provider.release();
