@@ -19,10 +19,9 @@ async function begin() {
   const change = (text: string, values: unknown[]) =>
     withClient(test.connection, (client) => client.query(text, values));
   const within = (text: string, id: string) =>
-    withClient(test.connection, async (client) => {
-      await client.query(`select set_config('app.tenant_id', $1, false)`, [tenantId]);
-      return (await client.query(text, [tenantId, id])).rows as Record<string, unknown>[];
-    });
+    test.service.services.database
+      .tenant(tenantId)
+      .slow.all<Record<string, unknown>>({ text, values: [tenantId, id], prepare: false });
   return {
     tenant,
     translator,

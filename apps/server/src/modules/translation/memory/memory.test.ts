@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { systemTenantId } from '#core/access/principal';
-import { withClient } from '#test/support/database';
 import { create, paths } from '#test/support/directory';
 import { createMember, createTenant, logIn, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Call } from '#test/support/harness';
@@ -155,12 +154,11 @@ describe('what is remembered', () => {
   it('is left for the next time where somebody is remembering it just now', async () => {
     await isCached();
     ahead += 31 * day;
-    await withClient(test.connection, async (client) => {
-      await client.query('begin');
-      await client.query(`select set_config('app.tenant_id', $1, true)`, [tenant.tenantId]);
-      await client.query('select from translation_memory where tenant_id = $1 for update', [tenant.tenantId]);
+    const { tenantId } = tenant;
+    await test.service.services.database.tenant(tenantId).transaction(async (tx) => {
+      const text = 'select from translation_memory where tenant_id = $1 for update';
+      await tx.all({ text, values: [tenantId], prepare: false });
       await cleanUp();
-      await client.query('commit');
     });
     expect(await countOf('translation_memory', tenant)).toBe(1);
     await cleanUp();

@@ -2,7 +2,6 @@ import { expect, vi } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
 import { path } from '#modules/translation/testing/tenants';
-import { withClient } from '#test/support/database';
 import type { Tenant } from '#test/support/factories';
 import type { Answer, Call, TestService } from '#test/support/harness';
 
@@ -12,7 +11,8 @@ type Row = Record<string, any>;
 export function stepsOf(test: TestService, tenant: Tenant) {
   const admin: Call = { token: tenant.admin.token };
   const { tenantId } = tenant;
-  const { connection } = test;
+  const ask = (text: string, values: unknown[]) =>
+    test.service.services.database.tenant(tenantId).slow.all<Row>({ text, values, prepare: false });
 
   return {
     admin,
@@ -26,24 +26,18 @@ export function stepsOf(test: TestService, tenant: Tenant) {
     async createTags(count: number, stem = 'Tag'): Promise<string[]> {
       const ids = Array.from({ length: count }, newId);
       const names = ids.map((_, at) => `${stem} ${at}`);
-      await withClient(connection, async (client) => {
-        await client.query(`select set_config('app.tenant_id', $1, false)`, [tenantId]);
-        await client.query(
-          `insert into tags (tenant_id, id, name, name_key, created_at, updated_at)
-           select $1, id, name, lower(name), now(), now() from unnest($2::uuid[], $3::text[]) as t (id, name)`,
-          [tenantId, ids, names],
-        );
-      });
+      await ask(
+        `insert into tags (tenant_id, id, name, name_key, created_at, updated_at)
+         select $1, id, name, lower(name), now(), now() from unnest($2::uuid[], $3::text[]) as t (id, name)`,
+        [tenantId, ids, names],
+      );
       return ids;
     },
 
     /** Names of tags in a language, by id. */
     async namesIn(language: string): Promise<(string | undefined)[]> {
-      return withClient(connection, async (client) => {
-        await client.query(`select set_config('app.tenant_id', $1, false)`, [tenantId]);
-        const text = `select translations_i18n -> $2 ->> 'name' as name from tags where tenant_id = $1 order by id`;
-        return (await client.query<Row>(text, [tenantId, language])).rows.map(({ name }) => name as string | undefined);
-      });
+      const text = `select translations_i18n -> $2 ->> 'name' as name from tags where tenant_id = $1 order by id`;
+      return (await ask(text, [tenantId, language])).map(({ name }) => name as string | undefined);
     },
 
     async untilEnded(id: string): Promise<Row> {
@@ -59,13 +53,10 @@ export function stepsOf(test: TestService, tenant: Tenant) {
 
     /** What a process that was killed leaves of the job that it worked on: a claim, and no sign of life since. */
     leaveBehind: (id: string) =>
-      withClient(connection, async (client) => {
-        await client.query(`select set_config('app.tenant_id', $1, false)`, [tenantId]);
-        await client.query(
-          `update translation_jobs set claim = $3, lease_until = now() - interval '1 s' where tenant_id = $1 and id = $2`,
-          [tenantId, id, newId()],
-        );
-      }),
+      ask(
+        `update translation_jobs set claim = $3, lease_until = now() - interval '1 s' where tenant_id = $1 and id = $2`,
+        [tenantId, id, newId()],
+      ),
   };
 }
 
