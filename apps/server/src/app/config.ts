@@ -83,7 +83,8 @@ export const ConfigSchema = Type.Object({
   OUTBOUND_ALLOWED_CIDRS: Type.String({
     default: '',
     format: 'cidr-list',
-    description: 'Comma-separated private addresses or CIDR ranges that connectors and identity providers may be at.',
+    description:
+      'Comma-separated private addresses or CIDR ranges that connectors, identity providers and push services may be at. The last of them are named by the browsers of members, so list only what members may have called.',
   }),
   CORS_ORIGINS: Type.String({
     default: '',
@@ -274,4 +275,12 @@ export function parseKey(text: string): Buffer | undefined {
 
 function hasProtocol(text: string, protocols: readonly string[]): boolean {
   return URL.canParse(text) && protocols.includes(new URL(text).protocol);
+}
+
+/** How clients reach the service: as configured, or by the address it listens on. */
+export function publicUrlOf({ PUBLIC_URL, HOST, PORT }: Config): string {
+  if (PUBLIC_URL !== undefined) return PUBLIC_URL.replace(/\/$/, '');
+  const isWildcard = HOST === '0.0.0.0' || HOST === '::';
+  const host = isWildcard ? 'localhost' : HOST.includes(':') ? `[${HOST}]` : HOST;
+  return `http://${host}:${PORT}`;
 }

@@ -17,7 +17,9 @@ import { groupsModule } from '#modules/groups/index';
 import { identityProvidersModule } from '#modules/identity-providers/index';
 import { integrationsModule } from '#modules/integrations/index';
 import { logsModule } from '#modules/logs/index';
+import { createMcpModule } from '#modules/mcp/index';
 import { modelsModule } from '#modules/models/index';
+import { notificationsModule } from '#modules/notifications/index';
 import { qrCodesModule } from '#modules/qr-codes/index';
 import { resourcesModule } from '#modules/resources/index';
 import { securityModule } from '#modules/security/index';
@@ -51,6 +53,7 @@ export const modules: readonly Module[] = [
   feedbacksModule,
   calendarModule,
   flowTasksModule,
+  notificationsModule,
   contactsModule,
   storageModule,
   connectorsModule,
@@ -63,5 +66,6 @@ export const modules: readonly Module[] = [
   dispatcherModule,
   logsModule,
   securityModule,
+  createMcpModule(() => modules),
   createDocsModule(() => modules),
 ];

@@ -6,11 +6,12 @@ import type { FastifyInstance } from 'fastify';
 import type pg from 'pg';
 
 import { closeEach } from '#app/close-each';
-import { ConfigError, splitList, type Config } from '#app/config';
+import { ConfigError, publicUrlOf, splitList, type Config } from '#app/config';
 import { modules } from '#app/modules';
 import { observe, openTracing } from '#app/observation';
 import { createPrincipalCache } from '#core/access/principal-cache';
 import { isSubject, revocationChannel } from '#core/access/revocation';
+import { createAuditGroups } from '#core/audit/audit-groups';
 import { openEncryption } from '#core/crypto/installation-key';
 import { createPasswords } from '#core/crypto/passwords';
 import { openDatabase, type Database } from '#core/db/database';
@@ -223,6 +224,7 @@ async function openServices(options: Opening, database: Database, isServing: () 
 function openRecords({ logging, now = () => new Date() }: ServiceOptions, database: Database) {
   const logOf = (service: string) => logging.log.child({ service });
   return {
+    auditGroups: createAuditGroups({ database, log: logOf('audit') }),
     callLog: createCallLog({ database, log: logOf('connectors'), now }),
     requestCounts: createRequestCounts({ database, log: logOf('http'), now }),
     securityEvents: createSecurityEvents({ database, log: logOf('security-events'), now }),
@@ -263,11 +265,13 @@ function closeServices(services: Services, listener: Listener): Promise<void> {
     () => services.callLog.close(),
     () => services.realtime.close(),
     () => services.files.close(),
+    () => services.auditGroups.close(),
     () => services.usage.close(),
     () => services.securityEvents.close(),
     () => services.requestCounts.close(),
     () => listener.close(),
     () => services.limits.close(),
+    () => services.passwords.close(),
     () => services.runtimeSettings.close(),
     () => services.logging.close(),
     () => services.database.close(),
@@ -336,6 +340,7 @@ function readSettings(config: Config, release: Release): Settings {
     ...release,
     environment: config.ENVIRONMENT,
     publicUrl,
+    corsOrigins: splitList(config.CORS_ORIGINS),
     hostedBackendUrl: config.HOSTED_BACKEND_URL ?? new URL(publicUrl).origin,
     accessTokenSeconds: config.ACCESS_TOKEN_SECONDS,
     refreshGraceSeconds: config.REFRESH_GRACE_SECONDS,
@@ -343,14 +348,6 @@ function readSettings(config: Config, release: Release): Settings {
     fileLimitBytes: config.FILE_LIMIT_BYTES,
     tenantDeletionGraceDays: config.TENANT_DELETION_GRACE_DAYS,
   };
-}
-
-/** How clients reach the service: as configured, or by the address it listens on. */
-export function publicUrlOf({ PUBLIC_URL, HOST, PORT }: Config): string {
-  if (PUBLIC_URL !== undefined) return PUBLIC_URL.replace(/\/$/, '');
-  const isWildcard = HOST === '0.0.0.0' || HOST === '::';
-  const host = isWildcard ? 'localhost' : HOST.includes(':') ? `[${HOST}]` : HOST;
-  return `http://${host}:${PORT}`;
 }
 
 /** Version and date of a release stand in package.json and nowhere else: the time of a file would be when it was copied. */

@@ -1,21 +1,15 @@
-import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 
 import { closeEach } from '#app/close-each';
 import type { Config } from '#app/config';
 import type { DatabaseAccess } from '#app/database-access';
-import { createService, publicUrlOf, type ClosingService, type Service, type ServiceOptions } from '#app/service';
+import { createService, type ClosingService, type Service, type ServiceOptions } from '#app/service';
 import { listenError } from '#app/start-errors';
 import { startTicker } from '#core/jobs/ticker';
-
-/** How long what is under way may take once the process is told to stop. */
-export const drainTimeoutMs = 15_000;
+import { workDrainMs } from '#core/queue/terms';
 
 /** Of that, what scheduled jobs get to come to their end; then another process may begin them anew. */
 const jobDrainMs = 8000;
-
-/** And what work in the background gets, which another process goes on with at once. */
-const workDrainMs = 5000;
 
 /** One process that answers requests. */
 export type Serving = {
@@ -60,22 +54,4 @@ export async function listenAt(http: FastifyInstance, config: Config): Promise<v
   await http.listen({ host: config.HOST, port: config.PORT }).catch((error: unknown) => {
     throw listenError(error, config);
   });
-}
-
-export type Announced = { version: string; port: number; generatedPassword: string | undefined };
-
-/** Says once where the service is found. */
-export function announce({ version, port, generatedPassword }: Announced, config: Config): void {
-  const base = publicUrlOf({ ...config, PORT: port });
-  const lines = [
-    `Atrium ${version} serves on ${base}`,
-    `API reference  ${base}/docs`,
-    config.DATABASE_URL === undefined
-      ? `Data folder    ${path.resolve(config.DATA_DIR)}`
-      : 'Database       DATABASE_URL',
-  ];
-  if (generatedPassword !== undefined) {
-    lines.push(`System admin   ${config.SYSTEM_ADMIN_EMAIL}  password ${generatedPassword}  (shown this once)`);
-  }
-  process.stdout.write(`${lines.join('\n')}\n`);
 }

@@ -32,3 +32,9 @@ export function startFailure(error: unknown): string {
   }
   return (error as Error).stack ?? String(error);
 }
+
+/** Says on one line why this process cannot go on. */
+export function endWith(error: unknown): never {
+  process.stderr.write(`atrium: ${startFailure(error)}\n`);
+  process.exit(1);
+}

@@ -1,7 +1,7 @@
 import type { Worker } from 'node:cluster';
 
 import type { DatabaseAccess } from '#app/database-access';
-import type { Announced } from '#app/serving';
+import type { Announced } from '#app/announcement';
 import type { Collected } from '#core/metrics/metric';
 
 /** To be raised when what is said here changes: a new worker may run a later release than the supervising process. */

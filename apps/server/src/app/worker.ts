@@ -2,7 +2,8 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
 import type { Config } from '#app/config';
-import { drainTimeoutMs, startServing, type Serving } from '#app/serving';
+import { drainTimeoutMs } from '#app/announcement';
+import { startServing, type Serving } from '#app/serving';
 import type { ClosingService } from '#app/service';
 import { StartError, startFailure } from '#app/start-errors';
 import { adoptConnections, type Adopt } from '#app/worker-adoption';

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Config } from '#app/config';
 import { databaseAccess, openEmbeddedDatabase, type DatabaseAccess } from '#app/database-access';
-import { announce, drainTimeoutMs, type Announced } from '#app/serving';
+import { announce, drainTimeoutMs, type Announced } from '#app/announcement';
 import { HandOver } from '#app/worker-hand-over';
 import { encodeAccess, protocol, tell, type FromWorker, type Served } from '#app/worker-messages';
 import { collectFromAll } from '#app/worker-metrics';

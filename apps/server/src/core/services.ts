@@ -1,4 +1,5 @@
 import type { PrincipalCache } from '#core/access/principal-cache';
+import type { AuditGroups } from '#core/audit/audit-groups';
 import type { AccessTokens } from '#core/crypto/access-tokens';
 import type { Encryption } from '#core/crypto/encryption';
 import type { Passwords } from '#core/crypto/passwords';
@@ -27,6 +28,8 @@ export type Settings = {
   buildDate: string;
   environment: string;
   publicUrl: string;
+  /** Where pages of others may call from. */
+  corsOrigins: readonly string[];
   hostedBackendUrl: string;
   accessTokenSeconds: number;
   refreshGraceSeconds: number;
@@ -49,6 +52,7 @@ export type Services = {
   files: ObjectStore;
   outbound: Outbound;
   callLog: CallLog;
+  auditGroups: AuditGroups;
   usage: Usage;
   securityEvents: SecurityEvents;
   /** Of the module that a use case belongs to. */

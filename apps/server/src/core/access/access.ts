@@ -5,10 +5,11 @@ import {
   SecondFactorEnrolmentRequired,
   SecondFactorRequired,
   SessionOfOneTenant,
+  ToolWritesDisabled,
 } from '#core/errors/common-errors';
 import type { Flag } from '#core/access/flags';
 import type { Permission } from '#core/access/permissions';
-import type { ApiKeyPrincipal, AppAccountPrincipal, Person } from '#core/access/principal';
+import type { ApiKeyPrincipal, AppAccountPrincipal, Person, Principal } from '#core/access/principal';
 
 /** Any one of them lets an API key or an app account in. */
 export type Flags = readonly [Flag, ...Flag[]];
@@ -16,6 +17,7 @@ export type Flags = readonly [Flag, ...Flag[]];
 /** Who may call a route. Every route declares exactly one. */
 export type Access =
   | { readonly kind: 'public'; readonly why: string }
+  | { readonly kind: 'anyone'; readonly why: string }
   | { readonly kind: 'optional'; readonly why: string; readonly acceptsExpired: boolean }
   | { readonly kind: 'session'; readonly owing: Owing }
   | { readonly kind: 'person'; readonly owing: Owing }
@@ -31,6 +33,11 @@ type Owing = 'none' | 'enrolling' | 'any';
 export const access = {
   /** Anyone, without credentials. `why` is printed in the route table. */
   public: (why: string) => ({ kind: 'public', why }) as const,
+  /**
+   * Anyone, with credentials of any kind or without; dead and wrong ones are refused. What the caller may do is decided
+   * within, for each operation that is called by way of this one.
+   */
+  anyone: (why: string) => ({ kind: 'anyone', why }) as const,
   /**
    * Anyone; a valid session is recognised, a missing or dead one is no reason to refuse. `acceptsExpired` recognises a live
    * session by an access token that has ended, too: only for what ends the session.
@@ -89,7 +96,7 @@ export type Decision =
  * A refusal is 401 without credentials, 403 without the right.
  */
 export function decide(rule: Access, principal: Judged | undefined): Decision {
-  if (rule.kind === 'public') return allow(`anybody may: ${rule.why}`);
+  if (rule.kind === 'public' || rule.kind === 'anyone') return allow(`anybody may: ${rule.why}`);
   if (rule.kind === 'optional') {
     return principal?.kind === 'api_key'
       ? refuse(rule, 'an API key has no session')
@@ -101,6 +108,13 @@ export function decide(rule: Access, principal: Judged | undefined): Decision {
   return principal.kind === 'user' ? decideForPerson(rule, principal) : decideForMachine(rule, principal);
 }
 
+/** The same where the operation is called as a tool: an API key changes nothing by tools unless that was switched on. */
+export function decideTool(rule: Access, principal: Principal | undefined, tool: { readOnly: boolean }): Decision {
+  if (principal?.kind === 'api_key' && !principal.mcpWriteEnabled && !tool.readOnly)
+    return { allowed: false, because: 'mcp_write_enabled of the API key is not set', error: ToolWritesDisabled() };
+  return decide(rule, principal);
+}
+
 function decideForDispatcher(rule: Extract<Access, { kind: 'dispatcher' }>, principal: Judged | undefined): Decision {
   if (rule.orSystemAdmin && principal?.kind === 'user' && principal.isSystemAdmin && principal.owes === undefined)
     return allow('the person is a system administrator');
@@ -108,7 +122,7 @@ function decideForDispatcher(rule: Extract<Access, { kind: 'dispatcher' }>, prin
   return { allowed: false, because, error: AuthenticationRequired() };
 }
 
-type Guarded = Exclude<Access, { kind: 'public' | 'optional' | 'dispatcher' }>;
+type Guarded = Exclude<Access, { kind: 'public' | 'anyone' | 'optional' | 'dispatcher' }>;
 
 function decideForPerson(rule: Guarded, person: JudgedPerson): Decision {
   return owed(rule, person) ?? judgePerson(rule, person);
@@ -182,10 +196,8 @@ function refuse(rule: Access, because: string): Decision {
 
 /** One short phrase for the route table, OpenAPI and refusals. */
 export function describeAccess(rule: Access): string {
+  if ('why' in rule) return `public: ${rule.why}`;
   switch (rule.kind) {
-    case 'public':
-    case 'optional':
-      return `public: ${rule.why}`;
     case 'session':
       return `any session${describeOwing(rule.owing)}`;
     case 'person':

@@ -17,6 +17,7 @@ export const permissions = {
   'groups.manage': 'Create, change and delete groups, and who is in them',
   'integrations.read': 'See what outside providers were called for, and the models they offer',
   'integrations.manage': 'Decide which operations the tenant uses, through which providers and how much',
+  'notifications.manage': 'Notify people, decide what they get by default, and see what reached them',
   'providers.read': 'See the connectors of the tenant and how they are',
   'providers.manage': 'Create, change and delete connectors',
   'resources.manage': 'Create, change and delete resources and QR codes',

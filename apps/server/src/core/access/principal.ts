@@ -70,7 +70,15 @@ export type RequestFacts = {
   readonly userAgent: string | null;
   /** When the request line arrived, in Unix milliseconds. */
   readonly receivedAt: number;
+  /** Set where the operation is called as a tool. */
+  readonly toolCall?: ToolCall;
 };
+
+/** By which tool, and through which program, as far as that says what it is. */
+export type ToolCall = { readonly tool: string; readonly client: ToolClient | null };
+
+/** What a stranger says of itself, bounded and without control characters. */
+export type ToolClient = { readonly name: string; readonly version: string };
 
 /** A principal together with the request it makes. */
 export type Actor<Who extends Principal = Principal> = Who & { readonly request: RequestFacts };

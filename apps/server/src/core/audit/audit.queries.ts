@@ -71,7 +71,7 @@ export function auditParams(actor: Actor, at: string, details: Record<string, un
     auditId: newId(),
     auditAt: at,
     auditUserId: actor.userId,
-    auditDetails: { ...details, actor: presentActor(actor), requestId: request.id },
+    auditDetails: { ...details, ...presentRequest(request), actor: presentActor(actor) },
     auditIp: request.ip,
     auditUserAgent: request.userAgent,
     slot: chainSlot(request.id),
@@ -189,7 +189,7 @@ function addToCount(db: object, counts: { table: CountedTable; by: 1 | -1 }, par
     );
 }
 
-const auditColumns = [
+export const auditColumns = [
   'tenant_id',
   'created_at',
   'id',
@@ -201,10 +201,10 @@ const auditColumns = [
   'ip_address',
   'user_agent',
 ] as const;
-const chainColumns = ['chain_slot', 'chain_position', 'chain_hash'] as const;
+export const chainColumns = ['chain_slot', 'chain_position', 'chain_hash'] as const;
 
 /** Whoever acted: a principal, or as much of one as is known. `userId` is null unless it was a person. */
-type Who = {
+export type Who = {
   kind?: Actor['kind'];
   id?: string;
   tenantId: string;
@@ -217,19 +217,7 @@ type Who = {
  * its transaction, as `withAudit` is.
  */
 export function auditEvent(who: Who & { request: RequestFacts }, at: string, event: AuditEvent): Query<never> {
-  return insertEvent({
-    tenant_id: who.tenantId,
-    created_at: at,
-    id: newId(),
-    user_id: who.userId,
-    action: event.action,
-    resource_type: event.resourceType,
-    resource_id: event.resourceId ?? null,
-    details: { ...event.details, actor: presentActor(who), requestId: who.request.id },
-    ip_address: who.request.ip,
-    user_agent: who.request.userAgent,
-    slot: chainSlot(who.request.id),
-  });
+  return insertEvent({ ...toAuditRow(who, at, event), slot: chainSlot(who.request.id) });
 }
 
 // Somebody of another tenant is a system administrator who named this one: that is part of who it was.
@@ -237,6 +225,30 @@ function presentActor(who: Who) {
   const { tenantId, homeTenantId = tenantId, userId } = who;
   const from = homeTenantId === tenantId ? {} : { actingFromTenantId: homeTenantId };
   return { type: who.kind ?? (userId === null ? 'anonymous' : 'user'), id: who.id ?? userId, ...from };
+}
+
+function presentRequest({ id, toolCall }: RequestFacts) {
+  return toolCall === undefined ? { requestId: id } : { requestId: id, mcp: toolCall };
+}
+
+/** The columns of a row of the trail but those of its chain, ready for `insertEvent` and `insertGroup`. */
+export function toAuditRow(
+  who: Who & { request: RequestFacts },
+  at: string,
+  event: AuditEvent,
+): AuditTables['audit_logs'] {
+  return {
+    tenant_id: who.tenantId,
+    created_at: at,
+    id: newId(),
+    user_id: who.userId,
+    action: event.action,
+    resource_type: event.resourceType,
+    resource_id: event.resourceId ?? null,
+    details: { ...event.details, ...presentRequest(who.request), actor: presentActor(who) },
+    ip_address: who.request.ip,
+    user_agent: who.request.userAgent,
+  };
 }
 
 const insertEvent = statement<AuditTables['audit_logs'] & { slot: number }, never>((row) =>

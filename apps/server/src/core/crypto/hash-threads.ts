@@ -11,7 +11,11 @@ export type HashAnswer = { result: string | boolean } | { error: string };
 export type HashThreads = {
   hash(password: string): Promise<string>;
   verify(password: string, stored: string): Promise<boolean>;
+  /** Ends the threads, and with them what they are at. */
+  close(): Promise<void>;
 };
+
+const closed = 'the threads that hash are closed';
 
 // A task is a few hundred bytes; the hash itself lives outside of the JavaScript heap.
 const resourceLimits = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 };
@@ -19,15 +23,17 @@ const resourceLimits = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16
 /** The caller keeps to `count` tasks at once. Threads start when first needed and never keep the process alive. */
 export function createHashThreads(count: number, settings: HashSettings): HashThreads {
   const idle: Worker[] = [];
-  let started = 0;
+  const all = new Set<Worker>();
+  let isClosed = false;
 
   function take(): Worker {
+    if (isClosed) throw new Error(closed);
     const known = idle.pop();
     if (known !== undefined) return known;
-    if (started >= count) throw new Error('more hashes at once than there are threads');
-    started += 1;
+    if (all.size >= count) throw new Error('more hashes at once than there are threads');
     const worker = new Worker(new URL('./hash-worker.ts', import.meta.url), { resourceLimits });
     worker.unref();
+    all.add(worker);
     return worker;
   }
 
@@ -35,7 +41,7 @@ export function createHashThreads(count: number, settings: HashSettings): HashTh
     const worker = take();
     return new Promise((resolve, reject) => {
       const finish = (answer: HashAnswer) => {
-        worker.off('error', fail);
+        worker.off('error', fail).off('exit', end);
         idle.push(worker);
         worker.unref();
         if ('error' in answer) reject(new Error(answer.error));
@@ -43,10 +49,11 @@ export function createHashThreads(count: number, settings: HashSettings): HashTh
       };
       // A thread that died is replaced by the next task.
       const fail = (error: Error) => {
-        started -= 1;
+        all.delete(worker);
         reject(error);
       };
-      worker.once('message', finish).once('error', fail);
+      const end = () => fail(new Error(closed));
+      worker.once('message', finish).once('error', fail).once('exit', end);
       worker.ref();
       worker.postMessage(task);
     });
@@ -55,5 +62,9 @@ export function createHashThreads(count: number, settings: HashSettings): HashTh
   return {
     hash: async (password) => (await perform({ password, settings })) as string,
     verify: async (password, stored) => (await perform({ password, stored, settings })) as boolean,
+    async close() {
+      isClosed = true;
+      await Promise.all(Array.from(all, (worker) => worker.terminate()));
+    },
   };
 }

@@ -2,8 +2,6 @@ import { randomFillSync, randomUUID } from 'node:crypto';
 
 const pool = Buffer.alloc(4096);
 let poolOffset = pool.length;
-let lastMillis = 0;
-let sequence = 0;
 
 const hex = Buffer.from('0123456789abcdef');
 /** Where the digits of the next id are put together: one text at once, not one of many pieces. */
@@ -13,20 +11,31 @@ const digits = Buffer.from('00000000-0000-7000-8000-000000000000');
  * A UUIDv7 (RFC 9562 section 5.7): 48 bits of Unix milliseconds, a 12-bit counter that keeps the
  * ids of one process ordered within a millisecond, and 62 random bits.
  */
-export function newId(now: number = Date.now()): string {
-  if (now > lastMillis) {
-    lastMillis = now;
-    sequence = 0;
-  } else if (++sequence > 0xfff) {
-    lastMillis += 1;
-    sequence = 0;
-  }
+export const newId = createIdSource();
+
+/** Ids in an order of their own. */
+export function createIdSource(): (now?: number) => string {
+  let lastMillis = 0;
+  let sequence = 0;
+  return function nextId(now = Date.now()) {
+    if (now > lastMillis) {
+      lastMillis = now;
+      sequence = 0;
+    } else if (++sequence > 0xfff) {
+      lastMillis += 1;
+      sequence = 0;
+    }
+    return render(lastMillis, sequence);
+  };
+}
+
+function render(millis: number, sequence: number): string {
   if (poolOffset + 8 > pool.length) {
     randomFillSync(pool);
     poolOffset = 0;
   }
-  const high = Math.floor(lastMillis / 0x1_0000_0000);
-  const low = lastMillis >>> 0;
+  const high = Math.floor(millis / 0x1_0000_0000);
+  const low = millis >>> 0;
   put(0, high >>> 8);
   put(2, high);
   put(4, low >>> 24);

@@ -5,6 +5,16 @@ import { createPasswords, createTurns } from '#core/crypto/passwords';
 const passwords = await createPasswords({ memoryKiB: 19_456, passes: 2, maxWaiting: 1000, maxWaitMs: 60_000 });
 
 describe('passwords', () => {
+  it('end with those who hash them: what is under way, and what comes later, is refused', async () => {
+    const own = await createPasswords({ memoryKiB: 65_536, passes: 10 });
+    const underWay = own.hash('correct horse').catch((error: unknown) => error);
+    // Its turn comes in a later one of the event loop.
+    await new Promise((resolve) => setImmediate(resolve));
+    await own.close();
+    expect(await underWay).toMatchObject({ message: expect.stringContaining('closed') });
+    await expect(own.hash('correct horse')).rejects.toThrow('closed');
+  });
+
   it('are hashed with argon2id and a salt of their own', async () => {
     const hashes = [await passwords.hash('correct horse'), await passwords.hash('correct horse')];
     for (const hash of hashes) expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$[^$]{22}\$[^$]{43}$/);

@@ -19,6 +19,7 @@ export type Passwords = {
   verify(password: string, stored: string | undefined, admit?: () => Promise<void>): Promise<boolean>;
   /** False when the hash was made with other settings than today's: hash the password again while it is known. */
   isCurrent(stored: string): boolean;
+  close(): Promise<void>;
 };
 
 export type PasswordOptions = {
@@ -49,6 +50,7 @@ export async function createPasswords(options: PasswordOptions): Promise<Passwor
         return matches && stored !== undefined;
       }),
     isCurrent: (stored) => settingsOf(stored) === settingsOf(decoy),
+    close: () => threads.close(),
   };
 }
 

@@ -48,6 +48,7 @@ export type Database = {
 export type PoolLoad = LaneLoad & { role: Kind; lane: 'fast' | 'slow' };
 
 const begin: Query<never> = { text: 'BEGIN', values: [], prepare: true };
+const onePlan: Query<never> = { text: 'select app_one_plan()', values: [], prepare: true };
 const maxAttempts = 3;
 
 export function openDatabase(options: DatabaseOptions): Database {
@@ -144,11 +145,13 @@ class Scope {
   }
 
   async #fly(lane: Lane, queries: readonly Query<unknown>[]): Promise<unknown[][]> {
-    const list = this.#wire([...this.#prelude, ...queries]);
+    const isPlannedOnce = queries.some((query) => query.onePlan === true);
+    const first = isPlannedOnce ? [...this.#prelude, onePlan] : this.#prelude;
+    const list = this.#wire([...first, ...queries]);
     const { explicitTransactions, within } = this.#options;
     const run = () => retried(() => (explicitTransactions ? flyExplicitly(lane, list) : fly(lane, list)));
     const rows = await (within === undefined ? run() : within(describeFlight(queries), run));
-    return rows.slice(this.#prelude.length);
+    return rows.slice(first.length);
   }
 
   #wire(queries: readonly Query<unknown>[]): readonly Query<unknown>[] {

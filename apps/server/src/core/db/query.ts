@@ -13,6 +13,8 @@ export type Query<Row> = {
   readonly values: readonly unknown[];
   /** Keep it as a named prepared statement: only for a fixed set of texts. */
   readonly prepare: boolean;
+  /** The plan does not depend on the values, and making it takes longer than running it: once for all of them. */
+  readonly onePlan?: boolean;
   readonly row?: Row;
 };
 

@@ -1,6 +1,6 @@
-import { sql, type Expression, type SqlBool } from 'kysely';
+import { sql, type Expression, type RawBuilder, type SqlBool } from 'kysely';
 
-import { searchPatterns } from '#core/db/query';
+import { searchPatterns, type Query } from '#core/db/query';
 import type { TenantDb } from '#core/db/scopes';
 import { totalOf, type CountedTable } from '#core/db/totals';
 
@@ -24,10 +24,33 @@ export async function planSearch(
   return { patterns, byIndex: patterns.length > 0 && (await totalOf(db, table)) > mostScanned };
 }
 
-/** One condition for each word. */
-export function containsWords(search: Search | undefined): Expression<SqlBool>[] {
-  if (search === undefined) return [];
-  // Another collation compares the same here, and is one that the index does not serve.
-  const text = search.byIndex ? sql`search_text` : sql`search_text collate "C"`;
-  return search.patterns.map((pattern) => sql<SqlBool>`${text} like lower(${pattern})`);
+/** Tables with an index over words, and one over the short texts of a tenant. */
+type SearchedTable = 'contacts' | 'resources' | 'spaces';
+
+/** Each word has to be in it. */
+export function containsWords(
+  search: Search | undefined,
+  { table, tenantId }: { table: SearchedTable; tenantId: string },
+): Expression<SqlBool>[] {
+  if (search === undefined || search.patterns.length === 0) return [];
+  if (search.byIndex) return search.patterns.map((pattern) => sql<SqlBool>`search_text like lower(${pattern})`);
+  // Another collation compares the same here, and is one that the index over words does not serve; and a subquery is run
+  // once, where a function would be for every row.
+  const words = search.patterns.map((pattern) => sql`search_text collate "C" like (select lower(${pattern}))`);
+  const found = (isOfLength: RawBuilder<unknown>) =>
+    sql`select id from ${sql.table(table)}
+      where tenant_id = ${tenantId} and ${isOfLength} and ${sql.join(words, sql` and `)}`;
+  // What the indexes over short and over long texts say of theirs.
+  const [short, long] = [found(sql`octet_length(search_text) <= 1000`), found(sql`octet_length(search_text) > 1000`)];
+  return [sql<SqlBool>`id = any (array(${short} union all ${long}))`];
+}
+
+const mostWordsPrepared = 3;
+
+/** Keeps the plan of what a search box asks for, and nothing else does: such texts are few, and planned in more time than run. */
+export function prepareSearch<Row>(query: Query<Row>, filters: { search?: Search | undefined }): Query<Row> {
+  const { search, ...others } = filters;
+  const isAlone = Object.values(others).every((value) => value === undefined);
+  const isShort = search !== undefined && !search.byIndex && search.patterns.length <= mostWordsPrepared;
+  return isAlone && isShort ? { ...query, prepare: true, onePlan: true } : query;
 }

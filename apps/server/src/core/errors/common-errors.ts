@@ -22,6 +22,11 @@ export const SessionOfOneTenant = defineError(
   'You logged in through a provider of this tenant, which cannot vouch for your account. Log in with your password.',
   'SESSION_OF_ONE_TENANT',
 );
+export const ToolWritesDisabled = defineError(
+  'AUTHORIZATION_ERROR',
+  'This API key may not change anything by tools: set its mcp_write_enabled, or use another credential.',
+  'MCP_WRITE_DISABLED',
+);
 export const PermissionsAboveOwn = defineError(
   'UNPROCESSABLE_ENTITY',
   'Nobody can grant or take away permissions that they do not hold themselves.',

@@ -16,6 +16,7 @@ export const hasOverdueMail = statement<{ dueBefore: string }, { overdue: boolea
           .selectFrom('mail_outbox')
           .select(sql`1`.as('one'))
           .where('sent_at', 'is', null)
+          .where('given_up_at', 'is', null)
           .where('next_attempt_at', '<', p.dueBefore),
       )
       .$castTo<boolean>()

@@ -1,11 +1,14 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-import type { Principal } from '#core/access/principal';
+import type { Principal, ToolCall } from '#core/access/principal';
 import { clientAddress } from '#core/http/client-address';
 import { matchedRoute } from '#core/http/matched-route';
 import type { Route } from '#core/http/route';
 import type { Answered } from '#core/metrics/requests';
 import type { Services } from '#core/services';
+
+/** An operation that a request called by way of its route; `failure` is what went wrong with it, for statistics. */
+export type CalledOperation = { route: Route; status: number; failure?: string | undefined; toolCall: ToolCall };
 
 /** What is written down of every answer once it is sent: a log line, the use of a credential, what concerns security. */
 export function reportAnswers(server: FastifyInstance, services: Services): void {
@@ -24,17 +27,26 @@ export function reportAnswers(server: FastifyInstance, services: Services): void
       route: pattern ?? null,
       status,
       ms: Math.round(elapsedTime * 10) / 10,
-      ip: request.facts?.ip ?? clientAddress(request),
+      ip: addressOf(request),
       tenantId,
       userId: principal?.userId ?? null,
       ...traceOf(request),
+      ...toolOf(request),
     };
     log.info(fields, `${method} ${pattern ?? '-'} ${status}`);
-    measure(services, request, { method, route: route === undefined ? undefined : pattern, status }, elapsedTime);
-    services.requestCounts.record({ ms: elapsedTime, isError: status >= 400, message: request.failure, tenantId });
-    if (principal !== undefined && route !== undefined) report(services, { request, reply, principal, route });
+    // Errors of what was called are results for the protocol, whose own status is 200.
+    const told = request.called ?? { status, failure: request.failure };
+    const answered = { method, route: route === undefined ? undefined : pattern, status: told.status };
+    measure(services, request, answered, elapsedTime);
+    services.requestCounts.record({ ms: elapsedTime, isError: told.status >= 400, message: told.failure, tenantId });
+    if (principal !== undefined && route !== undefined)
+      report(services, { request, principal, route, status, ...request.called });
     done();
   });
+}
+
+function addressOf(request: FastifyRequest): string {
+  return request.facts?.ip ?? clientAddress(request);
 }
 
 const untraced = {};
@@ -43,17 +55,23 @@ function traceOf({ span }: FastifyRequest): { traceId?: string } {
   return span === undefined ? untraced : { traceId: span.traceId };
 }
 
+/** Who it was for is in the audit trail as well, but of those whom nobody knows this is all that there is. */
+function toolOf({ called }: FastifyRequest): { tool?: string; toolStatus?: number; client?: string | null } {
+  if (called === undefined) return untraced;
+  const { status, toolCall } = called;
+  return { tool: toolCall.tool, toolStatus: status, client: toolCall.client?.name ?? null };
+}
+
 function measure({ metrics }: Services, { span }: FastifyRequest, answered: Answered, ms: number): void {
   metrics.record(answered, ms);
   span?.end(answered);
 }
 
-type Answer = { request: FastifyRequest; reply: FastifyReply; principal: Principal; route: Route };
+type Answer = { request: FastifyRequest; principal: Principal; route: Route; status: number };
 
-function report({ usage, securityEvents }: Services, { request, reply, principal, route }: Answer): void {
+function report({ usage, securityEvents }: Services, { request, principal, route, status }: Answer): void {
   const { id, kind, tenantId, homeTenantId, userId } = principal;
   const { operationId: operation } = route;
-  const { statusCode: status } = reply;
   const ip = request.facts!.ip;
   if (kind !== 'user')
     usage.record({ tenantId: homeTenantId, credentialId: id, operation, isError: status >= 400, ip });

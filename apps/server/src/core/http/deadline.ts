@@ -1,27 +1,36 @@
 import { errorCodes, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 
 import { matchedRoute } from '#core/http/matched-route';
-import { hasBody } from '#core/http/request-checks';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    deadline: NodeJS.Timeout | undefined;
+  }
+}
 
 /**
- * Holds answers to `handlerTimeout` also once the body has been read: Node closes the request then, and with that Fastify
- * takes its own deadline back.
+ * Answers with 503 what is not answered in time. Fastify's own `handlerTimeout` forgets about requests whose body was read,
+ * and has a signal for each request that ends with an error, and its stack, however well it went.
  */
-export function keepDeadline(server: FastifyInstance): void {
-  server.addHook('preValidation', (request, reply, done) => {
-    if (hasBody(request)) hold(request, reply);
+export function keepDeadline(server: FastifyInstance, timeoutMs: number): void {
+  server.decorateRequest('deadline', undefined);
+  server.addHook('onRequest', (request, reply, done) => {
+    if (hasDeadline(request)) request.deadline = setTimeout(refuse, timeoutMs, request, reply, timeoutMs);
+    done();
+  });
+  server.addHook('onResponse', (request, _reply, done) => {
+    clearTimeout(request.deadline);
     done();
   });
 }
 
-function hold(request: FastifyRequest, reply: FastifyReply): void {
-  const { handlerTimeout: timeoutMs, url = '' } = matchedRoute(request);
-  if (timeoutMs === 0) return;
-  const timer = setTimeout(
-    () => {
-      if (!reply.sent) void reply.send(new errorCodes.FST_ERR_HANDLER_TIMEOUT(String(timeoutMs), url));
-    },
-    Math.max(0, timeoutMs - reply.elapsedTime),
-  );
-  reply.raw.once('close', () => clearTimeout(timer));
+// What streams is held to its pace instead, and what takes long to the patience of its client.
+function hasDeadline(request: FastifyRequest): boolean {
+  const { route, isStreamed } = matchedRoute(request).config;
+  return route !== undefined && isStreamed !== true && !route.takesLong;
+}
+
+function refuse(request: FastifyRequest, reply: FastifyReply, timeoutMs: number): void {
+  const { url = '' } = matchedRoute(request);
+  if (!reply.sent) void reply.send(new errorCodes.FST_ERR_HANDLER_TIMEOUT(String(timeoutMs), url));
 }

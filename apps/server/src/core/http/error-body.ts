@@ -15,6 +15,8 @@ export type ErrorBodyValue = {
 const ValueRefused = defineError('VALIDATION_ERROR', 'A value is outside of what can be stored.');
 const BadRequest = defineError('BAD_REQUEST', 'The request cannot be understood.');
 
+const maxIdLength = 200;
+
 type FrameworkError = Error & { code?: string; statusCode?: number };
 
 const frameworkErrors: Readonly<Record<string, (cause: unknown) => AppError>> = {
@@ -56,6 +58,36 @@ export function summarizeError({ code, status, message, details, cause }: AppErr
 /** What routes with brief errors answer (specification, "Dispatcher operations return errors as {error, message} only"). */
 export function presentBriefError({ code, message }: AppError): Pick<ErrorBodyValue, 'error' | 'message'> {
   return { error: code, message };
+}
+
+/**
+ * What routes answer that speak JSON-RPC 2.0: its codes where they fit, the standard body as `data`, the id of what was asked
+ * where that could be read.
+ */
+export function presentRpcError(error: AppError, requestId: string | null, asked?: unknown) {
+  const data = presentError(error, requestId);
+  return { jsonrpc: '2.0', id: idOf(asked), error: { code: rpcCode(error), message: error.message, data } };
+}
+
+function idOf(asked: unknown): string | number | null {
+  const { id } = (asked ?? {}) as { id?: unknown };
+  if (typeof id === 'string') return id.length <= maxIdLength ? id : null;
+  return Number.isSafeInteger(id) ? (id as number) : null;
+}
+
+/**
+ * -32700 where the body is no JSON, -32600 where it is no message; what JSON-RPC has no code for is of the range that is left
+ * to servers.
+ */
+function rpcCode({ status, cause }: AppError): number {
+  if (status === 400 && cause instanceof SyntaxError) return -32_700;
+  if (status === 400) return -32_600;
+  return status === 500 ? -32_603 : -32_000;
+}
+
+/** Seconds after which a retry makes sense; undefined where none does. */
+export function retryAfterOf({ retryAfterSeconds, status }: AppError): number | undefined {
+  return retryAfterSeconds ?? ([429, 503].includes(status) ? 1 : undefined);
 }
 
 export function presentError(error: AppError, requestId: string | null, now: Date = new Date()): ErrorBodyValue {

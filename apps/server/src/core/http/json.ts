@@ -8,21 +8,22 @@ const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
  * Parses a request body. An empty body is no body: clients send the JSON content type on requests that have none.
- * @throws AppError BAD_REQUEST for anything that is not JSON as PostgreSQL and JavaScript both understand it.
+ * @throws AppError VALIDATION_ERROR for anything that is not JSON as PostgreSQL and JavaScript both understand it; caused by
+ * a SyntaxError where it is no JSON at all.
  */
 export function parseJsonBody(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   let text: string;
   try {
     text = utf8.decode(bytes);
-  } catch {
-    throw badJson('The body is not valid UTF-8.');
+  } catch (cause) {
+    throw badJson('The body is not valid UTF-8.', new SyntaxError('not UTF-8', { cause }));
   }
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch {
-    throw badJson('The body is not valid JSON.');
+  } catch (cause) {
+    throw badJson('The body is not valid JSON.', cause);
   }
   assertStorable(value);
   // Seldom: only where there are enough digits for it.
@@ -41,6 +42,7 @@ function refuseInexact(_key: string, value: unknown, context?: { source?: string
 
 /** @throws AppError UNSUPPORTED_MEDIA_TYPE when the content type names another encoding than the one JSON has (RFC 8259 section 8.1). */
 export function assertUtf8(contentType = ''): void {
+  if (!contentType.includes(';')) return;
   const charsets = [...contentType.matchAll(/;\s*charset\s*=\s*"?([^\s";]*)/gi)].map((match) => match[1]!);
   if (charsets.every((charset) => /^utf-?8$/i.test(charset))) return;
   throw new AppError('UNSUPPORTED_MEDIA_TYPE', 'Send the body in UTF-8.');
@@ -80,6 +82,6 @@ function assertStorableScalar(value: unknown): void {
   if (typeof value === 'number' && !Number.isFinite(value)) throw badJson('The body has a number that is too large.');
 }
 
-function badJson(message: string): AppError {
-  return new AppError('VALIDATION_ERROR', message);
+function badJson(message: string, cause?: unknown): AppError {
+  return new AppError('VALIDATION_ERROR', message, { cause });
 }

@@ -5,7 +5,7 @@ import type { ErrorDefinition } from '#core/errors/app-error';
 import { NotPermitted, ServiceUnavailable } from '#core/errors/common-errors';
 import { FileContent, StreamedContent, isDownload } from '#core/http/downloads';
 import type { Module, Route } from '#core/http/route';
-import { BriefErrorBody, ErrorBody } from '#core/http/schemas';
+import { BriefErrorBody, ErrorBody, RpcErrorBody } from '#core/http/schemas';
 
 /** The interface that the specification describes ("Versioning", 2); the running version is in health and info. */
 const interfaceVersion = '1.4.1149';
@@ -24,6 +24,7 @@ export function generateOpenApi(modules: readonly Module[]): Json {
   }
   schemaOf(ErrorBody, components);
   schemaOf(BriefErrorBody, components);
+  schemaOf(RpcErrorBody, components);
   return {
     openapi: '3.1.0',
     info: {
@@ -55,7 +56,7 @@ function operation(module: Module, route: Route, components: Map<string, Json>):
     security: securityOf(route.access),
     ...(parametersOf(route, components).length === 0 ? {} : { parameters: parametersOf(route, components) }),
     ...requestBody(route, components),
-    responses: { ...success(route, components), ...failures(route) },
+    responses: { ...success(route, components), ...empty(route), ...failures(route) },
   };
 }
 
@@ -80,6 +81,7 @@ function takesNothing(body: TSchema): boolean {
 function securityOf(access: Access): Json[] {
   if (access.kind === 'public') return [];
   if (access.kind === 'optional') return [{}, { bearer: [] }];
+  if (access.kind === 'anyone') return [{}, { bearer: [] }, { apiKey: [] }];
   if (access.kind === 'dispatcher') return [{ dispatcherSecret: [] }, { cronSecret: [] }, { bearer: [] }];
   const takesKeys = 'flags' in access && access.flags !== undefined;
   return takesKeys ? [{ bearer: [] }, { apiKey: [] }] : [{ bearer: [] }];
@@ -96,7 +98,8 @@ const tenantHeader: Json = {
 function parametersOf(route: Route, components: Map<string, Json>): Json[] {
   const { params, query } = route.schema;
   const named = [...parameters('path', params, components), ...parameters('query', query, components)];
-  const all = isDownload(route) ? [...named, ...fileHeaders] : named;
+  const read = Object.entries(route.headers).map(([name, description]) => header(name, description));
+  const all = [...named, ...(isDownload(route) ? fileHeaders : []), ...read];
   return ['public', 'dispatcher'].includes(route.access.kind) ? all : [...all, tenantHeader];
 }
 
@@ -129,6 +132,12 @@ function success(route: Route, components: Map<string, Json>): Json {
       return [status, { description: 'OK', content }];
     }),
   );
+}
+
+/** What is well and has no body, beside the success of the route. */
+function empty({ otherAnswers }: Route): Json {
+  const answers = Object.entries(otherAnswers).filter(([status]) => Number(status) < 400);
+  return Object.fromEntries(answers.map(([status, description]) => [status, { description }]));
 }
 
 const fileAnswer: Json = { description: 'OK', content: { '*/*': { schema: { ...FileContent } } } };
@@ -171,18 +180,22 @@ function failures(route: Route): Json {
   if ([params, query, body, form].some((part) => part !== undefined)) add(400, sharedFailures[400]!);
   if (route.access.kind !== 'public' && route.access.kind !== 'optional') {
     add(401, sharedFailures[401]!);
-    if (route.access.kind !== 'session' && route.access.kind !== 'dispatcher') add(403, sharedFailures[403]!);
+    if (!['anyone', 'session', 'dispatcher'].includes(route.access.kind)) add(403, sharedFailures[403]!);
   }
   for (const error of route.errors) add(error.status, describeError(error));
+  for (const [status, text] of Object.entries(route.otherAnswers)) if (Number(status) >= 400) add(Number(status), text);
   if (isDownload(route)) add(416, 'The file does not reach that far');
   add(500, sharedFailures[500]!);
   if (!byStatus.has(503)) add(503, sharedFailures[503]!);
-  const content = {
-    'application/json': { schema: { $ref: `#/components/schemas/${route.hasBriefErrors ? 'BriefError' : 'Error'}` } },
-  };
+  const content = { 'application/json': { schema: { $ref: `#/components/schemas/${errorNameOf(route)}` } } };
   return Object.fromEntries(
     [...byStatus].map(([status, texts]) => [String(status), { description: texts.join(' — '), content }]),
   );
+}
+
+function errorNameOf({ hasBriefErrors, hasRpcErrors }: Route): string {
+  if (hasRpcErrors) return 'RpcError';
+  return hasBriefErrors ? 'BriefError' : 'Error';
 }
 
 function describeError(error: ErrorDefinition): string {

@@ -1,9 +1,10 @@
 import type { Static, TObject, TSchema } from 'typebox';
 
 import type { Access, Flags } from '#core/access/access';
-import type { Actor, Person, Principal, RequestFacts, SessionPrincipal } from '#core/access/principal';
+import type { Actor, Person, Principal, RequestFacts, SessionPrincipal, ToolCall } from '#core/access/principal';
 import type { TenantDb } from '#core/db/scopes';
-import type { ErrorDefinition } from '#core/errors/app-error';
+import type { AppError, ErrorDefinition } from '#core/errors/app-error';
+import type { ToolMetadata, WritingToolMetadata } from '#core/http/tool';
 import type { Upload } from '#core/http/uploads';
 import type { Job } from '#core/jobs/job';
 import type { Work } from '#core/queue/work';
@@ -40,17 +41,23 @@ type ContextBase<Schemas extends RouteSchemas> = {
   request: RequestFacts & { headers: Readonly<Record<string, string | undefined>> };
   services: Services;
   setHeader(name: string, value: string): void;
+  /** Instead of the success status of the route; `otherAnswers` describes it. */
+  setStatus(status: number): void;
   /** Aborted once the client has left or the process stops, with the error to throw then; for work that takes long. */
   untilAbandoned(): AbortSignal;
+  /** Calls another operation for the same caller. */
+  callTool: CallTool;
 };
 
 type CallerOf<Rule extends Access> = Rule extends { kind: 'public' }
   ? { actor?: never; db?: never }
   : Rule extends { kind: 'optional' }
     ? { actor: Actor<SessionPrincipal> | undefined; db?: never }
-    : Rule extends { kind: 'dispatcher' }
-      ? { actor: Actor<Person> | undefined; db?: never }
-      : { actor: Actor<CallerKind<Rule>>; db: TenantDb };
+    : Rule extends { kind: 'anyone' }
+      ? { actor: Actor | undefined; db?: never }
+      : Rule extends { kind: 'dispatcher' }
+        ? { actor: Actor<Person> | undefined; db?: never }
+        : { actor: Actor<CallerKind<Rule>>; db: TenantDb };
 
 type CallerKind<Rule extends Access> = Rule extends { kind: 'session' }
   ? SessionPrincipal
@@ -63,14 +70,25 @@ type CallerKind<Rule extends Access> = Rule extends { kind: 'session' }
 /** What the handler receives follows from who may call: public handlers have neither actor nor database. */
 export type Context<Rule extends Access, Schemas extends RouteSchemas> = ContextBase<Schemas> & CallerOf<Rule>;
 
-export type RouteDefinition<Rule extends Access = Access, Schemas extends RouteSchemas = RouteSchemas> = {
-  method: Method;
+/** The method, and what follows from it for a route that models may call as a tool. */
+type MethodAndTool =
+  | { method: 'POST' | 'PUT'; tool?: WritingToolMetadata }
+  | { method: Exclude<Method, 'POST' | 'PUT'>; tool?: ToolMetadata };
+
+export type RouteDefinition<
+  Rule extends Access = Access,
+  Schemas extends RouteSchemas = RouteSchemas,
+> = MethodAndTool & {
   /** With `{name}` for parameters, as the specification writes it. */
   path: `/${string}`;
   operationId: string;
   summary: string;
   access: Rule;
   schema: Schemas;
+  /** Headers of the request that the handler reads, and what each says. */
+  headers?: Readonly<Record<string, string>>;
+  /** What the handler answers with a status of its own (`setStatus`), and when. */
+  otherAnswers?: Readonly<Record<number, string>>;
   /** What can go wrong beyond the refusals that every route shares. */
   errors?: readonly ErrorDefinition[];
   /** The action written to the audit trail; mandatory wherever something changes. where there is none, the reason. */
@@ -84,6 +102,8 @@ export type RouteDefinition<Rule extends Access = Access, Schemas extends RouteS
   takesLong?: boolean;
   /** Failures are answered with `{error, message}` and nothing else; the same for every method of the path. */
   hasBriefErrors?: boolean;
+  /** Failures are answered as errors of JSON-RPC, which hold the standard body; the same for every method of the path. */
+  hasRpcErrors?: boolean;
   handler(context: Context<Rule, Schemas>): unknown;
 };
 
@@ -95,13 +115,37 @@ export type Route = {
   summary: string;
   access: Access;
   schema: RouteSchemas;
+  headers: Readonly<Record<string, string>>;
+  otherAnswers: Readonly<Record<number, string>>;
   errors: readonly ErrorDefinition[];
   audit: string | { none: string } | undefined;
   contentTypes: readonly string[];
   takesLong: boolean;
   hasBriefErrors: boolean;
+  hasRpcErrors: boolean;
+  tool: ToolMetadata | undefined;
   handler(context: unknown): unknown;
 };
+
+/** The parts of a request as they came. */
+export type OperationInput = { params: unknown; query: unknown; body: unknown; form?: unknown };
+
+/** What came of a tool: the answer, also as JSON, or the error as the caller may see it. */
+export type ToolOutcome =
+  | { status: number; failure?: never; answer: unknown; json: string; headers: Readonly<Record<string, string>> }
+  | { status: number; failure: AppError };
+
+export type OperationCall = {
+  route: Route;
+  toolCall: ToolCall;
+  /** What comes of it has types already. Called once it is clear that the caller may. @throws AppError */
+  readInput(): OperationInput;
+  /** What has to be done with an outcome before anybody hears of it, in the same time; resolves with what is told. */
+  settle(outcome: ToolOutcome): Promise<ToolOutcome>;
+};
+
+/** Runs an operation that is a tool as a request to its route would, for whoever made the request under way. */
+export type CallTool = (call: OperationCall) => Promise<ToolOutcome>;
 
 /** Defines an operation once; routing, OpenAPI, the route table and the access matrix derive from it. */
 export function defineRoute<const Rule extends Access, const Schemas extends RouteSchemas>(
@@ -113,11 +157,15 @@ export function defineRoute<const Rule extends Access, const Schemas extends Rou
   }
   return {
     ...definition,
+    headers: definition.headers ?? {},
+    otherAnswers: definition.otherAnswers ?? {},
     errors: definition.errors ?? [],
     audit: definition.audit,
     contentTypes: definition.contentTypes ?? ['application/json'],
     takesLong: definition.takesLong ?? false,
     hasBriefErrors: definition.hasBriefErrors ?? false,
+    hasRpcErrors: definition.hasRpcErrors ?? false,
+    tool: definition.tool,
     handler: definition.handler,
   };
 }

@@ -108,3 +108,13 @@ export const BriefErrorBody = closed(
   { error: Type.String({ description: 'Error code, e.g. AUTHENTICATION_ERROR' }), message: Type.String() },
   { title: 'BriefError' },
 );
+
+/** The same as an error of JSON-RPC 2.0. */
+export const RpcErrorBody = closed(
+  {
+    jsonrpc: Type.Literal('2.0'),
+    id: nullable(Type.Union([Type.String(), Type.Integer()])),
+    error: closed({ code: Type.Integer(), message: Type.String(), data: Type.Optional(Type.Unknown()) }),
+  },
+  { title: 'RpcError' },
+);

@@ -1,7 +1,7 @@
 import cors from '@fastify/cors';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 
-import type { Actor, Principal, RequestFacts } from '#core/access/principal';
+import type { Principal, RequestFacts } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import { AppError, type ErrorDefinition } from '#core/errors/app-error';
 import { NotFound } from '#core/errors/common-errors';
@@ -10,17 +10,25 @@ import { admitRequests } from '#core/http/admission';
 import { acceptFormsOnly, acceptJsonOnly } from '#core/http/body-parsers';
 import { keepDeadline } from '#core/http/deadline';
 import { isDownload, isStream, sendFile, type Download, type Stream } from '#core/http/downloads';
-import { presentBriefError, presentError, summarizeError, toAppError } from '#core/http/error-body';
+import {
+  presentBriefError,
+  presentError,
+  presentRpcError,
+  retryAfterOf,
+  summarizeError,
+  toAppError,
+} from '#core/http/error-body';
 import { identify, isAdministrator, type Authenticate } from '#core/http/identify';
-import { reportAnswers } from '#core/http/answer-reports';
+import { reportAnswers, type CalledOperation } from '#core/http/answer-reports';
 import { matchedRoute } from '#core/http/matched-route';
+import { createOperation, type Caller, type Operation } from '#core/http/operation';
 import { parserErrorHandler, refuseExtensions } from '#core/http/raw-answers';
 import { assertStorableUrl, senderFailure, wellFormedRequest } from '#core/http/request-checks';
-import { successStatus, type Module, type Redirect, type Route } from '#core/http/route';
+import type { Module, Redirect, Route } from '#core/http/route';
 import { securityHeaders } from '#core/http/security-headers';
+import { createToolCaller, type ToolCaller } from '#core/http/tool-calls';
 import { countTraffic, type Traffic } from '#core/http/traffic';
 import { acceptAnyContent, uploadOf } from '#core/http/uploads';
-import { createRequestValidator } from '#core/http/validation';
 import type { LoadSource } from '#core/limits/breaker';
 import type { Metric } from '#core/metrics/metric';
 import type { Services } from '#core/services';
@@ -62,7 +70,10 @@ export type HttpOptions = {
   inspectAnswer?: (route: Route, status: number, payload: string) => void;
 };
 
-type RouteOptions = HttpOptions & { abandonment: Abandonment };
+/** Whatever was thrown, as the error the caller may see; what is our own fault is written down. */
+type ToFailure = (error: unknown, requestId: string) => AppError;
+
+type RouteOptions = HttpOptions & { abandonment: Abandonment; callTool: ToolCaller };
 
 type Constraints = Readonly<Record<string, ErrorDefinition>>;
 
@@ -72,6 +83,8 @@ declare module 'fastify' {
     facts: RequestFacts | undefined;
     principal: Principal | undefined;
     failure: string | undefined;
+    /** The operation that was called by way of the route, if one was. */
+    called: CalledOperation | undefined;
     span: RequestSpan | undefined;
   }
   interface FastifyContextConfig {
@@ -80,6 +93,7 @@ declare module 'fastify' {
     isStreamed?: boolean;
     /** See `Route`. */
     hasBriefErrors?: boolean;
+    hasRpcErrors?: boolean;
   }
 }
 
@@ -95,6 +109,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   server.decorateRequest('facts', undefined);
   server.decorateRequest('principal', undefined);
   server.decorateRequest('failure', undefined);
+  server.decorateRequest('called', undefined);
   server.decorateRequest('span', undefined);
   server.decorateRequest('matched', undefined);
   if (options.services.tracing !== undefined) beginSpans(server, options.services.tracing);
@@ -112,7 +127,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     if (!options.services.isServing()) reply.header('connection', 'close');
     done(null, payload);
   });
-  keepDeadline(server);
+  keepDeadline(server, limits.handlerTimeoutMs);
   admitRequests(server, {
     services: options.services,
     traffic,
@@ -125,17 +140,21 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   if (options.services.tracing !== undefined) enterSpans(server);
   await allowOrigins(server, options.corsOrigins);
   reportAnswers(server, options.services);
-  server.setErrorHandler((error, request, reply) => {
-    const failure = senderFailure(error, request) ?? toAppError(error, constraints);
-    if (failure.status === 408) reply.header('connection', 'close');
+  const toFailure: ToFailure = (error, requestId) => {
+    const failure = toAppError(error, constraints);
     // Load that was shed on purpose has no cause, and writing it down one by one would only add to the load.
     const isFault = failure.status === 500 || (failure.status > 500 && failure.cause !== undefined);
-    if (isFault) log.error({ err: failure.cause ?? failure, requestId: request.id }, 'request failed');
+    if (isFault) log.error({ err: failure.cause ?? failure, requestId }, 'request failed');
     options.services.metrics.recordRefusal(failure);
+    return failure;
+  };
+  server.setErrorHandler((error, request, reply) => {
+    const failure = toFailure(senderFailure(error, request) ?? error, request.id);
+    if (failure.status === 408) reply.header('connection', 'close');
     return sendError(failure, request, reply);
   });
   server.setNotFoundHandler((request, reply) => sendError(NotFound(), request, reply));
-  addRoutes(server, options);
+  addRoutes(server, options, toFailure);
   return server;
 }
 
@@ -207,6 +226,10 @@ async function allowOrigins(server: FastifyInstance, origins: readonly string[])
       'x-api-key',
       'x-device-fingerprint',
       'x-tenant-id',
+      'x-mcp-toolsets',
+      'mcp-protocol-version',
+      'mcp-method',
+      'mcp-name',
       'accept-language',
       'if-none-match',
       'if-range',
@@ -225,17 +248,20 @@ async function allowOrigins(server: FastifyInstance, origins: readonly string[])
   });
 }
 
-function addRoutes(server: FastifyInstance, given: HttpOptions): void {
-  const options: RouteOptions = { ...given, abandonment: watchAbandonment(server) };
-  const routes = options.modules.flatMap((module) => {
-    const inModule = { ...options, services: servicesOf(module, options.services) };
-    return module.routes.map((route) => ({ route, inModule }));
-  });
+function addRoutes(server: FastifyInstance, options: HttpOptions, toFailure: ToFailure): void {
+  const operations = new Map<Route, Operation>();
+  for (const module of options.modules) {
+    const services = servicesOf(module, options.services);
+    for (const route of module.routes) operations.set(route, createOperation(route, services));
+  }
+  const timeoutMs = limitsOf(options).handlerTimeoutMs;
+  const callTool = createToolCaller({ operations, timeoutMs, toFailure, inspectAnswer: options.inspectAnswer });
+  const routeOptions: RouteOptions = { ...options, abandonment: watchAbandonment(server), callTool };
   const routesByPath = new Map<string, Route[]>();
-  for (const { route, inModule } of routes) {
-    addInContext(server, route, inModule);
-    const url = fastifyPath(route.path);
-    routesByPath.set(url, [...(routesByPath.get(url) ?? []), route]);
+  for (const operation of operations.values()) {
+    addInContext(server, operation, routeOptions);
+    const url = fastifyPath(operation.route.path);
+    routesByPath.set(url, [...(routesByPath.get(url) ?? []), operation.route]);
   }
   for (const [url, ofPath] of routesByPath) refuseOtherMethods(server, url, ofPath);
 }
@@ -246,86 +272,80 @@ function servicesOf({ name }: Module, services: Services): Services {
 }
 
 // What is no JSON in a context of its own: wherever JSON is taken, a form of somebody else's page must not pass for it.
-function addInContext(server: FastifyInstance, route: Route, options: RouteOptions): void {
-  const { form, upload } = route.schema;
+function addInContext(server: FastifyInstance, operation: Operation, options: RouteOptions): void {
+  const { form, upload } = operation.route.schema;
   if (form === undefined && upload === undefined) {
-    addRoute(server, route, options);
+    addRoute(server, operation, options);
     return;
   }
   void server.register((context, _options, done) => {
     if (upload === undefined) acceptFormsOnly(context);
     else acceptAnyContent(context, limitsOf(options).uploadLingerMs);
-    addRoute(context, route, options);
+    addRoute(context, operation, options);
     done();
   });
 }
 
-function addRoute(server: FastifyInstance, route: Route, options: RouteOptions): void {
-  // The types demand it already; this catches what is built around them.
-  if ((route.access as unknown) === undefined) throw new Error(`${route.operationId} does not say who may call it`);
-  const validate = createRequestValidator(route);
-  const status = successStatus(route);
+function addRoute(server: FastifyInstance, operation: Operation, options: RouteOptions): void {
+  const { route } = operation;
   const answersFile = isDownload(route) || isStream(route);
   const isStreamed = answersFile || route.schema.upload !== undefined;
   server.route({
-    // What streams is held to its pace instead, and what takes long to the patience of its client.
-    ...(isStreamed || route.takesLong ? {} : { handlerTimeout: limitsOf(options).handlerTimeoutMs }),
     method: route.method,
     url: fastifyPath(route.path),
-    config: { route, isStreamed, hasBriefErrors: route.hasBriefErrors },
+    config: { route, isStreamed, hasBriefErrors: route.hasBriefErrors, hasRpcErrors: route.hasRpcErrors },
     onRequest: (request, _reply, done) => {
       if (route.access.kind === 'public') done();
       else identify(request, { rule: route.access, options }, done);
     },
     handler: async (request, reply) => {
       assertStorableUrl(request);
-      validate({
-        params: request.params,
-        query: request.query,
-        body: request.body ?? (route.schema.body === undefined ? undefined : null),
-        form: request.body ?? null,
-      });
-      const answer = await route.handler(contextOf(request, reply, { route, options }));
-      reply.status(status);
+      reply.status(operation.status);
+      const { params, query, body } = request;
+      const answer = await operation.run(
+        { params, query, body, form: body },
+        callerOf(request, reply, { route, options }),
+      );
       if (answersFile) {
         const { idleMs } = limitsOf(options);
         return sendFile(request, reply, answer as Download | Stream, { idleMs, log: options.services.log });
       }
-      if (answer === undefined || status === 302) {
-        if (status === 302) reply.header('location', (answer as Redirect).location);
-        options.inspectAnswer?.(route, status, '');
+      if (answer === undefined || operation.status === 302) {
+        if (operation.status === 302) reply.header('location', (answer as Redirect).location);
+        options.inspectAnswer?.(route, reply.statusCode, '');
         return reply.send();
       }
       if (typeof answer === 'string' || Buffer.isBuffer(answer)) return reply.send(answer);
       const payload = JSON.stringify(answer);
-      options.inspectAnswer?.(route, status, payload);
+      options.inspectAnswer?.(route, reply.statusCode, payload);
       return reply.header('content-type', 'application/json; charset=utf-8').send(payload);
     },
   });
 }
 
-function contextOf(
+function callerOf(
   request: FastifyRequest,
   reply: FastifyReply,
   { route, options }: { route: Route; options: RouteOptions },
-): unknown {
-  const { principal } = request;
-  const { services } = options;
-  const facts = request.facts!;
-  const base = {
-    params: request.params,
-    query: request.query,
-    body: request.body,
-    form: request.body,
+): Caller {
+  const caller: Caller = {
+    principal: request.principal,
+    facts: request.facts!,
+    headers: request.headers,
     upload: route.schema.upload === undefined ? undefined : uploadOf(request, limitsOf(options).idleMs),
-    request: { ...facts, headers: request.headers },
-    services,
-    setHeader: (name: string, value: string) => void reply.header(name, value),
+    setHeader: (name, value) => void reply.header(name, value),
+    setStatus: (status) => void reply.status(status),
     untilAbandoned: () => options.abandonment(reply),
+    elapsedMs: () => reply.elapsedTime,
+    callTool: async (call) => {
+      const outcome = await options.callTool(caller, call);
+      const { status, failure } = outcome;
+      const { route: called, toolCall } = call;
+      request.called = { route: called, status, failure: failure && summarizeError(failure), toolCall };
+      return outcome;
+    },
   };
-  if (principal === undefined) return base;
-  const actor: Actor = { ...principal, request: facts };
-  return { ...base, actor, db: services.database.tenant(principal.tenantId) };
+  return caller;
 }
 
 function refuseOtherMethods(server: FastifyInstance, url: string, routes: readonly Route[]): void {
@@ -334,7 +354,10 @@ function refuseOtherMethods(server: FastifyInstance, url: string, routes: readon
   server.route({
     method: server.supportedMethods.filter((method) => !allowed.includes(method)),
     url,
-    config: { hasBriefErrors: routes.some((route) => route.hasBriefErrors) },
+    config: {
+      hasBriefErrors: routes.some((route) => route.hasBriefErrors),
+      hasRpcErrors: routes.some((route) => route.hasRpcErrors),
+    },
     exposeHeadRoute: false,
     onRequest: (_request, reply) => {
       reply.header('allow', allow);
@@ -346,14 +369,19 @@ function refuseOtherMethods(server: FastifyInstance, url: string, routes: readon
 
 function sendError(failure: AppError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   request.failure = summarizeError(failure);
-  const isBrief = matchedRoute(request).config.hasBriefErrors === true;
   reply.status(failure.status).headers(securityHeaders).header('x-request-id', request.id);
   if (failure.status === 401) reply.header('www-authenticate', 'Bearer');
-  if (failure.status === 429 || failure.status === 503)
-    reply.header('retry-after', String(failure.retryAfterSeconds ?? 1));
+  const retryAfter = retryAfterOf(failure);
+  if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
   return reply
     .header('content-type', 'application/json; charset=utf-8')
-    .send(JSON.stringify(isBrief ? presentBriefError(failure) : presentError(failure, request.id)));
+    .send(JSON.stringify(presentFailure(failure, request)));
+}
+
+function presentFailure(failure: AppError, request: FastifyRequest): object {
+  const { hasBriefErrors, hasRpcErrors } = matchedRoute(request).config;
+  if (hasRpcErrors === true) return presentRpcError(failure, request.id, request.body);
+  return hasBriefErrors === true ? presentBriefError(failure) : presentError(failure, request.id);
 }
 
 /** `{id}` as the specification writes it, `:id` as the router wants it. */

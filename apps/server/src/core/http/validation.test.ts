@@ -20,7 +20,11 @@ const validate = createRequestValidator(
     schema: {
       params: IdParams,
       query: Type.Object({ ...paging, sort: sortable(['created_at']), parent_id: Type.Optional(nullable(Uuid)) }),
-      body: closed({ ownerId: Uuid, name: Type.Optional(Type.String({ maxLength: 5 })) }),
+      body: closed({
+        ownerId: Uuid,
+        name: Type.Optional(Type.String({ maxLength: 5 })),
+        ids: Type.Optional(Type.Array(Uuid, { uniqueItems: true })),
+      }),
       response: { 204: null },
     },
     audit: { none: 'planted' },
@@ -68,6 +72,11 @@ describe('createRequestValidator', () => {
       expect(`${message} ${JSON.stringify(details)}`).not.toContain('secret');
     }
   });
+});
+
+it('a list that names something twice is told in our words', () => {
+  const message = 'body.ids: must not list anything twice.';
+  expect(catchError(() => validated({ body: { ownerId: id, ids: [id, id] } }))).toMatchObject({ message });
 });
 
 function catchError(work: () => unknown): unknown {

@@ -43,12 +43,16 @@ export type RequestValidator = (parts: Record<Part, unknown>) => void;
 type Part = 'params' | 'query' | 'body' | 'form';
 type Check = { name: Part; validate: ValidateFunction; foldIds: (value: unknown) => unknown };
 
-/** @throws AppError VALIDATION_ERROR with the place and the rule, never with the rejected value. */
-export function createRequestValidator(route: Route): RequestValidator {
+/**
+ * With `isTyped`, params and query do not come out of a URL, but have types already.
+ * @throws AppError VALIDATION_ERROR with the place and the rule, never with the rejected value.
+ */
+export function createRequestValidator(route: Route, { isTyped = false } = {}): RequestValidator {
   const { params, query, body, form } = route.schema;
+  const ofUrl = isTyped ? exact : fromText;
   const checks = [
-    check('params', params, fromText),
-    check('query', query, fromText),
+    check('params', params, ofUrl),
+    check('query', query, ofUrl),
     check('body', body, exact),
     check('form', form, exact),
   ].filter((one) => one !== undefined);
@@ -95,12 +99,14 @@ function pathOf(part: string, error: ErrorObject): string {
   return [part, ...steps, ...(last === undefined ? [] : [last])].join('.');
 }
 
-function messageOf(error: ErrorObject): string {
+/** What the rule asks for, without the value that does not fit. */
+export function messageOf(error: ErrorObject): string {
   if (error.keyword === 'additionalProperties') return 'is not a known property';
   if (error.keyword === 'required') return 'is required';
   if (error.keyword === 'enum') {
     const { allowedValues } = error.params as { allowedValues: unknown[] };
     return `must be one of ${allowedValues.join(', ')}`;
   }
+  if (error.keyword === 'uniqueItems') return 'must not list anything twice';
   return error.message ?? 'is not valid';
 }

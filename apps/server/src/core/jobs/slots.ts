@@ -32,11 +32,14 @@ export function findDue(
   terms: Schedule & { catchUp: CatchUp },
   { handledUntil, now }: Record<'handledUntil' | 'now', Date>,
 ): Due {
+  const next = nextSlot(terms, handledUntil);
+  // Mostly nothing has come, and to list what came before takes milliseconds, for one job after the other.
+  if (next !== undefined && next > now) return nothing;
   const slots = lastSlots(terms, now).filter((slot) => slot > handledUntil);
   const last = slots.at(-1);
   if (last === undefined) return nothing;
   const isLate = (slot: Date) => now.getTime() - slot.getTime() > lateAfterMs;
-  const first = nextSlot(terms, handledUntil) ?? last;
+  const first = next ?? last;
   const wanted = terms.catchUp === 'all' ? slots : slots.slice(-1);
   const kept = terms.catchUp === 'skip' ? wanted.filter((slot) => !isLate(slot)) : wanted;
   return {

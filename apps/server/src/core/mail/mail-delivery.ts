@@ -20,10 +20,17 @@ export type OutgoingMail = {
 export class MailNotTaken extends Error {
   /** `refused`: this recipient or this mail, which says nothing of the next. */
   readonly kind: 'unreachable' | 'credentials' | 'answer' | 'refused';
+  /** It may take the same mail another time (RFC 5321 section 4.2.1: 4yz). */
+  readonly mayPass: boolean;
 
-  constructor(kind: MailNotTaken['kind'], reason: string, cause?: unknown) {
+  constructor(
+    kind: MailNotTaken['kind'],
+    reason: string,
+    { cause, mayPass = false }: { cause?: unknown; mayPass?: boolean } = {},
+  ) {
     super(`the mail server did not take the mail: ${reason}`, cause === undefined ? undefined : { cause });
     this.kind = kind;
+    this.mayPass = mayPass;
   }
 }
 
@@ -61,8 +68,9 @@ export async function deliverMail(
   }
 }
 
-function toNotTaken(error: unknown): MailNotTaken {
-  if (error instanceof OutboundError) return new MailNotTaken('unreachable', 'no connection', error);
+/** What an error of nodemailer says of a mail. */
+export function toNotTaken(error: unknown): MailNotTaken {
+  if (error instanceof OutboundError) return new MailNotTaken('unreachable', 'no connection', { cause: error });
   const { code = 'unknown', responseCode: reply = 0, command = '' } = error as SmtpError;
   // What is no reply of RFC 5321 may be anything that the server chose to say.
   const isReply = reply >= 400 && reply < 600;
@@ -70,7 +78,8 @@ function toNotTaken(error: unknown): MailNotTaken {
   if (code === 'EAUTH') return new MailNotTaken('credentials', reason);
   if (!isReply) return new MailNotTaken('unreachable', reason);
   // 421 ends the session, whatever it was about.
-  return new MailNotTaken(ofOneMail.has(command) && reply !== 421 ? 'refused' : 'answer', reason);
+  const kind = ofOneMail.has(command) && reply !== 421 ? 'refused' : 'answer';
+  return new MailNotTaken(kind, reason, { mayPass: reply < 500 });
 }
 
 /** As nodemailer throws it; `command` is what was answered. */

@@ -6,19 +6,37 @@ import type { Database } from '#core/db/database';
 import type { Query } from '#core/db/query';
 import type { Statements } from '#core/db/scopes';
 import type { Log } from '#core/log/log';
-import { claimDueMail, insertMail, markMailFailed, markMailSent, type OutboxMail } from '#core/mail/mail.queries';
+import { toNotTaken } from '#core/mail/mail-delivery';
+import {
+  claimDueMail,
+  insertMail,
+  markMailFailed,
+  markMailGivenUp,
+  markMailSent,
+  type OutboxMail,
+} from '#core/mail/mail.queries';
+
+/** What goes before what: somebody waits for a code or a link, and thousands may get the same notice. */
+const priorities = { awaited: 0, critical: 1, notice: 2 } as const;
 
 /** Mail goes into an outbox with the change that causes it; a relay delivers it afterwards. */
 export type Mail = {
   /** False while no mail server is configured: then mail only waits for the operator to read it. */
   readonly canDeliver: boolean;
-  /** The statement that puts a mail into the outbox; run it in the transaction of its cause. */
-  compose(mail: { to: string; subject: string; text: string }, at: Date): Query<never>;
+  /** Whom mail is from: an address, or a name and an address in angle brackets. */
+  readonly from: string;
+  /**
+   * The statement that puts a mail into the outbox; run it in the transaction of its cause. With an id it does nothing where a
+   * mail of that id has been put there before. Unless a priority is given, somebody waits for it.
+   */
+  compose(mail: NewMail, at: Date): Query<never>;
   /** Says that something may be in the outbox; delivery happens in the background. */
   wake(): void;
   read(mail: OutboxMail): string;
   close(): Promise<void>;
 };
+
+type NewMail = { to: string; subject: string; text: string; id?: string; priority?: keyof typeof priorities };
 
 type MailOptions = {
   database: Database;
@@ -30,25 +48,28 @@ type MailOptions = {
   from: string;
 };
 
-const batchSize = 10;
+const atOnce = 5;
 const leaseMs = 120_000;
 const pollMs = 30_000;
-/** Ten mails at their slowest still fit into the lease. */
-const patience = { connectionTimeout: 4000, greetingTimeout: 4000, socketTimeout: 8000 };
+/** A mail at its slowest fits into the lease, and a connection without mail is closed before it times out. */
+const patience = { connectionTimeout: 4000, greetingTimeout: 4000, socketTimeout: 8000, idleTimeout: 5000 };
+const pool = { pool: true, maxConnections: atOnce, maxRequeues: 1 } as const;
 const retryMinutes = [1, 5, 15, 60, 240, 720];
+const giveUpMs = 7 * 24 * 60 * 60_000;
 
 export function createMail(options: MailOptions): Mail {
   const { encryption, smtpUrl } = options;
   const relay = smtpUrl === undefined ? undefined : new Relay(options, smtpUrl);
   return {
     canDeliver: relay !== undefined,
-    compose(mail, at) {
-      const id = newId();
+    from: options.from,
+    compose({ id = newId(), priority = 'awaited', ...mail }, at) {
       return insertMail({
         id,
         recipient: mail.to,
         subject: mail.subject.replaceAll(/\p{Cc}+/gu, ' '),
         body: encryption.encrypt(mail.text, placeOf(id)),
+        priority: priorities[priority],
         created_at: at.toISOString(),
       });
     },
@@ -63,42 +84,65 @@ class Relay {
   readonly #options: MailOptions;
   readonly #transport: Transporter;
   readonly #timer: NodeJS.Timeout;
-  #running: Promise<void> | undefined;
-  #again = false;
+  readonly #lanes = new Set<Promise<void>>();
+  /** What this process hands over just now: a lease that runs out meanwhile, as where clocks jump, is no reason to do so twice. */
+  readonly #underWay = new Set<string>();
+  #openLanes = 0;
+  #wakes = 0;
+  #isClosed = false;
 
   constructor(options: MailOptions, smtpUrl: string) {
     this.#options = options;
-    this.#transport = nodemailer.createTransport({ url: smtpUrl, ...patience }, { from: options.from });
+    this.#transport = nodemailer.createTransport({ url: smtpUrl, ...pool, ...patience }, { from: options.from });
     this.#timer = setInterval(() => this.wake(), pollMs).unref();
     this.wake();
   }
 
   wake(): void {
-    this.#again = true;
-    this.#running ??= this.#drain()
-      .catch((error: unknown) => this.#options.log.warn({ err: error }, 'the mail relay could not read the outbox'))
-      .finally(() => (this.#running = undefined));
+    this.#wakes += 1;
+    this.#openLane();
   }
 
+  /** What is left waits for another process, or the next start. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     clearInterval(this.#timer);
-    await this.#running;
+    await Promise.all(this.#lanes);
     this.#transport.close();
   }
 
+  #openLane(): void {
+    if (this.#isClosed || this.#openLanes >= atOnce) return;
+    this.#openLanes += 1;
+    const lane = this.#drain().catch((error: unknown) =>
+      this.#options.log.warn({ err: error }, 'the mail relay could not read the outbox'),
+    );
+    this.#lanes.add(lane);
+    void lane.then(() => this.#lanes.delete(lane));
+  }
+
+  /** One mail after the other, each of them the most urgent by then; while there are more, other lanes open. */
   async #drain(): Promise<void> {
-    do {
-      this.#again = false;
-      const now = this.#options.now();
-      const claim = claimDueMail({ now: now.toISOString(), leaseUntil: later(now, leaseMs), limit: batchSize });
-      const due = await this.#outbox.all(claim);
-      for (const mail of due) await this.#deliver(mail);
-      this.#again ||= due.length === batchSize;
-    } while (this.#again);
+    try {
+      while (!this.#isClosed) {
+        const wakes = this.#wakes;
+        const now = this.#options.now();
+        const claim = claimDueMail({ now: now.toISOString(), leaseUntil: later(now, leaseMs), limit: 1 });
+        const mail = await this.#outbox.first(claim);
+        // What came in while it looked, it may not have seen.
+        if (mail === undefined && wakes === this.#wakes) return;
+        if (mail === undefined || this.#underWay.has(mail.id)) continue;
+        this.#underWay.add(mail.id);
+        this.#openLane();
+        await this.#deliver(mail).finally(() => this.#underWay.delete(mail.id));
+      }
+    } finally {
+      this.#openLanes -= 1;
+    }
   }
 
   async #deliver(mail: OutboxMail): Promise<void> {
-    const { encryption, log, now } = this.#options;
+    const { encryption, now } = this.#options;
     try {
       const text = encryption.decrypt(mail.body, placeOf(mail.id));
       // The same Message-ID on every attempt lets a mail server drop what it already has.
@@ -106,17 +150,35 @@ class Relay {
       await this.#transport.sendMail({ to: mail.recipient, subject: mail.subject, text, messageId });
       await this.#outbox.all(markMailSent({ id: mail.id, at: now().toISOString() }));
     } catch (error) {
-      const minutes = retryMinutes[Math.min(mail.attempts, retryMinutes.length) - 1] ?? 1;
-      const nextAttemptAt = later(now(), minutes * 60_000);
-      log.warn({ err: error, mailId: mail.id, nextAttemptAt }, 'mail could not be delivered');
-      const reason = error instanceof Error ? error.message.slice(0, 500) : 'unknown';
-      await this.#outbox.all(markMailFailed({ id: mail.id, error: reason, nextAttemptAt }));
+      await this.#fail(mail, error);
     }
+  }
+
+  async #fail(mail: OutboxMail, error: unknown): Promise<void> {
+    const { log, now } = this.#options;
+    const at = now();
+    const { id, attempts } = mail;
+    const reason = error instanceof Error ? error.message.slice(0, 500) : 'unknown';
+    if (isForGood(mail, error, at)) {
+      log.warn({ err: error, mailId: id }, 'mail was given up');
+      await this.#outbox.all(markMailGivenUp({ id, error: reason, at: at.toISOString() }));
+      return;
+    }
+    const minutes = retryMinutes[Math.min(attempts, retryMinutes.length) - 1] ?? 1;
+    const nextAttemptAt = later(at, minutes * 60_000);
+    log.warn({ err: error, mailId: id, nextAttemptAt }, 'mail could not be delivered');
+    await this.#outbox.all(markMailFailed({ id, error: reason, nextAttemptAt }));
   }
 
   get #outbox(): Statements {
     return this.#options.database.platform().slow;
   }
+}
+
+/** Refused for its recipient or its text, which stays so, or tried for too long. */
+function isForGood({ created_at: createdAt }: OutboxMail, error: unknown, at: Date): boolean {
+  const { kind, mayPass } = toNotTaken(error);
+  return (kind === 'refused' && !mayPass) || at.getTime() - Date.parse(createdAt) >= giveUpMs;
 }
 
 function placeOf(id: string): string {

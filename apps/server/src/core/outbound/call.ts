@@ -3,7 +3,7 @@ import type { ReadableStream as StreamOfBytes } from 'node:stream/web';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errors } from 'undici';
 
-import { NotAsked, NotSendable, createCircuits } from '#core/outbound/circuits';
+import { NotAsked, NotSendable, type Circuits } from '#core/outbound/circuits';
 import type { Connections } from '#core/outbound/connections';
 import { withDeadline } from '#core/outbound/deadline';
 import { acceptedEncodings, exchange, toResponse, type WireRequest } from '#core/outbound/exchange';
@@ -42,6 +42,7 @@ export type Call = (url: URL, init: OutboundInit) => Promise<Response>;
 type Surroundings = {
   connections: Connections;
   slots: Slots;
+  circuits: Circuits;
   limits: { headersMs: number; totalMs: number; longestMs: number; maxBodyBytes: number; longestBodyBytes: number };
 };
 
@@ -55,8 +56,7 @@ type Attempt = {
 };
 
 /** Calls through their circuits, each within one deadline and made twice at most. */
-export function createCall({ connections, slots, limits }: Surroundings): Call {
-  const circuits = createCircuits();
+export function createCall({ connections, slots, circuits, limits }: Surroundings): Call {
   const budget = createRepetitionBudget();
 
   /** @param onAnswer told when the first byte of an answer has come */

@@ -5,6 +5,8 @@ import { LRUCache } from 'lru-cache';
 export type Circuits = {
   /** @throws CircuitOpen without doing the work */
   run(key: string, work: () => Promise<Response>): Promise<Response>;
+  /** Until when calls of the key fail at once; undefined where they do not. In the past while one call finds out. */
+  openUntil(key: string): Date | undefined;
 };
 
 /** Nothing was asked: what failed five times in a row is left alone for half a minute. */
@@ -26,15 +28,20 @@ const openMs = 30_000;
 const maxCircuits = 1000;
 
 export function createCircuits(): Circuits {
-  const circuits = new LRUCache<string, CircuitBreakerPolicy>({ max: maxCircuits });
+  const circuits = new LRUCache<string, Circuit>({ max: maxCircuits });
   return {
+    openUntil(key) {
+      const { policy, openUntilMs = 0 } = circuits.peek(key) ?? {};
+      const isOpen = policy?.state === CircuitState.Open && openUntilMs > Date.now();
+      return isOpen || policy?.state === CircuitState.HalfOpen ? new Date(openUntilMs) : undefined;
+    },
     async run(key, work) {
       const circuit = circuits.get(key) ?? createCircuit();
       circuits.set(key, circuit);
       // While one call finds out, the others would wait for what it finds.
-      if (circuit.state === CircuitState.HalfOpen) throw new CircuitOpen();
+      if (circuit.policy.state === CircuitState.HalfOpen) throw new CircuitOpen();
       let isBegun = false;
-      return circuit
+      return circuit.policy
         .execute(() => {
           isBegun = true;
           return work();
@@ -46,13 +53,17 @@ export function createCircuits(): Circuits {
   };
 }
 
-function createCircuit(): CircuitBreakerPolicy {
-  const circuit: CircuitBreakerPolicy = circuitBreaker(
+type Circuit = { policy: CircuitBreakerPolicy; openUntilMs: number };
+
+function createCircuit(): Circuit {
+  const policy: CircuitBreakerPolicy = circuitBreaker(
     // A call that was to find out and did not leaves things as they were.
-    handleWhen((error) => !(error instanceof NotAsked) || circuit.state === CircuitState.HalfOpen).orWhenResult(
+    handleWhen((error) => !(error instanceof NotAsked) || policy.state === CircuitState.HalfOpen).orWhenResult(
       (answer) => answer instanceof Response && answer.status >= 500,
     ),
     { breaker: new ConsecutiveBreaker(failuresToOpen), halfOpenAfter: openMs },
   );
+  const circuit: Circuit = { policy, openUntilMs: 0 };
+  policy.onBreak(() => void (circuit.openUntilMs = Date.now() + openMs));
   return circuit;
 }

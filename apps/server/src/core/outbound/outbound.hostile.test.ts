@@ -35,6 +35,9 @@ async function growth(work: () => Promise<unknown>): Promise<number> {
   return process.memoryUsage.rss() - before;
 }
 
+/** Of ten answers: were each kept, it would be several hundred. What else runs in the process makes some noise. */
+const most = 96 * mebibyte;
+
 describe('answers without end', () => {
   it.each([
     ['a body of 10 GB', `${head}Content-Length: 10737418240\r\n\r\n`, 'x'.repeat(65_536)],
@@ -54,7 +57,7 @@ describe('answers without end', () => {
       // What the sockets and their buffers hold comes on top of what was read.
       expect(sent()).toBeLessThan(32 * mebibyte);
     });
-    expect(grown).toBeLessThan(32 * mebibyte);
+    expect(grown).toBeLessThan(most);
   });
 
   it.each([
@@ -92,7 +95,7 @@ describe('answers without end', () => {
       // Of two compressions none is undone.
       expect(size).toBe(times === 1 ? 0 : bomb.byteLength);
     });
-    expect(grown).toBeLessThan(32 * mebibyte);
+    expect(grown).toBeLessThan(most);
   });
 });
 

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { AppError } from '#core/errors/app-error';
 import { createAddressGuard } from '#core/outbound/addresses';
 import { createCall, type Call, type OutboundInit } from '#core/outbound/call';
-import { CircuitOpen, NotAsked, NotSendable } from '#core/outbound/circuits';
+import { CircuitOpen, NotAsked, NotSendable, createCircuits, type Circuits } from '#core/outbound/circuits';
 import { createConnections } from '#core/outbound/connections';
 import { withDeadline } from '#core/outbound/deadline';
 import { createJudgement, type Lookup } from '#core/outbound/judged-connect';
@@ -31,6 +31,8 @@ export type Outbound = {
   connect(target: SocketTarget): Promise<Socket>;
   /** False for an address that would be refused unseen: scheme, credentials, port, or an IP address that is closed. */
   canTarget(url: string | URL): boolean;
+  /** Until when calls of a circuit fail at once; undefined where they do not. */
+  circuitOpenUntil: Circuits['openUntil'];
   /** Lets calls under way end. */
   close(): Promise<void>;
 };
@@ -81,7 +83,8 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const judgement = createJudgement(guard, options.lookup);
   const connections = createConnections(judgement, limits);
   const slots = createSlots(limits.maxSockets);
-  const call = createCall({ connections, slots, limits });
+  const circuits = createCircuits();
+  const call = createCall({ connections, slots, circuits, limits });
 
   async function connect(target: SocketTarget): Promise<Socket> {
     if (!isMailPort(target.port, ownPort)) throw new Error('this port is never connected to');
@@ -118,6 +121,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       const literal = host === undefined ? undefined : literalAddress(host);
       return host !== undefined && (literal === undefined || guard.isAllowed(literal));
     },
+    circuitOpenUntil: circuits.openUntil,
     close: connections.close,
   };
 }

@@ -1,3 +1,6 @@
+/** What work under way gets to come to its end once its process is told to stop; then another process goes on with it. */
+export const workDrainMs = 12_000;
+
 /** What the code says of work in the background. */
 export type WorkTerms = {
   /** In kebab-case, led by the name of the module: `translation-entities`. */

@@ -26,15 +26,15 @@ export function createAttempt(services: Services, budgets: readonly Budget[], er
       if (budgets.length === 0) return;
       const db = services.database.credential().slow;
       const now = services.now();
-      const counted = await db.flight(
-        budgets.map((budget) =>
-          countAttempt({
-            key: budget.key,
-            now: now.toISOString(),
-            windowEndsAt: new Date(now.getTime() + budget.windowMs).toISOString(),
-          }),
-        ),
+      const counts = budgets.map((budget) =>
+        countAttempt({
+          key: budget.key,
+          now: now.toISOString(),
+          windowEndsAt: new Date(now.getTime() + budget.windowMs).toISOString(),
+        }),
       );
+      const keys = budgets.map(({ key }) => key);
+      const counted = await inTurn(services.database, keys, () => db.flight(counts));
       const draws = budgets.map((budget, at) => ({ budget, row: counted[at]![0]! }));
       drawn = draws.map(({ budget, row }) => ({ key: budget.key, windowEndsAt: row.window_ends_at }));
       const spent = draws.filter(({ budget, row }) => row.failures > budget.max);
@@ -45,4 +45,27 @@ export function createAttempt(services: Services, budgets: readonly Budget[], er
       throw error({ retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) });
     },
   };
+}
+
+/** The last draw from each budget that has not ended. */
+const lastDraws = new WeakMap<Database, Map<string, Promise<unknown>>>();
+
+/**
+ * One draw from a budget at a time: in the database, all but one would wait for its row, each on a connection that others
+ * need. Where one cannot be counted, those behind it cannot either.
+ */
+async function inTurn<Result>(
+  database: Database,
+  keys: readonly string[],
+  draw: () => Promise<Result>,
+): Promise<Result> {
+  const last = lastDraws.get(database) ?? new Map<string, Promise<unknown>>();
+  lastDraws.set(database, last);
+  const drawn = Promise.all(keys.flatMap((key) => last.get(key) ?? [])).then(draw);
+  for (const key of keys) last.set(key, drawn);
+  try {
+    return await drawn;
+  } finally {
+    for (const key of keys) if (last.get(key) === drawn) last.delete(key);
+  }
 }

@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { RequestFacts } from '#core/access/principal';
+import { insertGroup, openChain } from '#core/audit/audit-groups.queries';
+import { chainSlot, toAuditRow, type AuditEvent, type Who } from '#core/audit/audit.queries';
+import { newId } from '#core/crypto/ids';
+import type { Database } from '#core/db/database';
+import { isRefusedForGood, isUnavailable, violatedConstraint } from '#core/db/sql-state';
+import type { Log } from '#core/log/log';
+
+type By = Who & { request: RequestFacts };
+
+/**
+ * Audit rows of events that change nothing else: those of a tenant that come while others of it are being written share the
+ * next statement and its commit, so that a row costs a fraction of one.
+ */
+export type AuditGroups = {
+  /** Resolves once the row is kept for good. */
+  record(who: By, at: string, event: AuditEvent): Promise<void>;
+  /**
+   * For what nobody has to wait for: the row is written within moments, and again until the database takes it. Resolves at
+   * once; where very many wait already, when it is kept.
+   * @throws whatever `record` would, where very many wait already
+   */
+  follow(who: By, at: string, event: AuditEvent): Promise<void>;
+  /** Resolves once all of a tenant that this process has taken so far is kept: for readers of its trail. */
+  settled(tenantId: string): Promise<void>;
+  close(): Promise<void>;
+};
+
+type Row = ReturnType<typeof toAuditRow>;
+type Waiting = { row: Row; resolve(): void; reject(error: unknown): void };
+
+/** Of one tenant, in the order of their arrival. */
+type Group = { waiting: Waiting[]; last: Promise<void>; hurry(): void };
+
+type Options = {
+  database: Pick<Database, 'tenant'>;
+  log: Pick<Log, 'error'>;
+  retryMs?: number;
+  mostFollowing?: number;
+};
+
+/** Few enough that a transaction holds the end of its chain only for a moment. */
+const mostAtOnce = 200;
+/** Between two statements for rows that nobody waits for. */
+const paceMs = 25;
+
+export function createAuditGroups({ database, log, retryMs = 1000, mostFollowing = 10_000 }: Options): AuditGroups {
+  const insert = createInsertion(database);
+  const awaited = createLane(insert, 0);
+  const following = createLane(insert, paceMs);
+  const pending = new Set<Promise<void>>();
+  const closing = new AbortController();
+
+  async function keep(tenantId: string, row: Row): Promise<void> {
+    for (;;) {
+      try {
+        return await following.add(tenantId, row);
+      } catch (error) {
+        // It had been written after all.
+        if (violatedConstraint(error)?.endsWith('_pkey') === true) return;
+        if (!isUnavailable(error) || closing.signal.aborted)
+          return log.error({ err: error, row }, 'a row of the audit trail is lost');
+        await sleep(retryMs, undefined, { signal: closing.signal }).catch(() => undefined);
+      }
+    }
+  }
+
+  return {
+    record: (who, at, event) => awaited.add(who.tenantId, toAuditRow(who, at, event)),
+    async follow(who, at, event) {
+      const row = toAuditRow(who, at, event);
+      if (pending.size >= mostFollowing) return awaited.add(who.tenantId, row);
+      const kept = keep(who.tenantId, row).finally(() => pending.delete(kept));
+      pending.add(kept);
+    },
+    settled: (tenantId) => following.settled(tenantId),
+    async close() {
+      closing.abort();
+      await Promise.all(pending);
+    },
+  };
+}
+
+type Insert = (tenantId: string, group: readonly Waiting[]) => Promise<void>;
+
+function createInsertion(database: Pick<Database, 'tenant'>): Insert {
+  return async function insert(tenantId, group) {
+    // One chain for all of them: transactions that locked several could wait for each other in a circle.
+    const chain = { tenantId, slot: chainSlot(newId()) };
+    const insertion = insertGroup({ ...chain, rows: JSON.stringify(group.map(({ row }) => row)) });
+    const { slow } = database.tenant(tenantId);
+    try {
+      const [written] = await slow.all(insertion);
+      if (written === undefined) await slow.flight([openChain(chain), insertion]);
+      for (const { resolve } of group) resolve();
+    } catch (error) {
+      // One that is refused must not take the others along.
+      if (group.length > 1 && isRefusedForGood(error)) await Promise.all(group.map((one) => insert(tenantId, [one])));
+      else for (const { reject } of group) reject(error);
+    }
+  };
+}
+
+function createLane(insert: Insert, pauseMs: number) {
+  const groups = new Map<string, Group>();
+
+  async function write(tenantId: string, group: Group): Promise<void> {
+    while (group.waiting.length > 0) {
+      const { promise: hurried, resolve: hurry } = Promise.withResolvers<void>();
+      group.hurry = hurry;
+      await insert(tenantId, group.waiting.splice(0, mostAtOnce));
+      if (pauseMs > 0 && group.waiting.length < mostAtOnce) await Promise.race([sleep(pauseMs), hurried]);
+    }
+    groups.delete(tenantId);
+  }
+
+  return {
+    add(tenantId: string, row: Row): Promise<void> {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      const one = { row, resolve, reject };
+      const group = groups.get(tenantId);
+      if (group === undefined) {
+        const begun: Group = { waiting: [one], last: promise, hurry: () => undefined };
+        groups.set(tenantId, begun);
+        // What ends in the same turn of the event loop comes along.
+        setImmediate(() => void write(tenantId, begun));
+      } else {
+        group.waiting.push(one);
+        group.last = promise;
+      }
+      return promise;
+    },
+    async settled(tenantId: string): Promise<void> {
+      const group = groups.get(tenantId);
+      group?.hurry();
+      await group?.last.catch(() => undefined);
+    },
+  };
+}

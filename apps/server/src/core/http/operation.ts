@@ -1,0 +1,64 @@
+import type { Actor, Principal, RequestFacts } from '#core/access/principal';
+import { successStatus, type CallTool, type OperationInput, type Route } from '#core/http/route';
+import type { Upload } from '#core/http/uploads';
+import { createRequestValidator, type RequestValidator } from '#core/http/validation';
+import type { Services } from '#core/services';
+
+/** Who calls an operation, and how it reaches whoever waits for the answer. */
+export type Caller = {
+  principal: Principal | undefined;
+  facts: RequestFacts;
+  headers: Readonly<Record<string, unknown>>;
+  setHeader(name: string, value: string): void;
+  setStatus(status: number): void;
+  untilAbandoned(): AbortSignal;
+  callTool: CallTool;
+  /** Since the request arrived. */
+  elapsedMs(): number;
+  upload?: Upload | undefined;
+};
+
+/** A route ready to run, by whichever way it is called. */
+export type Operation = {
+  readonly route: Route;
+  /** What is answered when all is well. */
+  readonly status: number;
+  /** Validates the input and calls the handler; whether the caller may is decided before. */
+  run(input: OperationInput, caller: Caller): unknown;
+  /** The same for a tool, whose params and query do not come out of a URL: a number is one already. */
+  runTyped(input: OperationInput, caller: Caller): unknown;
+};
+
+export function createOperation(route: Route, services: Services): Operation {
+  // The types demand it already; this catches what is built around them.
+  if ((route.access as unknown) === undefined) throw new Error(`${route.operationId} does not say who may call it`);
+  const noBody = route.schema.body === undefined ? undefined : null;
+  const runAfter = (validate: RequestValidator) => (input: OperationInput, caller: Caller) => {
+    const body = input.body ?? noBody;
+    validate({ params: input.params, query: input.query, body, form: input.form ?? null });
+    return route.handler(contextOf(input, caller, services));
+  };
+  const run = runAfter(createRequestValidator(route));
+  const runTyped = route.tool === undefined ? run : runAfter(createRequestValidator(route, { isTyped: true }));
+  return { route, status: successStatus(route), run, runTyped };
+}
+
+function contextOf({ params, query, body, form }: OperationInput, caller: Caller, services: Services): unknown {
+  const { principal, facts } = caller;
+  const base = {
+    params,
+    query,
+    body,
+    form,
+    upload: caller.upload,
+    request: { ...facts, headers: caller.headers },
+    services,
+    setHeader: caller.setHeader,
+    setStatus: caller.setStatus,
+    untilAbandoned: caller.untilAbandoned,
+    callTool: caller.callTool,
+  };
+  if (principal === undefined) return base;
+  const actor: Actor = { ...principal, request: facts };
+  return { ...base, actor, db: services.database.tenant(principal.tenantId) };
+}
