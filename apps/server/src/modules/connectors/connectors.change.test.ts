@@ -266,11 +266,9 @@ describe('enableConnector and disableConnector', () => {
       ...before,
       enabled: true,
       status: 'unknown',
-      error_message: 'canary message',
-      error_details: { canary: 'details' },
-      last_error: '2026-01-01T00:00:00.000Z',
       updated_at: expect.any(String),
     });
+    expect(answer.body.data).toMatchObject({ error_message: null, error_details: null, last_error: null });
     expect(await read(before.id)).toEqual(answer.body.data);
   });
 

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { createConnector, minimal, path, storedConnector } from '#modules/connectors/testing/connectors';
+import { race } from '#test/support/directory';
 import { createMember, createTenant, unique, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
 
@@ -201,6 +202,26 @@ describe('createConnector', () => {
     expectError(await create({}, admin.token), 422, 'UNPROCESSABLE_ENTITY', 'TOO_MANY_CONNECTORS');
     await test.call('DELETE', `${path}/${one['id']}`, { token: admin.token });
     expect((await create({}, admin.token)).status).toBe(201);
+  });
+
+  it('422: all but those that there is room for, of 50 at once', async () => {
+    const { tenantId, admin } = await createTenant(test);
+    const one = await createConnector(test, admin.token);
+    await test.service.services.database.tenant(tenantId).slow.all({
+      text: `insert into connectors (tenant_id, id, api_key, api_name, api_base_url, config, enabled, priority, category, created_at, updated_at)
+             select tenant_id, gen_random_uuid(), 'api-' || n, api_name, api_base_url, config, enabled, priority, category, created_at, updated_at
+             from connectors, generate_series(1, 92) n where tenant_id = $1 and id = $2`,
+      values: [tenantId, one['id']],
+      prepare: false,
+    });
+    expect(await race(50, () => create({}, admin.token))).toEqual({ 201: 7, 422: 43 });
+    // Past the list, which shows those of the installation too.
+    const rows = await test.service.services.database.tenant(tenantId).all({
+      text: 'select id from connectors where tenant_id = $1',
+      values: [tenantId],
+      prepare: false,
+    });
+    expect(rows).toHaveLength(100);
   });
 
   it.each([

@@ -28,8 +28,13 @@ export const CredentialsRequired = defineError(
 );
 export const InvalidConnectorConfig = defineError(
   'UNPROCESSABLE_ENTITY',
-  'config or auth_config does not fit the adapter.',
+  'config, auth_config or customer_credentials cannot be used: details.problem says what does not fit.',
   'INVALID_CONFIG',
+);
+export const TooManyConnectorTests = defineError(
+  'RATE_LIMIT_EXCEEDED',
+  'A tenant tests connectors ten times a minute at most. Try again after the time in Retry-After.',
+  'TOO_MANY_TESTS',
 );
 
 export const NoDeliveryChannel = defineError(
@@ -44,9 +49,15 @@ export const NoProvider = defineError(
   'No connector of the tenant or the installation can do this: create one that can, or enable it again.',
   'NO_PROVIDER',
 );
+/** `details.asked` is false where all were only waited for: nobody was asked. */
 export const ProvidersFailed = defineError(
   'UPSTREAM_ERROR',
   'No provider gave a usable answer. What went wrong is in the log of the control plane.',
+);
+export const ProvidersRefused = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'No provider that was asked takes this: change the language, number, address, text or task. Where Retry-After is given, one that is away may take it then.',
+  'REFUSED_BY_PROVIDERS',
 );
 export const OperationDisabled = defineError(
   'AUTHORIZATION_ERROR',

@@ -98,9 +98,15 @@ export const listEnabledConnectors = statement<{ tenantId: string }, ConnectorRo
     .where('enabled', '=', true)
     .orderBy('priority')
     .orderBy('id')
-    // More than there can be, but for a few that were created at the same time.
+    // More than there can be.
     .limit(200),
 );
+
+/** Which connectors there are is decided by one transaction at a time. */
+export const lockConnectors = statement<{ tenantId: string }, never>((p) => ({
+  compile: () =>
+    sql`select pg_advisory_xact_lock(hashtextextended('connectors:' || ${p.tenantId}::text, 0))`.compile(builder),
+}));
 
 export const countAllConnectors = statement<{ tenantId: string }, { total: number }>((p) =>
   builder

@@ -8,6 +8,7 @@ import {
   CredentialsRequired,
   InvalidConnectorConfig,
   SystemLevelConnector,
+  TooManyConnectorTests,
   TooManyConnectors,
 } from '#modules/connectors/connectors.errors';
 import * as schemas from '#modules/connectors/connectors.schemas';
@@ -124,7 +125,7 @@ export const connectorRoutes = [
     summary: 'Ask a connector now how it does',
     access: access.permission('providers.manage'),
     schema: { params: IdParams, response: { 200: schemas.ConnectorTest } },
-    errors: [SystemLevelConnector, ConnectorNotFound],
+    errors: [SystemLevelConnector, ConnectorNotFound, TooManyConnectorTests],
     audit: 'provider.tested',
     handler: ({ actor, db, params, services, untilAbandoned }) =>
       testConnector({ db, actor, services }, params.id, untilAbandoned()),

@@ -3,14 +3,16 @@ import { isDeepStrictEqual } from 'node:util';
 import { systemTenantId, type Actor, type Person } from '#core/access/principal';
 import { auditEvent, auditParams } from '#core/audit/audit.queries';
 import { newId } from '#core/crypto/ids';
-import type { Statements, TenantDb } from '#core/db/scopes';
+import type { Statements, TenantDb, Transaction } from '#core/db/scopes';
 import type { Services } from '#core/services';
+import { createAttempt } from '#core/throttle/throttle';
 import { assertProviderConfig } from '#modules/connectors/adapters';
 import {
   AddressNotAllowed,
   ConnectorNotFound,
   CredentialsRequired,
   SystemLevelConnector,
+  TooManyConnectorTests,
   TooManyConnectors,
 } from '#modules/connectors/connectors.errors';
 import {
@@ -22,6 +24,7 @@ import {
   insertConnector,
   listConnectors as listConnectorRows,
   lockConnector,
+  lockConnectors,
   updateConnector as updateConnectorRow,
   type ConnectorChanges,
   type ConnectorFilters,
@@ -41,6 +44,8 @@ import { dropFromOrders, listAddresses } from '#modules/connectors/overrides/ove
 
 /** So that each call may look through all of them. */
 const mostConnectors = 100;
+/** Of a tenant. Each is a call to wherever the connector leads. */
+const testBudget = { max: 10, windowMs: 60_000 };
 
 type Scope = { db: TenantDb; actor: Actor<Person>; services: Services };
 
@@ -93,25 +98,26 @@ export async function createConnector({ db, actor, services }: Scope, body: Crea
   const sent = body.auth_config ?? null;
   const credentials = sent === null ? null : unmaskCredentials(sent, null);
   assertProviderConfig({ key: body.api_key, category, baseUrl: body.api_base_url, config, credentials });
-  await assertRoom(db);
-  const row = await db.slow.first(
-    insertConnector({
-      id,
-      api_key: body.api_key,
-      api_name: body.api_name,
-      api_base_url: body.api_base_url,
-      config,
-      auth_config: sealCredentials(services, id, credentials),
-      enabled: body.enabled ?? true,
-      priority: body.priority ?? 50,
-      description: body.description ?? null,
-      tags: body.tags ?? null,
-      category,
-      created_by: actor.userId,
-      created_at: at,
-      ...auditParams(actor, at, { fields: Object.keys(body) }),
-    }),
-  );
+  const insert = insertConnector({
+    id,
+    api_key: body.api_key,
+    api_name: body.api_name,
+    api_base_url: body.api_base_url,
+    config,
+    auth_config: sealCredentials(services, id, credentials),
+    enabled: body.enabled ?? true,
+    priority: body.priority ?? 50,
+    description: body.description ?? null,
+    tags: body.tags ?? null,
+    category,
+    created_by: actor.userId,
+    created_at: at,
+    ...auditParams(actor, at, { fields: Object.keys(body) }),
+  });
+  const row = await db.transaction(async (tx) => {
+    await assertRoom(tx, db.tenantId);
+    return tx.first(insert);
+  });
   return { data: presentConnector(services, row!) };
 }
 
@@ -214,11 +220,13 @@ export async function disableConnector({ db, actor, services }: Scope, id: strin
   return { data: presentConnector(services, row) };
 }
 
-/** Asks it now how it does, whether it is enabled or not. @throws ConnectorNotFound, SystemLevelConnector */
+/** Asks it now how it does, whether it is enabled or not. @throws ConnectorNotFound, SystemLevelConnector, TooManyConnectorTests */
 export async function testConnector({ db, actor, services }: Scope, id: string, signal: AbortSignal) {
   assertMayChange(db, actor);
   const row = await db.first(findConnector({ tenantId: db.tenantId, id }));
   if (row === undefined) throw await unknown(services, id);
+  const budget = { key: `connector-tests:${db.tenantId}`, ...testBudget };
+  await createAttempt(services, [budget], TooManyConnectorTests).admit();
   const caller = { userId: actor.userId, requestId: actor.request.id };
   const { outcome, latencyMs, health } = await checkConnector(services, { row, caller, signal });
   const ok = isWell(outcome);
@@ -229,8 +237,9 @@ export async function testConnector({ db, actor, services }: Scope, id: string, 
   };
 }
 
-async function assertRoom(db: TenantDb): Promise<void> {
-  const counted = await db.slow.first(countAllConnectors({ tenantId: db.tenantId }));
+async function assertRoom(tx: Transaction, tenantId: string): Promise<void> {
+  await tx.all(lockConnectors({ tenantId }));
+  const counted = await tx.first(countAllConnectors({ tenantId }));
   if (counted!.total >= mostConnectors) throw TooManyConnectors();
 }
 

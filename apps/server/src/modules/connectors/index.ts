@@ -3,15 +3,18 @@ import { ConnectorKeyTaken } from '#modules/connectors/connectors.errors';
 import { connectorJobs } from '#modules/connectors/connectors.jobs';
 import { connectorRoutes } from '#modules/connectors/connectors.routes';
 
+export { patienceSeconds } from '#modules/connectors/calls/answers.rules';
 export { isOperationKey, operations, type OperationKey } from '#modules/connectors/calls/operations';
 export { assertOperationEnabled } from '#modules/connectors/calls/provider-calls.service';
 export {
   CredentialsRequired,
+  InvalidConnectorConfig,
   MessageNotDelivered,
   NoDeliveryChannel,
   NoProvider,
   OperationDisabled,
   ProvidersFailed,
+  ProvidersRefused,
   QuotaExceeded,
 } from '#modules/connectors/connectors.errors';
 export { explainRoute, type ExplainedProvider } from '#modules/connectors/explanation/explanation.service';

@@ -4,7 +4,9 @@ import { newId } from '#core/crypto/ids';
 import type { TenantDb } from '#core/db/scopes';
 import { pageOfMatches } from '#core/db/totals';
 import { toPage } from '#core/http/paging';
-import { FeedbackNotFound } from '#modules/feedbacks/feedbacks.errors';
+import type { Services } from '#core/services';
+import { createAttempt } from '#core/throttle/throttle';
+import { FeedbackNotFound, TooManyFeedbacks } from '#modules/feedbacks/feedbacks.errors';
 import {
   countFeedbacks,
   findFeedback,
@@ -16,6 +18,10 @@ import {
 import type { CreateFeedbackBody, ListFeedbacksQuery, UpdateFeedbackBody } from '#modules/feedbacks/feedbacks.schemas';
 
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
+type Author = Omit<Scope, 'now'> & { services: Services };
+
+/** So that nobody buries what others say. */
+const budget = { max: 60, windowMs: 60 * 60_000 };
 
 export async function listFeedbacks(
   { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
@@ -45,9 +51,11 @@ export async function getFeedback(db: TenantDb, id: string) {
   return { data: presentFeedback(row) };
 }
 
-/** @throws SpaceNotFound, ResourceNotFound (through the foreign keys) */
-export async function createFeedback({ db, actor, now }: Scope, body: CreateFeedbackBody) {
-  const at = now().toISOString();
+/** @throws TooManyFeedbacks, SpaceNotFound and ResourceNotFound (through the foreign keys) */
+export async function createFeedback({ db, actor, services }: Author, body: CreateFeedbackBody) {
+  const key = `feedback:${actor.tenantId}:${actor.id}`;
+  await createAttempt(services, [{ key, ...budget }], TooManyFeedbacks).admit();
+  const at = services.now().toISOString();
   const row = await db.slow.first(
     insertFeedback({
       id: newId(),

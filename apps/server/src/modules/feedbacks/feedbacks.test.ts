@@ -119,6 +119,21 @@ describe('createFeedback', () => {
   });
 });
 
+describe('createFeedback', () => {
+  it('429: one person more than 60 times an hour, however many at once, and nobody else', async () => {
+    const by = { token: (await createMember(test, tenant)).token };
+    const answers = await Promise.all(Array.from({ length: 70 }, () => post(test, by, 'feedbacks', about())));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(60);
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused).toHaveLength(10);
+    expectError(refused[0]!, 429, 'RATE_LIMIT_EXCEEDED', 'TOO_MANY_FEEDBACKS');
+    const seconds = Number(refused[0]!.headers['retry-after']);
+    expect(seconds).toBeGreaterThan(3500);
+    expect(seconds).toBeLessThanOrEqual(3600);
+    expect((await post(test, member, 'feedbacks', about())).status).toBe(201);
+  });
+});
+
 describe('getFeedback and listFeedbacks', () => {
   it('200 for who may read, 403 for who may not, the author included', async () => {
     const { id } = await give();

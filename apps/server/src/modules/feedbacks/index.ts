@@ -1,7 +1,12 @@
 import { access } from '#core/access/access';
 import { defineModule, defineRoute } from '#core/http/route';
 import { IdParams } from '#core/http/schemas';
-import { FeedbackNotFound, ResourceNotFound, SpaceNotFound } from '#modules/feedbacks/feedbacks.errors';
+import {
+  FeedbackNotFound,
+  ResourceNotFound,
+  SpaceNotFound,
+  TooManyFeedbacks,
+} from '#modules/feedbacks/feedbacks.errors';
 import * as schemas from '#modules/feedbacks/feedbacks.schemas';
 import { createFeedback, getFeedback, listFeedbacks, updateFeedback } from '#modules/feedbacks/feedbacks.service';
 
@@ -27,9 +32,9 @@ export const feedbacksModule = defineModule({
       summary: 'Say something about a space or a resource',
       access: access.member(),
       schema: { body: schemas.CreateFeedbackBody, response: { 201: schemas.FeedbackAnswer } },
-      errors: [SpaceNotFound, ResourceNotFound],
+      errors: [TooManyFeedbacks, SpaceNotFound, ResourceNotFound],
       audit: 'feedback.created',
-      handler: ({ actor, body, db, services }) => createFeedback({ db, actor, now: services.now }, body),
+      handler: ({ actor, body, db, services }) => createFeedback({ db, actor, services }, body),
     }),
     defineRoute({
       method: 'GET',

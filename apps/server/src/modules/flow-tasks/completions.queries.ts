@@ -40,7 +40,8 @@ export const findPerson = statement<ByUser, PersonFacts>((p) =>
   builder
     .selectFrom('users')
     .innerJoin('tenants', 'tenants.id', 'users.tenant_id')
-    .select(['users.id', 'display_name', 'full_name', 'locale', 'phone', 'users.created_at', 'default_language'])
+    .select(['users.id', 'display_name', 'full_name', 'locale', 'phone', 'is_tenant_admin', 'users.created_at'])
+    .select('default_language')
     .select([
       sql<string[]>`array(select m.group_id::text from group_members m
         where m.tenant_id = ${p.tenantId} and m.user_id = users.id)`.as('group_ids'),
@@ -118,9 +119,15 @@ export const countPeople = statement<Counting, { people: number }>((p) =>
     .where(sql<boolean>`(${p.after}::timestamptz is null or done.completed_at > ${p.after}::timestamptz)`),
 );
 
-type Reported = Counting & { groups: readonly string[] | null; createdBefore: string | null };
+type Reported = Counting & {
+  groups: readonly string[] | null;
+  roles: readonly ('admin' | 'member')[] | null;
+  createdBefore: string | null;
+  /** Whether nobody may skip it, whoever has before. */
+  isMandatory: boolean;
+};
 
-/** Where the people stand whom a task is for; null groups are everybody. */
+/** Where the people stand whom a task is for; null groups and null roles are everybody. */
 export const countStandings = statement<Reported, { open: number; completed: number; skipped: number }>((p) => {
   const has = (outcome: Outcome) => sql<boolean>`exists (select 1 from flow_task_completions done
     where done.tenant_id = ${p.tenantId} and done.user_id = users.id and done.task_id = ${p.taskId}
@@ -129,10 +136,17 @@ export const countStandings = statement<Reported, { open: number; completed: num
       and (${p.after}::timestamptz is null or done.completed_at > ${p.after}::timestamptz))`;
   const people = builder
     .selectFrom('users')
-    .select([has('completed').as('completed'), has('skipped').as('skipped')])
+    .select([
+      has('completed').as('completed'),
+      sql<boolean>`(not ${p.isMandatory}::boolean and ${has('skipped')})`.as('skipped'),
+    ])
     .where('tenant_id', '=', p.tenantId)
     .where('status', '=', 'active')
     .where(sql<boolean>`(${p.createdBefore}::timestamptz is null or created_at < ${p.createdBefore}::timestamptz)`)
+    .where(
+      sql<boolean>`(${p.roles}::text[] is null
+        or case when is_tenant_admin then 'admin' else 'member' end = any(${p.roles}::text[]))`,
+    )
     .where(
       sql<boolean>`(${p.groups}::uuid[] is null or exists (select 1 from group_members m
         where m.tenant_id = ${p.tenantId} and m.user_id = users.id and m.group_id = any(${p.groups}::uuid[])))`,

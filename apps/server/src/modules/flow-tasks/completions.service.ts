@@ -16,7 +16,13 @@ import {
   type PersonFacts,
   type Standing,
 } from '#modules/flow-tasks/completions.queries';
-import { FactMissing, FlowTaskNotFound, TaskIsMandatory, VersionChanged } from '#modules/flow-tasks/flow-tasks.errors';
+import {
+  FactMissing,
+  FlowTaskNotFound,
+  TaskIsMandatory,
+  TextChanged,
+  VersionChanged,
+} from '#modules/flow-tasks/flow-tasks.errors';
 import { findTask, listActiveTasks, shareTasks } from '#modules/flow-tasks/flow-tasks.queries';
 import {
   counts,
@@ -26,6 +32,7 @@ import {
   isFor,
   localise,
   type Facts,
+  type Role,
 } from '#modules/flow-tasks/flow-tasks.rules';
 import type { CompleteFlowTaskBody, PageQuery } from '#modules/flow-tasks/flow-tasks.schemas';
 import { presentFlowTask } from '#modules/flow-tasks/flow-tasks.service';
@@ -50,18 +57,20 @@ export async function listPending(scope: Scope) {
   const open = shown.filter((task) => !standsAt(standings, task, 'completed', now));
   const done = await doneAlready(scope, open, person);
   const recorded = done.length === 0 ? new Set() : await recordFacts(scope, { person, standings }, done);
+  // What has become mandatory since it was skipped is open again.
+  const isSkipped = (task: FlowTaskRow) => !task.is_mandatory && standsAt(standings, task, 'skipped', now);
   const data = open
-    .filter((task) => !recorded.has(task.id) && !standsAt(standings, task, 'skipped', now))
-    .map((task) => ({ ...presentFlowTask(task), text: localise(task, languagesFor(scope, person)) }));
+    .filter((task) => !recorded.has(task.id) && !isSkipped(task))
+    .map((task) => ({ ...presentFlowTask(task), text: toShown(task, languagesFor(scope, person)) }));
   return { data, total: data.length };
 }
 
 /**
  * Doing it again answers what was recorded the first time.
- * @throws FlowTaskNotFound, VersionChanged, FactMissing
+ * @throws FlowTaskNotFound, VersionChanged, TextChanged, FactMissing
  */
 export async function completeFlowTask(scope: Scope, id: string, body: CompleteFlowTaskBody) {
-  const { version, answers = null } = body ?? {};
+  const { version, textHash, answers = null } = body ?? {};
   const found = await atHome(scope).first(findTask({ tenantId: scope.actor.homeTenantId, id }));
   if (found === undefined) throw FlowTaskNotFound();
   // Asked before the transaction, which holds a connection: the account is read on another.
@@ -69,6 +78,8 @@ export async function completeFlowTask(scope: Scope, id: string, body: CompleteF
   return settle(scope, id, (task, person, latest) => {
     if (version !== undefined && version !== task.version) throw VersionChanged({ details: { version: task.version } });
     if (latest.completed !== undefined) return latest.completed;
+    const { hash } = toShown(task, languagesFor(scope, person));
+    if (textHash !== undefined && textHash !== hash) throw TextChanged();
     if (isDone(task, factsOf(person, proofs)) === false) throw FactMissing();
     return { outcome: 'completed', answers };
   });
@@ -115,7 +126,7 @@ async function settle(scope: Scope, id: string, decide: Decide) {
     const decided = decide(task, person, byOutcome(counting));
     if ('id' in decided) return decided;
     const round = (byOutcome(rows)[decided.outcome]?.round ?? -1) + 1;
-    const text = localise(task, languagesFor(scope, person));
+    const text = toShown(task, languagesFor(scope, person));
     const entry = { ...decided, source: 'person' as const, round, at: now.toISOString() };
     const inserted = await tx.first(insertCompletion(toRow(scope, task, { ...entry, ...text })));
     if (inserted === undefined) {
@@ -153,14 +164,12 @@ async function recordFacts(scope: Scope, { person, standings }: Known, done: rea
   const seen = new Map(done.map((task) => [task.id, task]));
   const recorded = await db.transaction(async (tx) => {
     const tasks = await tx.all(shareTasks({ tenantId: db.tenantId, ids: [...seen.keys()] }));
-    const same = tasks.filter(
-      ({ id, version, resets }) => seen.get(id)!.version === version && seen.get(id)!.resets === resets,
-    );
+    const same = tasks.filter((task) => isUnchanged(seen.get(task.id)!, task));
     const at = scope.services.now().toISOString();
     const inserted: CompletionRow[] = [];
     for (const task of same) {
       const round = (standingOf(standings, task.id, 'completed')?.round ?? -1) + 1;
-      const text = localise(task, languagesFor(scope, person));
+      const text = toShown(task, languagesFor(scope, person));
       const entry = { outcome: 'completed' as const, source: 'automatic' as const, answers: null, round, at };
       inserted.push(...(await tx.all(insertCompletion(toRow(scope, task, { ...entry, ...text })))));
     }
@@ -170,13 +179,18 @@ async function recordFacts(scope: Scope, { person, standings }: Known, done: rea
   return new Set(recorded.map(({ id }) => id));
 }
 
+/** Of what it asks for, too. */
+function isUnchanged(seen: FlowTaskRow, { version, resets, updated_at: updatedAt }: FlowTaskRow): boolean {
+  return seen.version === version && seen.resets === resets && seen.updated_at === updatedAt;
+}
+
 function record(tx: Transaction, { actor }: Scope, { task_id: resourceId, outcome, version, ...row }: CompletionRow) {
   const event = { action: `flow_task.${outcome}`, resourceType: 'flow_task', resourceId };
   const who = { ...actor, tenantId: actor.homeTenantId };
   return tx.all(auditEvent(who, row.completed_at, { ...event, details: { version, source: row.source } }));
 }
 
-type Entry = New & { source: CompletionRow['source']; round: number; at: string } & ReturnType<typeof localise>;
+type Entry = New & { source: CompletionRow['source']; round: number; at: string } & ReturnType<typeof toShown>;
 
 function toRow({ actor }: Scope, task: FlowTaskRow, entry: Entry): CompletionRow {
   return {
@@ -192,7 +206,7 @@ function toRow({ actor }: Scope, task: FlowTaskRow, entry: Entry): CompletionRow
     resets: task.resets,
     round: entry.round,
     language: entry.language,
-    text_hash: hashOf(entry),
+    text_hash: entry.hash,
     answers: entry.answers,
     ip_address: actor.request.ip,
     user_agent: actor.request.userAgent,
@@ -205,12 +219,18 @@ function atHome({ services, actor }: Scope): TenantDb {
   return services.database.tenant(actor.homeTenantId);
 }
 
+function toShown(task: FlowTaskRow, languages: readonly string[]) {
+  const text = localise(task, languages);
+  return { ...text, hash: hashOf(text) };
+}
+
 function languagesFor({ languages }: Scope, person: PersonFacts): string[] {
   return [...languages, person.default_language, 'en'];
 }
 
 function memberOf(person: PersonFacts) {
-  return { createdAt: person.created_at, groupIds: person.group_ids };
+  const role: Role = person.is_tenant_admin ? 'admin' : 'member';
+  return { createdAt: person.created_at, role, groupIds: person.group_ids };
 }
 
 type Proofs = { email: boolean; phone: boolean };
@@ -224,7 +244,7 @@ function factsOf(person: PersonFacts, proofs: Proofs | undefined): Facts {
   return {
     hasAvatar: person.has_avatar,
     hasProvenEmail: proofs?.email ?? false,
-    hasPhone: (proofs?.phone ?? false) || person.phone !== null,
+    hasProvenPhone: proofs?.phone ?? false,
     profile: {
       displayName: person.display_name,
       fullName: person.full_name,

@@ -41,6 +41,8 @@ const patch = (id: string, body: object) => test.call('PATCH', `${adminPath}/${i
 const history = (by = member, query = '') => test.call('GET', `${ownPath}/history${query}`, by);
 const plain = (id: string) => ({ taskId: id, outcome: 'completed', source: 'person' });
 
+const shown = (text: Parameters<typeof hashOf>[0]) => ({ ...text, hash: hashOf(text) });
+
 /** A tenant of its own with somebody who has to do what there is. */
 async function newPlace() {
   const own = await createTenant(test);
@@ -57,8 +59,8 @@ describe('listPendingFlowTasks', () => {
     await newTask(test, place.admin, { isActive: false });
     const call = { ...place.member, headers: { 'accept-language': 'de-AT, en;q=0.5' } };
     expect(await pendingOf(test, call)).toEqual([
-      { ...first, text: { language: null, title: first.name, description: null, buttonText: null } },
-      { ...second, text: { language: 'de', title: 'Regeln', description: 'Read them', buttonText: 'Ja' } },
+      { ...first, text: shown({ language: null, title: first.name, description: null, buttonText: null }) },
+      { ...second, text: shown({ language: 'de', title: 'Regeln', description: 'Read them', buttonText: 'Ja' }) },
     ]);
   });
 
@@ -71,15 +73,15 @@ describe('listPendingFlowTasks', () => {
     await newTask(test, place.admin, { i18n: titles('de', 'en', 'fr', 'it') });
     await newTask(test, place.admin, { i18n: titles('de', 'en') });
     await newTask(test, place.admin, { i18n: titles('it', 'de') });
-    const shown = async (query: string, wanted?: string) => {
+    const titlesOf = async (query: string, wanted?: string) => {
       const headers = wanted === undefined ? {} : { 'accept-language': wanted };
       const tasks = await pendingOf(test, { ...place.member, headers }, query);
       return tasks.map(({ text }) => text.title).join(' ');
     };
-    expect(await shown('?language=it', 'de')).toBe('it en it');
-    expect(await shown('', 'de')).toBe('de de de');
-    expect(await shown('')).toBe('fr en de');
-    expect(await shown('', 'es, *')).toBe('fr en de');
+    expect(await titlesOf('?language=it', 'de')).toBe('it en it');
+    expect(await titlesOf('', 'de')).toBe('de de de');
+    expect(await titlesOf('')).toBe('fr en de');
+    expect(await titlesOf('', 'es, *')).toBe('fr en de');
     const bad = await test.call('GET', `${ownPath}/pending?language=german`, place.member);
     expectError(bad, 400, 'VALIDATION_ERROR');
   });
@@ -87,7 +89,8 @@ describe('listPendingFlowTasks', () => {
   it('200: of an audience by groups and by age, and within its time', async () => {
     const place = await newPlace();
     const group = await test.call('POST', '/api/v1/secure/groups', { ...place.admin, body: { name: 'Porters' } });
-    const groups = [newId(), group.body.data.id];
+    const empty = await test.call('POST', '/api/v1/secure/groups', { ...place.admin, body: { name: 'Cooks' } });
+    const groups = [empty.body.data.id, group.body.data.id];
     const members = `/api/v1/secure/groups/${group.body.data.id}/members`;
     await test.call('POST', members, { ...place.admin, body: { userId: place.person.userId } });
     const at = (ms: number) => new Date(clock.now().getTime() + ms).toISOString();
@@ -109,6 +112,33 @@ describe('listPendingFlowTasks', () => {
     expect(await reportOf(test, place.admin, forOld.id)).toEqual({ open: 0, completed: 0, skipped: 0 });
     clock.advance(1000);
     expect(await idsPending(test, place.member)).toEqual([forPorters.id, soon.id]);
+  });
+
+  it('200: of an audience by role', async () => {
+    const place = await newPlace();
+    const config = (...roles: string[]) => ({ config: { audience: { roles } } });
+    const { id: forAdmins } = await newTask(test, place.admin, config('admin'));
+    const { id: forMembers } = await newTask(test, place.admin, config('member'));
+    const { id: forBoth } = await newTask(test, place.admin, config('member', 'admin'));
+    expect(await idsPending(test, place.member)).toEqual([forMembers, forBoth]);
+    expect(await idsPending(test, place.admin)).toEqual([forAdmins, forBoth]);
+    expectError(await complete(test, place.member, forAdmins), 404, 'NOT_FOUND');
+    const open = async (id: string) => (await reportOf(test, place.admin, id)).open;
+    expect([await open(forAdmins), await open(forMembers), await open(forBoth)]).toEqual([1, 1, 2]);
+  });
+
+  it('200: what was skipped and has become mandatory since', async () => {
+    const place = await newPlace();
+    const { id } = await newTask(test, place.admin);
+    await skip(test, place.member, id);
+    const set = (isMandatory: boolean) =>
+      test.call('PATCH', `${adminPath}/${id}`, { ...place.admin, body: { isMandatory } });
+    await set(true);
+    expect(await idsPending(test, place.member)).toEqual([id]);
+    expect(await reportOf(test, place.admin, id)).toEqual({ open: 2, completed: 0, skipped: 0 });
+    await set(false);
+    expect(await idsPending(test, place.member)).toEqual([]);
+    expect(await reportOf(test, place.admin, id)).toEqual({ open: 1, completed: 0, skipped: 1 });
   });
 
   it('401, 403: nobody, a key', async () => {
@@ -197,7 +227,13 @@ describe('completeFlowTask', () => {
 
   it('400: a body or an id that is none', async () => {
     const { id } = await newTask(test, admin);
-    for (const body of [{ version: 1 }, { answers: [] }, { answers: { x: 'x'.repeat(16_384) } }, { userId: newId() }])
+    for (const body of [
+      { version: 1 },
+      { textHash: 'x' },
+      { answers: [] },
+      { answers: { x: 'x'.repeat(16_384) } },
+      { userId: newId() },
+    ])
       expectError(await complete(test, member, id, body), 400, 'VALIDATION_ERROR');
     expectError(await complete(test, member, '42'), 400, 'VALIDATION_ERROR');
   });
@@ -217,6 +253,22 @@ describe('completeFlowTask', () => {
     expectError(await complete(test, naming, id), 404, 'NOT_FOUND');
     expect(await idsPending(test, naming)).toEqual(await idsPending(test, { token }));
     expect(await evidenceOf(test, admin, id)).toEqual([]);
+  });
+
+  it('409: another text than the one that was shown, and in another language', async () => {
+    const i18n = { de: { title: 'Regeln' }, en: { title: 'Rules' } };
+    const { id } = await newTask(test, admin, { i18n });
+    const german = { ...member, headers: { 'accept-language': 'de' } };
+    const hashFor = async (by: Call) => (await pendingOf(test, by)).find((task) => task.id === id)!.text.hash as string;
+    const textHash = await hashFor(german);
+    expectError(await complete(test, member, id, { textHash }), 409, 'CONFLICT', 'TEXT_CHANGED');
+    await patch(id, { i18n: { ...i18n, de: { title: 'Neue Regeln' } } });
+    expectError(await complete(test, german, id, { textHash }), 409, 'CONFLICT', 'TEXT_CHANGED');
+    expect(await evidenceOf(test, admin, id)).toEqual([]);
+    const now = await hashFor(german);
+    expect((await complete(test, german, id, { textHash: now })).body.data).toMatchObject({ textHash: now });
+    // What is done is done, whatever was shown.
+    expect((await complete(test, german, id, { textHash })).body.data).toMatchObject({ textHash: now });
   });
 
   it('409: another version than the one that was shown', async () => {
@@ -324,6 +376,15 @@ describe('reportFlowTask', () => {
     expect(await reportOf(test, place.admin, id)).toEqual({ open: 1, completed: 1, skipped: 1 });
     await test.call('POST', `${adminPath}/${id}/reset`, place.admin);
     expect(await reportOf(test, place.admin, id)).toEqual({ open: 3, completed: 0, skipped: 0 });
+  });
+
+  it('200: of an audience whose day is written in whatever offset there is', async () => {
+    const place = await newPlace();
+    for (const createdBefore of ['9999-01-01T00:00:00+23:59', '9999-01-01t00:00:00.123456789z']) {
+      const { id } = await newTask(test, place.admin, { config: { audience: { createdBefore } } });
+      expect(await idsPending(test, place.member)).toContain(id);
+      expect(await reportOf(test, place.admin, id)).toEqual({ open: 2, completed: 0, skipped: 0 });
+    }
   });
 
   it('401, 403, 404: what is not allowed', async () => {

@@ -32,8 +32,11 @@ export async function reportFlowTask({ db, now }: { db: TenantDb; now: () => Dat
   const { tenantId } = db;
   const task = await db.first(findTask({ tenantId, id }));
   if (task === undefined) throw FlowTaskNotFound();
-  const { version, resets, config } = task;
-  const { groups = null, createdBefore = null } = config.audience ?? {};
+  const { version, resets, config, is_mandatory: isMandatory } = task;
+  const { groups = null, roles = null, createdBefore } = config.audience ?? {};
   const counting = { tenantId, taskId: id, version, resets, after: repeatsAfter(config, now()) };
-  return { data: await db.slow.first(countStandings({ ...counting, groups, createdBefore })) };
+  // PostgreSQL takes fewer offsets from UTC than RFC 3339 has.
+  const before = createdBefore === undefined ? null : new Date(createdBefore).toISOString();
+  const audience = { groups, roles, createdBefore: before, isMandatory };
+  return { data: await db.slow.first(countStandings({ ...counting, ...audience })) };
 }

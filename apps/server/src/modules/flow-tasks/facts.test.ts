@@ -53,7 +53,6 @@ async function saveAvatar(): Promise<void> {
 
 const ways: [string, object, () => Promise<unknown>][] = [
   ['email_verification', {}, () => proveAddress(test, person.email)],
-  ['phone_verification', {}, () => profile({ phone: '+43660123456' })],
   ['phone_verification', {}, proveNumber],
   ['avatar', {}, saveAvatar],
   ['profile', { fields: ['phone', 'fullName'] }, () => profile({ phone: '+43660123456', fullName: 'Ada Lovelace' })],
@@ -97,6 +96,15 @@ it('a profile is complete with a name and a locale where it says nothing else', 
   expect(await idsPending(test, person)).toEqual([]);
 });
 
+it('a number in the profile is none that is verified', async () => {
+  const { id } = await newTask(test, admin, { type: 'phone_verification' });
+  await profile({ phone: '+43660123456' });
+  expect(await idsPending(test, person)).toEqual([id]);
+  expectError(await complete(test, person, id), 422, 'UNPROCESSABLE_ENTITY', 'FACT_MISSING');
+  await proveNumber();
+  expect(await idsPending(test, person)).toEqual([]);
+});
+
 it('what is not for the person, not active, or only skipped', async () => {
   await saveAvatar();
   const until = '2020-01-01T00:00:00Z';
@@ -104,7 +112,7 @@ it('what is not for the person, not active, or only skipped', async () => {
     await newTask(test, admin, { type: 'avatar', config: { until } }),
     await newTask(test, admin, { type: 'avatar', isActive: false }),
   ];
-  const { id: skipped } = await newTask(test, admin, { type: 'phone_verification' });
+  const { id: skipped } = await newTask(test, admin, { type: 'profile', config: { fields: ['phone'] } });
   await skip(test, person, skipped);
   expect(await idsPending(test, person)).toEqual([]);
   for (const { id } of [over, inactive]) expect(await evidenceOf(test, admin, id)).toEqual([]);

@@ -7,8 +7,13 @@ export const FlowTaskNotFound = defineError(
 export const ListedTwice = defineError('VALIDATION_ERROR', 'body.taskIds: names a task twice.', 'LISTED_TWICE');
 export const InvalidFlowTaskConfig = defineError(
   'UNPROCESSABLE_ENTITY',
-  'config.audience, from, until, repeatEveryDays or, of a profile, fields have another form: details.problem says which.',
+  'config.audience, from, until, repeatEveryDays or, of a profile, fields cannot be kept: details.problem says why.',
   'INVALID_CONFIG',
+);
+export const GroupNotFound = defineError(
+  'NOT_FOUND',
+  'config.audience.groups names groups that do not exist: details.groups says which.',
+  'GROUP_NOT_FOUND',
 );
 export const TooManyFlowTasks = defineError(
   'UNPROCESSABLE_ENTITY',
@@ -19,6 +24,11 @@ export const VersionChanged = defineError(
   'CONFLICT',
   'The task has another version by now, which details.version names: show that one.',
   'VERSION_CHANGED',
+);
+export const TextChanged = defineError(
+  'CONFLICT',
+  'The text is another than the one that was shown: show it anew, or ask in the language in which it was shown.',
+  'TEXT_CHANGED',
 );
 export const FactMissing = defineError(
   'UNPROCESSABLE_ENTITY',

@@ -55,6 +55,15 @@ export const findTask = statement<ById, FlowTaskRow>((p) =>
   builder.selectFrom('flow_tasks').select(taskColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
+/** Which of the groups there are. */
+export const findGroups = statement<{ tenantId: string; ids: readonly string[] }, { id: string }>((p) =>
+  builder
+    .selectFrom('groups')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
+);
+
 /** As they stay until the end of the transaction; others may share them. */
 export const shareTasks = statement<{ tenantId: string; ids: readonly string[] }, FlowTaskRow>((p) =>
   builder

@@ -1,6 +1,14 @@
 import { beforeAll, expect, it } from 'vitest';
 
-import { adminPath, complete, evidenceOf, idsPending, newTask, skip } from '#modules/flow-tasks/testing/tasks';
+import {
+  adminPath,
+  complete,
+  evidenceOf,
+  idsPending,
+  newTask,
+  reportOf,
+  skip,
+} from '#modules/flow-tasks/testing/tasks';
 import { race, trailOf } from '#test/support/directory';
 import { createMember, createTenant, type Person, type Tenant } from '#test/support/factories';
 import { useService, type Answer, type Call } from '#test/support/harness';
@@ -74,6 +82,35 @@ it('resets among completions: whoever is counted completed before, and whoever c
     // Each row counted until some reset, and for one of them only.
     expect(counted).toBe((await evidenceOf(test, admin, id)).length);
     expect(counted).toBeGreaterThanOrEqual(10);
+  }
+});
+
+it('becoming mandatory among skips: it is open for all again, and closed for who skipped once it is optional', async () => {
+  for (let round = 0; round < 5; round++) {
+    const { id } = await newTask(test, admin);
+    const set = (isMandatory: boolean) => test.call('PATCH', `${adminPath}/${id}`, { ...admin, body: { isMandatory } });
+    const skipped = new Set<string>();
+    const isUnderWay = Promise.withResolvers<void>();
+    const counts = await race(50, async (at) => {
+      if (at === 25) return isUnderWay.promise.then(() => set(true));
+      const by = people[at % 10]!;
+      const answer = await skip(test, by, id);
+      isUnderWay.resolve();
+      if (answer.status === 200) skipped.add(by.userId);
+      return answer;
+    });
+    expect(Object.keys(counts).filter((status) => !['200', '422'].includes(status))).toEqual([]);
+    expect(skipped.size).toBeGreaterThan(0);
+    expect(await reportOf(test, admin, id)).toEqual({ open: 11, completed: 0, skipped: 0 });
+    for (const by of people) expect(await idsPending(test, by)).toContain(id);
+    expect((await skip(test, people[0]!, id)).status).toBe(422);
+    const evidence = await evidenceOf(test, admin, id);
+    expect(evidence.map(({ userId }) => userId as string).toSorted()).toEqual([...skipped].toSorted());
+    await set(false);
+    expect(await reportOf(test, admin, id)).toEqual({ open: 11 - skipped.size, completed: 0, skipped: skipped.size });
+    for (const by of people) expect((await idsPending(test, by)).includes(id)).toBe(!skipped.has(by.userId));
+    expect((await test.call('POST', `${adminPath}/${id}/reset`, admin)).body.resetCount).toBe(0);
+    await test.call('DELETE', `${adminPath}/${id}`, admin);
   }
 });
 

@@ -44,7 +44,7 @@ export const adminRoutes = [
     summary: 'Create a flow task',
     access: mayManage,
     schema: { body: schemas.CreateFlowTaskBody, response: { 201: schemas.FlowTask } },
-    errors: [errors.InvalidFlowTaskConfig, errors.TooManyFlowTasks],
+    errors: [errors.InvalidFlowTaskConfig, errors.GroupNotFound, errors.TooManyFlowTasks],
     audit: 'flow_task.created',
     handler: ({ actor, body, db, services }) => createFlowTask({ db, actor, now: services.now }, body),
   }),
@@ -66,7 +66,7 @@ export const adminRoutes = [
     summary: 'Change fields of a flow task; another version opens it again',
     access: mayManage,
     schema: { params: IdParams, body: schemas.UpdateFlowTaskBody, response: { 200: schemas.FlowTask } },
-    errors: [errors.FlowTaskNotFound, errors.InvalidFlowTaskConfig],
+    errors: [errors.FlowTaskNotFound, errors.InvalidFlowTaskConfig, errors.GroupNotFound],
     audit: 'flow_task.updated',
     handler: ({ actor, body, db, params, services }) =>
       updateFlowTask({ db, actor, now: services.now }, params.id, body),
@@ -123,6 +123,10 @@ export const ownRoutes = [
     summary: 'What the caller has to do, the most important first',
     access: access.member(),
     schema: { query: schemas.TextsQuery, response: { 200: schemas.PendingFlowTasks } },
+    tool: {
+      toolset: 'tasks',
+      description: 'What the person who is logged in has to do, the most important first.',
+    },
     handler: ({ actor, query, request, services }) =>
       listPending({ services, actor, languages: languagesOf(request, query) }),
   }),
@@ -133,6 +137,10 @@ export const ownRoutes = [
     summary: 'What the caller has completed and skipped, the newest first',
     access: access.member(),
     schema: { query: schemas.PageQuery, response: { 200: schemas.CompletionPage } },
+    tool: {
+      toolset: 'tasks',
+      description: 'What the person who is logged in has completed and skipped, the newest first.',
+    },
     handler: ({ actor, query, services, setHeader }) => listHistory({ actor, services, setHeader }, query),
   }),
   defineRoute({
@@ -147,7 +155,7 @@ export const ownRoutes = [
       body: schemas.CompleteFlowTaskBody,
       response: { 200: schemas.CompletionAnswer },
     },
-    errors: [errors.FlowTaskNotFound, errors.VersionChanged, errors.FactMissing],
+    errors: [errors.FlowTaskNotFound, errors.VersionChanged, errors.TextChanged, errors.FactMissing],
     audit: 'flow_task.completed',
     handler: ({ actor, body, params, query, request, services }) =>
       completeFlowTask({ services, actor, languages: languagesOf(request, query) }, params.id, body),

@@ -4,11 +4,14 @@ import { newId } from '#core/crypto/ids';
 import {
   counts,
   hashOf,
+  groupsOf,
   isDone,
+  isEverShown,
   isFor,
   localise,
   reordered,
   type Facts,
+  type Member,
   type TaskConfig,
   type TaskType,
 } from '#modules/flow-tasks/flow-tasks.rules';
@@ -31,9 +34,10 @@ describe('localise', () => {
     expect(localise({ name: 'Task', i18n }, languages)).toEqual(shown);
   });
 
-  it('an empty text is a text; without any title the name is one', () => {
-    const empty = { language: 'en', title: '', description: null, buttonText: null };
-    expect(localise({ name: 'Task', i18n: { en: { title: '' }, de: { title: 'x' } } }, ['en'])).toEqual(empty);
+  it('an empty text is a text, but no title; without any the name is one', () => {
+    const empty = { language: 'de', title: 'x', description: '', buttonText: null };
+    const texts = { en: { title: ' ', description: '' }, de: { title: 'x', description: 'y' } };
+    expect(localise({ name: 'Task', i18n: texts }, ['en'])).toEqual(empty);
     const none = { language: null, title: 'Task', description: null, buttonText: null };
     expect(localise({ name: 'Task', i18n: {} }, ['en', 'constructor'])).toEqual(none);
   });
@@ -49,13 +53,15 @@ it('hashOf: SHA-256 of the three texts as JSON, whatever the language', () => {
 
 describe('isFor', () => {
   const group = newId();
-  const member = { createdAt: '2029-01-01T00:00:00.000Z', groupIds: [group] };
+  const member: Member = { createdAt: '2029-01-01T00:00:00.000Z', role: 'member', groupIds: [group] };
 
   it.each<[TaskConfig, boolean]>([
     [{}, true],
     [{ audience: {} }, true],
     [{ audience: { groups: [newId(), group.toUpperCase()] } }, true],
     [{ audience: { groups: [newId()] } }, false],
+    [{ audience: { roles: ['admin', 'member'] } }, true],
+    [{ audience: { roles: ['admin'], groups: [group] } }, false],
     [{ audience: { createdBefore: '2029-01-01T00:00:00.001Z' } }, true],
     [{ audience: { createdBefore: '2029-01-01T00:00:00Z' } }, false],
     [{ audience: { groups: [group], createdBefore: '2028-01-01T00:00:00Z' } }, false],
@@ -66,6 +72,20 @@ describe('isFor', () => {
   ])('%j: %s', (config, expected) => {
     expect(isFor(config, member, now)).toBe(expected);
   });
+});
+
+it('isEverShown: unless it ends before it begins, whatever the offsets', () => {
+  const from = '2030-06-01T12:00:00Z';
+  expect(isEverShown({})).toBe(true);
+  expect([isEverShown({ from }), isEverShown({ until: from })]).toEqual([true, true]);
+  expect(isEverShown({ from, until: '2030-06-01T12:00:00.001Z' })).toBe(true);
+  expect(isEverShown({ from, until: '2030-06-01T14:00:00+02:00' })).toBe(false);
+});
+
+it('groupsOf: each once, in whatever case it is written', () => {
+  const id = newId();
+  expect(groupsOf({ audience: { groups: [id, id.toUpperCase()] } })).toEqual([id]);
+  expect([groupsOf({}), groupsOf({ audience: {} })]).toEqual([[], []]);
 });
 
 it('counts: for good, or for as many days as it says', () => {
@@ -79,7 +99,7 @@ describe('isDone', () => {
   const none: Facts = {
     hasAvatar: false,
     hasProvenEmail: false,
-    hasPhone: false,
+    hasProvenPhone: false,
     profile: { displayName: '', fullName: '', locale: 'en', phone: null },
   };
 
@@ -89,7 +109,7 @@ describe('isDone', () => {
     ['email_verification', {}, {}, false],
     ['email_verification', {}, { hasProvenEmail: true }, true],
     ['phone_verification', {}, {}, false],
-    ['phone_verification', {}, { hasPhone: true }, true],
+    ['phone_verification', {}, { hasProvenPhone: true }, true],
     ['profile', {}, {}, false],
     ['profile', {}, { profile: { ...none.profile, fullName: ' ' } }, false],
     ['profile', {}, { profile: { ...none.profile, fullName: 'Ada' } }, true],

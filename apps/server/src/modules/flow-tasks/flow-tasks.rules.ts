@@ -15,6 +15,10 @@ export type TaskType = (typeof taskTypes)[number];
 export const profileFields = ['displayName', 'fullName', 'locale', 'phone'] as const;
 export type ProfileField = (typeof profileFields)[number];
 
+/** What somebody may be in a tenant, as far as an audience goes. */
+export const roles = ['admin', 'member'] as const;
+export type Role = (typeof roles)[number];
+
 /** All of a tenant's are looked at whenever somebody asks what there is to do. */
 export const mostTasks = 500;
 
@@ -23,7 +27,7 @@ export type I18n = Readonly<Record<string, Texts>>;
 
 /** The keys of a config that have a meaning, in the form in which they were let in. */
 export type TaskConfig = {
-  audience?: { groups?: string[]; createdBefore?: string };
+  audience?: { groups?: string[]; roles?: Role[]; createdBefore?: string };
   from?: string;
   until?: string;
   repeatEveryDays?: number;
@@ -40,7 +44,10 @@ export type ShownText = {
 /** Each text in the first of the languages that has it, in any where none of them has; a title there always is. */
 export function localise({ name, i18n }: { name: string; i18n: I18n }, languages: readonly string[]): ShownText {
   const order = [...languages, ...Object.keys(i18n).toSorted()].filter((each) => Object.hasOwn(i18n, each));
-  const first = (field: keyof Texts) => order.find((each) => i18n[each]![field] !== undefined);
+  // Nothing may be a text, but no title.
+  const isText = (field: keyof Texts, text: string | undefined) =>
+    field === 'title' ? (text ?? '').trim() !== '' : text !== undefined;
+  const first = (field: keyof Texts) => order.find((each) => isText(field, i18n[each]![field]));
   const text = (field: keyof Texts) => i18n[first(field) ?? '']?.[field] ?? null;
   return {
     language: first('title') ?? null,
@@ -55,16 +62,27 @@ export function hashOf({ title, description, buttonText }: ShownText): string {
 }
 
 /** What has to be known of somebody to say which tasks are theirs. */
-export type Member = { createdAt: string; groupIds: readonly string[] };
+export type Member = { createdAt: string; role: Role; groupIds: readonly string[] };
 
 /** Whether a task is shown to the person at the time. */
 export function isFor({ audience = {}, from, until }: TaskConfig, member: Member, now: Date): boolean {
-  const { groups, createdBefore } = audience;
+  const { groups, roles: wanted, createdBefore } = audience;
   const isInGroup = groups === undefined || groups.some((id) => member.groupIds.includes(id.toLowerCase()));
+  const hasRole = wanted === undefined || wanted.includes(member.role);
   const isOldEnough = createdBefore === undefined || Date.parse(member.createdAt) < Date.parse(createdBefore);
   const hasBegun = from === undefined || Date.parse(from) <= now.getTime();
   const isOver = until !== undefined && Date.parse(until) <= now.getTime();
-  return isInGroup && isOldEnough && hasBegun && !isOver;
+  return isInGroup && hasRole && isOldEnough && hasBegun && !isOver;
+}
+
+/** Whether there is a time at which a task is shown at all. */
+export function isEverShown({ from, until }: TaskConfig): boolean {
+  return from === undefined || until === undefined || Date.parse(from) < Date.parse(until);
+}
+
+/** In the one spelling in which ids are kept, each once. */
+export function groupsOf({ audience }: TaskConfig): string[] {
+  return [...new Set(audience?.groups?.map((id) => id.toLowerCase()))];
 }
 
 const dayMs = 24 * 60 * 60_000;
@@ -84,7 +102,7 @@ export function counts(config: TaskConfig, doneAt: string, now: Date): boolean {
 export type Facts = {
   hasAvatar: boolean;
   hasProvenEmail: boolean;
-  hasPhone: boolean;
+  hasProvenPhone: boolean;
   profile: Readonly<Record<ProfileField, string | null>>;
 };
 
@@ -98,7 +116,7 @@ export function isDone({ type, config }: { type: TaskType; config: TaskConfig },
     case 'email_verification':
       return facts.hasProvenEmail;
     case 'phone_verification':
-      return facts.hasPhone;
+      return facts.hasProvenPhone;
     case 'profile':
       return (config.fields ?? everyProfile).every((field) => (facts.profile[field] ?? '').trim() !== '');
     case 'agb':

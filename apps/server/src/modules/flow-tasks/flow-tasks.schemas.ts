@@ -13,7 +13,7 @@ import {
   pageOf,
   paging,
 } from '#core/http/schemas';
-import { mostTasks, profileFields, taskTypes } from '#modules/flow-tasks/flow-tasks.rules';
+import { mostTasks, profileFields, roles, taskTypes } from '#modules/flow-tasks/flow-tasks.rules';
 
 const TaskType = Type.Enum([...taskTypes]);
 const Priority = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'The lowest comes first.' });
@@ -25,7 +25,7 @@ const Texts = closed({
 const ofLanguages = { additionalProperties: false, maxProperties: 200 };
 
 const required = {
-  name: Type.String({ minLength: 1, maxLength: 100 }),
+  name: Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' }),
   targetRoute: Type.String({ minLength: 1, maxLength: 255 }),
 };
 const optional = {
@@ -111,6 +111,7 @@ const PendingFlowTask = closed(
         title: Type.String(),
         description: nullable(Type.String()),
         buttonText: nullable(Type.String()),
+        hash: Type.String({ description: 'To be sent back as textHash by whoever completes it.' }),
       },
       { description: 'What to show, each text in the first language that has one.' },
     ),
@@ -123,6 +124,12 @@ export const CompleteFlowTaskBody = nullable(
   closed({
     version: Type.Optional(
       nullable(Type.String({ maxLength: 50, description: 'The one that was shown; another one by now is 409.' })),
+    ),
+    textHash: Type.Optional(
+      Type.String({
+        pattern: '^[0-9a-f]{64}$',
+        description: 'text.hash of what was shown; 409 where the text in the language of this request is another.',
+      }),
     ),
     answers: Type.Optional(freeObjectOfAtMost(16_384)),
   }),
@@ -154,10 +161,11 @@ export const PageQuery = Type.Object(paging);
 export type PageQuery = Static<typeof PageQuery>;
 
 /** Of the keys of a config that have a meaning; all others are free. */
-const rules = {
+const meanings = {
   audience: Type.Optional(
     closed({
       groups: Type.Optional(Type.Array(Uuid, { minItems: 1, maxItems: 100 })),
+      roles: Type.Optional(Type.Array(Type.Enum([...roles]), { minItems: 1, uniqueItems: true })),
       createdBefore: Type.Optional(Timestamp),
     }),
   ),
@@ -165,8 +173,8 @@ const rules = {
   until: Type.Optional(Timestamp),
   repeatEveryDays: Type.Optional(Type.Integer({ minimum: 1, maximum: 3650 })),
 };
-export const TaskConfig = Type.Object(rules);
+export const TaskConfig = Type.Object(meanings);
 export const ProfileConfig = Type.Object({
-  ...rules,
+  ...meanings,
   fields: Type.Optional(Type.Array(Type.Enum([...profileFields]), { minItems: 1, uniqueItems: true })),
 });

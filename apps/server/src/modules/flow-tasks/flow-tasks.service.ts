@@ -4,10 +4,11 @@ import type { Actor } from '#core/access/principal';
 import { auditEvent, auditParams } from '#core/audit/audit.queries';
 import { newId } from '#core/crypto/ids';
 import type { TenantDb } from '#core/db/scopes';
-import { compileExact } from '#core/http/validation';
+import { compileExact, messageOf } from '#core/http/validation';
 import { countPeople } from '#modules/flow-tasks/completions.queries';
 import {
   FlowTaskNotFound,
+  GroupNotFound,
   InvalidFlowTaskConfig,
   ListedTwice,
   TooManyFlowTasks,
@@ -15,6 +16,7 @@ import {
 import {
   countTasks,
   deleteTask,
+  findGroups,
   findTask,
   insertTask,
   listTasks,
@@ -26,7 +28,14 @@ import {
   updateTask,
   type FlowTaskChanges,
 } from '#modules/flow-tasks/flow-tasks.queries';
-import { mostTasks, reordered, repeatsAfter, type TaskType } from '#modules/flow-tasks/flow-tasks.rules';
+import {
+  groupsOf,
+  isEverShown,
+  mostTasks,
+  reordered,
+  repeatsAfter,
+  type TaskType,
+} from '#modules/flow-tasks/flow-tasks.rules';
 import {
   ProfileConfig,
   TaskConfig,
@@ -46,9 +55,9 @@ export async function listFlowTasks(db: TenantDb, { limit = mostTasks, offset = 
   return { data: rows.map(presentFlowTask), total: counted!.total };
 }
 
-/** @throws InvalidFlowTaskConfig, TooManyFlowTasks */
+/** @throws InvalidFlowTaskConfig, GroupNotFound, TooManyFlowTasks */
 export async function createFlowTask({ db, actor, now }: Scope, body: CreateFlowTaskBody) {
-  assertConfig(body.type, body.config);
+  await assertConfig(db, body.type, body.config);
   const { tenantId } = db;
   const at = now().toISOString();
   const row: FlowTaskRow = {
@@ -75,13 +84,13 @@ export async function createFlowTask({ db, actor, now }: Scope, body: CreateFlow
   return presentFlowTask(created!);
 }
 
-/** @throws FlowTaskNotFound, InvalidFlowTaskConfig */
+/** @throws FlowTaskNotFound, InvalidFlowTaskConfig, GroupNotFound */
 export async function updateFlowTask({ db, actor, now }: Scope, id: string, body: UpdateFlowTaskBody) {
   if (body.config !== undefined) {
     // The type never changes, so that what is read here still holds afterwards.
     const task = await db.first(findTask({ tenantId: db.tenantId, id }));
     if (task === undefined) throw FlowTaskNotFound();
-    assertConfig(task.type, body.config);
+    await assertConfig(db, task.type, body.config);
   }
   const at = now().toISOString();
   const audit = auditParams(actor, at, { fields: Object.keys(body) });
@@ -137,15 +146,27 @@ function fitting(schema: TSchema) {
   const validate = compileExact(schema);
   return (config: unknown): string | undefined => {
     if (validate(config)) return undefined;
-    const { instancePath, message } = validate.errors![0]!;
-    return `config${instancePath.replaceAll('/', '.')} ${message ?? 'is not valid'}`;
+    const error = validate.errors![0]!;
+    return `config${error.instancePath.replaceAll('/', '.')} ${messageOf(error)}`;
   };
 }
 
-function assertConfig(type: TaskType, config: unknown): void {
+/** @throws InvalidFlowTaskConfig, GroupNotFound */
+async function assertConfig(db: TenantDb, type: TaskType, config: FlowTaskRow['config'] | undefined): Promise<void> {
   if (config === undefined) return;
-  const problem = (type === 'profile' ? checks.profile : checks.others)(config);
+  const problem =
+    (type === 'profile' ? checks.profile : checks.others)(config) ??
+    (isEverShown(config) ? undefined : 'config.until has to be after config.from');
   if (problem !== undefined) throw InvalidFlowTaskConfig({ details: { problem } });
+  await assertGroups(db, groupsOf(config));
+}
+
+/** One that is deleted later stays in the audience: without it, what was for few might be for all. */
+async function assertGroups(db: TenantDb, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const known = await db.all(findGroups({ tenantId: db.tenantId, ids }));
+  const groups = ids.filter((id) => !known.some((group) => group.id === id));
+  if (groups.length > 0) throw GroupNotFound({ details: { groups } });
 }
 
 function toColumns(body: UpdateFlowTaskBody): FlowTaskChanges {

@@ -11,7 +11,7 @@ export type FlowTaskRow = {
   is_active: boolean;
   version: string | null;
   config: Record<string, unknown> & {
-    audience?: { groups?: string[]; createdBefore?: string };
+    audience?: { groups?: string[]; roles?: ('admin' | 'member')[]; createdBefore?: string };
     from?: string;
     until?: string;
     repeatEveryDays?: number;
@@ -52,6 +52,7 @@ export type PersonRow = {
   full_name: string;
   locale: string;
   phone: string | null;
+  is_tenant_admin: boolean;
   status: string;
   created_at: string;
 };
@@ -60,6 +61,7 @@ export type FlowTaskTables = {
   flow_tasks: FlowTaskRow;
   flow_task_completions: CompletionRow;
   users: PersonRow;
+  groups: { tenant_id: string; id: string };
   group_members: { tenant_id: string; group_id: string; user_id: string };
   tenants: { id: string; default_language: string };
 };

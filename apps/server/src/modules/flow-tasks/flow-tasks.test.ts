@@ -1,7 +1,16 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
-import { adminPath as path, complete, evidenceOf, newTask, postTask, skip } from '#modules/flow-tasks/testing/tasks';
+import {
+  adminPath as path,
+  complete,
+  evidenceOf,
+  idsPending,
+  newTask,
+  postTask,
+  reportOf,
+  skip,
+} from '#modules/flow-tasks/testing/tasks';
 import { keyOf, trailOf } from '#test/support/directory';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Call } from '#test/support/harness';
@@ -52,13 +61,15 @@ const good: [string, unknown][] = [
   ['version', ''],
   ['version', null],
   ['config', { any: [1, { thing: null }] }],
-  ['config', { audience: { groups: [newId()], createdBefore: '2026-01-01T00:00:00Z' }, repeatEveryDays: 1 }],
-  ['config', { from: '2026-01-01T00:00:00Z', until: '2026-01-01T00:00:00+02:00' }],
+  ['config', { audience: { createdBefore: '2026-01-01T00:00:00Z' }, repeatEveryDays: 1 }],
+  ['config', { audience: { roles: ['admin', 'member'] } }],
+  ['config', { from: '2026-01-01T00:00:00Z', until: '2026-01-01T00:00:00-02:00' }],
   ['config', { fields: 'are free where it is no profile' }],
   ['i18n', { de: { title: 'x', description: 'y', buttonText: 'z' }, en: {} }],
 ];
 const bad: [string, unknown][] = [
   ['name', ''],
+  ['name', ' \t'],
   ['name', 'x'.repeat(101)],
   ['name', null],
   ['targetRoute', ''],
@@ -81,12 +92,16 @@ const bad: [string, unknown][] = [
 ];
 const invalid: [string, object][] = [
   ['an audience that is none', { audience: [] }],
-  ['an unknown rule of the audience', { audience: { roles: ['admin'] } }],
+  ['an unknown rule of the audience', { audience: { people: ['admin'] } }],
+  ['no role', { audience: { roles: [] } }],
+  ['an unknown role', { audience: { roles: ['owner'] } }],
   ['no group', { audience: { groups: [] } }],
   ['a group that is no id', { audience: { groups: ['porters'] } }],
   ['a day that is none', { audience: { createdBefore: '2026-02-30T00:00:00Z' } }],
   ['a date without a time', { from: '2026-01-01' }],
   ['null', { until: null }],
+  ['an end before the beginning', { from: '2026-01-01T00:00:00Z', until: '2026-01-01T00:00:00+02:00' }],
+  ['an end at the beginning', { from: '2026-01-01T00:00:00Z', until: '2026-01-01T00:00:00.000Z' }],
   ['no day', { repeatEveryDays: 0 }],
   ['half a day', { repeatEveryDays: 0.5 }],
   ['more than ten years', { repeatEveryDays: 3651 }],
@@ -158,6 +173,11 @@ describe('createFlowTask', () => {
     expect(answer.body.details.problem).toMatch(/^config\./);
   });
 
+  it('422: a list that names something twice, told in our words', async () => {
+    const answer = await postTask(test, admin, { config: { audience: { roles: ['admin', 'admin'] } } });
+    expect(answer.body.details.problem).toBe('config.audience.roles must not list anything twice');
+  });
+
   it('422: fields of a profile that there are not', async () => {
     for (const fields of [[], ['password'], 'fullName', ['locale', 'locale']])
       expectError(
@@ -182,6 +202,38 @@ describe('createFlowTask', () => {
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(5);
     for (const answer of answers.filter(({ status }) => status !== 201))
       expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'TOO_MANY_FLOW_TASKS');
+  });
+});
+
+describe('groups of an audience', () => {
+  const newGroup = async (name: string, by: Call) =>
+    (await test.call('POST', '/api/v1/secure/groups', { ...by, body: { name } })).body.data.id as string;
+
+  it("404: unknown ones and another tenant's, which it names, and nothing is written", async () => {
+    const own = await newAdmin();
+    const known = await newGroup('Porters', own);
+    const { id, config } = await newTask(test, own, { config: { audience: { groups: [known.toUpperCase()] } } });
+    for (const unknown of [newId(), await newGroup('Theirs', stranger)]) {
+      const given = { config: { audience: { groups: [known, unknown] } } };
+      for (const answer of [await postTask(test, own, given), await patch(id, given, own)]) {
+        expectError(answer, 404, 'NOT_FOUND', 'GROUP_NOT_FOUND');
+        expect(answer.body.details).toEqual({ code: 'GROUP_NOT_FOUND', groups: [unknown] });
+      }
+    }
+    expect((await list(own)).body.data).toMatchObject([{ id, config }]);
+  });
+
+  it('one that is deleted stays in the audience, so that the task is for nobody, not for everybody', async () => {
+    const own = await newAdmin();
+    const group = await newGroup('Porters', own);
+    const config = { audience: { groups: [group] } };
+    const { id } = await newTask(test, own, { config });
+    await test.call('DELETE', `/api/v1/secure/groups/${group}`, own);
+    expect((await list(own)).body.data).toMatchObject([{ id, config }]);
+    expect(await reportOf(test, own, id)).toEqual({ open: 0, completed: 0, skipped: 0 });
+    expect(await idsPending(test, own)).toEqual([]);
+    expect((await patch(id, { name: 'Other rules' }, own)).status).toBe(200);
+    expectError(await patch(id, { config }, own), 404, 'NOT_FOUND', 'GROUP_NOT_FOUND');
   });
 });
 

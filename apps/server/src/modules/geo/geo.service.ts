@@ -10,14 +10,14 @@ const budget = { max: 60, windowMs: 60_000 };
 
 type Scope = { actor: Actor; services: Services; signal: AbortSignal };
 
-/** @throws TooManyLookUps, NoProvider, ProvidersFailed, OperationDisabled, QuotaExceeded */
+/** @throws TooManyLookUps, NoProvider, ProvidersRefused, ProvidersFailed, OperationDisabled, QuotaExceeded */
 export async function searchGeo(scope: Scope, { q, limit = 10, language }: SearchQuery) {
   await admit(scope);
   const { places, provider } = await searchPlaces(scope.services, callOf(scope), { text: q.trim(), limit, language });
   return { data: places.map((place) => presentPlace(place, provider)) };
 }
 
-/** @throws TooManyLookUps, NoProvider, ProvidersFailed, OperationDisabled, QuotaExceeded */
+/** @throws TooManyLookUps, NoProvider, ProvidersRefused, ProvidersFailed, OperationDisabled, QuotaExceeded */
 export async function reverseGeo(scope: Scope, { lat, lng, language }: ReverseQuery) {
   await admit(scope);
   const { place, provider } = await findPlaceAt(scope.services, callOf(scope), { lat, lng, language });

@@ -127,6 +127,14 @@ describe('searchPlaces', () => {
     expect((await reverse(there, { token })).status).toBe(429);
   });
 
+  it('422: the provider does not take the text', async () => {
+    const provider = await provide();
+    provider.say(() => ({ status: 400, body: 'canary' }));
+    const answer = await search(found);
+    expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'REFUSED_BY_PROVIDERS');
+    expect(answer.text).not.toContain('canary');
+  });
+
   it('502: the provider fails, which nobody is told more of', async () => {
     const provider = await provide();
     provider.say(() => ({ status: 200, body: 'canary' }));
@@ -181,6 +189,12 @@ describe('findPlaceAt', () => {
     await provide();
     expect((await reverse(there, await keyWith({ reverse_geocode: true }))).status).toBe(200);
     expectError(await reverse(there, await keyWith({ geocode: true })), 403, 'AUTHORIZATION_ERROR');
+  });
+
+  it('422: the provider does not take the coordinates', async () => {
+    const provider = await provide();
+    provider.say(() => ({ status: 422, body: {} }));
+    expectError(await reverse(there), 422, 'UNPROCESSABLE_ENTITY', 'REFUSED_BY_PROVIDERS');
   });
 
   it('502: the provider fails', async () => {

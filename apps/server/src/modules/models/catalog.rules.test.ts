@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Model } from '#modules/connectors/index';
-import { isAging, isFree, isStale, pauseAfter, selectModels } from '#modules/models/catalog.rules';
+import { isAging, isDoubtful, isFree, isStale, pauseAfter, selectModels } from '#modules/models/catalog.rules';
 
 const model = (id: string, rest: Partial<Model> = {}): Model => ({
   id,
@@ -84,6 +84,15 @@ it.each([
   [1000, 3_600_000],
 ])('after %i failures a provider is left alone for %i ms', (failures, ms) => {
   expect(pauseAfter(failures)).toBe(ms);
+});
+
+it.each([
+  [0, 0, false],
+  [1, 0, true],
+  [500, 2, true],
+  [500, 3, false],
+])('no models where there were %i, after %i failures, is doubtful: %s', (had, failures, is) => {
+  expect(isDoubtful({ had, failures })).toBe(is);
 });
 
 it('a list is old after a day', () => {

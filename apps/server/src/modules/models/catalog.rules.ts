@@ -14,6 +14,8 @@ const hourMs = 60 * 60_000;
 const dayMs = 24 * hourMs;
 const firstPauseMs = 60_000;
 const longestPauseMs = hourMs;
+/** Fewer than switch a connector off. */
+const failuresToBelieve = 3;
 
 /** So old that it is to be asked for anew. */
 export function isStale(fetchedAt: string, now: Date): boolean {
@@ -28,6 +30,11 @@ export function isAging(fetchedAt: string, now: Date): boolean {
 /** How long to leave a provider alone after so many failures in a row: longer each time, an hour at most. */
 export function pauseAfter(failures: number): number {
   return Math.min(firstPauseMs * 2 ** Math.min(failures - 1, 30), longestPauseMs);
+}
+
+/** Whether that there are no models any more is rather a fault; who says so again and again is believed. */
+export function isDoubtful({ had, failures }: { had: number; failures: number }): boolean {
+  return had > 0 && failures < failuresToBelieve;
 }
 
 /** Unknown is not free: what the prompt and the answer cost has to be known, and all that is known has to be nothing. */

@@ -11,11 +11,12 @@ import {
   listModelSources,
   NoProvider,
   ProvidersFailed,
+  ProvidersRefused,
   type ModelTask,
 } from '#modules/connectors/index';
 import { claimRefresh, findCatalog, findRefresh, noteFailure, saveCatalog } from '#modules/models/catalog.queries';
 import type { CatalogRow } from '#modules/models/catalog.tables';
-import { isAging, isStale, pauseAfter } from '#modules/models/catalog.rules';
+import { isAging, isDoubtful, isStale, pauseAfter } from '#modules/models/catalog.rules';
 
 /** Longer than all attempts at providers take together. */
 const leaseMs = 30_000;
@@ -41,7 +42,8 @@ const nobody = { userId: null, requestId: null };
 /**
  * The models that count for the tenant: of its own connectors where it has some, else of the installation's. Asks a provider
  * only where there is no list yet; an old one is answered, and a new one asked for behind the answer's back.
- * @throws NoProvider (503), OperationDisabled (403), and where there is no list yet, ProvidersFailed (502) and QuotaExceeded (429)
+ * @throws NoProvider (503), OperationDisabled (403), and where there is no list yet, ProvidersRefused (422), ProvidersFailed (502)
+ * and QuotaExceeded (429)
  */
 export async function readCatalog(services: Services, { tenantId, task, caller, signal }: Wanted): Promise<Catalog> {
   const [place] = await Promise.all([
@@ -158,16 +160,19 @@ async function refreshOnce(
     seenFailures: seen?.failures ?? 0,
   });
   const claimed = await services.database.tenant(tenantId).slow.first(claim);
-  return claimed === undefined ? waitForOther(services, wanted) : ask(services, wanted, seen?.failures ?? 0);
+  return claimed === undefined ? waitForOther(services, wanted) : ask(services, wanted, seen);
 }
 
-async function ask(services: Services, wanted: Wanted, failures: number): Promise<Catalog> {
+async function ask(services: Services, wanted: Place & Wanted, seen: CatalogRow | undefined): Promise<Catalog> {
   const { tenantId, task, caller, signal } = wanted;
+  const { failures } = seen ?? { failures: 0 };
+  const had = seen !== undefined && isUsable(seen, wanted) ? seen.models.length : 0;
   const db = services.database.tenant(tenantId).slow;
   try {
     const { models, provider, source } = await fetchModels(services, {
       tenantId,
       task,
+      expectsSome: isDoubtful({ had, failures }),
       caller,
       ...(signal === undefined ? {} : { signal }),
     });
@@ -176,12 +181,17 @@ async function ask(services: Services, wanted: Wanted, failures: number): Promis
     const free = { refresh_until: null, retry_at: null, failures: 0 };
     return { tenant_id: tenantId, task, models, provider, source, fetched_at: fetchedAt, ...free };
   } catch (error) {
-    const isOfProvider = error instanceof AppError && error.code === ProvidersFailed.code;
     const retryAt = new Date(services.now().getTime() + pauseAfter(failures + 1)).toISOString();
-    const failed = isOfProvider ? { failures: failures + 1, retryAt } : { failures, retryAt: null };
+    const failed = isOfProvider(error) ? { failures: failures + 1, retryAt } : { failures, retryAt: null };
     await db.first(noteFailure({ tenantId, task, ...failed }));
     throw error;
   }
+}
+
+/** It is not to be asked again at once. */
+function isOfProvider(error: unknown): boolean {
+  if (!(error instanceof AppError)) return false;
+  return error.code === ProvidersFailed.code || error.details?.['code'] === ProvidersRefused.reason;
 }
 
 /** Another process asks: until it is done, or its time is over. */

@@ -77,6 +77,23 @@ describe('a list that was given before', () => {
     expect(hub.asked).toHaveLength(2);
   });
 
+  it('stays where there are none any more, until that was said again and again', async () => {
+    const hub = await provide();
+    hub.list([entry('old')]);
+    await read();
+    hub.list([]);
+    clock = start + day;
+    for (let times = 1; times <= 3; times += 1) {
+      expect(await idsRead()).toEqual(['old']);
+      await expectSettled(hub, 1 + times);
+      expect(await row()).toMatchObject({ failures: times, fetched_at: new Date(start).toISOString() });
+      clock += day;
+    }
+    await idsRead();
+    await expectSettled(hub, 5);
+    expect(await idsRead()).toEqual([]);
+  });
+
   it('is waited for no longer than somebody waits, and comes to whoever is next', async () => {
     const hub = await provide();
     let finish: (() => void) | undefined;
@@ -109,7 +126,8 @@ describe('a list that was given before', () => {
     clock = start + day;
     await read();
     await expectSettled(hub, 1);
-    await expect.poll(() => test.logLines.filter((line) => line.includes('could not be renewed')).length).toBe(1);
+    const told = (line: string) => line.includes('could not be renewed') && line.includes(tenant.tenantId);
+    await expect.poll(() => test.logLines.filter(told).length).toBe(1);
     expect(await row()).toMatchObject({ failures: 0, retry_at: null });
   });
 
@@ -126,32 +144,35 @@ describe('a list that was given before', () => {
     expect(Number((await list()).headers.age)).toBeGreaterThanOrEqual(18_000);
   });
 
-  it('stays when it cannot be renewed, and the provider is left alone longer each time', async () => {
-    const hub = await provide();
-    await read();
-    hub.say(() => ({ status: 200, body: 'canary' }));
-    const minute = 60_000;
-    // When somebody reads, and how often the provider has been asked by then.
-    const asked: [number, number][] = [
-      [day, 2],
-      [day + minute - 1, 2],
-      [day + minute, 3],
-      [day + 3 * minute - 1, 3],
-      [day + 3 * minute, 4],
-    ];
-    for (const [time, times] of asked) {
-      clock = start + time;
-      expect(await idsRead()).toHaveLength(3);
-      await expectSettled(hub, times);
-    }
-    expect(await row()).toMatchObject({ failures: 3, fetched_at: new Date(start).toISOString() });
-    expect(test.logLines.join('\n')).not.toContain('canary');
-    hub.say(undefined);
-    clock = start + day + 60 * minute;
-    await read();
-    await expectSettled(hub, 5);
-    expect(await row()).toMatchObject({ failures: 0, retry_at: null, fetched_at: new Date(clock).toISOString() });
-  });
+  it.each([200, 400])(
+    'stays when it cannot be renewed (%i), and the provider is left alone longer each time',
+    async (status) => {
+      const hub = await provide();
+      await read();
+      hub.say(() => ({ status, body: 'canary' }));
+      const minute = 60_000;
+      // When somebody reads, and how often the provider has been asked by then.
+      const asked: [number, number][] = [
+        [day, 2],
+        [day + minute - 1, 2],
+        [day + minute, 3],
+        [day + 3 * minute - 1, 3],
+        [day + 3 * minute, 4],
+      ];
+      for (const [time, times] of asked) {
+        clock = start + time;
+        expect(await idsRead()).toHaveLength(3);
+        await expectSettled(hub, times);
+      }
+      expect(await row()).toMatchObject({ failures: 3, fetched_at: new Date(start).toISOString() });
+      expect(test.logLines.join('\n')).not.toContain('canary');
+      hub.say(undefined);
+      clock = start + day + 60 * minute;
+      await read();
+      await expectSettled(hub, 5);
+      expect(await row()).toMatchObject({ failures: 0, retry_at: null, fetched_at: new Date(clock).toISOString() });
+    },
+  );
 });
 
 describe('one process asks', () => {

@@ -1,13 +1,19 @@
 import { access } from '#core/access/access';
 import { defineModule, defineRoute } from '#core/http/route';
 import type { Job } from '#core/jobs/job';
-import { NoProvider, OperationDisabled, ProvidersFailed, QuotaExceeded } from '#modules/connectors/index';
+import {
+  NoProvider,
+  OperationDisabled,
+  ProvidersFailed,
+  ProvidersRefused,
+  QuotaExceeded,
+} from '#modules/connectors/index';
 import { renewSystemCatalog } from '#modules/models/catalog.service';
 import { ModelNotFound } from '#modules/models/models.errors';
 import * as schemas from '#modules/models/models.schemas';
 import { estimateModelCost, listModels } from '#modules/models/models.service';
 
-const refusals = [NoProvider, ProvidersFailed, OperationDisabled, QuotaExceeded];
+const refusals = [NoProvider, ProvidersRefused, ProvidersFailed, OperationDisabled, QuotaExceeded];
 
 const renewal: Job = {
   name: 'models-renewal',

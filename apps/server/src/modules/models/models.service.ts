@@ -13,7 +13,7 @@ type Scope = { actor: Actor; services: Services; untilAbandoned(): AbortSignal }
 /** Less than a route has. */
 const patienceMs = 14_000;
 
-/** With the age of the list, in seconds, in a header. @throws NoProvider, ProvidersFailed, OperationDisabled, QuotaExceeded */
+/** With the age of the list, in seconds, in a header. @throws NoProvider, ProvidersRefused, ProvidersFailed, OperationDisabled, QuotaExceeded */
 export async function listModels(
   { setHeader, ...scope }: Scope & { setHeader(name: string, value: string): void },
   query: ListModelsQuery,
@@ -28,7 +28,7 @@ export async function listModels(
   return { data: { task, total: found.length, models: shown.map(presentModel) } };
 }
 
-/** @throws ModelNotFound, NoProvider, ProvidersFailed, OperationDisabled, QuotaExceeded */
+/** @throws ModelNotFound, NoProvider, ProvidersRefused, ProvidersFailed, OperationDisabled, QuotaExceeded */
 export async function estimateModelCost(scope: Scope, body: EstimateBody) {
   const catalog = await catalogFor(scope, body.task ?? 'text');
   const model = selectModels(catalog.models, {}, undefined, scope.services.now()).find(

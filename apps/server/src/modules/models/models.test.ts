@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
+import { modelhubFake } from '#modules/connectors/models/adapters/modelhub/testing/fake';
 import { entry, provideModels, url } from '#modules/models/testing/catalogs';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
@@ -133,6 +134,15 @@ describe('listModels', () => {
   it('403: a member without the permission', async () => {
     const { token } = await createMember(test, tenant, { permissions: ['integrations.manage'] });
     expectError(await list('', token), 403, 'AUTHORIZATION_ERROR');
+  });
+
+  it('422: the provider does not take the task, and the list of the other one is there', async () => {
+    const hub = await provide();
+    const isOfImages = ({ search }: URL) => search.includes('image');
+    hub.say((asked) => (isOfImages(asked.url) ? { status: 400, body: 'canary' } : modelhubFake.judge(asked)));
+    for (let count = 0; count < 2; count++)
+      expectError(await list('?task=image'), 422, 'UNPROCESSABLE_ENTITY', 'REFUSED_BY_PROVIDERS');
+    expect((await list('?task=text')).status).toBe(200);
   });
 
   it('502: the provider fails and there is no list yet; and 200 as soon as it does well', async () => {

@@ -1,6 +1,12 @@
 import { access } from '#core/access/access';
 import { defineRoute } from '#core/http/route';
-import { NoProvider, OperationDisabled, ProvidersFailed, QuotaExceeded } from '#modules/connectors/index';
+import {
+  NoProvider,
+  OperationDisabled,
+  ProvidersFailed,
+  ProvidersRefused,
+  QuotaExceeded,
+} from '#modules/connectors/index';
 import * as errors from '#modules/translation/translation.errors';
 import { translateEntity } from '#modules/translation/entities/entity.service';
 import { listTranslationMarks } from '#modules/translation/entities/marks.service';
@@ -11,7 +17,14 @@ import * as schemas from '#modules/translation/translation.schemas';
 
 const collection = '/api/v1/secure/ai/translate';
 
-const outside = [OperationDisabled, errors.TooManyTranslationsAtOnce, QuotaExceeded, ProvidersFailed, NoProvider];
+const outside = [
+  OperationDisabled,
+  ProvidersRefused,
+  errors.TooManyTranslationsAtOnce,
+  QuotaExceeded,
+  ProvidersFailed,
+  NoProvider,
+];
 
 export const translationRoutes = [
   defineRoute({
@@ -24,6 +37,13 @@ export const translationRoutes = [
     errors: [errors.UnknownLanguage, ...outside],
     audit: { none: 'nothing is kept but a translation that may be used again' },
     takesLong: true,
+    tool: {
+      toolset: 'translation',
+      description: 'Translates a text through an outside provider, which costs the tenant something.',
+      destructive: false,
+      idempotent: true,
+      openWorld: true,
+    },
     handler: ({ body, ...request }) => translateFor(request, 'translation.text', (scope) => translateText(scope, body)),
   }),
   defineRoute({
@@ -58,6 +78,14 @@ export const translationRoutes = [
     ],
     audit: 'translation.entity_translated',
     takesLong: true,
+    tool: {
+      toolset: 'translation',
+      description:
+        'Has an outside provider translate name and description of a space, resource, tag or category, and stores the result in its place. What people wrote is replaced unless `protect_human` is true.',
+      destructive: true,
+      idempotent: true,
+      openWorld: true,
+    },
     handler: ({ body, query, ...request }) =>
       translateFor(request, 'translation.entity', (scope) =>
         translateEntity({ ...scope, actor: request.actor }, body, { protectsHuman: query.protect_human ?? false }),
@@ -70,6 +98,10 @@ export const translationRoutes = [
     summary: 'Which translated texts people wrote, which a machine, and of which the source has changed since',
     access: access.member(),
     schema: { query: schemas.ListMarksQuery, response: { 200: schemas.MarkPage } },
+    tool: {
+      toolset: 'translation',
+      description: 'Which translated texts people wrote, which a machine, and of which the source has changed since.',
+    },
     handler: ({ db, query, setHeader }) => listTranslationMarks({ db, setHeader }, query),
   }),
 ];

@@ -4,6 +4,7 @@ import { OutboundError } from '#core/outbound/outbound';
 import type { Services } from '#core/services';
 import { isNotAsked, ProviderFailure } from '#modules/connectors/calls/failures';
 import { notePatience } from '#modules/connectors/calls/own-patience';
+import { circuitOf } from '#modules/connectors/calls/pauses';
 import type { Provider, ProviderCall, ProviderConnect, ProviderFetch } from '#modules/connectors/calls/provider-call';
 import { refusalOf, toOutcome } from '#modules/connectors/calls/refusals';
 import type { Candidate } from '#modules/connectors/calls/routing.service';
@@ -12,6 +13,9 @@ import type { Outcome } from '#modules/connectors/health/health.rules';
 import { noteOutcome } from '#modules/connectors/health/health.service';
 
 export type Served<Result> = { result: Result; provider: Provider; tokens: number };
+
+/** Why an attempt brought nothing; `refused`: the provider is there, but does not take this. */
+export type Missed = 'refused' | 'failed' | 'not_asked';
 
 export type Limits = {
   candidate: Candidate;
@@ -30,6 +34,8 @@ type Attempt = {
   circuit: string | undefined;
   startedAt: number;
   httpStatus: number | undefined;
+  /** Something was to be sent, for which a place has to be free. */
+  isQueued: boolean;
   /** Something is on its way to the provider, or was. */
   isSent: boolean;
   /** It has answered well at least once. */
@@ -47,7 +53,7 @@ export async function attemptAt<Result>(
   services: Services,
   call: ProviderCall<Result>,
   { candidate, deadline, attemptMs, heedsCircuit, onSpent }: Limits,
-): Promise<Served<Result> | 'failed' | 'not_asked'> {
+): Promise<Served<Result> | Missed> {
   const circuit = heedsCircuit ? circuitOf(call.tenantId, candidate) : undefined;
   const attempt = begin(candidate, circuit);
   try {
@@ -65,20 +71,17 @@ export async function attemptAt<Result>(
     // That nobody waits any more is nobody's failure.
     if (call.signal?.aborted === true) noteCancellation(services, call, attempt);
     call.signal?.throwIfAborted();
-    if (isCircuitOpen(error)) return 'not_asked';
-    if (isNotAsked(error)) {
-      services.log.warn({ connectorId: candidate.row.id, err: error }, 'no place for a call to a provider became free');
-      return 'not_asked';
-    }
+    if (wasNotAsked(services, attempt, error)) return 'not_asked';
     // One that was given hardly any time is not to blame that it was not enough.
     const isFair = !deadline.aborted || latencyOf(attempt) >= attemptMs / 2;
-    await noteFailure(services, call, { attempt, error, isFair });
-    return 'failed';
+    const failure = toFailure(error);
+    await noteFailure(services, call, { attempt, error, failure, isFair });
+    return missedBy(failure);
   }
 }
 
 function begin(candidate: Candidate, circuit: string | undefined): Attempt {
-  const nothing = { httpStatus: undefined, isSent: false, hasAnswered: false, signal: undefined };
+  const nothing = { httpStatus: undefined, isQueued: false, isSent: false, hasAnswered: false, signal: undefined };
   return { candidate, circuit, startedAt: performance.now(), ...nothing };
 }
 
@@ -87,11 +90,14 @@ function mayHaveWorked({ isSent, hasAnswered, signal }: Attempt): boolean {
   return isSent && (hasAnswered || signal?.aborted === true);
 }
 
-/** What went wrong before it was changed or did well again counts no more; nor does what happens with other credentials. */
-function circuitOf(tenantId: string, { row, isOwnCredentials }: Candidate): string {
-  return isOwnCredentials
-    ? `${row.id} ${tenantId} ${row.updated_at}`
-    : `${row.id} ${row.updated_at} ${row.last_success}`;
+function wasNotAsked(services: Services, attempt: Attempt, error: unknown): boolean {
+  const { candidate, isQueued, isSent, signal } = attempt;
+  if (isCircuitOpen(error)) return true;
+  // Where there is no signal yet, the time was over before it began.
+  const hasOnlyWaited = isTimeout(error) && !isSent && (isQueued || signal === undefined);
+  if (!hasOnlyWaited && !isNotAsked(error)) return false;
+  services.log.warn({ connectorId: candidate.row.id, err: error }, 'no place for a call to a provider became free');
+  return true;
 }
 
 function isCircuitOpen(error: unknown): boolean {
@@ -133,6 +139,7 @@ function connectFor(services: Services, call: ProviderCall<unknown>, attempt: At
 }
 
 function placeFor({ tenantId }: ProviderCall<unknown>, attempt: Attempt) {
+  attempt.isQueued = true;
   return { owner: tenantId, onPlace: () => void (attempt.isSent = true) };
 }
 
@@ -157,13 +164,14 @@ async function noteSuccess(
   await noteHealth(services, attempt.candidate, { kind: 'success', latencyMs });
 }
 
+type Failed = { attempt: Attempt; error: unknown; failure: ProviderFailure | undefined; isFair: boolean };
+
 async function noteFailure(
   services: Services,
   call: ProviderCall<unknown>,
-  { attempt, error, isFair }: { attempt: Attempt; error: unknown; isFair: boolean },
+  { attempt, error, failure, isFair }: Failed,
 ): Promise<void> {
   const { candidate } = attempt;
-  const failure = toFailure(error);
   const facts = { connectorId: candidate.row.id, tenantId: call.tenantId, operation: call.operation };
   if (failure === undefined) services.log.error({ ...facts, err: error }, 'an attempt at a provider went wrong here');
   else services.log.warn({ ...facts, failure: failure.kind, err: error }, 'a provider failed');
@@ -184,6 +192,11 @@ function noteCancellation(services: Services, call: ProviderCall<unknown>, attem
     latencyMs: latencyOf(attempt),
     tokens: null,
   });
+}
+
+/** What is refused only for now may be taken another time, as after any failure. */
+function missedBy(failure: ProviderFailure | undefined): Missed {
+  return failure?.kind === 'refused' && !failure.mayPass ? 'refused' : 'failed';
 }
 
 /** Undefined for a fault of our own, which says nothing of the provider. */

@@ -9,15 +9,18 @@ export class ProviderFailure extends Error {
   readonly kind: FailureKind;
   readonly httpStatus: number | undefined;
   readonly retryAfterSeconds: number | undefined;
+  /** Of a refusal: the same may be taken another time. */
+  readonly mayPass: boolean;
 
   constructor(
     kind: FailureKind,
-    rest: { httpStatus?: number; retryAfterSeconds?: number | undefined; cause?: unknown } = {},
+    rest: { httpStatus?: number; retryAfterSeconds?: number | undefined; mayPass?: boolean; cause?: unknown } = {},
   ) {
     super(`a provider failed: ${kind}`, { cause: rest.cause });
     this.kind = kind;
     this.httpStatus = rest.httpStatus;
     this.retryAfterSeconds = rest.retryAfterSeconds;
+    this.mayPass = rest.mayPass ?? false;
   }
 }
 

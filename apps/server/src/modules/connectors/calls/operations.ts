@@ -23,6 +23,7 @@ export const operations = {
   'messaging.sms': of('11', 'messaging', 'Send an SMS'),
   'messaging.chatapp': of('12', 'messaging', 'Send a chat message'),
   'messaging.email': of('13', 'messaging', 'Send a mail'),
+  'messaging.webhook': of('14', 'messaging', 'Hand a notification to a program'),
   'translation.text': of('21', 'translation', 'Translate a text'),
   'translation.i18n': of('22', 'translation', 'Translate a name and a description'),
   'translation.entity': of('23', 'translation', 'Translate a record'),

@@ -1,11 +1,17 @@
+import type { AppError } from '#core/errors/app-error';
 import { withDeadline } from '#core/outbound/deadline';
 import type { Services } from '#core/services';
 import { attemptAt, type Served } from '#modules/connectors/calls/attempts.service';
 import type { Provider, ProviderCall } from '#modules/connectors/calls/provider-call';
-import { askedToWaitUntil } from '#modules/connectors/calls/own-patience';
-import { asksPatience, readinessOf, secondsUntilRetry, type Readiness } from '#modules/connectors/calls/routing.rules';
+import { patienceOf } from '#modules/connectors/calls/pauses';
+import { readinessOf, secondsUntilRetry, type Readiness } from '#modules/connectors/calls/routing.rules';
 import { findRoute, type Candidate, type Wanted } from '#modules/connectors/calls/routing.service';
-import { NoProvider, OperationDisabled, ProvidersFailed } from '#modules/connectors/connectors.errors';
+import {
+  NoProvider,
+  OperationDisabled,
+  ProvidersFailed,
+  ProvidersRefused,
+} from '#modules/connectors/connectors.errors';
 import { finishProbe, lastResortMs, mayProbe, mayTryEarly } from '#modules/connectors/health/health.service';
 import { reserve } from '#modules/connectors/overrides/quotas.service';
 
@@ -17,8 +23,9 @@ const defaultPatience = { attemptMs: 10_000, totalMs: 14_000 };
  * Has the first provider that can do it carry out an operation, within the tenant's terms: those that its override names,
  * then its own by priority, then the installation's. Whoever asked for patience is passed over; whoever is known to fail,
  * too, while there are others, and is tried by one caller at a time where there are none.
- * @throws OperationDisabled (403), NoProvider (503) when nobody serves the operation, QuotaExceeded (429), ProvidersFailed
- *   (502) when all have failed, with Retry-After where none could be asked
+ * @throws OperationDisabled (403), NoProvider (503) when nobody serves the operation, QuotaExceeded (429), ProvidersRefused
+ *   (422) when all who were asked do not take this, with Retry-After where others were passed over, ProvidersFailed (502) when
+ *   one has failed, with Retry-After where none could be asked
  */
 export async function callProviders<Result>(
   services: Services,
@@ -59,10 +66,11 @@ export async function assertOperationEnabled(
   if (!isEnabled) throw OperationDisabled();
 }
 
-/** Whether `callProviders` would have somebody to try. */
+/** Whether `callProviders` would have somebody to try. @throws OperationDisabled (403) */
 export async function hasProvider(services: Services, wanted: Wanted): Promise<boolean> {
   const { isEnabled, candidates } = await findRoute(services, wanted);
-  return isEnabled && candidates.length > 0;
+  if (!isEnabled) throw OperationDisabled();
+  return candidates.length > 0;
 }
 
 type Trying = { candidates: readonly Candidate[]; deadline: AbortSignal; attemptMs: number; onSpent(): void };
@@ -74,7 +82,8 @@ async function tryEach<Result>(
 ): Promise<Served<Result>> {
   const { deadline } = limits;
   const passedOver: Candidate[] = [];
-  let isAsked = false;
+  const refusing = new Set<Candidate>();
+  let hasFailed = false;
   for (const candidate of candidates) {
     if (deadline.aborted) break;
     const readiness = await readinessNow(services, call.tenantId, candidate);
@@ -86,20 +95,24 @@ async function tryEach<Result>(
     const attempt = attemptAt(services, call, { ...limits, candidate, heedsCircuit: !isProbe });
     const served = await (isProbe ? asProbe(services, candidate, attempt) : attempt);
     if (typeof served === 'object') return served;
-    isAsked ||= served === 'failed';
+    hasFailed ||= served === 'failed';
+    if (served === 'refused') refusing.add(candidate);
   }
   call.signal?.throwIfAborted();
-  if (isAsked || deadline.aborted) throw ProvidersFailed();
+  // Whoever failed might have taken it.
+  if (hasFailed || deadline.aborted) throw ProvidersFailed({ retryAfterSeconds: await patienceAsked(services, call) });
+  if (refusing.size > 0) throw refusalBy(refusing, { services, call, candidates });
   return tryLastResort(services, call, { ...limits, candidates, passedOver });
 }
 
-/** Where nobody could be asked: the first that nobody else is trying just now. */
+/** Where nobody could be asked: the first that nobody else is trying just now, and the next where that does not take this. */
 async function tryLastResort<Result>(
   services: Services,
   call: ProviderCall<Result>,
   { candidates, passedOver, ...limits }: Trying & { passedOver: readonly Candidate[] },
 ): Promise<Served<Result>> {
   const { tenantId } = call;
+  const refusing = new Set<Candidate>();
   for (const candidate of candidates) {
     if (patienceOf(services, tenantId, candidate) !== undefined) continue;
     const { isOwnCredentials } = candidate;
@@ -109,9 +122,31 @@ async function tryLastResort<Result>(
     const attempt = attemptAt(services, call, { ...limits, candidate, heedsCircuit: isOwnCredentials });
     const served = await (isOwnCredentials ? attempt : asProbe(services, candidate, attempt));
     if (typeof served === 'object') return served;
-    if (served === 'failed') throw ProvidersFailed();
+    if (served === 'failed') throw ProvidersFailed({ retryAfterSeconds: await patienceAsked(services, call) });
+    if (served === 'refused') refusing.add(candidate);
   }
-  throw ProvidersFailed({ retryAfterSeconds: secondsToRetry(services, tenantId, candidates) });
+  if (refusing.size > 0) throw refusalBy(refusing, { services, call, candidates });
+  const until = (candidate: Candidate) => patienceOf(services, tenantId, candidate);
+  const retryAfterSeconds = secondsToRetry(services, candidates, until);
+  throw ProvidersFailed({ retryAfterSeconds, details: { asked: false } });
+}
+
+/** How long all of them want to be left alone by now; undefined where one does not. */
+async function patienceAsked(services: Services, wanted: Wanted): Promise<number | undefined> {
+  const { candidates } = await findRoute(services, wanted);
+  const until = (candidate: Candidate) => patienceOf(services, wanted.tenantId, candidate);
+  const isAskedByAll = candidates.every((candidate) => until(candidate) !== undefined);
+  return isAskedByAll && candidates.length > 0 ? secondsToRetry(services, candidates, until) : undefined;
+}
+
+type Asked = { services: Services; call: Pick<Wanted, 'tenantId'>; candidates: readonly Candidate[] };
+
+/** The others are away, and nobody knows whether they take this. */
+function refusalBy(refusing: ReadonlySet<Candidate>, { services, call, candidates }: Asked): AppError {
+  const others = candidates.filter((candidate) => !refusing.has(candidate));
+  if (others.length === 0) return ProvidersRefused();
+  const until = (candidate: Candidate) => patienceOf(services, call.tenantId, candidate) ?? candidate.row.retry_at;
+  return ProvidersRefused({ retryAfterSeconds: secondsToRetry(services, others, until) });
 }
 
 /** Of many callers that find a pause over, one gets to try. */
@@ -120,12 +155,6 @@ async function readinessNow(services: Services, tenantId: string, candidate: Can
   if (patienceOf(services, tenantId, candidate) !== undefined) return 'out';
   const readiness = readinessOf(row, { now: services.now(), isOwnCredentials });
   return readiness === 'probe' && !(await mayProbe(services, row)) ? 'out' : readiness;
-}
-
-/** Until when nobody calls it because it asked for that. */
-function patienceOf(services: Services, tenantId: string, { row, isOwnCredentials }: Candidate): string | undefined {
-  if (isOwnCredentials) return askedToWaitUntil(services, { tenantId, row });
-  return asksPatience(row, services.now()) ? row.retry_at! : undefined;
 }
 
 async function asProbe<Result>(services: Services, { row }: Candidate, attempt: Promise<Result>): Promise<Result> {
@@ -138,10 +167,14 @@ async function asProbe<Result>(services: Services, { row }: Candidate, attempt: 
   }
 }
 
-function secondsToRetry(services: Services, tenantId: string, candidates: readonly Candidate[]): number {
+function secondsToRetry(
+  services: Services,
+  candidates: readonly Candidate[],
+  untilOf: (candidate: Candidate) => string | null | undefined,
+): number {
   const now = services.now();
   const waits = candidates.map((candidate) => {
-    const until = patienceOf(services, tenantId, candidate);
+    const until = untilOf(candidate) ?? undefined;
     return until === undefined ? lastResortMs / 1000 : secondsUntilRetry(until, now);
   });
   return Math.min(...waits);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { asksPatience, inOrder, lastResort, readinessOf, type Standing } from '#modules/connectors/calls/routing.rules';
+import { asksPatience, inOrder, readinessOf, type Standing } from '#modules/connectors/calls/routing.rules';
 
 const now = new Date('2026-03-01T12:00:00Z');
 const ahead = '2026-03-01T12:00:01Z';
@@ -60,15 +60,6 @@ describe('readinessOf', () => {
     ],
   ])('%s', (_what, standing, isOwnCredentials, readiness) => {
     expect(readinessOf(standing, { now, isOwnCredentials })).toBe(readiness);
-  });
-});
-
-describe('lastResort', () => {
-  it('is the first, and never one that asked for patience', () => {
-    const patient = { ...well, retry_at: ahead };
-    expect(lastResort([patient, off, { ...off }], now)).toBe(off);
-    expect(lastResort([patient], now)).toBeUndefined();
-    expect(lastResort([], now)).toBeUndefined();
   });
 });
 

@@ -45,11 +45,6 @@ export function asksPatience(row: Standing, now: Date): boolean {
   return !isOff || (pausedUntil !== null && Date.parse(retryAt!) > pausedUntil);
 }
 
-/** The first to try when all are out; whoever asked for patience is never called. */
-export function lastResort<Row extends Standing>(rows: readonly Row[], now: Date): Row | undefined {
-  return rows.find((row) => !asksPatience(row, now));
-}
-
 /** How long it takes until this one may be tried again. */
 export function secondsUntilRetry(until: string, now: Date): number {
   return Math.max(1, Math.ceil((Date.parse(until) - now.getTime()) / 1000));

@@ -1,23 +1,30 @@
 import { systemTenantId } from '#core/access/principal';
 import type { Services } from '#core/services';
 import type { OperationKey } from '#modules/connectors/calls/operations';
-import { lastResort, readinessOf, type Readiness } from '#modules/connectors/calls/routing.rules';
+import { circuitOf, patienceOf } from '#modules/connectors/calls/pauses';
+import { readinessOf } from '#modules/connectors/calls/routing.rules';
 import { findRoute, type Candidate } from '#modules/connectors/calls/routing.service';
 import { listConnectors, type ConnectorRow } from '#modules/connectors/connectors.queries';
 import { kinds } from '#modules/connectors/explanation/kinds';
 import type { Terms } from '#modules/connectors/overrides/overrides.rules';
 
-type Needed = Pick<Services, 'database' | 'encryption' | 'now'>;
+type Needed = Pick<Services, 'database' | 'encryption' | 'now' | 'outbound'>;
 type Wanted = { tenantId: string; operation: OperationKey };
 
 /**
  * What a connector is to an operation right now. `next`: where those before it fail. `paused`: it failed or asked for
- * patience, and is passed over. `unusable`: its credentials cannot be read, or were given for another address. `unfit`: it
- * is of another kind. `spared`: others are asked instead of it.
+ * patience, and is passed over; with own credentials only by this process and for this tenant. `unusable`: its credentials
+ * cannot be read, or were given for another address. `unfit`: it is of another kind. `spared`: others are asked instead of it.
  */
 export type Part = 'serves' | 'next' | 'paused' | 'unusable' | 'disabled' | 'spared' | 'unfit';
 
-export type ExplainedProvider = { row: ConnectorRow; part: Part; isOwnCredentials: boolean };
+export type ExplainedProvider = {
+  row: ConnectorRow;
+  part: Part;
+  isOwnCredentials: boolean;
+  /** Until when it is, or was, passed over. */
+  retryAt: string | null;
+};
 
 export type ExplainedRoute = Terms & { providers: ExplainedProvider[] };
 
@@ -33,10 +40,15 @@ export async function explainRoute(services: Needed, wanted: Wanted): Promise<Ex
   const { candidates: fit, ...terms } = route;
   const isSpared = sparing(operation, tenantId, fit);
   const candidates = fit.filter(({ row }) => !isSpared(row));
-  const inOrder = explainCandidates(candidates, services.now());
+  const inOrder = explainCandidates(services, tenantId, candidates);
   const rest = connectors
     .filter(({ id }) => candidates.every(({ row }) => row.id !== id))
-    .map((row) => ({ row, part: partOfRest(operation, row, isSpared), isOwnCredentials: false }));
+    .map((row) => ({
+      row,
+      part: partOfRest(operation, row, isSpared),
+      isOwnCredentials: false,
+      retryAt: row.retry_at,
+    }));
   return { ...terms, providers: [...inOrder, ...rest] };
 }
 
@@ -55,40 +67,50 @@ function sparing(operation: OperationKey, tenantId: string, fit: readonly Candid
   return (row) => hasOwn && row.tenant_id !== tenantId;
 }
 
-function explainCandidates(candidates: readonly Candidate[], now: Date): ExplainedProvider[] {
-  const states = candidates.map((candidate) => ({ candidate, state: stateOf(candidate, now) }));
-  const ready = states.find(({ state }) => state === 'ready' || state === 'probe');
+function explainCandidates(services: Needed, tenantId: string, candidates: readonly Candidate[]): ExplainedProvider[] {
+  const states = candidates.map((candidate) => stateOf(services, tenantId, candidate));
+  const isReady = states.includes('ready');
   // Where one is tried in vain, those that are passed over are not.
-  const isTried = states.some(({ state }) => state === 'unusable');
-  const first =
-    ready?.candidate.row ??
-    (isTried
-      ? undefined
-      : lastResort(
-          candidates.map(({ row }) => row),
-          now,
-        ));
-  return states.map(({ candidate: { row, isOwnCredentials }, state }) => ({
-    row,
-    isOwnCredentials,
-    part: row === first ? 'serves' : partOf(state),
-  }));
+  const first = isReady ? 'ready' : states.includes('unusable') ? undefined : 'last resort';
+  const served = first === undefined ? -1 : states.indexOf(first);
+  return candidates.map((candidate, index) => {
+    const { row, isOwnCredentials } = candidate;
+    const retryAt = pausedUntil(services, tenantId, candidate);
+    return { row, isOwnCredentials, part: index === served ? 'serves' : partOf(states[index]!), retryAt };
+  });
 }
 
-type State = Readiness | 'unusable';
+/** `last resort`: it is called only where nobody else is left, and `out`: not even then. */
+type State = 'ready' | 'last resort' | 'out' | 'unusable';
 
-function stateOf({ row, isOwnCredentials, credentials }: Candidate, now: Date): State {
+function stateOf(services: Needed, tenantId: string, candidate: Candidate): State {
+  const { row, isOwnCredentials, credentials } = candidate;
+  if (patienceOf(services, tenantId, candidate) !== undefined) return 'out';
+  const isOpen = services.outbound.circuitOpenUntil(circuitOf(tenantId, candidate)) !== undefined;
+  if (isOpen && isOwnCredentials) return 'out';
   try {
     credentials();
   } catch {
     return 'unusable';
   }
-  return readinessOf(row, { now, isOwnCredentials });
+  const readiness = readinessOf(row, { now: services.now(), isOwnCredentials });
+  // Whoever tries whether one has recovered asks it whatever its circuit says.
+  return readiness === 'out' || (isOpen && readiness !== 'probe') ? 'last resort' : 'ready';
+}
+
+function pausedUntil(services: Needed, tenantId: string, candidate: Candidate): string | null {
+  const { row, isOwnCredentials } = candidate;
+  const ofProcess =
+    patienceOf(services, tenantId, candidate) ??
+    services.outbound.circuitOpenUntil(circuitOf(tenantId, candidate))?.toISOString();
+  // What others are told of the connector holds for own credentials only while it is switched off.
+  const isShared = !isOwnCredentials || readinessOf(row, { now: services.now(), isOwnCredentials }) === 'out';
+  return ofProcess ?? (isShared ? row.retry_at : null);
 }
 
 function partOf(state: State): Part {
   if (state === 'unusable') return 'unusable';
-  return state === 'out' ? 'paused' : 'next';
+  return state === 'ready' ? 'next' : 'paused';
 }
 
 function partOfRest(operation: OperationKey, row: ConnectorRow, isSpared: (row: ConnectorRow) => boolean): Part {

@@ -12,6 +12,7 @@ export const kinds: Readonly<Record<OperationKey, (row: Describing) => boolean>>
   'messaging.sms': servesChannel('sms'),
   'messaging.chatapp': servesChannel('chatapp'),
   'messaging.email': servesChannel('email'),
+  'messaging.webhook': servesChannel('webhook'),
   'translation.text': translation.serves,
   'translation.i18n': translation.serves,
   'translation.entity': translation.serves,

@@ -13,7 +13,7 @@ type Call = Pick<ProviderCall<unknown>, 'tenantId' | 'caller' | 'signal' | 'pati
 
 /**
  * Places that a text may mean, the likeliest first; `provider` is the api_key of the connector that answered.
- * @throws NoProvider (503) when nobody can search, ProvidersFailed (502) when all have failed
+ * @throws NoProvider (503) when nobody can search, ProvidersRefused (422) when all refuse, ProvidersFailed (502) when one has failed
  */
 export async function searchPlaces(
   services: Services,
@@ -36,7 +36,7 @@ export async function searchPlaces(
 
 /**
  * What is at the coordinates, or null.
- * @throws NoProvider (503) when nobody can look it up, ProvidersFailed (502) when all have failed
+ * @throws NoProvider (503) when nobody can look it up, ProvidersRefused (422) when all refuse, ProvidersFailed (502) when one has failed
  */
 export async function findPlaceAt(
   services: Services,

@@ -250,6 +250,19 @@ describe('testConnector', () => {
     expect(one.asked).toEqual([]);
   });
 
+  it('429: the eleventh in a minute, of all connectors of the tenant, and nobody is asked', async () => {
+    const [one, another] = [await provide(), await provide()];
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, at) => send((at % 2 === 0 ? one : another).id, token)),
+    );
+    const refused = answers.filter((answer) => answer.status !== 200);
+    expect([refused.length, one.asked.length + another.asked.length]).toEqual([40, 10]);
+    for (const answer of refused) {
+      expectError(answer, 429, 'RATE_LIMIT_EXCEEDED', 'TOO_MANY_TESTS');
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    }
+  });
+
   it('tells nothing of what listens where', async () => {
     const told = async (api_base_url: string) => {
       const { id } = await createConnector(test, token, { api_base_url });

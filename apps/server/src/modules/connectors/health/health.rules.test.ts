@@ -19,9 +19,6 @@ const start = new Date('2026-03-01T12:00:00Z');
 const fresh: Health = {
   ...unproven,
   last_success: null,
-  last_error: null,
-  error_message: null,
-  error_details: null,
   auto_disable_threshold: 5,
   last_latency_ms: null,
 };
@@ -66,8 +63,9 @@ const ms = (at: string | null) => (at === null ? -Infinity : Date.parse(at));
 
 describe('whatever happens to a connector', () => {
   it('is active and forgiven after a success', () => {
-    expectAlways(({ after, outcome: { kind } }) => {
-      if (kind === 'success') expect(after).toMatchObject({ ...unproven, status: 'active', error_message: null });
+    expectAlways(({ before, after, outcome: { kind } }) => {
+      const { last_error } = before;
+      if (kind === 'success') expect(after).toMatchObject({ ...unproven, status: 'active', last_error });
     });
   });
 

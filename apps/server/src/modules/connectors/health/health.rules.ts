@@ -114,9 +114,9 @@ export function moveOf(
   return { severity, reason: to.status, message: to.error_message ?? messages.answer };
 }
 
-/** What enabling, another address and other credentials make of it: nobody knows yet how it does. */
-export const unproven = {
-  status: 'unknown',
+const withoutFailures = {
+  error_message: null,
+  error_details: null,
   consecutive_failures: 0,
   auto_disabled: false,
   ejections: 0,
@@ -124,13 +124,14 @@ export const unproven = {
   probe_until: null,
 } as const satisfies Partial<Health>;
 
+/** What enabling, another address and other credentials make of it: nobody knows yet how it does. */
+export const unproven = { ...withoutFailures, status: 'unknown', last_error: null } as const satisfies Partial<Health>;
+
 function recovered(health: Health, latencyMs: number, now: Date): Health {
   return {
     ...health,
-    ...unproven,
+    ...withoutFailures,
     status: 'active',
-    error_message: null,
-    error_details: null,
     last_success: now.toISOString(),
     last_latency_ms: latencyMs,
   };

@@ -1,20 +1,24 @@
 import type { Outbound } from '#core/outbound/outbound';
 import type { ProviderSettings } from '#modules/connectors/provider';
 
-/** How a message reaches a person. */
-export type Channel = 'sms' | 'chatapp' | 'email';
+/** How a message reaches a person, or a program on their behalf. */
+export type Channel = 'sms' | 'chatapp' | 'email' | 'webhook';
 
 export type Message = {
   channel: Channel;
+  /** Empty on channel `webhook`. */
   to: string;
   /** Of mails only. */
   subject?: string | undefined;
+  /** Empty on channel `webhook`. */
   text: string;
+  /** On channel `webhook` only, where a program gets it in place of address and text. */
+  notification?: Readonly<Record<string, unknown>> | undefined;
 };
 
 export type MessageRequest = { url: string; headers: Record<string, string>; body: string };
 
-/** One id and time for each attempt, for providers that recognise repetitions. */
+/** For providers that recognise repetitions: the id of the message where it has one, of the attempt where not; and its time. */
 export type Envelope = { id: string; at: Date };
 
 type Description = {

@@ -13,19 +13,27 @@ import {
 import type { Channel, Message } from '#modules/connectors/messaging/adapter';
 import { adapterOf, assertMessagingConfig, servesChannel } from '#modules/connectors/messaging/adapters/adapters';
 
-/** All attempts together end before the request that asked for them does. */
-const defaultPatience = { attemptMs: 4000, totalMs: 12_000 };
+/**
+ * For who waits in a request: all attempts together end before it does. The first has most of the time, because one that is
+ * given up may have taken the message; who refuses it or cannot be reached says so soon, and leaves time for the next.
+ */
+const defaultPatience = { attemptMs: 10_000, totalMs: 13_000 };
 
 const operations = {
   sms: 'messaging.sms',
   chatapp: 'messaging.chatapp',
   email: 'messaging.email',
+  webhook: 'messaging.webhook',
 } as const satisfies Record<Channel, OperationKey>;
 
 export type OutgoingMessage = Message & {
   tenantId: string;
+  /** The same for each attempt at the same message, for providers that recognise repetitions. */
+  id?: string;
   /** For the log of calls; nobody where no request asked for it. */
   caller?: { userId: string | null; requestId: string | null };
+  /** The reason that it is aborted with is thrown as it is. */
+  signal?: AbortSignal;
 };
 
 const nobody = { userId: null, requestId: null };
@@ -34,31 +42,39 @@ const nobody = { userId: null, requestId: null };
  * Hands a message to the first provider that takes it: the tenant's own by priority, then the installation's. None of
  * them is handed it twice.
  * @throws NoDeliveryChannel (422) when no connector serves the channel, OperationDisabled (403), QuotaExceeded (429),
- *   MessageNotDelivered (502) when all have failed, with Retry-After where none could be asked
+ *   ProvidersRefused (422) when none takes the number, address or text, MessageNotDelivered (502) when one has failed, with
+ *   Retry-After where none could be asked
  */
 export async function sendMessage(
   services: Services,
-  { tenantId, caller = nobody, ...message }: OutgoingMessage,
+  { tenantId, id, caller = nobody, signal: outer, ...message }: OutgoingMessage,
   patience = defaultPatience,
 ): Promise<void> {
   const wanted = wantedOf({ tenantId, channel: message.channel });
+  const within = { patience, ...(outer === undefined ? {} : { signal: outer }) };
   const attempt: ProviderCall<undefined>['attempt'] = async (provider, fetch, signal, connect) => {
-    await hand(services, { provider, message, fetch, signal, connect });
+    await hand(services, { provider, message, id, fetch, signal, connect });
     return { result: undefined };
   };
   try {
-    await callProviders(services, { ...wanted, caller, patience, characters: message.text.length, attempt });
+    await callProviders(services, { ...wanted, ...within, caller, characters: charactersOf(message), attempt });
   } catch (error) {
     if (isOf(error, NoProvider)) throw NoDeliveryChannel({ cause: error });
     throw isOf(error, ProvidersFailed) ? notDelivered(error) : error;
   }
 }
 
-function notDelivered(cause: AppError): AppError {
-  return MessageNotDelivered({ cause, retryAfterSeconds: cause.retryAfterSeconds });
+function charactersOf({ text, notification }: Message): number {
+  return notification === undefined ? text.length : JSON.stringify(notification).length;
 }
 
-/** Whether a message of the tenant on this channel would be tried at all. */
+function notDelivered(cause: AppError): AppError {
+  const { asked } = cause.details ?? {};
+  const details = asked === undefined ? {} : { details: { asked } };
+  return MessageNotDelivered({ cause, retryAfterSeconds: cause.retryAfterSeconds, ...details });
+}
+
+/** Whether a message of the tenant on this channel would be tried at all. @throws OperationDisabled (403) */
 export function canSendMessage(services: Services, wanted: { tenantId: string; channel: Channel }): Promise<boolean> {
   return hasProvider(services, wantedOf(wanted));
 }
@@ -70,16 +86,20 @@ function wantedOf({ tenantId, channel }: { tenantId: string; channel: Channel })
 type Handing = {
   provider: Provider;
   message: Message;
+  id: string | undefined;
   fetch: ProviderFetch;
   signal: AbortSignal;
   connect: ProviderConnect;
 };
 
 /** @throws InvalidConnectorConfig for settings that make no sense any more, ProviderFailure */
-async function hand(services: Services, { provider, message, fetch, signal, connect }: Handing): Promise<void> {
+async function hand(
+  services: Services,
+  { provider, message, id = newId(), fetch, signal, connect }: Handing,
+): Promise<void> {
   assertMessagingConfig(provider);
   const adapter = adapterOf(provider)!;
-  const envelope = { id: newId(), at: services.now() };
+  const envelope = { id, at: services.now() };
   if ('send' in adapter) {
     await adapter.send(provider, message, envelope, { outbound: { connect }, signal });
     return;

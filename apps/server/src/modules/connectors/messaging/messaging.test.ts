@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import {
   createConnector,
@@ -104,6 +104,21 @@ describe('sendMessage', () => {
     first.fail('silence');
     await send('sms', { attemptMs: 100, totalMs: 10_000 });
     expect([first.requests.length, ...counts(second)]).toEqual([1, 1]);
+  });
+
+  it('waits for a slow provider for so long that hardly any message goes out twice', async () => {
+    const [slow, second] = [await provide({ priority: 1 }), await provide({ priority: 2 })];
+    slow.fail('silence');
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const sending = send();
+    await vi.waitFor(() => expect(slow.requests).toHaveLength(1));
+    await vi.advanceTimersByTimeAsync(8000);
+    expect(second.requests).toEqual([]);
+    await vi.advanceTimersByTimeAsync(2000);
+    vi.useRealTimers();
+    await sending;
+    expect([slow.requests.length, ...counts(second)]).toEqual([1, 1]);
   });
 
   it('502: when time is up, and whoever is left is not tried', async () => {

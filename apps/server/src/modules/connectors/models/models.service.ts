@@ -1,6 +1,6 @@
 import { systemTenantId } from '#core/access/principal';
 import type { Services } from '#core/services';
-import { ProviderFailure } from '#modules/connectors/calls/failures';
+import { ProviderFailure, unusable } from '#modules/connectors/calls/failures';
 import { callProviders, type ProviderCall } from '#modules/connectors/calls/provider-calls.service';
 import { listEnabledConnectors } from '#modules/connectors/connectors.queries';
 import type { ModelList, ModelTask } from '#modules/connectors/models/adapter';
@@ -9,13 +9,18 @@ import { adapterOf, serves } from '#modules/connectors/models/adapters/adapters'
 /** A list of models and where it is from: the api_key of the connector, and what `listModelSources` calls it. */
 export type FetchedModels = ModelList & { provider: string; source: string };
 
-type Wanted = Pick<ProviderCall<unknown>, 'tenantId' | 'caller' | 'signal' | 'patience'> & { task: ModelTask };
+type Wanted = Pick<ProviderCall<unknown>, 'tenantId' | 'caller' | 'signal' | 'patience'> & {
+  task: ModelTask;
+  /** An empty list is no usable answer. */
+  expectsSome: boolean;
+};
 
 /**
  * Asks the tenant's own connectors for their models; nobody else's, because those are other models.
- * @throws NoProvider (503) when there is none, ProvidersFailed (502) when all have failed
+ * @throws NoProvider (503) when there is none, ProvidersRefused (422) when all refuse, ProvidersFailed (502) when one
+ *   has failed
  */
-export async function fetchModels(services: Services, { task, ...call }: Wanted): Promise<FetchedModels> {
+export async function fetchModels(services: Services, { task, expectsSome, ...call }: Wanted): Promise<FetchedModels> {
   const { result, provider } = await callProviders(services, {
     ...call,
     operation: 'models.list',
@@ -26,7 +31,9 @@ export async function fetchModels(services: Services, { task, ...call }: Wanted)
       if (adapter.problem(settings) !== undefined) throw new ProviderFailure('credentials');
       const { url, headers } = adapter.request(settings, task);
       const answer = await fetch(url, { headers, maxBytes: longestListBytes });
-      return { result: adapter.read(await answer.text(), task) };
+      const list = adapter.read(await answer.text(), task);
+      if (expectsSome && list.models.length === 0) throw unusable('the list of models is empty');
+      return { result: list };
     },
   });
   if (result.dropped > 0) {

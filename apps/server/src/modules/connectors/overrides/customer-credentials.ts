@@ -1,5 +1,7 @@
 import { systemTenantId } from '#core/access/principal';
 import type { Services } from '#core/services';
+import { findAdapter } from '#modules/connectors/adapters';
+import { InvalidConnectorConfig } from '#modules/connectors/connectors.errors';
 import { maskCredentials, originOf, unmaskCredentials } from '#modules/connectors/connectors.rules';
 import { listAddresses } from '#modules/connectors/overrides/overrides.queries';
 import { credentialsByKey } from '#modules/connectors/overrides/overrides.rules';
@@ -25,7 +27,10 @@ type Sealing = {
   stored: string | null;
 };
 
-/** @throws CredentialsRequired (422) where a mask stands for nothing, or for what was given for another address */
+/**
+ * @throws CredentialsRequired (422) where a mask stands for nothing, or for what was given for another address,
+ *   InvalidConnectorConfig (422) for what no connector of that name could log in with
+ */
 export async function sealCustomerCredentials(
   services: Pick<Services, 'database' | 'encryption'>,
   { tenantId, overrideId, sent, order, stored }: Sealing,
@@ -33,14 +38,17 @@ export async function sealCustomerCredentials(
   if (Object.keys(sent).length === 0) return null;
   const { isFlat, byKey: sentByKey } = credentialsByKey(sent, order);
   const known = stored === null ? {} : (readable(services, overrideId, stored)?.byKey ?? {});
-  const addresses = await addressesOf(services, tenantId, Object.keys(sentByKey));
+  const connectors = await connectorsOf(services, tenantId, Object.keys(sentByKey));
   const byKey = Object.entries(sentByKey).map(([key, fields]): [string, Given] => {
-    const found = addresses.filter(({ api_key: of }) => of === key).map(({ api_base_url: url }) => originOf(url));
+    const named = connectors.filter(({ api_key: of }) => of === key);
+    const found = named.map(({ api_base_url: url }) => originOf(url));
     const before = Object.hasOwn(known, key) ? known[key] : undefined;
     // A connector that is gone for now may come back elsewhere.
     const origins = found.length === 0 ? (before?.origins ?? []) : found;
     const stays = before !== undefined && origins.every((origin) => before.origins.includes(origin));
-    return [key, { credentials: unmaskCredentials({ ...fields }, stays ? { ...before.credentials } : null), origins }];
+    const credentials = unmaskCredentials({ ...fields }, stays ? { ...before.credentials } : null);
+    assertUsable(credentials, { place: isFlat ? 'customer_credentials' : `customer_credentials.${key}`, named });
+    return [key, { credentials, origins }];
   });
   const value: Stored = { isFlat, byKey: Object.fromEntries(byKey) };
   return services.encryption.encrypt(JSON.stringify(value), placeOf(overrideId));
@@ -78,7 +86,25 @@ export function mayBeSent({ origins }: Given, baseUrl: string): boolean {
   return origins.includes(originOf(baseUrl));
 }
 
-async function addressesOf({ database }: Pick<Services, 'database'>, tenantId: string, keys: readonly string[]) {
+type Connector = Awaited<ReturnType<typeof connectorsOf>>[number];
+
+/** What the adapters of the connectors ask of them; texts of one line in any case, which all credentials are. */
+function assertUsable(credentials: Fields, { place, named }: { place: string; named: readonly Connector[] }): void {
+  const problems = named.map(({ api_key: key, api_base_url: baseUrl, category, config }) =>
+    findAdapter({ key, category, config })?.problem({ baseUrl, config, credentials }),
+  );
+  // What is wrong with the rest of a connector is not to be mended here.
+  const ofAdapter = problems.find((problem) => problem?.startsWith('auth_config.'))?.replace('auth_config', place);
+  const problem = lineProblem(credentials, place) ?? ofAdapter;
+  if (problem !== undefined) throw InvalidConnectorConfig({ details: { problem } });
+}
+
+function lineProblem(credentials: Fields, place: string): string | undefined {
+  const wrong = Object.entries(credentials).find(([, value]) => typeof value !== 'string' || !/^\P{Cc}+$/u.test(value));
+  return wrong === undefined ? undefined : `${place}.${wrong[0]} has to be a text of one line.`;
+}
+
+async function connectorsOf({ database }: Pick<Services, 'database'>, tenantId: string, keys: readonly string[]) {
   const [own, system] = await Promise.all([
     database.tenant(tenantId).all(listAddresses({ tenantId, keys })),
     tenantId === systemTenantId ? [] : database.platform().all(listAddresses({ tenantId: systemTenantId, keys })),

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 
 import { queryBuilder, statement } from '#core/db/query';
+import type { ConnectorRow } from '#modules/connectors/connectors.queries';
 
 export type OverrideRow = {
   id: string;
@@ -13,7 +14,7 @@ export type OverrideRow = {
 
 type Tables = {
   operation_overrides: OverrideRow & { tenant_id: string; operation_key: string };
-  connectors: { tenant_id: string; id: string; api_key: string; api_base_url: string };
+  connectors: Pick<ConnectorRow, 'tenant_id' | 'id' | 'api_key' | 'api_base_url' | 'category' | 'config'>;
 };
 
 const builder = queryBuilder<Tables>();
@@ -26,14 +27,14 @@ export const findOverride = statement<{ tenantId: string; operation: string }, O
     .where('operation_key', '=', p.operation),
 );
 
-/** Where the connectors of these names lead. */
+/** Where the connectors of these names lead, and what for. */
 export const listAddresses = statement<
   { tenantId: string; keys: readonly string[] },
-  { api_key: string; api_base_url: string }
+  Pick<ConnectorRow, 'api_key' | 'api_base_url' | 'category' | 'config'>
 >((p) =>
   builder
     .selectFrom('connectors')
-    .select(['api_key', 'api_base_url'])
+    .select(['api_key', 'api_base_url', 'category', 'config'])
     .where('tenant_id', '=', p.tenantId)
     .where(sql<boolean>`api_key = any(${p.keys}::text[])`),
 );

@@ -8,8 +8,8 @@ import { takeApart } from '#modules/connectors/translation/protection/layout';
 import { isSegment } from '#modules/connectors/translation/protection/pieces.rules';
 import { translateAll } from '#modules/connectors/translation/segments';
 
-/** Changes with what is kept of a text and how, so that what was translated otherwise is not taken for the same. */
-export const protectionVersion = 1;
+/** Changes with what is kept of a text and what is taken of an answer, so that what was translated otherwise is not taken for the same. */
+export const protectionVersion = 2;
 
 export type TextsToTranslate = Pick<ProviderCall<unknown>, 'tenantId' | 'caller' | 'signal' | 'patience'> & {
   operation: 'translation.text' | 'translation.i18n' | 'translation.entity' | 'translation.entity_type';
@@ -32,7 +32,8 @@ export type TranslatedTexts = {
 /**
  * Has one provider translate all texts: the first whose answer keeps every placeholder and tag. Texts without a word in
  * them stay as they are.
- * @throws NoProvider (503) when nobody translates this pair, ProvidersFailed (502) when all have failed
+ * @throws NoProvider (503) when nobody translates this pair, ProvidersRefused (422) when all refuse, ProvidersFailed (502)
+ *   when one has failed
  */
 export async function translateTexts(services: Services, wanted: TextsToTranslate): Promise<TranslatedTexts> {
   const { texts, source, target, html: isHtml, ...call } = wanted;

@@ -49,7 +49,7 @@ describe('what people do while a record is translated', () => {
 
   it('a translation that they change stays, and one that they take away stays away', async () => {
     const { id } = await createHall({ translations_i18n: { de: { name: 'Halle' }, fr: { name: 'Halle' } } });
-    meanwhile(() => edit(id, { translations_i18n: { de: { name: 'Saal' } } }));
+    meanwhile(() => edit(id, { translations_i18n: { de: { name: 'Saal' }, fr: null } }));
     const { body } = await translate(id, { target_languages: ['de', 'fr'] });
     expect(body.data).toMatchObject({ languages_translated: [], provider_used: 'none' });
     expect((await read(id)).translations_i18n).toEqual({ de: { name: 'Saal' } });

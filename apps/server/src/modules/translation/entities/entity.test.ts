@@ -247,6 +247,10 @@ describe('translateEntity', () => {
     const { answer: unknown } = await translateSpace({}, { target_languages: ['xx'] });
     expectError(unknown, 422, 'UNPROCESSABLE_ENTITY', 'UNKNOWN_LANGUAGE');
     const { misbehave } = await provideTranslator(test, tenant);
+    misbehave((response) => response.writeHead(400).end());
+    const { answer: refused, stored: same } = await translateSpace({});
+    expectError(refused, 422, 'UNPROCESSABLE_ENTITY', 'REFUSED_BY_PROVIDERS');
+    expect(same).toEqual({});
     misbehave((response) => response.writeHead(500).end());
     const { answer: failed, stored: untouched } = await translateSpace({});
     expectError(failed, 502, 'UPSTREAM_ERROR');

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import type { Services } from '#core/services';
 import { sweepJobs, translateInBackground } from '#modules/translation/jobs/background';
@@ -6,7 +6,8 @@ import { door, jobIn, stepsOf } from '#modules/translation/jobs/testing/steps';
 import { createTenantOf, environment } from '#modules/translation/testing/tenants';
 import { inLanguage, provideTranslator, type Translator } from '#modules/translation/testing/translator';
 import { withClient } from '#test/support/database';
-import { trailOf } from '#test/support/directory';
+import { race, trailOf } from '#test/support/directory';
+import type { Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
 
 // Its queue is never started: what waits is done here, one after the other.
@@ -59,9 +60,24 @@ function refuse(translator: Translator, isRefused: (q: readonly string[]) => boo
   });
 }
 
+/** One that is asked first, but for now has asked for patience. */
+async function provideAway(tenant: Tenant) {
+  const { connectorId } = await provideTranslator(test, tenant, { priority: 1 });
+  const pauseFor = (interval: string) =>
+    test.service.services.database.tenant(tenant.tenantId).slow.all({
+      text: `update connectors set retry_at = now() + interval '${interval}' where tenant_id = $1 and id = $2`,
+      values: [tenant.tenantId, connectorId],
+      prepare: false,
+    });
+  await pauseFor('1 h');
+  return { comeBack: () => pauseFor('0 s') };
+}
+
+/** What one refuses while another is away is none's fault: no connector is left alone for it. */
 describe('a job whose providers fail', () => {
   it('is tried again after pauses that grow, fails after an hour, and can be resumed', async () => {
-    const { translate, translator, createTags, work, pauseOf, failSince, job, resume } = await begin();
+    const { tenant, translate, translator, createTags, work, pauseOf, failSince, job, resume } = await begin();
+    await provideAway(tenant);
     await createTags(70);
     refuse(translator, () => true);
     const asked = await translate({ entity_type: 'tag' });
@@ -91,7 +107,8 @@ describe('a job whose providers fail', () => {
   }, 60_000);
 
   it('has all texts translated beside one that nobody can translate', async () => {
-    const { translate, translator, createTags, work, job, namesIn } = await begin();
+    const { tenant, translate, translator, createTags, work, job, namesIn } = await begin();
+    await provideAway(tenant);
     await createTags(60);
     refuse(translator, (q) => q.includes('Tag 7'));
     const id = jobIn(await translate({ entity_type: 'tag' }));
@@ -107,7 +124,8 @@ describe('a job whose providers fail', () => {
   });
 
   it('goes on at the next batch, and fails where the last one fails for an hour', async () => {
-    const { translate, translator, createTags, work, failSince, job } = await begin();
+    const { tenant, translate, translator, createTags, work, failSince, job } = await begin();
+    await provideAway(tenant);
     await createTags(60);
     refuse(translator, (q) => q.some((text) => Number(text.split(' ')[1]) >= 50));
     const id = jobIn(await translate({ entity_type: 'tag' }));
@@ -116,6 +134,63 @@ describe('a job whose providers fail', () => {
     await failSince(id, '1 h');
     await work(id);
     expect((await job(id)).body.data).toMatchObject({ status: 'failed', entities_translated: 50 });
+  }, 60_000);
+});
+
+describe('a job of which something is refused', () => {
+  it('has all the other texts translated, within the request, and is no job of providers that are away', async () => {
+    const { translate, translator, createTags, job, namesIn } = await begin();
+    await createTags(60);
+    refuse(translator, (q) => q.some((text) => ['Tag 7', 'Tag 8', 'Tag 30', 'Tag 55'].includes(text)));
+    const asked = await translate({ entity_type: 'tag' });
+    expect(asked).toMatchObject({ status: 200, body: { data: { entities_translated: 56, batches_processed: 2 } } });
+    expect((await job(jobIn(asked))).body.data).toMatchObject({ status: 'completed', texts_failed: 4, error: null });
+    const missing = (await namesIn('de')).flatMap((name, at) => (name === null ? [at] : []));
+    expect(missing).toEqual([7, 8, 30, 55]);
+  });
+
+  it('is completed where all is refused, and asks for each record of one batch only', async () => {
+    const { translate, translator, createTags, job } = await begin();
+    await createTags(150);
+    refuse(translator, () => true);
+    const asked = await translate({ entity_type: 'tag' });
+    expect(asked.body.data).toMatchObject({ entities_translated: 0, languages_translated: [], batches_processed: 3 });
+    expect((await job(jobIn(asked))).body.data).toMatchObject({ status: 'completed', texts_failed: 150 });
+    const alone = translator.requests.filter(({ q }) => q.length === 1).map(({ q: [text] }) => text);
+    expect(alone).toHaveLength(50);
+    expect(new Set(alone)).toEqual(new Set(Array.from({ length: 50 }, (_, at) => `Tag ${at}`)));
+  });
+
+  it('has what is left tried again where somebody goes away meanwhile who might take it', async () => {
+    const { tenant, translate, translator, createTags, job, work, pauseOf } = await begin();
+    await createTags(25);
+    refuse(translator, () => true);
+    const away = Promise.withResolvers<Awaited<ReturnType<typeof provideAway>>>();
+    // From the third question on somebody might take it who is not there.
+    translator.meanwhile = async () => {
+      if (translator.requests.length === 2) away.resolve(await provideAway(tenant));
+    };
+    const id = jobIn(await translate({ entity_type: 'tag' }));
+    expect((await job(id)).body.data).toMatchObject({ status: 'running', batches_processed: 0, texts_failed: 0 });
+    await work(id);
+    expect(await pauseOf(id)).toBeCloseTo(30, 0);
+    await (await away.promise).comeBack();
+    await work(id);
+    expect((await job(id)).body.data).toMatchObject({ status: 'completed', entities_translated: 25, texts_failed: 0 });
+  }, 60_000);
+
+  it('waits for another provider that is away, which may take it', async () => {
+    const { tenant, translate, translator, createTags, job, work, pauseOf } = await begin();
+    await createTags(60);
+    const { comeBack } = await provideAway(tenant);
+    refuse(translator, () => true);
+    const id = jobIn(await translate({ entity_type: 'tag' }));
+    await work(id);
+    expect((await job(id)).body.data).toMatchObject({ status: 'running', texts_failed: 0 });
+    expect(await pauseOf(id)).toBeCloseTo(30, 0);
+    await comeBack();
+    await work(id);
+    expect((await job(id)).body.data).toMatchObject({ status: 'completed', entities_translated: 60, texts_failed: 0 });
   }, 60_000);
 });
 
@@ -251,6 +326,29 @@ describe('turns', () => {
     expect(refused.headers['retry-after']).toBe('60');
     expectError(await resume(id), 429, 'RATE_LIMIT_EXCEEDED', 'TOO_MANY_JOBS');
     expect(translator.requests).toHaveLength(asked);
+  });
+
+  it('429: all but those that there is room for, of 50 at once', async () => {
+    const { tenant, translate, translator, createTags } = await begin();
+    const ids = await createTags(50);
+    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      text: `insert into translation_jobs (tenant_id, id, entity_type, fingerprint, status, languages, entities_total, created_at, updated_at)
+             select $1, uuidv7(), 'tag', sha256(n::text::bytea), 'running', '{de}', 1, now(), now() from generate_series(1, 17) n`,
+      values: [tenant.tenantId],
+      prepare: false,
+    });
+    // None ends before all have been decided about.
+    const answered = door();
+    translator.meanwhile = () => answered.opened;
+    let refused = 0;
+    const racing = race(50, async (at) => {
+      const answer = await translate({ entity_type: 'tag', entity_ids: [ids[at]] });
+      if (answer.status === 429) refused += 1;
+      return answer;
+    });
+    await vi.waitFor(() => expect([translator.requests.length, refused]).toEqual([3, 47]), { timeout: 10_000 });
+    answered.open();
+    expect(await racing).toEqual({ 200: 3, 429: 47 });
   });
 });
 

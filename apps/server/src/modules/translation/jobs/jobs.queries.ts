@@ -100,6 +100,12 @@ type Asked = {
   entities_total: number;
 };
 
+/** Whether one more may be under way is decided by one transaction at a time. */
+export const lockJobs = statement<{ tenantId: string }, never>((p) => ({
+  compile: () =>
+    sql`select pg_advisory_xact_lock(hashtextextended('translation-jobs:' || ${p.tenantId}::text, 0))`.compile(builder),
+}));
+
 /** No row where an equal job is under way. */
 export const insertJob = statement<Asked & AuditParams & { id: string; claim: string; at: string }, JobRow>((p) =>
   withAudit<JobRow>(

@@ -1,7 +1,13 @@
 import { access } from '#core/access/access';
 import { defineRoute } from '#core/http/route';
 import { IdParams } from '#core/http/schemas';
-import { NoProvider, OperationDisabled, ProvidersFailed, QuotaExceeded } from '#modules/connectors/index';
+import {
+  NoProvider,
+  OperationDisabled,
+  ProvidersFailed,
+  ProvidersRefused,
+  QuotaExceeded,
+} from '#modules/connectors/index';
 import {
   EqualJobRunning,
   JobNotFailed,
@@ -41,6 +47,7 @@ export const jobRoutes = [
       SomeEntityNotFound,
       UnknownLanguage,
       OperationDisabled,
+      ProvidersRefused,
       TooManyTranslationsAtOnce,
       TooManyJobs,
       QuotaExceeded,

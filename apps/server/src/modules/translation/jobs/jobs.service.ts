@@ -3,11 +3,17 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Actor } from '#core/access/principal';
 import { auditParams } from '#core/audit/audit.queries';
 import { newId } from '#core/crypto/ids';
-import type { TenantDb } from '#core/db/scopes';
+import type { TenantDb, Transaction } from '#core/db/scopes';
 import { pageOfMatches } from '#core/db/totals';
 import { toPage } from '#core/http/paging';
 import type { Services } from '#core/services';
-import { NoProvider, OperationDisabled, ProvidersFailed, QuotaExceeded } from '#modules/connectors/index';
+import {
+  NoProvider,
+  OperationDisabled,
+  ProvidersFailed,
+  ProvidersRefused,
+  QuotaExceeded,
+} from '#modules/connectors/index';
 import { sendJob } from '#modules/translation/jobs/background';
 import {
   JobNotFailed,
@@ -24,6 +30,7 @@ import {
   findJob,
   insertJob,
   listJobs,
+  lockJobs,
   resumeJob,
   type JobRow,
 } from '#modules/translation/jobs/jobs.queries';
@@ -106,34 +113,37 @@ async function begin({ services, db, actor }: Changer, asked: Asked, found: { la
   const fingerprint = fingerprintOf(asked);
   const details = { entityType, languages: found.languages, records: found.total };
   for (;;) {
-    const equal = await db.slow.first(findEqualJob({ tenantId, fingerprint }));
-    if (equal !== undefined) return { job: equal, claim: undefined } satisfies Begun;
-    await assertRoom(db);
     const claim = newId();
     const at = services.now().toISOString();
-    const job = await db.slow.first(
-      insertJob({
-        id: newId(),
-        entity_type: entityType,
-        entity_ids: entityIds === undefined ? null : [...entityIds],
-        source_language: source ?? null,
-        target_languages: targets === undefined ? null : [...targets],
-        protect_human: protectHuman,
-        fingerprint,
-        languages: found.languages,
-        entities_total: found.total,
-        claim,
-        at,
-        ...auditParams(actor, at, details),
-      }),
-    );
-    // Undefined where somebody else has begun an equal one in between.
-    if (job !== undefined) return { job, claim } satisfies Begun;
+    const insert = insertJob({
+      id: newId(),
+      entity_type: entityType,
+      entity_ids: entityIds === undefined ? null : [...entityIds],
+      source_language: source ?? null,
+      target_languages: targets === undefined ? null : [...targets],
+      protect_human: protectHuman,
+      fingerprint,
+      languages: found.languages,
+      entities_total: found.total,
+      claim,
+      at,
+      ...auditParams(actor, at, details),
+    });
+    const begun = await db.transaction(async (tx): Promise<Begun | undefined> => {
+      await tx.all(lockJobs({ tenantId }));
+      const equal = await tx.first(findEqualJob({ tenantId, fingerprint }));
+      if (equal !== undefined) return { job: equal, claim: undefined };
+      await assertRoom(tx, tenantId);
+      const job = await tx.first(insert);
+      return job === undefined ? undefined : { job, claim };
+    });
+    // Undefined where a process of an older release, which asks for no lock, has begun an equal one in between.
+    if (begun !== undefined) return begun;
   }
 }
 
-async function assertRoom(db: TenantDb): Promise<void> {
-  const { total } = (await db.slow.first(countRunning({ tenantId: db.tenantId })))!;
+async function assertRoom(tx: Transaction, tenantId: string): Promise<void> {
+  const { total } = (await tx.first(countRunning({ tenantId })))!;
   if (total >= mostRunning) throw TooManyJobs({ retryAfterSeconds: 60 });
 }
 
@@ -166,7 +176,9 @@ async function waitForEnd(db: TenantDb, job: JobRow, signal: AbortSignal): Promi
 
 /** Why the job of somebody else has failed. */
 function failureOf({ error }: JobRow) {
-  const known = [NoProvider, OperationDisabled, QuotaExceeded].find(({ message }) => message === error);
+  const known = [NoProvider, OperationDisabled, ProvidersRefused, QuotaExceeded].find(
+    ({ message }) => message === error,
+  );
   return (known ?? ProvidersFailed)();
 }
 
@@ -201,8 +213,12 @@ export async function cancelTranslationJob({ services, db, actor }: Changer, id:
 /** Goes on where it failed. @throws JobNotFound, JobNotFailed, TooManyJobs, EqualJobRunning (through the constraint) */
 export async function resumeTranslationJob({ services, db, actor }: Changer, id: string) {
   const at = services.now().toISOString();
-  await assertRoom(db);
-  const job = await db.slow.first(resumeJob({ id, at, ...auditParams(actor, at) }));
+  const { tenantId } = db;
+  const job = await db.transaction(async (tx) => {
+    await tx.all(lockJobs({ tenantId }));
+    await assertRoom(tx, tenantId);
+    return tx.first(resumeJob({ id, at, ...auditParams(actor, at) }));
+  });
   if (job === undefined) {
     await getJob(db, id);
     throw JobNotFailed();

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 
 import { auditEvent } from '#core/audit/audit.queries';
 import type { AppError } from '#core/errors/app-error';
-import { QuotaExceeded } from '#modules/connectors/index';
+import { ProvidersRefused, QuotaExceeded } from '#modules/connectors/index';
 import { translateEntities, type Accompany, type Outcome } from '#modules/translation/entities/entities.service';
 import { entityTypes } from '#modules/translation/entities/entity-types';
 import {
@@ -80,6 +80,16 @@ export async function workOn(taken: Taken): Promise<Left> {
 /** One language of some records. */
 type Batch = { language: string; position: number; ids: readonly string[] };
 
+/** What came of the parts of a batch so far: texts that stay as they are, parts that nobody was there for. */
+type Tally = { texts: number; away: number; failure: AppError | undefined; hasSucceeded: boolean };
+
+function add(tally: Tally, { failure }: Outcome): void {
+  if (isOfProviders(failure)) {
+    tally.away += 1;
+    tally.failure = failure;
+  } else if (!isRefused(failure)) tally.hasSucceeded = true;
+}
+
 class Run {
   readonly #taken: Taken;
   readonly #startedAt: number;
@@ -87,6 +97,8 @@ class Run {
   /** Where the next batch begins: behind those that failed, too, of which the row does not know yet. */
   #at: Pick<JobRow, 'language_position' | 'last_entity_id'>;
   #failedInRow = { batches: 0, texts: 0 };
+  /** The place of the language of which a whole batch was refused, each record by itself. */
+  #refusedAt: number | undefined;
 
   constructor(taken: Taken) {
     this.#taken = taken;
@@ -147,30 +159,40 @@ class Run {
     for (let tries = 0; ; tries++) {
       const outcome = await this.#translate(batch);
       const pauseMs = pausesMs[tries];
-      if (outcome === undefined || !isOfProviders(outcome.failure)) return outcome;
-      isAsked ||= outcome.failure?.retryAfterSeconds === undefined;
+      if (outcome === undefined) return undefined;
+      if (isRefused(outcome.failure)) return this.#attemptRefused(batch, outcome);
+      if (!isOfProviders(outcome.failure)) return outcome;
+      isAsked ||= outcome.failure?.retryAfterSeconds === undefined || isRefusal(outcome.failure);
       if (pauseMs === undefined) return isAsked && tries > 0 ? this.#attemptParts(batch, outcome) : outcome;
       await pause(pauseMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return undefined;
     }
   }
 
+  /** Where each of a whole batch was refused by itself it is the language, and no other batch of it is taken apart. */
+  async #attemptRefused(batch: Batch, whole: Outcome): Promise<Outcome | undefined> {
+    if (this.#refusedAt === batch.position) return whole;
+    const outcome = await this.#attemptParts(batch, whole);
+    if (isRefused(outcome?.failure)) this.#refusedAt = batch.position;
+    return outcome;
+  }
+
   /** One text that nobody can translate does not keep the others from being translated. */
   async #attemptParts(batch: Batch, whole: Outcome): Promise<Outcome | undefined> {
     const waiting = halvesOf(batch.ids);
-    const failed = { parts: 0, texts: 0 };
-    let hasSucceeded = false;
+    const tally: Tally = { texts: 0, away: 0, failure: whole.failure, hasSucceeded: false };
     for (let ids = waiting.shift(); ids !== undefined; ids = waiting.shift()) {
       const outcome = await this.#attemptPart({ ...batch, ids });
       if (outcome === undefined || isFinal(outcome.failure)) return outcome;
-      const parts = isOfProviders(outcome.failure) ? halvesOf(ids) : [];
+      const parts = isOfProviders(outcome.failure) || isRefused(outcome.failure) ? halvesOf(ids) : [];
       waiting.push(...parts);
-      // What is left of it is counted by its parts.
-      if (parts.length === 0) failed.texts += outcome.failed;
-      if (!isOfProviders(outcome.failure)) hasSucceeded = true;
-      else if (++failed.parts === mostFailedParts && !hasSucceeded) return whole;
+      add(tally, outcome);
+      // What is left of others is counted by their parts.
+      if (parts.length === 0) tally.texts += outcome.failed;
+      if (tally.away === mostFailedParts && !tally.hasSucceeded) break;
     }
-    return hasSucceeded ? { ...whole, failed: failed.texts, failure: undefined } : whole;
+    const { texts, failure, hasSucceeded } = tally;
+    return hasSucceeded ? { ...whole, failed: texts, failure: undefined } : { ...whole, failure };
   }
 
   /** Providers that are left alone for their failures, which may be those of the whole, are waited for once. */
@@ -178,7 +200,8 @@ class Run {
     const { signal } = this.#taken;
     const outcome = await this.#translate(part);
     const { retryAfterSeconds } = outcome?.failure ?? {};
-    if (!isOfProviders(outcome?.failure) || retryAfterSeconds === undefined) return outcome;
+    if (!isOfProviders(outcome?.failure) || retryAfterSeconds === undefined || isRefusal(outcome?.failure))
+      return outcome;
     await pause(Math.min(retryAfterSeconds * 1000, mostWaitMs), undefined, { signal }).catch(() => undefined);
     return signal.aborted ? undefined : this.#translate(part);
   }
@@ -292,7 +315,17 @@ class Run {
 
 /** Another attempt may do better. */
 function isOfProviders(failure: AppError | undefined): boolean {
-  return failure?.code === 'UPSTREAM_ERROR';
+  return failure?.code === 'UPSTREAM_ERROR' || (isRefusal(failure) && !isRefused(failure));
+}
+
+/** Nobody takes it, now or later. */
+function isRefused(failure: AppError | undefined): boolean {
+  return isRefusal(failure) && failure?.retryAfterSeconds === undefined;
+}
+
+/** Whoever was asked does not take it; where others are away, these may. */
+function isRefusal(failure: AppError | undefined): boolean {
+  return failure?.details?.['code'] === ProvidersRefused.reason;
 }
 
 /** Nobody is there to try, or nobody may: the same for all batches. */

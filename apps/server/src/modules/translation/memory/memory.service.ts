@@ -1,8 +1,9 @@
 import { sha256Hex } from '#core/crypto/secrets';
 import type { TenantDb } from '#core/db/scopes';
-import { protectionVersion, translateTexts } from '#modules/connectors/index';
+import { assertOperationEnabled, protectionVersion, translateTexts } from '#modules/connectors/index';
+import { flightsOf, shareFlight } from '#modules/translation/memory/flights';
 import { findRemembered, listRemembered, remember, type Remembered } from '#modules/translation/memory/memory.queries';
-import { memoryLifeMs, termsOf } from '#modules/translation/memory/terms';
+import { memoryLifeMs, termsOf, type Terms } from '#modules/translation/memory/terms';
 import type { TranslationScope } from '#modules/translation/scope';
 
 /** Two languages that differ, by their codes in lower case. */
@@ -13,7 +14,7 @@ export type Translation = {
   /** The api_key of the connector that made it. */
   provider: string;
   model: string | null;
-  /** It was made before, and nobody was asked now. */
+  /** It was made before, or for somebody else at the same time: nobody was asked for this one. */
   cached: boolean;
 };
 
@@ -25,22 +26,26 @@ type Known = ReadonlyMap<string, Translation>;
 /**
  * Translates texts, each in the place of its original: those that were translated lately from memory, the others by a provider,
  * whose translations are remembered. `tokens` is what a provider says that it has used now.
- * @throws OperationDisabled (403), TooManyTranslationsAtOnce, QuotaExceeded (429), ProvidersFailed (502), NoProvider (503)
+ * @throws OperationDisabled (403), ProvidersRefused (422), TooManyTranslationsAtOnce, QuotaExceeded (429), ProvidersFailed (502),
+ * NoProvider (503)
  */
 export async function translate(
   scope: TranslationScope,
   wanted: Wanted,
 ): Promise<{ translations: Translation[]; tokens: Tokens | null }> {
   const keys = wanted.texts.map((text) => keyOf(wanted, text));
-  const known = await recall(scope, keys);
+  const terms = await termsOf(scope.services, scope.operation);
+  const known = await recall(scope, terms, keys);
   const missing = new Map(keys.map((key, at): [string, string] => [key, wanted.texts[at]!]));
   for (const key of known.keys()) missing.delete(key);
-  const made = missing.size === 0 ? nothingMade : await ask(scope, wanted, missing);
+  const made = missing.size === 0 ? nothingMade : await obtain(scope, terms, { ...wanted, missing });
   const translations = keys.map((key) => (known.get(key) ?? made.known.get(key))!);
   return { translations, tokens: made.tokens };
 }
 
-const nothingMade: { known: Known; tokens: Tokens | null } = { known: new Map(), tokens: null };
+type Made = { known: Known; tokens: Tokens | null };
+
+const nothingMade: Made = { known: new Map(), tokens: null };
 
 /** Of all that a translation depends on, in hexadecimal. */
 function keyOf({ source, target, html }: Wanted, text: string): string {
@@ -49,10 +54,12 @@ function keyOf({ source, target, html }: Wanted, text: string): string {
 }
 
 /** Where the operation is switched off memory knows nothing, and whoever calls a provider then is refused. */
-async function recall({ services, db, operation }: TranslationScope, keys: readonly string[]): Promise<Known> {
+async function recall(
+  { services, db, operation }: TranslationScope,
+  { isUsable, notBefore, makers }: Terms,
+  keys: readonly string[],
+): Promise<Known> {
   const { tenantId } = db;
-  const asked = termsOf(services, operation);
-  const { isUsable, notBefore, makers } = asked instanceof Promise ? await asked : asked;
   if (!isUsable) return new Map();
   const of = { tenantId, operation, notBefore };
   const found = keys.length === 1 ? await findOne(db, of, keys[0]!) : await db.all(listRemembered({ ...of, keys }));
@@ -76,9 +83,42 @@ function toTranslation({ translation: text, provider, model }: Remembered): Tran
   return { text, provider, model, cached: true };
 }
 
-async function ask(scope: TranslationScope, { source, target, html }: Wanted, missing: ReadonlyMap<string, string>) {
-  const { services, db, operation, caller } = scope;
+type Missing = Omit<Wanted, 'texts'> & { missing: ReadonlyMap<string, string> };
+
+/** From a provider; who wants the same at the same time, and may have what is remembered, waits for one answer to all. */
+async function obtain(scope: TranslationScope, terms: Terms, wanted: Missing): Promise<Made> {
   const signal = await scope.begin();
+  if (!terms.isUsable) return ask(scope, wanted, signal);
+  const { services, db, operation } = scope;
+  const { tenantId } = db;
+  const keys = [...wanted.missing.keys()];
+  const flights = flightsOf(services.database);
+  const flight = { key: [tenantId, operation, ...keys].join(' '), signal };
+  const isJoined = flights.has(flight.key);
+  // It may have been switched off since the others began.
+  if (isJoined) await assertOperationEnabled(services, { tenantId, operation });
+  let isOwn = false;
+  const made = await shareFlight(flights, flight, async (until) => {
+    isOwn = true;
+    // What was under way when memory was asked may have come back since.
+    const known = await recall(scope, terms, keys);
+    return known.size === keys.length ? { known, tokens: null } : ask(scope, wanted, until);
+  });
+  return isOwn ? made : toCopies(scope, made);
+}
+
+function toCopies({ services, db, operation }: TranslationScope, { known }: Made): Made {
+  const { tenantId } = db;
+  const copies = [...known].map(([key, made]): [string, Translation] => {
+    if (made.provider === 'none') return [key, made];
+    services.callLog.recordCacheHit({ tenantId, operation, provider: made.provider });
+    return [key, { ...made, cached: true }];
+  });
+  return { known: new Map(copies), tokens: null };
+}
+
+async function ask(scope: TranslationScope, { source, target, html, missing }: Missing, signal: AbortSignal) {
+  const { services, db, operation, caller } = scope;
   const texts = [...missing.values()];
   const call = { tenantId: db.tenantId, operation, caller, texts, source, target, html, signal };
   const asked = translateTexts(services, { ...call, patience: patienceFor(texts) });

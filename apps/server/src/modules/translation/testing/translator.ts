@@ -14,6 +14,8 @@ export type Translator = {
   requests: Asked[];
   /** Done before it answers a request. */
   meanwhile: (asked: Asked) => Promise<void> | void;
+  /** Told when nobody waits for an answer any more. */
+  onClose: () => void;
   /** From now on it does this instead of translating. */
   misbehave(how: (response: ServerResponse, request: IncomingMessage) => void): void;
 };
@@ -28,9 +30,11 @@ async function startTranslator(): Promise<Translator> {
     origin: '',
     requests: [],
     meanwhile: () => undefined,
+    onClose: () => undefined,
     misbehave: (how) => void (misbehave = how),
   };
   const server = createServer((request, response) => {
+    response.once('close', () => translator.onClose());
     void read(request).then(async (asked) => {
       translator.requests.push(asked);
       await translator.meanwhile(asked);

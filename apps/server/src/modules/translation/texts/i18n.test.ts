@@ -112,6 +112,13 @@ describe('translateI18n', () => {
     expect(body.data.translations_i18n).not.toHaveProperty('fr');
   });
 
+  it('422: no provider takes any of it', async () => {
+    const { misbehave } = await provideTranslator(test, tenant);
+    misbehave((response) => response.writeHead(400).end('canary'));
+    const answer = await translate({ i18n_data: { en: { name: 'Hall' } } });
+    expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'REFUSED_BY_PROVIDERS');
+  });
+
   it('200: the language of texts under a code that is none is detected', async () => {
     const { requests } = await provideTranslator(test, tenant);
     const name = 'Der große Saal im Erdgeschoss neben dem Eingang';

@@ -113,6 +113,20 @@ describe('translateText', () => {
     expect(broken.requests.length).toBeGreaterThan(0);
   });
 
+  it.each(['bob.smith@evil.com', '{n}', '%s', ':name', '//evil.com/x', 'javascript:alert(1)'])(
+    '200: the next provider where the answer brings %s',
+    async (brought) => {
+      const bad = await provideTranslator(test, tenant, { priority: 1 });
+      bad.misbehave((response) => response.end(JSON.stringify({ translatedText: [`Halle ${brought}`] })));
+      const { key } = await provideTranslator(test, tenant, { priority: 2 });
+      for (const preserve_html of [false, true]) {
+        const { body } = await translate({ ...toGerman(), preserve_html });
+        expect(body.data).toMatchObject({ provider_used: key, translated_text: inLanguage('de', 'Hall') });
+      }
+      expect(bad.requests.length).toBeGreaterThan(1);
+    },
+  );
+
   it.each([
     ['no text', { text: '' }],
     ['only space', { text: ' \n\t' }],
@@ -161,12 +175,44 @@ describe('translateText', () => {
     expect((await translate(toGerman('Something else'))).body.data).toMatchObject({ cached: true });
   });
 
+  it('422: no provider takes it, and nothing of why is told; and it is not remembered', async () => {
+    const { misbehave, requests } = await provideTranslator(test, tenant);
+    misbehave((response) => response.writeHead(400).end('internal secret'));
+    for (let count = 0; count < 2; count++) {
+      const answer = await translate(toGerman());
+      expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'REFUSED_BY_PROVIDERS');
+      expect(answer.text).not.toMatch(/secret|127\.0\.0\.1/);
+    }
+    expect(requests).toHaveLength(2);
+  });
+
   it('502: all have failed, and nothing of why is told', async () => {
     const { misbehave } = await provideTranslator(test, tenant);
     misbehave((response) => response.writeHead(500).end('internal secret'));
     const answer = await translate(toGerman());
     expectError(answer, 502, 'UPSTREAM_ERROR');
     expect(answer.text).not.toMatch(/secret|127\.0\.0\.1/);
+  });
+
+  it('502: with the time to wait where all ask for patience', async () => {
+    const hurried = await provideTranslator(test, tenant);
+    hurried.misbehave((response) => response.writeHead(429, { 'retry-after': '120' }).end());
+    expectError(await translate(toGerman()), 502, 'UPSTREAM_ERROR');
+    const answer = await translate(toGerman());
+    expectError(answer, 502, 'UPSTREAM_ERROR');
+    const seconds = Number(answer.headers['retry-after']);
+    expect([seconds > 60, seconds <= 120, hurried.requests.length]).toEqual([true, true, 1]);
+  });
+
+  it('502: with the time to wait where the last resort was tried just now', async () => {
+    const broken = await provideTranslator(test, tenant);
+    broken.misbehave((response) => response.writeHead(500).end());
+    // Five failures switch it off; then it is tried once, and not again at once.
+    for (let times = 0; times < 6; times += 1) expectError(await translate(toGerman()), 502, 'UPSTREAM_ERROR');
+    const answer = await translate(toGerman());
+    expectError(answer, 502, 'UPSTREAM_ERROR');
+    expect(answer.headers['retry-after']).toBe('5');
+    expect(broken.requests).toHaveLength(6);
   });
 
   it('503: there is nobody to translate', async () => {

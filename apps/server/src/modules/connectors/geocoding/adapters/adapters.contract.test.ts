@@ -96,7 +96,7 @@ describe.each(fakes)('$adapter', (fake) => {
     expectSilence();
   });
 
-  it.each([301, 302, 307, 308, 400, 401, 403, 404, 408, 429, 500, 503])(
+  it.each([301, 302, 307, 308, 401, 403, 404, 408, 429, 500, 503])(
     'fails when the provider answers %i',
     async (status) => {
       const provider = await provide();
@@ -112,6 +112,15 @@ describe.each(fakes)('$adapter', (fake) => {
       expectSilence();
     },
   );
+
+  it.each([400, 413, 414, 422])('says so when the provider refuses what is asked: %i', async (status) => {
+    const provider = await provide();
+    provider.misbehave((response) => response.writeHead(status).end('canary'));
+    const refused = { status: 422, details: { code: 'REFUSED_BY_PROVIDERS' } };
+    await expect(search()).rejects.toMatchObject(refused);
+    await expect(reverse()).rejects.toMatchObject(refused);
+    expectSilence();
+  });
 
   it.each(['', 'canary\r\n\r\n'])('fails when the provider says %j and hangs up', async (words) => {
     const provider = await provide();

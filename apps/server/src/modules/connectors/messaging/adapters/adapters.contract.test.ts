@@ -5,6 +5,7 @@ import type { Channel, RequestAdapter } from '#modules/connectors/messaging/adap
 import { adapters } from '#modules/connectors/messaging/adapters/adapters';
 import { smtpFake, smtpsFake } from '#modules/connectors/messaging/adapters/smtp/testing/fake';
 import { startHttpProvider, type HttpFake } from '#modules/connectors/messaging/adapters/testing/http-provider';
+import { startMailProvider } from '#modules/connectors/messaging/adapters/testing/mail-provider';
 import {
   connectorAt,
   startProvider,
@@ -29,6 +30,7 @@ const phone = '+4915112345678';
 const mailbox = 'somebody.15112345678@example.com';
 const toBy = (channel: Channel) => (channel === 'email' ? mailbox : phone);
 const failed = { status: 502, code: 'UPSTREAM_ERROR' };
+const refused = { status: 422, details: { code: 'REFUSED_BY_PROVIDERS' } };
 let tenant: Tenant;
 
 async function provideAt<P extends { origin: string }>(
@@ -133,10 +135,26 @@ describe.each(fakes)('%s', (_name, fake) => {
   });
 });
 
+describe.each([smtpFake, smtpsFake])('smtp, with TLS from the first byte: $tls', (fake) => {
+  it.each([
+    [550, 'recipient', refused],
+    [450, 'recipient', failed],
+    [552, 'mail', refused],
+    [452, 'mail', failed],
+  ] as const)('answers %i to the %s', async (reply, what, expected) => {
+    test.logLines.length = 0;
+    const provider = await provideAt(fake, () => startMailProvider(fake), {});
+    provider.refuse(what, reply);
+    await expect(sendBy('email', 'Your code is 424242.')).rejects.toMatchObject(expected);
+    expect(provider.taken).toEqual([]);
+    expectSilence();
+  });
+});
+
 describe.each(httpFakes)('$adapter over HTTP', (fake) => {
   beforeEach(() => void (test.logLines.length = 0));
 
-  it.each([301, 302, 307, 308, 400, 403, 404, 408, 429, 500, 503])('fails when it answers %i', async (status) => {
+  it.each([301, 302, 307, 308, 403, 404, 408, 429, 500, 503])('fails when it answers %i', async (status) => {
     const provider = await provideAt(fake, () => startHttpProvider(fake), {});
     const canary = await startHttpProvider(fake);
     provider.misbehave((response) =>
@@ -145,6 +163,14 @@ describe.each(httpFakes)('$adapter over HTTP', (fake) => {
     await expect(sendBy(fake.channels[0]!, 'Your code is 424242.')).rejects.toMatchObject(failed);
     // Where it was sent to and nowhere else, because of the credentials; and once.
     expect([provider.requests.length, canary.requests.length]).toEqual([1, 0]);
+    expectSilence();
+  });
+
+  it.each([400, 413, 414, 422])('says so when it refuses the number or the text: %i', async (status) => {
+    const provider = await provideAt(fake, () => startHttpProvider(fake), {});
+    provider.misbehave((response) => response.writeHead(status).end(`424242 ${phone} canary`));
+    await expect(sendBy(fake.channels[0]!, 'Your code is 424242.')).rejects.toMatchObject(refused);
+    expect(provider.requests).toHaveLength(1);
     expectSilence();
   });
 });

@@ -39,7 +39,7 @@ describe.each(fakes)('$adapter', (fake) => {
   }
 
   const list = (task: 'text' | 'image' = 'text', rest: { patience?: { attemptMs: number; totalMs: number } } = {}) =>
-    fetchModels(test.service.services, { tenantId: tenant.tenantId, task, caller, ...rest });
+    fetchModels(test.service.services, { tenantId: tenant.tenantId, task, caller, expectsSome: false, ...rest });
 
   /** Nothing of what opens the provider, and nothing that it said. */
   const expectSilence = () => expect(test.logLines.join('\n')).not.toContain('canary');
@@ -99,19 +99,23 @@ describe.each(fakes)('$adapter', (fake) => {
     expectSilence();
   });
 
-  it.each([301, 302, 307, 308, 400, 403, 404, 408, 429, 500, 503])(
-    'fails when the provider answers %i',
-    async (status) => {
-      const provider = await provide();
-      const other = await serveProvider(fake.judge);
-      provider.misbehave((response) =>
-        response.writeHead(status, { location: `${other.origin}/api/v1/models` }).end('canary'),
-      );
-      await expect(list()).rejects.toMatchObject(failed);
-      expect(other.asked).toEqual([]);
-      expectSilence();
-    },
-  );
+  it.each([301, 302, 307, 308, 403, 404, 408, 429, 500, 503])('fails when the provider answers %i', async (status) => {
+    const provider = await provide();
+    const other = await serveProvider(fake.judge);
+    provider.misbehave((response) =>
+      response.writeHead(status, { location: `${other.origin}/api/v1/models` }).end('canary'),
+    );
+    await expect(list()).rejects.toMatchObject(failed);
+    expect(other.asked).toEqual([]);
+    expectSilence();
+  });
+
+  it.each([400, 413, 414, 422])('says so when the provider refuses what is asked: %i', async (status) => {
+    const provider = await provide();
+    provider.misbehave((response) => response.writeHead(status).end('canary'));
+    await expect(list()).rejects.toMatchObject({ status: 422, details: { code: 'REFUSED_BY_PROVIDERS' } });
+    expectSilence();
+  });
 
   it.each(['', 'canary\r\n\r\n'])('fails when the provider says %j and hangs up', async (words) => {
     const provider = await provide();

@@ -5,6 +5,7 @@ import {
   type Piece,
   type Segment,
 } from '#modules/connectors/translation/protection/pieces.rules';
+import { placeholdersIn } from '#modules/connectors/translation/protection/placeholders.rules';
 
 /** A segment as a provider gets it: what is not to change stands as `<x id="1"/>`, or as `<g id="2">…</g>` around text. */
 export function write(segment: Segment, escapes: boolean): string {
@@ -30,7 +31,10 @@ export function read(answer: string, segment: Segment, escapes: boolean): Segmen
   const reading = readMarkers(answer, tokensOf(segment), escapes);
   if ('problem' in reading) return reading;
   const pieces = reading.pieces.map((piece) => (typeof piece === 'string' ? tidy(piece, segment) : piece));
-  const problem = nestingProblem(segment, pieces) ?? textProblem(textOf(segment), textOf(pieces));
+  const problem =
+    nestingProblem(segment, pieces) ??
+    textProblem(textOf(segment), textOf(pieces)) ??
+    (bringsMore(segment, pieces) ? 'there is a tag, a placeholder or an address that nobody wrote' : undefined);
   return problem === undefined ? pieces : { problem };
 }
 
@@ -158,16 +162,55 @@ function placesOf(segment: Segment): Map<Piece, Place> {
 }
 
 const forbidden = /(?![\t\n\r])\p{Cc}|[\ufffd\ufffe\uffff]|\p{Cs}/u;
-// What does something where a text is shown or filled in, and what leads elsewhere.
-const active = /<[a-z!/?%]|\{\{|\{%|[$#%]\{|\b(?:https?|ftp):\/\/|\bwww\.|&[a-z]{2,8};|&#/gi;
 
 function textProblem(before: string, after: string): string | undefined {
   if (!/[\p{L}\p{N}]/u.test(after)) return 'there is no text';
   if (after.length > before.length * 8 + 200) return 'it is far longer than what was sent';
   if (before.length > after.length * 12 + 100) return 'it is far shorter than what was sent';
-  if (forbidden.test(after)) return 'there are characters that no text has';
-  const [given, got] = [before, after].map((text) => text.match(active)?.length ?? 0) as [number, number];
-  return got > given ? 'there is a tag, a placeholder or an address that nobody wrote' : undefined;
+  return forbidden.test(after) ? 'there are characters that no text has' : undefined;
+}
+
+// What does something where a text is shown or filled in, and what leads elsewhere, as far as a part of it is enough: the rest
+// may be in a marker beside it.
+const active =
+  /<[a-z!/?%]|[{}]|\b(?:https?|ftp):\/\/|\bwww\.|\bmailto:(?=\S)|@(?=[\p{L}\p{N}-]{1,63}\.[\p{L}\p{N}])|&[a-z]{2,8};|&#/giu;
+
+/** Whether there is something that no text may bring, which is all that would have been kept of the source. */
+function bringsMore(before: Segment, after: Segment): boolean {
+  const [given, got] = [before, after].map((segment) => activeIn(shown(segment))) as [string[], string[]];
+  return hasMore(given, got) || after.some((piece, index) => isContinued(piece, after[index + 1]));
+}
+
+function activeIn(text: string): string[] {
+  return [...placeholdersIn(text), ...(text.match(active) ?? []).map((found) => found.toLowerCase())];
+}
+
+/** The texts, and of the markers no more than that there are some. */
+function shown(segment: Segment): string {
+  return segment
+    .map((piece) => (typeof piece === 'string' ? piece : piece.kind === 'open' ? ' ' : '\u{fffc}'))
+    .join('');
+}
+
+function hasMore(before: readonly string[], after: readonly string[]): boolean {
+  const left = new Map<string, number>();
+  for (const one of before) left.set(one, (left.get(one) ?? 0) + 1);
+  return after.some((one) => {
+    const count = left.get(one) ?? 0;
+    left.set(one, count - 1);
+    return count === 0;
+  });
+}
+
+const address = /^(?:(?:https?|ftp):\/\/|\/\/|www\.|(?:mailto:)?[\w.+-]+@)/i;
+
+/** An address leads elsewhere when it goes on in the text behind it, unless that is the ending of a word. */
+function isContinued(piece: Piece, next: Piece | undefined): boolean {
+  if (typeof piece === 'string' || piece.kind !== 'mark' || typeof next !== 'string') return false;
+  if (piece.isSilent || !address.test(piece.raw)) return false;
+  const [whole = ''] = placeholdersIn(piece.raw + next);
+  const rest = whole.slice(piece.raw.length);
+  return rest !== '' && !/^['’:-]\p{L}{1,12}$/u.test(rest);
 }
 
 function textOf(segment: Segment): string {

@@ -4,6 +4,10 @@ const patterns = [
   String.raw`(?<![A-Za-z0-9])(?:[Hh][Tt][Tt][Pp][Ss]?|[Ff][Tt][Pp]):\/\/[!#-;=?-~]{0,2000}[\w/#=&%+$~-]`,
   String.raw`(?<![A-Za-z0-9])[Ww]{3}\.[!#-;=?-~]{0,2000}[\w/#=&%+$~-]`,
   String.raw`(?<![\w.+-])(?:mailto:)?[\w.+-]{1,64}@[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}`,
+  String.raw`(?<![\p{L}\p{N}:/])\/\/[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63}){1,8}(?:[/?#:](?:[!#-;=?-~]{0,2000}[\w/#=&%+$~-])?)?`,
+  // Scripts and data in the place of an address, but not "JavaScript: an introduction" or "Data: 2026".
+  String.raw`(?<![\p{L}\p{N}_])(?:[Jj][Aa][Vv][Aa]|[Vv][Bb])[Ss][Cc][Rr][Ii][Pp][Tt]:(?:[!#-;=?-~]|\s{1,8}[\w.$]{1,64}[(=])[!#-;=?-~]{0,2000}`,
+  String.raw`(?<![\p{L}\p{N}_])[Dd][Aa][Tt][Aa]:[\w.+-]{1,64}\/[\w.+-]{1,64}[;,][!#-;=?-~]{0,2000}`,
   // Templates: {{x}}, {{{x}}}, {% x %}, <%= x %>, ${x}, #{x}, %{x}, %(x)s.
   String.raw`\{{2,3}[^{}]{0,500}\}{2,3}`,
   String.raw`\{%[^{}]{0,500}%\}`,
@@ -13,10 +17,11 @@ const patterns = [
   String.raw`(?<icu>\{\s{0,8}[\w.]{1,64}\s{0,8},\s{0,8}(?:plural|selectordinal|select|number|date|time|choice)\b)`,
   String.raw`\{\s{0,8}[\w.$-]{0,64}\s{0,8}\}`,
   String.raw`\{\d{1,2}(?:,-?\d{1,3})?(?::[^{}]{1,64})?\}`,
-  // printf, but not "50%discount"; and :name, but neither "10:30" nor "note:this".
-  String.raw`(?<![\d%])%(?:\d{1,2}\$)?[-+0#]{0,3}\d{0,3}(?:\.\d{1,3})?(?:hh|ll|[hlLqjzt])?[sdifuxXoeEgGcp@](?!\p{L}{2})`,
+  // printf, but neither "50%discount" and "50 %-os" nor "%50en", which are prices and parts in some languages.
+  String.raw`(?<![\d%])%(?!-\p{L}|\d{1,3}\p{L}{2})(?:\d{1,2}\$)?[-+0#]{0,3}\d{0,3}(?:\.\d{1,3})?(?:hh|ll|[hlLqjzt])?[sdifuxXoeEgGcp@](?!\p{L}{2})`,
   String.raw`%%`,
-  String.raw`(?<![\p{L}\p{N}_:/]):[a-z][a-z0-9_]{1,64}(?::|\b)`,
+  // :name, but neither "10:30" and "note:this" nor the endings that some languages put behind what is no word: "50 %:sta".
+  String.raw`(?<![\p{L}\p{N}_:/]):(?!(?<=[\p{S}%‰)}\]"'’”»]:)[a-z]{1,5}(?![\w:]))[a-z][a-z0-9_]{1,64}(?::|\b)`,
   // What looks like a marker of ours, and characters that no format carries.
   String.raw`<\/?[gxGX](?=[\s/>])[^<>]{0,500}>`,
   String.raw`(?![\t\n\r])\p{Cc}|[\ufffd\ufffe\uffff]|\p{Cs}`,
@@ -45,6 +50,11 @@ export function splitAtPlaceholders(text: string, also?: RegExp): Run[] {
   }
   if (end < text.length) runs.push(text.slice(end));
   return runs;
+}
+
+/** What of a text nobody may change, in its order. */
+export function placeholdersIn(text: string): string[] {
+  return splitAtPlaceholders(text).flatMap((run) => (typeof run === 'string' ? [] : [run.kept]));
 }
 
 /** Where the braces of an ICU message are closed again. */

@@ -33,6 +33,12 @@ describe('splitAtPlaceholders', () => {
     ['请访问https://example.com/a查看', ['https://example.com/a']],
     ['Write to info@example.co.uk, or mailto:a.b+c@d.org', ['info@example.co.uk', 'mailto:a.b+c@d.org']],
     ['Dear :first_name :smile:', [':first_name', ':smile:']],
+    ['See //example.com/a?b, (//example.org) //example.com', ['//example.com/a?b', '//example.org', '//example.com']],
+    [
+      'JavaScript:alert(1) javascript: alert(1) data:text/html,x',
+      ['JavaScript:alert(1)', 'javascript: alert(1)', 'data:text/html,x'],
+    ],
+    ['%-20s %5d %s.', ['%-20s', '%5d', '%s']],
     ['<x id="1"/> and </g> and <G id=2>', ['<x id="1"/>', '</g>', '<G id=2>']],
     ['a\u0000b \ud800 c\ufffd', ['\u0000', '\ud800', '\ufffd']],
   ])('keeps what stands for something else: %j', (text, kept) => {
@@ -47,6 +53,8 @@ describe('splitAtPlaceholders', () => {
     '{n, plural, one {never closed',
     'me@ home, @you, a < b > c, x = 3 & y',
     'No. 5, e.g. http: or www',
+    'and//or, a // b, JavaScript: an introduction (2), Data: 12/05',
+    '50 %-os, 50 %-ig, %50en, 50 %:sta, 5 €:n, (EU):ssa, "Atrium":lle',
   ])('leaves prose alone: %j', (text) => {
     expect(splitAtPlaceholders(text)).toEqual([text]);
   });
@@ -69,7 +77,22 @@ describe('splitAtPlaceholders', () => {
   });
 
   it('takes a time that grows with the length only', () => {
-    for (const unit of ['{a,plural,', '{', 'a@', 'a.', '%(', 'http://', '<g ', ':a', '{{', 'w'])
+    for (const unit of [
+      '{a,plural,',
+      '{',
+      'a@',
+      'a.',
+      '%(',
+      'http://',
+      '<g ',
+      ':a',
+      '{{',
+      'w',
+      '//a.',
+      'data:a/',
+      'javascript:',
+      '@a.',
+    ])
       expect(splitAtPlaceholders(unit.repeat(20_000 / unit.length)).length).toBeGreaterThan(0);
   });
 });

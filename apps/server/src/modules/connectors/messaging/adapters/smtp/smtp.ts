@@ -26,7 +26,7 @@ export const smtp: SendingAdapter = {
     const from = settings.config['from'] as string;
     const mail = { from, to, subject, text, messageId: `<${id}@${domainOf(from)}>` };
     await deliverMail(outbound, serverOf(settings), mail, signal).catch((cause: unknown) => {
-      throw cause instanceof MailNotTaken ? new ProviderFailure(cause.kind, { cause }) : cause;
+      throw cause instanceof MailNotTaken ? new ProviderFailure(cause.kind, { cause, mayPass: cause.mayPass }) : cause;
     });
   },
 };

@@ -21,7 +21,13 @@ const faults: Record<Exclude<Fault, 'error'>, (socket: Socket) => void> = {
   silence: () => undefined,
 };
 
-export async function startMailProvider(fake: MailFake): Promise<Provider> {
+export type MailProvider = Provider & {
+  /** From now on it answers this to every recipient, or to every mail. */
+  refuse(what: 'recipient' | 'mail', reply: number): void;
+};
+
+export async function startMailProvider(fake: MailFake): Promise<MailProvider> {
+  const replies: { recipient?: number; mail?: number } = {};
   const provider: Omit<Provider, 'origin' | 'fail'> = { taken: [], channels: [], requests: [] };
   let fault: Fault | undefined;
   certificate ??= trustedCertificate();
@@ -34,9 +40,14 @@ export async function startMailProvider(fake: MailFake): Promise<Provider> {
       if (username === user && password === expected) return done(null, { user: username! });
       return done(Object.assign(new Error('Authentication failed for canary'), { responseCode: 535 }));
     },
+    onRcptTo(_address, _session, done) {
+      done(replies.recipient === undefined ? null : saying(replies.recipient));
+    },
     onData(stream, session, done) {
       void text(stream).then(async (source) => {
-        if (fault === 'error') return done(Object.assign(new Error('424242 canary'), { responseCode: 554 }));
+        // A fault of its own, which says nothing of the mail.
+        if (fault === 'error') return done(saying(451));
+        if (replies.mail !== undefined) return done(saying(replies.mail));
         const mail = await simpleParser(source);
         const [recipient] = session.envelope.rcptTo;
         // What ends a mail is its own line break, and no part of the text.
@@ -58,10 +69,18 @@ export async function startMailProvider(fake: MailFake): Promise<Provider> {
     else smtp.server.emit('connection', socket);
   });
   const origin = `${fake.tls ? 'smtps' : 'smtp'}://127.0.0.1:${await listen(front)}`;
-  return { ...provider, origin, fail: (how) => void (fault = how) };
+  return {
+    ...provider,
+    origin,
+    fail: (how) => void (fault = how),
+    refuse: (what, reply) => void (replies[what] = reply),
+  };
 }
 
-/** One for all: of several that have the same name only one would be found. */
+function saying(responseCode: number): Error {
+  return Object.assign(new Error('424242 canary'), { responseCode });
+}
+
 let certificate: Certificate | undefined;
 
 function trustedCertificate(): Certificate {

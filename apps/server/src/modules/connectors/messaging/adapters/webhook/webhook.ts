@@ -27,11 +27,12 @@ const ownHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A service of the customer's own: `{channel, to, text}` as JSON, with `subject` where a mail has one, signed as Standard Webhooks when `auth_config.secret` is set.
+ * A service of the customer's own: `{channel, to, text}` as JSON, with `subject` where a mail has one, or `{channel, notification}`
+ * on channel `webhook`; signed as Standard Webhooks when `auth_config.secret` is set.
  * `auth_config.token` is sent as bearer token, or as it is in the header that `auth_config.header` names.
  */
 export const webhook: RequestAdapter = {
-  channels: ['sms', 'chatapp', 'email'],
+  channels: ['sms', 'chatapp', 'email', 'webhook'],
   defaultChannels: ['sms', 'chatapp'],
   problem({ credentials }) {
     const has = (name: string) => credentials?.[name] !== undefined;
@@ -44,8 +45,8 @@ export const webhook: RequestAdapter = {
     const isOwn = ownHeaders.has((credentials!['header'] as string).toLowerCase());
     return isOwn ? 'auth_config.header names a header that the service sets itself.' : undefined;
   },
-  request(settings, { channel, to, subject, text }, { id, at }) {
-    const body = JSON.stringify({ channel, to, subject, text });
+  request(settings, { channel, to, subject, text, notification }, { id, at }) {
+    const body = JSON.stringify(channel === 'webhook' ? { channel, notification } : { channel, to, subject, text });
     const timestamp = String(Math.floor(at.getTime() / 1000));
     return {
       url: settings.baseUrl,

@@ -97,8 +97,8 @@ describe.skipIf(!hasApertium)('Apertium itself, from apertium-apy and apertium-e
     expectSound(texts, await spanish(texts, true), true);
   });
 
-  it('502: for languages that are not installed', async () => {
-    await expect(translate(test, tenant, ['Hello'], { target: 'fr' })).rejects.toMatchObject({ status: 502 });
+  it('422: for languages that are not installed', async () => {
+    await expect(translate(test, tenant, ['Hello'], { target: 'fr' })).rejects.toMatchObject({ status: 422 });
   });
 
   it('503: for languages that its connector does not list', async () => {

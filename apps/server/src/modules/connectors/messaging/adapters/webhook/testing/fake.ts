@@ -10,7 +10,7 @@ export const webhookFake: HttpFake = {
   adapter: 'webhook',
   basePath: '/hooks/messages?key=1',
   channels: ['sms', 'chatapp', 'email'],
-  config: { channels: ['sms', 'chatapp', 'email'] },
+  config: { channels: ['sms', 'chatapp', 'email', 'webhook'] },
   credentials: { header: 'X-Hook-Token', token: 'hook canary token', secret: `whsec_${key.toString('base64')}` },
   wrongCredentials: { header: 'X-Hook-Token', token: 'hook canary token', secret: 'canary of another key' },
   judge(request): Verdict {
@@ -18,13 +18,23 @@ export const webhookFake: HttpFake = {
     if (request.method !== 'POST' || pathname + search !== '/hooks/messages?key=1') return refuse(404);
     if (request.headers['content-type'] !== 'application/json') return refuse(415);
     if (request.headers['x-hook-token'] !== 'hook canary token' || !isSigned(request)) return refuse(401);
-    const { channel, to, subject, text, ...rest } = JSON.parse(request.body) as Partial<Message>;
-    if (to === undefined || text === undefined || Object.keys(rest).length > 0) return refuse(400);
-    if (channel === undefined || !webhookFake.channels.includes(channel)) return refuse(400);
-    const taken = { channel, to, text, ...(subject === undefined ? {} : { subject }) };
-    return { status: 204, body: undefined, taken };
+    const message = JSON.parse(request.body) as Partial<Message>;
+    return message.channel === 'webhook' ? judgeNotification(message) : judgeMessage(message);
   },
 };
+
+function judgeMessage({ channel, to, subject, text, ...rest }: Partial<Message>): Verdict {
+  if (to === undefined || text === undefined || Object.keys(rest).length > 0) return refuse(400);
+  if (channel === undefined || !webhookFake.channels.includes(channel)) return refuse(400);
+  const taken = { channel, to, text, ...(subject === undefined ? {} : { subject }) };
+  return { status: 204, body: undefined, taken };
+}
+
+/** What is no message to a person: nothing but the notification, told apart by the id of its delivery. */
+function judgeNotification({ channel: _channel, notification, ...rest }: Partial<Message>): Verdict {
+  if (typeof notification?.['deliveryId'] !== 'string' || Object.keys(rest).length > 0) return refuse(400);
+  return { status: 204, body: undefined, taken: { channel: 'webhook', to: '', text: JSON.stringify(notification) } };
+}
 
 function isSigned({ headers, body }: Received): boolean {
   const id = headers['webhook-id'];

@@ -1,0 +1,55 @@
+import type { Services } from '#core/services';
+
+/** Work that several wait for at the same time. */
+type Flight<Result> = { result: Promise<Result>; waiting: number; leaving: AbortController };
+type Flights = Map<string, Flight<unknown>>;
+
+/** What this process is at, by what it is; a service of its own for each database, in tests too. */
+const underWay = new WeakMap<Services['database'], Flights>();
+
+export function flightsOf(database: Services['database']): Flights {
+  const known = underWay.get(database) ?? new Map<string, Flight<unknown>>();
+  underWay.set(database, known);
+  return known;
+}
+
+/**
+ * Begins the work, or waits for the same that is under way; it is given up when nobody waits for it any more.
+ * @throws the reason of the signal, or what the work does
+ */
+export async function shareFlight<Result>(
+  flights: Flights,
+  { key, signal }: { key: string; signal: AbortSignal },
+  begin: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
+  signal.throwIfAborted();
+  const flight = (flights.get(key) ?? launch(flights, key, begin)) as Flight<Result>;
+  flight.waiting += 1;
+  const left = Promise.withResolvers<never>();
+  const leave = () => left.reject(signal.reason as Error);
+  signal.addEventListener('abort', leave, { once: true });
+  try {
+    return await Promise.race([flight.result, left.promise]);
+  } finally {
+    signal.removeEventListener('abort', leave);
+    flight.waiting -= 1;
+    if (flight.waiting === 0) {
+      land(flights, key, flight);
+      flight.leaving.abort(signal.reason);
+    }
+  }
+}
+
+function launch<Result>(flights: Flights, key: string, begin: (signal: AbortSignal) => Promise<Result>) {
+  const leaving = new AbortController();
+  const flight: Flight<Result> = { result: begin(leaving.signal), waiting: 0, leaving };
+  flights.set(key, flight);
+  const end = () => land(flights, key, flight);
+  flight.result.then(end, end);
+  return flight;
+}
+
+/** Whoever comes now begins anew. */
+function land(flights: Flights, key: string, flight: Flight<unknown>): void {
+  if (flights.get(key) === flight) flights.delete(key);
+}
