@@ -1,13 +1,16 @@
 import { deleteInBatches } from '#core/db/batches';
 import type { Services } from '#core/services';
 import { deleteExpiredOneTimeTokens } from '#modules/auth/accounts/accounts.queries';
+import { deleteOldLogins } from '#modules/auth/sessions/known-logins.queries';
 import { deleteExpiredRefreshTokens } from '#modules/auth/sessions/refresh-tokens.queries';
 import { deleteEndedSessions } from '#modules/auth/sessions/sessions.queries';
 import { deleteEndedWindows } from '#core/throttle/throttle.queries';
 
-const keepEndedMs = 30 * 86_400_000;
+const dayMs = 86_400_000;
+const keepEndedMs = 30 * dayMs;
+const keepLoginsMs = 90 * dayMs;
 
-/** Deletes what has been dead for a month (tokens, sessions) or has run out (counters). */
+/** Deletes what has been dead for a month (tokens, sessions), for three (from where people logged in) or has run out (counters). */
 export async function deleteExpired(services: Pick<Services, 'database' | 'now'>, signal: AbortSignal): Promise<void> {
   const now = services.now();
   const before = new Date(now.getTime() - keepEndedMs).toISOString();
@@ -16,4 +19,6 @@ export async function deleteExpired(services: Pick<Services, 'database' | 'now'>
   await deleteInBatches(db, (most) => deleteExpiredOneTimeTokens({ before, most }), signal);
   await deleteInBatches(db, (most) => deleteExpiredRefreshTokens({ before, most }), signal);
   await deleteInBatches(db, (most) => deleteEndedSessions({ before, most }), signal);
+  const unused = new Date(now.getTime() - keepLoginsMs).toISOString();
+  await deleteInBatches(db, (most) => deleteOldLogins({ before: unused, most }), signal);
 }

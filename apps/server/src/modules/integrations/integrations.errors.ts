@@ -7,9 +7,9 @@ export const RuleForAll = defineError(
   'An override of the system tenant is the rule for all: system administrators alone change it.',
   'SYSTEM_LEVEL',
 );
-export const PeriodTurned = defineError('VALIDATION_ERROR', 'from has to be before to.', 'PERIOD_INVALID');
+export const PeriodTurned = defineError('UNPROCESSABLE_ENTITY', 'from has to be before to.', 'PERIOD_INVALID');
 export const PeriodTooLong = defineError(
-  'VALIDATION_ERROR',
+  'UNPROCESSABLE_ENTITY',
   'Over all tenants a period is at most 7 days. Ask for a shorter one, or for one tenant with tenantId.',
   'PERIOD_TOO_LONG',
 );

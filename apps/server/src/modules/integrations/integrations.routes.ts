@@ -1,7 +1,7 @@
 import { access } from '#core/access/access';
 import { defineRoute } from '#core/http/route';
 import { IdParams } from '#core/http/schemas';
-import { CredentialsRequired } from '#modules/connectors/index';
+import { CredentialsRequired, InvalidConnectorConfig } from '#modules/connectors/index';
 import {
   CeilingInvalid,
   OperationNotFound,
@@ -111,7 +111,14 @@ export const integrationRoutes = [
     summary: 'Say what a tenant does differently in an operation; what is left out keeps its value',
     access: access.permission('integrations.manage'),
     schema: { body: SaveTenantOverrideBody, response: { 200: TenantOverrideAnswer } },
-    errors: [TenantNotFound, RuleForAll, OperationNotFound, CeilingInvalid, CredentialsRequired],
+    errors: [
+      TenantNotFound,
+      RuleForAll,
+      OperationNotFound,
+      CeilingInvalid,
+      CredentialsRequired,
+      InvalidConnectorConfig,
+    ],
     audit: 'tenant_override.saved',
     handler: ({ actor, body, db, services }) => saveTenantOverride({ db, actor, services }, body),
   }),

@@ -5,6 +5,7 @@ import { enterTenant } from '#core/db/database';
 import type { Transaction } from '#core/db/scopes';
 import type { Services } from '#core/services';
 import { clearFactors, endAccountSessions, listMemberships, lockAccount } from '#modules/auth/index';
+import { securityNotice, wakeNotices } from '#modules/notifications/index';
 import {
   AccountOfOtherTenants,
   MemberNotActive,
@@ -36,12 +37,16 @@ export async function resetMember(services: Services, actor: Actor<Person>, id: 
     if (isShared && !actor.isSystemAdmin) throw AccountOfOtherTenants();
     if (!(await clearFactors(tx, accountId))) return false;
     await tx.all(services.mail.compose({ to: member.email, ...notice }, services.now()));
+    // The mail above goes out whatever the member wants to be told.
+    const told = { tenantId, userId: id, event: 'factors_reset', channels: ['in_app', 'push'] } as const;
+    await tx.all(securityNotice({ ...told, request: actor.request }, services.now().toISOString()));
     await recordReset(services, tx, actor, { accountId, memberships });
     return true;
   });
   if (!wasReset) return;
   services.principals.forget(`account:${accountId}`);
   services.mail.wake();
+  await wakeNotices(services, tenantId);
 }
 
 async function assertMayReset(tx: Transaction, actor: Actor<Person>, member: MemberRow): Promise<void> {

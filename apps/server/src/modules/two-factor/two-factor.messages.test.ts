@@ -5,6 +5,7 @@ import { createConnector } from '#modules/connectors/testing/connectors';
 import { startHttpProvider, type HttpProvider } from '#modules/connectors/messaging/adapters/testing/http-provider';
 import { connectorAt } from '#modules/connectors/messaging/adapters/testing/provider';
 import { webhookFake } from '#modules/connectors/messaging/adapters/webhook/testing/fake';
+import { override } from '#modules/connectors/overrides/testing/overrides';
 import { environment, logInAgain, ordinary, statusOfFactors, twoFactor } from '#modules/two-factor/testing/steps';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
@@ -102,6 +103,29 @@ describe.each(['sms', 'chatapp'])('%s', (method) => {
     expectError(await enable(person, method), 422, 'UNPROCESSABLE_ENTITY', 'NO_DELIVERY_CHANNEL');
     const unsent = await twoFactor(test, 'send-code', person, { method });
     expectError(unsent, 422, 'UNPROCESSABLE_ENTITY', 'TWO_FACTOR_NOT_ENABLED');
+  });
+
+  it('403: switched off for the tenant', async () => {
+    await connect(method);
+    const person = await createMember(test, tenant);
+    expect((await enable(person, method)).status).toBe(200);
+    await override(test, tenant.tenantId, { enabled: false, operation: `messaging.${method}` });
+    const other = await createMember(test, tenant);
+    for (const call of [() => enable(other, method), () => twoFactor(test, 'send-code', person, { method })])
+      expectError(await call(), 403, 'AUTHORIZATION_ERROR', 'OPERATION_DISABLED');
+  });
+
+  it('422: no provider takes the number; another number gets through', async () => {
+    const provider = await connect(method);
+    const person = await createMember(test, tenant);
+    const refused = '+43660000000';
+    provider.misbehave((response) => {
+      const { to } = JSON.parse(provider.requests.at(-1)!.body) as { to: string };
+      response.writeHead(to === refused ? 400 : 204).end();
+    });
+    for (const call of [() => enable(person, method, refused), () => twoFactor(test, 'send-code', person, { method })])
+      expectError(await call(), 422, 'UNPROCESSABLE_ENTITY', 'REFUSED_BY_PROVIDERS');
+    expect((await enable(person, method)).status).toBe(200);
   });
 
   it('502: the provider fails; the next code that gets through completes the enrolment', async () => {

@@ -1,7 +1,13 @@
 import { access } from '#core/access/access';
 import { defineRoute, type Route } from '#core/http/route';
 import { IdParams } from '#core/http/schemas';
-import { MessageNotDelivered, NoDeliveryChannel, OperationDisabled, QuotaExceeded } from '#modules/connectors/index';
+import {
+  MessageNotDelivered,
+  NoDeliveryChannel,
+  OperationDisabled,
+  ProvidersRefused,
+  QuotaExceeded,
+} from '#modules/connectors/index';
 import { enableMethod, getStatus, sendCode } from '#modules/two-factor/enrolment.service';
 import { resetMember } from '#modules/two-factor/reset.service';
 import {
@@ -30,7 +36,14 @@ import {
 import { RoleAboveOwn } from '#modules/users/index';
 
 const root = '/api/v1/secure/auth/2fa';
-const undelivered = [NoMailServer, NoDeliveryChannel, MessageNotDelivered, OperationDisabled, QuotaExceeded];
+const undelivered = [
+  NoMailServer,
+  NoDeliveryChannel,
+  ProvidersRefused,
+  MessageNotDelivered,
+  OperationDisabled,
+  QuotaExceeded,
+];
 const whileOwing = access.person({ owing: 'any' });
 const disabling = {
   summary: 'Disable a second factor with one of its codes or a backup code; all other sessions end',

@@ -15,6 +15,7 @@ import {
 import { newBackupCodes, replaceBackupCodes } from '#modules/two-factor/codes/backup-codes';
 import { challengeOf, nameOf, withCode, type Guess, type Owner } from '#modules/two-factor/codes/guess';
 import { openSeed } from '#modules/two-factor/codes/sealed';
+import { securityNotice, wakeNotices } from '#modules/notifications/index';
 import { FactorNotEnabled, LastFactorRequired, NoFactorEnabled } from '#modules/two-factor/two-factor.errors';
 import {
   activateMethod,
@@ -37,14 +38,16 @@ export async function verifyCode(owner: Owner, { method, code }: CodeBody) {
   const { services, actor } = owner;
   if (usableMethod(await readStanding(services, actor), method) === undefined) throw FactorNotEnabled();
   const guess = { challenge: await challengeOf(owner, method), code };
-  await withCode(owner, guess, async (account) => {
+  const isFirst = await withCode(owner, guess, async (account) => {
     const row = usableMethod(account, method)!;
     await liftSession(account);
     if (row.enabled_at === null) await activate(services, account, row);
     else await confirm(account, method);
+    return row.enabled_at === null;
   });
   services.principals.forget(`session:${actor.sessionId}`);
   services.principals.forget(`account:${actor.accountId}`);
+  if (isFirst) await wakeNotices(services, actor.homeTenantId);
   return {
     success: true,
     message: 'The second factor is verified.',
@@ -60,6 +63,7 @@ async function activate(services: Services, { tx, at, actor }: LockedAccount, ro
     const { backupCodeHashes: hashes } = openSeed(services, accountId, row);
     await replaceBackupCodes(tx, { accountId, hashes, at });
   }
+  await tellOwner({ tx, at, actor }, 'factor_enabled', row.method);
   const details = { method: row.method };
   await accountChanged(tx, accountId, {
     action: 'two_factor.enabled',
@@ -68,6 +72,16 @@ async function activate(services: Services, { tx, at, actor }: LockedAccount, ro
     request,
     keepSessionId: sessionId,
   });
+}
+
+/** In the tenant that the session is of, before the trail of the others is written. */
+async function tellOwner(
+  { tx, at, actor }: Pick<LockedAccount, 'tx' | 'at' | 'actor'>,
+  event: 'factor_enabled' | 'factor_disabled' | 'backup_codes_replaced',
+  subject?: Method,
+): Promise<void> {
+  const { homeTenantId: tenantId, userId, request } = actor;
+  await tx.all(securityNotice({ tenantId, userId, event, request, ...(subject === undefined ? {} : { subject }) }, at));
 }
 
 async function confirm({ tx, at, actor }: LockedAccount, method: Method): Promise<void> {
@@ -120,6 +134,7 @@ export async function disableMethod(owner: Owner, { method, code }: CodeBody): P
     await tx.all(deleteMethod({ accountId, method }));
     await tx.all(deleteCodesOfMethod({ accountId, method, at }));
     if (activeMethods(account).length === 1) await tx.all(deleteBackupCodes({ accountId }));
+    await tellOwner(account, 'factor_disabled', method);
     const details = { method, provenBy: nameOf(challenge) };
     await accountChanged(tx, accountId, {
       action: 'two_factor.disabled',
@@ -130,6 +145,7 @@ export async function disableMethod(owner: Owner, { method, code }: CodeBody): P
     });
   });
   services.principals.forget(`account:${accountId}`);
+  await wakeNotices(services, tenantId);
 }
 
 /** Voids all backup codes and hands out new ones. @throws NoFactorEnabled */
@@ -141,9 +157,11 @@ export async function regenerateBackupCodes({ services, actor }: Owner) {
     if (activeMethods(account).length === 0) throw NoFactorEnabled();
     if (!account.mayChange) throw SecondFactorRequired();
     await replaceBackupCodes(tx, { accountId, hashes, at });
+    await tellOwner(account, 'backup_codes_replaced');
     const memberships = await tx.all(listMemberships({ accountId }));
     await auditInEach(tx, memberships, request, { action: 'two_factor.backup_codes_regenerated', at });
   });
+  await wakeNotices(services, actor.homeTenantId);
   return {
     success: true,
     message: 'Keep these codes: they are shown this once, and those before them are void.',

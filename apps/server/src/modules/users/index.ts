@@ -46,6 +46,10 @@ export const usersModule = defineModule({
       summary: 'Users of the tenant by name, with search and filters',
       access: access.permission('users.read', 'users.read'),
       schema: { query: schemas.ListUsersQuery, response: { 200: schemas.UserPage } },
+      tool: {
+        toolset: 'people',
+        description: 'Lists the people of the tenant by name, with search and filters.',
+      },
       handler: ({ db, query, setHeader }) => listUsers({ db, setHeader }, query),
     }),
     defineRoute({
@@ -89,6 +93,10 @@ export const usersModule = defineModule({
       access: access.permission('users.read', 'users.read'),
       schema: { params: IdParams, response: { 200: schemas.UserAnswer } },
       errors: [UserNotFound],
+      tool: {
+        toolset: 'people',
+        description: 'One person of the tenant by the id, with the groups that they are in.',
+      },
       handler: ({ db, params }) => getUser(db, params.id),
     }),
     defineRoute({

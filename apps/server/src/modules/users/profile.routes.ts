@@ -13,13 +13,17 @@ export const profileRoutes: readonly Route[] = [
     access: access.member(),
     schema: { response: { 200: schemas.ProfileAnswer } },
     errors: [UserNotFound],
+    tool: {
+      toolset: 'people',
+      description: 'The profile of the person who is logged in. API keys and app accounts have none.',
+    },
     handler: ({ actor, services }) => getProfile({ services, actor }),
   }),
   defineRoute({
     method: 'PATCH',
     path: '/api/v1/secure/profile',
     operationId: 'updateProfile',
-    summary: 'Change the own names, locale and phone',
+    summary: 'Change the own names, locale, phone and time zone',
     access: access.member(),
     schema: { body: schemas.UpdateProfileBody, response: { 200: schemas.ProfileAnswer } },
     errors: [UserNotFound, LocaleNotOffered],

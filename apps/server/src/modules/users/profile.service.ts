@@ -1,6 +1,7 @@
 import type { Actor, Person } from '#core/access/principal';
 import { auditParams } from '#core/audit/audit.queries';
 import type { Services } from '#core/services';
+import { zoneName } from '#modules/calendar/index';
 import { LocaleNotOffered, UserNotFound } from '#modules/users/users.errors';
 import { findLanguages, findUser, updateUser, type UserChanges, type UserRow } from '#modules/users/users.queries';
 import { isOffered, readPhone } from '#modules/users/users.rules';
@@ -37,11 +38,23 @@ export async function updateProfile(scope: Scope, body: UpdateProfileBody) {
   return { data: presentProfile(row!) };
 }
 
-function toColumns({ displayName, fullName, locale, phone }: UpdateProfileBody): UserChanges {
-  const columns = { display_name: displayName, full_name: fullName, locale, phone: readPhone(phone) };
+function toColumns({ displayName, fullName, locale, phone, timezone }: UpdateProfileBody): UserChanges {
+  const columns = {
+    display_name: displayName,
+    full_name: fullName,
+    locale,
+    phone: readPhone(phone),
+    timezone: timezone ? zoneName(timezone) : timezone,
+  };
   return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined)) as UserChanges;
 }
 
 function presentProfile(row: UserRow) {
-  return { displayName: row.display_name, fullName: row.full_name, locale: row.locale, phone: row.phone };
+  return {
+    displayName: row.display_name,
+    fullName: row.full_name,
+    locale: row.locale,
+    phone: row.phone,
+    timezone: row.timezone,
+  };
 }

@@ -30,12 +30,12 @@ const patch = (body: unknown, call: Call = { token: member.token }): Promise<Ans
 const readUser = (id: string) => test.call('GET', `${users}/${id}`, { token: tenant.admin.token });
 
 describe('getProfile', () => {
-  it('200: what the person is called in the tenant, and no phone at first', async () => {
+  it('200: what the person is called in the tenant, and neither phone nor time zone at first', async () => {
     const person = await createMember(test, tenant);
     const { displayName, fullName } = (await readUser(person.userId)).body.data;
     const answer = await read({ token: person.token });
     expect(answer.status).toBe(200);
-    expect(answer.body).toEqual({ data: { displayName, fullName, locale: 'en', phone: null } });
+    expect(answer.body).toEqual({ data: { displayName, fullName, locale: 'en', phone: null, timezone: null } });
   });
 
   it('200: the one at home, whichever tenant a system administrator acts for', async () => {
@@ -75,6 +75,14 @@ describe('updateProfile', () => {
   it('200: a phone as it is written, kept as E.164', async () => {
     for (const phone of ['+43 (660) 123-456', '(+43) 660.123.456', ' +43 660 123 456 '])
       expect((await patch({ phone })).body.data.phone).toBe('+43660123456');
+  });
+
+  it('200: a time zone of the database in whatever spelling, and none again', async () => {
+    const before = (await read()).body.data;
+    const changed = await patch({ timezone: 'europe/BERLIN' });
+    expect(changed).toMatchObject({ status: 200, body: { data: { ...before, timezone: 'Europe/Berlin' } } });
+    expect((await patch({ displayName: 'Ada' })).body.data.timezone).toBe('Europe/Berlin');
+    expect((await patch({ timezone: null })).body.data.timezone).toBeNull();
   });
 
   it('200: /auth/me follows the locale and the name', async () => {
@@ -141,6 +149,10 @@ describe('updateProfile', () => {
     ['a name of 256 characters', { fullName: 'x'.repeat(256) }],
     ['a name over two lines', { fullName: 'Ada\nKing' }],
     ['null for a name', { displayName: null }],
+    ['an offset for a time zone', { timezone: '+02:00' }],
+    ['a time zone that does not exist', { timezone: 'Europe/Atlantis' }],
+    ['an empty time zone', { timezone: '' }],
+    ['a time zone of 65 characters', { timezone: 'x'.repeat(65) }],
     ['null for the locale', { locale: null }],
     ['a locale of 3 letters', { locale: 'deu' }],
     ['a locale with its country', { locale: 'de-AT' }],

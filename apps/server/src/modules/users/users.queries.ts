@@ -15,6 +15,7 @@ type UserColumns = {
   full_name: string;
   locale: string;
   phone: string | null;
+  timezone: string | null;
   status: UserStatus;
   is_tenant_admin: boolean;
   last_login_at: string | null;
@@ -42,6 +43,7 @@ const userColumns = [
   'full_name',
   'locale',
   'phone',
+  'timezone',
   'status',
   'is_tenant_admin',
   'last_login_at',
@@ -129,7 +131,10 @@ export const findOtherAdministrator = statement<{ tenantId: string; id: string }
 );
 
 export type UserChanges = Partial<
-  Pick<UserColumns, 'display_name' | 'full_name' | 'locale' | 'phone' | 'status' | 'is_tenant_admin' | 'updated_at'>
+  Pick<
+    UserColumns,
+    'display_name' | 'full_name' | 'locale' | 'phone' | 'timezone' | 'status' | 'is_tenant_admin' | 'updated_at'
+  >
 >;
 
 export function updateUser(

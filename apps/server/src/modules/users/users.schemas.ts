@@ -3,6 +3,7 @@ import Type, { type Static } from 'typebox';
 import {
   Email,
   Language,
+  TimeZone,
   Timestamp,
   Uuid,
   closed,
@@ -83,6 +84,7 @@ export const UpdateProfileBody = closed({
     Type.String({ pattern: '^[a-z]{2}$', description: 'A language of the tenant, or one of en, de, fr, es, it.' }),
   ),
   phone: Type.Optional(nullable(Phone)),
+  timezone: Type.Optional(nullable(TimeZone)),
 });
 export type UpdateProfileBody = Static<typeof UpdateProfileBody>;
 
@@ -93,6 +95,7 @@ export const ProfileAnswer = dataOf(
       fullName: Type.String(),
       locale: Type.String(),
       phone: nullable(Type.String()),
+      timezone: nullable(Type.String()),
     },
     { title: 'Profile' },
   ),

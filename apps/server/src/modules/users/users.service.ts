@@ -9,6 +9,7 @@ import type { Services } from '#core/services';
 import { addPerson, normaliseEmail, sendInvitationAgain } from '#modules/auth/index';
 import { releaseTimeOf } from '#modules/calendar/index';
 import { removeContactsOfUser } from '#modules/contacts/index';
+import { removePreferencesOf, removeSubscriptionsOf } from '#modules/notifications/index';
 import { removeObjects, retireFilesOf } from '#modules/storage/index';
 import {
   BootstrapOnly,
@@ -154,6 +155,8 @@ export async function deleteUser({ db, actor, services }: Scope, id: string): Pr
     await releaseTimeOf(tx, { tenantId, id });
     await tx.all(deleteGroupMemberships({ tenantId, id }));
     await removeContactsOfUser(tx, tenantId, id);
+    await removePreferencesOf(tx, tenantId, id);
+    await removeSubscriptionsOf(tx, tenantId, id);
     const retired = await retireFilesOf(tx, { tenantId, owner: { type: 'avatar', id }, now });
     await tx.all(endSessions({ tenantId, id, at }));
     await tx.all(announceRevocation(`user:${found.id}`));

@@ -3,11 +3,15 @@ import { announceRevocation } from '#core/access/revocation';
 import type { RequestFacts } from '#core/access/principal';
 import { isSystemAdmin } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
-import { newSecret } from '#core/crypto/secrets';
+import { keyedHash, newSecret } from '#core/crypto/secrets';
+import { enterTenant } from '#core/db/database';
 import type { Query } from '#core/db/query';
 import type { Transaction } from '#core/db/scopes';
 import type { Services } from '#core/services';
 import { presentRefreshToken, refreshTokenHash, sessionLifetime } from '#modules/auth/auth.rules';
+import { listMemberships } from '#modules/auth/accounts/accounts.queries';
+import { rememberLogin } from '#modules/auth/sessions/known-logins.queries';
+import { browserKind, networkOf } from '#modules/auth/sessions/known-logins.rules';
 import { insertRefreshToken } from '#modules/auth/sessions/refresh-tokens.queries';
 import {
   endOldestSessions,
@@ -18,6 +22,7 @@ import {
   touchLogin,
   type SessionProfile,
 } from '#modules/auth/sessions/sessions.queries';
+import { securityNotice, wakeNotices } from '#modules/notifications/index';
 
 const maxSessionsPerUser = 20;
 
@@ -107,22 +112,23 @@ type NewSession = SessionRequest & { sessionId: string; userId: string; refreshT
 
 async function begin(services: Services, session: NewSession, user: SessionUser): Promise<StartedSession | undefined> {
   const { accountId, tenantId, sessionId, userId, refreshToken } = session;
-  const ended = await services.database
-    .credential(tenantId)
-    .transaction((tx) => insertStarted(tx, services.now(), session));
-  if (ended === undefined) return undefined;
-  forgetSessions(services, ended);
+  const db = services.database.credential(tenantId);
+  const started = await db.transaction((tx) => insertStarted(services, tx, session));
+  if (started === undefined) return undefined;
+  forgetSessions(services, started.ended);
+  if (started.isTold) await wakeNotices(services, tenantId);
   const token = await services.tokens.issue({ accountId, tenantId, sessionId, userId });
   return { user, refreshToken, ...token };
 }
 
-/** The sessions that had to make room; undefined when the new one could not begin. */
+/** `ended` had to make room; undefined when the new one could not begin. */
 async function insertStarted(
+  services: Services,
   tx: Transaction,
-  now: Date,
   session: NewSession,
-): Promise<readonly { id: string }[] | undefined> {
+): Promise<{ ended: readonly { id: string }[]; isTold: boolean } | undefined> {
   const { accountId, tenantId, sessionId, userId, remembered, request } = session;
+  const now = services.now();
   const at = now.toISOString();
   const life = sessionLifetime(remembered);
   const endsAt = Math.min(now.getTime() + life.absoluteMs, Date.parse(session.expiresBy ?? '9999-12-31'));
@@ -149,6 +155,7 @@ async function insertStarted(
   for (const query of [...session.proof, ...opening]) {
     if ((await tx.first(query)) === undefined) return undefined;
   }
+  const isTold = !session.isAppAccount && (await noteLogin(services, tx, { session, at }));
   const who = session.isAppAccount ? appAccountActor(tenantId, accountId) : { tenantId, userId };
   const { details = {} } = session;
   const event = { action: 'auth.login', resourceType: 'session', resourceId: sessionId, details };
@@ -159,7 +166,30 @@ async function insertStarted(
     tx.all(auditEvent({ ...who, request }, at, event)),
   ]);
   await announceSessions(tx, ended);
-  return ended;
+  return { ended, isTold };
+}
+
+/**
+ * Tells people of a login from where they have not been before: by every channel where it is, and in the inbox of their
+ * other tenants, since whoever it was may not look into this one. @returns whether it is one
+ */
+async function noteLogin(
+  { encryption }: Services,
+  tx: Transaction,
+  { session, at }: { session: NewSession; at: string },
+): Promise<boolean> {
+  const { accountId, tenantId, request } = session;
+  const place = `${accountId}:${browserKind(request.userAgent)}:${networkOf(request.ip)}`;
+  const origin = keyedHash(encryption.keyFor('known-logins'), place);
+  const seen = await tx.first(rememberLogin({ accountId, origin, at }));
+  if (!seen!.is_news) return false;
+  for (const { tenant_id: id, user_id: userId } of await tx.all(listMemberships({ accountId }))) {
+    const channels = id === tenantId ? {} : ({ channels: ['in_app'] } as const);
+    await tx.all(enterTenant(id));
+    await tx.all(securityNotice({ tenantId: id, userId, event: 'login', request, ...channels }, at));
+  }
+  await tx.all(enterTenant(tenantId));
+  return true;
 }
 
 /** An app account in the audit trail, where no principal stands for it. */

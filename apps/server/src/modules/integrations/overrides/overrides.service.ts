@@ -42,7 +42,7 @@ type Saving = { scope: Scope; actor: Actor<Person>; at: string; body: SaveTenant
 /**
  * Creates what the tenant does differently in an operation, or changes it: what is left out keeps its value. Recorded in the
  * trail of the tenant that it is about.
- * @throws TenantNotFound, RuleForAll, OperationNotFound, CeilingInvalid, CredentialsRequired
+ * @throws TenantNotFound, RuleForAll, OperationNotFound, CeilingInvalid, CredentialsRequired, InvalidConnectorConfig
  */
 export async function saveTenantOverride(scope: Scope, body: SaveTenantOverrideBody) {
   const { db } = await reachTenant(scope, body.tenantId);

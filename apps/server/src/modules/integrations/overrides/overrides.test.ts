@@ -3,6 +3,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { systemTenantId } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import { operations } from '#modules/connectors/index';
+import { createConnector } from '#modules/connectors/testing/connectors';
 import { path, saveOverride, savedOverride } from '#modules/integrations/testing/traffic';
 import {
   createMember,
@@ -56,7 +57,7 @@ describe('saveTenantOverride', () => {
       preferred_provider_order: ['openai', 'deepl'],
       quota_ceiling: { requests_per_day: 10, kept: 'too' },
       override_config: { note: { of: ['any', 1] } },
-      customer_credentials: { openai: { token: 'canary', nested: { also: 'canary' } } },
+      customer_credentials: { openai: { token: 'canary', other: 'canary' } },
     });
     expect(answer.body).toEqual({
       data: {
@@ -67,7 +68,7 @@ describe('saveTenantOverride', () => {
         preferred_provider_order: ['openai', 'deepl'],
         quota_ceiling: { requests_per_day: 10, kept: 'too' },
         override_config: { note: { of: ['any', 1] } },
-        customer_credentials: { openai: { token: mask, nested: mask } },
+        customer_credentials: { openai: { token: mask, other: mask } },
         created_at: answer.body.data.updated_at,
         updated_at: expect.any(String),
       },
@@ -256,6 +257,42 @@ describe('saveTenantOverride', () => {
       expect(answer.body.details.problem).toContain(key);
     }
     expect((await list()).body.total).toBe(0);
+  });
+
+  it.each<[string, unknown]>([
+    ['one.api_key', { one: { api_key: 'canary\r\nb' } }],
+    ['one.api_key', { one: { api_key: 42 } }],
+    ['one.api_key', { one: { api_key: null } }],
+    ['one.api_key', { one: { api_key: ['canary'] } }],
+    ['one.api_key', { one: { api_key: { of: 'canary' } } }],
+    ['one.api_key', { one: { api_key: '' } }],
+    ['two.key', { one: { api_key: 'canary' }, two: { key: 'canary\u0007' } }],
+    ['one', { one: null }],
+    ['one', { one: 42 }],
+    ['one', { one: ['canary'] }],
+    ['key', { key: 'canary\n' }],
+  ])('422: customer_credentials.%s in %j, and nothing of it is told', async (place, credentials) => {
+    const answer = await save({ customer_credentials: credentials, preferred_provider_order: ['one'] });
+    expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'INVALID_CONFIG');
+    expect(answer.body.details.problem).toBe(`customer_credentials.${place} has to be a text of one line.`);
+    expect(answer.text).not.toContain('canary');
+    expect((await list()).body.total).toBe(0);
+  });
+
+  it('422: what the adapter of the connector could not log in with, as for its own', async () => {
+    const own = { api_key: 'deepl', config: { adapter: 'deepl' }, auth_config: { api_key: 'canary' } };
+    await createConnector(test, tenant.admin.token, own);
+    for (const given of [{ api_key: 'canary é' }, { token: 'canary' }])
+      for (const body of [
+        { customer_credentials: { deepl: given } },
+        { customer_credentials: given, preferred_provider_order: ['deepl'] },
+      ]) {
+        const answer = await save(body);
+        expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'INVALID_CONFIG');
+        expect(answer.body.details.problem).toMatch(/^customer_credentials\.(?:deepl\.)?api_key has /);
+        expect(answer.text).not.toContain('canary');
+      }
+    expect((await save({ customer_credentials: { deepl: { api_key: 'canary' } } })).status).toBe(200);
   });
 
   it('422: a mask where nothing is stored', async () => {

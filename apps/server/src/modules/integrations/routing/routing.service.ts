@@ -9,12 +9,15 @@ import { reachTenant } from '#modules/tenants/index';
 const because: Readonly<Record<ExplainedProvider['part'], string>> = {
   serves: 'It is the first that can be called.',
   next: 'It is called where those before it fail.',
-  paused: 'It failed too often or asked for patience, and is passed over while there are others.',
+  paused: 'It failed too often or asked for patience, and is passed over until retry_at while there are others.',
   unusable: 'Its credentials cannot be used: they are for another address, or cannot be read any more.',
   disabled: 'It is switched off.',
   spared: 'Others are asked instead of it.',
   unfit: 'Its category, adapter or channels are for other operations.',
 };
+
+const becauseOfOwn =
+  'With the credentials of the tenant it failed too often or asked for patience, and this process passes it over until retry_at.';
 
 /** @throws TenantNotFound, OperationNotFound */
 export async function explain(scope: Scope, body: ExplainRouteBody) {
@@ -51,7 +54,7 @@ function refusalOf({ isEnabled, isServed, isOver }: { isEnabled: boolean; isServ
 }
 
 /** Never where it leads, nor what it is configured with. */
-function present({ row, part, isOwnCredentials }: ExplainedProvider, order: readonly string[]) {
+function present({ row, part, isOwnCredentials, retryAt }: ExplainedProvider, order: readonly string[]) {
   return {
     api_key: row.api_key,
     api_name: row.api_name,
@@ -62,7 +65,7 @@ function present({ row, part, isOwnCredentials }: ExplainedProvider, order: read
     own_credentials: isOwnCredentials,
     status: row.status,
     part,
-    because: because[part],
-    retry_at: row.retry_at,
+    because: isOwnCredentials && part === 'paused' ? becauseOfOwn : because[part],
+    retry_at: retryAt,
   };
 }

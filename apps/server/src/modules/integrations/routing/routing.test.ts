@@ -2,13 +2,14 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import { systemTenantId } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
+import { createGreeter, greet, status } from '#modules/connectors/calls/testing/providers';
 import { createConnector } from '#modules/connectors/testing/connectors';
 import { ago, path, savedOverride } from '#modules/integrations/testing/traffic';
 import { createMember, createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
 
 // Connectors of the installation serve everybody.
-const test = useService({ ownDatabase: true });
+const test = useService({ ownDatabase: true, environment: { OUTBOUND_ALLOWED_CIDRS: '127.0.0.1/32' } });
 const later = new Date(Date.now() + 3_600_000).toISOString();
 let tenant: Tenant;
 let root: string;
@@ -168,6 +169,60 @@ describe('explainProviderRoute', () => {
       ['unusable', true],
       ['serves', false],
     ]);
+  });
+
+  describe('with credentials of the tenant', () => {
+    const greeter = async (priority: number) => {
+      const one = await createGreeter(test, tenant.admin.token, { priority, config: { adapter: 'libretranslate' } });
+      return one;
+    };
+    const call = () =>
+      greet(test, { tenantId: tenant.tenantId, operation: 'translation.text' }).catch((error: unknown) => error);
+    const told = async () =>
+      (await explained()).providers.map((one: Record<string, unknown>) => [
+        one.part,
+        one.own_credentials,
+        one.retry_at,
+      ]);
+
+    it('200: until when one that asked for patience is passed over, and nobody else', async () => {
+      const [own, other] = [await greeter(1), await greeter(2)];
+      await override({ customer_credentials: { [own.key]: { token: 'of the tenant' } } });
+      own.answer(status(429, { 'retry-after': '300' }));
+      await call();
+      const at = expect.stringMatching(/^\d{4}-/) as unknown;
+      expect(await told()).toEqual([
+        ['paused', true, at],
+        ['serves', false, null],
+      ]);
+      const { providers, served_by: servedBy } = await explained();
+      const waitMs = Date.parse(providers[0].retry_at) - Date.now();
+      expect([servedBy, waitMs > 200_000, waitMs <= 300_000]).toEqual([other.key, true, true]);
+      expect(providers[0].because).toMatch(/credentials of the tenant.*retry_at/);
+      await call();
+      expect(own.asked).toHaveLength(1);
+      // What is known of the connector is nothing of these credentials.
+      await override({ customer_credentials: {} });
+      expect((await explained()).served_by).toBe(own.key);
+    });
+
+    it('200: until when one that fails is passed over, and that nobody is left then', async () => {
+      const own = await greeter(1);
+      await override({ customer_credentials: { [own.key]: { token: 'of the tenant' } } });
+      own.answer(status(500));
+      for (let at = 0; at < 4; at += 1) await call();
+      expect(await told()).toEqual([['serves', true, null]]);
+      await call();
+      expect(await explained()).toMatchObject({ refusal: null, served_by: null });
+      const [[part, , retryAt]] = await told();
+      expect([part, Date.parse(retryAt) > Date.now(), Date.parse(retryAt) <= Date.now() + 30_000]).toEqual([
+        'paused',
+        true,
+        true,
+      ]);
+      await call();
+      expect(own.asked).toHaveLength(5);
+    });
   });
 
   it('200: refused where the operation is switched off or its ceiling is reached', async () => {

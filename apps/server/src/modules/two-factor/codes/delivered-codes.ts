@@ -15,7 +15,7 @@ export type CodeMessage = { method: DeliveredMethod; target: string; code: strin
 const digits = 6;
 const purpose = 'two-factor-codes';
 
-/** Refuses what nobody would deliver, instead of pretending. @throws NoMailServer, NoDeliveryChannel */
+/** Refuses what nobody would deliver, instead of pretending. @throws NoMailServer, NoDeliveryChannel, OperationDisabled */
 export async function assertDeliverable(services: Services, tenantId: string, method: DeliveredMethod): Promise<void> {
   if (method === 'email') {
     if (!services.mail.canDeliver) throw NoMailServer();
@@ -51,7 +51,7 @@ export async function issueCode(
 
 /**
  * Sends what was stored; call it after the commit, for it may talk to a provider. Where that goes wrong the code stays valid.
- * @throws MessageNotDelivered, OperationDisabled, QuotaExceeded
+ * @throws ProvidersRefused, MessageNotDelivered, OperationDisabled, QuotaExceeded
  */
 export async function dispatchCode(services: Services, tenantId: string, message: CodeMessage): Promise<void> {
   const { method, target: to, code } = message;

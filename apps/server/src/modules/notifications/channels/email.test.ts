@@ -1,0 +1,158 @@
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
+import { simpleParser, type ParsedMail } from 'mailparser';
+import { SMTPServer } from 'smtp-server';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+
+import type { Service } from '#app/service';
+import { connectorAt, startProvider } from '#modules/connectors/messaging/adapters/testing/provider';
+import { smtpFake } from '#modules/connectors/messaging/adapters/smtp/testing/fake';
+import { override } from '#modules/connectors/overrides/testing/overrides';
+import { createConnector } from '#modules/connectors/testing/connectors';
+import type { Parcel } from '#modules/notifications/channels/channel';
+import { email } from '#modules/notifications/channels/email';
+import { parcelFor } from '#modules/notifications/channels/testing/parcels';
+import { createTenant, proveAddress, type Tenant } from '#test/support/factories';
+import { startService, testServiceOf, useService } from '#test/support/harness';
+
+// Alone, so that this relay carries no mail of other suites.
+const test = useService({ ownDatabase: true });
+const never = new AbortController().signal;
+const received: { mail: ParsedMail; recipients: string[] }[] = [];
+const smtp = new SMTPServer({
+  authOptional: true,
+  disabledCommands: ['STARTTLS'],
+  onData: (stream, session, done) => {
+    void text(stream).then(async (source) => {
+      const recipients = session.envelope.rcptTo.map(({ address }) => address);
+      received.push({ mail: await simpleParser(source), recipients });
+      done();
+    });
+  },
+});
+let relay: Service;
+let tenant: Tenant;
+let address: string;
+
+beforeAll(async () => {
+  smtp.listen(0, '127.0.0.1');
+  await once(smtp.server, 'listening');
+  const { port } = smtp.server.address() as { port: number };
+  const environment = {
+    SMTP_URL: `smtp://127.0.0.1:${port}`,
+    MAIL_FROM: 'Atrium <no-reply@atrium.example>',
+    OUTBOUND_ALLOWED_CIDRS: '127.0.0.1/32',
+  };
+  relay = await startService({ connection: test.connection, environment });
+});
+afterAll(async () => {
+  await relay.close();
+  await new Promise<void>((resolve) => smtp.close(resolve));
+});
+beforeEach(async () => {
+  tenant = await createTenant(test);
+  address = tenant.admin.email;
+  await proveAddress(test, address);
+});
+
+const send = (parcel: Parcel) => email(relay.services, parcel, never);
+/** But for what proves the address. */
+const receivedBy = (to: string) =>
+  received.filter(({ mail, recipients }) => recipients.includes(to) && mail.subject !== 'Confirm your address');
+const arrived = async (to = address) => {
+  await expect.poll(() => receivedBy(to).length, { interval: 10, timeout: 20_000 }).toBe(1);
+  return receivedBy(to)[0]!;
+};
+/** What the outbox has of a delivery, once it was delivered or never will be. */
+const outbox = (id: string) =>
+  relay.services.database.platform().all<{ id: string; sent_at: string | null; priority: number }>({
+    text: 'select id, sent_at, priority from mail_outbox where id = $1',
+    values: [id],
+    prepare: false,
+  });
+
+it('arrives by the mail server of the installation', async () => {
+  const parcel = parcelFor(tenant, { person: { locale: 'de-AT' } });
+  expect(await send(parcel)).toEqual({ kind: 'taken' });
+  const { mail, recipients } = await arrived();
+  expect(recipients).toEqual([address]);
+  expect(mail.subject).toBe('Water off on Monday');
+  expect(mail.from?.text).toBe('"Atrium" <no-reply@atrium.example>');
+  expect(mail.messageId).toBe(`<${parcel.deliveryId}@atrium>`);
+  expect(mail.html).toBe(false);
+  expect(mail.text).toContain(`From 8 to 10.\n\nhttps://house.example/notes/1\n\n-- \nSie erhalten`);
+  expect(mail.text).toContain(tenant.name);
+});
+
+it('arrives once, however often it is attempted, also at the same time and after it was sent', async () => {
+  const parcel = parcelFor(tenant);
+  const attempt = () => send(parcel);
+  const outcomes = await Promise.all(Array.from({ length: 50 }, attempt));
+  expect(outcomes).toEqual(outcomes.map(() => ({ kind: 'taken' })));
+  await arrived();
+  await expect
+    .poll(() => outbox(parcel.deliveryId), { interval: 10, timeout: 20_000 })
+    .toMatchObject([{ id: parcel.deliveryId, sent_at: expect.any(String) }]);
+  const [before] = await outbox(parcel.deliveryId);
+  expect(await attempt()).toEqual({ kind: 'taken' });
+  expect(await outbox(parcel.deliveryId)).toEqual([before]);
+  // Whatever were sent again would be before this.
+  const later = await createTenant(test);
+  await proveAddress(test, later.admin.email);
+  await send(parcelFor(later));
+  await arrived(later.admin.email);
+  expect(receivedBy(address)).toHaveLength(1);
+});
+
+it.each([
+  'Water\r\nBcc: canary@example.com',
+  'Water\nBcc: canary@example.com',
+  'Water\r\n\r\nFrom: canary@example.com\r\n.\r\nRCPT TO:<canary@example.com>',
+  'Water\u0000\u2028Bcc: canary@example.com',
+  '=?utf-8?Q?Water=0D=0ABcc:_canary@example.com?=',
+])('says %j in the subject, and it is no more than that', async (title) => {
+  await send(parcelFor(tenant, { texts: { title, body: '.\r\n.\r\nQUIT\r\n' } }));
+  const { mail, recipients } = await arrived();
+  expect(recipients).toEqual([address]);
+  expect([mail.bcc, mail.cc]).toEqual([undefined, undefined]);
+  expect(mail.from?.value).toEqual([{ address: 'no-reply@atrium.example', name: 'Atrium' }]);
+  expect(receivedBy('canary@example.com')).toEqual([]);
+});
+
+it("arrives by the tenant's own mail server where it has one, under an id that stays the same", async () => {
+  const provider = await startProvider(smtpFake);
+  await createConnector(testServiceOf(relay, test.connection), tenant.admin.token, connectorAt(smtpFake, provider));
+  const parcel = parcelFor(tenant);
+  expect(await send(parcel)).toEqual({ kind: 'taken' });
+  expect(provider.taken).toMatchObject([{ to: address, subject: 'Water off on Monday' }]);
+  expect(await outbox(parcel.deliveryId)).toEqual([]);
+  provider.fail('error');
+  expect((await send(parcel)).kind).not.toBe('taken');
+  expect(await outbox(parcel.deliveryId)).toEqual([]);
+});
+
+it('switched_off: no other way is taken where the tenant may send no mail', async () => {
+  const by = testServiceOf(relay, test.connection);
+  await override(by, tenant.tenantId, { operation: 'messaging.email', enabled: false });
+  const parcel = parcelFor(tenant);
+  expect(await send(parcel)).toEqual({ kind: 'switched_off' });
+  expect(await outbox(parcel.deliveryId)).toEqual([]);
+});
+
+it.each([
+  [true, 1],
+  [false, 2],
+])('goes after what somebody waits for: critical %s is %i', async (isCritical, priority) => {
+  const parcel = parcelFor(tenant, { isCritical });
+  await send(parcel);
+  expect(await outbox(parcel.deliveryId)).toMatchObject([{ priority }]);
+});
+
+it('no_address: one that nobody has proven to be theirs, and one that is not that of the account any more', async () => {
+  const unproven = await createTenant(test);
+  const parcels = [parcelFor(unproven), parcelFor(tenant, { person: { email: unproven.admin.email } })];
+  for (const parcel of parcels) {
+    expect(await send(parcel)).toEqual({ kind: 'no_address' });
+    expect(await outbox(parcel.deliveryId)).toEqual([]);
+  }
+});

@@ -1,0 +1,53 @@
+import { AppError, type ErrorDefinition } from '#core/errors/app-error';
+import type { Services } from '#core/services';
+import {
+  MessageNotDelivered,
+  NoDeliveryChannel,
+  OperationDisabled,
+  ProvidersRefused,
+  QuotaExceeded,
+  sendMessage,
+} from '#modules/connectors/index';
+import type { Outcome, Parcel } from '#modules/notifications/channels/channel';
+
+type Message = Parameters<typeof sendMessage>[1];
+
+/** Hands a message to the connectors of the tenant and the installation. */
+export async function handToConnectors(
+  services: Services,
+  { tenantId, deliveryId: id }: Parcel,
+  message: Omit<Message, 'tenantId' | 'id' | 'signal'>,
+  signal: AbortSignal,
+): Promise<Outcome> {
+  try {
+    await sendMessage(services, { ...message, tenantId, id, signal });
+    return { kind: 'taken' };
+  } catch (error) {
+    signal.throwIfAborted();
+    return toOutcome(error);
+  }
+}
+
+/** What nobody could have been asked for or may be, what nobody takes, and what may go better another time. */
+const kinds: readonly (readonly [ErrorDefinition, 'no_provider' | 'switched_off' | 'refused' | 'failed'])[] = [
+  [NoDeliveryChannel, 'no_provider'],
+  [OperationDisabled, 'switched_off'],
+  [ProvidersRefused, 'refused'],
+  [QuotaExceeded, 'failed'],
+  [MessageNotDelivered, 'failed'],
+];
+
+function toOutcome(error: unknown): Outcome {
+  if (!(error instanceof AppError)) throw error;
+  const found = kinds.find(([{ code, reason }]) => error.code === code && error.details?.['code'] === reason);
+  if (found === undefined) throw error;
+  const [, kind] = found;
+  const { retryAfterSeconds } = error;
+  if (kind === 'no_provider' || kind === 'switched_off') return { kind };
+  if (retryAfterSeconds === undefined) return kind === 'failed' ? { kind, error } : { kind };
+  // Where a wait is named, one that was not asked may take it then.
+  const retryAfterMs = retryAfterSeconds * 1000;
+  return error.details?.['asked'] === false
+    ? { kind: 'not_asked', retryAfterMs }
+    : { kind: 'failed', error, retryAfterMs };
+}

@@ -1,0 +1,3 @@
+import { defineError } from '#core/errors/app-error';
+
+export const NotificationNotFound = defineError('NOT_FOUND', 'The notification does not exist, or is not yours.');

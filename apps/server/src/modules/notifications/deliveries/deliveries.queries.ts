@@ -1,0 +1,222 @@
+import { sql, type RawBuilder } from 'kysely';
+
+import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { countMatches } from '#core/db/totals';
+import type { OfChannel } from '#modules/notifications/deliveries/deliveries.types';
+import type {
+  DeliveryRow,
+  NoticeRow,
+  NotificationRow,
+  NotificationTables,
+  PersonRow,
+} from '#modules/notifications/notifications.tables';
+import type { Channel, DeliveryStatus } from '#modules/notifications/notifications.types';
+
+const builder = queryBuilder<NotificationTables>();
+
+const columns = [
+  'tenant_id',
+  'id',
+  'notification_id',
+  'notice_id',
+  'user_id',
+  'category',
+  'is_critical',
+  'channel',
+  'status',
+  'reason',
+  'layer',
+  'preference_id',
+  'due_at',
+  'attempts',
+  'interruptions',
+  'claim',
+  'claimed_until',
+  'created_at',
+  'updated_at',
+  'sent_at',
+] as const;
+
+/** How long whoever has taken deliveries has for them; after that others take them. */
+export const leaseMs = 90_000;
+
+/** The clocks of processes differ, and whoever is ahead would take deliveries from the living: leases go by the database's. */
+const databaseNow = sql`now()`;
+
+type Claiming = OfChannel & { claim: string; now: string; most: number };
+
+/**
+ * Takes what is due, the critical first, and what somebody took and never answered for. Nothing is taken for a tenant that is
+ * suspended or to be deleted; it goes on once the tenant is active again.
+ */
+export const claimDue = statement<Claiming, DeliveryRow>((p) => ({
+  compile: () =>
+    sql`with due as materialized (
+        select id, status from notification_deliveries
+        where tenant_id = ${p.tenantId} and channel = ${p.channel} and status in ('queued', 'sending')
+          and due_at <= ${p.now}::timestamptz and (status = 'queued' or claimed_until < ${databaseNow})
+          and exists (select from tenants where tenants.id = ${p.tenantId} and tenants.status = 'active')
+        order by is_critical desc, due_at limit ${p.most} for update skip locked
+      )
+      update notification_deliveries as delivery set status = 'sending', reason = 'due', attempts = delivery.attempts + 1,
+        interruptions = delivery.interruptions + (due.status = 'sending')::integer, claim = ${p.claim}::uuid,
+        claimed_until = ${databaseNow} + ${leaseMs}::float8 * interval '1 millisecond', updated_at = ${p.now}::timestamptz
+      from due where delivery.tenant_id = ${p.tenantId} and delivery.id = due.id
+      returning ${sql.join(columns.map((name) => sql.ref(`delivery.${name}`)))}`.compile(builder),
+  execute: () => Promise.resolve([]),
+}));
+
+/** When the next one is due, or the lease of one ends whose process may be dead; null where none is. */
+export const findNextDue = statement<OfChannel & { now: string }, { at: string | null }>((p) => {
+  const waiting = (isCritical: RawBuilder<boolean>) => sql`(select due_at as at from notification_deliveries
+    where tenant_id = ${p.tenantId} and channel = ${p.channel} and is_critical = ${isCritical}
+      and due_at > ${p.now}::timestamptz and status = 'queued' order by due_at limit 1)`;
+  return {
+    compile: () =>
+      sql`select min(at) as at from (${waiting(sql`true`)} union all ${waiting(sql`false`)} union all
+        (select claimed_until as at from notification_deliveries
+         where tenant_id = ${p.tenantId} and channel = ${p.channel} and status = 'sending'
+         order by claimed_until limit 1)) as coming`.compile(builder),
+    execute: () => Promise.resolve([]),
+  };
+});
+
+type ByIds = { tenantId: string; ids: readonly string[] };
+
+export const listPeople = statement<ByIds, PersonRow>((p) =>
+  builder
+    .selectFrom('users')
+    .select(['tenant_id', 'id', 'email', 'display_name', 'locale', 'phone', 'timezone', 'status'])
+    .where('tenant_id', '=', p.tenantId)
+    .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
+);
+
+export type NoticeFacts = Pick<NoticeRow, 'id' | 'title' | 'body' | 'i18n' | 'link' | 'data' | 'status'>;
+
+export const listNotices = statement<ByIds, NoticeFacts>((p) =>
+  builder
+    .selectFrom('notices')
+    .select(['id', 'title', 'body', 'i18n', 'link', 'data', 'status'])
+    .where('tenant_id', '=', p.tenantId)
+    .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
+);
+
+export const listLanguages = statement<ByIds, Pick<NotificationRow, 'id' | 'language'>>((p) =>
+  builder
+    .selectFrom('notifications')
+    .select(['id', 'language'])
+    .where('tenant_id', '=', p.tenantId)
+    .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
+);
+
+type Settling = {
+  tenantId: string;
+  claim: string;
+  at: string;
+  ids: readonly string[];
+  statuses: readonly string[];
+  reasons: readonly string[];
+  layers: readonly string[];
+  preferenceIds: readonly (string | null)[];
+  dueAts: readonly string[];
+  attempts: readonly number[];
+  interruptions: readonly number[];
+};
+
+/** Writes what came of deliveries, as far as they are still under the claim, and puts what is for the inbox there. */
+export const settleDeliveries = statement<Settling, never>((p) => ({
+  compile: () =>
+    sql`with settled as (
+        update notification_deliveries as delivery set status = given.status, reason = given.reason, layer = given.layer,
+          preference_id = given.preference_id, due_at = given.due_at, attempts = given.attempts,
+          interruptions = given.interruptions, claim = null, claimed_until = null, updated_at = ${p.at}::timestamptz,
+          sent_at = case when given.status = 'sent' then ${p.at}::timestamptz end
+        from unnest(${p.ids}::uuid[], ${p.statuses}::text[], ${p.reasons}::text[], ${p.layers}::text[], ${p.preferenceIds}::uuid[],
+            ${p.dueAts}::timestamptz[], ${p.attempts}::integer[], ${p.interruptions}::integer[])
+          as given (id, status, reason, layer, preference_id, due_at, attempts, interruptions)
+        where delivery.tenant_id = ${p.tenantId} and delivery.id = given.id and delivery.claim = ${p.claim}::uuid
+        returning delivery.notification_id, delivery.channel, delivery.status
+      )
+      update notifications set inbox_at = ${p.at}::timestamptz from settled
+      where notifications.tenant_id = ${p.tenantId} and notifications.id = settled.notification_id
+        and settled.channel = 'in_app' and settled.status = 'sent' and notifications.inbox_at is null`.compile(builder),
+}));
+
+/**
+ * Over all active tenants: channels with something due, or taken by somebody who never answered. Goes from channel to channel by
+ * an index, however much waits on each.
+ */
+export const listWaiting = statement<{ now: string; most: number }, { tenant_id: string; channel: Channel }>((p) => {
+  const due = (isCritical: RawBuilder<boolean>) => sql`exists (select from notification_deliveries
+    where tenant_id = way.tenant_id and channel = way.channel and is_critical = ${isCritical} and status = 'queued'
+      and due_at <= ${p.now}::timestamptz)`;
+  return {
+    compile: () =>
+      sql`with recursive way as (
+          (select tenant_id, channel from notification_deliveries where status in ('queued', 'sending')
+           order by tenant_id, channel limit 1)
+          union all
+          select next.tenant_id, next.channel from way cross join lateral (
+            select tenant_id, channel from notification_deliveries
+            where status in ('queued', 'sending') and (tenant_id, channel) > (way.tenant_id, way.channel)
+            order by tenant_id, channel limit 1
+          ) as next
+        )
+        select tenant_id, channel from way
+        where exists (select from tenants where tenants.id = way.tenant_id and tenants.status = 'active')
+          and (${due(sql`true`)} or ${due(sql`false`)} or exists (select from notification_deliveries
+            where tenant_id = way.tenant_id and channel = way.channel and status = 'sending' and claimed_until < ${databaseNow}))
+        limit ${p.most}`.compile(builder),
+    execute: () => Promise.resolve([]),
+  };
+});
+
+type DeliveryFilters = {
+  noticeId: string | undefined;
+  userId: string | undefined;
+  channel: Channel | undefined;
+  status: DeliveryStatus | undefined;
+};
+
+type Page = { limit: number; offset: number };
+
+/** The newest first. */
+export function listDeliveries(tenantId: string, filters: DeliveryFilters, page: Page): Query<DeliveryRow> {
+  const rows = matching(tenantId, filters).select(columns).orderBy('id', 'desc');
+  return toQuery(rows.limit(page.limit).offset(page.offset));
+}
+
+export function countDeliveries(tenantId: string, filters: DeliveryFilters): Query<{ total: number }> {
+  return countMatches(matching(tenantId, filters).select('id'));
+}
+
+function matching(tenantId: string, { noticeId, userId, channel, status }: DeliveryFilters) {
+  return builder
+    .selectFrom('notification_deliveries')
+    .where('tenant_id', '=', tenantId)
+    .$if(noticeId !== undefined, (query) => query.where('notice_id', '=', noticeId!))
+    .$if(userId !== undefined, (query) => query.where('user_id', '=', userId!))
+    .$if(channel !== undefined, (query) => query.where('channel', '=', channel!))
+    .$if(status !== undefined, (query) => query.where('status', '=', status!));
+}
+
+type Own = { tenantId: string; userId: string; id: string };
+
+export const findOwnNotification = statement<Own, { id: string }>((p) =>
+  builder
+    .selectFrom('notifications')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('user_id', '=', p.userId),
+);
+
+/** Those of a notification. */
+export const listWays = statement<{ tenantId: string; id: string }, DeliveryRow>((p) =>
+  builder
+    .selectFrom('notification_deliveries')
+    .select(columns)
+    .where('tenant_id', '=', p.tenantId)
+    .where('notification_id', '=', p.id)
+    .orderBy('channel'),
+);

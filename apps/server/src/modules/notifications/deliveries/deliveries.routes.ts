@@ -1,0 +1,28 @@
+import { access } from '#core/access/access';
+import { defineRoute } from '#core/http/route';
+import { IdParams } from '#core/http/schemas';
+import { NotificationNotFound } from '#modules/notifications/deliveries/deliveries.errors';
+import * as schemas from '#modules/notifications/deliveries/deliveries.schemas';
+import { listAllDeliveries, listOwnDeliveries } from '#modules/notifications/deliveries/deliveries.service';
+
+export const deliveryRoutes = [
+  defineRoute({
+    method: 'GET',
+    path: '/api/v1/secure/admin/notifications/deliveries',
+    operationId: 'listNotificationDeliveries',
+    summary: 'What reached whom over which channel, and why or why not; the newest first',
+    access: access.permission('notifications.manage'),
+    schema: { query: schemas.ListDeliveriesQuery, response: { 200: schemas.DeliveryPage } },
+    handler: ({ db, query, setHeader }) => listAllDeliveries({ db, setHeader }, query),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: '/api/v1/secure/notifications/{id}/deliveries',
+    operationId: 'listOwnNotificationDeliveries',
+    summary: 'Over which channels a notification has reached you, and why or why not',
+    access: access.member(),
+    schema: { params: IdParams, response: { 200: schemas.DeliveryList } },
+    errors: [NotificationNotFound],
+    handler: ({ actor, db, params }) => listOwnDeliveries({ db, actor }, params.id),
+  }),
+];

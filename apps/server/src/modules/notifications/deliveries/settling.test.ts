@@ -1,0 +1,92 @@
+import { expect, it } from 'vitest';
+
+import { newId } from '#core/crypto/ids';
+import type { Settlement } from '#modules/notifications/deliveries/settlement.rules';
+import { settling } from '#modules/notifications/deliveries/settling';
+
+const settlement = (): Settlement => ({
+  id: newId(),
+  status: 'sent',
+  reason: 'delivered',
+  layer: 'built_in',
+  preferenceId: null,
+  dueAt: '2026-01-01T00:00:00.000Z',
+  attempts: 1,
+  interruptions: 0,
+});
+
+/** Writes that end when they are told to. */
+function writes() {
+  const begun: { settlements: readonly Settlement[]; end: () => void; fail: (error: Error) => void }[] = [];
+  const write = (settlements: readonly Settlement[]) =>
+    new Promise<void>((resolve, reject) => void begun.push({ settlements, end: resolve, fail: reject }));
+  return { begun, write };
+}
+
+it('writes at once what comes first, and together what comes meanwhile', async () => {
+  const { begun, write } = writes();
+  const settle = settling(write, 1000);
+  const [first, second, third] = [settlement(), settlement(), settlement()];
+  const written = settle(first);
+  await expect.poll(() => begun.length).toBe(1);
+  const rest = [settle(second), settle(third)];
+  expect(begun.map(({ settlements }) => settlements)).toEqual([[first]]);
+  begun[0]!.end();
+  await written;
+  await expect.poll(() => begun.length).toBe(2);
+  expect(begun[1]!.settlements).toEqual([second, third]);
+  begun[1]!.end();
+  await Promise.all(rest);
+});
+
+it('a write that fails is that of those it was for', async () => {
+  const { begun, write } = writes();
+  const settle = settling(write, 1000);
+  const written = settle(settlement()).catch((error: unknown) => error);
+  await expect.poll(() => begun.length).toBe(1);
+  const next = settle(settlement());
+  const refused = new Error('refused');
+  begun[0]!.fail(refused);
+  expect(await written).toBe(refused);
+  await expect.poll(() => begun.length).toBe(2);
+  begun[1]!.end();
+  await next;
+});
+
+it('a write that the database was not there for is tried again, while there is time', async () => {
+  const { begun, write } = writes();
+  const away = Object.assign(new Error('away'), { code: '57P01' });
+  const written = settling(write, 0)(settlement()).catch((error: unknown) => error);
+  await expect.poll(() => begun.length).toBe(1);
+  begun[0]!.fail(away);
+  expect(await written).toBe(away);
+  const kept = settling(write, 60_000)(settlement());
+  await expect.poll(() => begun.length).toBe(2);
+  begun[1]!.fail(away);
+  await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(3);
+  begun[2]!.end();
+  await kept;
+});
+
+it.each(['40001', '40P01'])('a write that lost against another one (%s) is tried again', async (code) => {
+  const { begun, write } = writes();
+  const written = settling(write, 60_000)(settlement());
+  await expect.poll(() => begun.length).toBe(1);
+  begun[0]!.fail(Object.assign(new Error('busy'), { code }));
+  await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(2);
+  begun[1]!.end();
+  await written;
+});
+
+it('one that is refused keeps none of those beside it from being written', async () => {
+  const [first, refused, fine] = [settlement(), settlement(), settlement()];
+  const error = Object.assign(new Error('refused'), { code: '22003' });
+  const seen: (readonly Settlement[])[] = [];
+  const settle = settling((settlements) => {
+    seen.push(settlements);
+    return settlements.includes(refused) ? Promise.reject(error) : Promise.resolve();
+  }, 1000);
+  const ended = await Promise.allSettled([settle(first), settle(refused), settle(fine)]);
+  expect(ended.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect(seen.slice(-3)).toEqual([[first], [refused], [fine]]);
+});

@@ -1,0 +1,49 @@
+import { expect, it } from 'vitest';
+
+import type { Services } from '#core/services';
+import { forgetNotifications } from '#modules/notifications/jobs';
+import { stepsOf } from '#modules/notifications/notices/testing/steps';
+import { createTenant } from '#test/support/factories';
+import { useService } from '#test/support/harness';
+
+const test = useService();
+
+/** Two notices that were told to everybody, the first of them 91 days ago. */
+async function begin() {
+  const tenant = await createTenant(test);
+  const { send, tell, ask, list } = stepsOf(test, tenant);
+  const [old, recent] = [await send(), await send()];
+  await tell();
+  await ask(`update notices set completed_at = now() - interval '91 days' where tenant_id = $1 and id = $2`, [
+    old['id'],
+  ]);
+  const left = async () => (await list()).body.data.map(({ id }: { id: string }) => id);
+  return { ...tenant, ask, left, old: old['id'], recent: recent['id'] };
+}
+
+const forget = (services: Services = test.service.services) =>
+  forgetNotifications.run({ services, connection: test.connection, signal: new AbortController().signal });
+
+it('what was told 90 days ago is forgotten, with all that belongs to it', async () => {
+  const { recent, left, ask } = await begin();
+  await forget();
+  expect(await left()).toEqual([recent]);
+  const [counts] = await ask(
+    `select (select count(*)::int from notifications where tenant_id = $1) as notifications,
+       (select count(*)::int from notification_deliveries where tenant_id = $1) as deliveries`,
+  );
+  expect(counts).toEqual({ notifications: 1, deliveries: 3 });
+});
+
+it('one tenant whose past cannot be forgotten keeps no other from it, and the job says so', async () => {
+  const [broken, fine] = [await begin(), await begin()];
+  const { services } = test.service;
+  const { database } = services;
+  const tenant: typeof database.tenant = (tenantId) => {
+    if (tenantId === broken.tenantId) throw new Error('out of luck');
+    return database.tenant(tenantId);
+  };
+  await expect(forget({ ...services, database: { ...database, tenant } })).rejects.toThrow('out of luck');
+  expect(await fine.left()).toEqual([fine.recent]);
+  expect(await broken.left()).toEqual([broken.recent, broken.old]);
+});

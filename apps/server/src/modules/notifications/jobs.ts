@@ -1,0 +1,72 @@
+import { deleteInBatches } from '#core/db/batches';
+import type { Job } from '#core/jobs/job';
+import type { Services } from '#core/services';
+import { listWaiting } from '#modules/notifications/deliveries/deliveries.queries';
+import { sendDeliveries } from '#modules/notifications/deliveries/pieces';
+import {
+  deleteOldDeliveries,
+  deleteOldNotices,
+  deleteOldNotifications,
+  listTenantsWithOld,
+  listTenantsWithQueued,
+} from '#modules/notifications/notices/notices.queries';
+import { noticesWork, pieceOf } from '#modules/notifications/notices/wake';
+
+const mostAtOnce = 1000;
+const keptMs = 90 * 24 * 60 * 60_000;
+
+/** Finds what a process left behind that ended between a commit and the word of it, or while it carried something. */
+export const sweepNotifications: Job = {
+  name: 'notifications-sweep',
+  description: 'Has notices told and notifications delivered that no process works on.',
+  schedule: '* * * * *',
+  catchUp: 'run_once',
+  timeoutMs: 60_000,
+  async run({ services }) {
+    const { slow } = services.database.platform();
+    const tenants = await slow.all(listTenantsWithQueued({ most: mostAtOnce }));
+    if (tenants.length > 0) {
+      await services.queue.sendMany(
+        noticesWork,
+        tenants.map(({ id }) => pieceOf(id)),
+      );
+    }
+    const waiting = await slow.all(listWaiting({ now: services.now().toISOString(), most: mostAtOnce }));
+    await sendDeliveries(
+      services,
+      waiting.map(({ tenant_id: tenantId, channel }) => ({ tenantId, channel })),
+    );
+  },
+};
+
+export const forgetNotifications: Job = {
+  name: 'notifications-clean-up',
+  description: 'Forgets what people were told 90 days ago.',
+  schedule: '25 * * * *',
+  catchUp: 'run_once',
+  timeoutMs: 30 * 60_000,
+  async run({ services, signal }) {
+    const before = new Date(services.now().getTime() - keptMs).toISOString();
+    const tenants = await services.database.platform().slow.all(listTenantsWithOld({ before, most: mostAtOnce }));
+    const failures: unknown[] = [];
+    for (const { id: tenantId } of tenants) {
+      signal.throwIfAborted();
+      await forget(services, { tenantId, before }, signal).catch((error: unknown) => {
+        services.log.error({ err: error, tenantId }, 'what people of a tenant were told could not be forgotten');
+        failures.push(error);
+      });
+    }
+    if (failures.length > 0) throw failures[0];
+  },
+};
+
+async function forget(
+  { database }: Services,
+  old: { tenantId: string; before: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const db = database.tenant(old.tenantId);
+  for (const deleteOld of [deleteOldDeliveries, deleteOldNotifications, deleteOldNotices]) {
+    await deleteInBatches(db, (most) => deleteOld({ ...old, most }), signal);
+  }
+}

@@ -1,0 +1,304 @@
+import { describe, expect, it } from 'vitest';
+
+import { newId } from '#core/crypto/ids';
+import { sweepNotifications } from '#modules/notifications/jobs';
+import { tellNotices } from '#modules/notifications/notices/expansion';
+import { path, stepsOf } from '#modules/notifications/notices/testing/steps';
+import { createTenant } from '#test/support/factories';
+import { useService } from '#test/support/harness';
+
+// Its queue is never started: what waits is done here, one after the other.
+const test = useService();
+const { signal } = new AbortController();
+
+async function begin() {
+  const tenant = await createTenant(test);
+  const steps = stepsOf(test, tenant);
+  return {
+    tenant,
+    ...steps,
+    told: () =>
+      steps.ask(`select user_id, language, inbox_at from notifications where tenant_id = $1 order by user_id`),
+    ways: (userId: string) =>
+      steps.ask(
+        `select channel, status, reason, layer, preference_id, due_at, sent_at from notification_deliveries
+         where tenant_id = $1 and user_id = $2 order by channel`,
+        [userId],
+      ),
+    setStatus: (status: string) => steps.ask(`update tenants set status = $2 where id = $1`, [status]),
+    async sweep() {
+      const { services } = test.service;
+      await sweepNotifications.run({ services, connection: test.connection, signal: new AbortController().signal });
+    },
+  };
+}
+
+describe('an audience', () => {
+  it('of everybody is told batch by batch, each person once', async () => {
+    const { tenant, send, turn, told, createPeople, get, waiting, dequeue } = await begin();
+    const people = await createPeople(1203);
+    const { id } = await send();
+    await dequeue();
+    await turn();
+    expect((await get(id)).body.data).toMatchObject({ status: 'done', recipients: 1204 });
+    expect((await told()).map((row) => row['user_id'])).toEqual([tenant.admin.userId, ...people].toSorted());
+    expect((await get(id)).body.data.deliveries).toMatchObject({ in_app: { sent: 1204 }, email: { queued: 1204 } });
+    const work = (await waiting()).map(({ name, channel }) => `${name} ${channel}`);
+    expect(work.toSorted()).toEqual(['notifications-deliveries email', 'notifications-deliveries push']);
+  }, 60_000);
+
+  it('of people and groups is told without those who are not active, and nobody twice', async () => {
+    const { send, tell, told, createPeople, ask } = await begin();
+    const [first, second, gone, other] = (await createPeople(5)) as [string, string, string, string];
+    const [group, empty] = [newId(), newId()];
+    await ask(`insert into groups (tenant_id, id, name) values ($1, $2, 'Porters'), ($1, $3, 'Nobody')`, [
+      group,
+      empty,
+    ]);
+    await ask(
+      `insert into group_members (tenant_id, group_id, user_id) values ($1, $2, $3), ($1, $2, $4), ($1, $2, $5)`,
+      [group, first, second, gone],
+    );
+    await ask(`update users set status = 'suspended' where tenant_id = $1 and id = $2`, [gone]);
+    await send({ audience: { userIds: [other, first.toUpperCase(), first], groupIds: [group, empty] } });
+    await tell();
+    expect((await told()).map((row) => row['user_id'])).toEqual([first, second, other].toSorted());
+  });
+
+  it('of nobody is done at once', async () => {
+    const { send, tell, told, get, ask } = await begin();
+    const group = newId();
+    await ask(`insert into groups (tenant_id, id, name) values ($1, $2, 'Nobody')`, [group]);
+    const { id } = await send({ audience: { groupIds: [group] } });
+    await tell();
+    expect([await told(), (await get(id)).body.data.status]).toEqual([[], 'done']);
+  });
+});
+
+describe('each person', () => {
+  it('is told in their language, where there is a text in it', async () => {
+    const { send, tell, told, createPeople, ask } = await begin();
+    const [german, french] = (await createPeople(2)) as [string, string];
+    await ask(`update users set locale = 'de-AT' where tenant_id = $1 and id = $2`, [german]);
+    await ask(`update users set locale = 'fr' where tenant_id = $1 and id = $2`, [french]);
+    await send({ i18n: { de: { title: 'Zu' }, it: { title: 'Chiuso' } }, audience: { userIds: [german, french] } });
+    await tell();
+    expect((await told()).map(({ language }) => language)).toEqual(['de', null]);
+  });
+
+  it('is told over the channels that they, their tenant or nobody has said anything about', async () => {
+    const { send, tell, ways, createPeople, prefer } = await begin();
+    const [person, other] = (await createPeople(2)) as [string, string];
+    const off = await prefer({ person, channel: 'email', category: 'news.*', enabled: false });
+    const on = await prefer({ channel: 'sms', enabled: true });
+    const locked = await prefer({ channel: 'push', enabled: true, rules: { locked: true } });
+    await prefer({ person, channel: 'push', enabled: false });
+    await send({ category: 'news.office', audience: { userIds: [person, other] } });
+    await tell();
+    expect(await ways(person)).toMatchObject([
+      { channel: 'email', status: 'suppressed', reason: 'turned_off', layer: 'user_override', preference_id: off },
+      { channel: 'in_app', status: 'sent', reason: 'delivered', layer: 'built_in', preference_id: null },
+      { channel: 'push', status: 'queued', reason: 'due', layer: 'locked', preference_id: locked },
+      { channel: 'sms', status: 'queued', reason: 'due', layer: 'tenant_default', preference_id: on },
+    ]);
+    expect(await ways(other)).toMatchObject([
+      { channel: 'email', status: 'queued' },
+      { channel: 'in_app', status: 'sent' },
+      { channel: 'push', status: 'queued' },
+      { channel: 'sms', status: 'queued' },
+    ]);
+  });
+
+  it('is told later, never, or all the same, where they have quiet hours', async () => {
+    const { send, tell, ways, told, createPeople, prefer, dequeue, waiting } = await begin();
+    const [person] = (await createPeople(1)) as [string];
+    const quietHours = { start: '22:00', end: '06:00', timezone: 'UTC' };
+    for (const channel of ['in_app', 'email']) await prefer({ person, channel, quiet_hours: quietHours });
+    await prefer({ person, channel: 'push', quiet_hours: { ...quietHours, mode: 'drop' } });
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+    const services = { ...test.service.services, now: () => new Date(`${tomorrow}T03:00:00Z`) };
+    await send({ audience: { userIds: [person] } });
+    await dequeue();
+    await tell(services);
+    const end = new Date(`${tomorrow}T06:00:00Z`);
+    expect(await ways(person)).toMatchObject([
+      { channel: 'email', status: 'queued', reason: 'quiet_hours', due_at: end, sent_at: null },
+      { channel: 'in_app', status: 'queued', reason: 'quiet_hours', due_at: end, sent_at: null },
+      { channel: 'push', status: 'suppressed', reason: 'quiet_hours' },
+    ]);
+    expect(await told()).toMatchObject([{ inbox_at: null }]);
+    const seconds = (end.getTime() - Date.now()) / 1000;
+    const work = await waiting();
+    expect(new Set(work.map(({ channel }) => channel))).toEqual(new Set(['email', 'in_app']));
+    for (const piece of work) expect(Math.abs(piece['seconds'] - seconds)).toBeLessThan(30);
+    await send({ isCritical: true, audience: { userIds: [person] } });
+    await tell(services);
+    expect((await told()).map(({ inbox_at: at }) => at !== null)).toEqual([false, true]);
+  });
+});
+
+describe('notices', () => {
+  it('fifty turns at once tell each person once, and count them exactly', async () => {
+    const { send, turn, told, createPeople, get, ask } = await begin();
+    await createPeople(2100);
+    const ids = [(await send()).id, (await send()).id] as string[];
+    await Promise.all(Array.from({ length: 50 }, () => turn()));
+    for (const id of ids) expect((await get(id)).body.data).toMatchObject({ status: 'done', recipients: 2101 });
+    expect(await told()).toHaveLength(4202);
+    const [counted] = await ask(`select count(*)::int as count from notification_deliveries where tenant_id = $1`);
+    expect(counted).toEqual({ count: 3 * 4202 });
+  }, 120_000);
+
+  it('come in turns: a long one keeps no short one waiting', async () => {
+    const { send, turn, createPeople, get } = await begin();
+    const [person] = (await createPeople(6000)) as [string];
+    const long = await send({ channels: ['in_app'] });
+    const short = await send({ channels: ['in_app'], audience: { userIds: [person] } });
+    await turn();
+    expect((await get(short.id)).body.data.status).toBe('done');
+    expect((await get(long.id)).body.data).toMatchObject({ status: 'queued', recipients: 4500 });
+  }, 60_000);
+
+  it('that are critical come first', async () => {
+    const { send, turn, createPeople, get } = await begin();
+    await createPeople(6000);
+    const usual = await send({ channels: ['in_app'] });
+    const critical = await send({ channels: ['in_app'], isCritical: true });
+    await turn();
+    expect((await get(critical.id)).body.data).toMatchObject({ recipients: 5000 });
+    expect((await get(usual.id)).body.data).toMatchObject({ recipients: 0 });
+  }, 60_000);
+
+  it('a stream of new ones keeps no long one waiting', async () => {
+    const { send, turn, createPeople, get } = await begin();
+    const [person] = (await createPeople(6000)) as [string];
+    const long = await send({ channels: ['in_app'] });
+    const short = () => send({ channels: ['in_app'], audience: { userIds: [person] } });
+    await turn();
+    const recipients = [(await get(long.id)).body.data.recipients];
+    for (let count = 0; count < 12; count++) await short();
+    await turn();
+    recipients.push((await get(long.id)).body.data.recipients);
+    expect(recipients).toEqual([5000, 5500]);
+  }, 60_000);
+
+  it('of one tenant are told in one turn of a process at a time, which looks again at its end', async () => {
+    const { tenant, send, get, waiting, dequeue } = await begin();
+    const work = tellNotices();
+    let inner: Promise<void> | undefined;
+    const during = () => {
+      inner ??= run();
+      return new Date();
+    };
+    const services = { ...test.service.services, now: during };
+    const run = () => work.run({ services, data: { tenantId: tenant.tenantId }, attempt: 1, signal });
+    const ids = [(await send()).id, (await send()).id];
+    await dequeue();
+    await run();
+    await inner;
+    for (const id of ids) expect((await get(id)).body.data).toMatchObject({ status: 'done', recipients: 1 });
+    expect((await waiting()).map(({ name }) => name)).not.toContain('notifications-notices');
+  });
+
+  it('reach everybody, though the time zones of some are unknown', async () => {
+    const { send, turn, createPeople, get, prefer, ways, ask } = await begin();
+    const [nowhere, other] = (await createPeople(2)) as [string, string];
+    // As if the zones had been known when they were named.
+    await ask(`update users set timezone = 'No/Where' where tenant_id = $1 and id = $2`, [nowhere]);
+    await prefer({ channel: 'email', quiet_hours: { start: '22:00', end: '06:00' } });
+    await prefer({
+      person: other,
+      channel: 'email',
+      quiet_hours: { start: '22:00', end: '06:00', timezone: 'Nir/Gend' },
+    });
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
+    const { id } = await send({ channels: ['email'] });
+    await turn({ ...test.service.services, now: () => new Date(`${tomorrow}T03:00:00Z`) });
+    expect((await get(id)).body.data).toMatchObject({ status: 'done', recipients: 3 });
+    for (const person of [nowhere, other]) {
+      expect(await ways(person)).toMatchObject([{ status: 'queued', due_at: new Date(`${tomorrow}T06:00:00Z`) }]);
+    }
+    const lines = test.logLines.filter((line) => line.includes(id) && line.includes('time zones'));
+    expect(lines.map((line) => JSON.parse(line).zones.toSorted())).toEqual([['Nir/Gend', 'No/Where']]);
+  });
+
+  it('one that cannot be told keeps no other from it, is put off and given up in the end', async () => {
+    const { tenant, send, turn, get, ask, sweep, waiting, dequeue } = await begin();
+    const [broken, fine] = [await send({ i18n: { de: {} } }), await send({ channels: ['in_app'] })];
+    await ask(`update notices set i18n = 'null' where tenant_id = $1 and id = $2`, [broken.id]);
+    await turn();
+    expect((await get(fine.id)).body.data.status).toBe('done');
+    const state = async () => {
+      const columns = `status, attempts, completed_at is not null as is_over,
+        round(extract(epoch from due_at - now()) / 60)::int as minutes`;
+      return (await ask(`select ${columns} from notices where tenant_id = $1 and id = $2`, [broken.id]))[0]!;
+    };
+    const passes = () => ask(`update notices set due_at = now() where tenant_id = $1`);
+    for (const [at, minutes] of [1, 5, 15, 60].entries()) {
+      expect(await state()).toEqual({ status: 'queued', attempts: at + 1, is_over: false, minutes });
+      await dequeue();
+      await turn();
+      await sweep();
+      expect(await waiting()).toEqual([]);
+      await passes();
+      await sweep();
+      expect(await waiting()).toMatchObject([{ name: 'notifications-notices' }]);
+      await turn();
+    }
+    expect(await state()).toEqual({ status: 'failed', attempts: 5, is_over: true, minutes: 0 });
+    await dequeue();
+    await turn();
+    expect(await state()).toMatchObject({ attempts: 5 });
+    const query = `?status=failed`;
+    await ask(`update notices set i18n = '{}' where tenant_id = $1`);
+    const listed = await test.call('GET', `${path}${query}`, { token: tenant.admin.token });
+    expect(listed.body.data.map((each: { id: string }) => each.id)).toEqual([broken.id]);
+  });
+});
+
+describe('a process that dies', () => {
+  it('within a batch leaves nothing of it, and between batches the rest for another one', async () => {
+    const { send, turn, told, createPeople, get, dequeue, sweep, waiting } = await begin();
+    await createPeople(1203);
+    const { id } = await send({ channels: ['in_app'] });
+    let looks = 0;
+    const dying = () => {
+      looks += 1;
+      if (looks === 2) throw Object.assign(new Error('the process dies'), { code: '57P01' });
+      return new Date();
+    };
+    await expect(turn({ ...test.service.services, now: dying })).rejects.toThrow('the process dies');
+    expect([(await told()).length, (await get(id)).body.data.recipients]).toEqual([500, 500]);
+    await dequeue();
+    await sweep();
+    expect(await waiting()).toMatchObject([{ name: 'notifications-notices' }]);
+    await turn();
+    expect((await get(id)).body.data).toMatchObject({ status: 'done', recipients: 1204 });
+    expect(await told()).toHaveLength(1204);
+  }, 60_000);
+
+  it('between the commit and the word of it has left all there is to know', async () => {
+    const { send, tell, told, dequeue, sweep, waiting } = await begin();
+    await send();
+    await dequeue();
+    await sweep();
+    expect(await waiting()).toMatchObject([{ name: 'notifications-notices' }]);
+    await tell();
+    expect(await told()).toHaveLength(1);
+  });
+});
+
+it('nothing is told in a tenant that is suspended, until it is active again', async () => {
+  const { send, turn, told, dequeue, sweep, waiting, setStatus } = await begin();
+  await send();
+  await dequeue();
+  await setStatus('suspended');
+  await turn();
+  await sweep();
+  expect([await told(), await waiting()]).toEqual([[], []]);
+  await setStatus('active');
+  await sweep();
+  expect(await waiting()).toHaveLength(1);
+  await turn();
+  expect(await told()).toHaveLength(1);
+});

@@ -1,0 +1,355 @@
+import { sql } from 'kysely';
+
+import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { countMatches } from '#core/db/totals';
+import type { Recipient } from '#modules/notifications/notices/notices.types';
+import type { DeliveryRow, NoticeRow, NotificationTables } from '#modules/notifications/notifications.tables';
+
+type ById = { tenantId: string; id: string };
+
+const builder = queryBuilder<NotificationTables>();
+const resourceType = 'notice';
+
+/** Before all others. */
+export const firstId = '00000000-0000-0000-0000-000000000000';
+
+/** The clocks of processes differ, and what one has just sent must be due for another. */
+const databaseNow = sql<string>`now()`;
+const isDue = sql<boolean>`due_at <= ${databaseNow}`;
+
+const summaryColumns = [
+  'tenant_id',
+  'id',
+  'client_key',
+  'category',
+  'title',
+  'is_critical',
+  'channels',
+  'status',
+  'created_by',
+  'recipients',
+  'created_at',
+  'completed_at',
+] as const;
+const columns = [...summaryColumns, 'body', 'i18n', 'link', 'data', 'audience', 'last_user_id'] as const;
+
+export type NoticeSummaryRow = Pick<NoticeRow, (typeof summaryColumns)[number]>;
+
+/** Needs no more than the right to insert, so that it can go into any transaction of the tenant. */
+export const insertNotice = statement<NoticeRow, never>((p) => insertion(p));
+
+export const insertSentNotice = statement<NoticeRow & AuditParams, NoticeRow>((p) =>
+  withAudit<NoticeRow>(insertion(p).returning(columns), { action: 'notice.created', resourceType }, p),
+);
+
+function insertion(p: NoticeRow) {
+  const row = Object.fromEntries(columns.map((name) => [name, p[name]])) as NoticeRow;
+  return builder.insertInto('notices').values({ ...row, tenant_id: p.tenant_id });
+}
+
+/** What is sent in a tenant, and how much of it at a time, is decided by one transaction at a time. */
+export const lockNotices = statement<{ tenantId: string }, never>((p) => ({
+  compile: () =>
+    sql`select pg_advisory_xact_lock(hashtextextended('notices:' || ${p.tenantId}::text, 0))`.compile(builder),
+}));
+
+export const countQueued = statement<{ tenantId: string }, { total: number }>((p) =>
+  builder
+    .selectFrom('notices')
+    .select(sql<number>`count(*)`.as('total'))
+    .where('tenant_id', '=', p.tenantId)
+    .where(sql<boolean>`status = 'queued'`)
+    .where('created_by', 'is not', null),
+);
+
+type Named = { tenantId: string; userIds: readonly string[]; groupIds: readonly string[] };
+
+/** How many of the ids are of nobody, and of no group, within the tenant. */
+export const countUnknown = statement<Named, { users: number; groups: number }>((p) =>
+  builder.selectNoFrom([
+    sql<number>`(select count(*) from unnest(${p.userIds}::uuid[]) as given (id) where not exists (
+      select from users where users.tenant_id = ${p.tenantId} and users.id = given.id and users.status <> 'deleted'))`.as(
+      'users',
+    ),
+    sql<number>`(select count(*) from unnest(${p.groupIds}::uuid[]) as given (id) where not exists (
+      select from groups where groups.tenant_id = ${p.tenantId} and groups.id = given.id))`.as('groups'),
+  ]),
+);
+
+export const findNoticeByKey = statement<{ tenantId: string; key: string }, NoticeRow>((p) =>
+  builder.selectFrom('notices').select(columns).where('tenant_id', '=', p.tenantId).where('client_key', '=', p.key),
+);
+
+/** Of those that people have sent: what the service itself tells somebody is for nobody else. */
+const sent = (p: { tenantId: string }) =>
+  builder.selectFrom('notices').where('tenant_id', '=', p.tenantId).where('created_by', 'is not', null);
+
+export const findNotice = statement<ById, NoticeRow>((p) => sent(p).select(columns).where('id', '=', p.id));
+
+export const lockNotice = statement<ById, NoticeRow>((p) => sent(p).select(columns).where('id', '=', p.id).forUpdate());
+
+type Filters = { status: NoticeRow['status'] | undefined };
+type Page = { limit: number; offset: number };
+
+export function listNotices(tenantId: string, filters: Filters, { limit, offset }: Page): Query<NoticeSummaryRow> {
+  return toQuery(matching(tenantId, filters).select(summaryColumns).orderBy('id', 'desc').limit(limit).offset(offset));
+}
+
+export function countNotices(tenantId: string, filters: Filters): Query<{ total: number }> {
+  return countMatches(matching(tenantId, filters).select('id'));
+}
+
+function matching(tenantId: string, { status }: Filters) {
+  return sent({ tenantId }).$if(status !== undefined, (query) => query.where('status', '=', status!));
+}
+
+type Count = Pick<DeliveryRow, 'channel' | 'status'> & { count: number };
+
+export const countDeliveries = statement<ById, Count>((p) =>
+  builder
+    .selectFrom('notification_deliveries')
+    .select(['channel', 'status', sql<number>`count(*)`.as('count')])
+    .where('tenant_id', '=', p.tenantId)
+    .where('notice_id', '=', p.id)
+    .groupBy(['channel', 'status']),
+);
+
+type Suppressing = ById & { after: string; most: number; at: string };
+
+/** What waits of a notice goes nowhere; what is on its way at the moment is whoever's who carries it. */
+export const suppressWaiting = statement<Suppressing, { id: string }>((p) => ({
+  compile: () =>
+    sql`with waiting as materialized (
+        select id from notification_deliveries
+        where tenant_id = ${p.tenantId} and notice_id = ${p.id} and status = 'queued' and id > ${p.after}
+        order by id limit ${p.most}
+      )
+      update notification_deliveries as delivery
+      set status = 'suppressed', reason = 'cancelled', updated_at = ${p.at}::timestamptz
+      from waiting where delivery.tenant_id = ${p.tenantId} and delivery.id = waiting.id and delivery.status = 'queued'
+      returning delivery.id`.compile(builder),
+  execute: () => Promise.resolve([]),
+}));
+
+export const cancelNotice = statement<{ id: string; at: string } & AuditParams, NoticeRow>((p) =>
+  withAudit<NoticeRow>(
+    builder
+      .updateTable('notices')
+      .set({ status: 'cancelled', completed_at: sql`coalesce(completed_at, ${p.at}::timestamptz)` })
+      .where('tenant_id', '=', p.tenantId)
+      .where('id', '=', p.id)
+      .returning(columns),
+    { action: 'notice.cancelled', resourceType },
+    p,
+  ),
+);
+
+/**
+ * The one whose turn is next, held to the end of the transaction; critical ones come first. None where all are in other hands, nor
+ * for a tenant that is suspended or to be deleted.
+ */
+export const lockNextNotice = statement<{ tenantId: string }, NoticeRow>((p) =>
+  builder
+    .selectFrom('notices')
+    .select(columns)
+    .where('tenant_id', '=', p.tenantId)
+    .where(sql<boolean>`status = 'queued'`)
+    .where(isDue)
+    .where(sql<boolean>`exists (select from tenants where tenants.id = ${p.tenantId} and tenants.status = 'active')`)
+    .orderBy('is_critical', 'desc')
+    .orderBy('due_at')
+    .orderBy('id')
+    .limit(1)
+    .forUpdate()
+    .skipLocked(),
+);
+
+/** The next active people of an audience, by id. */
+export function listRecipients(notice: NoticeRow, most: number): Query<Recipient> {
+  const { tenant_id: tenantId, audience, last_user_id: after } = notice;
+  const people = builder
+    .selectFrom('users')
+    .select(['id', 'locale', 'timezone'])
+    .where('tenant_id', '=', tenantId)
+    .where('status', '=', 'active')
+    .$if(after !== null, (query) => query.where('id', '>', after!))
+    .orderBy('id')
+    .limit(most);
+  if ('everyone' in audience) return toQuery(people);
+  const { userIds = [], groupIds = [] } = audience;
+  const given = sql<string>`(select id from unnest(${userIds}::uuid[]) as named (id) where id > ${after ?? firstId}
+    union select user_id from group_members
+    where tenant_id = ${tenantId} and group_id = any(${groupIds}::uuid[]) and user_id > ${after ?? firstId})`;
+  return toQuery(people.where('id', 'in', given));
+}
+
+type Told = {
+  tenantId: string;
+  noticeId: string;
+  category: string;
+  at: string;
+  ids: readonly string[];
+  userIds: readonly string[];
+  languages: readonly (string | null)[];
+  inboxAts: readonly (string | null)[];
+};
+
+export const insertNotifications = statement<Told, never>((p) => ({
+  compile: () =>
+    sql`insert into notifications (tenant_id, id, notice_id, user_id, category, language, created_at, inbox_at)
+      select ${p.tenantId}::uuid, told.id, ${p.noticeId}::uuid, told.user_id, ${p.category}, told.language, ${p.at}::timestamptz,
+        told.inbox_at
+      from unnest(${p.ids}::uuid[], ${p.userIds}::uuid[], ${p.languages}::text[], ${p.inboxAts}::timestamptz[])
+        as told (id, user_id, language, inbox_at)
+      on conflict on constraint notifications_once do nothing`.compile(builder),
+}));
+
+type Ways = {
+  tenantId: string;
+  noticeId: string;
+  category: string;
+  isCritical: boolean;
+  at: string;
+  ids: readonly string[];
+  userIds: readonly string[];
+  channels: readonly string[];
+  statuses: readonly string[];
+  reasons: readonly string[];
+  layers: readonly string[];
+  preferenceIds: readonly (string | null)[];
+  dueAts: readonly string[];
+  sentAts: readonly (string | null)[];
+};
+
+export const insertDeliveries = statement<Ways, never>((p) => ({
+  compile: () =>
+    sql`insert into notification_deliveries (tenant_id, id, notification_id, notice_id, user_id, category, is_critical, channel,
+        status, reason, layer, preference_id, due_at, attempts, interruptions, created_at, updated_at, sent_at)
+      select ${p.tenantId}::uuid, way.id, notifications.id, ${p.noticeId}::uuid, way.user_id, ${p.category}, ${p.isCritical}::boolean,
+        way.channel, way.status, way.reason, way.layer, way.preference_id, way.due_at, 0, 0, ${p.at}::timestamptz,
+        ${p.at}::timestamptz, way.sent_at
+      from unnest(${p.ids}::uuid[], ${p.userIds}::uuid[], ${p.channels}::text[], ${p.statuses}::text[], ${p.reasons}::text[],
+          ${p.layers}::text[], ${p.preferenceIds}::uuid[], ${p.dueAts}::timestamptz[], ${p.sentAts}::timestamptz[])
+        as way (id, user_id, channel, status, reason, layer, preference_id, due_at, sent_at)
+      join notifications on notifications.tenant_id = ${p.tenantId}::uuid and notifications.notice_id = ${p.noticeId}::uuid
+        and notifications.user_id = way.user_id
+      on conflict on constraint notification_deliveries_once do nothing`.compile(builder),
+}));
+
+type Progress = ById & {
+  lastUserId: string | null;
+  more: number;
+  status: NoticeRow['status'];
+  completedAt: string | null;
+};
+
+export const advanceNotice = statement<Progress, never>((p) =>
+  builder
+    .updateTable('notices')
+    .set({
+      last_user_id: p.lastUserId,
+      recipients: sql`recipients + ${p.more}::integer`,
+      attempts: 0,
+      due_at: databaseNow,
+      status: p.status,
+      completed_at: p.completedAt,
+    })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id),
+);
+
+type Failing = ById & { pauseMinutes: readonly number[]; at: string };
+
+/** Puts off one that could not be told, longer each time; it ends where there is no further pause. */
+export const putOffNotice = statement<Failing, Pick<NoticeRow, 'status'>>((p) => ({
+  compile: () => {
+    const pause = sql`(${p.pauseMinutes}::float8[])[attempts + 1]`;
+    return sql`update notices set attempts = attempts + 1,
+        due_at = ${databaseNow} + coalesce(${pause}, 0) * interval '1 minute',
+        status = case when ${pause} is null then 'failed' else 'queued' end,
+        completed_at = case when ${pause} is null then ${p.at}::timestamptz end
+      where tenant_id = ${p.tenantId} and id = ${p.id} and status = 'queued'
+      returning status`.compile(builder);
+  },
+  execute: () => Promise.resolve([]),
+}));
+
+/** Over all active tenants: those with something to tell that nobody has told to everybody yet. */
+export const listTenantsWithQueued = statement<{ most: number }, { id: string }>((p) =>
+  builder
+    .selectFrom('tenants')
+    .select('id')
+    .where('status', '=', 'active')
+    .where(
+      sql<boolean>`exists (select from notices
+        where notices.tenant_id = tenants.id and notices.status = 'queued' and ${isDue})`,
+    )
+    .limit(p.most),
+);
+
+/** Over all tenants: those with something told that is too old to be kept. */
+export const listTenantsWithOld = statement<{ before: string; most: number }, { id: string }>((p) =>
+  builder
+    .selectFrom('tenants')
+    .select('id')
+    .where(
+      sql<boolean>`exists (select from notices where notices.tenant_id = tenants.id and notices.completed_at < ${p.before})`,
+    )
+    .limit(p.most),
+);
+
+type Old = { tenantId: string; before: string; most: number };
+
+export const deleteOldDeliveries = statement<Old, { id: string }>((p) =>
+  builder
+    .deleteFrom('notification_deliveries')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', 'in', (db) =>
+      db
+        .selectFrom('notification_deliveries as row')
+        .innerJoin('notices', (join) =>
+          join.onRef('notices.tenant_id', '=', 'row.tenant_id').onRef('notices.id', '=', 'row.notice_id'),
+        )
+        .select('row.id')
+        .where('row.tenant_id', '=', p.tenantId)
+        .where('notices.tenant_id', '=', p.tenantId)
+        .where('notices.completed_at', '<', p.before)
+        .limit(p.most),
+    )
+    .returning('id'),
+);
+
+export const deleteOldNotifications = statement<Old, { id: string }>((p) =>
+  builder
+    .deleteFrom('notifications')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', 'in', (db) =>
+      db
+        .selectFrom('notifications as row')
+        .innerJoin('notices', (join) =>
+          join.onRef('notices.tenant_id', '=', 'row.tenant_id').onRef('notices.id', '=', 'row.notice_id'),
+        )
+        .select('row.id')
+        .where('row.tenant_id', '=', p.tenantId)
+        .where('notices.tenant_id', '=', p.tenantId)
+        .where('notices.completed_at', '<', p.before)
+        .limit(p.most),
+    )
+    .returning('id'),
+);
+
+export const deleteOldNotices = statement<Old, { id: string }>((p) =>
+  builder
+    .deleteFrom('notices')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', 'in', (db) =>
+      db
+        .selectFrom('notices')
+        .select('id')
+        .where('tenant_id', '=', p.tenantId)
+        .where('completed_at', '<', p.before)
+        .limit(p.most),
+    )
+    .returning('id'),
+);

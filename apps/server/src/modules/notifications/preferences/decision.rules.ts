@@ -1,0 +1,215 @@
+import { builtInChannels, type Channel, type Layer, type QuietHours } from '#modules/notifications/notifications.types';
+
+/** As much of a preference as a decision looks at. */
+export type Preference = {
+  id: string;
+  category: string;
+  channel: Channel;
+  enabled: boolean;
+  quiet_hours: QuietHours;
+  rules: { locked?: boolean };
+};
+
+/** What may decide: the defaults of the tenant, and what the person has said. */
+export type Layers = { defaults: readonly Preference[]; overrides: readonly Preference[] };
+
+export type Decision = {
+  isEnabled: boolean;
+  layer: Layer;
+  /** The preference that decided; null for what is built in. */
+  preferenceId: string | null;
+  /** The category of that preference, which may stand for several. */
+  category: string | null;
+  /** Those that hold, of whichever layer. Where the default is locked they drop nothing, and a person's let pass what is critical. */
+  quietHours: QuietHours | null;
+  /** Which layer they are from; null where there are none. */
+  quietHoursLayer: 'user_override' | 'tenant_default' | null;
+};
+
+export type Time = { kind: 'now' } | { kind: 'later'; at: Date } | { kind: 'dropped' };
+
+type Wanted = { category: string; channel: Channel };
+type Window = { start: Temporal.PlainTime; end: Temporal.PlainTime; days: ReadonlySet<string>; timezone: string };
+
+export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+
+/** Nothing waits longer, whatever its quiet hours say. */
+const longestDelayMs = 8 * 86_400_000;
+
+/**
+ * What speaks about a category, the most specific first: `a.b.c`, `a.b.*`, `a.*`, `*`. So `a.*` is about all that is below
+ * `a`, and not about `a`.
+ */
+export function patternsOf(category: string): string[] {
+  const parts = category.split('.');
+  const above = parts.slice(1).map((_, at) => `${parts.slice(0, parts.length - 1 - at).join('.')}.*`);
+  return [...new Set([category, ...above, '*'])];
+}
+
+/** What holds for a category on a channel. The most specific category of a layer wins: itself, then `a.b.*`, `a.*`, `*`. */
+export function decide({ category, channel }: Wanted, { defaults, overrides }: Layers): Decision {
+  return decider(category, defaults)(channel, overrides);
+}
+
+/** `decide` for many people: what the tenant says about a category is looked through once for each channel. */
+export function decider(category: string, defaults: readonly Preference[]) {
+  const ranks = new Map(patternsOf(category).map((pattern, rank) => [pattern, rank]));
+  const defaultsOf = Map.groupBy(matching(ranks, defaults), ({ channel }) => channel);
+  return (channel: Channel, overrides: readonly Preference[]): Decision => {
+    const own = matching(
+      ranks,
+      overrides.filter((each) => each.channel === channel),
+    );
+    return decideBetween(channel, defaultsOf.get(channel) ?? [], own);
+  };
+}
+
+/** Both the most specific first. */
+function decideBetween(channel: Channel, defaults: readonly Preference[], overrides: readonly Preference[]): Decision {
+  const isLocked = defaults[0]?.rules.locked === true;
+  const deciding = (isLocked ? undefined : overrides[0]) ?? defaults[0];
+  return {
+    isEnabled: deciding?.enabled ?? builtInChannels.has(channel),
+    layer: layerOf(deciding, { isLocked, isOwn: deciding !== undefined && deciding === overrides[0] }),
+    preferenceId: deciding?.id ?? null,
+    category: deciding?.category ?? null,
+    ...quietHoursOf(overrides, defaults, isLocked),
+  };
+}
+
+/** Whose time it is, and whether it can wait. */
+type Whose = { timezone: string | null; isCritical: boolean };
+
+/** When something that is decided may go out: now, later, or never because quiet hours drop it. */
+export function timeOf(decision: Pick<Decision, 'quietHours'>, { now, ...whose }: Whose & { now: Date }): Time {
+  return timer(now).timeOf(decision, whose);
+}
+
+/** `timeOf` for many people at one moment: what is the same for them is worked out once. */
+export function timer(now: Date) {
+  const ends = new Map<string, number | undefined>();
+  const unknownZones = new Set<string>();
+
+  function knownZone(names: readonly (string | null | undefined)[]): string {
+    const known = names.find((name) => {
+      if (name === null || name === undefined) return false;
+      if (isZone(name)) return true;
+      unknownZones.add(name);
+      return false;
+    });
+    return known ?? 'UTC';
+  }
+
+  function endFor(quietHours: QuietHours, timezone: string | null): number | undefined {
+    const { start, end, days } = quietHours;
+    const key = JSON.stringify([start, end, days, quietHours.timezone, timezone]);
+    if (!ends.has(key)) {
+      const window = toWindow(quietHours, knownZone([quietHours.timezone, timezone]));
+      ends.set(key, window && endOf(window, now.getTime()));
+    }
+    return ends.get(key);
+  }
+
+  return {
+    /** Zones that are none any more; others were taken instead, UTC in the end. */
+    unknownZones,
+    timeOf({ quietHours }: Pick<Decision, 'quietHours'>, { timezone, isCritical }: Whose): Time {
+      if (quietHours === null || (isCritical && quietHours.exceptCritical !== false)) return { kind: 'now' };
+      const end = endFor(quietHours, timezone);
+      if (end === undefined) return { kind: 'now' };
+      return quietHours.mode === 'drop' ? { kind: 'dropped' } : { kind: 'later', at: new Date(end) };
+    },
+  };
+}
+
+/** Whether it is still in the time zone database, where it was checked when somebody named it. */
+function isZone(name: string): boolean {
+  try {
+    return new Temporal.ZonedDateTime(0n, name).timeZoneId !== '';
+  } catch {
+    return false;
+  }
+}
+
+/** Whether there is no time outside of them. */
+export function neverEnd({ start, end, days }: QuietHours): boolean {
+  return start !== undefined && start === end && weekdays.every((day) => days?.includes(day) ?? true);
+}
+
+/** Those about a category, the most specific first. */
+function matching(ranks: ReadonlyMap<string, number>, preferences: readonly Preference[]): Preference[] {
+  return preferences
+    .filter(({ category }) => ranks.has(category))
+    .toSorted((left, right) => ranks.get(left.category)! - ranks.get(right.category)!);
+}
+
+function layerOf(deciding: Preference | undefined, { isLocked, isOwn }: { isLocked: boolean; isOwn: boolean }): Layer {
+  if (isLocked) return 'locked';
+  if (isOwn) return 'user_override';
+  return deciding === undefined ? 'built_in' : 'tenant_default';
+}
+
+function quietHoursOf(overrides: readonly Preference[], defaults: readonly Preference[], isLocked: boolean) {
+  const own = overrides.find(statesQuietHours);
+  const stated = own ?? defaults.find(statesQuietHours);
+  if (stated === undefined) return { quietHours: null, quietHoursLayer: null };
+  const { quiet_hours: quietHours } = stated;
+  const holding = isLocked ? underLock(quietHours, own !== undefined) : quietHours;
+  return { quietHours: holding, quietHoursLayer: own === undefined ? 'tenant_default' : 'user_override' } as const;
+}
+
+/** What everybody must get may come later, but it comes; and at once where it is critical, unless the tenant says otherwise. */
+function underLock(quietHours: QuietHours, isOwn: boolean): QuietHours {
+  const holding = quietHours.mode === 'drop' ? { ...quietHours, mode: 'delay' as const } : quietHours;
+  return isOwn && holding.exceptCritical === false ? { ...holding, exceptCritical: true } : holding;
+}
+
+function statesQuietHours({ quiet_hours: { start, end } }: Preference): boolean {
+  return start !== undefined && end !== undefined;
+}
+
+function toWindow(quietHours: QuietHours, timezone: string): Window | undefined {
+  const { start, end, days = weekdays } = quietHours;
+  if (start === undefined || end === undefined) return undefined;
+  return {
+    start: Temporal.PlainTime.from(start),
+    end: Temporal.PlainTime.from(end),
+    days: new Set(days),
+    timezone,
+  };
+}
+
+/** When the quiet hours are over that hold at a moment; undefined where none do. */
+function endOf(window: Window, now: number): number | undefined {
+  let at = now;
+  for (let next = endAround(window, at); next !== undefined; next = endAround(window, at)) {
+    if (next >= now + longestDelayMs) return now + longestDelayMs;
+    at = next;
+  }
+  return at === now ? undefined : at;
+}
+
+/** The latest end of the single nights, as it were, that a moment is in; the next may begin right there. */
+function endAround({ start, end, days, timezone }: Window, at: number): number | undefined {
+  const today = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(timezone).toPlainDate();
+  const nextDay = Temporal.PlainTime.compare(start, end) < 0 ? 0 : 1;
+  // Not yesterday and today alone: zones have left out whole days, and have turned clocks back over midnight.
+  const ends = [-2, -1, 0, 1]
+    .map((offset) => today.add({ days: offset }))
+    .filter((day) => days.has(weekdays[day.dayOfWeek - 1]!))
+    .map((day) => ({
+      from: momentOf(day.toPlainDateTime(start), timezone, 'earlier'),
+      to: momentOf(day.add({ days: nextDay }).toPlainDateTime(end), timezone, 'later'),
+    }))
+    .filter(({ from, to }) => from <= at && at < to)
+    .map(({ to }) => to);
+  return ends.length === 0 ? undefined : Math.max(...ends);
+}
+
+/** Of what clocks show. Where they show it twice, the one asked for; where they skip it, when they do. */
+function momentOf(local: Temporal.PlainDateTime, timezone: string, fold: 'earlier' | 'later'): number {
+  const zoned = local.toZonedDateTime(timezone, { disambiguation: fold });
+  if (zoned.toPlainDateTime().equals(local)) return zoned.epochMilliseconds;
+  const before = local.toZonedDateTime(timezone, { disambiguation: 'earlier' });
+  return before.getTimeZoneTransition('next')!.epochMilliseconds;
+}

@@ -1,0 +1,160 @@
+import { sql, type SelectQueryBuilder } from 'kysely';
+
+import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import type { NotificationTables, PersonRow, PreferenceRow } from '#modules/notifications/notifications.tables';
+import type { Channel } from '#modules/notifications/notifications.types';
+
+const builder = queryBuilder<NotificationTables>();
+
+const columns = [
+  'tenant_id',
+  'id',
+  'user_id',
+  'scope',
+  'category',
+  'channel',
+  'enabled',
+  'quiet_hours',
+  'rules',
+  'created_at',
+  'updated_at',
+] as const;
+
+const resourceType = 'notification_preference';
+
+type Deciding = Pick<PreferenceRow, 'id' | 'category' | 'channel' | 'enabled' | 'quiet_hours' | 'rules'>;
+const deciding = ['id', 'category', 'channel', 'enabled', 'quiet_hours', 'rules'] as const;
+
+/** All that the tenant says; `decide` takes them as `defaults`. */
+export const listDefaults = statement<{ tenantId: string }, Deciding>((p) =>
+  builder
+    .selectFrom('notification_preferences')
+    .select(deciding)
+    .where('tenant_id', '=', p.tenantId)
+    .where('user_id', 'is', null),
+);
+
+/** What some people say about what `patternsOf(category)` names; `decide` takes those of each as `overrides`. */
+export const listOverridesOf = statement<
+  { tenantId: string; userIds: readonly string[]; patterns: readonly string[] },
+  Deciding & { user_id: string }
+>((p) =>
+  builder
+    .selectFrom('notification_preferences')
+    .select(deciding)
+    .select(sql<string>`user_id`.as('user_id'))
+    .where('tenant_id', '=', p.tenantId)
+    .where(sql<boolean>`user_id = any(${p.userIds}::uuid[])`)
+    .where(sql<boolean>`category = any(${p.patterns}::text[])`),
+);
+
+/** Of the tenant, or of a person. */
+export type Owner = { userId: string | null };
+
+/** All that one person, or the tenant itself, says. */
+export const listPreferencesOf = statement<{ tenantId: string } & Owner, Deciding>((p) =>
+  builder
+    .selectFrom('notification_preferences')
+    .select(deciding)
+    .where('tenant_id', '=', p.tenantId)
+    .where('user_id', 'is not distinct from', sql<string | null>`${p.userId}::uuid`),
+);
+
+type Listed = {
+  tenantId: string;
+  /** Whose; null for the tenant's own. */
+  owners: readonly (string | null)[];
+  category: string | undefined;
+  channel: Channel | undefined;
+};
+
+/** Those of the tenant first; then by category and channel. */
+export function listPreferences({ tenantId, owners, category, channel }: Listed): Query<PreferenceRow> {
+  let rows: SelectQueryBuilder<NotificationTables, 'notification_preferences', object> = builder
+    .selectFrom('notification_preferences')
+    .where('tenant_id', '=', tenantId)
+    .where((is) =>
+      is.or(owners.map((owner) => (owner === null ? is('user_id', 'is', null) : is('user_id', '=', owner)))),
+    );
+  if (category !== undefined) rows = rows.where('category', '=', category);
+  if (channel !== undefined) rows = rows.where('channel', '=', channel);
+  const inOrder = rows
+    .orderBy('scope')
+    .orderBy(sql`category collate "C"`)
+    .orderBy('channel');
+  return toQuery(inOrder.select(columns));
+}
+
+/** What one person, or the tenant itself, says is changed by one transaction at a time. */
+export const lockPreferences = statement<{ tenantId: string } & Owner, never>((p) => ({
+  compile: () =>
+    sql`select pg_advisory_xact_lock(hashtextextended('notification-preferences:' || ${p.tenantId}::text || coalesce(${p.userId}::text, ''), 0))`.compile(
+      builder,
+    ),
+}));
+
+/** Held to the end of the transaction: what is left out of a change stays as it is in them. */
+export const lockPreferencesOf = statement<{ tenantId: string } & Owner, PreferenceRow>((p) =>
+  builder
+    .selectFrom('notification_preferences')
+    .select(columns)
+    .where('tenant_id', '=', p.tenantId)
+    .where('user_id', 'is not distinct from', sql<string | null>`${p.userId}::uuid`)
+    .orderBy('id')
+    .forUpdate(),
+);
+
+/** New ones and changed ones, as they are to be, as JSON; those of one owner, each category and channel once. */
+export const putPreferences = statement<{ tenantId: string; rows: string }, PreferenceRow>((p) => ({
+  compile: () =>
+    sql`insert into notification_preferences (${sql.join(columns.map((name) => sql.ref(name)))})
+        select ${sql.join(columns.map((name) => sql.ref(`given.${name}`)))}
+        from jsonb_to_recordset(${p.rows}::jsonb) as given (
+          tenant_id uuid, id uuid, user_id uuid, scope text, category text, channel text, enabled boolean,
+          quiet_hours jsonb, rules jsonb, created_at timestamptz, updated_at timestamptz)
+        where given.tenant_id = ${p.tenantId}
+        on conflict on constraint notification_preferences_once do update set
+          enabled = excluded.enabled, quiet_hours = excluded.quiet_hours, rules = excluded.rules,
+          updated_at = excluded.updated_at
+        returning ${sql.join(columns.map((name) => sql.ref(`notification_preferences.${name}`)))}`.compile(builder),
+  execute: () => Promise.resolve([]),
+}));
+
+type Deletion = { id: string; userId: string | null; includesOthers: boolean } & AuditParams;
+
+/** One of the person; of everybody else, and of the tenant, where others are included. */
+export const deletePreference = statement<Deletion, { id: string }>((p) => {
+  const change = builder
+    .deleteFrom('notification_preferences')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where(sql<boolean>`(${p.includesOthers}::boolean or user_id = ${p.userId}::uuid)`)
+    .returning('id');
+  return withAudit<{ id: string }>(change, { action: 'notification_preference.deleted', resourceType }, p);
+});
+
+/** Of somebody who is no user of the tenant any more. */
+export const deletePreferencesOf = statement<{ tenantId: string; userId: string }, never>((p) =>
+  builder.deleteFrom('notification_preferences').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.userId),
+);
+
+/** Held to the end of the transaction against whoever deletes the user. */
+export const sharePerson = statement<{ tenantId: string; id: string }, Pick<PersonRow, 'id'>>((p) =>
+  builder
+    .selectFrom('users')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '<>', 'deleted')
+    .forShare(),
+);
+
+export const findPerson = statement<{ tenantId: string; id: string }, Pick<PersonRow, 'id' | 'timezone'>>((p) =>
+  builder
+    .selectFrom('users')
+    .select(['id', 'timezone'])
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('status', '<>', 'deleted'),
+);

@@ -1,0 +1,140 @@
+import { sql } from 'kysely';
+
+import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { queryBuilder, statement } from '#core/db/query';
+import type { NotificationTables, PushSubscriptionRow } from '#modules/notifications/notifications.tables';
+
+const builder = queryBuilder<NotificationTables>();
+
+type Whose = { tenantId: string; userId: string };
+
+/** The newest first. */
+export const listSubscriptions = statement<Whose & { now: string }, PushSubscriptionRow>((p) =>
+  builder
+    .selectFrom('push_subscriptions')
+    .selectAll()
+    .where('tenant_id', '=', p.tenantId)
+    .where('user_id', '=', p.userId)
+    .where(sql<boolean>`(expires_at is null or expires_at > ${p.now}::timestamptz)`)
+    .orderBy('created_at', 'desc')
+    .orderBy('id', 'desc'),
+);
+
+/** Who registers a browser in a tenant does so alone until the transaction ends. */
+export const lockSubscriptions = statement<{ tenantId: string }, never>((p) => ({
+  compile: () =>
+    sql`select pg_advisory_xact_lock(hashtextextended('push-subscriptions:' || ${p.tenantId}::text, 0))`.compile(
+      builder,
+    ),
+}));
+
+export const findByEndpoint = statement<Whose & { endpointHash: Buffer }, { id: string }>((p) =>
+  builder
+    .selectFrom('push_subscriptions')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where('user_id', '=', p.userId)
+    .where('endpoint_hash', '=', p.endpointHash),
+);
+
+export const deleteOfOthers = statement<Whose & { endpointHash: Buffer }, never>((p) =>
+  builder
+    .deleteFrom('push_subscriptions')
+    .where('tenant_id', '=', p.tenantId)
+    .where('user_id', '<>', p.userId)
+    .where('endpoint_hash', '=', p.endpointHash),
+);
+
+/** What has expired, and of what has not all but those that were registered or renewed last. */
+export const deleteSurplus = statement<Whose & { keep: number; now: string }, never>((p) =>
+  builder
+    .deleteFrom('push_subscriptions')
+    .where('tenant_id', '=', p.tenantId)
+    .where('user_id', '=', p.userId)
+    .where('id', 'not in', (db) =>
+      db
+        .selectFrom('push_subscriptions')
+        .select('id')
+        .where('tenant_id', '=', p.tenantId)
+        .where('user_id', '=', p.userId)
+        .where(sql<boolean>`(expires_at is null or expires_at > ${p.now}::timestamptz)`)
+        .orderBy('renewed_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(p.keep),
+    ),
+);
+
+export const insertSubscription = statement<PushSubscriptionRow & AuditParams, PushSubscriptionRow>((p) => {
+  const insert = builder
+    .insertInto('push_subscriptions')
+    .values({
+      tenant_id: p.tenant_id,
+      id: p.id,
+      user_id: p.user_id,
+      endpoint_hash: p.endpoint_hash,
+      origin: p.origin,
+      sealed: p.sealed,
+      user_agent: p.user_agent,
+      created_at: p.created_at,
+      renewed_at: p.renewed_at,
+      expires_at: p.expires_at,
+    })
+    .returningAll();
+  return withAudit(insert, { action: 'push_subscription.created', resourceType: 'push_subscription' }, p);
+});
+
+type Renewed = Pick<PushSubscriptionRow, 'tenant_id' | 'id' | 'sealed' | 'user_agent' | 'renewed_at' | 'expires_at'>;
+
+export const renewSubscription = statement<Renewed, PushSubscriptionRow>((p) =>
+  builder
+    .updateTable('push_subscriptions')
+    .set({ sealed: p.sealed, user_agent: p.user_agent, renewed_at: p.renewed_at, expires_at: p.expires_at })
+    .where('tenant_id', '=', p.tenant_id)
+    .where('id', '=', p.id)
+    .returningAll(),
+);
+
+export const deleteSubscription = statement<Whose & { id: string } & AuditParams, { id: string }>((p) => {
+  const remove = builder
+    .deleteFrom('push_subscriptions')
+    .where('tenant_id', '=', p.tenantId)
+    .where('user_id', '=', p.userId)
+    .where('id', '=', p.id)
+    .returning('id');
+  return withAudit(remove, { action: 'push_subscription.deleted', resourceType: 'push_subscription' }, p);
+});
+
+export const deleteSubscriptionsOf = statement<Whose, never>((p) =>
+  builder.deleteFrom('push_subscriptions').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.userId),
+);
+
+/** Those that their push services know no more; not where they were registered anew meanwhile. */
+export const deleteGone = statement<{ tenantId: string; ids: readonly string[]; sealed: readonly string[] }, never>(
+  (p) =>
+    builder
+      .deleteFrom('push_subscriptions')
+      .where('tenant_id', '=', p.tenantId)
+      .where(sql<boolean>`id = any(${p.ids}::uuid[])`)
+      .where(sql<boolean>`sealed = any(${p.sealed}::text[])`),
+);
+
+// ---------------------------------------------------------------- as whom the installation speaks
+
+export type PushKeysRow = NotificationTables['push_keys'];
+
+export const findPushKeys = statement<{ name: string }, PushKeysRow>((p) =>
+  builder.selectFrom('push_keys').selectAll().where('name', '=', p.name),
+);
+
+/** Nothing where another process was first. */
+export const insertPushKeys = statement<PushKeysRow, never>((row) =>
+  builder
+    .insertInto('push_keys')
+    .values({
+      name: row.name,
+      public_key: row.public_key,
+      sealed_private_key: row.sealed_private_key,
+      created_at: row.created_at,
+    })
+    .onConflict((conflict) => conflict.doNothing()),
+);

@@ -1,0 +1,60 @@
+import { access } from '#core/access/access';
+import { defineRoute, type Route } from '#core/http/route';
+import { PersonNotFound } from '#modules/notifications/preferences/preferences.errors';
+import {
+  EndpointNotAllowed,
+  SubscriptionNotFound,
+  SubscriptionUnusable,
+} from '#modules/notifications/push/push.errors';
+import * as schemas from '#modules/notifications/push/push.schemas';
+import {
+  getPushKey,
+  listOwnSubscriptions,
+  subscribe,
+  unsubscribe,
+} from '#modules/notifications/push/subscriptions.service';
+
+const path = '/api/v1/secure/notifications/push';
+
+export const pushRoutes: readonly Route[] = [
+  defineRoute({
+    method: 'GET',
+    path: `${path}/key`,
+    operationId: 'getPushKey',
+    summary: 'The key that browsers subscribe with to be told by push',
+    access: access.member(),
+    schema: { response: { 200: schemas.PushKeyAnswer } },
+    handler: ({ services }) => getPushKey(services),
+  }),
+  defineRoute({
+    method: 'GET',
+    path: `${path}/subscriptions`,
+    operationId: 'listPushSubscriptions',
+    summary: 'The own browsers that are told by push, the newest first',
+    access: access.member(),
+    schema: { response: { 200: schemas.PushSubscriptionList } },
+    handler: ({ actor, services }) => listOwnSubscriptions({ actor, services }),
+  }),
+  defineRoute({
+    method: 'POST',
+    path: `${path}/subscriptions`,
+    operationId: 'subscribePush',
+    summary: 'Have the own browser told by push; the same browser again renews its keys',
+    access: access.member(),
+    schema: { body: schemas.SubscribePushBody, response: { 201: schemas.PushSubscriptionAnswer } },
+    errors: [EndpointNotAllowed, SubscriptionUnusable, PersonNotFound],
+    audit: 'push_subscription.created',
+    handler: ({ actor, body, services }) => subscribe({ actor, services }, body),
+  }),
+  defineRoute({
+    method: 'DELETE',
+    path: `${path}/subscriptions/{id}`,
+    operationId: 'unsubscribePush',
+    summary: 'Tell a browser nothing more by push',
+    access: access.member(),
+    schema: { params: schemas.IdParams, response: { 204: null } },
+    errors: [SubscriptionNotFound],
+    audit: 'push_subscription.deleted',
+    handler: ({ actor, params, services }) => unsubscribe({ actor, services }, params.id),
+  }),
+];

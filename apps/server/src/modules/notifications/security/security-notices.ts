@@ -1,0 +1,40 @@
+import type { Query } from '#core/db/query';
+import { composeNotice } from '#modules/notifications/notices/own-notices';
+import { describeBrowser } from '#modules/notifications/security/browsers.rules';
+import { textsOf, type SecurityEvent } from '#modules/notifications/security/security-texts';
+import type { Channel } from '#modules/notifications/notifications.types';
+
+const categories: Record<SecurityEvent, string> = {
+  login: 'security.login',
+  factor_enabled: 'security.factors',
+  factor_disabled: 'security.factors',
+  factors_reset: 'security.factors',
+  backup_codes_replaced: 'security.factors',
+  api_key_created: 'security.api_keys',
+  api_key_rotated: 'security.api_keys',
+};
+
+export type SecurityNotice = {
+  tenantId: string;
+  userId: string;
+  event: SecurityEvent;
+  /** What it happened to: the method of a factor, the name of a key. */
+  subject?: string;
+  request: { ip: string; userAgent: string | null };
+  /** All, unless some would tell the person twice. */
+  channels?: readonly Channel[];
+};
+
+/**
+ * The statement that tells a person what was done in their name; run it in the transaction that does it, within the tenant,
+ * and before its audit rows.
+ */
+export function securityNotice(notice: SecurityNotice, at: string): Query<never> {
+  const { tenantId, userId, event, subject = '', request, channels } = notice;
+  const facts = { subject, ip: request.ip, browser: describeBrowser(request.userAgent), at };
+  const { en, ...i18n } = textsOf(event, facts);
+  return composeNotice(
+    { tenantId, userId, category: categories[event], ...en, i18n, isCritical: true, channels, data: { event } },
+    at,
+  );
+}
