@@ -16,6 +16,7 @@ import {
   type Tenant,
 } from '#test/support/factories';
 import { expectError, useService, type Answer, type Call } from '#test/support/harness';
+import { refusalOf } from '#test/support/rpc';
 import { compareTables, routeOf, routes, urlOf } from '#test/support/registry';
 
 const test = useService({ environment: { DISPATCHER_SECRET: 'known to nobody who calls in these tests' } });
@@ -181,7 +182,8 @@ describe.each(callers)('%s', (caller) => {
     const isAllowed = row.allowed.includes(caller);
     for (const call of credentials(caller, row)) {
       const { url, ...request } = invalidCall(route);
-      const answer = await test.call(route.method, url, { ...request, ...call });
+      const answered = await test.call(route.method, url, { ...request, ...call });
+      const answer = { ...answered, body: refusalOf(route, answered.body) };
       expect(judge(answer, isAllowed, route.hasBriefErrors)).toBeUndefined();
       if (isAllowed) continue;
       expect(answer.status).toBe(strangers.includes(caller) || row.needsSecret === true ? 401 : 403);

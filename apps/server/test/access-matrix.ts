@@ -76,6 +76,14 @@ const anybodyAtHome: Row = {
     (caller) => caller !== "another tenant's administrator, naming this tenant" && !caller.startsWith('API key'),
   ),
 };
+// Keys have a place here, and what is shown has to be right.
+const anybodyWhoIsRight: Row = {
+  allowed: callers.filter(
+    (caller) =>
+      !['malformed token', 'dead session', 'suspended member'].includes(caller) &&
+      caller !== "another tenant's administrator, naming this tenant",
+  ),
+};
 const anyMember: Row = { allowed: members };
 const membersOr = (...flags: Flag[]): Row => ({ allowed: [...members, ...flagged(flags)], flags });
 /** Whoever logged in, app accounts too; `owing` sessions are let in before their second factor. */
@@ -163,6 +171,9 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   getOpenApi: anybody,
   getReferencePage: anybody,
   getReferenceAsset: anybody,
+  getMcpInfo: anybody,
+  exchangeMcpMessage: anybodyWhoIsRight,
+  getMcpSetup: anybody,
   listMailOutbox: systemAdministrators,
   listSecurityAudit: systemAdministrators,
   getSecurityConfig: systemAdministrators,
@@ -320,6 +331,32 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   listOwnFlowTaskCompletions: anyMember,
   completeFlowTask: anyMember,
   skipFlowTask: anyMember,
+
+  // About anybody but oneself they take notifications.manage, which is asked for once it is known who it is about.
+  listNotificationPreferences: anyMember,
+  updateNotificationPreferences: anyMember,
+  explainNotificationPreferences: anyMember,
+  deleteNotificationPreference: anyMember,
+  listOwnNotificationPreferences: anyMember,
+  updateOwnNotificationPreferences: anyMember,
+  explainOwnNotificationPreferences: anyMember,
+  deleteOwnNotificationPreference: anyMember,
+  listNotifications: anyMember,
+  getUnreadNotificationCount: anyMember,
+  readAllNotifications: anyMember,
+  readNotification: anyMember,
+  unreadNotification: anyMember,
+  dismissNotification: anyMember,
+  createNotice: holdersOf('notifications.manage'),
+  listNotices: holdersOf('notifications.manage'),
+  getNotice: holdersOf('notifications.manage'),
+  cancelNotice: holdersOf('notifications.manage'),
+  listNotificationDeliveries: holdersOf('notifications.manage'),
+  listOwnNotificationDeliveries: anyMember,
+  getPushKey: anyMember,
+  listPushSubscriptions: anyMember,
+  subscribePush: anyMember,
+  unsubscribePush: anyMember,
 
   listFeedbacks: holdersOf('feedbacks.read', 'feedbacks.read'),
   getFeedback: holdersOf('feedbacks.read', 'feedbacks.read'),

@@ -21,6 +21,10 @@ type Kind =
   | 'apiKey'
   | 'connector'
   | 'flowTask'
+  | 'notice'
+  | 'notification'
+  | 'notificationPreference'
+  | 'pushSubscription'
   | 'tenantOverride'
   | 'translationJob'
   | 'identity'
@@ -141,6 +145,22 @@ export const places: Readonly<Record<string, Kind>> = {
   'reorderFlowTasks body.taskIds[]': 'flowTask',
   'completeFlowTask params.id': 'flowTask',
   'skipFlowTask params.id': 'flowTask',
+  'listNotificationPreferences query.userId': 'user',
+  'updateNotificationPreferences body.userId': 'user',
+  'explainNotificationPreferences query.userId': 'user',
+  'deleteNotificationPreference params.id': 'notificationPreference',
+  'deleteOwnNotificationPreference params.id': 'notificationPreference',
+  'readNotification params.id': 'notification',
+  'unreadNotification params.id': 'notification',
+  'dismissNotification params.id': 'notification',
+  'createNotice body.audience.userIds[]': 'user',
+  'createNotice body.audience.groupIds[]': 'group',
+  'getNotice params.id': 'notice',
+  'cancelNotice params.id': 'notice',
+  'listNotificationDeliveries query.noticeId': 'notice',
+  'listNotificationDeliveries query.userId': 'user',
+  'listOwnNotificationDeliveries params.id': 'notification',
+  'unsubscribePush params.id': 'pushSubscription',
   'listFeedbacks query.entity_id': 'space',
   'listFeedbacks query.created_by': 'user',
   'createFeedback body.entity_id': 'space',

@@ -120,6 +120,16 @@ describe('the head of a chain is the last that is locked', () => {
     await expectChainsFree('select from contact_links where tenant_id = $1', () => remove(`${deleted}s/${id}`));
   });
 
+  it('when preferences are changed, or one is deleted', async () => {
+    const path = 'notifications/preferences';
+    const body = { preferences: [{ category: 'news', channel: 'email', enabled: true }] };
+    const put = () => test.call('PATCH', `${secure}/${path}`, { token, body });
+    const { id } = (await put()).body.data[0];
+    const held = 'select from notification_preferences where tenant_id = $1';
+    await expectChainsFree(held, put);
+    await expectChainsFree(held, () => remove(`${path}/${id}`));
+  });
+
   it('when a group takes its members along', async () => {
     await grant(test, tenant.tenantId, tenant.admin.userId, ['users.read']);
     const { rows } = await asOwner('select group_id from group_members where tenant_id = $1');

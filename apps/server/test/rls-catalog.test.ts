@@ -7,6 +7,7 @@ import { tenantTables, type CatalogCheck } from '#test/rls-catalog';
 import { createCompletedTask } from '#test/support/directory';
 import { createAppAccount, createMember, createTenant, logIn } from '#test/support/factories';
 import { useService } from '#test/support/harness';
+import { insertNotificationRows } from '#test/support/notification-rows';
 import { insertProviderRows } from '#test/support/provider-rows';
 import { eventFields } from '#test/support/samples';
 
@@ -60,6 +61,7 @@ async function populate(): Promise<string> {
   };
   await test.call('PUT', '/api/v1/secure/identity-providers/google', { token, body: registration });
   await insertProviderRows(client, tenant.tenantId);
+  await insertNotificationRows(client, { tenantId: tenant.tenantId, userId: tenant.admin.userId });
   const app = await createAppAccount(test, tenant);
   const session = await logIn(test, app);
   await test.call('GET', '/api/v1/auth/me', { token: session.token });

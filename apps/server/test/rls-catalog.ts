@@ -43,6 +43,8 @@ export const crossTenantPolicies: Readonly<Record<string, string>> = {
   'translation_marks.platform_read to atrium_platform': 'housekeeping finds the tenants that have some',
   'translation_jobs.platform to atrium_platform':
     'a process finds the work that another one left behind, and housekeeping deletes what is too old',
+  'notices.platform_read to atrium_platform': 'a process finds the work that another one left behind',
+  'notification_deliveries.platform_read to atrium_platform': 'a process finds the work that another one left behind',
   'model_catalogs.platform_read to atrium_platform': 'the catalog of the system tenant serves every tenant',
   'memberships.credential to atrium_credential': 'a directory',
   'tenant_domains.credential to atrium_credential': 'a directory',

@@ -60,6 +60,9 @@ export function useService(options: Options = {}): TestService {
   afterAll(async () => {
     await service?.close();
     await own?.drop();
+    // The files that come next in the same process shall not pay for what this one has left.
+    service = undefined;
+    logLines.length = 0;
   });
 
   return {

@@ -1,5 +1,6 @@
 import { newId } from '#core/crypto/ids';
 import { defaultSecurityConfig } from '#core/limits/config';
+import { newBrowser } from '#modules/notifications/push/testing/browser';
 import type { Tenant } from '#test/support/factories';
 import { unique, uniqueAddress } from '#test/support/factories';
 
@@ -37,7 +38,19 @@ export const validBodies: Readonly<Record<string, (own: OwnRecords) => Body>> = 
     languages: ['en', 'de'],
     settings: { requires2fa: false, twoFactorGraceDays: 7 },
   }),
-  updateProfile: () => ({ displayName: 'Sam Ple', fullName: 'Sam Ple', locale: 'de', phone: '+43 (660) 123-456' }),
+  exchangeMcpMessage: () => ({
+    jsonrpc: '2.0',
+    id: 'first',
+    method: 'tools/call',
+    params: { name: 'get_health', arguments: { level: 'basic' } },
+  }),
+  updateProfile: () => ({
+    displayName: 'Sam Ple',
+    fullName: 'Sam Ple',
+    locale: 'de',
+    phone: '+43 (660) 123-456',
+    timezone: 'Europe/Vienna',
+  }),
   enableTwoFactor: () => ({ delivery_target: 'ada@example.com' }),
   verifyTwoFactor: () => ({ method: 'totp', code: '123456' }),
   sendTwoFactorCode: () => ({ method: 'email' }),
@@ -161,6 +174,26 @@ export const validBodies: Readonly<Record<string, (own: OwnRecords) => Body>> = 
   updateFlowTask: flowTaskFields,
   reorderFlowTasks: ({ flowTaskId }) => ({ taskIds: [flowTaskId] }),
   completeFlowTask: () => ({ version: '1', answers: { newsletter: false } }),
+  subscribePush: () => ({ ...newBrowser().subscription, expirationTime: Date.parse('2040-01-01T00:00:00Z') }),
+  updateNotificationPreferences: ({ tenant }) => ({
+    preferences: [notificationPreferenceFields()],
+    scope: 'user_override',
+    userId: tenant.admin.userId,
+  }),
+  updateOwnNotificationPreferences: () => ({ preferences: [notificationPreferenceFields()] }),
+  readAllNotifications: () => ({ before: '2026-06-01T00:00:00Z' }),
+  createNotice: ({ tenant }) => ({
+    key: unique('notice'),
+    category: 'news.office',
+    title: 'Closed',
+    body: 'On Monday.',
+    i18n: { de: { title: 'Zu', body: 'Am Montag.' } },
+    link: '/news',
+    data: { number: 1 },
+    isCritical: false,
+    channels: ['in_app', 'email'],
+    audience: { userIds: [tenant.admin.userId], groupIds: [] },
+  }),
   createQrCode: () => ({ label: 'Sheet 1' }),
   updateFile: ({ spaceId }) => ({ name: 'plan.pdf', entity_type: 'space', entity_id: spaceId }),
   updateDefaultTenantStorage: () => ({ enabled: true, quota_bytes: 5_000_000_000 }),
@@ -318,6 +351,16 @@ export function eventFields(spaceId: string): Body {
     timezone: 'Europe/Vienna',
     fold: 'earlier',
     entities: [{ entity_type: 'space', entity_id: spaceId }],
+  };
+}
+
+function notificationPreferenceFields(): Body {
+  return {
+    category: 'news.*',
+    channel: 'email',
+    enabled: true,
+    quietHours: { timezone: 'Europe/Vienna', start: '22:00', end: '07:00', days: ['sat', 'sun'], mode: 'delay' },
+    rules: { digest: 'daily' },
   };
 }
 

@@ -80,14 +80,30 @@ export function listApiKeys(tenantId: string, page: ApiKeyPage): Query<ApiKeyRow
 
 export type LockedApiKey = Pick<
   ApiKeyTable,
-  'id' | 'key_uuid' | 'permissions' | 'secret_hash' | 'previous_secret_hash' | 'previous_secret_expires_at'
+  | 'id'
+  | 'key_uuid'
+  | 'name'
+  | 'created_by'
+  | 'permissions'
+  | 'secret_hash'
+  | 'previous_secret_hash'
+  | 'previous_secret_expires_at'
 >;
 
 /** Held to the end of the transaction, so that what a change was allowed for is what it changes. */
 export const lockApiKey = statement<{ tenantId: string; id: string }, LockedApiKey>((p) =>
   builder
     .selectFrom('api_keys')
-    .select(['id', 'key_uuid', 'permissions', 'secret_hash', 'previous_secret_hash', 'previous_secret_expires_at'])
+    .select([
+      'id',
+      'key_uuid',
+      'name',
+      'created_by',
+      'permissions',
+      'secret_hash',
+      'previous_secret_hash',
+      'previous_secret_expires_at',
+    ])
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
     .where('deleted_at', 'is', null)

@@ -5,6 +5,7 @@ import { announceRevocation } from '#core/access/revocation';
 import { auditParams } from '#core/audit/audit.queries';
 import { newId, newRandomId } from '#core/crypto/ids';
 import { keyedHash, newAlphanumericSecret } from '#core/crypto/secrets';
+import type { Query } from '#core/db/query';
 import type { TenantDb, Transaction } from '#core/db/scopes';
 import { parseSort } from '#core/http/paging';
 import type { Services } from '#core/services';
@@ -33,6 +34,7 @@ import {
 import { composeKey, keyHashPurpose, previewOf, secretEndOf } from '#modules/api-keys/api-keys.rules';
 import type { CreateApiKeyBody, ListApiKeysQuery, UpdateApiKeyBody } from '#modules/api-keys/api-keys.schemas';
 import { findTemplate } from '#modules/api-keys/api-keys.templates';
+import { securityNotice, wakeNotices } from '#modules/notifications/index';
 
 type Scope = { db: TenantDb; actor: Actor; services: Services };
 
@@ -81,7 +83,9 @@ export async function createApiKey({ db, actor, services }: Scope, body: CreateA
     insertApiKey({ ...key, ...auditParams(actor, at, { fields: Object.keys(body) }) }),
     insertDirectoryEntry({ tenantId, keyUuid }),
     findApiKey({ tenantId, id }),
+    ...toldOf(actor, { event: 'api_key_created', name: body.name, at }),
   ]);
+  await wakeNotices(services, tenantId);
   return { data: presentApiKey(row!), fullKey, message: shownOnce };
 }
 
@@ -136,10 +140,13 @@ export async function rotateApiKey(
       previous_secret_expires_at: validUntil,
       updated_at: at,
     };
+    for (const query of toldOf(actor, { event: 'api_key_rotated', name: key.name, at, creator: key.created_by }))
+      await tx.all(query);
     await tx.all(replaceSecret({ ...change, ...auditParams(actor, at) }));
     const row = await tx.first(findApiKey({ tenantId: db.tenantId, id: key.id }));
     return { row: row!, fullKey, validUntil };
   });
+  await wakeNotices(services, db.tenantId);
   if (rotated.validUntil !== null) setHeader('x-previous-key-valid-until', rotated.validUntil);
   return { data: presentApiKey(rotated.row), fullKey: rotated.fullKey, message: shownOnce };
 }
@@ -181,6 +188,19 @@ async function changeKey<Result>(
   });
   services.principals.forget(subject);
   return result;
+}
+
+type KeyNews = { event: 'api_key_created' | 'api_key_rotated'; name: string; at: string; creator?: string | null };
+
+/**
+ * Whoever makes a key is told so, since it may not have been them, and so is who made the one that is rotated. People of
+ * another tenant have no place to be told in here.
+ */
+function toldOf(actor: Actor, { name: subject, at, event, creator = null }: KeyNews): Query<never>[] {
+  const { tenantId, request } = actor;
+  const own = tenantId === actor.homeTenantId ? actor.userId : null;
+  const concerned = [...new Set([own, creator])].filter((userId) => userId !== null);
+  return concerned.map((userId) => securityNotice({ tenantId, userId, event, subject, request }, at));
 }
 
 function assertMayGrant(actor: Actor, permissions: ApiKeyPermissions): void {

@@ -14,6 +14,9 @@ import { directorySuccesses } from '#modules/audit-logs/testing/directory-succes
 import { flowTaskSuccesses } from '#modules/audit-logs/testing/flow-task-successes';
 import { identityProviderSuccesses } from '#modules/audit-logs/testing/identity-provider-successes';
 import { integrationSuccesses } from '#modules/audit-logs/testing/integration-successes';
+import { noticeSuccesses } from '#modules/audit-logs/testing/notice-successes';
+import { preferenceSuccesses } from '#modules/audit-logs/testing/preference-successes';
+import { pushSuccesses } from '#modules/audit-logs/testing/push-successes';
 import { storageSuccesses } from '#modules/audit-logs/testing/storage-successes';
 import { translationJobSuccesses } from '#modules/audit-logs/testing/translation-job-successes';
 import { translationSuccesses } from '#modules/audit-logs/testing/translation-successes';
@@ -91,6 +94,9 @@ const successes: Record<string, () => Promise<Success>> = {
   ...integrationSuccesses(() => tenant.tenantId, save),
   ...directorySuccesses(test, () => tenant),
   ...flowTaskSuccesses(test, () => tenant),
+  ...noticeSuccesses(test, () => tenant),
+  ...preferenceSuccesses(test, () => tenant),
+  ...pushSuccesses(test, () => tenant),
   ...identityProviderSuccesses(test, () => tenant),
   ...storageSuccesses(test, () => tenant),
   ...translationJobSuccesses(test, () => tenant),
@@ -201,6 +207,8 @@ const recorded = routes.filter(
     // What system administrators do is recorded where it was done, and tested with it.
     access.kind !== 'systemAdmin' &&
     access.kind !== 'person' &&
+    // Calls of tools are recorded whatever comes of them, and tested with them.
+    access.kind !== 'anyone' &&
     access.kind !== 'public',
 );
 

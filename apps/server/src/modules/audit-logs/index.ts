@@ -46,7 +46,12 @@ export function createAuditLogsModule(listModules: () => readonly Module[]): Mod
         summary: 'The audit trail of the tenant, newest first',
         access: access.permission('audit_logs.read'),
         schema: { query: ListAuditLogsQuery, response: { 200: AuditLogPage } },
-        handler: ({ db, query, setHeader }) => searchAuditLogs({ db, setHeader }, query),
+        tool: {
+          toolset: 'audit',
+          description:
+            'The audit trail of the tenant, newest first: who did what, when and from where. Times, actions, people and records narrow it down.',
+        },
+        handler: ({ db, query, services, setHeader }) => searchAuditLogs({ db, services, setHeader }, query),
       }),
       defineRoute({
         method: 'GET',
@@ -55,6 +60,10 @@ export function createAuditLogsModule(listModules: () => readonly Module[]): Mod
         summary: 'What the trail calls the things that are done, and what they are done to',
         access: access.permission('audit_logs.read'),
         schema: { response: { 200: Actions } },
+        tool: {
+          toolset: 'audit',
+          description: 'The names of the actions and of the kinds of records that the audit trail knows.',
+        },
         handler: () => ({ data: listActions(listRoutes()) }),
       }),
       defineRoute({

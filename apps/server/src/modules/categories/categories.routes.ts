@@ -38,6 +38,11 @@ const treeRoutes = [
     summary: 'Categories of the tenant as a flat list, by level and key; all of them unless a part is asked for',
     access: mayRead,
     schema: { query: schemas.ListCategoriesQuery, response: { 200: schemas.CategoryList } },
+    tool: {
+      toolset: 'taxonomy',
+      description:
+        'Lists the tree of categories as a flat list, by level and key; names are in `language`, or what there is instead.',
+    },
     handler: ({ db, query, request, setHeader }) =>
       listCategories({ db, languages: languagesOf(request, query.language), setHeader }, query),
   }),
@@ -61,6 +66,10 @@ const treeRoutes = [
     access: mayRead,
     schema: { params: IdParams, query: schemas.GetCategoryQuery, response: { 200: schemas.CategoryAnswer } },
     errors: [errors.CategoryNotFound],
+    tool: {
+      toolset: 'taxonomy',
+      description: 'One category by its id.',
+    },
     handler: ({ db, params, query, request }) =>
       getCategory({ db, languages: languagesOf(request, query.language) }, params.id),
   }),
@@ -126,6 +135,12 @@ const linkRoutes = [
     schema: { params: IdParams, body: schemas.EntityBody, response: { 201: schemas.CategoryLinkAnswer } },
     errors: [errors.CategoryNotFound, errors.EntityNotFound],
     audit: 'category.linked',
+    tool: {
+      toolset: 'taxonomy',
+      description: 'Puts a space, resource, group or the tenant into a category; doing it again is safe.',
+      destructive: false,
+      idempotent: true,
+    },
     handler: ({ actor, body, db, params, services }) => linkCategory({ db, actor, now: services.now }, params.id, body),
   }),
   defineRoute({
@@ -142,6 +157,10 @@ const linkRoutes = [
     },
     errors: [errors.EntityNotNamed, errors.CategoryNotFound, errors.CategoryLinkNotFound],
     audit: 'category.unlinked',
+    tool: {
+      toolset: 'taxonomy',
+      description: 'Takes something out of a category. Name it with `entity_type` and `entity_id`.',
+    },
     handler: ({ actor, body, db, params, query, services }) => {
       const entity = query.entity_id === undefined ? (body ?? query) : query;
       if (entity.entity_type === undefined || entity.entity_id === undefined) throw errors.EntityNotNamed();
@@ -156,6 +175,10 @@ const linkRoutes = [
     access: mayRead,
     schema: { query: schemas.ListEntityCategoriesQuery, response: { 200: schemas.CategoryList } },
     errors: [errors.EntityNotFound],
+    tool: {
+      toolset: 'taxonomy',
+      description: 'What categories a space, resource, group or the tenant is in.',
+    },
     handler: ({ db, query, request }) =>
       listEntityCategories({ db, languages: languagesOf(request, query.language) }, query),
   }),
@@ -167,6 +190,10 @@ const linkRoutes = [
     access: mayRead,
     schema: { params: IdParams, query: schemas.ListCategoryLinksQuery, response: { 200: schemas.CategoryLinkList } },
     errors: [errors.CategoryNotFound],
+    tool: {
+      toolset: 'taxonomy',
+      description: 'What is in a category, in the order in which it was put there.',
+    },
     handler: ({ db, params, query }) => listCategoryLinks(db, params.id, query),
   }),
 ];

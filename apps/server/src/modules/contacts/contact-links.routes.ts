@@ -69,6 +69,7 @@ function routesOf({ type, name, path, a, who, reading, writing }: Linkable): Rou
       access: reading,
       schema: { params: IdParams, query: schemas.PartOfList, response: { 200: schemas.ContactLinkList } },
       errors: [entityNotFound[type]],
+      tool: { toolset: 'contact_links', description: `Lists the contacts of ${a}, the primary one first.` },
       handler: ({ actor, db, params, query }) => listContactsOf({ db, actor }, { type, id: params.id }, query),
     }),
     defineRoute({
@@ -80,6 +81,12 @@ function routesOf({ type, name, path, a, who, reading, writing }: Linkable): Rou
       schema: { params: IdParams, body: schemas.LinkContactBody, response: { 201: schemas.ContactLinkAnswer } },
       errors: [entityNotFound[type], ContactNotFound],
       audit: linkActions[type].added,
+      tool: {
+        toolset: 'contact_links',
+        description: `Links a contact to ${a}, or makes a linked one the primary one, which the one before then is no more.`,
+        destructive: true,
+        idempotent: true,
+      },
       handler: ({ actor, body, db, params, services }) =>
         addContactTo({ db, actor, now: services.now }, { type, id: params.id }, body),
     }),
@@ -92,6 +99,7 @@ function routesOf({ type, name, path, a, who, reading, writing }: Linkable): Rou
       schema: { params: schemas.LinkedContactParams, response: { 204: null } },
       errors: [ContactLinkNotFound],
       audit: linkActions[type].removed,
+      tool: { toolset: 'contact_links', description: `Unlinks a contact from ${a}; the contact itself stays.` },
       handler: ({ actor, db, params, services }) =>
         removeContactFrom({ db, actor, now: services.now }, { type, id: params.id }, params.contactId),
     }),

@@ -2,7 +2,7 @@ import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { auditOfDone, withAudit, type AuditParams } from '#core/audit/audit.queries';
 import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
-import { containsWords, type Search } from '#core/db/search';
+import { containsWords, prepareSearch, type Search } from '#core/db/search';
 import { countMatches } from '#core/db/totals';
 
 type Address = Record<string, unknown>;
@@ -129,17 +129,18 @@ export function listContacts(
       descending ? order.desc().nullsLast() : order.asc().nullsLast(),
     );
   }
-  return toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
+  return prepareSearch(toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset)), filters);
 }
 
 /** How many there are, counted no further than one beyond what is exact. */
 export function countContacts(tenantId: string, filters: ContactFilters): Query<{ total: number }> {
-  return countMatches(filtered(tenantId, filters).select('id'));
+  return prepareSearch(countMatches(filtered(tenantId, filters).select('id')), filters);
 }
 
 function filtered(tenantId: string, filters: ContactFilters): ContactSelect {
   let query: ContactSelect = builder.selectFrom('contacts').where('tenant_id', '=', tenantId);
-  for (const condition of containsWords(filters.search)) query = query.where(condition);
+  for (const condition of containsWords(filters.search, { table: 'contacts', tenantId }))
+    query = query.where(condition);
   // PostgreSQL folds both sides: its rules differ from JavaScript's for letters such as a final sigma.
   if (filters.email !== undefined) query = query.where(sql`lower(email)`, '=', sql`lower(${filters.email})`);
   if (filters.phone !== undefined) {

@@ -20,6 +20,11 @@ export const contactRoutes: readonly Route[] = [
     summary: 'Contacts of the tenant, newest first, with search and filters',
     access: access.member(),
     schema: { query: schemas.ListContactsQuery, response: { 200: schemas.ContactPage } },
+    tool: {
+      toolset: 'contacts',
+      description:
+        'Lists contact records, the newest first, page by page. `search` looks in names, e-mail, phone and city; `email` and `phone` match exactly.',
+    },
     handler: ({ db, query, setHeader }) => listContacts({ db, setHeader }, query),
   }),
   defineRoute({
@@ -30,6 +35,12 @@ export const contactRoutes: readonly Route[] = [
     access: access.member(),
     schema: { body: schemas.CreateContactBody, response: { 201: schemas.ContactAnswer } },
     audit: 'contact.created',
+    tool: {
+      toolset: 'contacts',
+      description:
+        'Creates a contact record. It belongs to nothing yet: the contact_links tools link it to a space or a resource.',
+      destructive: false,
+    },
     handler: ({ actor, body, db, services }) => createContact({ db, actor, now: services.now }, body),
   }),
   defineRoute({
@@ -40,6 +51,10 @@ export const contactRoutes: readonly Route[] = [
     access: access.member(),
     schema: { params: IdParams, response: { 200: schemas.ContactAnswer } },
     errors: [ContactNotFound],
+    tool: {
+      toolset: 'contacts',
+      description: 'One contact by its id.',
+    },
     handler: ({ db, params }) => getContact(db, params.id),
   }),
   defineRoute({
@@ -51,6 +66,10 @@ export const contactRoutes: readonly Route[] = [
     schema: { params: IdParams, body: schemas.UpdateContactBody, response: { 200: schemas.ContactAnswer } },
     errors: [ContactNotFound],
     audit: 'contact.updated',
+    tool: {
+      toolset: 'contacts',
+      description: 'Changes the given fields of a contact and keeps the others; null clears a field.',
+    },
     handler: ({ actor, body, db, params, services }) =>
       updateContact({ db, actor, now: services.now }, params.id, body),
   }),
@@ -63,6 +82,10 @@ export const contactRoutes: readonly Route[] = [
     schema: { params: IdParams, response: { 200: schemas.ContactDeleted } },
     errors: [ContactNotFound],
     audit: 'contact.deleted',
+    tool: {
+      toolset: 'contacts',
+      description: 'Deletes a contact and its links to spaces, resources and people for good.',
+    },
     handler: ({ actor, db, params, services }) => deleteContact({ db, actor, services }, params.id),
   }),
   defineRoute({
@@ -73,6 +96,11 @@ export const contactRoutes: readonly Route[] = [
     access: access.member(),
     schema: { params: IdParams, query: schemas.PartOfList, response: { 200: schemas.ContactReferences } },
     errors: [ContactNotFound],
+    tool: {
+      toolset: 'contact_links',
+      description:
+        'Where a contact is used: spaces, resources and people, of the latter those that the caller may see.',
+    },
     handler: ({ actor, db, params, query }) => listContactReferences({ db, actor }, params.id, query),
   }),
 ];

@@ -28,6 +28,10 @@ export const groupsModule = defineModule({
       summary: 'Groups of the tenant by name',
       access: access.permission('groups.read'),
       schema: { query: schemas.ListGroupsQuery, response: { 200: schemas.GroupPage } },
+      tool: {
+        toolset: 'groups',
+        description: 'Lists the groups of the tenant by name, with the permissions that their members hold.',
+      },
       handler: ({ db, query, setHeader }) => listGroups({ db, setHeader }, query),
     }),
     defineRoute({
@@ -49,6 +53,10 @@ export const groupsModule = defineModule({
       access: access.permission('groups.read'),
       schema: { params: IdParams, response: { 200: schemas.GroupAnswer } },
       errors: [GroupNotFound],
+      tool: {
+        toolset: 'groups',
+        description: 'One group by its id.',
+      },
       handler: ({ db, params }) => getGroup(db, params.id),
     }),
     defineRoute({
@@ -85,6 +93,10 @@ export const groupsModule = defineModule({
         response: { 200: schemas.GroupMemberPage },
       },
       errors: [GroupNotFound],
+      tool: {
+        toolset: 'groups',
+        description: 'Lists the members of a group by name.',
+      },
       handler: ({ db, params, query, setHeader }) => listGroupMembers({ db, setHeader }, params.id, query),
     }),
     defineRoute({

@@ -1,7 +1,7 @@
 import type { Actor, Person } from '#core/access/principal';
 import { pageOfMatches } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
-import { compileExact } from '#core/http/validation';
+import { compileExact, messageOf } from '#core/http/validation';
 import { levelNumbers, logConfiguration, logLevels, type LogConfig, type LogLevel } from '#core/log/log-config';
 import { middleOf } from '#core/log/request-counts';
 import type { Services } from '#core/services';
@@ -203,5 +203,5 @@ function schemaError(patch: unknown): string | undefined {
   if (fits(patch)) return undefined;
   const [error] = fits.errors!;
   const place = error!.instancePath.slice(1).replaceAll('/', '.');
-  return `${place === '' ? '' : `${place}: `}${error!.message}`;
+  return `${place === '' ? '' : `${place}: `}${messageOf(error!)}`;
 }

@@ -49,7 +49,7 @@ describe('updateResource', () => {
   const changes: [string, unknown][] = [
     ['name', 'Renamed'],
     ['description', ''],
-    ['translations_i18n', { it: { name: 'Proiettore' } }],
+    ['translations_i18n', { de: { description: 'Wirft Bilder' } }],
     ['serial', 'SN-2'],
     ['capacity', 0],
     ['address', { country: 'DE' }],

@@ -1,8 +1,9 @@
 import { sql, type GeneratedAlways, type SelectQueryBuilder } from 'kysely';
 
 import { auditOfDone, withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { mergedJson } from '#core/db/json';
 import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
-import { containsWords, type Search } from '#core/db/search';
+import { containsWords, prepareSearch, type Search } from '#core/db/search';
 import { countMatches } from '#core/db/totals';
 
 export type ResourceStatus = 'active' | 'maintenance' | 'archived';
@@ -88,12 +89,19 @@ export const insertResource = statement<ResourceRow & AuditParams, ResourceRow>(
   );
 });
 
-export type ResourceChanges = Partial<Omit<ResourceRow, 'tenant_id' | 'id' | 'created_at' | 'created_by'>>;
+/** Translations are merged by language; null removes one. */
+export type ResourceChanges = Partial<
+  Omit<ResourceRow, 'tenant_id' | 'id' | 'translations_i18n' | 'created_at' | 'created_by'> & {
+    translations_i18n: Record<string, ResourceRow['translations_i18n'][string] | null>;
+  }
+>;
 
 export function updateResource(id: string, changes: ResourceChanges, audit: AuditParams): Query<ResourceRow> {
+  const { translations_i18n: translations, ...others } = changes;
+  const merged = translations === undefined ? {} : { translations_i18n: mergedJson('translations_i18n', translations) };
   const change = builder
     .updateTable('resources')
-    .set(changes)
+    .set({ ...others, ...merged })
     .where('tenant_id', '=', audit.tenantId)
     .where('id', '=', id)
     .returning(resourceColumns);
@@ -172,16 +180,17 @@ export function listResources(
   if (column === 'name') query = query.orderBy(sql`lower(name)`, direction);
   // Ids are UUIDv7: their order is the order of creation.
   if (column === 'updated_at') query = query.orderBy('updated_at', direction);
-  return toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
+  return prepareSearch(toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset)), filters);
 }
 
 export function countResources(tenantId: string, filters: ResourceFilters): Query<{ total: number }> {
-  return countMatches(filtered(tenantId, filters).select('id'));
+  return prepareSearch(countMatches(filtered(tenantId, filters).select('id')), filters);
 }
 
 function filtered(tenantId: string, filters: ResourceFilters): ResourceSelect {
   let query: ResourceSelect = builder.selectFrom('resources').where('tenant_id', '=', tenantId);
-  for (const condition of containsWords(filters.search)) query = query.where(condition);
+  for (const condition of containsWords(filters.search, { table: 'resources', tenantId }))
+    query = query.where(condition);
   for (const [column, id] of [
     ['space_id', filters.spaceId],
     ['parent_id', filters.parentId],

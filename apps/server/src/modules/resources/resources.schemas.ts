@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 
 import { Uuid, closed, dataOf, nullable, pageOf, paging, sortable } from '#core/http/schemas';
-import { Name, commonFields, commonFilters, commonRecord, idOrNull } from '#modules/spaces/index';
+import { Name, commonChanges, commonFields, commonFilters, commonRecord, idOrNull } from '#modules/spaces/index';
 
 const Serial = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' });
 
@@ -13,7 +13,7 @@ const ownFields = {
 export const CreateResourceBody = closed({ name: Name, ...commonFields, ...ownFields });
 export type CreateResourceBody = Static<typeof CreateResourceBody>;
 
-export const UpdateResourceBody = closed({ name: Type.Optional(Name), ...commonFields, ...ownFields });
+export const UpdateResourceBody = closed({ name: Type.Optional(Name), ...commonChanges, ...ownFields });
 export type UpdateResourceBody = Static<typeof UpdateResourceBody>;
 
 const Resource = closed(

@@ -35,7 +35,7 @@ import {
 } from '#modules/resources/resources.queries';
 import { changedProperties, namesNotAllowed, visiblePart, type Visible } from '#modules/resources/resources.rules';
 import type { CreateResourceBody, ListResourcesQuery, UpdateResourceBody } from '#modules/resources/resources.schemas';
-import { maxJsonBytes } from '#modules/spaces/index';
+import { assertTranslationsFit, maxJsonBytes } from '#modules/spaces/index';
 import { removeObjects, retireFilesOf } from '#modules/storage/index';
 import { assertPropertiesFit } from '#modules/type-definitions/index';
 
@@ -125,7 +125,7 @@ const noFields = {
 /**
  * An empty patch changes nothing and is answered with the record as it is. Every other is held against the type.
  * @throws PropertyNotAllowed, ResourceNotFound, ParentNotFound, SpaceNotFound, ResourceCycle, TypeNotFound,
- * TypeOfOtherEntity, PropertiesDoNotFit, TooManyProperties
+ * TypeOfOtherEntity, PropertiesDoNotFit, TooManyProperties, TooManyTranslations
  */
 export async function updateResource({ db, actor, now }: Scope, id: string, body: UpdateResourceBody) {
   const fields = Object.keys(body);
@@ -145,9 +145,11 @@ export async function updateResource({ db, actor, now }: Scope, id: string, body
     const { type_id: typeId = current.type_id, properties = current.properties } = changes;
     await assertFits(tx, { tenantId, typeId, properties, visible });
     const written = { ...changes, updated_at: at, updated_by: actor.userId };
-    return tx.first(updateResourceRow(id, written, auditParams(actor, at, { fields })));
+    const updated = (await tx.first(updateResourceRow(id, written, auditParams(actor, at, { fields }))))!;
+    if (body.translations_i18n !== undefined) assertTranslationsFit(updated.translations_i18n);
+    return updated;
   });
-  return { data: presentResource(row!, visible) };
+  return { data: presentResource(row, visible) };
 }
 
 function toChanges(

@@ -51,7 +51,7 @@ describe('updateSpace', () => {
   const changes: [string, unknown][] = [
     ['name', 'Renamed'],
     ['description', ''],
-    ['translations_i18n', { it: { name: 'Sala' } }],
+    ['translations_i18n', { de: { name: 'Halle', description: null }, fr: {} }],
     ['capacity', 0],
     ['address', { country: 'DE' }],
     ['geo', { lat: 0, lng: 0 }],
@@ -99,6 +99,7 @@ describe('updateSpace', () => {
     ['null for the name', { name: null }],
     ['null for the status', { status: null }],
     ['null for translations', { translations_i18n: null }],
+    ['null for a language that is none', { translations_i18n: { deu: null } }],
     ['null for properties', { properties: null }],
     ['an unknown status', { status: 'deleted' }],
     ['an unknown zone', { timezone: 'Mars/Base' }],

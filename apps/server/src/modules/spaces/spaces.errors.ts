@@ -17,3 +17,8 @@ export const SpaceHasResources = defineError(
   'There are resources in the space: move or delete them first.',
   'SPACE_HAS_RESOURCES',
 );
+export const TooManyTranslations = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'The translations together, with those that are there already, are more than 200 or larger than 32768 bytes as JSON.',
+  'TOO_MANY_TRANSLATIONS',
+);

@@ -1,8 +1,9 @@
 import { sql, type GeneratedAlways, type SelectQueryBuilder } from 'kysely';
 
 import { auditOfDone, withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { mergedJson } from '#core/db/json';
 import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
-import { containsWords, type Search } from '#core/db/search';
+import { containsWords, prepareSearch, type Search } from '#core/db/search';
 import { countMatches } from '#core/db/totals';
 
 export type SpaceStatus = 'active' | 'maintenance' | 'archived';
@@ -87,12 +88,19 @@ export const insertSpace = statement<SpaceRow & AuditParams, SpaceRow>((p) => {
   );
 });
 
-export type SpaceChanges = Partial<Omit<SpaceRow, 'tenant_id' | 'id' | 'created_at' | 'created_by'>>;
+/** Translations are merged by language; null removes one. */
+export type SpaceChanges = Partial<
+  Omit<SpaceRow, 'tenant_id' | 'id' | 'translations_i18n' | 'created_at' | 'created_by'> & {
+    translations_i18n: Record<string, SpaceRow['translations_i18n'][string] | null>;
+  }
+>;
 
 export function updateSpace(id: string, changes: SpaceChanges, audit: AuditParams): Query<SpaceRow> {
+  const { translations_i18n: translations, ...others } = changes;
+  const merged = translations === undefined ? {} : { translations_i18n: mergedJson('translations_i18n', translations) };
   const change = builder
     .updateTable('spaces')
-    .set(changes)
+    .set({ ...others, ...merged })
     .where('tenant_id', '=', audit.tenantId)
     .where('id', '=', id)
     .returning(spaceColumns);
@@ -172,16 +180,16 @@ export function listSpaces(
   if (column === 'name') query = query.orderBy(sql`lower(name)`, direction);
   // Ids are UUIDv7: their order is the order of creation.
   if (column === 'updated_at') query = query.orderBy('updated_at', direction);
-  return toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
+  return prepareSearch(toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset)), filters);
 }
 
 export function countSpaces(tenantId: string, filters: SpaceFilters): Query<{ total: number }> {
-  return countMatches(filtered(tenantId, filters).select('id'));
+  return prepareSearch(countMatches(filtered(tenantId, filters).select('id')), filters);
 }
 
 function filtered(tenantId: string, filters: SpaceFilters): SpaceSelect {
   let query: SpaceSelect = builder.selectFrom('spaces').where('tenant_id', '=', tenantId);
-  for (const condition of containsWords(filters.search)) query = query.where(condition);
+  for (const condition of containsWords(filters.search, { table: 'spaces', tenantId })) query = query.where(condition);
   const { parentId, typeId, tagId } = filters;
   // `is not distinct from` would say both at once, but no index serves it.
   if (parentId !== undefined) query = query.where('parent_id', parentId === null ? 'is' : '=', parentId);

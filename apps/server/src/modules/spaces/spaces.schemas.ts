@@ -19,7 +19,7 @@ import {
 
 const Status = Type.Enum(['active', 'maintenance', 'archived']);
 /** What a name, a description, and all translations together may be long. */
-export const textLimits = { name: 200, description: 5000, bytes: 32_768 };
+export const textLimits = { name: 200, description: 5000, languages: 200, bytes: 32_768 };
 export const Name = Type.String({ minLength: 1, maxLength: textLimits.name, pattern: '\\S' });
 const Description = Type.String({ maxLength: textLimits.description });
 const Geo = closed({
@@ -28,7 +28,7 @@ const Geo = closed({
 });
 const Capacity = Type.Integer({ minimum: 0, maximum: 1_000_000 });
 const Translation = closed({ name: Type.Optional(nullable(Name)), description: Type.Optional(nullable(Description)) });
-const ofLanguages = { additionalProperties: false, maxProperties: 200 };
+const ofLanguages = { additionalProperties: false, maxProperties: textLimits.languages };
 const Translations = Type.Record(Language, Translation, ofLanguages);
 export const maxJsonBytes = textLimits.bytes;
 
@@ -48,10 +48,22 @@ export const commonFields = {
   properties: Type.Optional(freeObjectOfAtMost(maxJsonBytes)),
 };
 
+/** The same where it changes. */
+export const commonChanges = {
+  ...commonFields,
+  translations_i18n: Type.Optional(
+    Type.Record(Language, nullable(Translation), {
+      ...ofLanguages,
+      ...jsonOfAtMost(maxJsonBytes),
+      description: 'By language: null removes one, and those that are not named stay.',
+    }),
+  ),
+};
+
 export const CreateSpaceBody = closed({ name: Name, ...commonFields });
 export type CreateSpaceBody = Static<typeof CreateSpaceBody>;
 
-export const UpdateSpaceBody = closed({ name: Type.Optional(Name), ...commonFields });
+export const UpdateSpaceBody = closed({ name: Type.Optional(Name), ...commonChanges });
 export type UpdateSpaceBody = Static<typeof UpdateSpaceBody>;
 
 /** The same as it goes out. */

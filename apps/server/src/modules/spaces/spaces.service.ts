@@ -15,6 +15,7 @@ import {
   SpaceHasChildren,
   SpaceHasResources,
   SpaceNotFound,
+  TooManyTranslations,
 } from '#modules/spaces/spaces.errors';
 import {
   countSpaces,
@@ -33,7 +34,12 @@ import {
   type SpaceChanges,
   type SpaceRow,
 } from '#modules/spaces/spaces.queries';
-import type { CreateSpaceBody, ListSpacesQuery, UpdateSpaceBody } from '#modules/spaces/spaces.schemas';
+import {
+  textLimits,
+  type CreateSpaceBody,
+  type ListSpacesQuery,
+  type UpdateSpaceBody,
+} from '#modules/spaces/spaces.schemas';
 import { removeObjects, retireFilesOf } from '#modules/storage/index';
 import { assertPropertiesFit } from '#modules/type-definitions/index';
 
@@ -98,7 +104,7 @@ export async function createSpace({ db, actor, now }: Scope, body: CreateSpaceBo
 
 /**
  * An empty patch changes nothing and is answered with the record as it is. Every other is held against the type.
- * @throws SpaceNotFound, ParentNotFound, SpaceCycle, TypeNotFound, TypeOfOtherEntity, PropertiesDoNotFit
+ * @throws SpaceNotFound, ParentNotFound, SpaceCycle, TypeNotFound, TypeOfOtherEntity, PropertiesDoNotFit, TooManyTranslations
  */
 export async function updateSpace({ db, actor, now }: Scope, id: string, body: UpdateSpaceBody) {
   const fields = Object.keys(body);
@@ -112,9 +118,17 @@ export async function updateSpace({ db, actor, now }: Scope, id: string, body: U
     if (space === undefined) throw SpaceNotFound();
     const { type_id: typeId = space.type_id, properties = space.properties } = body;
     await assertFits(tx, { tenantId, typeId, properties });
-    return tx.first(updateSpaceRow(id, changes, auditParams(actor, at, { fields })));
+    const written = (await tx.first(updateSpaceRow(id, changes, auditParams(actor, at, { fields }))))!;
+    if (body.translations_i18n !== undefined) assertTranslationsFit(written.translations_i18n);
+    return written;
   });
-  return { data: presentSpace(row!) };
+  return { data: presentSpace(row) };
+}
+
+/** What came in was small enough; what it was added to may be as large again. @throws TooManyTranslations */
+export function assertTranslationsFit(translations: SpaceRow['translations_i18n']): void {
+  const isTooMany = Object.keys(translations).length > textLimits.languages;
+  if (isTooMany || Buffer.byteLength(JSON.stringify(translations)) > textLimits.bytes) throw TooManyTranslations();
 }
 
 async function assertFits(

@@ -39,30 +39,36 @@ export async function saveAvatar(scope: Scope, userId: string, upload: Upload) {
   const { tenantId } = db;
   assertMayChange(actor, userId);
   if ((await db.first(findUser({ tenantId, id: userId }))) === undefined) throw UserNotFound();
-  const { contentType, sizeBytes } = upload;
+  const { sizeBytes } = upload;
+  // Of media types, case says nothing (RFC 9110 section 8.3.1).
+  const contentType = upload.contentType.toLowerCase();
   if (!pictureTypes.includes(contentType)) throw PictureTypeNeeded();
   if (sizeBytes > avatarLimitBytes) throw FileTooLarge({ details: { limit_bytes: avatarLimitBytes } });
   let replaced: string[] = [];
-  const row = await receive(scope, upload, {
-    name: `avatar.${contentType.slice('image/'.length)}`,
-    owner: { type: 'avatar', id: userId },
-    inspect: (head) => {
-      if (!isPicture(contentType, head)) throw NotAPicture();
+  const row = await receive(
+    scope,
+    { ...upload, contentType },
+    {
+      name: `avatar.${contentType.slice('image/'.length)}`,
+      owner: { type: 'avatar', id: userId },
+      inspect: (head) => {
+        if (!isPicture(contentType, head)) throw NotAPicture();
+      },
+      async complete(tx, { id, sha256, at }) {
+        if ((await tx.first(lockUser({ tenantId, id: userId }))) === undefined) throw UserNotFound();
+        const others = await tx.all(
+          retireOwned.avatar_of.stored({ tenantId, id: userId, until: leaseEnd(services.now()) }),
+        );
+        const stored = await tx.first(completeAvatar({ tenantId, id, sha256, at }));
+        if (stored === undefined) return undefined;
+        const freed = others.reduce((sum, other) => sum + other.size_bytes, 0);
+        await tx.all(settle({ tenantId, usage: sizeBytes - freed, reserved: -sizeBytes }));
+        await tx.all(auditEvent(actor, at, avatarEvent('user.avatar_changed', userId)));
+        replaced = others.map((other) => other.id);
+        return stored;
+      },
     },
-    async complete(tx, { id, sha256, at }) {
-      if ((await tx.first(lockUser({ tenantId, id: userId }))) === undefined) throw UserNotFound();
-      const others = await tx.all(
-        retireOwned.avatar_of.stored({ tenantId, id: userId, until: leaseEnd(services.now()) }),
-      );
-      const stored = await tx.first(completeAvatar({ tenantId, id, sha256, at }));
-      if (stored === undefined) return undefined;
-      const freed = others.reduce((sum, other) => sum + other.size_bytes, 0);
-      await tx.all(settle({ tenantId, usage: sizeBytes - freed, reserved: -sizeBytes }));
-      await tx.all(auditEvent(actor, at, avatarEvent('user.avatar_changed', userId)));
-      replaced = others.map((other) => other.id);
-      return stored;
-    },
-  });
+  );
   void removeObjects(services, tenantId, replaced);
   return { data: presentAvatar(row) };
 }

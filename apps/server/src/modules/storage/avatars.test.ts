@@ -49,11 +49,13 @@ describe('saveAvatar', () => {
     await expectSettled(test, tenant, [17]);
   });
 
-  it('200: png and jpeg by what they begin with', async () => {
+  it('200: png and jpeg by what they begin with, in whatever case their type is written', async () => {
     const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0]);
     const jpeg = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 0, 0, 0, 0, 0, 0, 0]);
     expect((await put(png, { type: 'image/png' })).status).toBe(200);
     expect((await put(jpeg, { type: 'image/jpeg' })).status).toBe(200);
+    const { status, body } = await put(png, { type: 'IMAGE/Png' });
+    expect([status, body.data?.content_type]).toEqual([200, 'image/png']);
   });
 
   it('403, 404: of others only with users.manage, and of people who are there', async () => {

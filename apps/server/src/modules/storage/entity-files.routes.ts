@@ -46,6 +46,7 @@ export const entityFileRoutes: readonly Route[] = places.flatMap(({ type, path, 
       access: readers,
       schema: { params: IdParams, query: schemas.ListEntityFilesQuery, response: { 200: schemas.FilePage } },
       errors: [notFound],
+      tool: { toolset: 'files', description: `Lists the files of a ${type}; names and sizes, never the content.` },
       handler: ({ db, params: { id }, query, setHeader }) => listEntityFiles({ db, setHeader }, { type, id }, query),
     }),
     defineRoute({

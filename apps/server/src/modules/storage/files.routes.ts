@@ -19,6 +19,11 @@ export const fileRoutes = [
     summary: 'Files of the tenant, the newest first, with search and filters',
     access: access.member(),
     schema: { query: schemas.ListFilesQuery, response: { 200: schemas.FilePage } },
+    tool: {
+      toolset: 'files',
+      description:
+        'Lists the files of the tenant, the newest first, with search and filters; names and sizes, never the content.',
+    },
     handler: ({ db, query, setHeader }) => listFiles({ db, setHeader }, query),
   }),
   defineRoute({
@@ -40,6 +45,10 @@ export const fileRoutes = [
     access: access.member(),
     schema: { params: IdParams, response: { 200: schemas.FileAnswer } },
     errors: [FileNotFound],
+    tool: {
+      toolset: 'files',
+      description: 'What is known of a file: name, type, size, what it is attached to. Never the content.',
+    },
     handler: ({ db, params }) => getFile(db, params.id),
   }),
   defineRoute({

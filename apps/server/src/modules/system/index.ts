@@ -24,6 +24,11 @@ export const systemModule = defineModule({
       access: access.public('load balancers and monitors have no credentials'),
       schema: { query: HealthQuery, response: { 200: Health } },
       errors: [ServiceUnavailable],
+      tool: {
+        toolset: 'system',
+        description:
+          'Whether the service runs. `level` basic only says that it answers, ready that it can work, full how its parts do.',
+      },
       handler: ({ query, services }) => getHealth(services, query.level ?? 'basic'),
     }),
     defineRoute({
@@ -33,6 +38,10 @@ export const systemModule = defineModule({
       summary: 'Version, uptime and state of the service',
       access: access.public('clients adapt to the version before they log in'),
       schema: { response: { 200: Info } },
+      tool: {
+        toolset: 'system',
+        description: 'Version, uptime and state of the service.',
+      },
       handler: ({ services }) => getInfo(services),
     }),
     defineRoute({

@@ -10,7 +10,7 @@ const daysAgo = ({ now }: Services, days: number) => new Date(now().getTime() - 
 export const systemJobs: readonly Job[] = [
   {
     name: 'delivered-mail',
-    description: 'Deletes mails 30 days after they were delivered.',
+    description: 'Deletes mails 30 days after they were delivered or given up.',
     schedule: '13 * * * *',
     catchUp: 'run_once',
     timeoutMs: 10 * 60_000,

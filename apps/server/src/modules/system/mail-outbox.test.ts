@@ -45,6 +45,7 @@ describe('listMailOutbox', () => {
       text: expect.stringContaining('/accept-invitation#token='),
       created_at: expect.any(String),
       sent_at: null,
+      given_up_at: null,
       attempts: 0,
       last_error: null,
     });

@@ -2,7 +2,13 @@ import { access } from '#core/access/access';
 import { defineModule, defineRoute } from '#core/http/route';
 import { IdParams } from '#core/http/schemas';
 import { addTagTo, listTagsOf, removeTagFrom, taggable } from '#modules/tags/taggings.service';
-import { ResourceNotFound, SpaceNotFound, TagNameTaken, TagNotFound } from '#modules/tags/tags.errors';
+import {
+  ResourceNotFound,
+  SpaceNotFound,
+  TagNameTaken,
+  TagNotFound,
+  TooManyTranslations,
+} from '#modules/tags/tags.errors';
 import * as schemas from '#modules/tags/tags.schemas';
 import { createTag, deleteTag, getTag, listTags, updateTag } from '#modules/tags/tags.service';
 
@@ -17,6 +23,10 @@ const tagRoutes = [
     summary: 'Tags of the tenant by name',
     access: access.member('tags.read'),
     schema: { query: schemas.ListTagsQuery, response: { 200: schemas.TagPage } },
+    tool: {
+      toolset: 'taxonomy',
+      description: 'Lists the tags of the tenant by name.',
+    },
     handler: ({ db, query, setHeader }) => listTags({ db, setHeader }, query),
   }),
   defineRoute({
@@ -28,6 +38,11 @@ const tagRoutes = [
     schema: { body: schemas.CreateTagBody, response: { 201: schemas.TagAnswer } },
     errors: [TagNameTaken],
     audit: 'tag.created',
+    tool: {
+      toolset: 'taxonomy',
+      description: 'Creates a tag, which tag_space and tag_resource put on something.',
+      destructive: false,
+    },
     handler: ({ actor, body, db, services }) => createTag({ db, actor, now: services.now }, body),
   }),
   defineRoute({
@@ -47,7 +62,7 @@ const tagRoutes = [
     summary: 'Change fields of a tag; null clears its color',
     access: access.permission('tags.manage'),
     schema: { params: IdParams, body: schemas.UpdateTagBody, response: { 200: schemas.TagAnswer } },
-    errors: [TagNotFound, TagNameTaken],
+    errors: [TagNotFound, TagNameTaken, TooManyTranslations],
     audit: 'tag.updated',
     handler: ({ actor, body, db, params, services }) => updateTag({ db, actor, now: services.now }, params.id, body),
   }),
@@ -73,6 +88,10 @@ const spaceRoutes = [
     access: access.member('spaces.read'),
     schema: { params: IdParams, query: schemas.ListEntityTagsQuery, response: { 200: schemas.TagPage } },
     errors: [SpaceNotFound],
+    tool: {
+      toolset: 'taxonomy',
+      description: 'Lists the tags of a space by name.',
+    },
     handler: ({ db, params, query, setHeader }) => listTagsOf({ db, setHeader }, taggable.space, params.id, query),
   }),
   defineRoute({
@@ -84,6 +103,11 @@ const spaceRoutes = [
     schema: { params: schemas.TaggingParams, response: { 204: null } },
     errors: [SpaceNotFound, TagNotFound],
     audit: 'space.tagged',
+    tool: {
+      toolset: 'taxonomy',
+      description: 'Puts a tag on a space; doing it again is safe.',
+      destructive: false,
+    },
     handler: ({ actor, db, params, services }) => addTagTo({ db, actor, now: services.now }, taggable.space, params),
   }),
   defineRoute({
@@ -95,6 +119,10 @@ const spaceRoutes = [
     schema: { params: schemas.TaggingParams, response: { 204: null } },
     errors: [SpaceNotFound, TagNotFound],
     audit: 'space.untagged',
+    tool: {
+      toolset: 'taxonomy',
+      description: 'Takes a tag from a space; doing it again is safe.',
+    },
     handler: ({ actor, db, params, services }) =>
       removeTagFrom({ db, actor, now: services.now }, taggable.space, params),
   }),
@@ -109,6 +137,10 @@ const resourceRoutes = [
     access: access.member('resources.read'),
     schema: { params: IdParams, query: schemas.ListEntityTagsQuery, response: { 200: schemas.TagPage } },
     errors: [ResourceNotFound],
+    tool: {
+      toolset: 'taxonomy',
+      description: 'Lists the tags of a resource by name.',
+    },
     handler: ({ db, params, query, setHeader }) => listTagsOf({ db, setHeader }, taggable.resource, params.id, query),
   }),
   defineRoute({
@@ -120,6 +152,11 @@ const resourceRoutes = [
     schema: { params: schemas.TaggingParams, response: { 204: null } },
     errors: [ResourceNotFound, TagNotFound],
     audit: 'resource.tagged',
+    tool: {
+      toolset: 'taxonomy',
+      description: 'Puts a tag on a resource; doing it again is safe.',
+      destructive: false,
+    },
     handler: ({ actor, db, params, services }) => addTagTo({ db, actor, now: services.now }, taggable.resource, params),
   }),
   defineRoute({
@@ -131,6 +168,10 @@ const resourceRoutes = [
     schema: { params: schemas.TaggingParams, response: { 204: null } },
     errors: [ResourceNotFound, TagNotFound],
     audit: 'resource.untagged',
+    tool: {
+      toolset: 'taxonomy',
+      description: 'Takes a tag from a resource; doing it again is safe.',
+    },
     handler: ({ actor, db, params, services }) =>
       removeTagFrom({ db, actor, now: services.now }, taggable.resource, params),
   }),

@@ -1,6 +1,7 @@
 import { type SelectQueryBuilder } from 'kysely';
 
 import { auditOfDone, withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { mergedJson } from '#core/db/json';
 import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 
@@ -41,12 +42,19 @@ export const insertTag = statement<TagRow & { name_key: string } & AuditParams, 
   return withAudit<TagRow>(change, { action: 'tag.created', resourceType: 'tag' }, p);
 });
 
-export type TagChanges = Partial<Omit<Tables['tags'], 'tenant_id' | 'id' | 'created_at'>>;
+/** Translations are merged by language; null removes one. */
+export type TagChanges = Partial<
+  Omit<Tables['tags'], 'tenant_id' | 'id' | 'translations_i18n' | 'created_at'> & {
+    translations_i18n: Record<string, TagRow['translations_i18n'][string] | null>;
+  }
+>;
 
 export function updateTag(id: string, changes: TagChanges, audit: AuditParams): Query<TagRow> {
+  const { translations_i18n: translations, ...others } = changes;
+  const merged = translations === undefined ? {} : { translations_i18n: mergedJson('translations_i18n', translations) };
   const change = builder
     .updateTable('tags')
-    .set(changes)
+    .set({ ...others, ...merged })
     .where('tenant_id', '=', audit.tenantId)
     .where('id', '=', id)
     .returning(tagColumns);

@@ -14,11 +14,11 @@ import {
 } from '#core/http/schemas';
 
 /** What a name, and all translations together may be long. */
-export const textLimits = { name: 100, bytes: 32_768 };
+export const textLimits = { name: 100, languages: 200, bytes: 32_768 };
 const Name = Type.String({ minLength: 1, maxLength: textLimits.name, pattern: '\\S' });
 const Color = Type.String({ pattern: '^#[0-9a-fA-F]{6}$' });
 const Translation = closed({ name: Type.Optional(nullable(Name)) });
-const ofLanguages = { additionalProperties: false, maxProperties: 200 };
+const ofLanguages = { additionalProperties: false, maxProperties: textLimits.languages };
 const Translations = Type.Record(Language, Translation, ofLanguages);
 
 const optionalFields = {
@@ -31,7 +31,17 @@ const optionalFields = {
 export const CreateTagBody = closed({ name: Name, ...optionalFields });
 export type CreateTagBody = Static<typeof CreateTagBody>;
 
-export const UpdateTagBody = closed({ name: Type.Optional(Name), ...optionalFields });
+export const UpdateTagBody = closed({
+  name: Type.Optional(Name),
+  ...optionalFields,
+  translations_i18n: Type.Optional(
+    Type.Record(Language, nullable(Translation), {
+      ...ofLanguages,
+      ...jsonOfAtMost(textLimits.bytes),
+      description: 'By language: null removes one, and those that are not named stay.',
+    }),
+  ),
+});
 export type UpdateTagBody = Static<typeof UpdateTagBody>;
 
 const Tag = closed(

@@ -4,7 +4,7 @@ import { newId } from '#core/crypto/ids';
 import type { TenantDb } from '#core/db/scopes';
 import { pageOfMatches } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
-import { TagNotFound } from '#modules/tags/tags.errors';
+import { TagNotFound, TooManyTranslations } from '#modules/tags/tags.errors';
 import {
   countTags,
   deleteTag as deleteTagRow,
@@ -17,7 +17,7 @@ import {
   type TagRow,
 } from '#modules/tags/tags.queries';
 import { nameKey } from '#modules/tags/tags.rules';
-import type { CreateTagBody, ListTagsQuery, UpdateTagBody } from '#modules/tags/tags.schemas';
+import { textLimits, type CreateTagBody, type ListTagsQuery, type UpdateTagBody } from '#modules/tags/tags.schemas';
 
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 
@@ -65,16 +65,26 @@ export async function createTag({ db, actor, now }: Scope, body: CreateTagBody) 
   return { data: presentTag(row!) };
 }
 
-/** An empty patch changes nothing. @throws TagNotFound, TagNameTaken (through the constraint) */
+/** An empty patch changes nothing. @throws TagNotFound, TooManyTranslations, TagNameTaken (through the constraint) */
 export async function updateTag({ db, actor, now }: Scope, id: string, body: UpdateTagBody) {
   const fields = Object.keys(body);
   if (fields.length === 0) return getTag(db, id);
   const at = now().toISOString();
   const key = body.name === undefined ? {} : { name_key: nameKey(body.name) };
   const changes = { ...body, ...key, updated_at: at } as TagChanges;
-  const row = await db.slow.first(updateTagRow(id, changes, auditParams(actor, at, { fields })));
-  if (row === undefined) throw TagNotFound();
+  const row = await db.transaction(async (tx) => {
+    const written = await tx.first(updateTagRow(id, changes, auditParams(actor, at, { fields })));
+    if (written === undefined) throw TagNotFound();
+    if (body.translations_i18n !== undefined) assertTranslationsFit(written.translations_i18n);
+    return written;
+  });
   return { data: presentTag(row) };
+}
+
+/** What came in was small enough; what it was added to may be as large again. */
+function assertTranslationsFit(translations: TagRow['translations_i18n']): void {
+  const isTooMany = Object.keys(translations).length > textLimits.languages;
+  if (isTooMany || Buffer.byteLength(JSON.stringify(translations)) > textLimits.bytes) throw TooManyTranslations();
 }
 
 /** It goes from all that it is on. @throws TagNotFound */

@@ -138,7 +138,7 @@ describe('updateTag', () => {
     ['name', `renamed ${newId()}`],
     ['color', '#123456'],
     ['color', null],
-    ['translations_i18n', {}],
+    ['translations_i18n', { de: {} }],
   ];
   it.each(changes)('200: %s becomes %j, and nothing else changes', async (field, value) => {
     const before = await create(test, admin, 'tags', { color: '#ffffff', translations_i18n: { de: { name: 'x' } } });

@@ -32,6 +32,11 @@ export const typeDefinitionsModule = defineModule({
       summary: 'Types of spaces and resources by name, with search and filters',
       access: access.member('typeDefinitions.read'),
       schema: { query: schemas.ListTypeDefinitionsQuery, response: { 200: schemas.TypeDefinitionPage } },
+      tool: {
+        toolset: 'types',
+        description:
+          'Lists the types of spaces and resources, with the JSON Schema that the properties of their records have to fit.',
+      },
       handler: ({ db, query, setHeader }) => listTypeDefinitions({ db, setHeader }, query),
     }),
     defineRoute({
@@ -53,6 +58,10 @@ export const typeDefinitionsModule = defineModule({
       access: access.member('typeDefinitions.read'),
       schema: { params: IdParams, response: { 200: schemas.TypeDefinitionAnswer } },
       errors: [TypeDefinitionNotFound],
+      tool: {
+        toolset: 'types',
+        description: 'One type of spaces or resources by its id, with the JSON Schema of the properties.',
+      },
       handler: ({ db, params }) => getTypeDefinition(db, params.id),
     }),
     defineRoute({

@@ -5,6 +5,7 @@ import { withClient } from '#test/support/database';
 import { createDirectory, keyOf } from '#test/support/directory';
 import { createAppAccount, createMember, createTenant, logIn, type Tenant } from '#test/support/factories';
 import type { TestService } from '#test/support/harness';
+import { insertNotificationRows } from '#test/support/notification-rows';
 import { insertProviderRows } from '#test/support/provider-rows';
 
 /** A tenant with rows in every table that a tenant can have rows in, but for files. */
@@ -77,5 +78,6 @@ async function insertRest(test: TestService, ids: { tenantId: string; spaceId: s
       [newId(), tenantId, at, userId],
     );
     await insertProviderRows(client, tenantId);
+    await insertNotificationRows(client, { tenantId, userId });
   });
 }

@@ -1,0 +1,38 @@
+import { expect } from 'vitest';
+
+import type { Tenant } from '#test/support/factories';
+import type { TestService } from '#test/support/harness';
+
+const path = '/api/v1/secure/admin/notifications';
+const resourceType = 'notice';
+
+type Change = {
+  method: 'POST';
+  url: string;
+  body?: unknown;
+  status: number;
+  resourceType: string;
+  resourceId?: string;
+};
+
+const fields = {
+  category: 'canary',
+  title: 'canary',
+  body: 'canary',
+  i18n: { de: { title: 'canary' } },
+  data: { canary: 'canary' },
+};
+
+/** How each recorded change of what people are told succeeds. */
+export function noticeSuccesses(test: TestService, tenant: () => Tenant): Record<string, () => Promise<Change>> {
+  const body = () => ({ ...fields, audience: { userIds: [tenant().admin.userId] } });
+  return {
+    createNotice: () => Promise.resolve({ method: 'POST', url: path, status: 202, body: body(), resourceType }),
+    cancelNotice: async () => {
+      const sent = await test.call('POST', path, { token: tenant().admin.token, body: body() });
+      expect(sent.status).toBe(202);
+      const resourceId = sent.body.data.id as string;
+      return { method: 'POST', url: `${path}/${resourceId}/cancel`, status: 200, resourceType, resourceId };
+    },
+  };
+}

@@ -1,0 +1,37 @@
+import { expect } from 'vitest';
+
+import type { Tenant } from '#test/support/factories';
+import type { TestService } from '#test/support/harness';
+
+const admin = '/api/v1/secure/admin/notifications/preferences';
+const own = '/api/v1/secure/notifications/preferences';
+const resourceType = 'notification_preference';
+
+type Change = {
+  method: 'PATCH' | 'DELETE';
+  url: string;
+  body?: unknown;
+  status: number;
+  resourceType: string;
+  resourceId: string | null;
+};
+
+/** How each recorded change of what people want to be told succeeds. */
+export function preferenceSuccesses(test: TestService, tenant: () => Tenant): Record<string, () => Promise<Change>> {
+  const free = { quietHours: { canary: 'canary' }, rules: { canary: 'canary' } };
+  const body = { preferences: [{ category: 'news', channel: 'email', enabled: true, ...free }] };
+  const updated = (url: string) => (): Promise<Change> =>
+    Promise.resolve({ method: 'PATCH', url, body, status: 200, resourceType, resourceId: null });
+  const deleted = (url: string) => async (): Promise<Change> => {
+    const answer = await test.call('PATCH', own, { token: tenant().admin.token, body });
+    expect(answer.status).toBe(200);
+    const resourceId = answer.body.data[0].id as string;
+    return { method: 'DELETE', url: `${url}/${resourceId}`, status: 204, resourceType, resourceId };
+  };
+  return {
+    updateNotificationPreferences: updated(admin),
+    updateOwnNotificationPreferences: updated(own),
+    deleteNotificationPreference: deleted(admin),
+    deleteOwnNotificationPreference: deleted(own),
+  };
+}

@@ -1,0 +1,30 @@
+import { expect } from 'vitest';
+
+import { newBrowser } from '#modules/notifications/push/testing/browser';
+import type { Tenant } from '#test/support/factories';
+import type { TestService } from '#test/support/harness';
+
+const url = '/api/v1/secure/notifications/push/subscriptions';
+const resourceType = 'push_subscription';
+
+type Change = { method: 'POST' | 'DELETE'; url: string; body?: unknown; status: number; resourceType: string };
+
+/** How each recorded change of the browsers that people are told on succeeds. */
+export function pushSuccesses(
+  test: TestService,
+  tenant: () => Tenant,
+): Record<string, () => Promise<Change & { resourceId?: string }>> {
+  const body = () => {
+    const { endpoint, ...rest } = newBrowser().subscription;
+    return { ...rest, endpoint: `${endpoint}canary` };
+  };
+  return {
+    subscribePush: () => Promise.resolve({ method: 'POST', url, status: 201, body: body(), resourceType }),
+    unsubscribePush: async () => {
+      const added = await test.call('POST', url, { token: tenant().admin.token, body: body() });
+      expect(added.status).toBe(201);
+      const resourceId = added.body.data.id as string;
+      return { method: 'DELETE', url: `${url}/${resourceId}`, status: 204, resourceType, resourceId };
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import Type from 'typebox';
+
+import { access } from '#core/access/access';
+import { newSecret } from '#core/crypto/secrets';
+import { defineRoute, type Route } from '#core/http/route';
+import type { Catalog } from '#modules/mcp/catalog';
+import { McpInfo, McpSetup } from '#modules/mcp/guide/guide.schemas';
+import { describeServer } from '#modules/mcp/guide/info';
+import { preferredMediaType } from '#modules/mcp/media-types.rules';
+import { describeSetup, toMarkdown } from '#modules/mcp/guide/setup';
+import { renderSetupPage, setupPolicy } from '#modules/mcp/guide/setup-page';
+
+/** What people and programs read before they connect; without credentials, and showing none. */
+export function createGuideRoutes(readCatalog: () => Catalog): readonly Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/mcp/info',
+      operationId: 'getMcpInfo',
+      summary: 'What the MCP server offers to whom, and which tool to reach for first',
+      access: access.public('clients look before they connect'),
+      schema: { response: { 200: McpInfo } },
+      handler: ({ services }) => describeServer(services.settings, readCatalog()),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/mcp/setup',
+      operationId: 'getMcpSetup',
+      summary: 'How to connect an MCP client: a page to click through for browsers, else Markdown or JSON',
+      access: access.public('who sets a client up has no session here; no credential is shown'),
+      schema: { response: { 200: Type.Union([McpSetup, Type.String({ description: 'As HTML or Markdown' })]) } },
+      contentTypes: ['application/json', 'text/html', 'text/markdown'],
+      handler: ({ request, services: { settings }, setHeader }) => {
+        setHeader('vary', 'Accept');
+        const type = preferredMediaType(request.headers['accept'], ['application/json', 'text/html', 'text/markdown']);
+        if (type === 'application/json') return { data: describeSetup(settings, readCatalog()) };
+        setHeader('content-type', `${type}; charset=utf-8`);
+        if (type === 'text/markdown') return toMarkdown(describeSetup(settings, readCatalog()));
+        const nonce = newSecret();
+        setHeader('content-security-policy', setupPolicy(nonce));
+        return renderSetupPage(settings, readCatalog(), nonce);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,14 @@
+import { defineModule, type Module } from '#core/http/route';
+import { toCatalog, type Catalog } from '#modules/mcp/catalog';
+import { createEndpointRoute } from '#modules/mcp/endpoint.routes';
+import { createGuideRoutes } from '#modules/mcp/guide/guide.routes';
+
+/** The operations as tools for models; which ones, the routes of all modules say. */
+export function createMcpModule(listModules: () => readonly Module[]): Module {
+  let catalog: Catalog | undefined;
+  return defineModule({
+    name: 'mcp',
+    description: 'The operations as tools for models',
+    routes: [createEndpointRoute(listModules), ...createGuideRoutes(() => (catalog ??= toCatalog(listModules())))],
+  });
+}

@@ -1,0 +1,173 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { beforeAll, describe, expect, it } from 'vitest';
+
+import { modules } from '#app/modules';
+import { formats } from '#core/http/formats';
+import { nominatimFake } from '#modules/connectors/geocoding/adapters/nominatim/testing/fake';
+import { createConnector } from '#modules/connectors/testing/connectors';
+import { serveProvider } from '#modules/connectors/testing/provider-server';
+import { callTool } from '#modules/mcp/testing/connections';
+import { sampleArguments } from '#modules/mcp/testing/samples';
+import { listTools } from '#modules/mcp/tools';
+import { createTenantOf, environment } from '#modules/translation/testing/tenants';
+import { provideTranslator } from '#modules/translation/testing/translator';
+import { listTables, withClient } from '#test/support/database';
+import { createMember, type Tenant } from '#test/support/factories';
+import { useService } from '#test/support/harness';
+import { compareTables } from '#test/support/registry';
+
+const test = useService({ environment, ownDatabase: true });
+const tools = listTools(modules);
+let tenant: Tenant;
+let samples: ReturnType<typeof sampleArguments>;
+const all = { 'x-mcp-toolsets': 'all' };
+const byAdmin = () => ({ ...all, authorization: `Bearer ${tenant.admin.token}` });
+
+beforeAll(async () => {
+  tenant = await createTenantOf(test);
+  samples = sampleArguments(test, tenant);
+});
+
+/** What calls leave behind whoever makes them: the trail, and what is counted of requests, rows and providers. */
+const traces = new Set([
+  'audit_logs',
+  'audit_chains',
+  'security_events',
+  'application_logs',
+  'log_hours',
+  'request_minutes',
+  'tenant_request_hours',
+  'error_hours',
+  'provider_calls',
+  'provider_call_hours',
+  'row_counts',
+  'connectors',
+  'connector_events',
+  'throttles',
+]);
+
+/** The rows of each table. */
+type Content = Record<string, readonly string[]>;
+
+function contentOf(): Promise<Content> {
+  return withClient(test.connection, async (client) => {
+    const found: Content = {};
+    for (const table of await listTables(client)) {
+      if (traces.has(table)) continue;
+      // What follows from other rows, or only says when a record was last written, is no content.
+      const row = `(to_jsonb(t) - '{updated_at,translated_at,usage_count}'::text[])::text`;
+      const { rows } = await client.query<{ row: string }>(`select ${row} as row from ${table} t order by 1`);
+      found[table] = rows.map((one) => one.row);
+    }
+    return found;
+  });
+}
+
+/** Rows that are gone, or are not any more what they were. */
+function lost(before: Content, after: Content): string[] {
+  return Object.entries(before).flatMap(([table, rows]) => {
+    const kept = new Set(after[table]);
+    return rows.filter((row) => !kept.has(row)).map((row) => `${table} ${row}`);
+  });
+}
+
+function changed(before: Content, after: Content): string[] {
+  return [...lost(before, after), ...lost(after, before)];
+}
+
+/** Somebody to ask, where a tool reaches outside. */
+async function provide(toolset: string): Promise<void> {
+  if (toolset === 'translation') await provideTranslator(test, tenant);
+  if (toolset !== 'geo') return;
+  const provider = await serveProvider(nominatimFake.judge);
+  await createConnector(test, tenant.admin.token, {
+    category: 'integration',
+    api_base_url: `${provider.origin}${nominatimFake.basePath}`,
+    config: { adapter: 'nominatim', ...nominatimFake.config },
+  });
+}
+
+it('knows arguments for every tool', () => {
+  expect(
+    compareTables(
+      Object.keys(samples),
+      tools.map(({ definition }) => definition.name),
+    ),
+  ).toEqual([]);
+});
+
+describe.each(tools.map((tool) => [tool.definition.name, tool] as const))('%s', (name, { definition, toolset }) => {
+  const { inputSchema, outputSchema, annotations } = definition;
+  const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true, formats });
+
+  it('takes what its input schema says and answers what its output schema says', async () => {
+    await provide(toolset);
+    const given = await samples[name]!();
+    const takes = ajv.compile(inputSchema);
+    expect({ takes: takes(given), errors: takes.errors }).toEqual({ takes: true, errors: null });
+    const result = await callTool(test, name, given, byAdmin());
+    expect(result).not.toHaveProperty('isError');
+    if (outputSchema === undefined) expect(result).toMatchObject({ content: [{ type: 'text', text: 'Done.' }] });
+    else {
+      const fits = ajv.compile(outputSchema);
+      expect({ fits: fits(result.structuredContent), errors: fits.errors }).toEqual({ fits: true, errors: null });
+      expect(JSON.parse(result.content[0].text)).toEqual(result.structuredContent);
+    }
+  });
+
+  it.runIf(annotations.readOnlyHint)('changes nothing, as it says', async () => {
+    await provide(toolset);
+    const given = await samples[name]!();
+    const before = await contentOf();
+    await callTool(test, name, given, byAdmin());
+    expect(changed(before, await contentOf())).toEqual([]);
+  });
+
+  it.runIf(!annotations.readOnlyHint && !annotations.destructiveHint)('loses nothing, as it says', async () => {
+    await provide(toolset);
+    const given = await samples[name]!();
+    const before = await contentOf();
+    expect(await callTool(test, name, given, byAdmin())).not.toHaveProperty('isError');
+    expect(lost(before, await contentOf())).toEqual([]);
+  });
+
+  it.runIf(!annotations.readOnlyHint && annotations.idempotentHint)(
+    'changes nothing more the second time, as it says',
+    async () => {
+      await provide(toolset);
+      const given = await samples[name]!();
+      await callTool(test, name, given, byAdmin());
+      const before = await contentOf();
+      await callTool(test, name, given, byAdmin());
+      expect(changed(before, await contentOf())).toEqual([]);
+    },
+  );
+
+  it('takes no argument that it does not know, and names it', async () => {
+    const given = { ...(await samples[name]!()), no_such_argument: 1 };
+    const result = await callTool(test, name, given, byAdmin());
+    expect(result.isError).toBe(true);
+    expect(JSON.parse(result.content[0].text)).toMatchObject({
+      error: 'VALIDATION_ERROR',
+      statusCode: 400,
+      message: expect.stringContaining('no_such_argument'),
+    });
+  });
+});
+
+describe('the gate itself', () => {
+  it('notices a tool that changes something', async () => {
+    const before = await contentOf();
+    await createMember(test, tenant);
+    expect(changed(before, await contentOf())).not.toEqual([]);
+  });
+
+  it('notices a tool that takes from one record what it gives to another', async () => {
+    const given = await samples['add_space_contact']!();
+    await callTool(test, 'add_space_contact', { ...given, isPrimary: true }, byAdmin());
+    const { contactId } = await samples['add_space_contact']!();
+    const before = await contentOf();
+    await callTool(test, 'add_space_contact', { ...given, contactId, isPrimary: true }, byAdmin());
+    expect(lost(before, await contentOf())).toMatchObject([expect.stringContaining('contact_links')]);
+  });
+});
