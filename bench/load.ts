@@ -25,7 +25,7 @@ const lengthName = /\r\ncontent-length: *(\d+)/i;
 export function requestBytes(
   method: string,
   path: string,
-  options: { token?: string; apiKey?: string; body?: unknown } = {},
+  options: { token?: string; apiKey?: string; body?: unknown; headers?: Readonly<Record<string, string>> } = {},
 ): Buffer {
   const body = options.body === undefined ? '' : JSON.stringify(options.body);
   const lines = [
@@ -33,6 +33,7 @@ export function requestBytes(
     'Host: localhost',
     ...(options.token === undefined ? [] : [`Authorization: Bearer ${options.token}`]),
     ...(options.apiKey === undefined ? [] : [`X-API-Key: ${options.apiKey}`]),
+    ...Object.entries(options.headers ?? {}).map(([name, value]) => `${name}: ${value}`),
     ...(body === '' ? [] : ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`]),
   ];
   return Buffer.from(`${lines.join('\r\n')}\r\n\r\n${body}`);

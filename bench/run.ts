@@ -15,6 +15,8 @@ import { growth } from './scenarios/growth.ts';
 import { list } from './scenarios/list.ts';
 import { logging } from './scenarios/logging.ts';
 import { login } from './scenarios/login.ts';
+import { mcp } from './scenarios/mcp.ts';
+import { notifications } from './scenarios/notifications.ts';
 import { outbound } from './scenarios/outbound.ts';
 import { overload } from './scenarios/overload.ts';
 import { read } from './scenarios/read.ts';
@@ -23,8 +25,8 @@ import { isMet, median, round, type Bench, type Figure, type Scenario } from './
 import { seed } from './seed.ts';
 
 /** Those on pinned cores first, then those that need all of them. */
-const pinned: readonly Scenario[] = [read, apiKey, list, create, logging, growth, auditGrowth, translation];
-const unpinned: readonly Scenario[] = [outbound, login, categoryMove, analytics, overload, files];
+const pinned: readonly Scenario[] = [read, apiKey, mcp, list, create, logging, growth, auditGrowth, translation];
+const unpinned: readonly Scenario[] = [outbound, notifications, login, categoryMove, analytics, overload, files];
 
 const { values: options } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },

@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
-import { requestBytes, runLoad, type LoadResult } from '../load.ts';
+import { runLoad, type LoadResult } from '../load.ts';
+import { memoryMb } from '../machine.ts';
+import { contactReads } from '../paced-reads.ts';
 import { median, round, type Bench, type Figure, type Scenario } from '../scenario.ts';
 
 /** Longer than a change of the configuration may take to reach a process. */
@@ -64,7 +65,7 @@ async function measureIngest(bench: Bench, client: pg.Client): Promise<Figure[]>
   let answers = 0;
   for (let at = 0; at < rounds; at++) {
     answers += (await load(bench)).answers;
-    memory.push(residentMb(atrium.pid));
+    memory.push(round(memoryMb(atrium.pid), 0));
   }
   const loadSeconds = (rounds * roundMs) / 1000;
   let lines = 0;
@@ -86,10 +87,7 @@ async function measureIngest(bench: Bench, client: pg.Client): Promise<Figure[]>
 }
 
 function load({ atrium, seed, connections, roundMs }: Bench): Promise<LoadResult> {
-  const requests = seed.contactIds.map((id) =>
-    requestBytes('GET', `/api/v1/secure/contacts/${id}`, { token: seed.token }),
-  );
-  return runLoad({ port: atrium.port, requests, status: 200, connections, durationMs: roundMs });
+  return runLoad({ port: atrium.port, requests: contactReads(seed), status: 200, connections, durationMs: roundMs });
 }
 
 async function countLines(client: pg.Client): Promise<number> {
@@ -105,9 +103,4 @@ async function configure(client: pg.Client, name: string, value: object): Promis
     [name, value],
   );
   await client.query(`select pg_notify('atrium_settings', $1)`, [name]);
-}
-
-function residentMb(pid: number): number {
-  const pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1]);
-  return round((pages * 4096) / 1e6, 0);
 }

@@ -1,11 +1,9 @@
 import { requestBytes, runLoad, type LoadResult } from '../load.ts';
+import { pacedReads } from '../paced-reads.ts';
 import { median, round, type Bench, type Figure, type Scenario } from '../scenario.ts';
 
 /** Enough to keep every hash busy, few enough that nobody waits longer than the service allows. */
 const loginConnections = 16;
-const readConnections = 16;
-/** Well below saturation: a closed loop at full load would measure how the processor is shared, not who waits. */
-const readsPerSecond = 400;
 
 /** Logins at saturation against the bare hash, and what other requests notice of them. Runs on all cores. */
 export const login: Scenario = {
@@ -39,10 +37,10 @@ async function compareLatency(bench: Bench): Promise<Figure> {
   const quiet: LoadResult[] = [];
   const busy: LoadResult[] = [];
   for (let at = 0; at < bench.rounds; at++) {
-    if (at % 2 === 0) quiet.push(await pacedReads(bench));
-    const [reads] = await Promise.all([pacedReads(bench), loginLoad(bench, bench.roundMs)]);
+    if (at % 2 === 0) quiet.push(await pacedReads(bench, bench.roundMs));
+    const [reads] = await Promise.all([pacedReads(bench, bench.roundMs), loginLoad(bench, bench.roundMs)]);
     busy.push(reads);
-    if (at % 2 === 1) quiet.push(await pacedReads(bench));
+    if (at % 2 === 1) quiet.push(await pacedReads(bench, bench.roundMs));
     ratios.push(round(reads.p99Ms / quiet[at]!.p99Ms));
   }
   const detail = {
@@ -64,18 +62,4 @@ async function compareLatency(bench: Bench): Promise<Figure> {
 function loginLoad({ atrium, seed }: Bench, durationMs: number): Promise<LoadResult> {
   const requests = seed.people.map((person) => requestBytes('POST', '/api/v1/public/auth/login', { body: person }));
   return runLoad({ port: atrium.port, requests, status: 200, connections: loginConnections, durationMs });
-}
-
-function pacedReads({ atrium, seed, roundMs }: Bench): Promise<LoadResult> {
-  const requests = seed.contactIds.map((id) =>
-    requestBytes('GET', `/api/v1/secure/contacts/${id}`, { token: seed.token }),
-  );
-  return runLoad({
-    port: atrium.port,
-    requests,
-    status: 200,
-    connections: readConnections,
-    durationMs: roundMs,
-    pace: readsPerSecond,
-  });
 }

@@ -1,11 +1,12 @@
 import { execFile } from 'node:child_process';
-import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-import { requestBytes, runLoad, type LoadResult } from '../load.ts';
+import { send, startOutside, type Outside } from '../api.ts';
+import type { LoadResult } from '../load.ts';
+import { pacedReads } from '../paced-reads.ts';
 import { median, round, type Bench, type Figure, type Scenario } from '../scenario.ts';
 import { enter } from '../seed.ts';
 
@@ -16,10 +17,9 @@ const overheadScript = fileURLToPath(
 const callsPerRound = 2000;
 /** As many as one person may have translated in a minute; more than there are places for calls to the outside. */
 const hangingCalls = 60;
-const placesOfOneTenant = 12;
-const readConnections = 16;
-/** Well below saturation, as in the scenario of logins. */
-const readsPerSecond = 400;
+const placesOfOneTenant = 13;
+/** What is written in the background afterwards belongs to no round. */
+const aftermathMs = 1000;
 
 /** What the guarded path costs beside a bare call, and what others notice of a provider that does not answer. */
 export const outbound: Scenario = {
@@ -62,11 +62,11 @@ async function compareWithBareCall(bench: Bench, { origin }: Provider): Promise<
 async function compareLatency(bench: Bench, provider: Provider): Promise<Figure> {
   const ratios: number[] = [];
   const [quiet, busy]: [LoadResult[], LoadResult[]] = [[], []];
-  await pacedReads(bench);
+  await pacedReads(bench, readsMs(bench));
   for (let at = 0; at < bench.rounds; at++) {
-    if (at % 2 === 0) quiet.push(await pacedReads(bench));
-    busy.push(await whileHanging(bench, provider, () => pacedReads(bench)));
-    if (at % 2 === 1) quiet.push(await pacedReads(bench));
+    if (at % 2 === 0) quiet.push(await pacedReads(bench, readsMs(bench)));
+    busy.push(await whileHanging(bench, provider, () => pacedReads(bench, readsMs(bench))));
+    if (at % 2 === 1) quiet.push(await pacedReads(bench, readsMs(bench)));
     ratios.push(round(busy[at]!.p99Ms / quiet[at]!.p99Ms));
   }
   const middle = (results: readonly LoadResult[], key: keyof LoadResult) =>
@@ -86,49 +86,49 @@ async function compareLatency(bench: Bench, provider: Provider): Promise<Figure>
   };
 }
 
-/** Each time for another tenant, whose budget is untouched and whose texts nobody knows. */
+/**
+ * Each time for another tenant, whose budget is untouched and whose texts nobody knows. Its calls take all their places before
+ * the work begins, and go on coming while it lasts: all at once they would be measured for their number, and not for hanging.
+ */
 async function whileHanging<Result>(bench: Bench, provider: Provider, work: () => Promise<Result>): Promise<Result> {
-  const { base } = bench.atrium;
-  const { token } = await enter(base, { email: `caller-${Date.now()}@bench.example`, password: 'correct horse' });
+  const { token } = await enter(bench.atrium.base, {
+    email: `caller-${Date.now()}@bench.example`,
+    password: 'correct horse',
+  });
   const connector = { api_key: 'libretranslate', api_name: 'LibreTranslate', api_base_url: provider.origin };
-  await send(base, token, 'ai/providers', connector);
+  await send(bench, token, 'POST secure/ai/providers', connector);
   provider.hang();
-  const calls = Array.from({ length: hangingCalls }, (_, at) =>
-    send(base, token, 'ai/translate/text', { text: `Text ${at}`, source_language: 'en', target_language: 'de' }),
-  );
+  const calls: Promise<unknown>[] = [];
+  const call = () => {
+    const body = { text: `Text ${calls.length}`, source_language: 'en', target_language: 'de' };
+    calls.push(send(bench, token, 'POST secure/ai/translate/text', body));
+  };
+  const goOnCalling = async () => {
+    const pauseMs = readsMs(bench) / (hangingCalls - placesOfOneTenant);
+    for (; calls.length < hangingCalls; await sleep(pauseMs)) call();
+  };
   try {
+    for (let at = 0; at < placesOfOneTenant; at++) call();
     while (provider.held() < placesOfOneTenant) await sleep(5);
-    return await work();
+    const [result] = await Promise.all([work(), goOnCalling()]);
+    return result;
   } finally {
     provider.release();
     await Promise.all(calls);
+    await sleep(aftermathMs);
   }
 }
 
-async function send(base: string, token: string, path: string, body: unknown): Promise<void> {
-  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  const answer = await fetch(`${base}/api/v1/secure/${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${path} answered ${answer.status}: ${text}`);
-}
+/** Long enough that the slowest hundredth is more than a handful. */
+const readsMs = ({ roundMs }: Bench) => 2 * roundMs;
 
-function pacedReads({ atrium, seed, roundMs }: Bench): Promise<LoadResult> {
-  const requests = seed.contactIds.map((id) =>
-    requestBytes('GET', `/api/v1/secure/contacts/${id}`, { token: seed.token }),
-  );
-  const load = { requests, status: 200, connections: readConnections, durationMs: roundMs, pace: readsPerSecond };
-  return runLoad({ port: atrium.port, ...load });
-}
-
-type Provider = {
-  origin: string;
+type Provider = Outside & {
   /** From now on it takes requests and answers none. */
   hang(): void;
   /** How many wait for an answer. */
   held(): number;
   /** Answers all of them, and those to come at once. */
   release(): void;
-  stop(): Promise<void>;
 };
 
 /** Speaks the protocol of LibreTranslate. */
@@ -139,7 +139,7 @@ async function startProvider(): Promise<Provider> {
     const bytes = Buffer.from(JSON.stringify(body));
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': bytes.byteLength }).end(bytes);
   };
-  const server = createServer((incoming, response) => {
+  const outside = await startOutside((incoming, response) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => {
@@ -148,9 +148,8 @@ async function startProvider(): Promise<Provider> {
       else answer(response, { translatedText: q });
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    ...outside,
     hang: () => void (isHanging = true),
     held: () => held.size,
     release() {
@@ -158,10 +157,5 @@ async function startProvider(): Promise<Provider> {
       for (const [response, body] of held) answer(response, body);
       held.clear();
     },
-    stop: () =>
-      new Promise((resolve) => {
-        server.closeAllConnections();
-        server.close(() => resolve());
-      }),
   };
 }

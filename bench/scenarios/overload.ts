@@ -1,4 +1,5 @@
 import { requestBytes, runLoad, type LoadResult } from '../load.ts';
+import { contactReads } from '../paced-reads.ts';
 import { median, round, type Bench, type Figure, type Scenario } from '../scenario.ts';
 
 const timesTooMany = 10;
@@ -49,9 +50,7 @@ export const overload: Scenario = {
 };
 
 function load({ atrium, seed, roundMs }: Bench, connections: number): Promise<LoadResult> {
-  const requests = seed.contactIds.map((id) =>
-    requestBytes('GET', `/api/v1/secure/contacts/${id}`, { token: seed.token }),
-  );
+  const requests = contactReads(seed);
   return runLoad({ port: atrium.port, requests, status: 200, refusal: 503, connections, durationMs: roundMs });
 }
 

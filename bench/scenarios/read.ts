@@ -1,4 +1,5 @@
 import { requestBytes } from '../load.ts';
+import { contactReads } from '../paced-reads.ts';
 import { compare, type Scenario } from '../scenario.ts';
 
 /** One contact by its id. */
@@ -6,17 +7,20 @@ export const read: Scenario = {
   name: 'read',
   async run(bench) {
     const { atrium, floor, seed } = bench;
-    const { token, contactIds } = seed;
     return [
       await compare(
         bench,
         'read by key',
         {
-          floor: { ...floor, status: 200, requests: contactIds.map((id) => requestBytes('GET', `/contacts/${id}`)) },
+          floor: {
+            ...floor,
+            status: 200,
+            requests: seed.contactIds.map((id) => requestBytes('GET', `/contacts/${id}`)),
+          },
           atrium: {
             ...atrium,
             status: 200,
-            requests: contactIds.map((id) => requestBytes('GET', `/api/v1/secure/contacts/${id}`, { token })),
+            requests: contactReads(seed),
           },
         },
         { atLeast: 0.9 },

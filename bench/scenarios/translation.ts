@@ -1,10 +1,10 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
+import { send, startOutside, type Outside } from '../api.ts';
 import { requestBytes } from '../load.ts';
 import { memoryMb } from '../machine.ts';
+import { contactReads } from '../paced-reads.ts';
 import { compare, round, type Bench, type Figure, type Scenario } from '../scenario.ts';
 import { enter } from '../seed.ts';
 
@@ -29,7 +29,7 @@ export const translation: Scenario = {
 
 async function compareWithRead(bench: Bench, origin: string): Promise<Figure> {
   const { atrium, seed } = bench;
-  const { token, contactIds } = seed;
+  const { token } = seed;
   await connect(bench, token, origin);
   const texts = Array.from({ length: textCount }, (_, at) => ({
     text: `The ${at}th room on the ground floor is closed on Sundays, but open to members.`,
@@ -44,7 +44,7 @@ async function compareWithRead(bench: Bench, origin: string): Promise<Figure> {
       floor: {
         ...atrium,
         status: 200,
-        requests: contactIds.map((id) => requestBytes('GET', `/api/v1/secure/contacts/${id}`, { token })),
+        requests: contactReads(seed),
         label: 'read',
       },
       atrium: {
@@ -128,25 +128,9 @@ async function connect(bench: Bench, token: string, origin: string): Promise<voi
   });
 }
 
-/** `operation` is a method and what comes after the version in the path. */
-async function send<Answer>({ atrium }: Bench, token: string, operation: string, body?: unknown): Promise<Answer> {
-  const [method, path] = operation.split(' ') as [string, string];
-  const response = await fetch(`${atrium.base}/api/v1/${path}`, {
-    method,
-    headers: {
-      authorization: `Bearer ${token}`,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-    },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-  });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${operation} answered ${response.status}: ${text}`);
-  return JSON.parse(text) as Answer;
-}
-
 /** Speaks the protocol of LibreTranslate, and is done at once. */
-async function startProvider(): Promise<{ origin: string; stop(): Promise<void> }> {
-  const server = createServer((incoming, response) => {
+function startProvider(): Promise<Outside> {
+  return startOutside((incoming, response) => {
     const chunks: Buffer[] = [];
     incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
     incoming.on('end', () => {
@@ -155,13 +139,4 @@ async function startProvider(): Promise<{ origin: string; stop(): Promise<void> 
       response.end(JSON.stringify({ translatedText: q.map((text) => `${text} (${target})`) }));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return {
-    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    stop: () =>
-      new Promise((resolve) => {
-        server.closeAllConnections();
-        server.close(() => resolve());
-      }),
-  };
 }
