@@ -8,5 +8,7 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
+    // To load the service anew for each file would take longer than most of them: no module keeps anything that a test changes.
+    isolate: false,
   },
 });

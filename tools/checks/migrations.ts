@@ -27,6 +27,8 @@ const globalTables: Record<string, string> = {
   mail_outbox: 'queue of the installation, next to the process that sends',
   installation_settings: 'one set for the installation',
   installation_keys: 'one set for the installation',
+  known_logins: 'of the account, whichever tenant it enters',
+  push_keys: 'one pair for the installation',
   application_logs: 'lines of the service about all tenants and none',
   log_hours: 'how much the service logs about all tenants and none',
   request_minutes: 'how the whole installation answers',

@@ -13,6 +13,8 @@ const clean = {
   [`${src}/modules/docs/index.ts`]:
     "import { createRequire } from 'node:module';\nexport const place = createRequire(import.meta.url).resolve('x');\n",
   [`${src}/modules/a/found.ts`]: `${library}export const a = discovery(url, 'id', undefined, undefined, { [customFetch]: fetch });\n`,
+  [`${src}/modules/a/push.ts`]:
+    "import webPush from 'web-push';\nexport const a = webPush.encrypt('a', 'b', 'c', 'aes128gcm');\n",
   [`${src}/modules/a/made.ts`]: `${library}const a = new Configuration(b, 'id');\na[customFetch] = fetch;\n`,
 };
 
@@ -34,6 +36,10 @@ const violations: [what: string, text: string][] = [
   ['code of text', "const call = new Function('return fetch')();\n"],
   ['discovery by itself', `${library}export const a = discovery(url, 'id');\n`],
   ['a configuration by itself', `${library}export const a = new Configuration(b, 'id');\n`],
+  [
+    'a push message that its library sends',
+    "import webPush from 'web-push';\nawait webPush.sendNotification(a, 'b');\n",
+  ],
 ];
 
 it('passes a tree in order', async () => {

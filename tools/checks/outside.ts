@@ -13,9 +13,13 @@ const detours: readonly [pattern: RegExp, what: string][] = [
   [/\bglobalThis\b/, 'looks for something in the global object'],
   [/(?<![.\w])require\(/, 'takes a module without importing it'],
   [/\bcreateRequire\b(?! \} from | as |\([^()]*\)\.resolve\()/, 'makes a way to take modules without importing them'],
-  [/(?<!\bimport \{ createRequire \} )\bfrom ['"](?:node:)?module['"]/, 'takes more of node:module than createRequire'],
+  [
+    /(?<!\bimport \{ (?:createRequire|enableCompileCache, flushCompileCache) \} )\bfrom ['"](?:node:)?module['"]/,
+    'takes more of node:module than createRequire and the compile cache',
+  ],
   [/\bimport\(\s*[^'"\s]/, 'imports what its text does not say'],
   [/\bnew Function\(|(?<![.\w])eval\(/, 'makes code of text'],
+  [/\bsendNotification\b/, 'lets web-push call the outside by itself'],
 ];
 
 // The functions that begin with an address or make what others call with.

@@ -43,6 +43,12 @@ const exceptions: Exceptions = {
     'modules/translation/entities/marks.queries.ts#listMarkedTenants': 'housekeeping finds the tenants that have some',
     'modules/translation/jobs/jobs.queries.ts#listAbandonedJobs': 'housekeeping over all tenants, outside of requests',
     'modules/translation/jobs/jobs.queries.ts#deleteOldJobs': 'housekeeping over all tenants, outside of requests',
+    'modules/notifications/deliveries/deliveries.queries.ts#listWaiting':
+      'a process finds the work that another one left behind, outside of requests',
+    'modules/notifications/notices/notices.queries.ts#listTenantsWithQueued':
+      'a process finds the work that another one left behind, outside of requests',
+    'modules/notifications/notices/notices.queries.ts#listTenantsWithOld':
+      'housekeeping over all tenants, outside of requests',
     'modules/tenants/administration.queries.ts#filtered': 'system administration lists the tenants there are',
     'modules/tenants/purge.queries.ts#listDueTenants': 'housekeeping over all tenants, outside of requests',
   },
@@ -63,6 +69,9 @@ const exceptions: Exceptions = {
   clock: {
     'core/jobs/jobs.queries.ts#databaseNow':
       'leases that processes compare, in a local table; tests end one by writing lease_until',
+    'modules/notifications/deliveries/deliveries.queries.ts#databaseNow':
+      'leases that processes compare; tests end one by writing claimed_until',
+    'modules/notifications/notices/notices.queries.ts#databaseNow': 'turns that processes compare; tests set due_at',
     'modules/translation/jobs/jobs.queries.ts#databaseNow':
       'leases that processes compare; tests end one by writing lease_until',
   },
