@@ -2,8 +2,10 @@ import Type from 'typebox';
 import { describe, expect, it } from 'vitest';
 
 import { access } from '#core/access/access';
+import { AppError } from '#core/errors/app-error';
 import { defineRoute, type Route } from '#core/http/route';
 import { FreeObject, IdParams, closed, nullable } from '#core/http/schemas';
+import { createRequestValidator } from '#core/http/validation';
 import {
   freeBodyObjects,
   freeObjects,
@@ -37,6 +39,27 @@ it('no exception outlives what it was made for', () => {
 it('every text, list and number that comes in is bounded', () => {
   expect(unboundedInputs(routes)).toEqual([]);
 });
+
+it('every schema of a request compiles, which is not tried before the first request', () => {
+  const parts = ['params', 'query', 'body', 'form'] as const;
+  for (const route of routes) {
+    for (const part of parts) {
+      const { [part]: schema, response } = route.schema;
+      const hold = () => createRequestValidator({ ...route, schema: { [part]: schema, response } })({ ...nothing });
+      expect(() => attempt(hold), `${part} of ${route.operationId}`).not.toThrow();
+    }
+  }
+});
+
+const nothing = { params: {}, query: {}, body: {}, form: {} };
+
+function attempt(hold: () => void): void {
+  try {
+    hold();
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error;
+  }
+}
 
 it('every operation has a name of its own, and names its audit action when it changes something', () => {
   expect(namelessOperations(routes)).toEqual([]);

@@ -205,6 +205,7 @@ const ajv = new Ajv({
   coerceTypes: true,
   useDefaults: true,
   strict: true,
+  validateSchema: false,
   formats: {
     ...formats,
     'cidr-list': listOf(isAddressRange),

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, inject } from 'vitest';
 import { readConfig } from '#app/config';
 import { createService, type Service, type ServiceOptions } from '#app/service';
 import type { Route } from '#core/http/route';
-import { compileExact } from '#core/http/validation';
+import { createCheck } from '#core/http/validation';
 import { createLogging } from '#core/log/log';
 import { createDatabase } from '#test/support/database';
 
@@ -144,22 +144,13 @@ export async function startService(options: Options = {}, logLines: string[] = [
 export const systemAdmin = { email: 'root@system.test', password: 'system password' };
 const sharedKey = Buffer.from('00112233445566778899aabbccddeeff102132435465768798a9babbdcddeeff', 'hex');
 
-const validators = new Map<Route, (payload: string) => void>();
-
-function assertFitsSchema(route: Route, status: number, payload: string): void {
-  let validator = validators.get(route);
-  if (validator === undefined) {
-    const schema = route.schema.response[status as 200];
-    const validate = schema === null || schema === undefined ? undefined : compileExact(schema);
-    validator = (text) => {
-      if (text === '' && schema === null) return;
-      if (validate === undefined)
-        throw new Error(`${route.operationId} answered ${status} with a body it does not declare`);
-      if (!validate(JSON.parse(text))) throw new Error(`${route.operationId}: ${JSON.stringify(validate.errors)}`);
-    };
-    validators.set(route, validator);
-  }
-  validator(payload);
+function assertFitsSchema({ operationId, schema }: Route, status: number, payload: string): void {
+  const declared = schema.response[status as 200];
+  if (payload === '' && declared === null) return;
+  if (declared === null || declared === undefined)
+    throw new Error(`${operationId} answered ${status} with a body it does not declare`);
+  const misfit = createCheck(declared)(JSON.parse(payload));
+  if (misfit !== undefined) throw new Error(`${operationId}: body${misfit.place} ${misfit.message}`);
 }
 
 export function toAnswer(response: LightMyRequestResponse): Answer {

@@ -13,6 +13,8 @@ const shared = {
   strictRequired: false,
   allowUnionTypes: true,
   ownProperties: true,
+  // They are what TypeBox makes; to check that against the schema of schemas takes longer than to compile it.
+  validateSchema: false,
   formats,
 } as const;
 
@@ -41,7 +43,7 @@ for (const ajv of [exact, fromText]) {
 export type RequestValidator = (parts: Record<Part, unknown>) => void;
 
 type Part = 'params' | 'query' | 'body' | 'form';
-type Check = { name: Part; validate: ValidateFunction; foldIds: (value: unknown) => unknown };
+type Check = { name: Part; validator: () => ValidateFunction; foldIds: (value: unknown) => unknown };
 
 /**
  * With `isTyped`, params and query do not come out of a URL, but have types already.
@@ -59,7 +61,8 @@ export function createRequestValidator(route: Route, { isTyped = false } = {}): 
   const respell = fieldSpellings(query);
   return (parts) => {
     respell(parts.query as Record<string, unknown>);
-    for (const { name, validate, foldIds } of checks) {
+    for (const { name, validator, foldIds } of checks) {
+      const validate = validator();
       if (!validate(parts[name])) throw validationError(name, validate);
       foldIds(parts[name]);
     }
@@ -68,12 +71,33 @@ export function createRequestValidator(route: Route, { isTyped = false } = {}): 
 
 function check(name: Check['name'], schema: TSchema | undefined, ajv: Ajv): Check | undefined {
   if (schema === undefined) return undefined;
-  return { name, validate: ajv.compile(asJsonSchema(schema)), foldIds: idFolding(schema) };
+  return { name, validator: lazily(ajv, schema), foldIds: idFolding(schema) };
 }
 
-/** A check of values that are no part of a request against their schema. */
-export function compileExact(schema: TSchema): ValidateFunction {
-  return exact.compile(asJsonSchema(schema));
+const compiled = new Map([exact, fromText].map((ajv) => [ajv, new WeakMap<TSchema, ValidateFunction>()]));
+
+/** Compiled with the first request: all of them together would take longer than the rest of a start. */
+function lazily(ajv: Ajv, schema: TSchema): () => ValidateFunction {
+  const known = compiled.get(ajv)!;
+  return () => {
+    const validate = known.get(schema) ?? ajv.compile(asJsonSchema(schema));
+    known.set(schema, validate);
+    return validate;
+  };
+}
+
+/** The first thing that is wrong with a value; the place begins with a dot, or is empty. */
+type Misfit = { place: string; message: string };
+
+/** A check of values that are no part of a request against their schema: undefined where they fit. */
+export function createCheck(schema: TSchema): (value: unknown) => Misfit | undefined {
+  const validator = lazily(exact, schema);
+  return (value) => {
+    const validate = validator();
+    if (validate(value)) return undefined;
+    const error = validate.errors![0]!;
+    return { place: error.instancePath.replaceAll('/', '.'), message: messageOf(error) };
+  };
 }
 
 // TypeBox keeps its own markers on the objects; Ajv's strict mode wants plain JSON Schema.
@@ -100,7 +124,7 @@ function pathOf(part: string, error: ErrorObject): string {
 }
 
 /** What the rule asks for, without the value that does not fit. */
-export function messageOf(error: ErrorObject): string {
+function messageOf(error: ErrorObject): string {
   if (error.keyword === 'additionalProperties') return 'is not a known property';
   if (error.keyword === 'required') return 'is required';
   if (error.keyword === 'enum') {

@@ -4,7 +4,7 @@ import type { Actor } from '#core/access/principal';
 import { auditEvent, auditParams } from '#core/audit/audit.queries';
 import { newId } from '#core/crypto/ids';
 import type { TenantDb } from '#core/db/scopes';
-import { compileExact, messageOf } from '#core/http/validation';
+import { createCheck } from '#core/http/validation';
 import { countPeople } from '#modules/flow-tasks/completions.queries';
 import {
   FlowTaskNotFound,
@@ -143,11 +143,10 @@ export async function reorderFlowTasks({ db, actor, now }: Scope, { taskIds }: R
 const checks = { profile: fitting(ProfileConfig), others: fitting(TaskConfig) };
 
 function fitting(schema: TSchema) {
-  const validate = compileExact(schema);
+  const check = createCheck(schema);
   return (config: unknown): string | undefined => {
-    if (validate(config)) return undefined;
-    const error = validate.errors![0]!;
-    return `config${error.instancePath.replaceAll('/', '.')} ${messageOf(error)}`;
+    const found = check(config);
+    return found && `config${found.place} ${found.message}`;
   };
 }
 

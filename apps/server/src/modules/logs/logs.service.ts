@@ -1,7 +1,7 @@
 import type { Actor, Person } from '#core/access/principal';
 import { pageOfMatches } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
-import { compileExact, messageOf } from '#core/http/validation';
+import { createCheck } from '#core/http/validation';
 import { levelNumbers, logConfiguration, logLevels, type LogConfig, type LogLevel } from '#core/log/log-config';
 import { middleOf } from '#core/log/request-counts';
 import type { Services } from '#core/services';
@@ -196,12 +196,12 @@ function keyOf(section: Section): keyof LogConfig {
   return section === 'log-levels' ? 'logLevels' : section;
 }
 
-const fits = compileExact(LogConfigPatch);
+const check = createCheck(LogConfigPatch);
 
 /** Where and why a configuration does not fit its schema, without the value that does not. */
 function schemaError(patch: unknown): string | undefined {
-  if (fits(patch)) return undefined;
-  const [error] = fits.errors!;
-  const place = error!.instancePath.slice(1).replaceAll('/', '.');
-  return `${place === '' ? '' : `${place}: `}${messageOf(error!)}`;
+  const found = check(patch);
+  if (found === undefined) return undefined;
+  const place = found.place.slice(1);
+  return `${place === '' ? '' : `${place}: `}${found.message}`;
 }

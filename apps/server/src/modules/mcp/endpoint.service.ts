@@ -59,44 +59,48 @@ export async function exchangeBySdk(session: Session, offer: Offer, { message, h
     : await answerModern(server, request, { message, onerror: (error) => void found.push(error) });
   // Below that it is what was sent that the SDK finds fault with.
   if (response.status >= 500) logFault(session, found.at(-1) ?? new Error(`the SDK answered ${response.status}`));
-  const body = toInvalidParams(await response.text());
-  if (message.method === 'tools/call' && isRpcError(body)) await recordRefusedCall(session, offer, message.params);
-  return { status: response.status, body };
+  const text = await response.text();
+  const refusal = readRefusal(text);
+  if (refusal === undefined) return { status: response.status, body: text };
+  if (message.method === 'tools/call') await recordRefusedCall(session, offer, { params: message.params, refusal });
+  return { status: response.status, body: JSON.stringify(refusal) };
 }
 
-/** A call that reached no tool: there is none of that name, or it is no call. */
-function recordRefusedCall(session: Session, offer: Offer, params: unknown): Promise<void> {
+type Refusal = { error: { code: ProtocolErrorCode; message: string } };
+
+/** A call that reached no tool: there is none of that name, it is no call, or we failed. */
+function recordRefusedCall(
+  session: Session,
+  offer: Offer,
+  { params, refusal }: { params: unknown; refusal: Refusal },
+): Promise<void> {
   const { name, _meta } = (params ?? {}) as { name?: unknown; _meta?: Record<string, unknown> };
   const isKnown = typeof name === 'string' && findTool(offer, name) !== undefined;
+  const isFault = refusal.error.code === ProtocolErrorCode.InternalError;
   return recordRefusal(session, {
     name,
     client: toToolClient(_meta?.[CLIENT_INFO_META_KEY] ?? productOf(session.request.userAgent)),
-    code: isKnown ? 'INVALID_PARAMS' : 'UNKNOWN_TOOL',
+    code: isFault ? 'INTERNAL_ERROR' : isKnown ? 'INVALID_PARAMS' : 'UNKNOWN_TOOL',
   });
-}
-
-function isRpcError(body: string): boolean {
-  return body.includes('"error"') && (JSON.parse(body) as { error?: unknown }).error !== undefined;
 }
 
 const internalError = 'Internal error';
 
 /**
- * Parameters that do not fit the schema of their method are, for most methods, an internal error to the SDK, and told in the
- * JSON of its validator: JSON-RPC 2.0 section 5.1 has a code for them. Faults of our own say nothing but that they are.
+ * The error that an answer of the SDK tells, if it does. Parameters that do not fit the schema of their method are, for most
+ * methods, an internal error to the SDK, and told in the JSON of its validator: JSON-RPC 2.0 section 5.1 has a code for them.
+ * Faults of our own say nothing but that they are.
  */
-function toInvalidParams(body: string): string {
-  if (!body.includes('"error"')) return body;
-  const answer = JSON.parse(body) as { error?: { code: number; message: string } };
-  const { code, message = '' } = answer.error ?? {};
+function readRefusal(body: string): Refusal | undefined {
+  if (!body.includes('"error"')) return undefined;
+  const answer = JSON.parse(body) as Partial<Refusal>;
+  if (answer.error === undefined) return undefined;
+  const { code, message } = answer.error;
   const issues = /^(?:Invalid \S+ request: )?(\[\s*\{.*\])$/s.exec(message)?.[1];
   const isOther = code !== ProtocolErrorCode.InternalError || message === internalError;
-  if (issues === undefined && isOther) return body;
+  if (issues === undefined && isOther) return { ...answer, error: answer.error };
   const what = issues === undefined ? '' : `: ${firstOf(issues)}`;
-  return JSON.stringify({
-    ...answer,
-    error: { code: ProtocolErrorCode.InvalidParams, message: `Invalid params${what}` },
-  });
+  return { ...answer, error: { code: ProtocolErrorCode.InvalidParams, message: `Invalid params${what}` } };
 }
 
 function firstOf(issues: string): string {

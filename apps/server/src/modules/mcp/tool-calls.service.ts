@@ -96,12 +96,13 @@ function needsBody({ schema: { body } }: Route): boolean {
   return anyOf.every(({ type }) => type !== 'null');
 }
 
-type Refusal = { name: unknown; client: ToolClient | null; code: 'INVALID_PARAMS' | 'UNKNOWN_TOOL' };
+const refusalStatuses = { INVALID_PARAMS: 400, UNKNOWN_TOOL: 404, INTERNAL_ERROR: 500 };
+
+type Refusal = { name: unknown; client: ToolClient | null; code: keyof typeof refusalStatuses };
 
 /** The call of what is no tool, or none that was asked for, or with what is no parameters. */
 export function recordRefusal(session: Session, { name, client, code }: Refusal): Promise<void> {
-  const status = code === 'UNKNOWN_TOOL' ? 404 : 400;
-  return recordCall(session, { tool: cleanName(name), client }, { code, status });
+  return recordCall(session, { tool: cleanName(name), client }, { code, status: refusalStatuses[code] });
 }
 
 type Ending = { code: string | undefined; status: number };

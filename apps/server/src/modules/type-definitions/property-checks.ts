@@ -1,4 +1,4 @@
-import { Ajv, type ErrorObject } from 'ajv';
+import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
 
 import { formats } from '#core/http/formats';
 import { ipVersion } from '#core/net/addresses';
@@ -85,10 +85,15 @@ const keywords = {
   ...Object.fromEntries(['not', 'if', 'then', 'else'].map((name) => [name, inner])),
 };
 
-const checkSchema = new Ajv(shared).compile({
-  allOf: [{ $ref: '#/$defs/schema' }, { type: 'object', properties: { type: { const: 'object' } } }],
-  $defs: { schema: { type: ['object', 'boolean'], properties: keywords, additionalProperties: false } },
-});
+let schemaCheck: ValidateFunction | undefined;
+
+/** Made when the first schema comes: it is large, and most processes see none. */
+function makeSchemaCheck(): ValidateFunction {
+  return new Ajv({ ...shared, validateSchema: false }).compile({
+    allOf: [{ $ref: '#/$defs/schema' }, { type: 'object', properties: { type: { const: 'object' } } }],
+    $defs: { schema: { type: ['object', 'boolean'], properties: keywords, additionalProperties: false } },
+  });
+}
 
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
@@ -100,8 +105,9 @@ function canonical(value: unknown): string {
 /** What keeps a JSON Schema from being the schema of a type; empty when nothing does. */
 export function findSchemaErrors(schema: Record<string, unknown>): PlacedError[] {
   const about = (message: string) => [{ path: 'json_schema', message, property: undefined }];
-  if (!checkSchema(schema)) {
-    return placed('json_schema', checkSchema.errors!).map((error) =>
+  schemaCheck ??= makeSchemaCheck();
+  if (!schemaCheck(schema)) {
+    return placed('json_schema', schemaCheck.errors!).map((error) =>
       error.message === unknownName ? { ...error, message: 'is not a keyword that types are written in' } : error,
     );
   }

@@ -9,7 +9,8 @@ import { reachTenant } from '#modules/tenants/index';
 const because: Readonly<Record<ExplainedProvider['part'], string>> = {
   serves: 'It is the first that can be called.',
   next: 'It is called where those before it fail.',
-  paused: 'It failed too often or asked for patience, and is passed over until retry_at while there are others.',
+  paused:
+    'It failed too often or asked for patience: the others are asked until retry_at. Where there are none, one call at a time tries it if it failed, and none if it asked.',
   unusable: 'Its credentials cannot be used: they are for another address, or cannot be read any more.',
   disabled: 'It is switched off.',
   spared: 'Others are asked instead of it.',

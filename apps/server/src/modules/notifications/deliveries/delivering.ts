@@ -1,5 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
-
+import { restAfter } from '#core/background/rest';
 import { newId } from '#core/crypto/ids';
 import type { TenantDb } from '#core/db/scopes';
 import { isTimeout, withDeadline } from '#core/outbound/deadline';
@@ -45,8 +44,6 @@ const attemptMs = workDrainMs - 1500;
 /** After so many batches, or so long, another channel or tenant gets its turn. */
 const batchesInRow = 50;
 const mostMs = 10_000;
-/** Others get at the processor in between, for as long as the batch took, but no shorter and no longer. */
-const pauseMs = { shortest: 10, longest: 50 };
 
 /** Hands deliveries that are due to those who carry them on. */
 export function deliverBy(carriers: Carriers): Work<OfChannel> {
@@ -79,8 +76,7 @@ async function takeTurn({ services, carriers, way, signal }: Turn): Promise<bool
     signal.throwIfAborted();
     const batchAt = performance.now();
     if ((await deliverBatch(services, way, { carriers, signal })) === 0) return false;
-    const took = performance.now() - batchAt;
-    await pause(Math.min(Math.max(took, pauseMs.shortest), pauseMs.longest));
+    await restAfter(batchAt);
   }
   return true;
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
 import { sweepNotifications } from '#modules/notifications/jobs';
-import { tellNotices } from '#modules/notifications/notices/expansion';
+import { batchesInRow, batchSize, tellNotices } from '#modules/notifications/notices/expansion';
 import { path, stepsOf } from '#modules/notifications/notices/testing/steps';
 import { createTenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
@@ -10,6 +10,8 @@ import { useService } from '#test/support/harness';
 // Its queue is never started: what waits is done here, one after the other.
 const test = useService();
 const { signal } = new AbortController();
+/** How many are told before it is another tenant's turn. */
+const inTurn = batchesInRow * batchSize;
 
 async function begin() {
   const tenant = await createTenant(test);
@@ -36,13 +38,13 @@ async function begin() {
 describe('an audience', () => {
   it('of everybody is told batch by batch, each person once', async () => {
     const { tenant, send, turn, told, createPeople, get, waiting, dequeue } = await begin();
-    const people = await createPeople(1203);
+    const people = await createPeople(303);
     const { id } = await send();
     await dequeue();
     await turn();
-    expect((await get(id)).body.data).toMatchObject({ status: 'done', recipients: 1204 });
+    expect((await get(id)).body.data).toMatchObject({ status: 'done', recipients: 304 });
     expect((await told()).map((row) => row['user_id'])).toEqual([tenant.admin.userId, ...people].toSorted());
-    expect((await get(id)).body.data.deliveries).toMatchObject({ in_app: { sent: 1204 }, email: { queued: 1204 } });
+    expect((await get(id)).body.data.deliveries).toMatchObject({ in_app: { sent: 304 }, email: { queued: 304 } });
     const work = (await waiting()).map(({ name, channel }) => `${name} ${channel}`);
     expect(work.toSorted()).toEqual(['notifications-deliveries email', 'notifications-deliveries push']);
   }, 60_000);
@@ -140,46 +142,49 @@ describe('each person', () => {
 describe('notices', () => {
   it('fifty turns at once tell each person once, and count them exactly', async () => {
     const { send, turn, told, createPeople, get, ask } = await begin();
-    await createPeople(2100);
+    await createPeople(420);
     const ids = [(await send()).id, (await send()).id] as string[];
     await Promise.all(Array.from({ length: 50 }, () => turn()));
-    for (const id of ids) expect((await get(id)).body.data).toMatchObject({ status: 'done', recipients: 2101 });
-    expect(await told()).toHaveLength(4202);
+    for (const id of ids) expect((await get(id)).body.data).toMatchObject({ status: 'done', recipients: 421 });
+    expect(await told()).toHaveLength(842);
     const [counted] = await ask(`select count(*)::int as count from notification_deliveries where tenant_id = $1`);
-    expect(counted).toEqual({ count: 3 * 4202 });
+    expect(counted).toEqual({ count: 3 * 842 });
   }, 120_000);
 
   it('come in turns: a long one keeps no short one waiting', async () => {
     const { send, turn, createPeople, get } = await begin();
-    const [person] = (await createPeople(6000)) as [string];
+    const [person] = (await createPeople(inTurn + 2 * batchSize)) as [string];
     const long = await send({ channels: ['in_app'] });
     const short = await send({ channels: ['in_app'], audience: { userIds: [person] } });
     await turn();
     expect((await get(short.id)).body.data.status).toBe('done');
-    expect((await get(long.id)).body.data).toMatchObject({ status: 'queued', recipients: 4500 });
+    expect((await get(long.id)).body.data).toMatchObject({
+      status: 'queued',
+      recipients: inTurn - batchSize,
+    });
   }, 60_000);
 
   it('that are critical come first', async () => {
     const { send, turn, createPeople, get } = await begin();
-    await createPeople(6000);
+    await createPeople(inTurn + 2 * batchSize);
     const usual = await send({ channels: ['in_app'] });
     const critical = await send({ channels: ['in_app'], isCritical: true });
     await turn();
-    expect((await get(critical.id)).body.data).toMatchObject({ recipients: 5000 });
+    expect((await get(critical.id)).body.data).toMatchObject({ recipients: inTurn });
     expect((await get(usual.id)).body.data).toMatchObject({ recipients: 0 });
   }, 60_000);
 
   it('a stream of new ones keeps no long one waiting', async () => {
     const { send, turn, createPeople, get } = await begin();
-    const [person] = (await createPeople(6000)) as [string];
+    const [person] = (await createPeople(inTurn + 2 * batchSize)) as [string];
     const long = await send({ channels: ['in_app'] });
     const short = () => send({ channels: ['in_app'], audience: { userIds: [person] } });
     await turn();
     const recipients = [(await get(long.id)).body.data.recipients];
-    for (let count = 0; count < 12; count++) await short();
+    for (let count = 0; count < batchesInRow + 2; count++) await short();
     await turn();
     recipients.push((await get(long.id)).body.data.recipients);
-    expect(recipients).toEqual([5000, 5500]);
+    expect(recipients).toEqual([inTurn, inTurn + batchSize]);
   }, 60_000);
 
   it('of one tenant are told in one turn of a process at a time, which looks again at its end', async () => {
@@ -259,7 +264,7 @@ describe('notices', () => {
 describe('a process that dies', () => {
   it('within a batch leaves nothing of it, and between batches the rest for another one', async () => {
     const { send, turn, told, createPeople, get, dequeue, sweep, waiting } = await begin();
-    await createPeople(1203);
+    await createPeople(303);
     const { id } = await send({ channels: ['in_app'] });
     let looks = 0;
     const dying = () => {
@@ -268,13 +273,13 @@ describe('a process that dies', () => {
       return new Date();
     };
     await expect(turn({ ...test.service.services, now: dying })).rejects.toThrow('the process dies');
-    expect([(await told()).length, (await get(id)).body.data.recipients]).toEqual([500, 500]);
+    expect([(await told()).length, (await get(id)).body.data.recipients]).toEqual([batchSize, batchSize]);
     await dequeue();
     await sweep();
     expect(await waiting()).toMatchObject([{ name: 'notifications-notices' }]);
     await turn();
-    expect((await get(id)).body.data).toMatchObject({ status: 'done', recipients: 1204 });
-    expect(await told()).toHaveLength(1204);
+    expect((await get(id)).body.data).toMatchObject({ status: 'done', recipients: 304 });
+    expect(await told()).toHaveLength(304);
   }, 60_000);
 
   it('between the commit and the word of it has left all there is to know', async () => {

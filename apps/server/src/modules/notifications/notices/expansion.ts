@@ -1,5 +1,6 @@
-import { setImmediate, setTimeout as pause } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 
+import { restAfter } from '#core/background/rest';
 import { newId } from '#core/crypto/ids';
 import type { Transaction } from '#core/db/scopes';
 import { isUnavailable } from '#core/db/sql-state';
@@ -23,12 +24,10 @@ import { patternsOf } from '#modules/notifications/preferences/decision.rules';
 import { listDefaults, listOverridesOf } from '#modules/notifications/preferences/preferences.queries';
 import { createTurns } from '#modules/notifications/turns';
 
-/** How many people are told with one transaction. */
-const batchSize = 500;
+/** How many people are told with one transaction: more would keep the database to themselves for longer than others notice. */
+export const batchSize = 100;
 /** After so many another tenant gets its turn. */
-const batchesInRow = 10;
-/** Others get at the database in between, for as long as the batch took, but no longer. */
-const longestPauseMs = 100;
+export const batchesInRow = 15;
 
 /** After each attempt to tell some of its people that failed, but the last. */
 const pauseMinutes = [1, 5, 15, 60];
@@ -60,7 +59,7 @@ async function takeTurn(services: Services, tenantId: string, signal: AbortSigna
     const batch = await tellBatch(services, tenantId);
     if (batch === undefined) return false;
     await sendOn(services, tenantId, batch);
-    await pause(Math.min(performance.now() - startedAt, longestPauseMs));
+    await restAfter(startedAt);
   }
   return true;
 }

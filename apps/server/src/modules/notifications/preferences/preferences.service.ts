@@ -3,7 +3,7 @@ import type { Actor, Person } from '#core/access/principal';
 import { auditEvent, auditParams } from '#core/audit/audit.queries';
 import { newId } from '#core/crypto/ids';
 import type { TenantDb, Transaction } from '#core/db/scopes';
-import { compileExact, messageOf } from '#core/http/validation';
+import { createCheck } from '#core/http/validation';
 import type { Services } from '#core/services';
 import type { PreferenceRow } from '#modules/notifications/notifications.tables';
 import { channels, type Channel, type QuietHours } from '#modules/notifications/notifications.types';
@@ -198,7 +198,7 @@ async function assertUnlocked(tx: Transaction, tenantId: string, given: readonly
   }
 }
 
-const checks = { quietHours: compileExact(schemas.QuietHours), rules: compileExact(schemas.Rules) };
+const checks = { quietHours: createCheck(schemas.QuietHours), rules: createCheck(schemas.Rules) };
 
 /** @throws InvalidPreference */
 function assertMeaning(given: readonly GivenPreference[], owner: Owner): void {
@@ -213,10 +213,8 @@ function assertMeaning(given: readonly GivenPreference[], owner: Owner): void {
 }
 
 function misfit(name: keyof typeof checks, value: unknown): string | undefined {
-  const validate = checks[name];
-  if (validate(value)) return undefined;
-  const error = validate.errors![0]!;
-  return `${name}${error.instancePath.replaceAll('/', '.')} ${messageOf(error)}`;
+  const found = checks[name](value);
+  return found && `${name}${found.place} ${found.message}`;
 }
 
 function problemOf(quietHours: QuietHours): string | undefined {

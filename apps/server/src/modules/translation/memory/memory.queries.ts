@@ -12,10 +12,7 @@ export type MemoryRow = {
   created_at: string;
 };
 
-export type Remembered = Pick<MemoryRow, 'translation' | 'provider' | 'model' | 'created_at'> & {
-  /** The tenant has a connector of this name that is enabled, and was not changed since. */
-  is_own: boolean;
-};
+export type Remembered = Pick<MemoryRow, 'translation' | 'provider' | 'model' | 'created_at'>;
 
 /** A connector that is enabled, and when it was last changed. */
 export type Maker = { api_key: string; updated_at: string };
@@ -28,57 +25,37 @@ type Tables = {
 
 const builder = queryBuilder<Tables>();
 
-type Of = { tenantId: string; operation: string; notBefore: string };
-
-/** Both find nothing where the tenant has switched the operation off. */
-const isSwitchedOff = (tenantId: string, operation: string) =>
-  builder
-    .selectFrom('operation_overrides')
-    .select('enabled')
-    .where('tenant_id', '=', tenantId)
-    .where('operation_key', '=', operation)
-    .where('enabled', '=', false);
-
-const isOwn = (tenantId: string) =>
-  sql<boolean>`exists (
-    select from connectors as maker
-    where maker.tenant_id = ${tenantId} and maker.api_key = translation_memory.provider and maker.enabled
-      and maker.updated_at <= translation_memory.created_at)`.as('is_own');
+type Of = { tenantId: string; notBefore: string };
 
 export const findRemembered = statement<Of & { key: Buffer }, Remembered>((p) =>
   builder
     .selectFrom('translation_memory')
-    .select(['translation', 'provider', 'model', 'created_at', isOwn(p.tenantId)])
+    .select(['translation', 'provider', 'model', 'created_at'])
     .where('tenant_id', '=', p.tenantId)
     .where('key', '=', p.key)
-    .where('created_at', '>', p.notBefore)
-    .where(({ exists, not }) => not(exists(isSwitchedOff(p.tenantId, p.operation)))),
+    .where('created_at', '>', p.notBefore),
 );
 
 /** `keys` in hexadecimal. */
 export const listRemembered = statement<Of & { keys: readonly string[] }, Remembered & { key: string }>((p) =>
   builder
     .selectFrom('translation_memory')
-    .select([
-      sql<string>`encode(key, 'hex')`.as('key'),
-      'translation',
-      'provider',
-      'model',
-      'created_at',
-      isOwn(p.tenantId),
-    ])
+    .select([sql<string>`encode(key, 'hex')`.as('key'), 'translation', 'provider', 'model', 'created_at'])
     .where('tenant_id', '=', p.tenantId)
     .where(sql<boolean>`key = any(array(select decode(k, 'hex') from unnest(${p.keys}::text[]) as k))`)
-    .where('created_at', '>', p.notBefore)
-    .where(({ exists, not }) => not(exists(isSwitchedOff(p.tenantId, p.operation)))),
+    .where('created_at', '>', p.notBefore),
 );
 
-/** A row where the installation, whose tenant it then is, has switched the operation off for all. */
+/** A row where the tenant has switched the operation off; for all, where it is that of the installation. */
 export const findSwitchedOff = statement<{ tenantId: string; operation: string }, { enabled: boolean }>((p) =>
-  isSwitchedOff(p.tenantId, p.operation),
+  builder
+    .selectFrom('operation_overrides')
+    .select('enabled')
+    .where('tenant_id', '=', p.tenantId)
+    .where('operation_key', '=', p.operation)
+    .where('enabled', '=', false),
 );
 
-/** Those of the installation, whose tenant it then is. */
 export const listMakers = statement<{ tenantId: string }, Maker>((p) =>
   builder
     .selectFrom('connectors')

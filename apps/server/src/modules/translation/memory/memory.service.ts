@@ -3,6 +3,7 @@ import type { TenantDb } from '#core/db/scopes';
 import { assertOperationEnabled, protectionVersion, translateTexts } from '#modules/connectors/index';
 import { flightsOf, shareFlight } from '#modules/translation/memory/flights';
 import { findRemembered, listRemembered, remember, type Remembered } from '#modules/translation/memory/memory.queries';
+import { recentOf } from '#modules/translation/memory/recent';
 import { memoryLifeMs, termsOf, type Terms } from '#modules/translation/memory/terms';
 import type { TranslationScope } from '#modules/translation/scope';
 
@@ -34,7 +35,7 @@ export async function translate(
   wanted: Wanted,
 ): Promise<{ translations: Translation[]; tokens: Tokens | null }> {
   const keys = wanted.texts.map((text) => keyOf(wanted, text));
-  const terms = await termsOf(scope.services, scope.operation);
+  const terms = await termsOf(scope.services, { tenantId: scope.db.tenantId, operation: scope.operation });
   const known = await recall(scope, terms, keys);
   const missing = new Map(keys.map((key, at): [string, string] => [key, wanted.texts[at]!]));
   for (const key of known.keys()) missing.delete(key);
@@ -56,27 +57,36 @@ function keyOf({ source, target, html }: Wanted, text: string): string {
 /** Where the operation is switched off memory knows nothing, and whoever calls a provider then is refused. */
 async function recall(
   { services, db, operation }: TranslationScope,
-  { isUsable, notBefore, makers }: Terms,
+  terms: Terms,
   keys: readonly string[],
 ): Promise<Known> {
+  if (!terms.isUsable) return new Map();
   const { tenantId } = db;
-  if (!isUsable) return new Map();
-  const of = { tenantId, operation, notBefore };
-  const found = keys.length === 1 ? await findOne(db, of, keys[0]!) : await db.all(listRemembered({ ...of, keys }));
-  const rows = found.filter((row) => row.is_own || isMadeBy(makers, row));
-  for (const { provider } of rows) services.callLog.recordCacheHit({ tenantId, operation, provider });
-  return new Map(rows.map((row) => [row.key, toTranslation(row)]));
+  const recent = recentOf(services.database, tenantId);
+  const isGood = (row: Remembered) => Date.parse(row.created_at) > Date.parse(terms.notBefore) && terms.counts(row);
+  const found = new Map<string, Translation>();
+  const asked = keys.filter((key) => {
+    const row = recent.get(key);
+    if (row === undefined || !isGood(row)) return true;
+    found.set(key, toTranslation(row));
+    return false;
+  });
+  for (const { key, ...row } of await read(db, terms, asked)) {
+    if (!isGood(row)) continue;
+    recent.set(key, row);
+    found.set(key, toTranslation(row));
+  }
+  for (const { provider } of found.values()) services.callLog.recordCacheHit({ tenantId, operation, provider });
+  return found;
 }
 
-async function findOne(db: TenantDb, of: { tenantId: string; operation: string; notBefore: string }, key: string) {
-  const found = await db.first(findRemembered({ ...of, key: Buffer.from(key, 'hex') }));
+async function read(db: TenantDb, { notBefore }: Terms, keys: readonly string[]) {
+  const { tenantId } = db;
+  if (keys.length > 1) return db.all(listRemembered({ tenantId, notBefore, keys }));
+  const [key] = keys;
+  if (key === undefined) return [];
+  const found = await db.first(findRemembered({ tenantId, notBefore, key: Buffer.from(key, 'hex') }));
   return found === undefined ? [] : [{ ...found, key }];
-}
-
-/** What a connector said that is gone, disabled or another one by now counts no more. */
-function isMadeBy(makers: ReadonlyMap<string, string>, { provider, created_at: createdAt }: Remembered): boolean {
-  const changedAt = makers.get(provider);
-  return changedAt !== undefined && Date.parse(changedAt) <= Date.parse(createdAt);
 }
 
 function toTranslation({ translation: text, provider, model }: Remembered): Translation {

@@ -99,6 +99,18 @@ describe('what is remembered', () => {
     expect(await isCached('Foyer')).toBe(true);
   });
 
+  it('is known to this process once it was read, to each tenant its own', async () => {
+    const other = await createTenantOf(test);
+    await provideTranslator(test, other);
+    expect([await isCached(), await isCached()]).toEqual([false, true]);
+    const { tenantId } = tenant;
+    const text = 'delete from translation_memory where tenant_id = $1';
+    await test.service.services.database.tenant(tenantId).slow.all({ text, values: [tenantId], prepare: false });
+    expect(await isCached()).toBe(true);
+    const theirs = await translate('Hall', { token: other.admin.token });
+    expect(theirs).toMatchObject({ status: 200, body: { data: { cached: false } } });
+  });
+
   it('is counted as a hit of the provider that made it', async () => {
     await translate();
     await translate();
@@ -115,8 +127,10 @@ describe('what is remembered', () => {
   it('is given to nobody for whom the operation is switched off', async () => {
     expect(await isCached()).toBe(false);
     await override(tenant.tenantId, false);
+    ahead += 1000;
     expectError(await translate(), 403, 'AUTHORIZATION_ERROR', 'OPERATION_DISABLED');
     await override(tenant.tenantId, true);
+    ahead += 1000;
     expect(await isCached()).toBe(true);
     await override(systemTenantId, false);
     ahead += 1000;

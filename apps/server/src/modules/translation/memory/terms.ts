@@ -1,31 +1,41 @@
+import { LRUCache } from 'lru-cache';
+
 import { systemTenantId } from '#core/access/principal';
 import { securitySetting } from '#core/limits/config';
 import type { Services } from '#core/services';
-import { findSwitchedOff, listMakers } from '#modules/translation/memory/memory.queries';
+import { findSwitchedOff, listMakers, type Maker, type Remembered } from '#modules/translation/memory/memory.queries';
 import type { TranslationOperation } from '#modules/translation/scope';
 
-/**
- * What of memory may be used: nothing that is older than `notBefore`. `makers`: when which connector of the installation was
- * changed, by api_key; those that are enabled.
- */
-export type Terms = { isUsable: boolean; notBefore: string; makers: ReadonlyMap<string, string> };
+/** What of memory a tenant may use: nothing that is older than `notBefore`. */
+export type Terms = {
+  isUsable: boolean;
+  notBefore: string;
+  /** What a connector said that is gone, disabled or another one by now counts no more. */
+  counts(made: Pick<Remembered, 'provider' | 'created_at'>): boolean;
+};
 
 type Needed = Pick<Services, 'database' | 'now' | 'runtimeSettings'>;
 type Known = Terms & { at: number };
 
 /** So long an answer counts: to ask for each text that is remembered would cost as much as the text. */
 const freshMs = 1000;
+const maxKnown = 1000;
 
 /** Whoever paid for a translation does not want to pay for it again tomorrow. */
 const keptMs = 30 * 24 * 60 * 60_000;
 
-const known = new WeakMap<Services['database'], Map<TranslationOperation, Known>>();
+const known = new WeakMap<Services['database'], LRUCache<string, Known>>();
 
-/** Whether caches are on, and the installation lets anybody use the operation; as it was at most a second ago. */
-export function termsOf(services: Needed, operation: TranslationOperation): Terms | Promise<Terms> {
-  const terms = known.get(services.database)?.get(operation);
+type Whose = { tenantId: string; operation: TranslationOperation };
+
+/**
+ * Whether caches are on and the operation may be used, by the installation and by the tenant, and when their connectors were
+ * changed; as it was at most a second ago.
+ */
+export function termsOf(services: Needed, whose: Whose): Terms | Promise<Terms> {
+  const terms = known.get(services.database)?.get(keyOf(whose));
   const at = services.now().getTime();
-  return terms !== undefined && Math.abs(at - terms.at) < freshMs ? terms : ask(services, operation, at);
+  return terms !== undefined && Math.abs(at - terms.at) < freshMs ? terms : ask(services, whose, at);
 }
 
 /** For how long translations are remembered; not at all where caches are switched off. */
@@ -33,15 +43,36 @@ export function memoryLifeMs({ runtimeSettings }: Pick<Services, 'runtimeSetting
   return runtimeSettings.current(securitySetting).cache_enabled ? keptMs : 0;
 }
 
-async function ask(services: Needed, operation: TranslationOperation, at: number): Promise<Terms> {
+async function ask(services: Needed, whose: Whose, at: number): Promise<Terms> {
   const { database } = services;
-  const [switchedOff, rows] = await database
-    .platform()
-    .flight([findSwitchedOff({ tenantId: systemTenantId, operation }), listMakers({ tenantId: systemTenantId })]);
-  const makers = new Map(rows.map(({ api_key: key, updated_at: changedAt }) => [key, changedAt]));
+  const { tenantId, operation } = whose;
+  const [own, rule] = await Promise.all([
+    database.tenant(tenantId).flight(readings({ tenantId, operation })),
+    database.platform().flight(readings({ tenantId: systemTenantId, operation })),
+  ]);
+  const makers = [changesOf(own[1]), changesOf(rule[1])];
   const lifeMs = memoryLifeMs(services);
-  const isUsable = lifeMs > 0 && switchedOff.length === 0;
-  const terms = { at, isUsable, notBefore: new Date(at - lifeMs).toISOString(), makers };
-  known.set(database, (known.get(database) ?? new Map<TranslationOperation, Known>()).set(operation, terms));
+  const terms = {
+    at,
+    isUsable: lifeMs > 0 && own[0].length === 0 && rule[0].length === 0,
+    notBefore: new Date(at - lifeMs).toISOString(),
+    counts: ({ provider, created_at: madeAt }: Pick<Remembered, 'provider' | 'created_at'>) =>
+      makers.some((changes) => (changes.get(provider) ?? Infinity) <= Date.parse(madeAt)),
+  };
+  const ofAll = known.get(database) ?? new LRUCache<string, Known>({ max: maxKnown });
+  known.set(database, ofAll);
+  ofAll.set(keyOf(whose), terms);
   return terms;
+}
+
+function readings(of: Whose) {
+  return [findSwitchedOff(of), listMakers(of)] as const;
+}
+
+function changesOf(makers: readonly Maker[]): ReadonlyMap<string, number> {
+  return new Map(makers.map(({ api_key: key, updated_at: changedAt }) => [key, Date.parse(changedAt)]));
+}
+
+function keyOf({ tenantId, operation }: Whose): string {
+  return `${tenantId} ${operation}`;
 }
