@@ -2,6 +2,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { realpathSync } from 'node:fs';
 import { request } from 'node:http';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
@@ -21,6 +22,7 @@ afterEach(() => workplace.clear());
 const me = '/api/v1/auth/me';
 const connections = 12;
 const patienceMs = 120_000;
+const pauseMs = 10;
 
 const administrator = { SYSTEM_ADMIN_EMAIL: 'root@example.com', SYSTEM_ADMIN_PASSWORD: 'a password of the operator' };
 
@@ -58,7 +60,7 @@ function visit({ base }: Service, token?: string): Promise<number | string> {
   });
 }
 
-/** Visits without a pause, several at a time. */
+/** Visits one after the other, several at a time; the pauses are for the processes that are started meanwhile. */
 class Visitors {
   readonly outcomes = new Map<number | string, number>();
   open = 0;
@@ -88,6 +90,7 @@ class Visitors {
     while (!this.#stopped) {
       const outcome = await visit(service, token);
       this.outcomes.set(outcome, (this.outcomes.get(outcome) ?? 0) + 1);
+      await sleep(pauseMs);
     }
     this.open--;
   }

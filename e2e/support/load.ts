@@ -1,12 +1,16 @@
 import { Agent, request } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Client } from './client.ts';
 
 /** What became of the requests of a load. */
 export type LoadReport = { statuses: Map<number, number>; failures: string[]; connections: number };
 
+/** So that processes that are started meanwhile get at the processor, too. */
+const pauseMs = 10;
+
 /**
- * Requests without a pause over kept connections, in turn reading and writing. A connection that was cut under a
+ * Requests over kept connections, in turn reading and writing. A connection that was cut under a
  * request is a failure, never tried again: what a browser's user would see.
  */
 export class Load {
@@ -44,6 +48,7 @@ export class Load {
       } catch (error) {
         failures.push(String(error));
       }
+      await sleep(pauseMs);
     }
   }
 
