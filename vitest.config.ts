@@ -5,7 +5,7 @@ export default defineConfig({
     // One PostgreSQL for all suites; every test makes its own tenant in it.
     globalSetup: ['apps/server/test/support/global-setup.ts'],
     include: ['apps/**/*.test.ts', 'e2e/**/*.test.ts', 'tools/**/*.test.ts', 'bench/**/*.test.ts'],
-    testTimeout: 60_000,
+    testTimeout: 120_000,
     hookTimeout: 60_000,
     maxWorkers: 2,
     // To load the service anew for each file would take longer than most of them: no module keeps anything that a test changes.

@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { newTenant, type Client } from './support/client.ts';
@@ -10,6 +11,8 @@ afterEach(() => workplace.clear());
 
 const contacts = '/api/v1/secure/contacts';
 const writers = 4;
+/** Before who was refused comes again. */
+const pauseMs = 20;
 
 /** What the service has confirmed, and with which statuses it refused. */
 class Ledger {
@@ -29,6 +32,7 @@ class Ledger {
       const answer = await client.post(contacts, { firstName: `Number ${number}` }).catch(() => undefined);
       if (answer?.status === 201) this.acknowledged.add(answer.body.data.id as string);
       else if (answer !== undefined) this.refusals.add(answer.status);
+      if (answer?.status !== 201) await sleep(pauseMs);
     }
   }
 

@@ -125,13 +125,14 @@ export async function startService(options: Options = {}, logLines: string[] = [
         .filter((line) => line !== ''),
     ),
   );
+  const config = readConfig({
+    DATA_DIR: inject('dataDir'),
+    SYSTEM_ADMIN_EMAIL: systemAdmin.email,
+    SYSTEM_ADMIN_PASSWORD: systemAdmin.password,
+    ...options.environment,
+  });
   return createService({
-    config: readConfig({
-      DATA_DIR: inject('dataDir'),
-      SYSTEM_ADMIN_EMAIL: systemAdmin.email,
-      SYSTEM_ADMIN_PASSWORD: systemAdmin.password,
-      ...options.environment,
-    }),
+    config: options.environment?.['PASSWORD_MEMORY_KIB'] === undefined ? { ...config, ...cheapHashes } : config,
     connection: options.connection ?? inject('connection'),
     // All suites share one database, so they share the key that its secrets are sealed with.
     encryptionKeys: options.encryptionKeys ?? [sharedKey],
@@ -140,6 +141,9 @@ export async function startService(options: Options = {}, logLines: string[] = [
     ...(options.now === undefined ? {} : { now: options.now }),
   });
 }
+
+/** Less than may be configured: people who log in would be most of what many suites cost. */
+const cheapHashes = { PASSWORD_MEMORY_KIB: 256 };
 
 export const systemAdmin = { email: 'root@system.test', password: 'system password' };
 const sharedKey = Buffer.from('00112233445566778899aabbccddeeff102132435465768798a9babbdcddeeff', 'hex');

@@ -15,7 +15,7 @@ import {
 import { expectError, useService, type Call } from '#test/support/harness';
 
 const clock = createClock();
-const test = useService({ now: clock.now });
+const test = useService({ now: clock.now, environment: { PASSWORD_MEMORY_KIB: '19456' } });
 const path = '/api/v1/secure/app-accounts';
 const wrong = 'wrong horse battery';
 

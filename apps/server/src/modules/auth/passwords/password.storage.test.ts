@@ -7,7 +7,9 @@ import { accountPlace, openPasswordHash } from '#modules/auth/passwords/stored-p
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { startService, useService } from '#test/support/harness';
 
-const test = useService();
+// As it is where nobody configures it.
+const environment = { PASSWORD_MEMORY_KIB: '19456' };
+const test = useService({ environment });
 let tenant: Tenant;
 
 beforeAll(async () => {
@@ -45,7 +47,7 @@ describe('after PASSWORD_PASSES was raised', () => {
   let stricter: Service;
 
   beforeAll(async () => {
-    stricter = await startService({ environment: { PASSWORD_PASSES: '3' } });
+    stricter = await startService({ environment: { ...environment, PASSWORD_PASSES: '3' } });
   });
   afterAll(() => stricter.close());
 

@@ -10,7 +10,8 @@ import { createMember, createTenant } from '#test/support/factories';
 import { expectError, startService, useService } from '#test/support/harness';
 import { useOpened } from '#test/support/opened';
 
-const test = useService({ environment });
+// Queues are started here, and would do the work of other suites on a database that is theirs too.
+const test = useService({ ownDatabase: true, environment });
 const { open } = useOpened();
 
 /** A tenant of its own, its steps and, unless it has none, a translator. */
