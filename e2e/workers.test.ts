@@ -1,12 +1,10 @@
 import { createServer, type AddressInfo } from 'node:net';
-import { realpathSync } from 'node:fs';
 import { request } from 'node:http';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import pg from 'pg';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { Client, newTenant } from './support/client.ts';
+import { embeddedIn, onDatabase } from './support/database.ts';
 import { allowLoad, Doors } from './support/doors.ts';
 import { Load } from './support/load.ts';
 import { accepts, isAlive, postmasterOf, startRefused, until, Workplace, type Service } from './support/service.ts';
@@ -30,18 +28,6 @@ async function administratorOf({ base }: Service): Promise<Client> {
   const client = new Client(base);
   await client.logIn(administrator.SYSTEM_ADMIN_EMAIL, administrator.SYSTEM_ADMIN_PASSWORD);
   return client;
-}
-
-/** One statement on the embedded database, as its owner. */
-async function onDatabase(dataDir: string, statement: string): Promise<void> {
-  const client = new pg.Client({
-    host: realpathSync(path.join(dataDir, 'postgres')),
-    user: 'atrium',
-    database: 'atrium',
-  });
-  await client.connect();
-  await client.query(statement);
-  await client.end();
 }
 
 function count(text: string, part: string): number {
@@ -289,7 +275,7 @@ describe('SIGHUP', () => {
     const service = await startWorkers(workplace, { dataDir });
     const { client } = await newTenant(service.base);
     const before = workersOf(service);
-    await onDatabase(dataDir, `update schema_migrations set checksum = 'x' || checksum`);
+    await onDatabase(embeddedIn(dataDir), `update schema_migrations set checksum = 'x' || checksum`);
     service.child.kill('SIGHUP');
     const failure = 'a new worker does not start: the others go on serving';
     await until('the failure is told', () => linesOf(service.stdout, failure).length === 1);
@@ -297,7 +283,7 @@ describe('SIGHUP', () => {
     expect(workersOf(service)).toEqual(before);
     expect((await client.get(me)).status).toBe(200);
 
-    await onDatabase(dataDir, `update schema_migrations set checksum = substr(checksum, 2)`);
+    await onDatabase(embeddedIn(dataDir), `update schema_migrations set checksum = substr(checksum, 2)`);
     service.child.kill('SIGHUP');
     await until(
       'the next attempt succeeds',

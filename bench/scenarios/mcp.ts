@@ -1,18 +1,20 @@
-import { requestBytes } from '../load.ts';
-import { compare, type Bench, type Figure, type Scenario } from '../scenario.ts';
+import { requestBytes, runLoad } from '../load.ts';
+import { compare, median, round, type Bench, type Figure, type Scenario } from '../scenario.ts';
 
 const spaceCount = 200;
 const revision = '2026-07-28';
+/** Of one client: so few that nothing waits for anything but its own call. */
+const fewConnections = 2;
 
 /** What the same operations cost as tools: the protocol around them, and an audit row for every call. */
 export const mcp: Scenario = {
   name: 'mcp',
   async run(bench) {
-    return [await compareReads(bench), await compareCreations(bench)];
+    return [...(await compareReads(bench)), await compareCreations(bench)];
   },
 };
 
-async function compareReads(bench: Bench): Promise<Figure> {
+async function compareReads(bench: Bench): Promise<Figure[]> {
   const { atrium, seed } = bench;
   const { token } = seed;
   const ids: string[] = [];
@@ -20,7 +22,7 @@ async function compareReads(bench: Bench): Promise<Figure> {
   const byPath = ids.map((id) => requestBytes('GET', `/api/v1/secure/spaces/${id}`, { token }));
   const byTool = ids.map((id) => toolCall(token, 'get_space', { id }));
   await assertAnswers(bench, 'get_space', { id: ids[0] });
-  return compare(
+  const throughput = await compare(
     bench,
     'read as a tool',
     {
@@ -29,6 +31,31 @@ async function compareReads(bench: Bench): Promise<Figure> {
     },
     { atLeast: 0.77 },
   );
+  return [throughput, await compareLatency(bench, { byPath, byTool })];
+}
+
+/** What the client of a service that has time waits, in turns A B, B A, …. */
+async function compareLatency(
+  { atrium, rounds, roundMs }: Bench,
+  { byPath, byTool }: Record<'byPath' | 'byTool', readonly Buffer[]>,
+): Promise<Figure> {
+  const { port } = atrium;
+  const p50 = async (requests: readonly Buffer[]) =>
+    (await runLoad({ port, requests, status: 200, connections: fewConnections, durationMs: roundMs })).p50Ms;
+  const [rest, tool]: [number[], number[]] = [[], []];
+  for (let at = 0; at < rounds; at++) {
+    if (at % 2 === 0) rest.push(await p50(byPath));
+    tool.push(await p50(byTool));
+    if (at % 2 === 1) rest.push(await p50(byPath));
+  }
+  const ratios = tool.map((one, at) => round(one / rest[at]!));
+  return {
+    name: 'latency of a read as a tool',
+    value: round(median(ratios)),
+    unit: 'ratio',
+    target: { atMost: 1.3 },
+    detail: { ratios, restP50Ms: round(median(rest)), toolP50Ms: round(median(tool)) },
+  };
 }
 
 async function compareCreations(bench: Bench): Promise<Figure> {
