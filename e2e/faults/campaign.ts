@@ -90,6 +90,7 @@ async function suffer(site: Site, ledger: Ledger, { fault, random, summary }: Ru
   ledger.mayCut = fault === 'service' || fault === 'worker';
   if (fault === 'service') {
     await site.killService();
+    ledger.leave();
     await site.start(site.workers);
     ledger.moveTo(site.base);
   } else if (fault === 'worker') await site.killWorker(random);

@@ -33,6 +33,8 @@ export class Ledger {
   /** Whether a process that answers has just been killed, so that connections break. */
   mayCut = false;
   client: Client;
+  /** Aborted once the process is gone that the requests under way were sent to. */
+  #leaving = new AbortController();
   #stopped = false;
   #number = 0;
   readonly #random: Random;
@@ -58,8 +60,14 @@ export class Ledger {
     await Promise.all(this.#writing);
   }
 
+  /** The process is gone. Its port is anybody's now, who may keep a request for as long as they like. */
+  leave(): void {
+    this.#leaving.abort();
+  }
+
   /** The same person at the address of another start. */
   moveTo(base: string): void {
+    this.#leaving = new AbortController();
     const { accessToken, refreshToken, tenantId } = this.client;
     this.client = new Client(base);
     Object.assign(this.client, { accessToken, refreshToken, tenantId });
@@ -67,6 +75,10 @@ export class Ledger {
 
   async #keepWriting(): Promise<void> {
     while (!this.#stopped) {
+      if (this.#leaving.signal.aborted) {
+        await sleep(pauseMs);
+        continue;
+      }
       const target = this.#untouched.length > 5 && this.#random.below(5) === 0 ? this.#untouched.shift() : undefined;
       const done = target === undefined ? await this.#create(this.#random.pick(kindNames)) : await this.#delete(target);
       if (!done) await sleep(pauseMs);
@@ -104,6 +116,7 @@ export class Ledger {
 
   async #send(method: string, path: string, body?: unknown): Promise<Sent | undefined> {
     const isFile = typeof body === 'string';
+    const { signal: leaving } = this.#leaving;
     try {
       const response = await fetch(`${this.client.base}${path}`, {
         method,
@@ -112,14 +125,14 @@ export class Ledger {
           ...(body === undefined ? {} : { 'content-type': isFile ? 'text/plain' : 'application/json' }),
         },
         ...(body === undefined ? {} : { body: isFile ? body : JSON.stringify(body) }),
-        signal: AbortSignal.timeout(answerTimeoutMs),
+        signal: AbortSignal.any([AbortSignal.timeout(answerTimeoutMs), leaving]),
       });
       const text = await response.text();
       const parsed: unknown = text === '' ? undefined : JSON.parse(text);
       return { status: response.status, retryAfter: response.headers.get('retry-after'), body: parsed };
     } catch (error) {
       const { name, cause } = error as Error;
-      if (!this.mayCut) this.violations.push(`${method} ${path} was cut: ${name} ${String(cause)}`);
+      if (!this.mayCut && !leaving.aborted) this.violations.push(`${method} ${path} was cut: ${name} ${String(cause)}`);
       return undefined;
     }
   }
