@@ -92,7 +92,10 @@ export default {
     rule(
       'pg-only-in-core-db',
       'Only core/db talks to PostgreSQL.',
-      { path: '^(apps|tools|e2e)/', pathNot: [`${core}db/`, `${src}app/`, '^e2e/faults/', ...tests] },
+      {
+        path: '^(apps|tools|e2e)/',
+        pathNot: [`${core}db/`, `${src}app/`, '^e2e/faults/', '^e2e/support/database', ...tests],
+      },
       { path: npm('pg', 'pg-protocol') },
     ),
     rule(

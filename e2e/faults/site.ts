@@ -1,10 +1,9 @@
 import { spawnSync } from 'node:child_process';
-import { realpathSync } from 'node:fs';
-import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
 import { Client } from '../support/client.ts';
+import { embeddedIn } from '../support/database.ts';
 import { allowLoad } from '../support/doors.ts';
 import { isAlive, postmasterOf, until, type Service, type Workplace } from '../support/service.ts';
 import { startWorkers, workersOf } from '../support/workers.ts';
@@ -107,8 +106,7 @@ export class Site {
 
   /** Rows as the owner of the database sees them. */
   async query<Row extends pg.QueryResultRow>(text: string): Promise<Row[]> {
-    const host = realpathSync(path.join(this.dataDir, 'postgres'));
-    const client = new pg.Client({ host, user: 'atrium', database: 'atrium' });
+    const client = new pg.Client(embeddedIn(this.dataDir));
     await client.connect();
     try {
       return (await client.query<Row>(text)).rows;

@@ -174,20 +174,24 @@ const nothing = {
   tokens: 0,
 };
 
+const sumNames = Object.keys(nothing) as (keyof typeof nothing)[];
+
 type Addition = { facts: CacheHit; sums: Partial<CallHour>; at: Date };
 
 /** False where there are too many different ones already. */
 function addToHour(hours: Map<string, CallHour>, most: number, { facts, sums, at }: Addition): boolean {
   const { tenantId, operation, provider } = facts;
-  const hour = new Date(at.getTime() - (at.getTime() % hourMs)).toISOString();
-  const key = JSON.stringify([tenantId, hour, operation, provider]);
+  const startedAt = at.getTime() - (at.getTime() % hourMs);
+  // What may have spaces in it comes last.
+  const key = `${tenantId} ${startedAt} ${operation} ${provider}`;
   let known = hours.get(key);
   if (known === undefined) {
     if (hours.size >= most) return false;
+    const hour = new Date(startedAt).toISOString();
     known = { tenant_id: tenantId, hour, operation_key: operation, provider, ...nothing };
     hours.set(key, known);
   }
-  for (const name of Object.keys(nothing) as (keyof typeof nothing)[]) known[name] += sums[name] ?? 0;
+  for (const name of sumNames) known[name] += sums[name] ?? 0;
   return true;
 }
 

@@ -63,16 +63,15 @@ async function recall(
   if (!terms.isUsable) return new Map();
   const { tenantId } = db;
   const recent = recentOf(services.database, tenantId);
-  const isGood = (row: Remembered) => Date.parse(row.created_at) > Date.parse(terms.notBefore) && terms.counts(row);
   const found = new Map<string, Translation>();
   const asked = keys.filter((key) => {
     const row = recent.get(key);
-    if (row === undefined || !isGood(row)) return true;
+    if (row === undefined || !terms.counts(row)) return true;
     found.set(key, toTranslation(row));
     return false;
   });
   for (const { key, ...row } of await read(db, terms, asked)) {
-    if (!isGood(row)) continue;
+    if (!terms.counts(row)) continue;
     recent.set(key, row);
     found.set(key, toTranslation(row));
   }

@@ -6,11 +6,11 @@ import type { Services } from '#core/services';
 import { findSwitchedOff, listMakers, type Maker, type Remembered } from '#modules/translation/memory/memory.queries';
 import type { TranslationOperation } from '#modules/translation/scope';
 
-/** What of memory a tenant may use: nothing that is older than `notBefore`. */
+/** What of memory a tenant may use. */
 export type Terms = {
   isUsable: boolean;
   notBefore: string;
-  /** What a connector said that is gone, disabled or another one by now counts no more. */
+  /** Nothing older than `notBefore`, and nothing of a connector that is gone, disabled or another one by now. */
   counts(made: Pick<Remembered, 'provider' | 'created_at'>): boolean;
 };
 
@@ -52,12 +52,15 @@ async function ask(services: Needed, whose: Whose, at: number): Promise<Terms> {
   ]);
   const makers = [changesOf(own[1]), changesOf(rule[1])];
   const lifeMs = memoryLifeMs(services);
-  const terms = {
+  const notBefore = at - lifeMs;
+  const terms: Known = {
     at,
     isUsable: lifeMs > 0 && own[0].length === 0 && rule[0].length === 0,
-    notBefore: new Date(at - lifeMs).toISOString(),
-    counts: ({ provider, created_at: madeAt }: Pick<Remembered, 'provider' | 'created_at'>) =>
-      makers.some((changes) => (changes.get(provider) ?? Infinity) <= Date.parse(madeAt)),
+    notBefore: new Date(notBefore).toISOString(),
+    counts: ({ provider, created_at: createdAt }) => {
+      const madeAt = Date.parse(createdAt);
+      return madeAt > notBefore && makers.some((changes) => (changes.get(provider) ?? Infinity) <= madeAt);
+    },
   };
   const ofAll = known.get(database) ?? new LRUCache<string, Known>({ max: maxKnown });
   known.set(database, ofAll);
