@@ -205,6 +205,7 @@ const ajv = new Ajv({
   coerceTypes: true,
   useDefaults: true,
   strict: true,
+  // As for the schemas of requests: TypeBox made it.
   validateSchema: false,
   formats: {
     ...formats,

@@ -80,8 +80,8 @@ const compiled = new Map([exact, fromText].map((ajv) => [ajv, new WeakMap<TSchem
 function lazily(ajv: Ajv, schema: TSchema): () => ValidateFunction {
   const known = compiled.get(ajv)!;
   return () => {
-    const validate = known.get(schema) ?? ajv.compile(asJsonSchema(schema));
-    known.set(schema, validate);
+    let validate = known.get(schema);
+    if (validate === undefined) known.set(schema, (validate = ajv.compile(asJsonSchema(schema))));
     return validate;
   };
 }
