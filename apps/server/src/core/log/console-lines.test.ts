@@ -2,20 +2,21 @@ import { describe, expect, it } from 'vitest';
 
 import { consoleFormatter } from '#core/log/console-lines';
 import { consoleFormats, defaultLogConfig, type ConsoleFormat } from '#core/log/log-config';
-import { toConsoleLine } from '#core/log/log-line';
+import { toConsoleLine, writeLine } from '#core/log/log-line';
 
 /** What ends lines, moves the cursor or begins a command, for one reader or another. */
 const hostile = '\n\r\u0085\u2028\u2029\u001b[2J\u009b2J\u007f\b';
 const forged = `${hostile}{"level":"fatal"}`;
 
 function printed(format: ConsoleFormat, includeService: boolean): string {
-  const text = toConsoleLine({
+  const line = writeLine({
     level: 'warn',
     service: 'test',
     at: 0,
     message: `said ${forged}`,
     fields: { plain: forged, [`named ${forged}`]: 1, err: { message: forged, list: [forged] } },
   });
+  const text = toConsoleLine(line);
   const formatter = consoleFormatter({
     ...defaultLogConfig,
     console: { ...defaultLogConfig.console, format },

@@ -1,5 +1,5 @@
 import type { LogConfig, LogLevel } from '#core/log/log-config';
-import { escapeCharacter, jsonLine } from '#core/log/log-line';
+import { escapeCharacter, toJson } from '#core/log/log-line';
 
 type Line = { level: LogLevel; time?: string; service?: string; msg?: string } & Record<string, unknown>;
 
@@ -15,7 +15,7 @@ export function consoleFormatter(config: LogConfig): ((line: string) => string) 
   };
   if (output.format === 'json') {
     if (shown.time && shown.service && shown.context) return undefined;
-    return (line) => jsonLine(partsOf(line, shown).all);
+    return (line) => `${toJson(partsOf(line, shown).all)}\n`;
   }
   const paint = output.colorize ? colored : (_level: LogLevel, text: string) => text;
   const isCompact = output.format === 'compact';

@@ -11,7 +11,7 @@ const unmixedBytes = 4096;
 const pieceBytes = 65_536;
 
 /** So much is written at once, less a moment later together with what follows. */
-const worthWriting = 8192;
+const worthWriting = 32_768;
 const gatherMs = 200;
 /** How long a full pipe is left alone. */
 const retryMs = 20;

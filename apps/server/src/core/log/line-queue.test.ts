@@ -5,18 +5,15 @@ import { createLineQueue } from '#core/log/line-queue';
 
 const levels = [10, 20, 30, 40, 50, 60];
 const line = (level: number, message: string) => ({
-  row: {
-    logged_at: '2026-01-01T00:00:00.000Z',
-    id: newId(),
-    level,
-    service: 'http',
-    message,
-    concerned_tenant_id: null,
-    user_id: null,
-    request_id: null,
-    context: {},
-  },
   at: 0,
+  id: newId(),
+  level,
+  service: 'http',
+  message,
+  tenantId: null,
+  userId: null,
+  requestId: null,
+  context: '{}',
   size: message.length,
 });
 
@@ -31,7 +28,7 @@ describe('createLineQueue', () => {
     expect(queue.size()).toBe(6);
     expect(queue.takeDropped()).toBe(4);
     expect(queue.takeDropped()).toBe(0);
-    expect(queue.take(10).map(({ row }) => row.message)).toEqual([
+    expect(queue.take(10).map(({ message }) => message)).toEqual([
       'old 60',
       'new 60',
       'old 50',

@@ -1,7 +1,19 @@
-import type { LogRow } from '#core/log/log-store.queries';
-
-/** A line that waits to be stored: when it was said, in milliseconds, and about how many characters it has. */
-export type WaitingLine = { row: LogRow; at: number; size: number };
+/**
+ * A line that waits to be stored. `at`: when it was said, in milliseconds; `level` as pino numbers them; `context` is JSON;
+ * `size`: about how many characters it has.
+ */
+export type WaitingLine = {
+  at: number;
+  id: string;
+  level: number;
+  service: string;
+  message: string;
+  tenantId: string | null;
+  userId: string | null;
+  requestId: string | null;
+  context: string;
+  size: number;
+};
 
 type Limits = { lines: number; characters: number };
 
@@ -42,7 +54,7 @@ export function createLineQueue(limits: Limits = { lines: 20_000, characters: 32
 
   return {
     add(waiting) {
-      const { level } = waiting.row;
+      const { level } = waiting;
       const lines = byLevel.get(level);
       if (lines === undefined) byLevel.set(level, [waiting]);
       else lines.push(waiting);

@@ -1,6 +1,6 @@
 import { newId } from '#core/crypto/ids';
+import type { WaitingLine } from '#core/log/line-queue';
 import { levelNumbers, type LogLevel } from '#core/log/log-config';
-import type { LogRow } from '#core/log/log-store.queries';
 
 /** What was said, by which part of the service, at which time in milliseconds. */
 export type LogLine = { level: LogLevel; service: string; at: number; message: string; fields: object };
@@ -9,46 +9,79 @@ type Ids = { requestId?: unknown; tenantId?: unknown; userId?: unknown };
 
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
+/**
+ * A line of which nothing has to be made text any more. `context` is JSON of its fields but for those that name a request, a
+ * tenant and a person: these have places of their own, undefined where there is none or it is no id.
+ */
+export type WrittenLine = Omit<LogLine, 'fields'> & {
+  requestId: string | null | undefined;
+  tenantId: string | null | undefined;
+  userId: string | null | undefined;
+  context: string;
+};
+
+/** Makes text of the fields, once for the console and the database. */
+export function writeLine({ level, service, at, message, fields }: LogLine): WrittenLine {
+  const ids = fields as Ids;
+  const requestId = idOf(ids.requestId);
+  const tenantId = idOf(ids.tenantId);
+  const userId = idOf(ids.userId);
+  const others = {
+    ...fields,
+    // JSON leaves out what is undefined, which is faster than to copy all names but some.
+    requestId: requestId === undefined ? ids.requestId : undefined,
+    tenantId: tenantId === undefined ? ids.tenantId : undefined,
+    userId: userId === undefined ? ids.userId : undefined,
+  };
+  return { level, service, at, message, requestId, tenantId, userId, context: toJson(others) };
+}
+
+function idOf(value: unknown): string | null | undefined {
+  return value === null || (typeof value === 'string' && uuid.test(value)) ? value : undefined;
+}
+
 /** As one line of JSON, with its line break. */
-export function toConsoleLine({ level, service, at, message, fields }: LogLine): string {
-  return jsonLine({ level, time: isoTime(at), service, ...fields, msg: message });
+export function toConsoleLine(line: WrittenLine): string {
+  const { level, service, at, message, requestId, tenantId, userId, context } = line;
+  const ids = `${idField('requestId', requestId)}${idField('tenantId', tenantId)}${idField('userId', userId)}`;
+  const others = context === '{}' ? '' : `,${context.slice(1, -1)}`;
+  return `{"level":"${level}","time":"${isoTime(at)}","service":${toJson(service)}${ids}${others},"msg":${toJson(message)}}\n`;
+}
+
+function idField(name: keyof Ids, id: string | null | undefined): string {
+  if (id === undefined) return '';
+  return id === null ? `,"${name}":null` : `,"${name}":"${id}"`;
 }
 
 const lineBreaksAndControls = /[\u007f-\u009f\u2028\u2029]/g;
 
 /** JSON leaves some that other readers take for the end of a line, and terminals for a command. */
-export function jsonLine(value: object): string {
-  return `${JSON.stringify(value).replaceAll(lineBreaksAndControls, escapeCharacter)}\n`;
+export function toJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(lineBreaksAndControls, escapeCharacter);
 }
 
 export function escapeCharacter(char: string): string {
   return `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }
 
-/** As the row that is kept of it. Which request, tenant and person it concerns are columns of their own. */
-export function toRow({ level, service, at, message, fields }: LogLine): LogRow {
-  const { requestId = null, tenantId = null, userId = null, ...rest } = fields as Ids;
-  const [request, tenant, person] = [idOf(requestId), idOf(tenantId), idOf(userId)];
-  const areIds = request === requestId && tenant === tenantId && person === userId;
+/** About how many characters the ids and the time of a line have. */
+const headSize = 200;
+
+/** As what is kept of it. */
+export function toWaitingLine(line: WrittenLine): WaitingLine {
+  const { level, service, at, message, requestId, tenantId, userId, context } = line;
   return {
-    logged_at: isoTime(at),
+    at,
     id: newId(at),
     level: levelNumbers[level],
     service,
     message,
-    concerned_tenant_id: tenant,
-    user_id: person,
-    request_id: request,
-    context: areIds ? rest : { ...rest, ...othersOf({ requestId, tenantId, userId }) },
+    tenantId: tenantId ?? null,
+    userId: userId ?? null,
+    requestId: requestId ?? null,
+    context,
+    size: headSize + message.length + context.length,
   };
-}
-
-function idOf(value: unknown): string | null {
-  return typeof value === 'string' && uuid.test(value) ? value : null;
-}
-
-function othersOf(given: Ids): Ids {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== idOf(value)));
 }
 
 let latest = { at: Number.NaN, text: '' };

@@ -22,6 +22,17 @@ export type LogTables = {
 
 const builder = queryBuilder<LogTables>();
 
+/**
+ * Lines column by column, as texts: array literals of milliseconds, uuids, numbers and texts. `contexts` is JSON with a line
+ * break between each and the next.
+ */
+export type LogColumns = Readonly<
+  Record<
+    'times' | 'ids' | 'levels' | 'services' | 'messages' | 'tenantIds' | 'userIds' | 'requestIds' | 'contexts',
+    string
+  >
+>;
+
 const columns = [
   'logged_at',
   'id',
@@ -34,20 +45,32 @@ const columns = [
   'context',
 ] as const;
 
-/** Many lines as one statement of fixed text. */
-export const insertLogLines = statement<{ rows: string }, never>((p) =>
+/** Many lines as one statement of fixed text; to take them apart as a list of JSON objects takes half as long again. */
+export const insertLogLines = statement<LogColumns, never>((p) =>
   builder
     .insertInto('application_logs')
     .columns(columns)
     .expression((db) =>
       db
         .selectFrom(
-          sql<LogRow>`jsonb_to_recordset(${p.rows}::jsonb)`.as<'l'>(
-            sql`l(logged_at timestamptz, id uuid, level smallint, service text, message text,
-                  concerned_tenant_id uuid, user_id uuid, request_id text, context jsonb)`,
+          sql<Omit<LogRow, 'logged_at'> & { ms: number }>`rows from (
+            unnest(${p.times}::float8[], ${p.ids}::uuid[], ${p.levels}::smallint[], ${p.services}::text[],
+                   ${p.messages}::text[], ${p.tenantIds}::uuid[], ${p.userIds}::uuid[], ${p.requestIds}::text[]),
+            string_to_table(${p.contexts}::text, chr(10)))`.as<'l'>(
+            sql`l(ms, id, level, service, message, concerned_tenant_id, user_id, request_id, context)`,
           ),
         )
-        .select(columns.map((name) => `l.${name}` as const)),
+        .select([
+          sql`to_timestamp(l.ms / 1000)`.as('logged_at'),
+          'l.id',
+          'l.level',
+          'l.service',
+          'l.message',
+          'l.concerned_tenant_id',
+          'l.user_id',
+          'l.request_id',
+          sql`l.context::jsonb`.as('context'),
+        ]),
     ),
 );
 

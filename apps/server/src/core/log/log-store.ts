@@ -1,7 +1,7 @@
 import type { Database } from '#core/db/database';
 import { isUnavailable, violatedConstraint } from '#core/db/sql-state';
 import { createLineQueue, type LineQueue, type WaitingLine } from '#core/log/line-queue';
-import { addLogHours, insertLogLines, type LogTables } from '#core/log/log-store.queries';
+import { addLogHours, insertLogLines, type LogColumns, type LogTables } from '#core/log/log-store.queries';
 
 /** Keeps lines in PostgreSQL: gathered in memory, written in batches, never awaited by whoever logs. */
 export type LogStore = {
@@ -36,6 +36,9 @@ export type Report = {
   refused(error: unknown): void;
 };
 
+/** How long what is left over of full batches waits for more to come. */
+const gatherMs = 100;
+
 type Options = { report: Report; queue?: LineQueue; retryMs?: number };
 
 export function createLogStore(options: Options): LogStore {
@@ -67,7 +70,8 @@ class BatchingStore implements LogStore {
     if (this.#isClosed) return;
     this.#queue.add(waiting);
     if (this.#isFailing) return;
-    this.#schedule(this.#queue.size() >= this.#pace.batchSize ? 0 : this.#pace.flushInterval);
+    if (this.#queue.size() >= this.#pace.batchSize) this.#schedule(0, this.#pace.batchSize);
+    else if (this.#dueAt === Infinity) this.#schedule(this.#pace.flushInterval);
   }
 
   connect(database: Database): void {
@@ -81,10 +85,7 @@ class BatchingStore implements LogStore {
   }
 
   flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#dueAt = Infinity;
-    this.#running = this.#running.then(() => this.#writeAll());
-    return this.#running;
+    return this.#flush(1);
   }
 
   state(): LogState {
@@ -104,17 +105,27 @@ class BatchingStore implements LogStore {
     clearTimeout(this.#timer);
   }
 
-  #schedule(delayMs: number): void {
+  #flush(least: number): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#dueAt = Infinity;
+    this.#running = this.#running.then(() => this.#writeAll(least));
+    return this.#running;
+  }
+
+  #schedule(delayMs: number, least = 1): void {
     const at = performance.now() + delayMs;
     if (this.#database === undefined || this.#isClosed || at >= this.#dueAt) return;
     clearTimeout(this.#timer);
     this.#dueAt = at;
-    this.#timer = setTimeout(() => void this.flush(), delayMs).unref();
+    this.#timer = setTimeout(() => void this.#flush(least), delayMs).unref();
   }
 
-  async #writeAll(): Promise<void> {
+  /** Until fewer lines wait than `least`. */
+  async #writeAll(least: number): Promise<void> {
     while (this.#database !== undefined) {
-      if (this.#taken.length === 0 && this.#queue.size() > 0) this.#taken.push(this.#queue.take(this.#pace.batchSize));
+      if (this.#taken.length === 0 && this.#queue.size() >= least) {
+        this.#taken.push(this.#queue.take(this.#pace.batchSize));
+      }
       const batch = this.#taken.shift();
       if (batch === undefined) break;
       if (!(await this.#write(this.#database, batch))) {
@@ -123,6 +134,8 @@ class BatchingStore implements LogStore {
       }
     }
     this.#isFailing = false;
+    // A few lines cost a transaction as many do.
+    if (this.#queue.size() > 0) this.#schedule(Math.min(gatherMs, this.#pace.flushInterval));
     const dropped = this.#queue.takeDropped();
     if (dropped > 0) this.#report.dropped(dropped);
   }
@@ -130,7 +143,7 @@ class BatchingStore implements LogStore {
   /** False when it has to wait for better times. */
   async #write(database: Database, batch: readonly WaitingLine[]): Promise<boolean> {
     try {
-      const statements = [insertLogLines({ rows: toRows(batch) }), addLogHours({ rows: toHours(batch) })] as const;
+      const statements = [insertLogLines(toColumns(batch)), addLogHours({ rows: toHours(batch) })] as const;
       await database.platform().slow.flight(statements);
       this.#kept += batch.length;
     } catch (error) {
@@ -159,12 +172,33 @@ function halves(batch: readonly WaitingLine[]): (readonly WaitingLine[])[] {
   return [batch.slice(0, middle), batch.slice(middle)];
 }
 
-/** Escapes for what PostgreSQL keeps in no text: NUL, and halves of surrogate pairs. */
+function toColumns(batch: readonly WaitingLine[]): LogColumns {
+  const column = (item: (line: WaitingLine) => string | number) => `{${batch.map(item).join(',')}}`;
+  return {
+    times: column(({ at }) => at),
+    ids: column(({ id }) => id),
+    levels: column(({ level }) => level),
+    services: column(({ service }) => toItem(service)),
+    messages: column(({ message }) => toItem(message)),
+    tenantIds: column(({ tenantId }) => tenantId ?? 'NULL'),
+    userIds: column(({ userId }) => userId ?? 'NULL'),
+    requestIds: column(({ requestId }) => requestId ?? 'NULL'),
+    contexts: batch.map(({ context }) => toStorableJson(context)).join('\n'),
+  };
+}
+
+const special = /["\\\0]/g;
+
+/** A text within an array literal, without NUL, which PostgreSQL keeps in no text. */
+function toItem(text: string): string {
+  return `"${text.replaceAll(special, (char) => (char === '\0' ? '' : `\\${char}`))}"`;
+}
+
+/** Escapes for NUL and for halves of surrogate pairs, which it does not keep either. */
 const unstorable = /\\u(?:0000|d[89a-f])/;
 
-function toRows(batch: readonly WaitingLine[]): string {
-  const rows = JSON.stringify(batch.map(({ row }) => row));
-  return unstorable.test(rows) ? JSON.stringify(JSON.parse(rows, toStorable)) : rows;
+function toStorableJson(json: string): string {
+  return unstorable.test(json) ? JSON.stringify(JSON.parse(json, toStorable)) : json;
 }
 
 function toStorable(_key: string, value: unknown): unknown {
@@ -178,18 +212,31 @@ const hourMs = 3_600_000;
 /** How many lines of which kind; in one order, so that processes that add to the same rows never wait in a circle. */
 function toHours(batch: readonly WaitingLine[]): string {
   const hours = new Map<string, Hour>();
-  for (const { row, at, size } of batch) {
-    const { service, level } = row;
-    const key = `${at - (at % hourMs)} ${service} ${level}`;
-    const known = hours.get(key);
-    if (known === undefined) {
-      const hour = new Date(at - (at % hourMs)).toISOString();
-      hours.set(key, { hour, service, level, lines: 1, bytes: size });
-    } else {
-      known.lines += 1;
-      known.bytes += size;
-    }
+  let last: { line: WaitingLine; sum: Hour } | undefined;
+  for (const line of batch) {
+    // Most lines are of the kind of the one before.
+    if (last === undefined || !isAlike(line, last.line)) last = { line, sum: sumOf(line, hours) };
+    last.sum.lines += 1;
+    last.sum.bytes += line.size;
   }
   const inOrder = [...hours.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1));
   return JSON.stringify(inOrder.map(([, hour]) => hour));
+}
+
+function isAlike(a: WaitingLine, b: WaitingLine): boolean {
+  return a.level === b.level && a.service === b.service && hourOf(a) === hourOf(b);
+}
+
+function sumOf(line: WaitingLine, hours: Map<string, Hour>): Hour {
+  const { service, level } = line;
+  const key = `${hourOf(line)} ${service} ${level}`;
+  const known = hours.get(key);
+  if (known !== undefined) return known;
+  const sum = { hour: new Date(hourOf(line)).toISOString(), service, level, lines: 0, bytes: 0 };
+  hours.set(key, sum);
+  return sum;
+}
+
+function hourOf({ at }: WaitingLine): number {
+  return at - (at % hourMs);
 }

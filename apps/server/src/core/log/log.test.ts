@@ -57,6 +57,22 @@ describe('lines', () => {
     expect(await rowsWith(mark)).toHaveLength(4);
   });
 
+  it('arrive as they were said, whatever they are made of', async () => {
+    const { lines, logging } = setUp();
+    logging.connect(test.service.services.database);
+    const mark = newId();
+    const said = ['NULL', '', '{"a",b}', 'a\\"b\\', "it's", 'two\nlines\r\n', '\u0085\u2028\t', '\\u0000 €'];
+    for (const text of said) logging.log.child({ service: `part ${text}` }).info({ mark, [text]: text }, text);
+    await logging.flush();
+    const expected = said.map((text) => ({ service: `part ${text}`, message: text, context: { mark, [text]: text } }));
+    expect((await rowsWith(mark)).map(({ service, message, context }) => ({ service, message, context }))).toEqual(
+      expected,
+    );
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject(
+      expected.map(({ service, message, context }) => ({ service, msg: message, ...context })),
+    );
+  });
+
   it('that the database refuses are given up alone, without those beside them', async () => {
     const { lines, logging } = setUp();
     const mark = newId();
@@ -169,6 +185,26 @@ describe('counts of requests', () => {
     expect(await sum(`select sum(errors)::bigint as n from error_hours where message = 'planted ' || $1::text`)).toBe(
       1005,
     );
+  });
+});
+
+describe('requests lately', () => {
+  it('are those of this second and the one before', () => {
+    const { database } = test.service.services;
+    let at = 1_000_500;
+    const now = () => new Date(at);
+    const counts = createRequestCounts({ database, log: setUp().logging.log, now, delayMs: 1e9 });
+    const request = { ms: 5, isError: false, message: undefined, tenantId: null };
+    const answer = (times: number) => Array.from({ length: times }, () => counts.record(request));
+    answer(3);
+    expect(counts.lately()).toBe(3);
+    at += 1000;
+    answer(2);
+    expect(counts.lately()).toBe(5);
+    at += 1000;
+    expect(counts.lately()).toBe(2);
+    at += 5000;
+    expect(counts.lately()).toBe(0);
   });
 });
 

@@ -3,7 +3,7 @@ import { openConsole, type Output } from '#core/log/console';
 import { consoleFormatter } from '#core/log/console-lines';
 import { defaultLogConfig, levelNumbers, logLevels, type LogConfig, type LogLevel } from '#core/log/log-config';
 import { createLogStore, type LogState, type LogStore } from '#core/log/log-store';
-import { toConsoleLine, toRow, type LogLine } from '#core/log/log-line';
+import { toConsoleLine, toWaitingLine, writeLine, type LogLine } from '#core/log/log-line';
 import { redactText, toLoggable } from '#core/log/redaction';
 
 type Write = { (message: string): void; (fields: object, message?: string): void };
@@ -123,12 +123,11 @@ class ProcessLog implements Logging {
         if (!channel.onConsole.has(level) && !channel.inDatabase.has(level)) return;
         const at = Date.now();
         if (redaction === 'none' && typeof first === 'object') {
-          this.#write(channel, { level, service, at, message: second ?? '', fields: first }, plainSize);
+          this.#write(channel, { level, service, at, message: second ?? '', fields: first });
           return;
         }
         const { fields, message } = clean(first, second, this.#config.formatting.redactSensitive);
-        const size = message.length + JSON.stringify(fields).length;
-        this.#write(channel, { level, service, at, message, fields }, size);
+        this.#write(channel, { level, service, at, message, fields });
       };
     const writes = Object.fromEntries(logLevels.map((level) => [level, write(level)])) as Record<LogLevel, Write>;
     const log = { ...writes, child: (part: Part) => this.#open(part) };
@@ -143,12 +142,13 @@ class ProcessLog implements Logging {
     return channel;
   }
 
-  #write({ onConsole, inDatabase }: Channel, line: LogLine, size: number): void {
+  #write({ onConsole, inDatabase }: Channel, line: LogLine): void {
+    const written = writeLine(line);
     if (onConsole.has(line.level)) {
-      const text = toConsoleLine(line);
+      const text = toConsoleLine(written);
       this.#output.write(this.#format === undefined ? text : this.#format(text));
     }
-    if (inDatabase.has(line.level)) this.#store.add({ row: toRow(line), at: line.at, size });
+    if (inDatabase.has(line.level)) this.#store.add(toWaitingLine(written));
   }
 
   #apply(channel: Channel): void {
@@ -166,8 +166,6 @@ function levelOf({ logLevels: levels }: LogConfig, service: string): LogLevel | 
   return Object.hasOwn(levels, service) ? levels[service] : undefined;
 }
 
-/** About how many characters a line of our own words and ids has. */
-const plainSize = 400;
 const longestMessage = 8192;
 /** What every line has of its own; a field of that name would take its place. */
 const reserved = ['level', 'time', 'service', 'msg'];

@@ -16,6 +16,8 @@ export type AnsweredRequest = {
 /** How many requests there were, how long they took and what went wrong: counted here, added up in PostgreSQL. */
 export type RequestCounts = {
   record(request: AnsweredRequest): void;
+  /** How many this process has answered in this second and the one before: whether somebody would feel other work. */
+  lately(): number;
   /** Writes what was counted so far, if the database lets it. */
   flush(): Promise<void>;
   close(): Promise<void>;
@@ -54,6 +56,14 @@ export function middleOf(bucket: number): number {
 export function createRequestCounts({ database, log, now, delayMs = 2000 }: Options): RequestCounts {
   let counted = empty();
   let isFailing = false;
+  let latest = { second: 0, requests: 0, before: 0 };
+
+  function secondOf(at: number) {
+    const second = Math.floor(at / 1000);
+    if (second !== latest.second)
+      latest = { second, requests: 0, before: second === latest.second + 1 ? latest.requests : 0 };
+    return latest;
+  }
 
   async function write(): Promise<void> {
     const batch = counted;
@@ -82,8 +92,14 @@ export function createRequestCounts({ database, log, now, delayMs = 2000 }: Opti
 
   return {
     record(request) {
-      count(counted, request, now().getTime());
+      const at = now().getTime();
+      count(counted, request, at);
+      secondOf(at).requests += 1;
       flusher.wake();
+    },
+    lately() {
+      const { requests, before } = secondOf(now().getTime());
+      return requests + before;
     },
     flush: () => write().catch(onError),
     close: () => flusher.close(),

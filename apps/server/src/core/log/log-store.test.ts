@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+
+import { newId } from '#core/crypto/ids';
+import type { Database } from '#core/db/database';
+import type { Query } from '#core/db/query';
+import { createLogStore } from '#core/log/log-store';
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+/** A database that takes all batches and tells of how many lines each was. */
+function setUp() {
+  const batches: number[] = [];
+  const flight = ([lines]: readonly Query<unknown>[]) => {
+    batches.push(
+      lines!.values
+        .map(String)
+        .find((value) => value.includes('-'))!
+        .split(',').length,
+    );
+    return Promise.resolve([]);
+  };
+  const database = { platform: () => ({ slow: { flight } }) } as unknown as Database;
+  const ignore = () => undefined;
+  const report = { dropped: ignore, failed: ignore, refused: ignore };
+  const store = createLogStore({ report });
+  store.connect(database);
+  const add = (count: number) => {
+    for (let at = 0; at < count; at++) store.add(line());
+  };
+  return { store, batches, add };
+}
+
+const line = () => ({
+  at: 0,
+  id: newId(),
+  level: 30,
+  service: 'http',
+  message: '',
+  tenantId: null,
+  userId: null,
+  requestId: null,
+  context: '{}',
+  size: 1,
+});
+
+it('full batches are written at once, and what is left over waits a moment for more', async () => {
+  const { batches, add } = setUp();
+  add(1200);
+  await vi.advanceTimersByTimeAsync(10);
+  expect(batches).toEqual([500, 500]);
+  add(50);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(batches).toEqual([500, 500, 250]);
+});
+
+it('a few lines wait for as long as is configured', async () => {
+  const { store, batches, add } = setUp();
+  store.setPace({ batchSize: 500, flushInterval: 3000 });
+  add(3);
+  await vi.advanceTimersByTimeAsync(2900);
+  expect(batches).toEqual([]);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(batches).toEqual([3]);
+});
+
+it('whoever asks for it, and whoever closes, gets all of them written', async () => {
+  const { store, batches, add } = setUp();
+  add(501);
+  await store.flush();
+  expect(batches).toEqual([500, 1]);
+  add(2);
+  await store.close();
+  expect(batches).toEqual([500, 1, 2]);
+});
