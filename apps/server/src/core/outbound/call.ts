@@ -8,7 +8,7 @@ import type { Connections } from '#core/outbound/connections';
 import { withDeadline } from '#core/outbound/deadline';
 import { acceptedEncodings, exchange, toResponse, type WireRequest } from '#core/outbound/exchange';
 import { AddressRefused } from '#core/outbound/judged-connect';
-import { createRepetitionBudget, isWorthRepeating, pauseMs } from '#core/outbound/repetition';
+import { createRepetitionBudget, isCut, isWorthRepeating, pauseMs } from '#core/outbound/repetition';
 import { createQueue, type Queue } from '#core/outbound/queue';
 import type { Slots, Visit } from '#core/outbound/slots';
 
@@ -27,6 +27,12 @@ export type OutboundInit = {
    * answer, or 502, 503 or 504 without Retry-After, is made once more, as far as one in ten calls allows.
    */
   isRepeatable?: boolean | undefined;
+  /**
+   * True where the other side recognises what it gets twice, by an id in it. Then a kept connection may be used, and a call whose
+   * connection was cut before a byte of an answer, as a kept one may be at any moment, is made once more, as far as one in ten
+   * calls allows. Whatever is answered is the answer.
+   */
+  isRecognised?: boolean | undefined;
   /** Who has it made: all calls of one owner together take a quarter of the places at most. */
   owner?: string | undefined;
   /** Told when it has a place and is about to be sent; before, nobody was asked for anything. */
@@ -79,16 +85,17 @@ export function createCall({ connections, slots, circuits, limits }: Surrounding
   }
 
   async function attempts(one: Attempt, init: OutboundInit): Promise<Response> {
-    const { circuit = '', isRepeatable = false } = init;
-    const mayRepeat = () => isRepeatable && !(init.body instanceof ReadableStream) && budget.spend(circuit);
+    const { circuit = '' } = init;
+    const isRepeatable = init.isRepeatable === true;
+    const mayBeKept = isRepeatable || init.isRecognised === true;
+    const mayRepeat = () => !(init.body instanceof ReadableStream) && budget.spend(circuit);
     let hasBegun = false;
     budget.earn(circuit);
     try {
-      const answer = await attempt(one, isRepeatable, () => (hasBegun = true));
-      if (!isWorthRepeating(answer) || !mayRepeat()) return answer;
+      const answer = await attempt(one, mayBeKept, () => (hasBegun = true));
+      if (!isRepeatable || !isWorthRepeating(answer) || !mayRepeat()) return answer;
     } catch (error) {
-      const isPointless = error instanceof AddressRefused || error instanceof NotAsked;
-      const isFinal = hasBegun || one.signal.aborted || isPointless;
+      const isFinal = hasBegun || one.signal.aborted || !mayFareBetter(error, init);
       if (isFinal || !mayRepeat()) throw error;
     }
     await sleep(pauseMs(), undefined, { signal: one.signal });
@@ -114,6 +121,12 @@ export function createCall({ connections, slots, circuits, limits }: Surrounding
     };
     return init.circuit === undefined ? work() : circuits.run(init.circuit, work);
   };
+}
+
+/** Whether a call that got no answer is one to make once more. */
+function mayFareBetter(error: unknown, { isRepeatable = false, isRecognised = false }: OutboundInit): boolean {
+  if (error instanceof AddressRefused || error instanceof NotAsked) return false;
+  return isRepeatable || (isRecognised && isCut(error));
 }
 
 /** Time that is up is the other side's failure; anything else is the caller's decision. */

@@ -104,6 +104,52 @@ describe('a call that may be repeated', () => {
   });
 });
 
+describe('a call that the other side recognises', () => {
+  const recognised = { isRecognised: true, method: 'POST', body: 'x' };
+
+  it('uses a kept connection', async () => {
+    const { origin, requests } = await serveEach(ok);
+    const outbound = outboundToLoopback();
+    for (let at = 0; at < 10; at += 1) await (await outbound.fetch(origin, recognised)).text();
+    expect(requests).toHaveLength(10);
+    expect(new Set(requests).size).toBeLessThanOrEqual(2);
+  });
+
+  it('is made once more where a kept connection is cut, on one of its own', async () => {
+    const { origin, requests } = await serveEach(ok, cut, ok);
+    const outbound = outboundToLoopback();
+    for (let at = 0; at < 2; at += 1) expect((await outbound.fetch(origin, recognised)).status).toBe(200);
+    expect(requests).toHaveLength(3);
+    expect(requests[2]).not.toBe(requests[1]);
+  });
+
+  it('is made no third time, and not beyond one in ten', async () => {
+    const { origin, requests } = await serveEach(cut);
+    const outbound = outboundToLoopback();
+    for (let at = 0; at < 50; at += 1) await expectFailure(outbound.fetch(origin, recognised));
+    expect(requests).toHaveLength(50 + 6);
+  });
+
+  it.each([502, 503, 504])('has its answer in %i', async (status) => {
+    const { origin, requests } = await serveEach(of(status), ok);
+    expect((await outboundToLoopback().fetch(origin, recognised)).status).toBe(status);
+    expect(requests).toHaveLength(1);
+  });
+
+  it('is not made once more when an answer has begun, or its time is over', async () => {
+    let requests = 0;
+    const begun = await serveBytes((socket) => {
+      requests += 1;
+      socket.end('HTTP/1.1 200 OK\r\nContent-');
+    });
+    await expectFailure(outboundToLoopback().fetch(begun, recognised));
+    expect(requests).toBe(1);
+    const silent = await serveEach(() => undefined);
+    await expectFailure(outboundToLoopback().fetch(silent.origin, { ...recognised, timeoutMs: 50 }));
+    expect(silent.requests).toHaveLength(1);
+  });
+});
+
 describe('a call that may not be repeated', () => {
   it.each<[string, (response: ServerResponse) => void]>([
     ['503', of(503)],

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { errors } from 'undici';
 
 /** How many calls may be repeated: one for every ten that were made, so that repetitions never become the load. */
 export type RepetitionBudget = {
@@ -36,4 +37,11 @@ const temporary: ReadonlySet<number> = new Set([502, 503, 504]);
 /** Whether the same call may fare better in a moment. */
 export function isWorthRepeating({ status, headers }: Response): boolean {
   return temporary.has(status) && !headers.has('retry-after');
+}
+
+/** Whether a connection ended that was there, as one that was kept may at the moment of a call. */
+export function isCut(error: unknown): boolean {
+  if (error instanceof errors.SocketError) return true;
+  const { code } = error as { code?: unknown };
+  return code === 'ECONNRESET' || code === 'EPIPE';
 }

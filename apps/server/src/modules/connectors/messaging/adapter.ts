@@ -16,7 +16,13 @@ export type Message = {
   notification?: Readonly<Record<string, unknown>> | undefined;
 };
 
-export type MessageRequest = { url: string; headers: Record<string, string>; body: string };
+export type MessageRequest = {
+  url: string;
+  headers: Record<string, string>;
+  body: string;
+  /** As of outbound calls: whoever gets it recognises by its id what is sent twice. */
+  isRecognised?: boolean;
+};
 
 /** For providers that recognise repetitions: the id of the message where it has one, of the attempt where not; and its time. */
 export type Envelope = { id: string; at: Date };

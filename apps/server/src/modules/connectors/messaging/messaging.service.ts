@@ -4,6 +4,7 @@ import type { Services } from '#core/services';
 import type { OperationKey } from '#modules/connectors/calls/operations';
 import type { Provider, ProviderConnect, ProviderFetch } from '#modules/connectors/calls/provider-call';
 import { callProviders, hasProvider, type ProviderCall } from '#modules/connectors/calls/provider-calls.service';
+import { findRoute, type Route, type Wanted } from '#modules/connectors/calls/routing.service';
 import {
   MessageNotDelivered,
   NoDeliveryChannel,
@@ -30,6 +31,11 @@ export type OutgoingMessage = Message & {
   tenantId: string;
   /** The same for each attempt at the same message, for providers that recognise repetitions. */
   id?: string;
+  /**
+   * The same object for messages of a tenant over one channel that are sent within a moment: who takes them is read once for all,
+   * and anew after one that came to nothing.
+   */
+  moment?: object;
   /** For the log of calls; nobody where no request asked for it. */
   caller?: { userId: string | null; requestId: string | null };
   /** The reason that it is aborted with is thrown as it is. */
@@ -38,20 +44,25 @@ export type OutgoingMessage = Message & {
 
 const nobody = { userId: null, requestId: null };
 
+type Read = Pick<Wanted, 'tenantId' | 'operation'> & { route: Promise<Route> };
+
+const reads = new WeakMap<object, Read>();
+
 /**
  * Hands a message to the first provider that takes it: the tenant's own by priority, then the installation's. None of
- * them is handed it twice.
+ * them is handed it twice, but for a program that gets a notification and whose connection was cut.
  * @throws NoDeliveryChannel (422) when no connector serves the channel, OperationDisabled (403), QuotaExceeded (429),
  *   ProvidersRefused (422) when none takes the number, address or text, MessageNotDelivered (502) when one has failed, with
  *   Retry-After where none could be asked
  */
 export async function sendMessage(
   services: Services,
-  { tenantId, id, caller = nobody, signal: outer, ...message }: OutgoingMessage,
+  { tenantId, id, moment, caller = nobody, signal: outer, ...message }: OutgoingMessage,
   patience = defaultPatience,
 ): Promise<void> {
   const wanted = wantedOf({ tenantId, channel: message.channel });
-  const within = { patience, ...(outer === undefined ? {} : { signal: outer }) };
+  const route = moment === undefined ? {} : { route: routeOf(services, wanted, moment) };
+  const within = { ...route, patience, ...(outer === undefined ? {} : { signal: outer }) };
   const attempt: ProviderCall<undefined>['attempt'] = async (provider, fetch, signal, connect) => {
     await hand(services, { provider, message, id, fetch, signal, connect });
     return { result: undefined };
@@ -59,9 +70,20 @@ export async function sendMessage(
   try {
     await callProviders(services, { ...wanted, ...within, caller, characters: charactersOf(message), attempt });
   } catch (error) {
+    if (moment !== undefined) reads.delete(moment);
     if (isOf(error, NoProvider)) throw NoDeliveryChannel({ cause: error });
     throw isOf(error, ProvidersFailed) ? notDelivered(error) : error;
   }
+}
+
+function routeOf(services: Services, wanted: Wanted, moment: object): Promise<Route> {
+  const { tenantId, operation } = wanted;
+  const known = reads.get(moment);
+  // Whatever a caller takes for the same moment, one tenant's providers never serve another.
+  if (known?.tenantId === tenantId && known.operation === operation) return known.route;
+  const route = findRoute(services, wanted);
+  reads.set(moment, { tenantId, operation, route });
+  return route;
 }
 
 function charactersOf({ text, notification }: Message): number {

@@ -92,6 +92,31 @@ describe('sendMessage', () => {
     expect(test.logLines.join('\n')).not.toMatch(/424242|15112345678|canary/);
   });
 
+  it('reads once who takes messages of one moment, and anew after one that came to nothing', async () => {
+    const provider = await provide();
+    const moment = {};
+    const sendAgain = () => sendMessage(test.service.services, { ...message(), moment });
+    await sendAgain();
+    await test.call('DELETE', `${path}/${provider.id}`, { token: tenant.admin.token });
+    await sendAgain();
+    expect(counts(provider)).toEqual([2]);
+    failing(provider);
+    await expect(sendAgain()).rejects.toMatchObject({ status: 502 });
+    await expect(sendAgain()).rejects.toMatchObject({ details: { code: 'NO_DELIVERY_CHANNEL' } });
+    await expect(send()).rejects.toMatchObject({ details: { code: 'NO_DELIVERY_CHANNEL' } });
+  });
+
+  it('never sends by providers of another tenant, whatever is called the same moment', async () => {
+    const provider = await provide();
+    const other = await createTenant(test);
+    const moment = {};
+    await sendMessage(test.service.services, { ...message(), moment });
+    await expect(
+      sendMessage(test.service.services, { ...message(), tenantId: other.tenantId, moment }),
+    ).rejects.toMatchObject({ details: { code: 'NO_DELIVERY_CHANNEL' } });
+    expect(counts(provider)).toEqual([1]);
+  });
+
   it('502: when all have failed, after one attempt at each', async () => {
     const [own, other, system] = [await provide(), await provide(), await provideSystem()];
     for (const provider of [own, other, system]) failing(provider);

@@ -145,7 +145,9 @@ describe.each(channels)('%s', (channel) => {
     const outcome = await carry(channel);
     expect(outcome).toMatchObject({ kind: 'failed', error: { code: 'UPSTREAM_ERROR' } });
     expect(JSON.stringify(outcome)).not.toContain('canary');
-    expect(provider.requests).toHaveLength(1);
+    // A program recognises what it gets twice, and its connection may have been a kept one.
+    const isSentAgain = channel === 'webhook' && fault === 'cut';
+    expect(provider.requests).toHaveLength(isSentAgain ? 2 : 1);
   });
 
   it('failed: it asks for patience; until that is over nobody is asked', async () => {

@@ -11,6 +11,8 @@ export type Parcel = {
   /** Of the delivery, the same for each attempt: for channels that recognise repetitions. */
   deliveryId: string;
   notificationId: string;
+  /** The same object for parcels that are on their way at the same time, so that what concerns all of them is read once. */
+  moment: object;
   person: PersonRow;
   category: string;
   texts: Texts;

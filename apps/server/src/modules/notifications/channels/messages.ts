@@ -15,12 +15,12 @@ type Message = Parameters<typeof sendMessage>[1];
 /** Hands a message to the connectors of the tenant and the installation. */
 export async function handToConnectors(
   services: Services,
-  { tenantId, deliveryId: id }: Parcel,
-  message: Omit<Message, 'tenantId' | 'id' | 'signal'>,
+  { tenantId, deliveryId: id, moment }: Parcel,
+  message: Omit<Message, 'tenantId' | 'id' | 'moment' | 'signal'>,
   signal: AbortSignal,
 ): Promise<Outcome> {
   try {
-    await sendMessage(services, { ...message, tenantId, id, signal });
+    await sendMessage(services, { ...message, tenantId, id, moment, signal });
     return { kind: 'taken' };
   } catch (error) {
     signal.throwIfAborted();

@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
 import { restAfter } from '#core/background/rest';
 import { newId } from '#core/crypto/ids';
 import type { TenantDb } from '#core/db/scopes';
@@ -27,7 +29,7 @@ import {
 } from '#modules/notifications/deliveries/settlement.rules';
 import { settling } from '#modules/notifications/deliveries/settling';
 import { textsIn } from '#modules/notifications/notices/telling.rules';
-import type { DeliveryRow, PersonRow } from '#modules/notifications/notifications.tables';
+import type { DeliveryRow } from '#modules/notifications/notifications.tables';
 import type { Channel } from '#modules/notifications/notifications.types';
 import { decider, patternsOf, timer } from '#modules/notifications/preferences/decision.rules';
 import { listDefaults, listOverridesOf } from '#modules/notifications/preferences/preferences.queries';
@@ -35,10 +37,19 @@ import { createTurns } from '#modules/notifications/turns';
 
 export type Carriers = Readonly<Record<Exclude<Channel, 'in_app'>, Carrier>>;
 
-/** How many are attempted at a time for a channel of a tenant: no more are taken than can be begun at once. */
+/**
+ * How many are attempted at a time for a channel of a tenant. No more are taken than are begun within moments: of what a process
+ * that is killed has taken, all counts as if it may have reached its person.
+ */
 const atOnce = 8;
-/** For the inbox nobody has to be asked. */
-const atOnceToInbox = 200;
+/** From one beginning to the next: many at once would be felt by those who wait for an answer, as far as there are any. */
+const betweenMs = { busy: 20, quiet: 5 };
+/** So few requests in a second or two are those of monitors. */
+const fewRequests = 20;
+/** For how long ends are gathered at most before they are written; a process that is killed meanwhile has them go out again. */
+const gatherMs = 50;
+/** For the inbox nobody has to be asked: it takes two statements, and larger ones would be felt. */
+const atOnceToInbox = 50;
 /** How long one attempt may take: what is under way when the process is told to stop comes to its end, and is written down. */
 const attemptMs = workDrainMs - 1500;
 /** After so many batches, or so long, another channel or tenant gets its turn. */
@@ -76,9 +87,14 @@ async function takeTurn({ services, carriers, way, signal }: Turn): Promise<bool
     signal.throwIfAborted();
     const batchAt = performance.now();
     if ((await deliverBatch(services, way, { carriers, signal })) === 0) return false;
-    await restAfter(batchAt);
+    // The others have rested between attempts.
+    await (way.channel === 'in_app' ? restAfter(batchAt) : pause(gapMs(services)));
   }
   return true;
+}
+
+function gapMs({ requestCounts }: Services): number {
+  return requestCounts.lately() > fewRequests ? betweenMs.busy : betweenMs.quiet;
 }
 
 type Delivering = { carriers: Carriers; signal?: AbortSignal; patienceMs?: number };
@@ -95,20 +111,26 @@ export async function deliverBatch(
   const most = channel === 'in_app' ? atOnceToInbox : atOnce;
   const taken = await db.slow.all(claimDue({ ...way, claim, now: services.now().toISOString(), most }));
   if (taken.length === 0) return 0;
+  const allAttempted = Promise.withResolvers<void>();
   const settle = settling(
     (settlements) => db.slow.all(settleDeliveries(toColumns(settlements, { tenantId, claim, now: services.now() }))),
-    leaseMs - patienceMs,
+    { patienceMs: leaseMs - patienceMs, gather: () => Promise.race([allAttempted.promise, pause(gatherMs)]) },
   );
   const prepared = prepare(services, db, taken).finally(() => signal?.throwIfAborted());
   const attempt = await prepared.catch(async (error: unknown) => {
     // Also where the process was told to stop meanwhile: there is no time left to see the end of an attempt.
+    allAttempted.resolve();
     await Promise.allSettled(taken.map((delivery) => settle(notBegun(delivery))));
     throw error;
   });
   const carrier = channel === 'in_app' ? undefined : carriers[channel];
-  const ended = await Promise.allSettled(
-    taken.map(async (delivery) => settle(await attempt(delivery, carrier, patienceMs))),
-  );
+  const betweenThem = gapMs(services);
+  const attempts = taken.map(async (delivery, index) => {
+    if (carrier !== undefined && index > 0) await pause(index * betweenThem);
+    return signal?.aborted === true ? notBegun(delivery) : attempt(delivery, carrier, patienceMs);
+  });
+  void Promise.allSettled(attempts).then(() => allAttempted.resolve());
+  const ended = await Promise.allSettled(attempts.map(async (settlement) => settle(await settlement)));
   const failed = ended.find((each) => each.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
   return taken.length;
@@ -134,6 +156,7 @@ async function prepare(services: Services, db: TenantDb, taken: readonly Deliver
   const overridesOf = Map.groupBy(overrides, ({ user_id: id }) => id);
   const decide = new Map(taken.map(({ category }) => [category, decider(category, defaults)]));
   const { timeOf } = timer(services.now());
+  const moment = {};
 
   const attempt = async (delivery: DeliveryRow, carrier: Carrier | undefined, patienceMs: number) => {
     const person = personOf.get(delivery.user_id);
@@ -148,7 +171,7 @@ async function prepare(services: Services, db: TenantDb, taken: readonly Deliver
     });
     if (instead !== undefined) return instead;
     const language = languageOf.get(delivery.notification_id) ?? null;
-    const parcel = toParcel(delivery, { person: person!, notice, language });
+    const parcel = toParcel(delivery, { person: person!, notice, language, moment });
     const end = carrier && (await carry(services, parcel, carrier, patienceMs));
     if (end !== undefined) logFailure(services, delivery, end);
     return afterAttempt(decided, end ?? { kind: 'taken' }, services.now());
@@ -160,14 +183,14 @@ async function prepare(services: Services, db: TenantDb, taken: readonly Deliver
     });
 }
 
-function toParcel(
-  delivery: DeliveryRow,
-  { person, notice, language }: { person: PersonRow; notice: NoticeFacts; language: string | null },
-): Parcel {
+type Contents = Pick<Parcel, 'person' | 'moment'> & { notice: NoticeFacts; language: string | null };
+
+function toParcel(delivery: DeliveryRow, { person, notice, language, moment }: Contents): Parcel {
   return {
     tenantId: delivery.tenant_id,
     deliveryId: delivery.id,
     notificationId: delivery.notification_id,
+    moment,
     person,
     category: delivery.category,
     texts: textsIn(language, notice),

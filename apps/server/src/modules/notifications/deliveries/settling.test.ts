@@ -15,6 +15,8 @@ const settlement = (): Settlement => ({
   interruptions: 0,
 });
 
+const gather = () => Promise.resolve();
+
 /** Writes that end when they are told to. */
 function writes() {
   const begun: { settlements: readonly Settlement[]; end: () => void; fail: (error: Error) => void }[] = [];
@@ -25,7 +27,7 @@ function writes() {
 
 it('writes at once what comes first, and together what comes meanwhile', async () => {
   const { begun, write } = writes();
-  const settle = settling(write, 1000);
+  const settle = settling(write, { patienceMs: 1000, gather });
   const [first, second, third] = [settlement(), settlement(), settlement()];
   const written = settle(first);
   await expect.poll(() => begun.length).toBe(1);
@@ -39,9 +41,24 @@ it('writes at once what comes first, and together what comes meanwhile', async (
   await Promise.all(rest);
 });
 
+it('writes together what comes while it is gathered', async () => {
+  const { begun, write } = writes();
+  const enough = Promise.withResolvers<void>();
+  const settle = settling(write, { patienceMs: 1000, gather: () => enough.promise });
+  const [first, second] = [settlement(), settlement()];
+  const written = [settle(first)];
+  await Promise.resolve();
+  written.push(settle(second));
+  enough.resolve();
+  await expect.poll(() => begun.length).toBe(1);
+  expect(begun[0]!.settlements).toEqual([first, second]);
+  begun[0]!.end();
+  await Promise.all(written);
+});
+
 it('a write that fails is that of those it was for', async () => {
   const { begun, write } = writes();
-  const settle = settling(write, 1000);
+  const settle = settling(write, { patienceMs: 1000, gather });
   const written = settle(settlement()).catch((error: unknown) => error);
   await expect.poll(() => begun.length).toBe(1);
   const next = settle(settlement());
@@ -56,11 +73,11 @@ it('a write that fails is that of those it was for', async () => {
 it('a write that the database was not there for is tried again, while there is time', async () => {
   const { begun, write } = writes();
   const away = Object.assign(new Error('away'), { code: '57P01' });
-  const written = settling(write, 0)(settlement()).catch((error: unknown) => error);
+  const written = settling(write, { patienceMs: 0, gather })(settlement()).catch((error: unknown) => error);
   await expect.poll(() => begun.length).toBe(1);
   begun[0]!.fail(away);
   expect(await written).toBe(away);
-  const kept = settling(write, 60_000)(settlement());
+  const kept = settling(write, { patienceMs: 60_000, gather })(settlement());
   await expect.poll(() => begun.length).toBe(2);
   begun[1]!.fail(away);
   await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(3);
@@ -70,7 +87,7 @@ it('a write that the database was not there for is tried again, while there is t
 
 it.each(['40001', '40P01'])('a write that lost against another one (%s) is tried again', async (code) => {
   const { begun, write } = writes();
-  const written = settling(write, 60_000)(settlement());
+  const written = settling(write, { patienceMs: 60_000, gather })(settlement());
   await expect.poll(() => begun.length).toBe(1);
   begun[0]!.fail(Object.assign(new Error('busy'), { code }));
   await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(2);
@@ -82,10 +99,13 @@ it('one that is refused keeps none of those beside it from being written', async
   const [first, refused, fine] = [settlement(), settlement(), settlement()];
   const error = Object.assign(new Error('refused'), { code: '22003' });
   const seen: (readonly Settlement[])[] = [];
-  const settle = settling((settlements) => {
-    seen.push(settlements);
-    return settlements.includes(refused) ? Promise.reject(error) : Promise.resolve();
-  }, 1000);
+  const settle = settling(
+    (settlements) => {
+      seen.push(settlements);
+      return settlements.includes(refused) ? Promise.reject(error) : Promise.resolve();
+    },
+    { patienceMs: 1000, gather },
+  );
   const ended = await Promise.allSettled([settle(first), settle(refused), settle(fine)]);
   expect(ended.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
   expect(seen.slice(-3)).toEqual([[first], [refused], [fine]]);

@@ -6,20 +6,27 @@ import type { Settlement } from '#modules/notifications/deliveries/settlement.ru
 type Write = (settlements: readonly Settlement[]) => Promise<unknown>;
 type Waiting = { settlement: Settlement; written: () => void; lost: (error: unknown) => void };
 
+type Terms = {
+  /** How long it is tried while the database is away or busy: after that others may have taken them. */
+  patienceMs: number;
+  /** What the first of some waits for, so that others are written with it. */
+  gather(): Promise<unknown>;
+};
+
 const retryMs = 1000;
 
 /**
- * Writes what came of deliveries, each at once; what comes in while a statement is under way goes with the next one. What cannot
- * be written with the others is written alone.
- * @param patienceMs how long it is tried while the database is away or busy: after that others may have taken them
+ * Writes what came of deliveries; what comes in while it is gathered, or while a statement is under way, goes together. What
+ * cannot be written with the others is written alone.
  */
-export function settling(write: Write, patienceMs: number): (settlement: Settlement) => Promise<void> {
+export function settling(write: Write, { patienceMs, gather }: Terms): (settlement: Settlement) => Promise<void> {
   const until = performance.now() + patienceMs;
   let waiting: Waiting[] = [];
   let writing: Promise<void> | undefined;
 
   async function writeAll(): Promise<void> {
     while (waiting.length > 0) {
+      await gather();
       const some = waiting;
       waiting = [];
       await writeSome(some);

@@ -8,7 +8,8 @@ import { createTenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 
 // Its queue is never started: what waits is done here, one after the other.
-const test = useService();
+// The sweep is over all tenants, and would wake the work of other suites.
+const test = useService({ ownDatabase: true });
 const { signal } = new AbortController();
 /** How many are told before it is another tenant's turn. */
 const inTurn = batchesInRow * batchSize;

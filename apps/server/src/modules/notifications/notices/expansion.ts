@@ -25,14 +25,14 @@ import { listDefaults, listOverridesOf } from '#modules/notifications/preference
 import { createTurns } from '#modules/notifications/turns';
 
 /** How many people are told with one transaction: more would keep the database to themselves for longer than others notice. */
-export const batchSize = 100;
+export const batchSize = 40;
 /** After so many another tenant gets its turn. */
 export const batchesInRow = 15;
 
 /** After each attempt to tell some of its people that failed, but the last. */
 const pauseMinutes = [1, 5, 15, 60];
 /** How many people are decided about before others get at the processor. */
-const decidedInRow = 50;
+const decidedInRow = 20;
 
 /** Makes of each notice what its people get: a notification for each of them, and a delivery for each channel. */
 export function tellNotices(): Work<OfTenant> {

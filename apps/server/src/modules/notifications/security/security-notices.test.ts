@@ -73,8 +73,9 @@ describe('a login', () => {
 
   it('is told once, however many begin at the same time', async () => {
     const person = await createMember(test, tenant);
-    const answers = await inParallel(20, () => logInFrom(person, '192.0.2.1', firefox));
-    expect(answers.map(({ status }) => status)).toEqual(Array<number>(20).fill(200));
+    // More attempts at one account would be too many until the first have ended.
+    const answers = await inParallel(10, () => logInFrom(person, '192.0.2.1', firefox));
+    expect(answers.map(({ status }) => status)).toEqual(Array<number>(10).fill(200));
     expect(await toldTo(person)).toHaveLength(1);
   });
 

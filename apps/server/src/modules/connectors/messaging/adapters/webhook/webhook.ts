@@ -58,6 +58,8 @@ export const webhook: RequestAdapter = {
         ...signature(settings, `${id}.${timestamp}.${body}`),
       },
       body,
+      // Programs get notifications at least once whatever happens; people must not get a message twice.
+      isRecognised: channel === 'webhook',
     };
   },
 };
