@@ -113,13 +113,44 @@ describe('auditGroups.follow', () => {
   it('keeps what was taken, for readers who wait until it is settled and through a stop', async () => {
     const tenant = await createTenant(test);
     const { groups } = groupsThatFail([]);
-    for (let n = 0; n < 500; n++) await groups.follow(somebody(tenant), at, event);
+    const follow = (n: number) => groups.follow(somebody(tenant), at, { ...event, details: { n } });
+    for (let n = 0; n < 500; n++) await follow(n);
     await groups.settled(tenant.tenantId);
     expect(await rowsOf(tenant, 'thing.seen')).toHaveLength(500);
-    for (let n = 0; n < 500; n++) await groups.follow(somebody(tenant), at, event);
+    for (let n = 0; n < 500; n++) await follow(n);
     await groups.close();
     expect(await rowsOf(tenant, 'thing.seen')).toHaveLength(1000);
     expect(await verify(tenant)).toMatchObject({ valid: true });
+  });
+
+  it('names every request of a crowd once, and mixes nothing that differs in more than its request', async () => {
+    const tenant = await createTenant(test);
+    const { groups } = groupsThatFail([]);
+    const all = Array.from({ length: 300 }, (_, n) => ({
+      who: somebody(tenant),
+      event: { ...event, details: { outcome: n % 3 === 0 ? 'ok' : 'NOT_FOUND' } },
+    }));
+    for (const one of all) await groups.follow(one.who, at, one.event);
+    await groups.close();
+    const rows = await rowsOf(tenant, 'thing.seen');
+    const named = rows.flatMap(({ details: { requestId, furtherRequestIds = [], outcome } }) =>
+      [requestId, ...furtherRequestIds].map((id: string) => ({ id, outcome })),
+    );
+    const expected = all.map((one) => ({ id: one.who.request.id, outcome: one.event.details.outcome }));
+    const byId = (left: { id: string }, right: { id: string }) => left.id.localeCompare(right.id);
+    expect(named.toSorted(byId)).toEqual(expected.toSorted(byId));
+    expect(rows.length).toBeLessThan(50);
+    expect(await verify(tenant)).toMatchObject({ valid: true });
+  });
+
+  it('keeps a row for each of those who come one after the other', async () => {
+    const tenant = await createTenant(test);
+    const { groups } = groupsThatFail([]);
+    for (let n = 0; n < 40; n++) {
+      await groups.follow(somebody(tenant), at, event);
+      await groups.settled(tenant.tenantId);
+    }
+    expect(await rowsOf(tenant, 'thing.seen')).toHaveLength(40);
   });
 
   it('writes again what the database did not take, and nothing twice that it took without a word', async () => {

@@ -19,7 +19,8 @@ export type AuditGroups = {
   record(who: By, at: string, event: AuditEvent): Promise<void>;
   /**
    * For what nobody has to wait for: the row is written within moments, and again until the database takes it. Resolves at
-   * once; where very many wait already, when it is kept.
+   * once; where very many wait already, when it is kept. In a crowd, rows that differ in nothing but their time and request
+   * become one, whose `details.furtherRequestIds` names the other requests.
    * @throws whatever `record` would, where very many wait already
    */
   follow(who: By, at: string, event: AuditEvent): Promise<void>;
@@ -31,8 +32,9 @@ export type AuditGroups = {
 type Row = ReturnType<typeof toAuditRow>;
 type Waiting = { row: Row; resolve(): void; reject(error: unknown): void };
 
-/** Of one tenant, in the order of their arrival. */
-type Group = { waiting: Waiting[]; last: Promise<void>; hurry(): void };
+/** Of one tenant, in the order of their arrival; `alike` has rows of these that others may join, by what they have in common. */
+type Group = { waiting: Waiting[]; last: Promise<void>; hurry(): void; alike: Map<string, Joined> };
+type Joined = { row: Row; further: unknown[] };
 
 type Options = {
   database: Pick<Database, 'tenant'>;
@@ -45,6 +47,10 @@ type Options = {
 const mostAtOnce = 200;
 /** Between two statements for rows that nobody waits for. */
 const paceMs = 25;
+/** From so many on that wait: whoever calls one after the other has a row for each call. */
+const crowd = 20;
+/** How many requests may join one row. */
+const mostFurther = 50;
 
 export function createAuditGroups({ database, log, retryMs = 1000, mostFollowing = 10_000 }: Options): AuditGroups {
   const insert = createInsertion(database);
@@ -71,6 +77,7 @@ export function createAuditGroups({ database, log, retryMs = 1000, mostFollowing
     record: (who, at, event) => awaited.add(who.tenantId, toAuditRow(who, at, event)),
     async follow(who, at, event) {
       const row = toAuditRow(who, at, event);
+      if (following.join(row)) return;
       if (pending.size >= mostFollowing) return awaited.add(who.tenantId, row);
       const kept = keep(who.tenantId, row).finally(() => pending.delete(kept));
       pending.add(kept);
@@ -110,6 +117,7 @@ function createLane(insert: Insert, pauseMs: number) {
     while (group.waiting.length > 0) {
       const { promise: hurried, resolve: hurry } = Promise.withResolvers<void>();
       group.hurry = hurry;
+      group.alike.clear();
       await insert(tenantId, group.waiting.splice(0, mostAtOnce));
       if (pauseMs > 0 && group.waiting.length < mostAtOnce) await Promise.race([sleep(pauseMs), hurried]);
     }
@@ -122,7 +130,7 @@ function createLane(insert: Insert, pauseMs: number) {
       const one = { row, resolve, reject };
       const group = groups.get(tenantId);
       if (group === undefined) {
-        const begun: Group = { waiting: [one], last: promise, hurry: () => undefined };
+        const begun: Group = { waiting: [one], last: promise, hurry: () => undefined, alike: new Map() };
         groups.set(tenantId, begun);
         // What ends in the same turn of the event loop comes along.
         setImmediate(() => void write(tenantId, begun));
@@ -131,6 +139,21 @@ function createLane(insert: Insert, pauseMs: number) {
         group.last = promise;
       }
       return promise;
+    },
+    /** @returns whether another row that waits names the request of this one, which then is not to be added */
+    join(row: Row): boolean {
+      const group = groups.get(row.tenant_id);
+      if (group === undefined || group.waiting.length < crowd) return false;
+      const { requestId, ...details } = row.details ?? {};
+      const key = JSON.stringify({ ...row, id: null, created_at: null, details });
+      const alike = group.alike.get(key);
+      if (alike === undefined || alike.further.length === mostFurther) {
+        group.alike.set(key, { row, further: [] });
+        return false;
+      }
+      alike.further.push(requestId);
+      alike.row.details = { ...alike.row.details, furtherRequestIds: alike.further };
+      return true;
     },
     async settled(tenantId: string): Promise<void> {
       const group = groups.get(tenantId);
