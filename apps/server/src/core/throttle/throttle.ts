@@ -1,5 +1,6 @@
-import type { Query } from '#core/db/query';
 import type { Database } from '#core/db/database';
+import { perDatabase } from '#core/db/per-database';
+import type { Query } from '#core/db/query';
 import type { ErrorDefinition } from '#core/errors/app-error';
 import { countAttempt, refundAttempt } from '#core/throttle/throttle.queries';
 
@@ -48,7 +49,7 @@ export function createAttempt(services: Services, budgets: readonly Budget[], er
 }
 
 /** The last draw from each budget that has not ended. */
-const lastDraws = new WeakMap<Database, Map<string, Promise<unknown>>>();
+const lastDraws = perDatabase(() => new Map<string, Promise<unknown>>());
 
 /**
  * One draw from a budget at a time: in the database, all but one would wait for its row, each on a connection that others
@@ -59,8 +60,7 @@ async function inTurn<Result>(
   keys: readonly string[],
   draw: () => Promise<Result>,
 ): Promise<Result> {
-  const last = lastDraws.get(database) ?? new Map<string, Promise<unknown>>();
-  lastDraws.set(database, last);
+  const last = lastDraws(database);
   const drawn = Promise.all(keys.flatMap((key) => last.get(key) ?? [])).then(draw);
   for (const key of keys) last.set(key, drawn);
   try {

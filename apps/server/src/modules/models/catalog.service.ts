@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 import { systemTenantId } from '#core/access/principal';
-import type { Database } from '#core/db/database';
+import { perDatabase } from '#core/db/per-database';
 import { AppError } from '#core/errors/app-error';
 import { isTimeout } from '#core/outbound/deadline';
 import type { Services } from '#core/services';
@@ -113,8 +113,8 @@ function refreshBehind(services: Services, wanted: Place & Wanted, row: CatalogR
   });
 }
 
-/** What this process asks for at the moment, by tenant and task; a service of its own for each database, in tests too. */
-const underWay = new WeakMap<Database, Map<string, Promise<Catalog | undefined>>>();
+/** What this process asks for at the moment, by tenant and task. */
+const underWay = perDatabase(() => new Map<string, Promise<Catalog | undefined>>());
 
 /** @throws the reason of the signal; ProvidersFailed (502) where it is that the time is over */
 async function orEnded<Result>(work: Promise<Result>, signal = new AbortController().signal): Promise<Result> {
@@ -136,8 +136,7 @@ function refresh(
   wanted: Place & Wanted,
   seen: CatalogRow | undefined,
 ): Promise<Catalog | undefined> {
-  const all = underWay.get(services.database) ?? new Map<string, Promise<Catalog | undefined>>();
-  underWay.set(services.database, all);
+  const all = underWay(services.database);
   const key = `${wanted.tenantId} ${wanted.task}`;
   const begun = all.get(key) ?? refreshOnce(services, wanted, seen).finally(() => all.delete(key));
   all.set(key, begun);

@@ -1,3 +1,4 @@
+import { perDatabase } from '#core/db/per-database';
 import type { Services } from '#core/services';
 import { countConnectors, type ConnectorCount } from '#modules/system/system.queries';
 
@@ -10,21 +11,21 @@ const keptMs = 10_000;
 const most = 50_000;
 const none: ExternalApis = { total: 0, active: 0, statusBreakdown: {} };
 
-const counted = new WeakMap<Services['database'], Counted>();
+const counted = perDatabase<{ last?: Counted }>(() => ({}));
 
 /** The connectors of all tenants, counted at most every 10 seconds; nothing where they cannot be counted. */
 export function countExternalApis({ database }: Pick<Services, 'database'>): Promise<ExternalApis> {
-  const known = counted.get(database);
-  if (known !== undefined && performance.now() - known.at < keptMs) return known.counting;
+  const known = counted(database);
+  if (known.last !== undefined && performance.now() - known.last.at < keptMs) return known.last.counting;
   const counting = database
     .platform()
     .slow.all(countConnectors({ most }))
     .then(toExternalApis)
     .catch(() => {
-      counted.delete(database);
+      delete known.last;
       return none;
     });
-  counted.set(database, { at: performance.now(), counting });
+  known.last = { at: performance.now(), counting };
   return counting;
 }
 

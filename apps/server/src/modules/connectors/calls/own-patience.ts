@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
+import { perDatabase } from '#core/db/per-database';
 import type { Services } from '#core/services';
 import type { ConnectorRow } from '#modules/connectors/connectors.queries';
 import type { Outcome } from '#modules/connectors/health/health.rules';
@@ -11,11 +12,11 @@ type Clock = Pick<Services, 'database' | 'now'>;
 const mostKept = 10_000;
 
 /** In this process: what a provider asks of one tenant is no news of the connector that all share. */
-const kept = new WeakMap<Services['database'], LRUCache<string, string>>();
+const kept = perDatabase(() => new LRUCache<string, string>({ max: mostKept }));
 
 /** Until when the provider is not to be called with the tenant's own credentials; undefined where it may be. */
 export function askedToWaitUntil({ database, now }: Clock, whose: Whose): string | undefined {
-  const until = kept.get(database)?.get(keyOf(whose));
+  const until = kept(database).get(keyOf(whose));
   return until !== undefined && Date.parse(until) > now().getTime() ? until : undefined;
 }
 
@@ -24,9 +25,7 @@ export function notePatience(services: Clock, whose: Whose, outcome: Outcome): v
   const until = new Date(services.now().getTime() + outcome.patienceSeconds * 1000).toISOString();
   // Whoever asked for more patience before has not taken it back.
   if ((askedToWaitUntil(services, whose) ?? '') >= until) return;
-  const ofProcess = kept.get(services.database) ?? new LRUCache<string, string>({ max: mostKept });
-  kept.set(services.database, ofProcess);
-  ofProcess.set(keyOf(whose), until);
+  kept(services.database).set(keyOf(whose), until);
 }
 
 /** Of a connector that was changed nobody knows yet what it asks for. */

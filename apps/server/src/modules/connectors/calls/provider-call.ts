@@ -1,5 +1,5 @@
 import type { Outbound, OutboundInit } from '#core/outbound/outbound';
-import type { Wanted } from '#modules/connectors/calls/routing.service';
+import type { Route, Wanted } from '#modules/connectors/calls/routing.service';
 import type { ProviderSettings } from '#modules/connectors/provider';
 
 /** Who serves an attempt. */
@@ -24,6 +24,8 @@ export type ProviderCall<Result> = Wanted & {
   signal?: AbortSignal;
   /** How long one attempt and all together may take. */
   patience?: { attemptMs: number; totalMs: number };
+  /** Where it was read for several calls of the same moment. */
+  route?: Promise<Route>;
   /** Whether the provider may be sent the same once more when it does not answer. */
   isRepeatable?: boolean;
   /**

@@ -31,7 +31,7 @@ export async function callProviders<Result>(
   services: Services,
   call: ProviderCall<Result>,
 ): Promise<{ result: Result; provider: Provider }> {
-  const { isEnabled, candidates, ceilings } = await findRoute(services, call);
+  const { isEnabled, candidates, ceilings } = await (call.route ?? findRoute(services, call));
   if (!isEnabled) throw OperationDisabled();
   if (candidates.length === 0) throw NoProvider();
   const { tenantId, operation, characters = 0 } = call;

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-import type { Services } from '#core/services';
+import { perDatabase } from '#core/db/per-database';
 import { quietSince } from '#modules/connectors/health/health.rules';
 
 /** Connectors of which this process has just seen in the database that they do well, and no failure since. */
@@ -14,15 +14,7 @@ export type Heartbeats = {
 
 const maxConnectors = 10_000;
 
-const known = new WeakMap<Services['database'], Heartbeats>();
-
-export function heartbeatsOf(database: Services['database']): Heartbeats {
-  const before = known.get(database);
-  if (before !== undefined) return before;
-  const heartbeats = createHeartbeats();
-  known.set(database, heartbeats);
-  return heartbeats;
-}
+export const heartbeatsOf = perDatabase(createHeartbeats);
 
 function createHeartbeats(): Heartbeats {
   const entries = new LRUCache<string, { at: Date | undefined }>({ max: maxConnectors });

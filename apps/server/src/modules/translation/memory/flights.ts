@@ -1,17 +1,11 @@
-import type { Services } from '#core/services';
+import { perDatabase } from '#core/db/per-database';
 
 /** Work that several wait for at the same time. */
 type Flight<Result> = { result: Promise<Result>; waiting: number; leaving: AbortController };
 type Flights = Map<string, Flight<unknown>>;
 
-/** What this process is at, by what it is; a service of its own for each database, in tests too. */
-const underWay = new WeakMap<Services['database'], Flights>();
-
-export function flightsOf(database: Services['database']): Flights {
-  const known = underWay.get(database) ?? new Map<string, Flight<unknown>>();
-  underWay.set(database, known);
-  return known;
-}
+/** What this process is at, by what it is. */
+export const flightsOf = perDatabase<Flights>(() => new Map());
 
 /**
  * Begins the work, or waits for the same that is under way; it is given up when nobody waits for it any more.

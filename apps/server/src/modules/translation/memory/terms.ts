@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 import { systemTenantId } from '#core/access/principal';
+import { perDatabase } from '#core/db/per-database';
 import { securitySetting } from '#core/limits/config';
 import type { Services } from '#core/services';
 import { findSwitchedOff, listMakers, type Maker, type Remembered } from '#modules/translation/memory/memory.queries';
@@ -24,7 +25,7 @@ const maxKnown = 1000;
 /** Whoever paid for a translation does not want to pay for it again tomorrow. */
 const keptMs = 30 * 24 * 60 * 60_000;
 
-const known = new WeakMap<Services['database'], LRUCache<string, Known>>();
+const known = perDatabase(() => new LRUCache<string, Known>({ max: maxKnown }));
 
 type Whose = { tenantId: string; operation: TranslationOperation };
 
@@ -33,7 +34,7 @@ type Whose = { tenantId: string; operation: TranslationOperation };
  * changed; as it was at most a second ago.
  */
 export function termsOf(services: Needed, whose: Whose): Terms | Promise<Terms> {
-  const terms = known.get(services.database)?.get(keyOf(whose));
+  const terms = known(services.database).get(keyOf(whose));
   const at = services.now().getTime();
   return terms !== undefined && Math.abs(at - terms.at) < freshMs ? terms : ask(services, whose, at);
 }
@@ -62,9 +63,7 @@ async function ask(services: Needed, whose: Whose, at: number): Promise<Terms> {
       return madeAt > notBefore && makers.some((changes) => (changes.get(provider) ?? Infinity) <= madeAt);
     },
   };
-  const ofAll = known.get(database) ?? new LRUCache<string, Known>({ max: maxKnown });
-  known.set(database, ofAll);
-  ofAll.set(keyOf(whose), terms);
+  known(database).set(keyOf(whose), terms);
   return terms;
 }
 

@@ -1,0 +1,16 @@
+import { expect, it } from 'vitest';
+
+import type { Database } from '#core/db/database';
+import { perDatabase } from '#core/db/per-database';
+import { watchDatabase } from '#core/db/watched';
+
+const ignore = () => () => undefined;
+
+it('keeps one for each database, and the same for whoever watches it', () => {
+  const keptOf = perDatabase(() => new Set<string>());
+  const [one, other] = [{} as Database, {} as Database];
+  const watched = watchDatabase(watchDatabase(one, ignore), ignore);
+  expect(keptOf(watched)).toBe(keptOf(one));
+  expect(keptOf(watchDatabase(one, ignore))).toBe(keptOf(one));
+  expect(keptOf(other)).not.toBe(keptOf(one));
+});
