@@ -258,6 +258,22 @@ export const findOneTimeToken = statement<
     .where('expires_at', '>', p.now),
 );
 
+/** A mailed invitation with its account, both as they are at one moment: joining changes what is asked of the account. */
+export const findInvitation = statement<
+  { hash: Buffer; now: string },
+  AccountState & { payload: Record<string, unknown> }
+>((p) =>
+  builder
+    .selectFrom('accounts')
+    .innerJoin('one_time_tokens', 'one_time_tokens.account_id', 'accounts.id')
+    .select(['accounts.id', 'email', 'email_verified_at', 'payload'])
+    .select(sql<boolean>`password_hash is not null`.as('has_password'))
+    .where('hash', '=', p.hash)
+    .where('purpose', '=', 'invitation')
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', p.now),
+);
+
 /** Uses a token up: of any number of parallel uses exactly one gets the row. */
 export const useOneTimeToken = statement<
   { hash: Buffer; purpose: OneTimePurpose; now: string },

@@ -7,7 +7,7 @@ import type { Services } from '#core/services';
 import {
   findAccount,
   findAccountByAddress,
-  findOneTimeToken,
+  findInvitation,
   insertMembership,
   lockAccount,
   lockAccountState,
@@ -49,11 +49,10 @@ export async function acceptInvitation(
   if (hash === undefined) throw OneTimeTokenRefused();
   const at = services.now().toISOString();
   const db = services.database.credential();
-  const token = await db.first(findOneTimeToken({ hash, purposes: ['invitation'], now: at }));
-  const account = token && (await db.first(findAccount({ accountId: token.account_id })));
-  if (token === undefined || account === undefined) throw OneTimeTokenRefused();
+  const account = await db.first(findInvitation({ hash, now: at }));
+  if (account === undefined) throw OneTimeTokenRefused();
   const passwordHash = await newPasswordHash(services, account, body.password);
-  const joining = { accountId: account.id, hash, invitation: token.payload as Invitation, request, at };
+  const joining = { accountId: account.id, hash, invitation: account.payload as Invitation, request, at };
   const joined = await db.transaction(async (tx) => {
     const locked = await tx.first(lockAccountState({ accountId: account.id }));
     if (locked === undefined || needsPassword(locked) !== needsPassword(account)) return undefined;
