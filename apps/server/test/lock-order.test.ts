@@ -120,6 +120,41 @@ describe('the head of a chain is the last that is locked', () => {
     await expectChainsFree('select from contact_links where tenant_id = $1', () => remove(`${deleted}s/${id}`));
   });
 
+  it.each(['resource', 'space'])('when a code is put on a %s', async (type) => {
+    const id = await created(`${type}s`, { name: unique(type) });
+    const code = await created('qr-codes', {});
+    await expectChainsFree(`select from ${type}s where tenant_id = $1 and id = '${id}'`, () =>
+      test.call('POST', `${secure}/qr-codes/${code}/assign`, { token, body: { entity_type: type, entity_id: id } }),
+    );
+  });
+
+  it('when a resource is put into a space', async () => {
+    const id = await created('spaces', { name: unique('space') });
+    const held = `select from spaces where tenant_id = $1 and id = '${id}'`;
+    const body = { name: unique('resource'), space_id: id };
+    await expectChainsFree(held, () => test.call('POST', `${secure}/resources`, { token, body }));
+    const { space_id: _, ...elsewhere } = body;
+    const resource = await created('resources', elsewhere);
+    await expectChainsFree(held, () =>
+      test.call('PATCH', `${secure}/resources/${resource}`, { token, body: { space_id: id } }),
+    );
+  });
+
+  it.each(['resource', 'space'] as const)('when a %s is put under another, or given a type', async (record) => {
+    const path = `${secure}/${record}s`;
+    const parent = await created(`${record}s`, { name: unique(record) });
+    const definition = { entity_type: record, key: unique('type'), name: 'A type', json_schema: {} };
+    const type = await created('type-definitions', definition);
+    for (const [body, held] of [
+      [{ parent_id: parent }, `select from ${record}s where tenant_id = $1 and id = '${parent}'`],
+      [{ type_id: type }, `select from type_definitions where tenant_id = $1 and id = '${type}'`],
+    ] as const) {
+      await expectChainsFree(held, () => test.call('POST', path, { token, body: { name: unique(record), ...body } }));
+      const id = await created(`${record}s`, { name: unique(record) });
+      await expectChainsFree(held, () => test.call('PATCH', `${path}/${id}`, { token, body }));
+    }
+  });
+
   it('when preferences are changed, or one is deleted', async () => {
     const path = 'notifications/preferences';
     const body = { preferences: [{ category: 'news', channel: 'email', enabled: true }] };

@@ -52,6 +52,21 @@ export const lockQrCode = statement<ById, QrCodeRow>((p) =>
     .forNoKeyUpdate(),
 );
 
+/** What a code is to be put on, held to the end of the transaction: before anything that its deletion may wait for. */
+export const lockEntity = {
+  space: statement<ById, { id: string }>((p) =>
+    builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forKeyShare(),
+  ),
+  resource: statement<ById, { id: string }>((p) =>
+    builder
+      .selectFrom('resources')
+      .select('id')
+      .where('tenant_id', '=', p.tenantId)
+      .where('id', '=', p.id)
+      .forKeyShare(),
+  ),
+} as const satisfies Record<EntityType, unknown>;
+
 export type ResolvedQrCodeRow = QrCodeRow & { entity_name: string | null };
 
 export const resolveQrCode = statement<{ tenantId: string; code: string }, ResolvedQrCodeRow>((p) =>

@@ -64,6 +64,11 @@ export const findResource = statement<ById, ResourceRow>((p) =>
   builder.selectFrom('resources').select(resourceColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
+/** Held to the end of the transaction, for a part of it: before anything that its deletion may wait for. */
+export const shareResource = statement<ById, { id: string }>((p) =>
+  builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forKeyShare(),
+);
+
 /** Held to the end of the transaction; waits for a part that is just being added. */
 export const lockResource = statement<ById, { id: string }>((p) =>
   builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forUpdate(),

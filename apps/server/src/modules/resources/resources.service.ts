@@ -1,6 +1,7 @@
 import { auditParams } from '#core/audit/audit.queries';
 import type { Actor } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
+import type { Query } from '#core/db/query';
 import type { TenantDb, Transaction } from '#core/db/scopes';
 import { planSearch } from '#core/db/search';
 import { pageOfMatches, pageOfTable } from '#core/db/totals';
@@ -29,15 +30,16 @@ import {
   lockResourceForChange,
   lockTree,
   recordDeletion,
+  shareResource,
   updateResource as updateResourceRow,
   type ResourceChanges,
   type ResourceRow,
 } from '#modules/resources/resources.queries';
 import { changedProperties, namesNotAllowed, visiblePart, type Visible } from '#modules/resources/resources.rules';
 import type { CreateResourceBody, ListResourcesQuery, UpdateResourceBody } from '#modules/resources/resources.schemas';
-import { assertTranslationsFit, maxJsonBytes } from '#modules/spaces/index';
+import { assertTranslationsFit, maxJsonBytes, shareSpace } from '#modules/spaces/index';
 import { removeObjects, retireFilesOf } from '#modules/storage/index';
-import { assertPropertiesFit } from '#modules/type-definitions/index';
+import { assertPropertiesFit, shareTypeDefinition } from '#modules/type-definitions/index';
 
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 type Deletion = Omit<Scope, 'now'> & { services: Services };
@@ -90,20 +92,32 @@ export async function createResource({ db, actor, now }: Scope, body: CreateReso
   assertAllowed(properties, visible);
   await assertFits(db, { tenantId: db.tenantId, typeId, properties, visible });
   const at = now().toISOString();
-  const row = await db.slow.first(
-    insertResource({
-      ...noFields,
-      ...body,
-      id: newId(),
-      tenant_id: db.tenantId,
-      created_at: at,
-      updated_at: at,
-      created_by: actor.userId,
-      updated_by: actor.userId,
-      ...auditParams(actor, at),
-    }),
-  );
+  const insertion = insertResource({
+    ...noFields,
+    ...body,
+    id: newId(),
+    tenant_id: db.tenantId,
+    created_at: at,
+    updated_at: at,
+    created_by: actor.userId,
+    updated_by: actor.userId,
+    ...auditParams(actor, at),
+  });
+  const answers = await db.slow.flight([...shareReferences(db.tenantId, body), insertion]);
+  const [row] = answers.at(-1) as ResourceRow[];
   return { data: presentResource(row!, visible) };
+}
+
+/** What the resource is to refer to, held before its insertion or change holds the head of an audit chain. */
+function shareReferences(
+  tenantId: string,
+  { space_id: spaceId, parent_id: parentId, type_id: typeId }: CreateResourceBody | UpdateResourceBody,
+): Query<{ id: string }>[] {
+  const shares: Query<{ id: string }>[] = [];
+  if (typeof spaceId === 'string') shares.push(shareSpace({ tenantId, id: spaceId }));
+  if (typeof parentId === 'string') shares.push(shareResource({ tenantId, id: parentId }));
+  if (typeof typeId === 'string') shares.push(shareTypeDefinition({ tenantId, id: typeId }));
+  return shares;
 }
 
 /** What nothing was said about. */
@@ -138,6 +152,7 @@ export async function updateResource({ db, actor, now }: Scope, id: string, body
   const { tenantId } = db;
   const at = now().toISOString();
   const row = await db.transaction(async (tx) => {
+    for (const share of shareReferences(tenantId, body)) await tx.all(share);
     if (typeof body.parent_id === 'string') await assertMovable(tx, tenantId, id, body.parent_id);
     const current = await tx.first(lockResourceForChange({ tenantId, id }));
     if (current === undefined) throw ResourceNotFound();

@@ -14,6 +14,7 @@ import { createSpace, deleteSpace, getSpace, listSpaces, updateSpace } from '#mo
 import { PropertiesDoNotFit, TypeNotFound, TypeOfOtherEntity } from '#modules/type-definitions/index';
 
 export { TooManyTranslations } from '#modules/spaces/spaces.errors';
+export { shareSpace } from '#modules/spaces/spaces.queries';
 export { assertTranslationsFit } from '#modules/spaces/spaces.service';
 export { spaceTexts } from '#modules/spaces/space-texts.queries';
 export {

@@ -60,6 +60,11 @@ export const findSpace = statement<{ tenantId: string; id: string }, SpaceRow>((
   builder.selectFrom('spaces').select(spaceColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
+/** Held to the end of the transaction, for what is to refer to it: before anything that its deletion may wait for. */
+export const shareSpace = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
+  builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forKeyShare(),
+);
+
 /** Held to the end of the transaction; waits for a part that is just being added. */
 export const lockSpace = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
   builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forUpdate(),

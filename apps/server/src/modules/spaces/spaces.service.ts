@@ -1,6 +1,7 @@
 import { auditParams } from '#core/audit/audit.queries';
 import type { Actor } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
+import type { Query } from '#core/db/query';
 import type { TenantDb, Transaction } from '#core/db/scopes';
 import { planSearch } from '#core/db/search';
 import { pageOfMatches, pageOfTable } from '#core/db/totals';
@@ -30,6 +31,7 @@ import {
   lockSpaceForChange,
   lockTree,
   recordDeletion,
+  shareSpace,
   updateSpace as updateSpaceRow,
   type SpaceChanges,
   type SpaceRow,
@@ -41,7 +43,7 @@ import {
   type UpdateSpaceBody,
 } from '#modules/spaces/spaces.schemas';
 import { removeObjects, retireFilesOf } from '#modules/storage/index';
-import { assertPropertiesFit } from '#modules/type-definitions/index';
+import { assertPropertiesFit, shareTypeDefinition } from '#modules/type-definitions/index';
 
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 type Deletion = Omit<Scope, 'now'> & { services: Services };
@@ -77,29 +79,40 @@ export async function createSpace({ db, actor, now }: Scope, body: CreateSpaceBo
   const at = now().toISOString();
   const { parent_id: parentId = null, type_id: typeId = null, properties = {} } = body;
   await assertFits(db, { tenantId: db.tenantId, typeId, properties });
-  const row = await db.slow.first(
-    insertSpace({
-      id: newId(),
-      tenant_id: db.tenantId,
-      parent_id: parentId,
-      type_id: typeId,
-      name: body.name,
-      description: body.description ?? null,
-      translations_i18n: body.translations_i18n ?? {},
-      capacity: body.capacity ?? null,
-      address: body.address ?? null,
-      geo: body.geo ?? null,
-      timezone: body.timezone ?? null,
-      status: body.status ?? 'active',
-      properties,
-      created_at: at,
-      updated_at: at,
-      created_by: actor.userId,
-      updated_by: actor.userId,
-      ...auditParams(actor, at),
-    }),
-  );
+  const insertion = insertSpace({
+    id: newId(),
+    tenant_id: db.tenantId,
+    parent_id: parentId,
+    type_id: typeId,
+    name: body.name,
+    description: body.description ?? null,
+    translations_i18n: body.translations_i18n ?? {},
+    capacity: body.capacity ?? null,
+    address: body.address ?? null,
+    geo: body.geo ?? null,
+    timezone: body.timezone ?? null,
+    status: body.status ?? 'active',
+    properties,
+    created_at: at,
+    updated_at: at,
+    created_by: actor.userId,
+    updated_by: actor.userId,
+    ...auditParams(actor, at),
+  });
+  const answers = await db.slow.flight([...shareReferences(db.tenantId, body), insertion]);
+  const [row] = answers.at(-1) as SpaceRow[];
   return { data: presentSpace(row!) };
+}
+
+/** What the space is to refer to, held before its insertion or change holds the head of an audit chain. */
+function shareReferences(
+  tenantId: string,
+  { parent_id: parentId, type_id: typeId }: CreateSpaceBody | UpdateSpaceBody,
+): Query<{ id: string }>[] {
+  const shares: Query<{ id: string }>[] = [];
+  if (typeof parentId === 'string') shares.push(shareSpace({ tenantId, id: parentId }));
+  if (typeof typeId === 'string') shares.push(shareTypeDefinition({ tenantId, id: typeId }));
+  return shares;
 }
 
 /**
@@ -113,6 +126,7 @@ export async function updateSpace({ db, actor, now }: Scope, id: string, body: U
   const at = now().toISOString();
   const changes = { ...body, updated_at: at, updated_by: actor.userId } as SpaceChanges;
   const row = await db.transaction(async (tx) => {
+    for (const share of shareReferences(tenantId, body)) await tx.all(share);
     if (typeof body.parent_id === 'string') await assertMovable(tx, tenantId, id, body.parent_id);
     const space = await tx.first(lockSpaceForChange({ tenantId, id }));
     if (space === undefined) throw SpaceNotFound();

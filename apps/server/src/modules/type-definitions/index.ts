@@ -17,6 +17,7 @@ import {
 } from '#modules/type-definitions/type-definitions.service';
 
 export { PropertiesDoNotFit, TypeNotFound, TypeOfOtherEntity } from '#modules/type-definitions/type-definitions.errors';
+export { shareTypeDefinition } from '#modules/type-definitions/type-definitions.queries';
 export { assertPropertiesFit } from '#modules/type-definitions/typed-properties';
 
 /** Types of spaces and resources: which properties their records have. */

@@ -53,6 +53,16 @@ export const findTypeVersion = statement<ById, TypeVersionRow>((p) =>
     .where('id', '=', p.id),
 );
 
+/** Held to the end of the transaction, for a record that is to have the type: before anything that its deletion may wait for. */
+export const shareTypeDefinition = statement<ById, { id: string }>((p) =>
+  builder
+    .selectFrom('type_definitions')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .forKeyShare(),
+);
+
 /** Held to the end of the transaction; waits for a record that is just being given the type. */
 export const lockTypeDefinition = statement<ById, { id: string }>((p) =>
   builder
