@@ -6,6 +6,7 @@ import { modules } from '../apps/server/src/app/modules.ts';
 import { describeAccess } from '../apps/server/src/core/access/access.ts';
 import { errorStatus, type ErrorDefinition } from '../apps/server/src/core/errors/app-error.ts';
 import * as commonErrors from '../apps/server/src/core/errors/common-errors.ts';
+import { idempotencyErrors } from '../apps/server/src/core/http/idempotency/idempotency.errors.ts';
 import { generateOpenApi } from '../apps/server/src/core/http/openapi.ts';
 
 /** Everything that is derived from the code and kept in the tree, by the file it lives in. */
@@ -41,6 +42,7 @@ function errorsPage(): string {
   const errors = new Map<string, ErrorDefinition>();
   const known = [
     ...Object.values(commonErrors),
+    ...idempotencyErrors,
     ...modules.flatMap((module) => module.routes.flatMap((route) => route.errors)),
   ];
   for (const error of known) errors.set(`${error.status} ${error.code} ${error.reason ?? ''} ${error.message}`, error);

@@ -13,8 +13,8 @@ export class Client {
     this.base = base;
   }
 
-  async call(method: string, path: string, body?: unknown): Promise<Answer> {
-    const headers = new Headers();
+  async call(method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<Answer> {
+    const headers = new Headers(more);
     if (this.accessToken !== undefined) headers.set('authorization', `Bearer ${this.accessToken}`);
     if (body !== undefined) headers.set('content-type', 'application/json');
     const response = await fetch(`${this.base}${path}`, {

@@ -27,6 +27,8 @@ const exceptions: Exceptions = {
     'modules/storage/storage.queries.ts#sumStorage': 'system administration sums up what all tenants store',
     'modules/storage/cleaning.queries.ts#listUnsettled': 'housekeeping over all tenants, outside of requests',
     'modules/storage/cleaning.queries.ts#listStorages': 'housekeeping over all tenants, outside of requests',
+    'core/http/idempotency/idempotency.queries.ts#deleteExpiredKeys':
+      'housekeeping over all tenants, outside of requests',
     'core/usage/usage.queries.ts#deleteOldUsage': 'housekeeping over all tenants, outside of requests',
     'core/outbound/call-log.queries.ts#deleteOldCallHours': 'housekeeping over all tenants, outside of requests',
     'modules/connectors/health/health.queries.ts#listQuietConnectors':

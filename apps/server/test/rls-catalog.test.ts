@@ -31,7 +31,8 @@ async function populate(): Promise<string> {
   const { token } = tenant.admin;
   await createMember(test, tenant, { permissions: ['users.read'] });
   const space = await test.call('POST', '/api/v1/secure/spaces', { token, body: { name: 'Room' } });
-  const contact = await test.call('POST', '/api/v1/secure/contacts', { token, body: { firstName: 'Ada' } });
+  const ada = { token, body: { firstName: 'Ada' }, headers: { 'idempotency-key': 'ada' } };
+  const contact = await test.call('POST', '/api/v1/secure/contacts', ada);
   const body = { contactId: contact.body.data.id };
   await test.call('POST', `/api/v1/secure/spaces/${space.body.data.id}/contacts`, { token, body });
   const entity = { entity_type: 'space', entity_id: space.body.data.id };

@@ -31,6 +31,7 @@ export const crossTenantPolicies: Readonly<Record<string, string>> = {
   'app_account_directory.credential to atrium_credential': 'a directory',
   'connectors.platform_read to atrium_platform': 'connectors of the system tenant serve every tenant',
   'credential_usage.platform_old to atrium_platform': 'housekeeping deletes what is too old over all tenants',
+  'idempotency_keys.platform_old to atrium_platform': 'housekeeping deletes what is too old over all tenants',
   'connector_events.platform to atrium_platform': 'system administration sees how all providers do',
   'operation_overrides.platform_read to atrium_platform':
     'system administration finds the override it was told to delete',

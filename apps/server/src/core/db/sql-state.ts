@@ -12,6 +12,9 @@ const networkCodes = new Set([
   'ENOTFOUND',
 ]);
 
+/** Five characters, among them a digit, which codes of Node (`EPIPE`) have not. */
+const sqlState = /^(?=.*\d)[0-9A-Z]{5}$/;
+
 /** True when PostgreSQL is gone, starting, stopping or out of room: the request may be tried again later. */
 export function isUnavailable(error: unknown): boolean {
   if (error instanceof ConnectionLostError) return true;
@@ -29,6 +32,16 @@ export function isUnavailable(error: unknown): boolean {
 export function isRetryable(error: unknown): boolean {
   const code = (error as ServerError | null)?.code;
   return code === '40001' || code === '40P01';
+}
+
+/**
+ * True when it is certain that what was sent has not taken effect: it never left, or PostgreSQL said why it rolled it back. A
+ * connection that ended before the answer says nothing of the commit.
+ */
+export function tookNoEffect(error: unknown): boolean {
+  if (error instanceof ConnectionLostError) return true;
+  const { code = '' } = (error ?? {}) as ServerError;
+  return sqlState.test(code) && !/^(08|57P|58|XX)/.test(code);
 }
 
 /** The name of the violated constraint, for the module that owns the table to translate. */

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import type { Principal, ToolCall } from '#core/access/principal';
 import { clientAddress } from '#core/http/client-address';
@@ -40,7 +40,7 @@ export function reportAnswers(server: FastifyInstance, services: Services): void
     measure(services, request, answered, elapsedTime);
     services.requestCounts.record({ ms: elapsedTime, isError: told.status >= 400, message: told.failure, tenantId });
     if (principal !== undefined && route !== undefined)
-      report(services, { request, principal, route, status, ...request.called });
+      report(services, { request, reply, principal, route, status, ...request.called });
     done();
   });
 }
@@ -67,15 +67,17 @@ function measure({ metrics }: Services, { span }: FastifyRequest, answered: Answ
   span?.end(answered);
 }
 
-type Answer = { request: FastifyRequest; principal: Principal; route: Route; status: number };
+type Answer = { request: FastifyRequest; reply: FastifyReply; principal: Principal; route: Route; status: number };
 
-function report({ usage, securityEvents }: Services, { request, principal, route, status }: Answer): void {
+function report({ usage, securityEvents }: Services, { request, reply, principal, route, status }: Answer): void {
   const { id, kind, tenantId, homeTenantId, userId } = principal;
   const { operationId: operation } = route;
   const ip = request.facts!.ip;
   if (kind !== 'user')
     usage.record({ tenantId: homeTenantId, credentialId: id, operation, isError: status >= 400, ip });
-  const isAdministration = isAdministrative(route, principal) && status < 400;
+  // What is answered again was done, and told, before.
+  const isAdministration =
+    isAdministrative(route, principal) && status < 400 && !reply.hasHeader('idempotency-replayed');
   if (status !== 403 && !isAdministration) return;
   // Somebody of another tenant is a system administrator who named this one.
   const from = homeTenantId === tenantId ? {} : { actingFromTenantId: homeTenantId };

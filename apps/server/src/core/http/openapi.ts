@@ -4,6 +4,8 @@ import { describeAccess, type Access } from '#core/access/access';
 import type { ErrorDefinition } from '#core/errors/app-error';
 import { NotPermitted, ServiceUnavailable } from '#core/errors/common-errors';
 import { FileContent, StreamedContent, isDownload } from '#core/http/downloads';
+import { idempotencyErrors } from '#core/http/idempotency/idempotency.errors';
+import { takesIdempotencyKey } from '#core/http/idempotency/idempotency.rules';
 import type { Module, Route } from '#core/http/route';
 import { BriefErrorBody, ErrorBody, RpcErrorBody } from '#core/http/schemas';
 
@@ -95,11 +97,21 @@ const tenantHeader: Json = {
   schema: { type: 'string', format: 'uuid' },
 };
 
+const idempotencyHeader: Json = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  description:
+    'Sent again with the same key and payload within 24 hours, the request is not done again: its answer is, with `Idempotency-Replayed: true`.',
+  schema: { type: 'string', minLength: 1, maxLength: 512 },
+};
+
 function parametersOf(route: Route, components: Map<string, Json>): Json[] {
   const { params, query } = route.schema;
   const named = [...parameters('path', params, components), ...parameters('query', query, components)];
   const read = Object.entries(route.headers).map(([name, description]) => header(name, description));
   const all = [...named, ...(isDownload(route) ? fileHeaders : []), ...read];
+  if (takesIdempotencyKey(route)) all.push(idempotencyHeader);
   return ['public', 'dispatcher'].includes(route.access.kind) ? all : [...all, tenantHeader];
 }
 
@@ -173,6 +185,14 @@ const sharedFailures: Record<number, string> = {
   503: ServiceUnavailable.message,
 };
 
+/** The reasons by status, in short: they stand at many operations. */
+const keyReasons = Object.fromEntries(
+  [400, 409, 422].map((status) => [
+    status,
+    idempotencyErrors.flatMap((error) => (error.status === status ? [error.reason] : [])).join(', '),
+  ]),
+);
+
 function failures(route: Route): Json {
   const byStatus = new Map<number, string[]>();
   const add = (status: number, text: string) => byStatus.set(status, [...(byStatus.get(status) ?? []), text]);
@@ -183,6 +203,9 @@ function failures(route: Route): Json {
     if (!['anyone', 'session', 'dispatcher'].includes(route.access.kind)) add(403, sharedFailures[403]!);
   }
   for (const error of route.errors) add(error.status, describeError(error));
+  if (takesIdempotencyKey(route)) {
+    for (const [status, reasons] of Object.entries(keyReasons)) add(Number(status), `Idempotency-Key: ${reasons}`);
+  }
   for (const [status, text] of Object.entries(route.otherAnswers)) if (Number(status) >= 400) add(Number(status), text);
   if (isDownload(route)) add(416, 'The file does not reach that far');
   add(500, sharedFailures[500]!);

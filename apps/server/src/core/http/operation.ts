@@ -23,6 +23,12 @@ export type Operation = {
   readonly route: Route;
   /** What is answered when all is well. */
   readonly status: number;
+  /** Those of the module. */
+  readonly services: Services;
+  /** @throws AppError where the input is not what the schema of the route says */
+  validate(input: OperationInput): void;
+  /** Calls the handler with valid input. */
+  handle(input: OperationInput, caller: Caller, services: Services): unknown;
   /** Validates the input and calls the handler; whether the caller may is decided before. */
   run(input: OperationInput, caller: Caller): unknown;
   /** The same for a tool, whose params and query do not come out of a URL: a number is one already. */
@@ -33,14 +39,18 @@ export function createOperation(route: Route, services: Services): Operation {
   // The types demand it already; this catches what is built around them.
   if ((route.access as unknown) === undefined) throw new Error(`${route.operationId} does not say who may call it`);
   const noBody = route.schema.body === undefined ? undefined : null;
-  const runAfter = (validate: RequestValidator) => (input: OperationInput, caller: Caller) => {
-    const body = input.body ?? noBody;
-    validate({ params: input.params, query: input.query, body, form: input.form ?? null });
-    return route.handler(contextOf(input, caller, services));
+  const checkBy = (validate: RequestValidator) => (input: OperationInput) =>
+    validate({ params: input.params, query: input.query, body: input.body ?? noBody, form: input.form ?? null });
+  const handle = (input: OperationInput, caller: Caller, given: Services) =>
+    route.handler(contextOf(input, caller, given));
+  const runAfter = (check: (input: OperationInput) => void) => (input: OperationInput, caller: Caller) => {
+    check(input);
+    return handle(input, caller, services);
   };
-  const run = runAfter(createRequestValidator(route));
-  const runTyped = route.tool === undefined ? run : runAfter(createRequestValidator(route, { isTyped: true }));
-  return { route, status: successStatus(route), run, runTyped };
+  const validate = checkBy(createRequestValidator(route));
+  const run = runAfter(validate);
+  const runTyped = route.tool === undefined ? run : runAfter(checkBy(createRequestValidator(route, { isTyped: true })));
+  return { route, status: successStatus(route), services, validate, handle, run, runTyped };
 }
 
 function contextOf({ params, query, body, form }: OperationInput, caller: Caller, services: Services): unknown {

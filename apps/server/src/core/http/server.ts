@@ -1,4 +1,3 @@
-import cors from '@fastify/cors';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 
 import type { Principal, RequestFacts } from '#core/access/principal';
@@ -20,8 +19,11 @@ import {
 } from '#core/http/error-body';
 import { identify, isAdministrator, type Authenticate } from '#core/http/identify';
 import { reportAnswers, type CalledOperation } from '#core/http/answer-reports';
+import { takesIdempotencyKey } from '#core/http/idempotency/idempotency.rules';
+import { createKeyedAnswers, type AnswerKeyed } from '#core/http/idempotency/keyed-answers';
 import { matchedRoute } from '#core/http/matched-route';
 import { createOperation, type Caller, type Operation } from '#core/http/operation';
+import { allowOrigins } from '#core/http/origins';
 import { parserErrorHandler, refuseExtensions } from '#core/http/raw-answers';
 import { assertStorableUrl, senderFailure, wellFormedRequest } from '#core/http/request-checks';
 import type { Module, Redirect, Route } from '#core/http/route';
@@ -73,7 +75,7 @@ export type HttpOptions = {
 /** Whatever was thrown, as the error the caller may see; what is our own fault is written down. */
 type ToFailure = (error: unknown, requestId: string) => AppError;
 
-type RouteOptions = HttpOptions & { abandonment: Abandonment; callTool: ToolCaller };
+type RouteOptions = HttpOptions & { abandonment: Abandonment; callTool: ToolCaller; answerKeyed: AnswerKeyed };
 
 type Constraints = Readonly<Record<string, ErrorDefinition>>;
 
@@ -154,7 +156,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     return sendError(failure, request, reply);
   });
   server.setNotFoundHandler((request, reply) => sendError(NotFound(), request, reply));
-  addRoutes(server, options, toFailure);
+  addRoutes(server, { ...options, constraints, toFailure });
   return server;
 }
 
@@ -211,52 +213,19 @@ function closeIdleConnections(server: FastifyInstance): void {
   });
 }
 
-async function allowOrigins(server: FastifyInstance, origins: readonly string[]): Promise<void> {
-  if (origins.length === 0) return;
-  await server.register(cors, {
-    origin: [...origins],
-    credentials: false,
-    maxAge: 600,
-    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    // Otherwise an OPTIONS request that is no preflight gets a text of the plugin's own.
-    strictPreflight: false,
-    allowedHeaders: [
-      'authorization',
-      'content-type',
-      'x-api-key',
-      'x-device-fingerprint',
-      'x-tenant-id',
-      'x-mcp-toolsets',
-      'mcp-protocol-version',
-      'mcp-method',
-      'mcp-name',
-      'accept-language',
-      'if-none-match',
-      'if-range',
-      'range',
-    ],
-    exposedHeaders: [
-      'x-request-id',
-      'x-total-capped',
-      'x-previous-key-valid-until',
-      'retry-after',
-      'accept-ranges',
-      'content-disposition',
-      'content-range',
-      'etag',
-    ],
-  });
-}
+type AddingOptions = HttpOptions & { constraints: Constraints; toFailure: ToFailure };
 
-function addRoutes(server: FastifyInstance, options: HttpOptions, toFailure: ToFailure): void {
+function addRoutes(server: FastifyInstance, options: AddingOptions): void {
+  const { constraints, toFailure, inspectAnswer } = options;
   const operations = new Map<Route, Operation>();
   for (const module of options.modules) {
     const services = servicesOf(module, options.services);
     for (const route of module.routes) operations.set(route, createOperation(route, services));
   }
   const timeoutMs = limitsOf(options).handlerTimeoutMs;
-  const callTool = createToolCaller({ operations, timeoutMs, toFailure, inspectAnswer: options.inspectAnswer });
-  const routeOptions: RouteOptions = { ...options, abandonment: watchAbandonment(server), callTool };
+  const callTool = createToolCaller({ operations, timeoutMs, toFailure, inspectAnswer });
+  const answerKeyed = createKeyedAnswers({ services: options.services, constraints, inspectAnswer });
+  const routeOptions: RouteOptions = { ...options, abandonment: watchAbandonment(server), callTool, answerKeyed };
   const routesByPath = new Map<string, Route[]>();
   for (const operation of operations.values()) {
     addInContext(server, operation, routeOptions);
@@ -290,6 +259,7 @@ function addRoute(server: FastifyInstance, operation: Operation, options: RouteO
   const { route } = operation;
   const answersFile = isDownload(route) || isStream(route);
   const isStreamed = answersFile || route.schema.upload !== undefined;
+  const takesKey = takesIdempotencyKey(route);
   server.route({
     method: route.method,
     url: fastifyPath(route.path),
@@ -302,10 +272,12 @@ function addRoute(server: FastifyInstance, operation: Operation, options: RouteO
       assertStorableUrl(request);
       reply.status(operation.status);
       const { params, query, body } = request;
-      const answer = await operation.run(
-        { params, query, body, form: body },
-        callerOf(request, reply, { route, options }),
-      );
+      const input = { params, query, body, form: body };
+      const caller = callerOf(request, reply, { route, options });
+      const header = takesKey ? request.headers['idempotency-key'] : undefined;
+      if (header !== undefined)
+        return options.answerKeyed(operation, { request, reply, input, caller, header: String(header) });
+      const answer = await operation.run(input, caller);
       if (answersFile) {
         const { idleMs } = limitsOf(options);
         return sendFile(request, reply, answer as Download | Stream, { idleMs, log: options.services.log });

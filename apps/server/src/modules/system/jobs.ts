@@ -1,4 +1,5 @@
 import { deleteInBatches } from '#core/db/batches';
+import { deleteExpiredKeys } from '#core/http/idempotency/idempotency.queries';
 import type { Job } from '#core/jobs/job';
 import { deleteDeliveredMail } from '#core/mail/mail.queries';
 import { deleteOldSecurityEvents } from '#core/security-events/security-events.queries';
@@ -30,6 +31,18 @@ export const systemJobs: readonly Job[] = [
       const before = daysAgo(services, 90);
       const db = services.database.platform();
       return { deleted: await deleteInBatches(db, (most) => deleteOldSecurityEvents({ before, most }), signal) };
+    },
+  },
+  {
+    name: 'expired-idempotency-keys',
+    description: 'Deletes what was answered to idempotency keys that have expired, which is after 24 hours.',
+    schedule: '43 * * * *',
+    catchUp: 'run_once',
+    timeoutMs: 10 * 60_000,
+    run: async ({ services: { database, now }, signal }) => {
+      const before = now().toISOString();
+      const db = database.platform();
+      return { deleted: await deleteInBatches(db, (most) => deleteExpiredKeys({ before, most }), signal) };
     },
   },
 ];

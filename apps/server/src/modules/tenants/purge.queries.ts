@@ -63,6 +63,7 @@ export const purgedTables: readonly PurgedTable[] = [
   { name: 'push_subscriptions', key: ['id'] },
   { name: 'credential_totals', key: ['credential_id'] },
   { name: 'credential_usage', key: ['credential_id', 'hour', 'operation'] },
+  { name: 'idempotency_keys', key: ['scope'] },
   { name: 'users', key: ['id'] },
   storageTable,
   { name: 'row_counts', key: ['table_name', 'slot'] },

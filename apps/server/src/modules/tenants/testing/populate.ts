@@ -13,7 +13,8 @@ export async function populate(test: TestService): Promise<Tenant & { spaceId: s
   const tenant = await createTenant(test);
   const { token, userId } = tenant.admin;
   const send = async (method: 'POST' | 'PUT', path: string, body?: unknown) => {
-    const answer = await test.call(method, `/api/v1/secure/${path}`, { token, body });
+    const headers = { 'idempotency-key': newId() };
+    const answer = await test.call(method, `/api/v1/secure/${path}`, { token, body, headers });
     expect({ path, ok: answer.status < 300 }).toEqual({ path, ok: true });
     return answer.body?.data as { id: string };
   };

@@ -1,0 +1,105 @@
+import { sql } from 'kysely';
+
+import { queryBuilder, statement } from '#core/db/query';
+
+type Tables = {
+  idempotency_keys: {
+    tenant_id: string;
+    scope: string;
+    fingerprint: string;
+    claim: string;
+    state: 'claimed' | 'answered' | 'unknown' | 'too_long';
+    sealed_answer: string | null;
+    lease_ends_at: string;
+    expires_at: string;
+  };
+};
+
+type Keys = Tables['idempotency_keys'];
+type Key = { tenantId: string; scope: string };
+
+/** A row as it is at a moment. */
+export type FoundKey = Pick<Keys, 'fingerprint' | 'state' | 'sealed_answer'> & {
+  is_abandoned: boolean;
+  is_expired: boolean;
+};
+
+const builder = queryBuilder<Tables>();
+
+/** No row where somebody else has the key. */
+export const claimKey = statement<
+  Key & { fingerprint: string; claim: string; leaseEndsAt: string; expiresAt: string },
+  { claim: string }
+>((p) =>
+  builder
+    .insertInto('idempotency_keys')
+    .values({
+      tenant_id: p.tenantId,
+      scope: p.scope,
+      fingerprint: p.fingerprint,
+      claim: p.claim,
+      state: 'claimed',
+      lease_ends_at: p.leaseEndsAt,
+      expires_at: p.expiresAt,
+    } as Keys)
+    .onConflict((conflict) => conflict.columns(['tenant_id', 'scope']).doNothing())
+    .returning('claim'),
+);
+
+export const findKey = statement<Key & { at: string }, FoundKey>(
+  (p) =>
+    builder
+      .selectFrom('idempotency_keys')
+      .select((eb) => [
+        'fingerprint',
+        'state',
+        'sealed_answer',
+        eb('lease_ends_at', '<=', p.at).as('is_abandoned'),
+        eb('expires_at', '<=', p.at).as('is_expired'),
+      ])
+      .where('tenant_id', '=', p.tenantId)
+      .where('scope', '=', p.scope) as never,
+);
+
+/** Makes room for a key to be used anew. */
+export const forgetExpiredKey = statement<Key & { at: string }, never>((p) =>
+  builder
+    .deleteFrom('idempotency_keys')
+    .where('tenant_id', '=', p.tenantId)
+    .where('scope', '=', p.scope)
+    .where('expires_at', '<=', p.at),
+);
+
+/** Says what came of a claim, which holds from then on. */
+export const settleKey = statement<
+  Key & { claim: string; state: Exclude<Keys['state'], 'claimed'>; sealedAnswer: string | null },
+  never
+>((p) =>
+  builder
+    .updateTable('idempotency_keys')
+    .set({ state: p.state, sealed_answer: p.sealedAnswer })
+    .where('tenant_id', '=', p.tenantId)
+    .where('scope', '=', p.scope)
+    .where('claim', '=', p.claim),
+);
+
+/** Ends a claim of which nothing came. */
+export const releaseKey = statement<Key & { claim: string }, never>((p) =>
+  builder
+    .deleteFrom('idempotency_keys')
+    .where('tenant_id', '=', p.tenantId)
+    .where('scope', '=', p.scope)
+    .where('claim', '=', p.claim),
+);
+
+/** Housekeeping over all tenants: keys that may be used anew. */
+export const deleteExpiredKeys = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+  builder
+    .deleteFrom('idempotency_keys')
+    .where(({ eb, refTuple, selectFrom }) => {
+      const key = ['tenant_id', 'scope'] as const;
+      const old = selectFrom('idempotency_keys').select(key).where('expires_at', '<=', p.before).limit(p.most);
+      return eb(refTuple(...key), 'in', old.$asTuple(...key));
+    })
+    .returning(sql<number>`1`.as('deleted')),
+);

@@ -1,0 +1,161 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+
+import { modules } from '#app/modules';
+import type { Person } from '#core/access/principal';
+import {
+  fateOf,
+  payloadText,
+  readIdempotencyKey,
+  scopeText,
+  takesIdempotencyKey,
+} from '#core/http/idempotency/idempotency.rules';
+import { AppError, type ErrorCode } from '#core/errors/app-error';
+import { toAppError } from '#core/http/error-body';
+import type { Route } from '#core/http/route';
+import { routeOf } from '#test/support/registry';
+
+const visible = fc.string({
+  unit: fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCharCode(code)),
+  minLength: 1,
+  maxLength: 255,
+});
+const quote = (key: string) => `"${key.replaceAll(/["\\]/g, '\\$&')}"`;
+
+describe('readIdempotencyKey', () => {
+  it('takes 1 to 255 visible characters', () => {
+    fc.assert(
+      fc.property(
+        visible.filter((key) => !key.startsWith('"')),
+        (key) => readIdempotencyKey(key) === key,
+      ),
+    );
+  });
+
+  it('takes a quoted string for what stands in it', () => {
+    fc.assert(fc.property(visible, (key) => readIdempotencyKey(quote(key)) === key));
+  });
+
+  it.each([
+    '',
+    ' ',
+    'a b',
+    'a, b',
+    'é',
+    'a\tb',
+    '"',
+    '""',
+    '"a',
+    '"a"b"',
+    '"a\\b"',
+    '"a b"',
+    'x'.repeat(256),
+    quote('x'.repeat(256)),
+  ])('refuses %j', (header) => {
+    expect(() => readIdempotencyKey(header)).toThrow('1 to 255 visible');
+  });
+});
+
+describe('takesIdempotencyKey', () => {
+  const all = modules.flatMap(({ routes }) => routes);
+  const named = (take: (route: Route) => boolean) => all.filter(take).map(({ operationId }) => operationId);
+
+  it('is true for POST of one tenant with JSON', () => {
+    expect(named(takesIdempotencyKey)).toEqual(
+      expect.arrayContaining(['createContact', 'createApiKey', 'changePassword', 'runScheduledJob', 'rotateApiKey']),
+    );
+  });
+
+  it('is false for what changes nothing, whose answers nobody would bound', () => {
+    const routes = all.filter(({ method, audit }) => method === 'POST' && typeof audit !== 'string');
+    expect(routes.map(({ operationId }) => operationId)).toContain('translateText');
+    expect(routes.filter(takesIdempotencyKey)).toEqual([]);
+  });
+
+  it('is false for other methods, for strangers, the dispatcher, the endpoint of tools and what is no JSON', () => {
+    const others = named((route) => !takesIdempotencyKey(route));
+    expect(others).toEqual(expect.arrayContaining(['login', 'logout', 'runDispatcher', 'uploadFile', 'updateContact']));
+    expect(all.filter((route) => route.path === '/mcp').some(takesIdempotencyKey)).toBe(false);
+    const route = routeOf('createContact');
+    expect(takesIdempotencyKey({ ...route, hasBriefErrors: true })).toBe(false);
+    expect(takesIdempotencyKey({ ...route, hasRpcErrors: true })).toBe(false);
+  });
+});
+
+describe('what a key belongs to', () => {
+  const person = (id: string, sessionId = 'session') => ({ kind: 'user', id, sessionId }) as Person;
+  const scope = (operationId: string, who = person('ada'), params?: unknown, key = 'key') =>
+    scopeText(routeOf(operationId), who, params, key);
+
+  it('is the caller, the operation, the record and the key', () => {
+    const scopes = [
+      scope('createContact'),
+      scope('createContact', person('eve')),
+      scope('createSpace'),
+      scope('createContact', person('ada'), { id: '1' }),
+      scope('createContact', person('ada'), undefined, 'other'),
+    ];
+    expect(new Set(scopes).size).toBe(scopes.length);
+    expect(scope('createContact', person('ada', 'another'))).toBe(scope('createContact'));
+  });
+
+  it('is the session too where the own account is concerned', () => {
+    expect(scope('changePassword', person('ada', 'another'))).not.toBe(scope('changePassword'));
+  });
+});
+
+describe('what is the same payload', () => {
+  it('depends on neither the order of members nor on how an empty one is written', () => {
+    const one = payloadText({ params: {}, query: { a: '1', b: '2' }, body: { x: { p: 1, q: [1, 2] }, y: null } });
+    expect(payloadText({ params: {}, query: { b: '2', a: '1' }, body: { y: null, x: { q: [1, 2], p: 1 } } })).toBe(one);
+    expect(payloadText({ params: {}, query: { a: '1', b: '2' }, body: { x: { p: 1, q: [2, 1] }, y: null } })).not.toBe(
+      one,
+    );
+    expect(payloadText({ params: {}, query: undefined, body: undefined })).toBe('[null,null]');
+  });
+});
+
+describe('what becomes of a key whose request failed', () => {
+  const doings = { nothing: [false, false], counters: [true, false], changes: [true, true] } as const;
+  const fate = (error: unknown, [written, changed]: readonly [boolean, boolean]) =>
+    fateOf(toAppError(error, {}), error, { mayHaveWritten: () => written, mayHaveChanged: () => changed });
+  const refused = (code: ErrorCode, cause?: unknown) => new AppError(code, 'refused', { cause });
+  const interrupted = Object.assign(new Error('terminating'), { code: '57P01' });
+
+  it.each(['NOT_FOUND', 'CONFLICT', 'UNPROCESSABLE_ENTITY', 'PRECONDITION_FAILED'] as const)('%s is kept', (code) => {
+    for (const done of Object.values(doings)) expect(fate(refused(code), done)).toBe('kept');
+  });
+
+  it.each(['RATE_LIMIT_EXCEEDED', 'SERVICE_UNAVAILABLE', 'UPSTREAM_ERROR'] as const)(
+    '%s is released unless something was changed',
+    (code) => {
+      expect(fate(refused(code), doings.nothing)).toBe('released');
+      expect(fate(refused(code), doings.counters)).toBe('released');
+      expect(fate(refused(code), doings.changes)).toBe('unknown');
+    },
+  );
+
+  it.each(['VALIDATION_ERROR', 'AUTHENTICATION_ERROR', 'AUTHORIZATION_ERROR'] as const)(
+    '%s is released, and an answer where something was changed all the same',
+    (code) => {
+      expect(fate(refused(code), doings.counters)).toBe('released');
+      expect(fate(refused(code), doings.changes)).toBe('kept');
+    },
+  );
+
+  it('a refusal that says when to come again is released, whatever its status', () => {
+    const later = new AppError('UNPROCESSABLE_ENTITY', 'refused', { retryAfterSeconds: 30 });
+    expect(fate(later, doings.counters)).toBe('released');
+    expect(fate(later, doings.changes)).toBe('kept');
+  });
+
+  it.each([
+    ['a fault of ours', new TypeError('undefined is not a function')],
+    ['a lost connection', interrupted],
+    ['a lost connection that somebody named', refused('SERVICE_UNAVAILABLE', interrupted)],
+  ])('%s is released only where nothing at all was written', (_what, error) => {
+    expect(fate(error, doings.nothing)).toBe('released');
+    expect(fate(error, doings.counters)).toBe('unknown');
+    expect(fate(error, doings.changes)).toBe('unknown');
+  });
+});

@@ -1,0 +1,117 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+import { tookNoEffect } from '#core/db/sql-state';
+import type { ErrorDefinition } from '#core/errors/app-error';
+import { presentError, retryAfterOf, summarizeError, toAppError } from '#core/http/error-body';
+import { watchDoings, type Doings } from '#core/http/idempotency/doings';
+import { fateOf, payloadText, readIdempotencyKey, scopeText } from '#core/http/idempotency/idempotency.rules';
+import { createIdempotencyKeys, type Claim, type KeptAnswer } from '#core/http/idempotency/idempotency-keys';
+import type { Caller, Operation } from '#core/http/operation';
+import type { OperationInput, Route } from '#core/http/route';
+import type { Log } from '#core/log/log';
+import type { Services } from '#core/services';
+
+const leaseMs = 60_000;
+const retryMs = 1000;
+/** Of what works through as much as its client has patience for. */
+const longLeaseMs = 15 * 60_000;
+
+type Options = {
+  services: Services;
+  /** Which error a violated constraint means to the caller. */
+  constraints: Readonly<Record<string, ErrorDefinition>>;
+  inspectAnswer?: ((route: Route, status: number, payload: string) => void) | undefined;
+};
+
+type Keyed = { request: FastifyRequest; reply: FastifyReply; input: OperationInput; caller: Caller; header: string };
+
+type Handled = Pick<Keyed, 'input' | 'caller'> & { services: Services };
+type Failed = { request: FastifyRequest; claim: Claim; doings: Doings };
+
+/** Answers requests that carry an `Idempotency-Key`: what was answered before is answered again, to the byte. */
+export type AnswerKeyed = (operation: Operation, keyed: Keyed) => Promise<FastifyReply>;
+
+export function createKeyedAnswers({ services, constraints, inspectAnswer }: Options): AnswerKeyed {
+  const keys = createIdempotencyKeys(services);
+  const settle = createSettling(services.log.child({ service: 'http' }), services.isServing);
+
+  /** Ends the claim of a request that has failed: with the refusal as its answer, or by throwing the error on. */
+  async function answerFailure(error: unknown, { request, claim, doings }: Failed): Promise<KeptAnswer> {
+    const failure = toAppError(error, constraints);
+    const fate = fateOf(failure, error, doings);
+    if (fate === 'released') await settle(request.id, () => keys.release(claim));
+    if (fate === 'unknown') await settle(request.id, () => keys.leaveUnknown(claim));
+    if (fate !== 'kept') throw error;
+    request.failure = summarizeError(failure);
+    services.metrics.recordRefusal(failure);
+    const seconds = retryAfterOf(failure);
+    const headers: Record<string, string> = seconds === undefined ? {} : { 'retry-after': String(seconds) };
+    return { status: failure.status, headers, body: JSON.stringify(presentError(failure, request.id)) };
+  }
+
+  return async (operation, { request, reply, input, caller, header }) => {
+    const { route } = operation;
+    operation.validate(input);
+    const principal = caller.principal!;
+    const claim = await keys.claim({
+      tenantId: principal.tenantId,
+      scopeText: scopeText(route, principal, input.params, readIdempotencyKey(header)),
+      payloadText: payloadText(input),
+      leaseMs: route.takesLong ? longLeaseMs : leaseMs,
+    });
+    if ('body' in claim) return send(reply.header('idempotency-replayed', 'true'), claim);
+    const doings = watchDoings(operation.services);
+    const answer = await answerOf(operation, { input, caller, services: doings.services }).catch((error: unknown) =>
+      answerFailure(error, { request, claim, doings }),
+    );
+    await settle(request.id, () => keys.keep(claim, answer));
+    return send(reply, answer);
+  };
+
+  /** What the handler answers, before anybody hears of it. */
+  async function answerOf({ route, status: ordinary, handle }: Operation, { input, caller, services: given }: Handled) {
+    const headers: Record<string, string> = {};
+    let status = ordinary;
+    const setHeader = (name: string, value: string) => void (headers[name] = value);
+    const setStatus = (other: number) => void (status = other);
+    const value = await handle(input, { ...caller, setHeader, setStatus }, given);
+    const body = value === undefined ? null : JSON.stringify(value);
+    inspectAnswer?.(route, status, body ?? '');
+    return { status, headers, body } satisfies KeptAnswer;
+  }
+}
+
+function send(reply: FastifyReply, { status, headers, body }: KeptAnswer): FastifyReply {
+  reply.status(status).headers(headers);
+  return body === null ? reply.send() : reply.header('content-type', 'application/json; charset=utf-8').send(body);
+}
+
+/**
+ * Writes what came of a claim. Where the database does not take it at once, it is tried again for as long as most leases last,
+ * and nobody waits: the outcome stands whether it is written down or not, and the claim then ends as unknown.
+ */
+function createSettling(log: Log, isServing: Services['isServing']) {
+  async function again(requestId: string, write: () => Promise<void>): Promise<void> {
+    let last: unknown;
+    for (const until = performance.now() + leaseMs; performance.now() < until && isServing();) {
+      await pause(retryMs, undefined, { ref: false });
+      try {
+        return await write();
+      } catch (error) {
+        last = error;
+      }
+    }
+    log.error({ err: last, requestId }, 'the outcome of an idempotency key was not recorded');
+  }
+
+  return async (requestId: string, write: () => Promise<void>): Promise<void> => {
+    try {
+      // Where the connection broke under the request, the first to notice may be this.
+      await write().catch((error: unknown) => (tookNoEffect(error) ? Promise.reject(error as Error) : write()));
+    } catch {
+      void again(requestId, write);
+    }
+  };
+}
