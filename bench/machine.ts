@@ -61,7 +61,7 @@ export function cpuSeconds(pids: readonly number[]): number {
   return ticks / ticksPerSecond;
 }
 
-/** The most memory that the process has held at once, in MB; NaN where it cannot be known. */
+/** The most memory that the process has held at once since that was last reset, in MB; NaN where it cannot be known. */
 export function peakMemoryMb(pid: number): number {
   const kib = /VmHWM:\s*(\d+)/.exec(read(`/proc/${pid}/status`))?.[1];
   return kib === undefined ? Number.NaN : Number(kib) / 1024;
@@ -73,8 +73,17 @@ export function memoryMb(pid: number): number {
   return kib === undefined ? Number.NaN : Number(kib) / 1024;
 }
 
+/** Of before the peaks were reset. */
+let highestMb = 0;
+
+/** The most memory that the process has held since it began, in MB. */
+export function highestMemoryMb(pid: number): number {
+  return Math.max(highestMb, peakMemoryMb(pid));
+}
+
 /** Lets `peakMemoryMb` count from now on (proc(5), clear_refs). */
 export function resetPeakMemory(pid: number): void {
+  highestMb = highestMemoryMb(pid);
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 

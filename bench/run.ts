@@ -3,7 +3,7 @@ import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 
-import { findCores, peakMemoryMb, pin, withDescendants, type Cores } from './machine.ts';
+import { findCores, highestMemoryMb, pin, withDescendants, type Cores } from './machine.ts';
 import { startAtrium, startFloor, startHashRate, type Atrium } from './processes/start.ts';
 import { analytics } from './scenarios/analytics.ts';
 import { apiKey } from './scenarios/api-key.ts';
@@ -73,7 +73,7 @@ async function run(): Promise<void> {
     } finally {
       await Promise.all([floor.stop(), hashRate.stop()]);
     }
-    const peak = round(peakMemoryMb(atrium.pid), 0);
+    const peak = round(highestMemoryMb(atrium.pid), 0);
     figures.push({ name: 'peak memory', value: peak, unit: 'MB', target: { atMost: 200 }, detail: {} });
   } finally {
     await atrium.stop();

@@ -140,6 +140,13 @@ export async function startFloor(
   return { pid: child.pid!, port, stop: () => stop(child) };
 }
 
+export type Receiver = { origin: string; stop(): Promise<void> };
+
+export async function startReceiver(): Promise<Receiver> {
+  const child = spawnScript('receiver.ts', []);
+  return { origin: `http://127.0.0.1:${await firstLine(child)}`, stop: () => stop(child) };
+}
+
 export type HashRate = { measure(durationMs: number): Promise<number>; stop(): Promise<void> };
 
 export async function startHashRate(concurrency: number): Promise<HashRate> {

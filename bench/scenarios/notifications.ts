@@ -1,18 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 
-import { send, startOutside, type Outside } from '../api.ts';
+import { send } from '../api.ts';
 import type { LoadResult } from '../load.ts';
-import { memoryMb } from '../machine.ts';
+import { memoryMb, peakMemoryMb, resetPeakMemory } from '../machine.ts';
 import { pacedReads } from '../paced-reads.ts';
+import { startReceiver } from '../processes/start.ts';
 import { median, round, type Bench, type Figure, type Scenario } from '../scenario.ts';
 import { enter } from '../seed.ts';
 
 const peopleCount = 10_000;
 /** What is compiled, loaded and pooled by the first ones is not what more of them cost. */
 const warmUpCount = 1000;
-const sampleMs = 50;
-const lookMs = 500;
+/** Whoever looks on is not to be felt. */
+const lookMs = 2000;
 const timeoutMs = 600_000;
 const path = 'secure/admin/notifications';
 
@@ -20,22 +21,20 @@ const path = 'secure/admin/notifications';
 export const notifications: Scenario = {
   name: 'notifications',
   async run(bench) {
-    const sink = await startSink();
+    const receiver = await startReceiver();
     try {
-      return await measure(bench, sink);
+      return await measure(bench, receiver.origin);
     } finally {
-      await sink.stop();
+      await receiver.stop();
     }
   },
 };
 
-type Sink = Outside & { taken(): number };
-
-async function measure(bench: Bench, sink: Sink): Promise<Figure[]> {
+async function measure(bench: Bench, origin: string): Promise<Figure[]> {
   const { atrium } = bench;
   const email = `sender-${Date.now()}@bench.example`;
   const { tenantId, token } = await enter(atrium.base, { email, password: 'correct horse' });
-  await settle(bench, { token, origin: sink.origin });
+  await settle(bench, { token, origin });
   await insertPeople(bench, tenantId, warmUpCount);
   await tell(bench, token, 1);
   await untilTold(bench, { token, people: warmUpCount + 1 });
@@ -43,8 +42,7 @@ async function measure(bench: Bench, sink: Sink): Promise<Figure[]> {
   const reads = () => pacedReads(bench, bench.roundMs);
   const quiet = [await reads(), await reads(), await reads()].slice(1);
   const before = memoryMb(atrium.pid);
-  let most = before;
-  const sampling = setInterval(() => (most = Math.max(most, memoryMb(atrium.pid))), sampleMs);
+  resetPeakMemory(atrium.pid);
   const startedAt = performance.now();
   const postSeconds = await tell(bench, token, 2);
   let isOver = false;
@@ -56,7 +54,7 @@ async function measure(bench: Bench, sink: Sink): Promise<Figure[]> {
   do busy.push(await reads());
   while (!isOver);
   const seconds = await told;
-  clearInterval(sampling);
+  const most = peakMemoryMb(atrium.pid);
   quiet.push(await reads(), await reads());
   const middle = (results: readonly LoadResult[], key: keyof LoadResult) =>
     round(median(results.map((result) => result[key])), 2);
@@ -66,7 +64,7 @@ async function measure(bench: Bench, sink: Sink): Promise<Figure[]> {
       value: round(postSeconds),
       unit: 's',
       target: { atMost: 1 },
-      detail: { toldSeconds: round(seconds, 1), perSecond: round((2 * peopleCount) / seconds, 0), taken: sink.taken() },
+      detail: { toldSeconds: round(seconds, 1), perSecond: round((2 * peopleCount) / seconds, 0) },
     },
     {
       name: 'p99 of reads while people are told',
@@ -143,16 +141,4 @@ async function insertPeople({ atrium }: Bench, tenantId: string, count: number):
   } finally {
     await client.end();
   }
-}
-
-/** Takes every notification at once. */
-async function startSink(): Promise<Sink> {
-  let taken = 0;
-  const outside = await startOutside((request, response) => {
-    request.resume().on('end', () => {
-      taken += 1;
-      response.writeHead(204).end();
-    });
-  });
-  return { ...outside, taken: () => taken };
 }

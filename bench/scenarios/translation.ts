@@ -3,7 +3,7 @@ import pg from 'pg';
 
 import { send, startOutside, type Outside } from '../api.ts';
 import { requestBytes } from '../load.ts';
-import { memoryMb } from '../machine.ts';
+import { memoryMb, peakMemoryMb, resetPeakMemory } from '../machine.ts';
 import { contactReads } from '../paced-reads.ts';
 import { compare, round, type Bench, type Figure, type Scenario } from '../scenario.ts';
 import { enter } from '../seed.ts';
@@ -12,7 +12,7 @@ import { enter } from '../seed.ts';
 const textCount = 50;
 const spaceCount = 1000;
 const languages = ['de', 'fr', 'es', 'it', 'pt'];
-const sampleMs = 50;
+const lookMs = 50;
 
 /** What a remembered translation costs beside a plain read, and what memory a thousand records into five languages take. */
 export const translation: Scenario = {
@@ -72,11 +72,10 @@ async function measureMemory(bench: Bench, origin: string): Promise<Figure> {
   await translateAll(bench, token);
   await insertSpaces(bench, tenantId, spaceCount);
   const before = memoryMb(atrium.pid);
-  let most = before;
-  const sampling = setInterval(() => (most = Math.max(most, memoryMb(atrium.pid))), sampleMs);
+  resetPeakMemory(atrium.pid);
   const startedAt = performance.now();
   const job = await translateAll(bench, token);
-  clearInterval(sampling);
+  const most = peakMemoryMb(atrium.pid);
   const seconds = (performance.now() - startedAt) / 1000;
   if (job.entities_translated !== spaceCount) throw new Error(`translated were ${JSON.stringify(job)}`);
   return {
@@ -101,7 +100,7 @@ async function translateAll(bench: Bench, token: string): Promise<Job> {
     const [job] = data;
     if (job?.status === 'completed') return job;
     if (job?.status !== 'running') throw new Error(`the translation ended: ${JSON.stringify(job)}`);
-    await sleep(sampleMs);
+    await sleep(lookMs);
   }
 }
 
