@@ -101,13 +101,14 @@ export const listNotices = statement<ByIds, NoticeFacts>((p) =>
     .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
 );
 
-export const listLanguages = statement<ByIds, Pick<NotificationRow, 'id' | 'language'>>((p) =>
-  builder
-    .selectFrom('notifications')
-    .select(['id', 'language'])
-    .where('tenant_id', '=', p.tenantId)
-    .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
-);
+/** One by one: as long as PostgreSQL has no statistics of a table, it would rather read all that the tenant has there. */
+export const listLanguages = statement<ByIds, Pick<NotificationRow, 'id' | 'language'>>((p) => ({
+  compile: () =>
+    sql`select found.id, found.language from unnest(${p.ids}::uuid[]) as given (id) cross join lateral (
+        select id, language from notifications where tenant_id = ${p.tenantId} and id = given.id limit 1
+      ) as found`.compile(builder),
+  execute: () => Promise.resolve([]),
+}));
 
 type Settling = {
   tenantId: string;
@@ -123,18 +124,27 @@ type Settling = {
   interruptions: readonly number[];
 };
 
-/** Writes what came of deliveries, as far as they are still under the claim, and puts what is for the inbox there. */
+/**
+ * Writes what came of deliveries, as far as they are still under the claim, and puts what is for the inbox there. They are found
+ * one by one, too.
+ */
 export const settleDeliveries = statement<Settling, never>((p) => ({
   compile: () =>
-    sql`with settled as (
+    sql`with given as materialized (
+        select given.*, found.ctid as place from unnest(${p.ids}::uuid[], ${p.statuses}::text[], ${p.reasons}::text[],
+            ${p.layers}::text[], ${p.preferenceIds}::uuid[], ${p.dueAts}::timestamptz[], ${p.attempts}::integer[],
+            ${p.interruptions}::integer[])
+          as given (id, status, reason, layer, preference_id, due_at, attempts, interruptions)
+        cross join lateral (
+          select ctid from notification_deliveries
+          where tenant_id = ${p.tenantId} and id = given.id and claim = ${p.claim}::uuid limit 1 for update
+        ) as found
+      ), settled as (
         update notification_deliveries as delivery set status = given.status, reason = given.reason, layer = given.layer,
           preference_id = given.preference_id, due_at = given.due_at, attempts = given.attempts,
           interruptions = given.interruptions, claim = null, claimed_until = null, updated_at = ${p.at}::timestamptz,
           sent_at = case when given.status = 'sent' then ${p.at}::timestamptz end
-        from unnest(${p.ids}::uuid[], ${p.statuses}::text[], ${p.reasons}::text[], ${p.layers}::text[], ${p.preferenceIds}::uuid[],
-            ${p.dueAts}::timestamptz[], ${p.attempts}::integer[], ${p.interruptions}::integer[])
-          as given (id, status, reason, layer, preference_id, due_at, attempts, interruptions)
-        where delivery.tenant_id = ${p.tenantId} and delivery.id = given.id and delivery.claim = ${p.claim}::uuid
+        from given where delivery.tenant_id = ${p.tenantId} and delivery.ctid = given.place
         returning delivery.notification_id, delivery.channel, delivery.status
       )
       update notifications set inbox_at = ${p.at}::timestamptz from settled

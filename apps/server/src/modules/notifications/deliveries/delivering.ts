@@ -42,10 +42,8 @@ export type Carriers = Readonly<Record<Exclude<Channel, 'in_app'>, Carrier>>;
  * that is killed has taken, all counts as if it may have reached its person.
  */
 const atOnce = 8;
-/** From one beginning to the next: many at once would be felt by those who wait for an answer, as far as there are any. */
-const betweenMs = { busy: 20, quiet: 5 };
-/** So few requests in a second or two are those of monitors. */
-const fewRequests = 20;
+/** From one beginning to the next, the longer the more wait for answers: who does would feel many at once. */
+const betweenMs = { least: 5, most: 40, perRequest: 0.05 };
 /** For how long ends are gathered at most before they are written; a process that is killed meanwhile has them go out again. */
 const gatherMs = 50;
 /** For the inbox nobody has to be asked: it takes two statements, and larger ones would be felt. */
@@ -94,7 +92,8 @@ async function takeTurn({ services, carriers, way, signal }: Turn): Promise<bool
 }
 
 function gapMs({ requestCounts }: Services): number {
-  return requestCounts.lately() > fewRequests ? betweenMs.busy : betweenMs.quiet;
+  const { least, most, perRequest } = betweenMs;
+  return Math.min(least + perRequest * requestCounts.lately(), most);
 }
 
 type Delivering = { carriers: Carriers; signal?: AbortSignal; patienceMs?: number };
