@@ -6,12 +6,15 @@ export type Output = { write(text: string): unknown };
 /** What a reader that stands still may cost: later lines are lost. */
 const maxWaiting = 32_000_000;
 
+/** Of UTF-8, for each unit of a text. */
+const bytesPerUnit = 3;
+
 /** What a pipe takes as one, however many processes write to it: PIPE_BUF of Linux. */
 const unmixedBytes = 4096;
 const pieceBytes = 65_536;
 
 /** So much is written at once, less a moment later together with what follows. */
-const worthWriting = 32_768;
+const worthWriting = 65_536;
 const gatherMs = 200;
 /** How long a full pipe is left alone. */
 const retryMs = 20;
@@ -58,8 +61,9 @@ function letGo(code: number): void {
 class Console implements Output {
   readonly #descriptor: number;
   readonly #mostBytes: number;
-  /** What nobody has begun to write. */
-  #gathered = '';
+  /** What nobody has begun to write; as bytes, which no collection of garbage has to move. */
+  #gathered = Buffer.allocUnsafe(2 * worthWriting);
+  #gatheredBytes = 0;
   /** What is being written, in pieces. */
   #begun: Buffer = Buffer.alloc(0);
   /** A thread has the first piece of `#begun`. */
@@ -72,19 +76,19 @@ class Console implements Output {
   }
 
   write(text: string): void {
-    if (this.#gathered.length + this.#begun.length > maxWaiting) return;
-    const before = this.#gathered.length;
-    this.#gathered += text;
+    if (this.#gatheredBytes + this.#begun.length > maxWaiting) return;
+    const before = this.#gatheredBytes;
+    this.#gather(text);
     if (this.#begun.length > 0) return;
     this.#timer ??= setTimeout(() => this.#begin(), gatherMs).unref();
-    if (before < worthWriting && this.#gathered.length >= worthWriting) setImmediate(() => this.#begin());
+    if (before < worthWriting && this.#gatheredBytes >= worthWriting) setImmediate(() => this.#begin());
   }
 
   /** Writes what still waits, as far as it is read within a second. */
   end(): void {
     // How much of a piece that a thread has was written, nobody learns any more.
     const begun = this.#begun.subarray(this.#isWriting ? pieceOf(this.#begun, this.#mostBytes) : 0);
-    let rest = Buffer.concat([begun, Buffer.from(this.#gathered)]);
+    let rest = Buffer.concat([begun, this.#gathered.subarray(0, this.#gatheredBytes)]);
     const deadline = performance.now() + farewellMs;
     while (rest.length > 0) {
       try {
@@ -100,14 +104,24 @@ class Console implements Output {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (this.#begun.length > 0) return;
-    this.#begun = Buffer.from(this.#gathered);
-    this.#gathered = '';
+    this.#begun = Buffer.from(this.#gathered.subarray(0, this.#gatheredBytes));
+    this.#gatheredBytes = 0;
     this.#writeOn();
+  }
+
+  #gather(text: string): void {
+    const most = this.#gatheredBytes + bytesPerUnit * text.length;
+    if (most > this.#gathered.length) {
+      const wider = Buffer.allocUnsafe(2 * most);
+      this.#gathered.copy(wider, 0, 0, this.#gatheredBytes);
+      this.#gathered = wider;
+    }
+    this.#gatheredBytes += this.#gathered.write(text, this.#gatheredBytes);
   }
 
   #writeOn(): void {
     if (this.#begun.length === 0) {
-      if (this.#gathered !== '') this.#begin();
+      if (this.#gatheredBytes > 0) this.#begin();
       return;
     }
     this.#isWriting = true;

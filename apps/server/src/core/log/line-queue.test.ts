@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
-import { createLineQueue } from '#core/log/line-queue';
+import { LineQueue } from '#core/log/line-queue';
 
 const levels = [10, 20, 30, 40, 50, 60];
 const line = (level: number, message: string) => ({
@@ -17,34 +17,29 @@ const line = (level: number, message: string) => ({
   size: message.length,
 });
 
-describe('createLineQueue', () => {
+describe('LineQueue', () => {
   it('gives up the least important first, of those the newest, and counts', () => {
-    const queue = createLineQueue({ lines: 6, characters: 1000 });
-    for (const level of levels.toReversed()) queue.add(line(level, `old ${level}`));
-    queue.add(line(60, 'new 60'));
-    queue.add(line(30, 'new 30'));
-    queue.add(line(30, 'newer 30'));
-    queue.add(line(10, 'new 10'));
-    expect(queue.size()).toBe(6);
+    const queue = new LineQueue({ lines: 6, characters: 1000 });
+    for (const level of levels.toReversed()) queue.add(line(level, `old ${level}`), 500);
+    queue.add(line(60, 'new 60'), 500);
+    queue.add(line(30, 'new 30'), 500);
+    queue.add(line(30, 'newer 30'), 500);
+    queue.add(line(10, 'new 10'), 500);
+    expect(queue.size).toBe(6);
     expect(queue.takeDropped()).toBe(4);
     expect(queue.takeDropped()).toBe(0);
-    expect(queue.take(10).map(({ message }) => message)).toEqual([
-      'old 60',
-      'new 60',
-      'old 50',
-      'old 40',
-      'old 30',
-      'new 30',
-    ]);
+    const taken = Array.from({ length: 4 }, () => String(queue.take()?.columns().messages));
+    expect(taken).toEqual(['{"old 60","new 60"}', '{"old 50"}', '{"old 40"}', '{"old 30","new 30"}']);
+    expect([queue.take(), queue.size]).toEqual([undefined, 0]);
   });
 
   it('holds no more than 20,000 lines, and no more of them than memory allows', () => {
-    const queue = createLineQueue();
-    for (let at = 0; at < 25_000; at++) queue.add(line(levels[at % 6]!, 'x'));
-    expect(queue.size()).toBe(20_000);
+    const queue = new LineQueue();
+    for (let at = 0; at < 25_000; at++) queue.add(line(levels[at % 6]!, 'x'), 500);
+    expect(queue.size).toBe(20_000);
     expect(queue.takeDropped()).toBe(5000);
-    const large = createLineQueue({ lines: 1000, characters: 1000 });
-    for (let at = 0; at < 100; at++) large.add(line(30, 'x'.repeat(100)));
-    expect(large.size()).toBe(10);
+    const large = new LineQueue({ lines: 1000, characters: 1000 });
+    for (let at = 0; at < 100; at++) large.add(line(30, 'x'.repeat(100)), 500);
+    expect(large.size).toBe(10);
   });
 });

@@ -1,83 +1,89 @@
-/**
- * A line that waits to be stored. `at`: when it was said, in milliseconds; `level` as pino numbers them; `context` is JSON;
- * `size`: about how many characters it has.
- */
-export type WaitingLine = {
-  at: number;
-  id: string;
-  level: number;
-  service: string;
-  message: string;
-  tenantId: string | null;
-  userId: string | null;
-  requestId: string | null;
-  context: string;
-  size: number;
-};
+import { LineBlock, type WaitingLine } from '#core/log/line-block';
 
 type Limits = { lines: number; characters: number };
 
-/** Lines that wait for the database: when there are too many, the least important are given up first. */
-export type LineQueue = {
-  add(waiting: WaitingLine): void;
-  /** Takes up to so many lines out, the most important first. */
-  take(count: number): WaitingLine[];
-  size(): number;
+const defaultLimits: Limits = { lines: 20_000, characters: 32_000_000 };
+
+/** Lines that wait for the database, in batches: when there are too many, the least important are given up first. */
+export class LineQueue {
+  readonly #limits: Limits;
+  readonly #byLevel = new Map<number, LineBlock[]>();
+  #size = 0;
+  #characters = 0;
+  #dropped = 0;
+  #allDropped = 0;
+  #lastDropAt: number | undefined;
+  #spare: LineBlock | undefined;
+
+  constructor(limits = defaultLimits) {
+    this.#limits = limits;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** @param most how many lines are taken out together at most */
+  add(waiting: WaitingLine, most: number): void {
+    this.#openBlock(waiting.level, most).add(waiting);
+    this.#size += 1;
+    this.#characters += waiting.size;
+    while (this.#size > this.#limits.lines || this.#characters > this.#limits.characters) this.#dropOne();
+  }
+
+  /** Takes a batch out, the most important first; undefined when none waits. */
+  take(): LineBlock | undefined {
+    if (this.#size === 0) return undefined;
+    const level = Math.max(...this.#byLevel.keys());
+    const blocks = this.#byLevel.get(level)!;
+    const block = blocks.shift()!;
+    if (blocks.length === 0) this.#byLevel.delete(level);
+    this.#size -= block.length;
+    this.#characters -= block.size();
+    return block;
+  }
+
+  /** What was taken out is not needed any more: its memory serves the next lines. */
+  giveBack(block: LineBlock): void {
+    block.clear();
+    this.#spare = block;
+  }
+
   /** How many lines were given up since this was last asked. */
-  takeDropped(): number;
+  takeDropped(): number {
+    const count = this.#dropped;
+    this.#dropped = 0;
+    return count;
+  }
+
   /** All lines given up so far, and when the last one was, in milliseconds. */
-  drops(): { count: number; lastAt: number | undefined };
-};
+  drops(): { count: number; lastAt: number | undefined } {
+    return { count: this.#allDropped, lastAt: this.#lastDropAt };
+  }
 
-export function createLineQueue(limits: Limits = { lines: 20_000, characters: 32_000_000 }): LineQueue {
-  const byLevel = new Map<number, WaitingLine[]>();
-  let [size, characters, dropped, allDropped] = [0, 0, 0, 0];
-  let lastDropAt: number | undefined;
-  const levels = () => [...byLevel.keys()].toSorted((a, b) => a - b);
-  const isFull = () => size > limits.lines || characters > limits.characters;
-
-  function remove(level: number, lines: readonly WaitingLine[]): void {
-    size -= lines.length;
-    for (const line of lines) characters -= line.size;
-    if (byLevel.get(level)?.length === 0) byLevel.delete(level);
+  /** The last batch of a level, as long as it has room. */
+  #openBlock(level: number, most: number): LineBlock {
+    const blocks = this.#byLevel.get(level);
+    const last = blocks?.at(-1);
+    if (last !== undefined && last.length < most) return last;
+    const block = this.#spare?.level === level ? this.#spare : new LineBlock(level);
+    if (block === this.#spare) this.#spare = undefined;
+    if (blocks === undefined) this.#byLevel.set(level, [block]);
+    else blocks.push(block);
+    return block;
   }
 
   /** Of the least important lines the newest: how trouble began is worth more than how it went on. */
-  function dropOne(): void {
-    const [level] = levels();
-    const line = byLevel.get(level!)!.pop()!;
-    remove(level!, [line]);
-    dropped += 1;
-    allDropped += 1;
-    lastDropAt = Date.now();
+  #dropOne(): void {
+    const level = Math.min(...this.#byLevel.keys());
+    const blocks = this.#byLevel.get(level)!;
+    const block = blocks.at(-1)!;
+    this.#characters -= block.pop();
+    this.#size -= 1;
+    if (block.length === 0) blocks.pop();
+    if (blocks.length === 0) this.#byLevel.delete(level);
+    this.#dropped += 1;
+    this.#allDropped += 1;
+    this.#lastDropAt = Date.now();
   }
-
-  return {
-    add(waiting) {
-      const { level } = waiting;
-      const lines = byLevel.get(level);
-      if (lines === undefined) byLevel.set(level, [waiting]);
-      else lines.push(waiting);
-      size += 1;
-      characters += waiting.size;
-      while (isFull()) dropOne();
-    },
-    take(count) {
-      const batch: WaitingLine[] = [];
-      for (const level of levels().toReversed()) {
-        const lines = byLevel.get(level)!.splice(0, count - batch.length);
-        remove(level, lines);
-        batch.push(...lines);
-        if (batch.length >= count) break;
-      }
-      return batch;
-    },
-    size: () => size,
-    takeDropped() {
-      const count = dropped;
-      dropped = 0;
-      return count;
-    },
-    drops: () => ({ count: allDropped, lastAt: lastDropAt }),
-  };
 }

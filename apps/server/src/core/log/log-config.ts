@@ -54,7 +54,7 @@ export type LogConfig = {
 export const defaultLogConfig: LogConfig = {
   logLevels: {},
   console: { enabled: true, format: 'json', colorize: false, timestamp: true, levels: logLevels },
-  database: { enabled: true, table: 'application_logs', batchSize: 500, flushInterval: 1000, levels: logLevels },
+  database: { enabled: true, table: 'application_logs', batchSize: 1000, flushInterval: 1000, levels: logLevels },
   formatting: {
     format: 'json',
     includeTimestamp: true,

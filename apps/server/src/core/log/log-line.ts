@@ -1,5 +1,5 @@
 import { newId } from '#core/crypto/ids';
-import type { WaitingLine } from '#core/log/line-queue';
+import type { WaitingLine } from '#core/log/line-block';
 import { levelNumbers, type LogLevel } from '#core/log/log-config';
 
 /** What was said, by which part of the service, at which time in milliseconds. */

@@ -12,7 +12,8 @@ export type LogRow = {
   concerned_tenant_id: string | null;
   user_id: string | null;
   request_id: string | null;
-  context: Record<string, unknown>;
+  /** JSON of an object. */
+  context: string;
 };
 
 export type LogTables = {
@@ -23,14 +24,12 @@ export type LogTables = {
 const builder = queryBuilder<LogTables>();
 
 /**
- * Lines column by column, as texts: array literals of milliseconds, uuids, numbers and texts. `contexts` is JSON with a line
- * break between each and the next.
+ * Lines of one level column by column, as texts or their bytes: array literals of milliseconds, uuids and texts. `contexts` has a
+ * line break between each and the next.
  */
 export type LogColumns = Readonly<
-  Record<
-    'times' | 'ids' | 'levels' | 'services' | 'messages' | 'tenantIds' | 'userIds' | 'requestIds' | 'contexts',
-    string
-  >
+  Record<'times' | 'services' | 'tenantIds' | 'userIds', string> &
+    Record<'ids' | 'messages' | 'requestIds' | 'contexts', Buffer> & { level: number }
 >;
 
 const columns = [
@@ -53,23 +52,23 @@ export const insertLogLines = statement<LogColumns, never>((p) =>
     .expression((db) =>
       db
         .selectFrom(
-          sql<Omit<LogRow, 'logged_at'> & { ms: number }>`rows from (
-            unnest(${p.times}::float8[], ${p.ids}::uuid[], ${p.levels}::smallint[], ${p.services}::text[],
-                   ${p.messages}::text[], ${p.tenantIds}::uuid[], ${p.userIds}::uuid[], ${p.requestIds}::text[]),
+          sql<Omit<LogRow, 'logged_at' | 'level'> & { ms: number }>`rows from (
+            unnest(${p.times}::float8[], ${p.ids}::text::uuid[], ${p.services}::text[], ${p.messages}::text::text[],
+                   ${p.tenantIds}::uuid[], ${p.userIds}::uuid[], ${p.requestIds}::text::text[]),
             string_to_table(${p.contexts}::text, chr(10)))`.as<'l'>(
-            sql`l(ms, id, level, service, message, concerned_tenant_id, user_id, request_id, context)`,
+            sql`l(ms, id, service, message, concerned_tenant_id, user_id, request_id, context)`,
           ),
         )
         .select([
           sql`to_timestamp(l.ms / 1000)`.as('logged_at'),
           'l.id',
-          'l.level',
+          sql<number>`${p.level}::smallint`.as('level'),
           'l.service',
           'l.message',
           'l.concerned_tenant_id',
           'l.user_id',
           'l.request_id',
-          sql`l.context::jsonb`.as('context'),
+          'l.context',
         ]),
     ),
 );

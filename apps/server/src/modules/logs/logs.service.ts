@@ -76,7 +76,7 @@ export function presentLog(row: LogRow): LogRecord {
     tenantId: row.concerned_tenant_id,
     userId: row.user_id,
     requestId: row.request_id,
-    context: row.context,
+    context: JSON.parse(row.context) as LogRecord['context'],
   };
 }
 
