@@ -10,7 +10,7 @@ import { median, round, type Bench, type Figure, type Scenario } from '../scenar
 const applyMs = 2500;
 const drainTimeoutMs = 60_000;
 /** Less than a statement of the service waits for a lock, and than fills its queue of lines. */
-const heldUpMs = 1500;
+const heldUpMs = 700;
 
 /** What logs, counts and limits cost of the throughput of reads, and how many lines a second reach the database. */
 export const logging: Scenario = {
