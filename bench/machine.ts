@@ -73,17 +73,17 @@ export function memoryMb(pid: number): number {
   return kib === undefined ? Number.NaN : Number(kib) / 1024;
 }
 
-/** Of before the peaks were reset. */
-let highestMb = 0;
+/** What a process had held before its peak was last reset, by its id. */
+const highestMb = new Map<number, number>();
 
 /** The most memory that the process has held since it began, in MB. */
 export function highestMemoryMb(pid: number): number {
-  return Math.max(highestMb, peakMemoryMb(pid));
+  return Math.max(highestMb.get(pid) ?? 0, peakMemoryMb(pid));
 }
 
 /** Lets `peakMemoryMb` count from now on (proc(5), clear_refs). */
 export function resetPeakMemory(pid: number): void {
-  highestMb = highestMemoryMb(pid);
+  highestMb.set(pid, highestMemoryMb(pid));
   writeFileSync(`/proc/${pid}/clear_refs`, '5');
 }
 

@@ -6,8 +6,10 @@ import type { Peer } from './processes/start.ts';
 import { median, round, type Bench, type Figure } from './scenario.ts';
 import { enter, logIn } from './seed.ts';
 
-/** One of two processes, on a database of its own of the same PostgreSQL. */
+/** Before anybody has logged in. */
 type Filled = { peer: Peer; megabytes: number };
+
+/** One of two processes, on a database of its own of the same PostgreSQL. */
 export type Side = Filled & { token: string };
 
 export type Probe = {

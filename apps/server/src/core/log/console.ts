@@ -16,6 +16,8 @@ const pieceBytes = 65_536;
 /** So much is written at once, less a moment later together with what follows. */
 const worthWriting = 65_536;
 const gatherMs = 200;
+/** What is gathered until then, with the lines of one turn of the event loop. */
+const usualBytes = worthWriting + 16_384;
 /** How long a full pipe is left alone. */
 const retryMs = 20;
 /** How long a reader has at the end of the process for what still waits. */
@@ -62,7 +64,7 @@ class Console implements Output {
   readonly #descriptor: number;
   readonly #mostBytes: number;
   /** What nobody has begun to write; as bytes, which no collection of garbage has to move. */
-  #gathered = Buffer.allocUnsafe(2 * worthWriting);
+  #gathered = Buffer.allocUnsafe(usualBytes);
   #gatheredBytes = 0;
   /** What is being written, in pieces. */
   #begun: Buffer = Buffer.alloc(0);
@@ -104,7 +106,8 @@ class Console implements Output {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (this.#begun.length > 0) return;
-    this.#begun = Buffer.from(this.#gathered.subarray(0, this.#gatheredBytes));
+    this.#begun = this.#gathered.subarray(0, this.#gatheredBytes);
+    this.#gathered = Buffer.allocUnsafe(usualBytes);
     this.#gatheredBytes = 0;
     this.#writeOn();
   }

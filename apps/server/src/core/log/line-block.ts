@@ -154,9 +154,11 @@ const [comma, lineFeed, opening, closing] = [',', '\n', '{', '}'].map((char) => 
 /** Of UTF-8, for each unit of a text. */
 const bytesPerUnit = 3;
 
+const mostKept = 1_000_000;
+
 /** Texts one behind the other, each with a place for what stands between it and the one before. */
 class Column {
-  #bytes = Buffer.allocUnsafe(1024);
+  #bytes: Buffer = Buffer.alloc(0);
   /** Where each text ends. */
   #ends: number[] = [];
   #end = 0;
@@ -177,6 +179,8 @@ class Column {
   clear(): void {
     this.#ends.length = 0;
     this.#end = 0;
+    // What unusually long texts needed is not kept for the usual ones.
+    if (this.#bytes.length > mostKept) this.#bytes = Buffer.alloc(0);
   }
 
   slice(from: number, to: number): Column {

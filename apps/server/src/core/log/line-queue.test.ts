@@ -42,4 +42,15 @@ describe('LineQueue', () => {
     for (let at = 0; at < 100; at++) large.add(line(30, 'x'.repeat(100)), 500);
     expect(large.size).toBe(10);
   });
+
+  it('has room again for what was taken out, in the memory of what was given back', () => {
+    const queue = new LineQueue({ lines: 2, characters: 1000 });
+    for (let round = 0; round < 3; round++) {
+      for (const level of [30, 30, 20]) queue.add(line(level, `${level} of round ${round}`), 500);
+      const batch = queue.take()!;
+      expect(String(batch.columns().messages)).toBe(`{"30 of round ${round}","30 of round ${round}"}`);
+      queue.giveBack(batch);
+      expect([queue.size, queue.takeDropped()]).toEqual([0, 1]);
+    }
+  });
 });

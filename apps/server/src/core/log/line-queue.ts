@@ -23,9 +23,9 @@ export class LineQueue {
     return this.#size;
   }
 
-  /** @param most how many lines are taken out together at most */
-  add(waiting: WaitingLine, most: number): void {
-    this.#openBlock(waiting.level, most).add(waiting);
+  /** @param batchSize how many lines are taken out together at most */
+  add(waiting: WaitingLine, batchSize: number): void {
+    this.#openBlock(waiting.level, batchSize).add(waiting);
     this.#size += 1;
     this.#characters += waiting.size;
     while (this.#size > this.#limits.lines || this.#characters > this.#limits.characters) this.#dropOne();
@@ -62,10 +62,10 @@ export class LineQueue {
   }
 
   /** The last batch of a level, as long as it has room. */
-  #openBlock(level: number, most: number): LineBlock {
+  #openBlock(level: number, batchSize: number): LineBlock {
     const blocks = this.#byLevel.get(level);
     const last = blocks?.at(-1);
-    if (last !== undefined && last.length < most) return last;
+    if (last !== undefined && last.length < batchSize) return last;
     const block = this.#spare?.level === level ? this.#spare : new LineBlock(level);
     if (block === this.#spare) this.#spare = undefined;
     if (blocks === undefined) this.#byLevel.set(level, [block]);

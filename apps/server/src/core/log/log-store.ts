@@ -1,5 +1,6 @@
 import type { Database } from '#core/db/database';
 import { isUnavailable, violatedConstraint } from '#core/db/sql-state';
+import { defaultLogConfig } from '#core/log/log-config';
 import type { LineBlock, WaitingLine } from '#core/log/line-block';
 import { LineQueue } from '#core/log/line-queue';
 import { addLogHours, insertLogLines } from '#core/log/log-store.queries';
@@ -50,7 +51,7 @@ class BatchingStore implements LogStore {
   readonly #report: Report;
   readonly #queue: LineQueue;
   readonly #retryMs: number;
-  #pace: Pace = { batchSize: 1000, flushInterval: 1000 };
+  #pace: Pace = defaultLogConfig.database;
   #database: Database | undefined;
   /** Batches that were begun, in the order in which they are to be written. */
   #taken: LineBlock[] = [];

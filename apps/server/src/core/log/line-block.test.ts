@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+
+import { LineBlock } from '#core/log/line-block';
+
+const line = (text: string, at = 0) => ({
+  at,
+  id: `id ${text.length}`,
+  level: 30,
+  service: 'http',
+  message: text,
+  tenantId: null,
+  userId: 'somebody',
+  requestId: null,
+  context: JSON.stringify({ text }),
+  size: text.length,
+});
+
+function blockOf(...texts: readonly string[]): LineBlock {
+  const block = new LineBlock(30);
+  for (const text of texts) block.add(line(text));
+  return block;
+}
+
+function contentsOf(block: LineBlock): string[] {
+  return String(block.columns().contexts)
+    .split('\n')
+    .map((context) => JSON.parse(context).text);
+}
+
+const texts = ['a', 'é', '€', '😀'].map((char) => char.repeat(900));
+
+describe('LineBlock', () => {
+  it('has its lines as columns', () => {
+    const block = blockOf('one', 'a "quoted" \\ \0 text');
+    const { ids, messages, requestIds, contexts, ...others } = block.columns();
+    expect(others).toEqual({
+      level: 30,
+      times: '{0,0}',
+      services: '{"http","http"}',
+      tenantIds: '{NULL,NULL}',
+      userIds: '{somebody,somebody}',
+    });
+    expect([ids, requestIds, messages].map(String)).toEqual([
+      '{id 3,id 19}',
+      '{NULL,NULL}',
+      '{"one","a \\"quoted\\" \\\\  text"}',
+    ]);
+    expect(String(contexts)).toBe('{"text":"one"}\n{"text":"a \\"quoted\\" \\\\ \\u0000 text"}');
+  });
+
+  it('keeps texts of any length and alphabet apart, also in halves of halves', () => {
+    const block = blockOf(...texts, 'last');
+    expect(contentsOf(block)).toEqual([...texts, 'last']);
+    const quarters = block.halves().flatMap((half) => half.halves());
+    expect(quarters.flatMap(contentsOf)).toEqual([...texts, 'last']);
+    expect(quarters.map(({ length }) => length)).toEqual([2, 1, 1, 1]);
+    quarters[0]!.add(line('more'));
+    expect(contentsOf(quarters[0]!)).toEqual([texts[0], texts[1], 'more']);
+  });
+
+  it('forgets the newest, or all', () => {
+    const block = blockOf('kept', ...texts);
+    for (const text of texts.toReversed()) expect(block.pop()).toBe(text.length);
+    block.add(line('next'));
+    expect(contentsOf(block)).toEqual(['kept', 'next']);
+    expect(block.size()).toBe(8);
+    block.clear();
+    expect(block.length).toBe(0);
+    block.add(line('new'));
+    expect(contentsOf(block)).toEqual(['new']);
+  });
+
+  it('counts lines and their size by hour and service', () => {
+    const block = new LineBlock(40);
+    for (const at of [0, 3_599_999, 3_600_000, 1]) block.add(line('x', at));
+    block.add({ ...line('xy'), service: 'auth' });
+    const first = '1970-01-01T00:00:00.000Z';
+    expect(block.hours()).toEqual([
+      { hour: first, service: 'auth', level: 40, lines: 1, bytes: 2 },
+      { hour: first, service: 'http', level: 40, lines: 3, bytes: 3 },
+      { hour: '1970-01-01T01:00:00.000Z', service: 'http', level: 40, lines: 1, bytes: 1 },
+    ]);
+  });
+});
