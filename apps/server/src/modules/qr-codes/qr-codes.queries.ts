@@ -53,7 +53,7 @@ export const lockQrCode = statement<ById, QrCodeRow>((p) =>
 );
 
 /** What a code is to be put on, held to the end of the transaction: before anything that its deletion may wait for. */
-export const lockEntity = {
+export const shareEntity = {
   space: statement<ById, { id: string }>((p) =>
     builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forKeyShare(),
   ),

@@ -14,7 +14,7 @@ import {
   findQrCode,
   insertQrCode,
   listQrCodes as listQrCodeRows,
-  lockEntity,
+  shareEntity,
   lockQrCode,
   resolveQrCode as resolveQrCodeRow,
   type QrCodeRow,
@@ -75,7 +75,7 @@ export async function assignQrCode({ db, actor, now }: Scope, id: string, body: 
   const { tenantId } = db;
   const at = now().toISOString();
   const row = await db.transaction(async (tx) => {
-    if (entityType !== null && entityId !== null) await tx.first(lockEntity[entityType]({ tenantId, id: entityId }));
+    if (entityType !== null && entityId !== null) await tx.first(shareEntity[entityType]({ tenantId, id: entityId }));
     const current = await tx.first(lockQrCode({ tenantId, id }));
     if (current === undefined) throw QrCodeNotFound();
     if (current.space_id === spaceId && current.resource_id === resourceId) return current;

@@ -49,10 +49,11 @@ export async function acceptInvitation(
   if (hash === undefined) throw OneTimeTokenRefused();
   const at = services.now().toISOString();
   const db = services.database.credential();
-  const account = await db.first(findInvitation({ hash, now: at }));
-  if (account === undefined) throw OneTimeTokenRefused();
+  const found = await db.first(findInvitation({ hash, now: at }));
+  if (found === undefined) throw OneTimeTokenRefused();
+  const { payload, ...account } = found;
   const passwordHash = await newPasswordHash(services, account, body.password);
-  const joining = { accountId: account.id, hash, invitation: account.payload as Invitation, request, at };
+  const joining = { accountId: account.id, hash, invitation: payload as Invitation, request, at };
   const joined = await db.transaction(async (tx) => {
     const locked = await tx.first(lockAccountState({ accountId: account.id }));
     if (locked === undefined || needsPassword(locked) !== needsPassword(account)) return undefined;

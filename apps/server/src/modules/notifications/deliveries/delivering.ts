@@ -19,6 +19,7 @@ import {
   type NoticeFacts,
 } from '#modules/notifications/deliveries/deliveries.queries';
 import type { OfChannel } from '#modules/notifications/deliveries/deliveries.types';
+import { gapMs } from '#modules/notifications/deliveries/pace.rules';
 import { deliveriesWork, keyOf, sendDeliveries, sendDeliveriesLater } from '#modules/notifications/deliveries/pieces';
 import {
   afterAttempt,
@@ -42,8 +43,6 @@ export type Carriers = Readonly<Record<Exclude<Channel, 'in_app'>, Carrier>>;
  * that is killed has taken, all counts as if it may have reached its person.
  */
 const atOnce = 8;
-/** From one beginning to the next, the longer the more wait for answers: who does would feel many at once. */
-const betweenMs = { least: 5, most: 40, perRequest: 0.05 };
 /** For how long ends are gathered at most before they are written; a process that is killed meanwhile has them go out again. */
 const gatherMs = 50;
 /** For the inbox nobody has to be asked: it takes two statements, and larger ones would be felt. */
@@ -86,14 +85,9 @@ async function takeTurn({ services, carriers, way, signal }: Turn): Promise<bool
     const batchAt = performance.now();
     if ((await deliverBatch(services, way, { carriers, signal })) === 0) return false;
     // The others have rested between attempts.
-    await (way.channel === 'in_app' ? restAfter(batchAt) : pause(gapMs(services)));
+    await (way.channel === 'in_app' ? restAfter(batchAt) : pause(gapMs(services.requestCounts.lately())));
   }
   return true;
-}
-
-function gapMs({ requestCounts }: Services): number {
-  const { least, most, perRequest } = betweenMs;
-  return Math.min(least + perRequest * requestCounts.lately(), most);
 }
 
 type Delivering = { carriers: Carriers; signal?: AbortSignal; patienceMs?: number };
@@ -123,7 +117,7 @@ export async function deliverBatch(
     throw error;
   });
   const carrier = channel === 'in_app' ? undefined : carriers[channel];
-  const betweenThem = gapMs(services);
+  const betweenThem = gapMs(services.requestCounts.lately());
   const attempts = taken.map(async (delivery, index) => {
     if (carrier !== undefined && index > 0) await pause(index * betweenThem);
     return signal?.aborted === true ? notBegun(delivery) : attempt(delivery, carrier, patienceMs);
