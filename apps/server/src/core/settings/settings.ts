@@ -4,6 +4,7 @@ import { auditForSystem } from '#core/audit/system-trail';
 import { createRetry } from '#core/background/retry';
 import { newId } from '#core/crypto/ids';
 import type { Database } from '#core/db/database';
+import type { Query } from '#core/db/query';
 import type { Transaction } from '#core/db/scopes';
 import type { Log } from '#core/log/log';
 import {
@@ -33,16 +34,18 @@ export type SettingRecord<Value> = {
 type Change<Value> = {
   action: string;
   actor: Actor<Person>;
+  /** Locks of what else the change depends on: taken before that of the setting, as everybody has to. */
+  lock?: Query<never>;
   /** From what is stored, under lock, to what is to be stored. Throw to refuse. */
-  apply(current: Value): Value;
+  apply(current: Value, tx: Transaction): Value | Promise<Value>;
 };
 
 /** The settings of the installation as this process knows them, and the one way to change them. */
 export type RuntimeSettings = {
   /** As last heard: never waits, lags a change elsewhere by moments. */
   current<Value extends object>(setting: Setting<Value>): Value;
-  /** As the database has it. */
-  read<Value extends object>(setting: Setting<Value>): Promise<SettingRecord<Value>>;
+  /** As the database has it, or as a transaction sees it. */
+  read<Value extends object>(setting: Setting<Value>, tx?: Transaction): Promise<SettingRecord<Value>>;
   /** One change at a time, recorded in the trail of the system tenant; in force here when it resolves. */
   change<Value extends object>(setting: Setting<Value>, change: Change<Value>): Promise<SettingRecord<Value>>;
   /** Called with each value that comes into force here, and with the present one at once. */
@@ -79,8 +82,8 @@ export function createRuntimeSettings({ database, log, now, retryMs = 1000 }: Op
 
   return {
     current: (setting) => setting.complete(storedOf(setting.name)),
-    async read(setting) {
-      const row = await database.platform().first(findSetting({ name: setting.name }));
+    async read(setting, tx) {
+      const row = await (tx ?? database.platform()).first(findSetting({ name: setting.name }));
       const at = now().toISOString();
       const unchanged = { id: systemTenantId, created_at: at, updated_at: at, updated_by: null };
       return { value: setting.complete(row?.value ?? {}), row: row ?? unchanged };
@@ -103,13 +106,14 @@ export function createRuntimeSettings({ database, log, now, retryMs = 1000 }: Op
 async function store<Value extends object>(
   tx: Transaction,
   setting: Setting<Value>,
-  { action, actor, apply }: Change<Value>,
+  { action, actor, lock, apply }: Change<Value>,
   now: Date,
 ): Promise<SettingRow> {
   const { name } = setting;
+  if (lock !== undefined) await tx.all(lock);
   const locked = (await tx.first(lockSetting({ name, id: newId(), at: now.toISOString() })))!;
   const before = setting.complete(locked.value);
-  const value = apply(before) as Record<string, unknown>;
+  const value = (await apply(before, tx)) as Record<string, unknown>;
   // Later than what it replaces, whatever the clocks of two processes say: that is how they tell the newer one.
   const at = new Date(Math.max(now.getTime(), Date.parse(locked.updated_at) + 1)).toISOString();
   const fields = changedFields(before as Record<string, unknown>, value);

@@ -59,7 +59,7 @@ export const findIpRule = statement<{ id: string }, IpRuleRow>((p) =>
   builder.selectFrom('ip_rules').select(columns).where('id', '=', p.id),
 );
 
-/** One change at a time: what is asked about the own address must still be true when it is made. */
+/** One change of rules or configuration at a time: what is asked about the own address must still be true when it is made. */
 export const lockIpRules = statement<Record<string, never>, never>(() => ({
   compile: () => sql`select pg_advisory_xact_lock(hashtextextended('ip_rules', 0))`.compile(builder),
 }));

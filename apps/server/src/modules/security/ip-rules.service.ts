@@ -16,11 +16,11 @@ import {
   findIpRule,
   insertIpRule,
   listIpRules as listIpRuleRows,
-  listVerdicts,
   lockIpRules,
   updateIpRule as updateIpRuleRow,
   type IpRuleChanges,
 } from '#modules/security/ip-rules.queries';
+import { isRefused } from '#modules/security/lock-out.service';
 import { IpRuleNotFound, RuleExpiresInThePast, WouldLockOut } from '#modules/security/security.errors';
 import type { CreateIpRuleBody, ListIpRulesQuery, UpdateIpRuleBody } from '#modules/security/security.schemas';
 
@@ -116,23 +116,17 @@ async function change(scope: Scope, work: (tx: Transaction) => Promise<Changed>)
   const at = services.now().toISOString();
   const changed = await services.database.platform().transaction(async (tx) => {
     await tx.all(lockIpRules({}));
-    const wasRefused = await isRefused(tx, scope);
+    const { value: config } = await services.runtimeSettings.read(securitySetting, tx);
+    const asked = { address: actor.request.ip, now: at };
+    const wasRefused = await isRefused(tx, config, asked);
     const { row, event } = await work(tx);
-    if (!force && !wasRefused && (await isRefused(tx, scope))) throw WouldLockOut();
+    if (!force && !wasRefused && (await isRefused(tx, config, asked))) throw WouldLockOut();
     await tx.all(announceRules());
     await auditForSystem(tx, actor, at, { ...event, resourceType: 'ip_rule', resourceId: row.id });
     return row;
   });
   await services.limits.rules.reload();
   return changed;
-}
-
-/** What is allowed is never refused; and what is blocked only while blocking is on. */
-async function isRefused(tx: Transaction, { services, actor }: Scope): Promise<boolean> {
-  if (!services.runtimeSettings.current(securitySetting).ip_blacklist_enabled) return false;
-  const verdicts = await tx.all(listVerdicts({ address: actor.request.ip, now: services.now().toISOString() }));
-  const actions = new Set(verdicts.map(({ action }) => action));
-  return actions.has('block') && !actions.has('allow');
 }
 
 function toStored(instant: string | null): string | null {

@@ -138,6 +138,22 @@ describe('createIpRule', () => {
     expect(await statusFrom(ip)).toBe(200);
   });
 
+  it('409: one of a block of the own address and the switch that puts it in force, at once', async () => {
+    const ip = '203.0.113.165';
+    const patch = (body: object) => test.call('PATCH', '/api/v1/system/security/config?force=true', { token, body });
+    for (let round = 0; round < 5; round++) {
+      await patch({ ip_blacklist_enabled: false });
+      const answers = await Promise.all([
+        create({ range: ip, action: 'block' }, { ip }),
+        test.call('PATCH', '/api/v1/system/security/config', { token, ip, body: { ip_blacklist_enabled: true } }),
+      ]);
+      expect(answers.map(({ status }) => status).filter((status) => status === 409)).toEqual([409]);
+      const [{ status, body }] = answers;
+      if (status === 201) await test.call('DELETE', `${path}/${body.data.id}`, { token });
+    }
+    await patch({ ip_blacklist_enabled: true });
+  });
+
   it('422: what is over before it begins', async () => {
     for (const seconds of [0, -1]) {
       const body = { range: '203.0.113.170', action: 'block', expires_at: inSeconds(seconds) };

@@ -2,6 +2,8 @@ import type { Actor, Person } from '#core/access/principal';
 import { securitySetting, type SecurityConfig } from '#core/limits/config';
 import type { Services } from '#core/services';
 import type { SettingRecord } from '#core/settings/settings';
+import { lockIpRules } from '#modules/security/ip-rules.queries';
+import { isRefused } from '#modules/security/lock-out.service';
 import { WouldLockOut } from '#modules/security/security.errors';
 import type { UpdateSecurityConfigBody } from '#modules/security/security.schemas';
 
@@ -13,30 +15,25 @@ export async function getSecurityConfig({ runtimeSettings }: Services) {
 
 /** In force here when it resolves, in all other processes a moment later. @throws WouldLockOut */
 export async function updateSecurityConfig({ services, actor, force }: Scope, body: UpdateSecurityConfigBody) {
-  const { runtimeSettings } = services;
-  const { value: before } = await runtimeSettings.read(securitySetting);
-  if (!force && (await locksOut(services, actor.request.ip, { before, after: { ...before, ...body } }))) {
-    throw WouldLockOut();
-  }
+  const { limits, runtimeSettings } = services;
+  const address = actor.request.ip;
+  const { value: known } = await runtimeSettings.read(securitySetting);
+  // Asked before the transaction, because those who share their counts ask Redis.
+  const exceeded = await limits.exceeds(address, known);
+  const exceeds = await limits.exceeds(address, { ...known, ...body });
   const record = await runtimeSettings.change(securitySetting, {
     action: 'security_config.updated',
     actor,
-    apply: (current) => ({ ...current, ...body }),
+    lock: lockIpRules({}),
+    apply: async (current, tx) => {
+      const changed = { ...current, ...body };
+      const asked = { address, now: services.now().toISOString() };
+      const wasRefused = exceeded || (await isRefused(tx, current, asked));
+      if (!force && !wasRefused && (exceeds || (await isRefused(tx, changed, asked)))) throw WouldLockOut();
+      return changed;
+    },
   });
   return { data: present(record) };
-}
-
-async function locksOut(
-  services: Services,
-  address: string,
-  { before, after }: { before: SecurityConfig; after: SecurityConfig },
-): Promise<boolean> {
-  const isRefused = async (config: SecurityConfig) => {
-    const { rules } = services.limits;
-    if (rules.isAllowed(address)) return false;
-    return (config.ip_blacklist_enabled && rules.isBlocked(address)) || services.limits.exceeds(address, config);
-  };
-  return (await isRefused(after)) && !(await isRefused(before));
 }
 
 function present({ value, row }: SettingRecord<SecurityConfig>) {
