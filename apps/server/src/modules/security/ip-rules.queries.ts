@@ -64,14 +64,13 @@ export const lockIpRules = statement<Record<string, never>, never>(() => ({
   compile: () => sql`select pg_advisory_xact_lock(hashtextextended('ip_rules', 0))`.compile(builder),
 }));
 
-/** What those in effect say about an address. */
-export const listVerdicts = statement<{ address: string; now: string }, Pick<IpRuleRow, 'action'>>((p) =>
+/** What those in effect say about an address, and for how long; there are no more of them than sizes of ranges. */
+export const listVerdicts = statement<{ address: string; now: string }, Pick<IpRuleRow, 'action' | 'expires_at'>>((p) =>
   builder
     .selectFrom('ip_rules')
-    .select('action')
+    .select(['action', 'expires_at'])
     .where(sql<boolean>`(expires_at is null or expires_at > ${p.now}::timestamptz)`)
-    .where(sql<boolean>`range::inet >>= ${p.address}::inet`)
-    .groupBy('action'),
+    .where(sql<boolean>`range::inet >>= ${p.address}::inet`),
 );
 
 /** What nobody decided, and what has no effect any more, makes room for a decision about the same range. */

@@ -20,7 +20,7 @@ import {
   updateIpRule as updateIpRuleRow,
   type IpRuleChanges,
 } from '#modules/security/ip-rules.queries';
-import { isRefused } from '#modules/security/lock-out.service';
+import { refusedFrom } from '#modules/security/lock-out.service';
 import { IpRuleNotFound, RuleExpiresInThePast, WouldLockOut } from '#modules/security/security.errors';
 import type { CreateIpRuleBody, ListIpRulesQuery, UpdateIpRuleBody } from '#modules/security/security.schemas';
 
@@ -113,14 +113,15 @@ type Changed = { row: IpRuleRow; event: Pick<AuditEvent, 'action' | 'details'> }
 /** Changes the rules, in force here when it resolves; recorded in the trail of the system tenant. */
 async function change(scope: Scope, work: (tx: Transaction) => Promise<Changed>): Promise<IpRuleRow> {
   const { services, actor, force } = scope;
-  const at = services.now().toISOString();
+  const now = services.now();
+  const at = now.toISOString();
   const changed = await services.database.platform().transaction(async (tx) => {
     await tx.all(lockIpRules({}));
     const { value: config } = await services.runtimeSettings.read(securitySetting, tx);
-    const asked = { address: actor.request.ip, now: at };
-    const wasRefused = await isRefused(tx, config, asked);
+    const asked = { address: actor.request.ip, now };
+    const before = await refusedFrom(tx, config, asked);
     const { row, event } = await work(tx);
-    if (!force && !wasRefused && (await isRefused(tx, config, asked))) throw WouldLockOut();
+    if (!force && (await refusedFrom(tx, config, asked)) < before) throw WouldLockOut();
     await tx.all(announceRules());
     await auditForSystem(tx, actor, at, { ...event, resourceType: 'ip_rule', resourceId: row.id });
     return row;

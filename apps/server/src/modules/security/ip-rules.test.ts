@@ -269,6 +269,26 @@ describe('getIpRule, updateIpRule, deleteIpRule', () => {
     expect(await statusFrom(ip)).toBe(403);
   });
 
+  it('409: what would leave the own address blocked as soon as what allows it expires', async () => {
+    const ip = '203.0.113.201';
+    const block = `${path}/${await created({ range: '203.0.113.200/30', action: 'block', expires_at: inSeconds(60) })}`;
+    const allow = `${path}/${await created({ range: ip, action: 'allow' })}`;
+    const end = (url: string, expiresAt: string | null, query = '') =>
+      test.call('PATCH', url + query, { token, ip, body: { expires_at: expiresAt } });
+    expectError(await end(allow, inSeconds(59)), 409, 'CONFLICT', 'WOULD_LOCK_OUT');
+    // Both end at once, so there is no moment at which only the block is left.
+    expect((await end(allow, inSeconds(60))).status).toBe(200);
+    for (const later of [inSeconds(61), null]) expectError(await end(block, later), 409, 'CONFLICT', 'WOULD_LOCK_OUT');
+    const wider = { range: '203.0.113.200/31', action: 'block' };
+    expectError(await create(wider, { ip }), 409, 'CONFLICT', 'WOULD_LOCK_OUT');
+    expect((await end(allow, inSeconds(30), '?force=true')).status).toBe(200);
+    // Later than it would be refused anyhow locks nobody out, earlier does.
+    expect((await end(allow, inSeconds(40))).status).toBe(200);
+    expectError(await test.call('DELETE', allow, { token, ip }), 409, 'CONFLICT', 'WOULD_LOCK_OUT');
+    now += 40_000;
+    expect(await statusFrom(ip)).toBe(403);
+  });
+
   it.each([{}, { range: '203.0.113.1' }, { action: 'deny' }, { source: 'manual' }, { expires_at: 1 }])(
     '400: %j',
     async (body) => {

@@ -3,7 +3,7 @@ import { securitySetting, type SecurityConfig } from '#core/limits/config';
 import type { Services } from '#core/services';
 import type { SettingRecord } from '#core/settings/settings';
 import { lockIpRules } from '#modules/security/ip-rules.queries';
-import { isRefused } from '#modules/security/lock-out.service';
+import { refusedFrom } from '#modules/security/lock-out.service';
 import { WouldLockOut } from '#modules/security/security.errors';
 import type { UpdateSecurityConfigBody } from '#modules/security/security.schemas';
 
@@ -27,9 +27,10 @@ export async function updateSecurityConfig({ services, actor, force }: Scope, bo
     lock: lockIpRules({}),
     apply: async (current, tx) => {
       const changed = { ...current, ...body };
-      const asked = { address, now: services.now().toISOString() };
-      const wasRefused = exceeded || (await isRefused(tx, current, asked));
-      if (!force && !wasRefused && (exceeds || (await isRefused(tx, changed, asked)))) throw WouldLockOut();
+      const now = services.now();
+      const before = exceeded ? now.getTime() : await refusedFrom(tx, current, { address, now });
+      const after = exceeds ? now.getTime() : await refusedFrom(tx, changed, { address, now });
+      if (!force && after < before) throw WouldLockOut();
       return changed;
     },
   });

@@ -2,7 +2,7 @@ import { defineError } from '#core/errors/app-error';
 
 export const WouldLockOut = defineError(
   'CONFLICT',
-  'Your own address would be refused. If that is what you want, send it again with ?force=true.',
+  'Your own address would be refused, now or as soon as a rule that allows it expires. If that is what you want, send it again with ?force=true.',
   'WOULD_LOCK_OUT',
 );
 export const IpRuleNotFound = defineError('NOT_FOUND', 'The rule does not exist.');
