@@ -2,10 +2,11 @@ import type { Actor, Person } from '#core/access/principal';
 import { auditParams } from '#core/audit/audit.queries';
 import type { Services } from '#core/services';
 import { zoneName } from '#modules/calendar/index';
-import { LocaleNotOffered, UserNotFound } from '#modules/users/users.errors';
-import { findLanguages, findUser, updateUser, type UserChanges, type UserRow } from '#modules/users/users.queries';
-import { isOffered, readPhone } from '#modules/users/users.rules';
+import { UserNotFound } from '#modules/users/users.errors';
+import { findTenant, findUser, updateUser, type UserChanges, type UserRow } from '#modules/users/users.queries';
+import { readPhone } from '#modules/users/users.rules';
 import type { UpdateProfileBody } from '#modules/users/users.schemas';
+import { assertOffered } from '#modules/users/users.service';
 
 /** Whoever acts for another tenant has no profile there: it is the one at home. */
 type Scope = { services: Services; actor: Actor<Person> };
@@ -25,11 +26,9 @@ export async function updateProfile(scope: Scope, body: UpdateProfileBody) {
   const { services, actor } = scope;
   const { homeTenantId: tenantId, userId: id } = actor;
   const db = services.database.tenant(tenantId);
-  const [[user], [tenant]] = await db.flight([findUser({ tenantId, id }), findLanguages({ tenantId })]);
+  const [[user], [tenant]] = await db.flight([findUser({ tenantId, id }), findTenant({ tenantId })]);
   if (user === undefined) throw UserNotFound();
-  const { locale } = body;
-  // One that an administrator set may be another, and whoever sends it back as it was changes nothing.
-  if (locale !== undefined && locale !== user.locale && !isOffered(locale, tenant!.languages)) throw LocaleNotOffered();
+  assertOffered(body.locale, tenant!.languages, user.locale);
   const at = services.now().toISOString();
   const audit = auditParams({ ...actor, tenantId }, at, { fields });
   const change = updateUser(id, { ...toColumns(body), updated_at: at }, audit, 'profile.updated');

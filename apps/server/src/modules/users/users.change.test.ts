@@ -122,6 +122,20 @@ describe('updateUser', () => {
     expectError(await patch(userId, body, stranger), 404, 'NOT_FOUND');
   });
 
+  it('422: a locale that the tenant does not speak; 200 for one that is there already', async () => {
+    const own = await createTenant(test);
+    const by = own.admin.token;
+    const { userId } = await createMember(test, own);
+    const speak = (languages: string[]) =>
+      test.call('PATCH', `/api/v1/secure/tenants/${own.tenantId}`, { token: by, body: { languages } });
+    const refused = await patch(userId, { locale: 'nl', displayName: 'Kept' }, by);
+    expectError(refused, 422, 'UNPROCESSABLE_ENTITY', 'LOCALE_NOT_OFFERED');
+    await speak(['en', 'nl']);
+    expect((await patch(userId, { locale: 'nl' }, by)).body.data.locale).toBe('nl');
+    await speak(['en']);
+    expect((await patch(userId, { locale: 'nl', displayName: 'Same' }, by)).status).toBe(200);
+  });
+
   it('422: who manages users cannot make, change, suspend or delete an administrator', async () => {
     const manager = await createMember(test, tenant, { permissions: ['users.manage', 'users.read'] });
     const admin = await createMember(test, tenant, { isTenantAdmin: true });

@@ -186,6 +186,18 @@ describe('createUser', () => {
     expect(await textsTo(email)).toHaveLength(1);
   });
 
+  it('422: a locale that the tenant does not speak, and nobody is made a user', async () => {
+    const own = await createTenant(test);
+    const by = own.admin.token;
+    const body = { email: newEmail(), password, locale: 'nl' };
+    expectError(await create(body, by), 422, 'UNPROCESSABLE_ENTITY', 'LOCALE_NOT_OFFERED');
+    await test.call('PATCH', `/api/v1/secure/tenants/${own.tenantId}`, {
+      token: by,
+      body: { languages: ['en', 'nl'] },
+    });
+    expect((await create(body, by)).body.data.locale).toBe('nl');
+  });
+
   it('422: an administrator, by who is none', async () => {
     const manager = await createMember(test, tenant, { permissions: ['users.manage', 'users.read'] });
     const email = newEmail();

@@ -192,6 +192,13 @@ describe('inviteUser', () => {
     expect(await mailsTo(test, email)).toHaveLength(1);
   });
 
+  it('422: a locale that the tenant does not speak, and nothing is mailed', async () => {
+    const email = newEmail();
+    const refused = await inviteAs(token, { email, locale: 'nl' });
+    expectError(refused, 422, 'UNPROCESSABLE_ENTITY', 'LOCALE_NOT_OFFERED');
+    expect(await mailsTo(test, email)).toEqual([]);
+  });
+
   it('422: an administrator, or groups that hold more, by who is none or does not hold it', async () => {
     const email = newEmail();
     const administrator = await inviteAs(manager.token, { email, isTenantAdmin: true });

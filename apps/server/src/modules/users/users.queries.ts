@@ -111,12 +111,8 @@ export const lockUser = statement<{ tenantId: string; id: string }, { id: string
   builder.selectFrom('users').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forNoKeyUpdate(),
 );
 
-export const findTenantName = statement<{ tenantId: string }, { name: string }>((p) =>
-  builder.selectFrom('tenants').select('name').where('id', '=', p.tenantId),
-);
-
-export const findLanguages = statement<{ tenantId: string }, { languages: string[] }>((p) =>
-  builder.selectFrom('tenants').select('languages').where('id', '=', p.tenantId),
+export const findTenant = statement<{ tenantId: string }, { name: string; languages: string[] }>((p) =>
+  builder.selectFrom('tenants').select(['name', 'languages']).where('id', '=', p.tenantId),
 );
 
 export const findOtherAdministrator = statement<{ tenantId: string; id: string }, { id: string }>((p) =>

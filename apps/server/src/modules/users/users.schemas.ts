@@ -2,7 +2,6 @@ import Type, { type Static } from 'typebox';
 
 import {
   Email,
-  Language,
   TimeZone,
   Timestamp,
   Uuid,
@@ -22,10 +21,15 @@ export const Phone = Type.String({
   description: 'E.164: `+`, country code and number. Blanks and `( ) . -` between the digits are left out.',
 });
 
+const Locale = Type.String({
+  pattern: '^[a-z]{2}$',
+  description: 'A language of the tenant, or one of en, de, fr, es, it.',
+});
+
 const userFields = {
   displayName: Type.Optional(PersonName),
   fullName: Type.Optional(PersonName),
-  locale: Type.Optional(Language),
+  locale: Type.Optional(Locale),
   isTenantAdmin: Type.Optional(Type.Boolean()),
 };
 
@@ -80,9 +84,7 @@ const User = closed(
 export const UpdateProfileBody = closed({
   displayName: userFields.displayName,
   fullName: userFields.fullName,
-  locale: Type.Optional(
-    Type.String({ pattern: '^[a-z]{2}$', description: 'A language of the tenant, or one of en, de, fr, es, it.' }),
-  ),
+  locale: userFields.locale,
   phone: Type.Optional(nullable(Phone)),
   timezone: Type.Optional(nullable(TimeZone)),
 });

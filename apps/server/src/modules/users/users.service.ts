@@ -15,6 +15,7 @@ import {
   BootstrapOnly,
   GroupNotFound,
   LastAdministrator,
+  LocaleNotOffered,
   NotInvited,
   NotJoinedYet,
   RoleAboveOwn,
@@ -29,7 +30,7 @@ import {
   endSessions,
   findGroups,
   findOtherAdministrator,
-  findTenantName,
+  findTenant,
   findUser,
   findUserByEmail,
   listHeldPermissions,
@@ -40,7 +41,7 @@ import {
   type UserChanges,
   type UserRow,
 } from '#modules/users/users.queries';
-import { readPhone } from '#modules/users/users.rules';
+import { isOffered, readPhone } from '#modules/users/users.rules';
 import type { CreateUserBody, InviteUserBody, ListUsersQuery, UpdateUserBody } from '#modules/users/users.schemas';
 
 type Scope = { db: TenantDb; actor: Actor; services: Services };
@@ -68,12 +69,12 @@ export async function getUser(db: TenantDb, id: string) {
   return { data: presentUser(row) };
 }
 
-/** @throws UserExists, RoleAboveOwn, BootstrapOnly, TooManyInvitations */
+/** @throws UserExists, RoleAboveOwn, BootstrapOnly, LocaleNotOffered, TooManyInvitations */
 export async function createUser(scope: Scope, body: CreateUserBody) {
   return addUser(scope, { ...body, groupIds: [] }, 'user.created');
 }
 
-/** @throws UserExists, RoleAboveOwn, BootstrapOnly, GroupNotFound, PermissionsAboveOwn, TooManyInvitations */
+/** @throws UserExists, RoleAboveOwn, BootstrapOnly, LocaleNotOffered, GroupNotFound, PermissionsAboveOwn, TooManyInvitations */
 export async function inviteUser(scope: Scope, body: InviteUserBody) {
   const groupIds = [...new Set(body.groupIds)];
   await assertGrantable(scope, groupIds);
@@ -87,8 +88,9 @@ async function addUser({ db, actor, services }: Scope, body: NewUser, action: 'u
   const isTenantAdmin = body.isTenantAdmin ?? false;
   if (isTenantAdmin) assertMayAppoint(actor);
   const email = normaliseEmail(body.email);
-  const [users, [tenant]] = await db.flight([findUserByEmail({ tenantId, email }), findTenantName({ tenantId })]);
+  const [users, [tenant]] = await db.flight([findUserByEmail({ tenantId, email }), findTenant({ tenantId })]);
   if (users.length > 0) throw UserExists();
+  assertOffered(body.locale, tenant!.languages);
   const id = await addPerson(services, actor, {
     email,
     password: body.password,
@@ -123,7 +125,7 @@ export async function resendInvitation({ db, actor, services }: Scope, id: strin
 
 /**
  * Suspending or demoting somebody acts on their next request.
- * @throws UserNotFound, LastAdministrator, RoleAboveOwn, BootstrapOnly, NotJoinedYet
+ * @throws UserNotFound, LastAdministrator, RoleAboveOwn, BootstrapOnly, NotJoinedYet, LocaleNotOffered
  */
 export async function updateUser({ db, actor, services }: Scope, id: string, body: UpdateUserBody) {
   const fields = Object.keys(body);
@@ -135,6 +137,10 @@ export async function updateUser({ db, actor, services }: Scope, id: string, bod
     const user = await findChangeable(tx, { tenantId, id, actor, losesAdministration });
     if (body.isTenantAdmin === true) assertMayAppoint(actor);
     if (user.status === 'invited' && body.status !== undefined) throw NotJoinedYet();
+    if (body.locale !== undefined) {
+      const tenant = (await tx.first(findTenant({ tenantId })))!;
+      assertOffered(body.locale, tenant.languages, user.locale);
+    }
     if (body.status === 'suspended') await tx.all(endSessions({ tenantId, id, at }));
     await tx.all(announceRevocation(`user:${user.id}`));
     await tx.all(updateUserRow(user.id, { ...toColumns(body), updated_at: at }, auditParams(actor, at, { fields })));
@@ -194,6 +200,11 @@ export async function assertMayChangeUser(
   const held = await tx.all(listHeldPermissions({ tenantId: actor.tenantId, id: user.id }));
   const missing = held.map(({ permission }) => permission).filter((permission) => !actor.permissions.has(permission));
   if (missing.length > 0) throw RoleAboveOwn({ details: { missing } });
+}
+
+/** Whoever sends back what is there changes nothing, whatever the tenant has stopped speaking. @throws LocaleNotOffered */
+export function assertOffered(locale: string | undefined, languages: readonly string[], present?: string): void {
+  if (locale !== undefined && locale !== present && !isOffered(locale, languages)) throw LocaleNotOffered();
 }
 
 /** @throws RoleAboveOwn, BootstrapOnly */
