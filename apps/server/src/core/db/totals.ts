@@ -86,6 +86,17 @@ export async function pageOfMatches<Row>(
   const isLastPage = rows.length < limit && (rows.length > 0 || offset === 0);
   if (isLastPage) return { rows, total: offset + rows.length, isCapped: false };
   const counted = await db.slow.first(count);
-  const total = counted?.total ?? 0;
-  return { rows, total, isCapped: total > exactTotalLimit };
+  return { rows, ...totalOfPage(counted?.total ?? 0, rows.length, { limit, offset }) };
+}
+
+/** What is said of a total that was counted no further than `exactTotalLimit + 1`, beside a page with so many rows. */
+export function totalOfPage(
+  counted: number,
+  rows: number,
+  { limit, offset }: { limit: number; offset: number },
+): Total {
+  const isCapped = counted > exactTotalLimit;
+  // A full page may have another behind it, and whoever goes on while there is more by the total has to find that.
+  const least = isCapped && rows === limit ? offset + rows + 1 : 0;
+  return { total: Math.max(counted, least), isCapped };
 }

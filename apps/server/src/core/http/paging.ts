@@ -14,9 +14,10 @@ export function toPage<Item>(
 ): Page<Item> {
   if (isCapped) setHeader('x-total-capped', 'true');
   const seen = offset + data.length;
-  // Of a capped total nobody knows how far it goes: a full page may have another behind it.
-  const hasMore = seen < total || (isCapped && data.length === limit);
-  return { data, pagination: { total: Math.max(total, data.length === 0 ? 0 : seen), limit, offset, hasMore } };
+  return {
+    data,
+    pagination: { total: Math.max(total, data.length === 0 ? 0 : seen), limit, offset, hasMore: seen < total },
+  };
 }
 
 /** `name` or `-name` of a `sort` parameter. */

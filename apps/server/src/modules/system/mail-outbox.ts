@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox';
 import { auditEvent } from '#core/audit/audit.queries';
 import type { Actor } from '#core/access/principal';
 import type { TenantDb } from '#core/db/scopes';
-import { exactTotalLimit } from '#core/db/totals';
+import { exactTotalLimit, totalOfPage } from '#core/db/totals';
 import { Timestamp, Uuid, closed, nullable, pageOf, paging } from '#core/http/schemas';
 import { toPage } from '#core/http/paging';
 import { countMail, listMail } from '#core/mail/mail.queries';
@@ -44,7 +44,6 @@ export async function listOutbox(
   const { limit = 50, offset = 0 } = query;
   const { slow } = services.database.platform();
   const [rows, [counted]] = await slow.flight([listMail({ limit, offset }), countMail({ most: exactTotalLimit + 1 })]);
-  const total = counted!.total;
   const data = rows.map((row) => ({
     id: row.id,
     recipient: row.recipient,
@@ -56,5 +55,5 @@ export async function listOutbox(
     attempts: row.attempts,
     last_error: row.last_error,
   }));
-  return toPage(data, { limit, offset }, { total, isCapped: total > exactTotalLimit }, setHeader);
+  return toPage(data, { limit, offset }, totalOfPage(counted!.total, rows.length, { limit, offset }), setHeader);
 }

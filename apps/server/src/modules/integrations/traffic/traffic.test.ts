@@ -131,6 +131,8 @@ describe('listProviderCalls', () => {
     await add(2);
     const capped = await get('logs?limit=1');
     expect([capped.body.total, capped.headers['x-total-capped']]).toEqual([10_001, 'true']);
+    const beyond = await get('logs?limit=1&offset=10000');
+    expect([beyond.body.data.length, beyond.body.total]).toEqual([1, 10_002]);
   });
 
   it('200: what was called a moment ago is there', async () => {
