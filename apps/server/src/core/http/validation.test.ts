@@ -5,7 +5,7 @@ import { access } from '#core/access/access';
 import type { AppError } from '#core/errors/app-error';
 import { defineRoute } from '#core/http/route';
 import { IdParams, Uuid, closed, nullable, paging, sortable } from '#core/http/schemas';
-import { createRequestValidator } from '#core/http/validation';
+import { createCheck, createRequestValidator } from '#core/http/validation';
 
 const id = '01890a5d-ac96-774b-bcce-b302099a8057';
 const upper = id.toUpperCase();
@@ -77,6 +77,15 @@ describe('createRequestValidator', () => {
 it('a list that names something twice is told in our words', () => {
   const message = 'body.ids: must not list anything twice.';
   expect(catchError(() => validated({ body: { ownerId: id, ids: [id, id] } }))).toMatchObject({ message });
+});
+
+it('a check of a value names the property that is unknown or missing, and not what it is in', () => {
+  const check = createCheck(closed({ one: Type.Optional(closed({ two: Type.Integer() })) }));
+  expect(check({ one: { two: 2, three: 3 } })).toMatchObject({ place: '.one.three' });
+  expect(check({ one: {} })).toMatchObject({ place: '.one.two' });
+  expect(check({ four: 4 })).toMatchObject({ place: '.four' });
+  expect(check([])).toMatchObject({ place: '' });
+  expect(check({ one: { two: 2 } })).toBe(undefined);
 });
 
 function catchError(work: () => unknown): unknown {

@@ -96,7 +96,7 @@ export function createCheck(schema: TSchema): (value: unknown) => Misfit | undef
     const validate = validator();
     if (validate(value)) return undefined;
     const error = validate.errors![0]!;
-    return { place: error.instancePath.replaceAll('/', '.'), message: messageOf(error) };
+    return { place: placeOf(error), message: messageOf(error) };
   };
 }
 
@@ -107,7 +107,7 @@ function asJsonSchema(schema: TSchema): Record<string, unknown> {
 
 function validationError(part: string, validate: ValidateFunction): AppError {
   const issues = (validate.errors ?? []).map((error) => ({
-    path: pathOf(part, error),
+    path: `${part}${placeOf(error)}`,
     rule: error.keyword,
     message: messageOf(error),
   }));
@@ -116,11 +116,11 @@ function validationError(part: string, validate: ValidateFunction): AppError {
   return new AppError('VALIDATION_ERROR', message, { details: { issues } satisfies ErrorDetails });
 }
 
-function pathOf(part: string, error: ErrorObject): string {
+/** A missing or unknown property is where the mistake is, and not what it is missing or unknown in. */
+function placeOf(error: ErrorObject): string {
   const { missingProperty, additionalProperty } = error.params as Record<string, string | undefined>;
-  const steps = error.instancePath.split('/').slice(1);
-  const last = missingProperty ?? (additionalProperty === undefined ? undefined : additionalProperty.slice(0, 100));
-  return [part, ...steps, ...(last === undefined ? [] : [last])].join('.');
+  const last = missingProperty ?? additionalProperty?.slice(0, 100);
+  return error.instancePath.replaceAll('/', '.') + (last === undefined ? '' : `.${last}`);
 }
 
 /** What the rule asks for, without the value that does not fit. */

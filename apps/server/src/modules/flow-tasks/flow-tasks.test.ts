@@ -173,6 +173,11 @@ describe('createFlowTask', () => {
     expect(answer.body.details.problem).toMatch(/^config\./);
   });
 
+  it('422: names what is unknown', async () => {
+    const answer = await postTask(test, admin, { config: { audience: { roles: ['admin'], zzz: 1 } } });
+    expect(answer.body.details.problem).toBe('config.audience.zzz is not a known property');
+  });
+
   it('422: a list that names something twice, told in our words', async () => {
     const answer = await postTask(test, admin, { config: { audience: { roles: ['admin', 'admin'] } } });
     expect(answer.body.details.problem).toBe('config.audience.roles must not list anything twice');

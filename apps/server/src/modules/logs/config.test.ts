@@ -123,6 +123,14 @@ describe('updateLogConfig and updateLogConfigSection', () => {
     }
   });
 
+  it.each([
+    [{ config: { console: { enabled: true, colour: true } } }, 'console.colour: is not a known property'],
+    [{ section: 'log-levels', config: { http: 'info', 'b d': 'info' } }, 'logLevels.b d: is not a known property'],
+  ])('%j: validate names what is unknown', async (body, error) => {
+    const checked = await call('POST', '/validate', body);
+    expect(checked.body.data).toMatchObject({ valid: false, errors: [error] });
+  });
+
   it('400: levels that add up to more than a hundred, one change after the other; reset makes room', async () => {
     const levels = (name: string) =>
       Object.fromEntries(Array.from({ length: 60 }, (_none, at) => [`${name}-${at}`, 'info']));
