@@ -56,7 +56,8 @@ export function parseRange(text: string): Range | undefined {
 }
 
 function parseBits(text: string, width: number): number | undefined {
-  return /^\d{1,3}$/.test(text) && Number(text) <= width ? Number(text) : undefined;
+  // A leading zero is octal to some, as it is in an address, which is refused with one.
+  return /^(0|[1-9]\d{0,2})$/.test(text) && Number(text) <= width ? Number(text) : undefined;
 }
 
 function foldMapped(address: string, bits: number): Range {

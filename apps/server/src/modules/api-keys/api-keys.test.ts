@@ -118,6 +118,7 @@ describe('createApiKey', () => {
     ['no address', { name: 'x', ip_whitelist: ['localhost'] }],
     ['address with a zone', { name: 'x', ip_whitelist: ['fe80::1%eth0'] }],
     ['range that is too wide', { name: 'x', ip_whitelist: ['192.0.2.0/33'] }],
+    ['range with a leading zero', { name: 'x', ip_whitelist: ['10.0.0.0/08'] }],
     ['whitelist of 101', { name: 'x', ip_whitelist: Array.from({ length: 101 }, () => '192.0.2.7') }],
     ['whitelist that is no list', { name: 'x', ip_whitelist: '192.0.2.7' }],
     ['null for a whitelist', { name: 'x', ip_whitelist: null }],

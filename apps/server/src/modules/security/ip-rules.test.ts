@@ -168,6 +168,7 @@ describe('createIpRule', () => {
     { range: '203.0.113.171', action: 'deny' },
     { range: '203.0.113.171', action: null },
     { range: '203.0.113.171/33', action: 'block' },
+    { range: '203.0.113.0/024', action: 'block' },
     { range: '203.0.113', action: 'block' },
     { range: 'fe80::1%eth0', action: 'block' },
     { range: '::/129', action: 'block' },
