@@ -1,3 +1,4 @@
+import { TextArray, TimeArray, UuidArray } from '#core/db/binary-array';
 import type { LogColumns, LogTables } from '#core/log/log-store.queries';
 
 /**
@@ -21,21 +22,22 @@ type Hour = LogTables['log_hours'];
 
 const hourMs = 3_600_000;
 
-/**
- * Lines of one level that are written as one, as the columns that PostgreSQL gets. What is made of texts for a line alone is kept
- * as bytes: thousands of texts that wait would be moved about in memory by each collection of garbage.
- */
+/** Lines of one level that are written as one, as the columns that PostgreSQL gets. */
 export class LineBlock {
   readonly level: number;
   #times: number[] = [];
   #services: string[] = [];
-  #tenantIds: (string | null)[] = [];
-  #userIds: (string | null)[] = [];
   #sizes: number[] = [];
-  #ids = new Column();
-  #messages = new Column();
-  #requestIds = new Column();
-  #contexts = new Column();
+  readonly #columns = {
+    times: new TimeArray(),
+    ids: new UuidArray(),
+    services: new TextArray(),
+    messages: new TextArray(),
+    tenantIds: new UuidArray(),
+    userIds: new UuidArray(),
+    requestIds: new TextArray(),
+    contexts: new TextArray(),
+  };
 
   constructor(level: number) {
     this.level = level;
@@ -48,24 +50,27 @@ export class LineBlock {
   add(line: WaitingLine): void {
     this.#times.push(line.at);
     this.#services.push(line.service);
-    this.#tenantIds.push(line.tenantId);
-    this.#userIds.push(line.userId);
     this.#sizes.push(line.size);
-    this.#ids.push(line.id);
-    this.#messages.push(toItem(line.message));
-    this.#requestIds.push(line.requestId ?? 'NULL');
-    this.#contexts.push(line.context);
+    const columns = this.#columns;
+    columns.times.push(line.at);
+    columns.ids.push(line.id);
+    columns.services.push(line.service);
+    columns.messages.push(line.message);
+    columns.tenantIds.push(line.tenantId);
+    columns.userIds.push(line.userId);
+    columns.requestIds.push(line.requestId);
+    columns.contexts.push(line.context);
   }
 
   /** Forgets all lines, and keeps the room that they had for the next. */
   clear(): void {
-    for (const items of [this.#times, this.#services, this.#tenantIds, this.#userIds, this.#sizes]) items.length = 0;
-    for (const column of this.#texts) column.clear();
+    for (const items of [this.#times, this.#services, this.#sizes]) items.length = 0;
+    for (const column of this.#all) column.clear();
   }
 
   /** Gives up the newest. @returns its size */
   pop(): number {
-    for (const column of [this.#times, this.#services, this.#tenantIds, this.#userIds, ...this.#texts]) column.pop();
+    for (const column of [this.#times, this.#services, ...this.#all]) column.pop();
     return this.#sizes.pop()!;
   }
 
@@ -79,17 +84,17 @@ export class LineBlock {
   }
 
   columns(): LogColumns {
-    const list = (items: readonly unknown[]) => `{${items.join(',')}}`;
+    const { times, ids, services, messages, tenantIds, userIds, requestIds, contexts } = this.#columns;
     return {
       level: this.level,
-      times: list(this.#times),
-      services: list(this.#services.map(toItem)),
-      tenantIds: list(this.#tenantIds.map((id) => id ?? 'NULL')),
-      userIds: list(this.#userIds.map((id) => id ?? 'NULL')),
-      ids: this.#ids.toArray(),
-      messages: this.#messages.toArray(),
-      requestIds: this.#requestIds.toArray(),
-      contexts: this.#contexts.toLines(),
+      times: times.toBuffer(),
+      ids: ids.toBuffer(),
+      services: services.toBuffer(),
+      messages: messages.toBuffer(),
+      tenantIds: tenantIds.toBuffer(),
+      userIds: userIds.toBuffer(),
+      requestIds: requestIds.toBuffer(),
+      contexts: contexts.toBuffer(),
     };
   }
 
@@ -108,8 +113,8 @@ export class LineBlock {
     return [...hours.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, hour]) => hour);
   }
 
-  get #texts(): Column[] {
-    return [this.#ids, this.#messages, this.#requestIds, this.#contexts];
+  get #all() {
+    return Object.values(this.#columns);
   }
 
   #hour(hours: Map<string, Hour>, at: number, service: string): Hour {
@@ -123,99 +128,20 @@ export class LineBlock {
     const part = new LineBlock(this.level);
     part.#times = this.#times.slice(from, to);
     part.#services = this.#services.slice(from, to);
-    part.#tenantIds = this.#tenantIds.slice(from, to);
-    part.#userIds = this.#userIds.slice(from, to);
     part.#sizes = this.#sizes.slice(from, to);
-    part.#ids = this.#ids.slice(from, to);
-    part.#messages = this.#messages.slice(from, to);
-    part.#requestIds = this.#requestIds.slice(from, to);
-    part.#contexts = this.#contexts.slice(from, to);
+    const { times, ids, services, messages, tenantIds, userIds, requestIds, contexts } = this.#columns;
+    times.copy(from, to, part.#columns.times);
+    ids.copy(from, to, part.#columns.ids);
+    services.copy(from, to, part.#columns.services);
+    messages.copy(from, to, part.#columns.messages);
+    tenantIds.copy(from, to, part.#columns.tenantIds);
+    userIds.copy(from, to, part.#columns.userIds);
+    requestIds.copy(from, to, part.#columns.requestIds);
+    contexts.copy(from, to, part.#columns.contexts);
     return part;
   }
 }
 
 function hourOf(at: number): number {
   return at - (at % hourMs);
-}
-
-const special = /["\\\0]/g;
-
-/** A text within an array literal, without NUL, which PostgreSQL keeps in no text. */
-function toItem(text: string): string {
-  return `"${text.replaceAll(special, (char) => (char === '\0' ? '' : `\\${char}`))}"`;
-}
-
-const [comma, lineFeed, opening, closing] = [',', '\n', '{', '}'].map((char) => char.charCodeAt(0)) as [
-  number,
-  number,
-  number,
-  number,
-];
-/** Of UTF-8, for each unit of a text. */
-const bytesPerUnit = 3;
-
-const mostKept = 1_000_000;
-
-/** Texts one behind the other, each with a place for what stands between it and the one before. */
-class Column {
-  #bytes: Buffer = Buffer.alloc(0);
-  /** Where each text ends. */
-  #ends: number[] = [];
-  #end = 0;
-
-  push(text: string): void {
-    const most = this.#end + 1 + bytesPerUnit * text.length;
-    // One more for what closes a list.
-    if (most >= this.#bytes.length) this.#grow(most + 1);
-    this.#end += 1 + this.#bytes.write(text, this.#end + 1);
-    this.#ends.push(this.#end);
-  }
-
-  pop(): void {
-    this.#ends.pop();
-    this.#end = this.#ends.at(-1) ?? 0;
-  }
-
-  clear(): void {
-    this.#ends.length = 0;
-    this.#end = 0;
-    // What unusually long texts needed is not kept for the usual ones.
-    if (this.#bytes.length > mostKept) this.#bytes = Buffer.alloc(0);
-  }
-
-  slice(from: number, to: number): Column {
-    const start = this.#startOf(from);
-    const part = new Column();
-    part.#bytes = Buffer.concat([this.#bytes.subarray(start, this.#startOf(to)), Buffer.alloc(1)]);
-    part.#ends = this.#ends.slice(from, to).map((end) => end - start);
-    part.#end = part.#ends.at(-1) ?? 0;
-    return part;
-  }
-
-  /** As the literal of an array. */
-  toArray(): Buffer {
-    this.#separate(comma);
-    this.#bytes[0] = opening;
-    this.#bytes[Math.max(this.#end, 1)] = closing;
-    return this.#bytes.subarray(0, Math.max(this.#end, 1) + 1);
-  }
-
-  toLines(): Buffer {
-    this.#separate(lineFeed);
-    return this.#bytes.subarray(1, this.#end);
-  }
-
-  #startOf(index: number): number {
-    return index === 0 ? 0 : this.#ends[index - 1]!;
-  }
-
-  #separate(separator: number): void {
-    for (let index = 0; index < this.#ends.length; index++) this.#bytes[this.#startOf(index)] = separator;
-  }
-
-  #grow(least: number): void {
-    const grown = Buffer.allocUnsafe(Math.max(least, 2 * this.#bytes.length));
-    this.#bytes.copy(grown, 0, 0, this.#end);
-    this.#bytes = grown;
-  }
 }

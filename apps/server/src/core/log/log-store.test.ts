@@ -4,6 +4,7 @@ import { newId } from '#core/crypto/ids';
 import type { Database } from '#core/db/database';
 import type { Query } from '#core/db/query';
 import { createLogStore } from '#core/log/log-store';
+import { textsOf } from '#test/support/binary-arrays';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
@@ -12,8 +13,8 @@ afterEach(() => vi.useRealTimers());
 function setUp() {
   const batches: number[] = [];
   const flight = ([lines]: readonly Query<unknown>[]) => {
-    const times = lines!.values.find((value) => typeof value === 'string') as string;
-    batches.push(times.split(',').length);
+    const column = lines!.values.find((value) => Buffer.isBuffer(value)) as Buffer;
+    batches.push(textsOf(column).length);
     return Promise.resolve([]);
   };
   const database = { platform: () => ({ slow: { flight } }) } as unknown as Database;
