@@ -26,3 +26,30 @@ describe('parseJsonBody: numbers', () => {
     expect(() => parse(`{"a":${text}}`)).toThrow(expect.objectContaining({ status: 400 }));
   });
 });
+
+describe('parseJsonBody: what nobody could keep', () => {
+  it.each([
+    String.raw`{"a":"\u0000"}`,
+    String.raw`{"a":["\ud800"]}`,
+    String.raw`{"\udfff":1}`,
+    '{"a":{"__proto__":1}}',
+    String.raw`{"a":{"\u005f_proto__":1}}`,
+    '[{"constructor":{}}]',
+    '{"prototype":null}',
+    '{"a":1e400}',
+    `${'['.repeat(33)}${']'.repeat(33)}`,
+    JSON.stringify(Object.fromEntries(Array.from({ length: 2001 }, (_, at) => [at, at]))),
+    '{"a":"\0"}',
+  ])('%.60s is refused', (text) => {
+    expect(() => parse(text)).toThrow(expect.objectContaining({ status: 400 }));
+  });
+
+  it.each([
+    String.raw`{"a":"\ud83d\ude00 \\u0000"}`,
+    '{"a":"__proto__ and constructor"}',
+    `${'['.repeat(32)}${']'.repeat(32)}`,
+    JSON.stringify(Object.fromEntries(Array.from({ length: 2000 }, (_, at) => [at, at]))),
+  ])('%.60s is taken', (text) => {
+    expect(parse(text)).toEqual(JSON.parse(text));
+  });
+});

@@ -25,9 +25,8 @@ export function parseJsonBody(bytes: Buffer): unknown {
   } catch (cause) {
     throw badJson('The body is not valid JSON.', cause);
   }
-  assertStorable(value);
-  // Seldom: only where there are enough digits for it.
-  if (/\d{16}/.test(text)) JSON.parse(text, refuseInexact);
+  const { hasLargeNumber } = assertStorable(value, text);
+  if (hasLargeNumber) JSON.parse(text, refuseInexact);
   return value;
 }
 
@@ -53,33 +52,44 @@ export function isStorableText(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }
 
-function assertStorable(root: unknown): void {
+/** @param text what it was parsed from: what cannot be in it is not searched for name by name. */
+function assertStorable(root: unknown, text: string): { hasLargeNumber: boolean } {
+  // In UTF-8 without escapes there is neither NUL, which JSON demands to be escaped, nor half of a surrogate pair.
+  const hasEscapes = text.includes(String.raw`\u`);
+  const mayBeForbidden = hasEscapes || text.includes('proto') || text.includes('constructor');
   let keys = 0;
+  let hasLargeNumber = false;
   const visit = (value: unknown, depth: number): void => {
-    if (value === null || typeof value !== 'object') {
-      assertStorableScalar(value);
-      return;
+    if (typeof value === 'number') {
+      assertFinite(value);
+      hasLargeNumber ||= Math.abs(value) > Number.MAX_SAFE_INTEGER;
+    } else if (typeof value === 'string') {
+      if (hasEscapes) assertText(value);
+    } else if (typeof value === 'object' && value !== null) {
+      if (depth >= maxDepth) throw badJson(`The body is nested more than ${maxDepth} levels deep.`);
+      if (Array.isArray(value)) for (const item of value) visit(item, depth + 1);
+      else visitProperties(value as Record<string, unknown>, depth);
     }
-    if (depth >= maxDepth) throw badJson(`The body is nested more than ${maxDepth} levels deep.`);
-    if (Array.isArray(value)) {
-      for (const item of value) visit(item, depth + 1);
-      return;
-    }
-    for (const [key, item] of Object.entries(value)) {
-      if (forbiddenKeys.has(key)) throw badJson('The body has a property name that is not allowed.');
+  };
+  const visitProperties = (value: Record<string, unknown>, depth: number): void => {
+    for (const key in value) {
+      if (mayBeForbidden && forbiddenKeys.has(key)) throw badJson('The body has a property name that is not allowed.');
       if (++keys > maxKeys) throw badJson(`The body has more than ${maxKeys} properties.`);
-      assertStorableScalar(key);
-      visit(item, depth + 1);
+      if (hasEscapes) assertText(key);
+      visit(value[key], depth + 1);
     }
   };
   visit(root, 0);
+  return { hasLargeNumber };
 }
 
-function assertStorableScalar(value: unknown): void {
-  if (typeof value === 'string' && !isStorableText(value))
-    throw badJson('The body has a NUL character or half of a surrogate pair in a string.');
-  // JSON has no largest number, JavaScript has: 1e400 would be Infinity, and null when it is written again.
-  if (typeof value === 'number' && !Number.isFinite(value)) throw badJson('The body has a number that is too large.');
+function assertText(text: string): void {
+  if (!isStorableText(text)) throw badJson('The body has a NUL character or half of a surrogate pair in a string.');
+}
+
+/** JSON has no largest number, JavaScript has: 1e400 would be Infinity, and null when it is written again. */
+function assertFinite(value: number): void {
+  if (!Number.isFinite(value)) throw badJson('The body has a number that is too large.');
 }
 
 function badJson(message: string, cause?: unknown): AppError {
