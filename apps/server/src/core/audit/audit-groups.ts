@@ -52,6 +52,8 @@ const crowd = 20;
 /** How many requests may join one row. */
 const mostFurther = 50;
 
+const taken = Promise.resolve();
+
 export function createAuditGroups({ database, log, retryMs = 1000, mostFollowing = 10_000 }: Options): AuditGroups {
   const insert = createInsertion(database);
   const awaited = createLane(insert, 0);
@@ -75,12 +77,13 @@ export function createAuditGroups({ database, log, retryMs = 1000, mostFollowing
 
   return {
     record: (who, at, event) => awaited.add(who.tenantId, toAuditRow(who, at, event)),
-    async follow(who, at, event) {
+    follow(who, at, event) {
       const row = toAuditRow(who, at, event);
-      if (following.join(row)) return;
+      if (following.join(row)) return taken;
       if (pending.size >= mostFollowing) return awaited.add(who.tenantId, row);
       const kept = keep(who.tenantId, row).finally(() => pending.delete(kept));
       pending.add(kept);
+      return taken;
     },
     settled: (tenantId) => following.settled(tenantId),
     async close() {
@@ -144,14 +147,14 @@ function createLane(insert: Insert, pauseMs: number) {
     join(row: Row): boolean {
       const group = groups.get(row.tenant_id);
       if (group === undefined || group.waiting.length < crowd) return false;
-      const { requestId, ...details } = row.details ?? {};
-      const key = JSON.stringify({ ...row, id: null, created_at: null, details });
+      const details = { ...row.details, requestId: undefined };
+      const key = JSON.stringify({ ...row, id: undefined, created_at: undefined, details });
       const alike = group.alike.get(key);
       if (alike === undefined || alike.further.length === mostFurther) {
         group.alike.set(key, { row, further: [] });
         return false;
       }
-      alike.further.push(requestId);
+      alike.further.push(row.details?.requestId);
       alike.row.details = { ...alike.row.details, furtherRequestIds: alike.further };
       return true;
     },

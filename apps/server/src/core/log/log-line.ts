@@ -1,9 +1,20 @@
 import { newId } from '#core/crypto/ids';
+import { isoTime } from '#core/iso-time';
 import type { WaitingLine } from '#core/log/line-block';
 import { levelNumbers, type LogLevel } from '#core/log/log-config';
 
-/** What was said, by which part of the service, at which time in milliseconds. */
-export type LogLine = { level: LogLevel; service: string; at: number; message: string; fields: object };
+/**
+ * What was said, by which part of the service, at which time in milliseconds. `isOwn`: all fields are our own words and ids,
+ * which need not be looked at.
+ */
+export type LogLine = {
+  level: LogLevel;
+  service: string;
+  at: number;
+  message: string;
+  fields: object;
+  isOwn?: boolean;
+};
 
 type Ids = { requestId?: unknown; tenantId?: unknown; userId?: unknown };
 
@@ -13,7 +24,7 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  * A line of which nothing has to be made text any more. `context` is JSON of its fields but for those that name a request, a
  * tenant and a person: these have places of their own, undefined where there is none or it is no id.
  */
-export type WrittenLine = Omit<LogLine, 'fields'> & {
+export type WrittenLine = Omit<LogLine, 'fields' | 'isOwn'> & {
   requestId: string | null | undefined;
   tenantId: string | null | undefined;
   userId: string | null | undefined;
@@ -21,11 +32,11 @@ export type WrittenLine = Omit<LogLine, 'fields'> & {
 };
 
 /** Makes text of the fields, once for the console and the database. */
-export function writeLine({ level, service, at, message, fields }: LogLine): WrittenLine {
+export function writeLine({ level, service, at, message, fields, isOwn = false }: LogLine): WrittenLine {
   const ids = fields as Ids;
-  const requestId = idOf(ids.requestId);
-  const tenantId = idOf(ids.tenantId);
-  const userId = idOf(ids.userId);
+  const requestId = idOf(ids.requestId, isOwn);
+  const tenantId = idOf(ids.tenantId, isOwn);
+  const userId = idOf(ids.userId, isOwn);
   const others = {
     ...fields,
     // JSON leaves out what is undefined, which is faster than to copy all names but some.
@@ -36,8 +47,8 @@ export function writeLine({ level, service, at, message, fields }: LogLine): Wri
   return { level, service, at, message, requestId, tenantId, userId, context: toJson(others) };
 }
 
-function idOf(value: unknown): string | null | undefined {
-  return value === null || (typeof value === 'string' && uuid.test(value)) ? value : undefined;
+function idOf(value: unknown, isOwn: boolean): string | null | undefined {
+  return value === null || (typeof value === 'string' && (isOwn || uuid.test(value))) ? value : undefined;
 }
 
 /** As one line of JSON, with its line break. */
@@ -53,11 +64,13 @@ function idField(name: keyof Ids, id: string | null | undefined): string {
   return id === null ? `,"${name}":null` : `,"${name}":"${id}"`;
 }
 
-const lineBreaksAndControls = /[\u007f-\u009f\u2028\u2029]/g;
+const lineBreakOrControl = /[\u007f-\u009f\u2028\u2029]/;
+const lineBreaksAndControls = new RegExp(lineBreakOrControl, 'g');
 
 /** JSON leaves some that other readers take for the end of a line, and terminals for a command. */
 export function toJson(value: unknown): string {
-  return JSON.stringify(value).replaceAll(lineBreaksAndControls, escapeCharacter);
+  const text = JSON.stringify(value);
+  return lineBreakOrControl.test(text) ? text.replaceAll(lineBreaksAndControls, escapeCharacter) : text;
 }
 
 export function escapeCharacter(char: string): string {
@@ -82,12 +95,4 @@ export function toWaitingLine(line: WrittenLine): WaitingLine {
     context,
     size: headSize + message.length + context.length,
   };
-}
-
-let latest = { at: Number.NaN, text: '' };
-
-// Under load many lines share a millisecond.
-function isoTime(at: number): string {
-  if (at !== latest.at) latest = { at, text: new Date(at).toISOString() };
-  return latest.text;
 }

@@ -2,6 +2,7 @@ import { decideTool } from '#core/access/access';
 import type { Actor, RequestFacts, ToolCall, ToolClient } from '#core/access/principal';
 import { AppError } from '#core/errors/app-error';
 import { ServiceUnavailable } from '#core/errors/common-errors';
+import { isoTime } from '#core/iso-time';
 import { presentError, retryAfterOf } from '#core/http/error-body';
 import type { CallTool, OperationInput, Route, ToolOutcome } from '#core/http/route';
 import type { Services } from '#core/services';
@@ -107,12 +108,12 @@ export function recordRefusal(session: Session, { name, client, code }: Refusal)
 
 type Ending = { code: string | undefined; status: number };
 
-async function recordCall({ actor, services, request }: Session, toolCall: ToolCall, ending: Ending): Promise<void> {
+function recordCall({ actor, services, request }: Session, toolCall: ToolCall, ending: Ending): Promise<void> {
   // Whom nobody knows belongs to no tenant: the log of requests tells of them.
-  if (actor === undefined) return;
+  if (actor === undefined) return Promise.resolve();
   const { code = 'ok', status } = ending;
   const write = ending.code === undefined ? services.auditGroups.follow : services.auditGroups.record;
-  await write({ ...actor, request: { ...request, toolCall } }, services.now().toISOString(), {
+  return write({ ...actor, request: { ...request, toolCall } }, isoTime(services.now().getTime()), {
     action: 'mcp.tool_called',
     resourceType: 'tool',
     details: { outcome: code, status },
