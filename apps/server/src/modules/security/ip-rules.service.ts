@@ -16,12 +16,13 @@ import {
   findIpRule,
   insertIpRule,
   listIpRules as listIpRuleRows,
+  listVerdicts,
   lockIpRules,
   updateIpRule as updateIpRuleRow,
   type IpRuleChanges,
 } from '#modules/security/ip-rules.queries';
-import { refusedFrom } from '#modules/security/lock-out.service';
-import { IpRuleNotFound, RuleExpiresInThePast, WouldLockOut } from '#modules/security/security.errors';
+import { assertNoWorse, refusalBy } from '#modules/security/lock-out.rules';
+import { IpRuleNotFound, RuleExpiresInThePast } from '#modules/security/security.errors';
 import type { CreateIpRuleBody, ListIpRulesQuery, UpdateIpRuleBody } from '#modules/security/security.schemas';
 
 type Scope = {
@@ -118,10 +119,10 @@ async function change(scope: Scope, work: (tx: Transaction) => Promise<Changed>)
   const changed = await services.database.platform().transaction(async (tx) => {
     await tx.all(lockIpRules({}));
     const { value: config } = await services.runtimeSettings.read(securitySetting, tx);
-    const asked = { address: actor.request.ip, now };
-    const before = await refusedFrom(tx, config, asked);
+    const verdicts = listVerdicts({ address: actor.request.ip, now: at });
+    const before = refusalBy(await tx.all(verdicts), config, now);
     const { row, event } = await work(tx);
-    if (!force && (await refusedFrom(tx, config, asked)) < before) throw WouldLockOut();
+    if (!force) assertNoWorse(before, refusalBy(await tx.all(verdicts), config, now));
     await tx.all(announceRules());
     await auditForSystem(tx, actor, at, { ...event, resourceType: 'ip_rule', resourceId: row.id });
     return row;

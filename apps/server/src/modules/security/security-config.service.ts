@@ -2,8 +2,8 @@ import type { Actor, Person } from '#core/access/principal';
 import { securitySetting, type SecurityConfig } from '#core/limits/config';
 import type { Services } from '#core/services';
 import type { SettingRecord } from '#core/settings/settings';
-import { lockIpRules } from '#modules/security/ip-rules.queries';
-import { refusedFrom } from '#modules/security/lock-out.service';
+import { listVerdicts, lockIpRules } from '#modules/security/ip-rules.queries';
+import { assertNoWorse, refusalBy } from '#modules/security/lock-out.rules';
 import { WouldLockOut } from '#modules/security/security.errors';
 import type { UpdateSecurityConfigBody } from '#modules/security/security.schemas';
 
@@ -17,10 +17,12 @@ export async function getSecurityConfig({ runtimeSettings }: Services) {
 export async function updateSecurityConfig({ services, actor, force }: Scope, body: UpdateSecurityConfigBody) {
   const { limits, runtimeSettings } = services;
   const address = actor.request.ip;
-  const { value: known } = await runtimeSettings.read(securitySetting);
-  // Asked before the transaction, because those who share their counts ask Redis.
-  const exceeded = await limits.exceeds(address, known);
-  const exceeds = await limits.exceeds(address, { ...known, ...body });
+  if (!force) {
+    // By the configuration as it is just now: to ask Redis, where many share their counts, no transaction waits.
+    const { value: known } = await runtimeSettings.read(securitySetting);
+    const exceeds = await limits.exceeds(address, { ...known, ...body });
+    if (exceeds && !(await limits.exceeds(address, known))) throw WouldLockOut();
+  }
   const record = await runtimeSettings.change(securitySetting, {
     action: 'security_config.updated',
     actor,
@@ -28,9 +30,8 @@ export async function updateSecurityConfig({ services, actor, force }: Scope, bo
     apply: async (current, tx) => {
       const changed = { ...current, ...body };
       const now = services.now();
-      const before = exceeded ? now.getTime() : await refusedFrom(tx, current, { address, now });
-      const after = exceeds ? now.getTime() : await refusedFrom(tx, changed, { address, now });
-      if (!force && after < before) throw WouldLockOut();
+      const verdicts = await tx.all(listVerdicts({ address, now: now.toISOString() }));
+      if (!force) assertNoWorse(refusalBy(verdicts, current, now), refusalBy(verdicts, changed, now));
       return changed;
     },
   });

@@ -157,6 +157,14 @@ describe('updateSecurityConfig', () => {
     expect((await change({ dos_max_requests_per_ip: 20_000 })).status).toBe(200);
     expect((await lower('?force=true')).status).toBe(200);
     expectError(await test.call('GET', '/api/v1/system/info', { ip }), 429, 'RATE_LIMIT_EXCEEDED');
+    // To be over the limit for a moment is no reason to be blocked for ever.
+    expect((await change({ ip_blacklist_enabled: false })).status).toBe(200);
+    const rules = '/api/v1/system/security/ip-rules';
+    const rule = await test.call('POST', rules, { token, body: { range: ip, action: 'block' } });
+    expect(rule.status).toBe(201);
+    const block = await test.call('PATCH', path, { token, ip, body: { ip_blacklist_enabled: true } });
+    expectError(block, 409, 'CONFLICT', 'WOULD_LOCK_OUT');
+    expect((await test.call('DELETE', `${rules}/${rule.body.data.id}`, { token })).status).toBe(204);
     // The way back stays open.
     const back = await test.call('PATCH', path, { token, ip, body: defaultSecurityConfig });
     expect(back.status).toBe(200);

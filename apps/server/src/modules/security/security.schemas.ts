@@ -49,7 +49,7 @@ export const SecurityConfigAnswer = dataOf(
 );
 
 export const ForceQuery = Type.Object({
-  force: Type.Optional(Type.Boolean({ description: 'Even when it refuses the own address.' })),
+  force: Type.Optional(Type.Boolean({ description: 'Even when it refuses the own address, now or later.' })),
 });
 
 const Action = Type.Enum(['allow', 'block']);
