@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 
+import type { LoadResult } from '../load.ts';
 import { liftLimits } from './limits.ts';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
@@ -145,6 +146,21 @@ export type Receiver = { origin: string; stop(): Promise<void> };
 export async function startReceiver(): Promise<Receiver> {
   const child = spawnScript('receiver.ts', []);
   return { origin: `http://127.0.0.1:${await firstLine(child)}`, stop: () => stop(child) };
+}
+
+export type Monitor = { watch(durationMs: number): Promise<LoadResult>; stop(): Promise<void> };
+
+/** Somebody who looks at the health of the service at this port. */
+export async function startMonitor(port: number): Promise<Monitor> {
+  const child = spawnScript('monitor.ts', [String(port)]);
+  await firstLine(child);
+  return {
+    watch: async (durationMs) => {
+      child.stdin!.write(`${durationMs}\n`);
+      return JSON.parse(await firstLine(child)) as LoadResult;
+    },
+    stop: () => stop(child),
+  };
 }
 
 export type HashRate = { measure(durationMs: number): Promise<number>; stop(): Promise<void> };
