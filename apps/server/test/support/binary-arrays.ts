@@ -1,5 +1,10 @@
 const headBytes = 20;
 
+/** How many items an array in binary has. */
+export function lengthOf(array: Buffer): number {
+  return array.readInt32BE(12);
+}
+
 /** The items of an array of texts in binary, as PostgreSQL would read them; null where there is none. */
 export function textsOf(array: Buffer): (string | null)[] {
   const items: (string | null)[] = [];

@@ -52,6 +52,7 @@ const crowd = 20;
 /** How many requests may join one row. */
 const mostFurther = 50;
 
+/** The same for all, because most calls of a tool end with it. */
 const taken = Promise.resolve();
 
 export function createAuditGroups({ database, log, retryMs = 1000, mostFollowing = 10_000 }: Options): AuditGroups {

@@ -66,7 +66,8 @@ describe('arrays in binary', () => {
 
   it('give some of their items to another, which goes on with them', async () => {
     const array = filled(new TextArray(), texts);
-    const [first, rest] = [new TextArray(), new TextArray()];
+    const [first, rest] = [new TextArray(), filled(new TextArray(), ['more'])];
+    rest.clear();
     array.copy(0, 3, first);
     array.copy(3, texts.length, rest);
     for (const part of [first, rest]) part.push('more');

@@ -8,7 +8,7 @@ const nullLength = -1;
 /** Of UTF-8, for each unit of a text. */
 const bytesPerUnit = 3;
 
-/** More than unusually long items needed is not kept for the usual ones. */
+/** Room beyond this, which only unusually long items need, is given back. */
 const mostKept = 1_000_000;
 
 /**
@@ -35,7 +35,7 @@ abstract class BinaryArray<Value> {
 
   push(value: Value | null): void {
     const start = this.#end;
-    if (value === this.#latest && this.#ends.length > 0) this.#repeat();
+    if (value === this.#latest) this.#repeat();
     else if (value === null) this.#end = this.#reserve(0).writeInt32BE(nullLength, start);
     else {
       const bytes = this.#reserve(this.sizeOf(value));
@@ -56,6 +56,7 @@ abstract class BinaryArray<Value> {
   clear(): void {
     this.#ends.length = 0;
     this.#end = headBytes;
+    this.#latest = undefined;
     if (this.bytes.length > mostKept) this.bytes = Buffer.alloc(0);
   }
 
@@ -65,6 +66,7 @@ abstract class BinaryArray<Value> {
     target.bytes = Buffer.concat([Buffer.alloc(headBytes), this.bytes.subarray(start, this.#startOf(to))]);
     target.#ends = this.#ends.slice(from, to).map((end) => end - start + headBytes);
     target.#end = target.bytes.length;
+    target.#latest = undefined;
   }
 
   /** Good until the next change. */
@@ -118,7 +120,7 @@ const nibbles = Uint8Array.from({ length: 128 }, (_, code) => Number.parseInt(St
 /** Where the two digits of each byte of a uuid stand. */
 const digitPairs = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 
-/** Uuids as texts with their hyphens. */
+/** Uuids as texts with their hyphens, which nobody looks at here: what is none becomes another. */
 export class UuidArray extends BinaryArray<string> {
   constructor() {
     super(oids.uuid);

@@ -83,20 +83,23 @@ export async function pageOfMatches<Row>(
   { limit, offset }: { limit: number; offset: number },
 ): Promise<{ rows: Row[] } & Total> {
   const rows = await db.slow.all(page);
-  const isLastPage = rows.length < limit && (rows.length > 0 || offset === 0);
-  if (isLastPage) return { rows, total: offset + rows.length, isCapped: false };
-  const counted = await db.slow.first(count);
-  return { rows, ...totalOfPage(counted?.total ?? 0, rows.length, { limit, offset }) };
+  const place = { limit, offset, rowCount: rows.length };
+  const counted = isLastPage(place) ? undefined : await db.slow.first(count);
+  return { rows, ...totalOfPage(counted?.total ?? 0, place) };
+}
+
+type Place = { limit: number; offset: number; rowCount: number };
+
+function isLastPage({ limit, offset, rowCount }: Place): boolean {
+  return rowCount < limit && (rowCount > 0 || offset === 0);
 }
 
 /** What is said of a total that was counted no further than `exactTotalLimit + 1`, beside a page with so many rows. */
-export function totalOfPage(
-  counted: number,
-  rows: number,
-  { limit, offset }: { limit: number; offset: number },
-): Total {
+export function totalOfPage(counted: number, place: Place): Total {
+  const { offset, rowCount } = place;
+  if (isLastPage(place)) return { total: offset + rowCount, isCapped: false };
   const isCapped = counted > exactTotalLimit;
   // A full page may have another behind it, and whoever goes on while there is more by the total has to find that.
-  const least = isCapped && rows === limit ? offset + rows + 1 : 0;
+  const least = isCapped && rowCount > 0 ? offset + rowCount + 1 : 0;
   return { total: Math.max(counted, least), isCapped };
 }

@@ -25,7 +25,7 @@ export function parseJsonBody(bytes: Buffer): unknown {
   } catch (cause) {
     throw badJson('The body is not valid JSON.', cause);
   }
-  const { hasLargeNumber } = assertStorable(value, text);
+  const { hasLargeNumber } = inspect(value, text);
   if (hasLargeNumber) JSON.parse(text, refuseInexact);
   return value;
 }
@@ -52,8 +52,11 @@ export function isStorableText(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }
 
-/** @param text what it was parsed from: what cannot be in it is not searched for name by name. */
-function assertStorable(root: unknown, text: string): { hasLargeNumber: boolean } {
+/**
+ * @param text what it was parsed from: what cannot be in it is not searched for name by name.
+ * @throws AppError for what nobody can keep
+ */
+function inspect(root: unknown, text: string): { hasLargeNumber: boolean } {
   // In UTF-8 without escapes there is neither NUL, which JSON demands to be escaped, nor half of a surrogate pair.
   const hasEscapes = text.includes(String.raw`\u`);
   const mayBeForbidden = hasEscapes || text.includes('proto') || text.includes('constructor');

@@ -25,6 +25,7 @@ const hourMs = 3_600_000;
 /** Lines of one level that are written as one, as the columns that PostgreSQL gets. */
 export class LineBlock {
   readonly level: number;
+  /** Of these also what `hours` adds up. */
   #times: number[] = [];
   #services: string[] = [];
   #sizes: number[] = [];

@@ -3,18 +3,8 @@ import { isoTime } from '#core/iso-time';
 import type { WaitingLine } from '#core/log/line-block';
 import { levelNumbers, type LogLevel } from '#core/log/log-config';
 
-/**
- * What was said, by which part of the service, at which time in milliseconds. `isOwn`: all fields are our own words and ids,
- * which need not be looked at.
- */
-export type LogLine = {
-  level: LogLevel;
-  service: string;
-  at: number;
-  message: string;
-  fields: object;
-  isOwn?: boolean;
-};
+/** What was said, by which part of the service, at which time in milliseconds. */
+export type LogLine = { level: LogLevel; service: string; at: number; message: string; fields: object };
 
 type Ids = { requestId?: unknown; tenantId?: unknown; userId?: unknown };
 
@@ -24,7 +14,7 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  * A line of which nothing has to be made text any more. `context` is JSON of its fields but for those that name a request, a
  * tenant and a person: these have places of their own, undefined where there is none or it is no id.
  */
-export type WrittenLine = Omit<LogLine, 'fields' | 'isOwn'> & {
+export type WrittenLine = Omit<LogLine, 'fields'> & {
   requestId: string | null | undefined;
   tenantId: string | null | undefined;
   userId: string | null | undefined;
@@ -32,11 +22,11 @@ export type WrittenLine = Omit<LogLine, 'fields' | 'isOwn'> & {
 };
 
 /** Makes text of the fields, once for the console and the database. */
-export function writeLine({ level, service, at, message, fields, isOwn = false }: LogLine): WrittenLine {
+export function writeLine({ level, service, at, message, fields }: LogLine): WrittenLine {
   const ids = fields as Ids;
-  const requestId = idOf(ids.requestId, isOwn);
-  const tenantId = idOf(ids.tenantId, isOwn);
-  const userId = idOf(ids.userId, isOwn);
+  const requestId = idOf(ids.requestId);
+  const tenantId = idOf(ids.tenantId);
+  const userId = idOf(ids.userId);
   const others = {
     ...fields,
     // JSON leaves out what is undefined, which is faster than to copy all names but some.
@@ -47,8 +37,8 @@ export function writeLine({ level, service, at, message, fields, isOwn = false }
   return { level, service, at, message, requestId, tenantId, userId, context: toJson(others) };
 }
 
-function idOf(value: unknown, isOwn: boolean): string | null | undefined {
-  return value === null || (typeof value === 'string' && (isOwn || uuid.test(value))) ? value : undefined;
+function idOf(value: unknown): string | null | undefined {
+  return value === null || (typeof value === 'string' && uuid.test(value)) ? value : undefined;
 }
 
 /** As one line of JSON, with its line break. */

@@ -56,8 +56,17 @@ export const insertLogLines = statement<LogColumns, never>((p) =>
             sql`l(logged_at, id, service, message, concerned_tenant_id, user_id, request_id, context)`,
           ),
         )
-        .selectAll()
-        .select(sql<number>`${p.level}::smallint`.as('level')),
+        .select([
+          'l.logged_at',
+          'l.id',
+          'l.service',
+          'l.message',
+          'l.concerned_tenant_id',
+          'l.user_id',
+          'l.request_id',
+          'l.context',
+          sql<number>`${p.level}::smallint`.as('level'),
+        ]),
     ),
 );
 

@@ -4,7 +4,7 @@ import { newId } from '#core/crypto/ids';
 import type { Database } from '#core/db/database';
 import type { Query } from '#core/db/query';
 import { createLogStore } from '#core/log/log-store';
-import { textsOf } from '#test/support/binary-arrays';
+import { lengthOf } from '#test/support/binary-arrays';
 
 beforeEach(() => vi.useFakeTimers());
 afterEach(() => vi.useRealTimers());
@@ -14,7 +14,7 @@ function setUp() {
   const batches: number[] = [];
   const flight = ([lines]: readonly Query<unknown>[]) => {
     const column = lines!.values.find((value) => Buffer.isBuffer(value)) as Buffer;
-    batches.push(textsOf(column).length);
+    batches.push(lengthOf(column));
     return Promise.resolve([]);
   };
   const database = { platform: () => ({ slow: { flight } }) } as unknown as Database;

@@ -123,7 +123,7 @@ class ProcessLog implements Logging {
         if (!channel.onConsole.has(level) && !channel.inDatabase.has(level)) return;
         const at = Date.now();
         if (redaction === 'none' && typeof first === 'object') {
-          this.#write(channel, { level, service, at, message: second ?? '', fields: first, isOwn: true });
+          this.#write(channel, { level, service, at, message: second ?? '', fields: first });
           return;
         }
         const { fields, message } = clean(first, second, this.#config.formatting.redactSensitive);

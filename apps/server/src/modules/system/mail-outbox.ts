@@ -55,5 +55,10 @@ export async function listOutbox(
     attempts: row.attempts,
     last_error: row.last_error,
   }));
-  return toPage(data, { limit, offset }, totalOfPage(counted!.total, rows.length, { limit, offset }), setHeader);
+  return toPage(
+    data,
+    { limit, offset },
+    totalOfPage(counted!.total, { limit, offset, rowCount: rows.length }),
+    setHeader,
+  );
 }

@@ -4,9 +4,8 @@ import type { Services } from '#core/services';
 import { zoneName } from '#modules/calendar/index';
 import { UserNotFound } from '#modules/users/users.errors';
 import { findTenant, findUser, updateUser, type UserChanges, type UserRow } from '#modules/users/users.queries';
-import { readPhone } from '#modules/users/users.rules';
+import { assertLocaleOffered, readPhone } from '#modules/users/users.rules';
 import type { UpdateProfileBody } from '#modules/users/users.schemas';
-import { assertOffered } from '#modules/users/users.service';
 
 /** Whoever acts for another tenant has no profile there: it is the one at home. */
 type Scope = { services: Services; actor: Actor<Person> };
@@ -28,7 +27,7 @@ export async function updateProfile(scope: Scope, body: UpdateProfileBody) {
   const db = services.database.tenant(tenantId);
   const [[user], [tenant]] = await db.flight([findUser({ tenantId, id }), findTenant({ tenantId })]);
   if (user === undefined) throw UserNotFound();
-  assertOffered(body.locale, tenant!.languages, user.locale);
+  assertLocaleOffered(body.locale, tenant!.languages, user.locale);
   const at = services.now().toISOString();
   const audit = auditParams({ ...actor, tenantId }, at, { fields });
   const change = updateUser(id, { ...toColumns(body), updated_at: at }, audit, 'profile.updated');

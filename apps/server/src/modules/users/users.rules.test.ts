@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { isOffered, readPhone } from '#modules/users/users.rules';
+import { assertLocaleOffered, readPhone } from '#modules/users/users.rules';
 import { Phone as PhoneSchema } from '#modules/users/users.schemas';
 
 const Phone = PhoneSchema as typeof PhoneSchema & { pattern: string };
@@ -40,9 +40,12 @@ describe('readPhone', () => {
   });
 });
 
-describe('isOffered', () => {
-  it('the languages of the tenant, and five besides', () => {
-    const offered = ['en', 'de', 'fr', 'es', 'it', 'nl', 'pt'].filter((locale) => isOffered(locale, ['nl']));
-    expect(offered).toEqual(['en', 'de', 'fr', 'es', 'it', 'nl']);
+describe('assertLocaleOffered', () => {
+  it.each([undefined, 'en', 'de', 'fr', 'es', 'it', 'nl', 'da'])('%s is taken', (locale) => {
+    expect(() => assertLocaleOffered(locale, ['nl'], 'da')).not.toThrow();
+  });
+
+  it('what neither the tenant nor everybody speaks is refused', () => {
+    expect(() => assertLocaleOffered('pt', ['nl'], 'da')).toThrow(expect.objectContaining({ status: 422 }));
   });
 });

@@ -15,7 +15,6 @@ import {
   BootstrapOnly,
   GroupNotFound,
   LastAdministrator,
-  LocaleNotOffered,
   NotInvited,
   NotJoinedYet,
   RoleAboveOwn,
@@ -41,7 +40,7 @@ import {
   type UserChanges,
   type UserRow,
 } from '#modules/users/users.queries';
-import { isOffered, readPhone } from '#modules/users/users.rules';
+import { assertLocaleOffered, readPhone } from '#modules/users/users.rules';
 import type { CreateUserBody, InviteUserBody, ListUsersQuery, UpdateUserBody } from '#modules/users/users.schemas';
 
 type Scope = { db: TenantDb; actor: Actor; services: Services };
@@ -90,7 +89,7 @@ async function addUser({ db, actor, services }: Scope, body: NewUser, action: 'u
   const email = normaliseEmail(body.email);
   const [users, [tenant]] = await db.flight([findUserByEmail({ tenantId, email }), findTenant({ tenantId })]);
   if (users.length > 0) throw UserExists();
-  assertOffered(body.locale, tenant!.languages);
+  assertLocaleOffered(body.locale, tenant!.languages);
   const id = await addPerson(services, actor, {
     email,
     password: body.password,
@@ -139,7 +138,7 @@ export async function updateUser({ db, actor, services }: Scope, id: string, bod
     if (user.status === 'invited' && body.status !== undefined) throw NotJoinedYet();
     if (body.locale !== undefined) {
       const tenant = (await tx.first(findTenant({ tenantId })))!;
-      assertOffered(body.locale, tenant.languages, user.locale);
+      assertLocaleOffered(body.locale, tenant.languages, user.locale);
     }
     if (body.status === 'suspended') await tx.all(endSessions({ tenantId, id, at }));
     await tx.all(announceRevocation(`user:${user.id}`));
@@ -200,11 +199,6 @@ export async function assertMayChangeUser(
   const held = await tx.all(listHeldPermissions({ tenantId: actor.tenantId, id: user.id }));
   const missing = held.map(({ permission }) => permission).filter((permission) => !actor.permissions.has(permission));
   if (missing.length > 0) throw RoleAboveOwn({ details: { missing } });
-}
-
-/** Whoever sends back what is there changes nothing, whatever the tenant has stopped speaking. @throws LocaleNotOffered */
-export function assertOffered(locale: string | undefined, languages: readonly string[], present?: string): void {
-  if (locale !== undefined && locale !== present && !isOffered(locale, languages)) throw LocaleNotOffered();
 }
 
 /** @throws RoleAboveOwn, BootstrapOnly */
