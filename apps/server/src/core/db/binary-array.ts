@@ -12,7 +12,7 @@ const bytesPerUnit = 3;
 const mostKept = 1_000_000;
 
 /**
- * An array as PostgreSQL reads it in binary, which takes half as long as its text. It grows item by item and holds bytes,
+ * An array as PostgreSQL reads it in binary, which costs it less than the text of one. It grows item by item and holds bytes,
  * because thousands of values that wait would be moved about in memory by each collection of garbage.
  */
 abstract class BinaryArray<Value> {

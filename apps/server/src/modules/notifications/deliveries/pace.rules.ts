@@ -1,4 +1,4 @@
-const gap = { leastMs: 5, mostMs: 50, perRequestMs: 0.05 };
+const gap = { leastMs: 5, mostMs: 40, perRequestMs: 0.05 };
 
 /**
  * From the beginning of one delivery to that of the next, in milliseconds: those whose requests are answered would feel many at once.
