@@ -46,6 +46,7 @@ create table events (
 create table events_default partition of events default;
 ${secured('events')}
 create view names with (security_invoker = true) as select name from things;
+grant select on names to atrium_tenant;
 create function enter(tenant uuid) returns void language plpgsql as $$
 begin
   execute format('set local app.tenant_id = %L', tenant);

@@ -133,7 +133,7 @@ async function problems(send: Send, url: string, bodies: readonly BadBody[]): Pr
 
 const writtenLater = new Set([
   'security_events',
-  'application_logs',
+  'log_blocks',
   'log_hours',
   'request_minutes',
   'tenant_request_hours',

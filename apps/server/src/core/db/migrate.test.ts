@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
@@ -38,7 +38,7 @@ async function migrations(files: Record<string, string>): Promise<string> {
 }
 
 const base = `create table audit_logs (created_at timestamptz not null) partition by range (created_at);
-create table application_logs (logged_at timestamptz not null) partition by range (logged_at);
+create table log_blocks (first_at timestamptz not null) partition by range (first_at);
 create table provider_calls (called_at timestamptz not null) partition by range (called_at);
 `;
 
@@ -76,6 +76,39 @@ describe('migrate', () => {
     const connection = await emptyDatabase();
     await migrate(connection, await migrations({ '0001-base.sql': base, '0002-new.sql': 'select 1;\n' }));
     await expect(migrate(connection, await migrations({ '0001-base.sql': base }))).rejects.toThrow('0002-new.sql');
+  });
+});
+
+describe('the migration of log lines to blocks', () => {
+  it('keeps every line, in blocks of a minute and a level, and drops none with its day', async () => {
+    const connection = await emptyDatabase();
+    const files = (await readdir(migrationsDirectory)).toSorted().filter((name) => name < '0017');
+    const texts = await Promise.all(files.map((name) => readFile(path.join(migrationsDirectory, name), 'utf8')));
+    const client = new pg.Client(connection);
+    await client.connect();
+    try {
+      const before = await migrations(Object.fromEntries(files.map((name, at) => [name, texts[at]!])));
+      // What comes behind the migrations is of this version.
+      await expect(migrate(connection, before)).rejects.toThrow('log_blocks');
+      await client.query(
+        `insert into application_logs (logged_at, id, level, service, message, concerned_tenant_id, user_id, request_id, context)
+         select '2026-01-01T23:00:00.001Z'::timestamptz + n * interval '900 milliseconds', gen_random_uuid(), 30 + 10 * (n % 2), 'part ' || n % 3,
+                'line ' || n, case when n % 4 = 0 then gen_random_uuid() end, gen_random_uuid(), 'request ' || n, '{"n":' || n || '}'
+           from generate_series(1, 9000) n`,
+      );
+      const lines = `select logged_at, id, level, service, message, concerned_tenant_id, user_id, request_id, context
+                       from application_logs order by logged_at, id`;
+      const expected = (await client.query(lines)).rows;
+      await migrate(connection, migrationsDirectory);
+      expect((await client.query(lines)).rows).toEqual(expected);
+      const blocks = await client.query(
+        `select sum(lines)::int as lines, max(lines) <= 1000 as "areSmall", bool_and(cardinality(times) = lines) as "areWhole",
+                count(distinct tableoid)::int as days from log_blocks`,
+      );
+      expect(blocks.rows).toEqual([{ lines: 9000, areSmall: true, areWhole: true, days: 2 }]);
+    } finally {
+      await client.end();
+    }
   });
 });
 

@@ -80,9 +80,18 @@ export async function pageOfMatches<Row>(
   db: { readonly slow: Statements },
   page: Query<Row>,
   count: Query<{ total: number }>,
+  place: { limit: number; offset: number },
+): Promise<{ rows: Row[] } & Total> {
+  return withTotal(db, await db.slow.all(page), count, place);
+}
+
+/** The same of a page that was read already. */
+export async function withTotal<Row>(
+  db: { readonly slow: Statements },
+  rows: Row[],
+  count: Query<{ total: number }>,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<{ rows: Row[] } & Total> {
-  const rows = await db.slow.all(page);
   const place = { limit, offset, rowCount: rows.length };
   const counted = isLastPage(place) ? undefined : await db.slow.first(count);
   return { rows, ...totalOfPage(counted?.total ?? 0, place) };

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
 import { LineBlock } from '#core/log/line-block';
-import { textsOf } from '#test/support/binary-arrays';
+import { lengthOf, textsOf } from '#test/support/binary-arrays';
 
 const line = (text: string, at = 0) => ({
   at,
@@ -24,7 +24,7 @@ function blockOf(...texts: readonly string[]): LineBlock {
 }
 
 function contentsOf(block: LineBlock): string[] {
-  return textsOf(block.columns().contexts).map((context) => JSON.parse(context!).text);
+  return textsOf(block.toRow().contexts).map((context) => JSON.parse(context!).text);
 }
 
 const texts = ['a', 'é', '€', '😀'].map((char) => char.repeat(900));
@@ -32,7 +32,7 @@ const texts = ['a', 'é', '€', '😀'].map((char) => char.repeat(900));
 describe('LineBlock', () => {
   it('has its lines as columns', () => {
     const block = blockOf('one', 'a "quoted" \\ \0 text');
-    const { level, services, messages, requestIds, contexts } = block.columns();
+    const { level, services, messages, requestIds, contexts } = block.toRow();
     expect([level, ...[services, messages, requestIds, contexts].map(textsOf)]).toEqual([
       30,
       ['http', 'http'],
@@ -57,11 +57,40 @@ describe('LineBlock', () => {
     for (const text of texts.toReversed()) expect(block.pop()).toBe(text.length);
     block.add(line('next'));
     expect(contentsOf(block)).toEqual(['kept', 'next']);
-    expect(block.size()).toBe(8);
+    expect(block.size).toBe(8);
     block.clear();
     expect(block.length).toBe(0);
     block.add(line('new'));
     expect(contentsOf(block)).toEqual(['new']);
+  });
+
+  it('says of its lines when they were said, and which requests, tenants and users they name', () => {
+    const block = new LineBlock(30);
+    const [tenantId, userId, early, late] = [newId(), newId(), newId(), newId()];
+    block.add({ ...line('a', 2000), tenantId, userId, requestId: late });
+    block.add({ ...line('b', 1000), tenantId, userId, requestId: early });
+    block.add({ ...line('c', 3000), userId: null });
+    const { firstAt, lastAt, lines, concerned, firstRequest, lastRequest } = block.toRow();
+    expect([Date.parse(firstAt), Date.parse(lastAt), lines]).toEqual([1000, 3000, 3]);
+    expect([lengthOf(concerned), firstRequest, lastRequest]).toEqual([2, early, late]);
+  });
+
+  it('takes lines of one minute, as many and as long as PostgreSQL takes apart in a moment', () => {
+    const block = new LineBlock(30);
+    expect(block.takes(0, 2)).toBe(true);
+    block.add(line('first', 100_000));
+    for (const [at, isTaken] of [
+      [40_000, false],
+      [40_001, true],
+      [159_999, true],
+      [160_000, false],
+    ] as const)
+      expect(block.takes(at, 2)).toBe(isTaken);
+    expect(block.takes(100_000, 1)).toBe(false);
+    block.add({ ...line('long', 100_000), size: 1_000_000 });
+    expect(block.takes(100_000, 3)).toBe(false);
+    block.clear();
+    expect(block.takes(0, 1)).toBe(true);
   });
 
   it('counts lines and their size by hour and service', () => {

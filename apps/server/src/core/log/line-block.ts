@@ -1,5 +1,7 @@
+import { newId } from '#core/crypto/ids';
 import { TextArray, TimeArray, UuidArray } from '#core/db/binary-array';
-import type { LogColumns, LogTables } from '#core/log/log-store.queries';
+import { isoTime } from '#core/iso-time';
+import { blockSpanMs, type LogBlock, type LogTables } from '#core/log/log-store.queries';
 
 /**
  * A line that waits to be stored. `at`: when it was said, in milliseconds; `level` as pino numbers them; `context` is JSON;
@@ -22,9 +24,33 @@ type Hour = LogTables['log_hours'];
 
 const hourMs = 3_600_000;
 
+/** Who reads one line of a block has PostgreSQL take all of it apart. */
+const mostCharacters = 1_000_000;
+
+/** What a block says of its lines, so that those without any that are wanted need not be taken apart. */
+type Summary = {
+  firstAt: number;
+  lastAt: number;
+  /** Tenants and users. */
+  concerned: Set<string>;
+  firstRequest: string | null;
+  lastRequest: string | null;
+};
+
+const nothing = (): Summary => ({
+  firstAt: Infinity,
+  lastAt: -Infinity,
+  concerned: new Set(),
+  firstRequest: null,
+  lastRequest: null,
+});
+
 /** Lines of one level that are written as one, as the columns that PostgreSQL gets. */
 export class LineBlock {
   readonly level: number;
+  #id = newId();
+  #summary = nothing();
+  #characters = 0;
   /** Of these also what `hours` adds up. */
   #times: number[] = [];
   #services: string[] = [];
@@ -48,7 +74,21 @@ export class LineBlock {
     return this.#times.length;
   }
 
+  /** How many characters its lines have. */
+  get size(): number {
+    return this.#characters;
+  }
+
+  /** Whether there is room for a line of that time. @param most lines that are written as one */
+  takes(at: number, most: number): boolean {
+    const { firstAt, lastAt } = this.#summary;
+    const isNear = at > lastAt - blockSpanMs && at < firstAt + blockSpanMs;
+    return this.length < most && isNear && this.#characters < mostCharacters;
+  }
+
   add(line: WaitingLine): void {
+    this.#summarise(line);
+    this.#characters += line.size;
     this.#times.push(line.at);
     this.#services.push(line.service);
     this.#sizes.push(line.size);
@@ -65,6 +105,9 @@ export class LineBlock {
 
   /** Forgets all lines, and keeps the room that they had for the next. */
   clear(): void {
+    this.#id = newId();
+    this.#summary = nothing();
+    this.#characters = 0;
     for (const items of [this.#times, this.#services, this.#sizes]) items.length = 0;
     for (const column of this.#all) column.clear();
   }
@@ -72,11 +115,9 @@ export class LineBlock {
   /** Gives up the newest. @returns its size */
   pop(): number {
     for (const column of [this.#times, this.#services, ...this.#all]) column.pop();
-    return this.#sizes.pop()!;
-  }
-
-  size(): number {
-    return this.#sizes.reduce((sum, size) => sum + size, 0);
+    const size = this.#sizes.pop()!;
+    this.#characters -= size;
+    return size;
   }
 
   halves(): LineBlock[] {
@@ -84,10 +125,20 @@ export class LineBlock {
     return [this.#part(0, middle), this.#part(middle, this.length)];
   }
 
-  columns(): LogColumns {
+  toRow(): LogBlock {
+    const { firstAt, lastAt, concerned, firstRequest, lastRequest } = this.#summary;
     const { times, ids, services, messages, tenantIds, userIds, requestIds, contexts } = this.#columns;
+    const named = new UuidArray();
+    for (const id of concerned) named.push(id);
     return {
+      id: this.#id,
       level: this.level,
+      lines: this.length,
+      firstAt: isoTime(firstAt),
+      lastAt: isoTime(lastAt),
+      concerned: named.toBuffer(),
+      firstRequest,
+      lastRequest,
       times: times.toBuffer(),
       ids: ids.toBuffer(),
       services: services.toBuffer(),
@@ -114,6 +165,17 @@ export class LineBlock {
     return [...hours.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, hour]) => hour);
   }
 
+  #summarise({ at, tenantId, userId, requestId }: WaitingLine): void {
+    const summary = this.#summary;
+    if (at < summary.firstAt) summary.firstAt = at;
+    if (at > summary.lastAt) summary.lastAt = at;
+    if (tenantId !== null) summary.concerned.add(tenantId);
+    if (userId !== null) summary.concerned.add(userId);
+    if (requestId === null) return;
+    if (summary.firstRequest === null || requestId < summary.firstRequest) summary.firstRequest = requestId;
+    if (summary.lastRequest === null || requestId > summary.lastRequest) summary.lastRequest = requestId;
+  }
+
   get #all() {
     return Object.values(this.#columns);
   }
@@ -127,9 +189,11 @@ export class LineBlock {
 
   #part(from: number, to: number): LineBlock {
     const part = new LineBlock(this.level);
+    part.#summary = { ...this.#summary, concerned: new Set(this.#summary.concerned) };
     part.#times = this.#times.slice(from, to);
     part.#services = this.#services.slice(from, to);
     part.#sizes = this.#sizes.slice(from, to);
+    part.#characters = part.#sizes.reduce((sum, size) => sum + size, 0);
     const { times, ids, services, messages, tenantIds, userIds, requestIds, contexts } = this.#columns;
     times.copy(from, to, part.#columns.times);
     ids.copy(from, to, part.#columns.ids);

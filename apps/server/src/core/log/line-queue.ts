@@ -25,7 +25,7 @@ export class LineQueue {
 
   /** @param batchSize how many lines are taken out together at most */
   add(waiting: WaitingLine, batchSize: number): void {
-    this.#openBlock(waiting.level, batchSize).add(waiting);
+    this.#openBlock(waiting, batchSize).add(waiting);
     this.#size += 1;
     this.#characters += waiting.size;
     while (this.#size > this.#limits.lines || this.#characters > this.#limits.characters) this.#dropOne();
@@ -39,7 +39,7 @@ export class LineQueue {
     const block = blocks.shift()!;
     if (blocks.length === 0) this.#byLevel.delete(level);
     this.#size -= block.length;
-    this.#characters -= block.size();
+    this.#characters -= block.size;
     return block;
   }
 
@@ -62,10 +62,10 @@ export class LineQueue {
   }
 
   /** The last batch of a level, as long as it has room. */
-  #openBlock(level: number, batchSize: number): LineBlock {
+  #openBlock({ level, at }: WaitingLine, batchSize: number): LineBlock {
     const blocks = this.#byLevel.get(level);
     const last = blocks?.at(-1);
-    if (last !== undefined && last.length < batchSize) return last;
+    if (last?.takes(at, batchSize)) return last;
     const block = this.#spare?.level === level ? this.#spare : new LineBlock(level);
     if (block === this.#spare) this.#spare = undefined;
     if (blocks === undefined) this.#byLevel.set(level, [block]);

@@ -13,7 +13,7 @@ afterEach(() => vi.useRealTimers());
 function setUp() {
   const batches: number[] = [];
   const flight = ([lines]: readonly Query<unknown>[]) => {
-    const column = lines!.values.find((value) => Buffer.isBuffer(value)) as Buffer;
+    const column = lines!.values.findLast((value) => Buffer.isBuffer(value)) as Buffer;
     batches.push(lengthOf(column));
     return Promise.resolve([]);
   };

@@ -3,7 +3,7 @@ import { isUnavailable, violatedConstraint } from '#core/db/sql-state';
 import { defaultLogConfig } from '#core/log/log-config';
 import type { LineBlock, WaitingLine } from '#core/log/line-block';
 import { LineQueue } from '#core/log/line-queue';
-import { addLogHours, insertLogLines } from '#core/log/log-store.queries';
+import { addLogHours, insertLogBlock } from '#core/log/log-store.queries';
 
 /** Keeps lines in PostgreSQL: gathered in memory, written in batches, never awaited by whoever logs. */
 export type LogStore = {
@@ -143,7 +143,7 @@ class BatchingStore implements LogStore {
   async #write(database: Database, batch: LineBlock): Promise<boolean> {
     try {
       const hours = addLogHours({ rows: JSON.stringify(batch.hours()) });
-      const statements = [insertLogLines(batch.columns()), hours] as const;
+      const statements = [insertLogBlock(batch.toRow()), hours] as const;
       await database.platform().slow.flight(statements);
       this.#kept += batch.length;
       this.#queue.giveBack(batch);

@@ -80,10 +80,10 @@ describe('lines', () => {
     for (let at = 0; at < 9; at++) logging.log.info(`good ${mark}`);
     logging.log.info(`bad ${mark}`);
     await withClient(test.connection, async (client) => {
-      await client.query(`alter table application_logs add constraint good check (message <> 'bad ${mark}')`);
+      await client.query(`alter table log_blocks add constraint good check ('bad ${mark}' <> all(messages))`);
       logging.connect(test.service.services.database);
       await logging.flush();
-      await client.query('alter table application_logs drop constraint good');
+      await client.query('alter table log_blocks drop constraint good');
     });
     expect((await rowsWith(mark)).map(({ message }) => message)).toEqual(
       Array.from({ length: 9 }, () => `good ${mark}`),
@@ -114,7 +114,7 @@ describe('lines', () => {
 describe('a database that cannot be written to', () => {
   const lock = (work: () => Promise<void>) =>
     withClient(test.connection, async (client) => {
-      await client.query('begin; lock table application_logs, request_minutes in access exclusive mode');
+      await client.query('begin; lock table log_blocks, request_minutes in access exclusive mode');
       await work();
       await client.query('rollback');
     });

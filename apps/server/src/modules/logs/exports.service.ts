@@ -25,7 +25,8 @@ import {
   type StoredExport,
 } from '#modules/logs/exports.queries';
 import { ExportNotFound, ExportsRunning, ExportTooLarge, PeriodInvalid } from '#modules/logs/logs.errors';
-import { nextLogs, type LogFilters } from '#modules/logs/logs.queries';
+import { readLogs } from '#modules/logs/log-pages';
+import type { LogFilters } from '#modules/logs/logs.queries';
 import type { ExportBody, LogRecord } from '#modules/logs/logs.schemas';
 import { presentLog } from '#modules/logs/logs.service';
 
@@ -126,7 +127,7 @@ async function* linesOf(services: Services, { format, filters, signal, written }
   let after: { logged_at: string; id: string } | undefined;
   for (;;) {
     signal.throwIfAborted();
-    const rows = await slow.all(nextLogs(filters, { after, limit: pieceSize }));
+    const rows = await readLogs(slow, { ...filters, after }, { limit: pieceSize, offset: 0, descending: false });
     const records = rows.map(presentLog);
     const between = written.recordCount === 0 ? '\n' : ',\n';
     written.recordCount += rows.length;

@@ -1,8 +1,8 @@
-import { sql, type SelectQueryBuilder } from 'kysely';
+import { sql, type RawBuilder, type SelectQueryBuilder } from 'kysely';
 
 import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
-import type { LogRow, LogTables, RequestCountTables } from '#modules/logs/logs.tables';
+import { blockSpanMs, type LogRow, type LogTables, type RequestCountTables } from '#modules/logs/logs.tables';
 
 export type LogFilters = {
   levels?: readonly number[] | undefined;
@@ -13,24 +13,42 @@ export type LogFilters = {
   from?: string | undefined;
   to?: string | undefined;
   search?: string | undefined;
+  /** Only what was said behind this line. */
+  after?: Pick<LogRow, 'logged_at' | 'id'> | undefined;
+  /** As far as the log is read at first, both included. */
+  since?: string | undefined;
+  until?: string | undefined;
 };
 
 type LogSelect = SelectQueryBuilder<LogTables, 'application_logs', object>;
+type BlockSelect = SelectQueryBuilder<LogTables, 'log_blocks', object>;
 
 const builder = queryBuilder<LogTables & RequestCountTables>();
 
-export function listLogs(
-  filters: LogFilters,
-  page: { limit: number; offset: number; descending: boolean },
-): Query<LogRow> {
-  const direction = page.descending ? 'desc' : 'asc';
+const columns = [
+  'logged_at',
+  'id',
+  'level',
+  'service',
+  'message',
+  'concerned_tenant_id',
+  'user_id',
+  'request_id',
+  'context',
+] as const;
+
+/** Where a page stands in all lines that match, in the order of time. */
+export type LogPage = { limit: number; offset: number; descending: boolean };
+
+export function listLogs(filters: LogFilters, { limit, offset, descending }: LogPage): Query<LogRow> {
+  const direction = descending ? 'desc' : 'asc';
   return toQuery(
     matching(filters)
-      .selectAll()
+      .select(columns)
       .orderBy('logged_at', direction)
       .orderBy('id', direction)
-      .limit(page.limit)
-      .offset(page.offset),
+      .limit(limit)
+      .offset(offset),
   );
 }
 
@@ -38,30 +56,94 @@ export function countLogs(filters: LogFilters): Query<{ total: number }> {
   return countMatches(matching(filters).select('id'));
 }
 
-/** The next lines behind one, oldest first: how all of them are read a piece at a time. */
-export function nextLogs(
+/**
+ * How far from its end the log has to be read for so many lines, if all lines of the blocks that may hold some match: the
+ * time of the last line of those. No row where there are fewer.
+ */
+export function findReach(
   filters: LogFilters,
-  { after, limit }: { after: Pick<LogRow, 'logged_at' | 'id'> | undefined; limit: number },
-): Query<LogRow> {
-  let query = matching(filters);
-  if (after !== undefined)
-    query = query.where(sql<boolean>`(logged_at, id) > (${after.logged_at}::timestamptz, ${after.id}::uuid)`);
-  return toQuery(query.selectAll().orderBy('logged_at').orderBy('id').limit(limit));
+  { lines, descending }: { lines: number; descending: boolean },
+): Query<{ reach: string }> {
+  const direction = descending ? 'desc' : 'asc';
+  // To look through messages here as well would be to do so twice. Each block has a line at least.
+  const nearest = matchingBlocks({ ...filters, search: undefined })
+    .select(['first_at', 'last_at', 'id', 'lines'])
+    .orderBy('first_at', direction)
+    .orderBy('id', direction)
+    .limit(lines);
+  const order = descending ? sql`first_at desc, id desc` : sql`first_at, id`;
+  const soFar = sql`over (order by ${order} rows unbounded preceding)`;
+  const reaches = builder
+    .selectFrom(nearest.as('n'))
+    .select([
+      sql<number>`sum(lines) ${soFar}`.as('lines'),
+      (descending ? sql<string>`first_at` : sql<string>`max(last_at) ${soFar}`).as('reach'),
+    ]);
+  return toQuery(
+    builder
+      .selectFrom(reaches.as('r'))
+      .select('reach')
+      .where('lines', '>=', lines)
+      .orderBy('reach', direction)
+      .limit(1),
+  );
 }
 
 function matching(filters: LogFilters): LogSelect {
+  const { after } = filters;
   let query = builder.selectFrom('application_logs') as unknown as LogSelect;
-  if (filters.levels !== undefined) query = query.where('level', 'in', filters.levels);
+  for (const condition of blockConditions(filters, blockOfLine)) query = query.where(condition);
   if (filters.service !== undefined) query = query.where('service', '=', filters.service);
   if (filters.tenantId !== undefined) query = query.where('concerned_tenant_id', '=', filters.tenantId);
   if (filters.userId !== undefined) query = query.where('user_id', '=', filters.userId);
   if (filters.requestId !== undefined) query = query.where('request_id', '=', filters.requestId);
   if (filters.from !== undefined) query = query.where('logged_at', '>=', filters.from);
   if (filters.to !== undefined) query = query.where('logged_at', '<', filters.to);
+  if (filters.since !== undefined) query = query.where('logged_at', '>=', filters.since);
+  if (filters.until !== undefined) query = query.where('logged_at', '<=', filters.until);
+  if (after !== undefined)
+    query = query.where(sql<boolean>`(logged_at, id) > (${after.logged_at}::timestamptz, ${after.id}::uuid)`);
   for (const pattern of searchPatterns(filters.search)) {
     query = query.where(sql<boolean>`lower(message) like lower(${pattern})`);
   }
   return query;
+}
+
+function matchingBlocks(filters: LogFilters): BlockSelect {
+  let query = builder.selectFrom('log_blocks') as unknown as BlockSelect;
+  for (const condition of blockConditions(filters, ownOfBlock)) query = query.where(condition);
+  return query;
+}
+
+type BlockColumn = 'first_at' | 'last_at' | 'concerned' | 'first_request' | 'last_request' | 'services' | 'messages';
+const ownOfBlock = (name: BlockColumn) => sql.ref(name);
+const blockOfLine = (name: BlockColumn) => sql.ref(`block_${name}`);
+
+/** What is true of every block that holds a line that is looked for. */
+function blockConditions(
+  filters: LogFilters,
+  column: (name: BlockColumn) => RawBuilder<unknown>,
+): RawBuilder<boolean>[] {
+  const { levels, service, requestId, to, until } = filters;
+  const concerned = [filters.tenantId, filters.userId].filter((id) => id !== undefined);
+  const conditions: RawBuilder<boolean>[] = [];
+  if (levels !== undefined) conditions.push(sql`level = any(${levels}::smallint[])`);
+  if (service !== undefined) conditions.push(sql`${service} = any(${column('services')})`);
+  if (concerned.length > 0) conditions.push(sql`${column('concerned')} @> ${concerned}::uuid[]`);
+  if (requestId !== undefined)
+    conditions.push(sql`${column('first_request')} <= ${requestId}`, sql`${column('last_request')} >= ${requestId}`);
+  for (const from of [filters.from, filters.since, filters.after?.logged_at].filter((at) => at !== undefined)) {
+    // Follows from the other, but names the partitions.
+    const span = sql`${blockSpanMs} * interval '1 millisecond'`;
+    conditions.push(sql`${column('first_at')} >= ${from}::timestamptz - ${span}`, sql`${column('last_at')} >= ${from}`);
+  }
+  if (to !== undefined) conditions.push(sql`${column('first_at')} < ${to}`);
+  if (until !== undefined) conditions.push(sql`${column('first_at')} <= ${until}`);
+  for (const pattern of searchPatterns(filters.search))
+    conditions.push(
+      sql`exists (select from unnest(${column('messages')}) as said where lower(said) like lower(${pattern}))`,
+    );
+  return conditions;
 }
 
 type Period = { from: string; to: string };

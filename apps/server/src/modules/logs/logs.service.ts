@@ -1,5 +1,5 @@
 import type { Actor, Person } from '#core/access/principal';
-import { pageOfMatches } from '#core/db/totals';
+import { withTotal } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
 import { createCheck } from '#core/http/validation';
 import { levelNumbers, logConfiguration, logLevels, type LogConfig, type LogLevel } from '#core/log/log-config';
@@ -9,13 +9,13 @@ import { configErrors, configWarnings, mergeConfig, previewConfig, tooManyLevels
 import { ConfigInvalid, PeriodInvalid, SectionNotFound } from '#modules/logs/logs.errors';
 import {
   countLogs,
-  listLogs,
   sumDurations,
   sumErrors,
   sumTenants,
   sumVolumes,
   type LogFilters,
 } from '#modules/logs/logs.queries';
+import { readLogs } from '#modules/logs/log-pages';
 import { percentileOf } from '#modules/logs/logs.rules';
 import type { LogRow } from '#modules/logs/logs.tables';
 import {
@@ -40,12 +40,9 @@ export async function searchLogs({ services, setHeader }: Reader, query: ListLog
   const { limit = 50, offset = 0, sort } = query;
   const { descending } = parseSort(sort) ?? { descending: true };
   const filters = toFilters(query, services.now());
-  const { rows, ...total } = await pageOfMatches(
-    services.database.platform(),
-    listLogs(filters, { limit, offset, descending }),
-    countLogs(filters),
-    { limit, offset },
-  );
+  const db = services.database.platform();
+  const page = await readLogs(db.slow, filters, { limit, offset, descending });
+  const { rows, ...total } = await withTotal(db, page, countLogs(filters), { limit, offset });
   return toPage(rows.map(presentLog), { limit, offset }, total, setHeader);
 }
 

@@ -1,2 +1,2 @@
-export type { LogRow, LogTables } from '#core/log/log-store.queries';
+export { blockSpanMs, type LogRow, type LogTables } from '#core/log/log-store.queries';
 export type { RequestCountTables } from '#core/log/request-counts.queries';

@@ -3,9 +3,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#core/crypto/ids';
 import { createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
+import { plantLogLines } from '#test/support/log-lines';
 
 const test = useService({ ownDatabase: true });
 const base = '/api/v1/system/logs';
+const dayMs = 24 * 60 * 60_000;
 let token: string;
 let tenant: Tenant;
 
@@ -65,12 +67,7 @@ describe('listLogs', () => {
     const service = `past-${newId()}`;
     const at = (daysAgo: number) => new Date(Date.now() - daysAgo * 24 * 60 * 60_000).toISOString();
     for (const daysAgo of [0.5, 9.5, 10.5]) {
-      await test.service.services.database.platform().slow.all({
-        text: `insert into application_logs (logged_at, id, level, service, message, context)
-          values ($1, $2, 30, $3, $4, '{}')`,
-        values: [at(daysAgo), newId(), service, `${daysAgo} days ago`],
-        prepare: false,
-      });
+      await plantLogLines(test.connection, [{ at: new Date(at(daysAgo)), service, message: `${daysAgo} days ago` }]);
     }
     const found = async (query: Record<string, string>) =>
       messages(await list({ service, search: 'days ago', ...query }));
@@ -104,6 +101,50 @@ describe('listLogs', () => {
     expect(await found({ startTime: new Date(Date.now() + 60_000).toISOString() })).toEqual([]);
     expect(await found({ tenantId, userId })).toEqual([]);
     expect(messages(await list({ tenantId, level: 'debug', search: 'first', startTime: from }))).toHaveLength(1);
+  });
+
+  it('200: in the order of time whichever blocks lines are in, from both ends and page by page', async () => {
+    const service = `blocks-${newId()}`;
+    const [userId, midnight] = [newId(), Math.floor(Date.now() / dayMs) * dayMs - 2 * dayMs];
+    const said: { at: number; message: string; byUser: boolean }[] = [];
+    // Blocks of two levels that overlap, some of them over midnight; few of their lines are of the user.
+    for (let block = 0; block < 40; block++) {
+      const lines = Array.from({ length: 1 + (block % 7) * 5 }, (_, at) => ({
+        at: midnight + (block - 20) * 15_000 + at * 1700,
+        message: `${block} ${at}`,
+        byUser: (block + at) % 29 === 0,
+      }));
+      said.push(...lines);
+      const planted = lines.map(({ at, message, byUser }) => ({ at: new Date(at), message, byUser }));
+      await plantLogLines(
+        test.connection,
+        planted.map(({ at, message, byUser }) => ({
+          at,
+          service,
+          message,
+          level: 30 + 10 * (block % 2),
+          userId: byUser ? userId : null,
+        })),
+      );
+    }
+    const pages = async (query: Record<string, string | number>) => {
+      const found: string[] = [];
+      for (let offset = 0; ; offset += 7) {
+        const page = await list({ service, ...query, limit: 7, offset });
+        found.push(...messages(page));
+        if (!page.body.pagination.hasMore) return found;
+      }
+    };
+    const inOrder = said.toSorted((a, b) => a.at - b.at);
+    const ofUser = inOrder.filter(({ byUser }) => byUser);
+    const textsOf = (lines: typeof said) => lines.map(({ message }) => message);
+    expect(await pages({ sort: 'timestamp' })).toEqual(textsOf(inOrder));
+    expect(await pages({})).toEqual(textsOf(inOrder.toReversed()));
+    expect(await pages({ userId, sort: 'timestamp' })).toEqual(textsOf(ofUser));
+    expect(await pages({ userId })).toEqual(textsOf(ofUser.toReversed()));
+    const [startTime, endTime] = [midnight - 20_000, midnight + 20_000].map((at) => new Date(at).toISOString());
+    const around = inOrder.filter(({ at }) => at >= midnight - 20_000 && at < midnight + 20_000);
+    expect(await pages({ startTime: startTime!, endTime: endTime!, sort: 'timestamp' })).toEqual(textsOf(around));
   });
 
   it('200: pages that neither repeat nor miss anything', async () => {

@@ -4,6 +4,7 @@ import { keepLogs } from '#modules/logs/retention';
 import { withClient } from '#test/support/database';
 import { logInSystemAdmin } from '#test/support/factories';
 import { useService } from '#test/support/harness';
+import { plantLogLines } from '#test/support/log-lines';
 
 const test = useService({ ownDatabase: true });
 const day = 24 * 60 * 60_000;
@@ -15,10 +16,10 @@ beforeAll(async () => {
 
 const partitions = () =>
   withClient(test.connection, async (client) => {
-    const text = `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'application_logs'::regclass`;
+    const text = `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'log_blocks'::regclass`;
     return (await client.query<{ name: string }>(text)).rows.map(({ name }) => name).toSorted();
   });
-const nameOf = (at: number) => `application_logs_${new Date(at).toISOString().slice(0, 10).replaceAll('-', '_')}`;
+const nameOf = (at: number) => `log_blocks_${new Date(at).toISOString().slice(0, 10).replaceAll('-', '_')}`;
 const { signal } = new AbortController();
 const keepAt = (at: number) =>
   keepLogs({ ...test.service.services, now: () => new Date(at) }, { connection: test.connection, signal });
@@ -28,7 +29,7 @@ const noon = () => Math.floor(Date.now() / day) * day + day / 2;
 describe('keepLogs', () => {
   it('has partitions for today and the next three days from the start on', async () => {
     const ahead = [0, 1, 2, 3].map((days) => nameOf(noon() + days * day));
-    expect(await partitions()).toEqual([...ahead, 'application_logs_default']);
+    expect(await partitions()).toEqual([...ahead, 'log_blocks_default']);
   });
 
   it('drops whole days that are older than the retention, and no day that is not', async () => {
@@ -55,19 +56,9 @@ describe('keepLogs', () => {
   });
 
   it('lines of days without a partition are kept, and go when they are old', async () => {
-    const insert = (at: Date) =>
-      withClient(test.connection, (client) =>
-        client.query(
-          `insert into application_logs (logged_at, id, level, service, message, context)
-           values ($1, gen_random_uuid(), 30, 'x', 'stray', '{}')`,
-          [at],
-        ),
-      );
+    const insert = (at: Date) => plantLogLines(test.connection, [{ at, service: 'x', message: 'stray' }]);
     const count = () =>
-      withClient(
-        test.connection,
-        async (client) => (await client.query('select from application_logs_default')).rowCount,
-      );
+      withClient(test.connection, async (client) => (await client.query('select from log_blocks_default')).rowCount);
     await insert(new Date('2020-01-01T00:00:00Z'));
     expect(await count()).toBe(1);
     await keepAt(noon());

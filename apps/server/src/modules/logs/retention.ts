@@ -22,7 +22,7 @@ export async function keepLogs(
   const { enabled, retentionDays, cleanupSchedule } = value.cleanup;
   const due = lastCleanup(cleanupSchedule, now).getTime();
   const oldest = enabled ? new Date(due - retentionDays * dayMs) : undefined;
-  const dropped = await keepDayPartitions(connection, 'application_logs', { now, before: oldest });
+  const dropped = await keepDayPartitions(connection, 'log_blocks', { now, before: oldest });
   if (dropped.length > 0) services.log.info({ dropped }, 'old days of the log were removed');
   const before = new Date(now.getTime() - countsKeptMs).toISOString();
   const db = services.database.platform();
