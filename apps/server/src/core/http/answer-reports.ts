@@ -21,19 +21,17 @@ export function reportAnswers(server: FastifyInstance, services: Services): void
     const { method } = request;
     const { statusCode: status, elapsedTime } = reply;
     const tenantId = principal?.tenantId ?? null;
+    const about = { requestId: request.id, tenantId, userId: principal?.userId ?? null };
     const fields = {
-      requestId: request.id,
       method,
       route: pattern ?? null,
       status,
       ms: Math.round(elapsedTime * 10) / 10,
       ip: addressOf(request),
-      tenantId,
-      userId: principal?.userId ?? null,
       ...traceOf(request),
       ...toolOf(request),
     };
-    log.info(fields, `${method} ${pattern ?? '-'} ${status}`);
+    log.info(fields, `${method} ${pattern ?? '-'} ${status}`, about);
     // Errors of what was called are results for the protocol, whose own status is 200.
     const told = request.called ?? { status, failure: request.failure };
     const answered = { method, route: route === undefined ? undefined : pattern, status: told.status };

@@ -3,8 +3,18 @@ import { isoTime } from '#core/iso-time';
 import type { WaitingLine } from '#core/log/line-block';
 import { levelNumbers, type LogLevel } from '#core/log/log-config';
 
-/** What was said, by which part of the service, at which time in milliseconds. */
-export type LogLine = { level: LogLevel; service: string; at: number; message: string; fields: object };
+/** Ids of our own making; null where there is none. */
+export type About = { requestId: string | null; tenantId: string | null; userId: string | null };
+
+/** What was said, by which part of the service, at which time in milliseconds. Without `about`, ids are among the fields. */
+export type LogLine = {
+  level: LogLevel;
+  service: string;
+  at: number;
+  message: string;
+  fields: object;
+  about?: About | undefined;
+};
 
 type Ids = { requestId?: unknown; tenantId?: unknown; userId?: unknown };
 
@@ -14,7 +24,7 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
  * A line of which nothing has to be made text any more. `context` is JSON of its fields but for those that name a request, a
  * tenant and a person: these have places of their own, undefined where there is none or it is no id.
  */
-export type WrittenLine = Omit<LogLine, 'fields'> & {
+export type WrittenLine = Omit<LogLine, 'fields' | 'about'> & {
   requestId: string | null | undefined;
   tenantId: string | null | undefined;
   userId: string | null | undefined;
@@ -22,7 +32,11 @@ export type WrittenLine = Omit<LogLine, 'fields'> & {
 };
 
 /** Makes text of the fields, once for the console and the database. */
-export function writeLine({ level, service, at, message, fields }: LogLine): WrittenLine {
+export function writeLine({ level, service, at, message, fields, about }: LogLine): WrittenLine {
+  if (about !== undefined) {
+    const { requestId, tenantId, userId } = about;
+    return { level, service, at, message, requestId, tenantId, userId, context: toJson(fields) };
+  }
   const ids = fields as Ids;
   const requestId = idOf(ids.requestId);
   const tenantId = idOf(ids.tenantId);

@@ -3,10 +3,10 @@ import { openConsole, type Output } from '#core/log/console';
 import { consoleFormatter } from '#core/log/console-lines';
 import { defaultLogConfig, levelNumbers, logLevels, type LogConfig, type LogLevel } from '#core/log/log-config';
 import { createLogStore, type LogState, type LogStore } from '#core/log/log-store';
-import { toConsoleLine, toWaitingLine, writeLine, type LogLine } from '#core/log/log-line';
+import { toConsoleLine, toWaitingLine, writeLine, type About, type LogLine } from '#core/log/log-line';
 import { redactText, toLoggable } from '#core/log/redaction';
 
-type Write = { (message: string): void; (fields: object, message?: string): void };
+type Write = { (message: string): void; (fields: object, message?: string, about?: About): void };
 
 type Part = {
   /** Which part of the service speaks: its level is configured by this name. */
@@ -119,15 +119,15 @@ class ProcessLog implements Logging {
     const channel = this.#channels.get(service) ?? this.#openChannel(service);
     const write =
       (level: LogLevel): Write =>
-      (first: string | object, second?: string) => {
+      (first: string | object, second?: string, about?: About) => {
         if (!channel.onConsole.has(level) && !channel.inDatabase.has(level)) return;
         const at = Date.now();
         if (redaction === 'none' && typeof first === 'object') {
-          this.#write(channel, { level, service, at, message: second ?? '', fields: first });
+          this.#write(channel, { level, service, at, message: second ?? '', fields: first, about });
           return;
         }
         const { fields, message } = clean(first, second, this.#config.formatting.redactSensitive);
-        this.#write(channel, { level, service, at, message, fields });
+        this.#write(channel, { level, service, at, message, fields, about });
       };
     const writes = Object.fromEntries(logLevels.map((level) => [level, write(level)])) as Record<LogLevel, Write>;
     const log = { ...writes, child: (part: Part) => this.#open(part) };
