@@ -66,10 +66,11 @@ export function findInMigrations(list: readonly Migration[], globals: Record<str
   if (list.length === 0) return [`${folder} holds no migration`];
   const statements = list.flatMap(readStatements);
   const schema = readSchema(statements);
+  const views = viewsOf(statements);
   return [
     ...list.flatMap(({ name }, at) => nameProblems(name, at + 1)),
     ...statements.flatMap(statementProblems),
-    ...statements.flatMap((statement) => grantProblems(statement, schema, viewsOf(statements))),
+    ...statements.flatMap((statement) => grantProblems(statement, schema, views)),
     ...[...schema.values()].flatMap((table) => (table.isPartition ? [] : tableProblems(table, schema, globals))),
     ...Object.keys(globals)
       .filter((name) => !schema.has(name))

@@ -70,9 +70,9 @@ describe('LineBlock', () => {
     block.add({ ...line('a', 2000), tenantId, userId, requestId: late });
     block.add({ ...line('b', 1000), tenantId, userId, requestId: early });
     block.add({ ...line('c', 3000), userId: null });
-    const { firstAt, lastAt, lines, concerned, firstRequest, lastRequest } = block.toRow();
+    const { firstAt, lastAt, lines, concerned, parts, firstRequest, lastRequest } = block.toRow();
     expect([Date.parse(firstAt), Date.parse(lastAt), lines]).toEqual([1000, 3000, 3]);
-    expect([lengthOf(concerned), firstRequest, lastRequest]).toEqual([2, early, late]);
+    expect([lengthOf(concerned), textsOf(parts), firstRequest, lastRequest]).toEqual([2, ['http'], early, late]);
   });
 
   it('takes lines of one minute, as many and as long as PostgreSQL takes apart in a moment', () => {

@@ -1,7 +1,7 @@
 import { newId } from '#core/crypto/ids';
 import { TextArray, TimeArray, UuidArray } from '#core/db/binary-array';
 import { isoTime } from '#core/iso-time';
-import { blockSpanMs, type LogBlock, type LogTables } from '#core/log/log-store.queries';
+import type { LogBlockRow, LogTables } from '#core/log/log-store.queries';
 
 /**
  * A line that waits to be stored. `at`: when it was said, in milliseconds; `level` as pino numbers them; `context` is JSON;
@@ -24,10 +24,18 @@ type Hour = LogTables['log_hours'];
 
 const hourMs = 3_600_000;
 
+/**
+ * How far apart lines of a block are at most, in milliseconds, as a check of the table says too: who looks for a time looks at
+ * blocks from so long before.
+ */
+export const blockSpanMs = 60_000;
 /** Who reads one line of a block has PostgreSQL take all of it apart. */
 const mostCharacters = 1_000_000;
 
-/** What a block says of its lines, so that those without any that are wanted need not be taken apart. */
+/**
+ * What a block says of its lines, so that those without any that are wanted need not be taken apart. It may say too much, as of
+ * lines that were given up, but nothing too little.
+ */
 type Summary = {
   firstAt: number;
   lastAt: number;
@@ -125,11 +133,13 @@ export class LineBlock {
     return [this.#part(0, middle), this.#part(middle, this.length)];
   }
 
-  toRow(): LogBlock {
+  toRow(): LogBlockRow {
     const { firstAt, lastAt, concerned, firstRequest, lastRequest } = this.#summary;
     const { times, ids, services, messages, tenantIds, userIds, requestIds, contexts } = this.#columns;
     const named = new UuidArray();
     for (const id of concerned) named.push(id);
+    const parts = new TextArray();
+    for (const service of new Set(this.#services)) parts.push(service);
     return {
       id: this.#id,
       level: this.level,
@@ -137,6 +147,7 @@ export class LineBlock {
       firstAt: isoTime(firstAt),
       lastAt: isoTime(lastAt),
       concerned: named.toBuffer(),
+      parts: parts.toBuffer(),
       firstRequest,
       lastRequest,
       times: times.toBuffer(),

@@ -16,9 +16,6 @@ export type LogRow = {
   context: string;
 };
 
-/** How far apart lines of a block are at most, in milliseconds: who looks for a time looks at blocks from so long before. */
-export const blockSpanMs = 60_000;
-
 /** What the block of a line says of its lines: a reader who names it too has only such blocks taken apart. */
 type BlockOfLine = {
   block_first_at: string;
@@ -26,7 +23,7 @@ type BlockOfLine = {
   block_concerned: string[];
   block_first_request: string | null;
   block_last_request: string | null;
-  block_services: string[];
+  block_parts: string[];
   block_messages: string[];
 };
 
@@ -37,6 +34,7 @@ type StoredBlock = {
   first_at: string;
   last_at: string;
   concerned: unknown;
+  parts: unknown;
   first_request: string | null;
   last_request: string | null;
   times: unknown;
@@ -59,9 +57,9 @@ const builder = queryBuilder<LogTables>();
 
 type Columns = 'times' | 'ids' | 'services' | 'messages' | 'tenantIds' | 'userIds' | 'requestIds' | 'contexts';
 
-/** Lines of one level column by column: arrays in binary. */
-export type LogBlock = Readonly<
-  Record<Columns | 'concerned', Buffer> & {
+/** A block as it is written: arrays in binary; `concerned` and `parts` are its tenants and users, and its services, each once. */
+export type LogBlockRow = Readonly<
+  Record<Columns | 'concerned' | 'parts', Buffer> & {
     id: string;
     level: number;
     lines: number;
@@ -73,7 +71,7 @@ export type LogBlock = Readonly<
 >;
 
 /** As it comes: to make a row of each line, with its indexes, took PostgreSQL ten times as long. */
-export const insertLogBlock = statement<LogBlock, never>((p) =>
+export const insertLogBlock = statement<LogBlockRow, never>((p) =>
   builder.insertInto('log_blocks').values({
     id: p.id,
     level: p.level,
@@ -81,6 +79,7 @@ export const insertLogBlock = statement<LogBlock, never>((p) =>
     first_at: p.firstAt,
     last_at: p.lastAt,
     concerned: p.concerned,
+    parts: p.parts,
     first_request: p.firstRequest,
     last_request: p.lastRequest,
     times: p.times,

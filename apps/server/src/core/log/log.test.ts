@@ -45,6 +45,33 @@ describe('lines', () => {
     ]);
   });
 
+  it('are the same with ids given apart, and with ids among the fields', async () => {
+    const { lines, logging } = setUp();
+    logging.connect(test.service.services.database);
+    const about = { requestId: newId(), tenantId: newId(), userId: null };
+    const fields = { mark: newId(), status: 200 };
+    logging.log.child({ service: 'http', redaction: 'none' }).info(fields, 'GET / 200', about);
+    logging.log.child({ service: 'http' }).info({ ...about, ...fields }, 'GET / 200');
+    await logging.flush();
+    const [apart, among] = lines.map((line) => ({ ...JSON.parse(line), time: undefined }));
+    expect(apart).toEqual(among);
+    expect(apart).toMatchObject({ ...about, ...fields });
+    const rows = await withClient(test.connection, (client) =>
+      client.query(
+        `select concerned_tenant_id, user_id, request_id, context from application_logs where context like $1`,
+        [`%${fields.mark}%`],
+      ),
+    );
+    expect(rows.rows).toEqual(
+      Array(2).fill({
+        concerned_tenant_id: about.tenantId,
+        user_id: null,
+        request_id: about.requestId,
+        context: JSON.stringify(fields),
+      }),
+    );
+  });
+
   it('can take no name, no text and no number that would keep others from being written', async () => {
     const { logging } = setUp();
     logging.connect(test.service.services.database);

@@ -6,7 +6,8 @@ import { createLogStore, type LogState, type LogStore } from '#core/log/log-stor
 import { toConsoleLine, toWaitingLine, writeLine, type About, type LogLine } from '#core/log/log-line';
 import { redactText, toLoggable } from '#core/log/redaction';
 
-type Write = { (message: string): void; (fields: object, message?: string, about?: About): void };
+type Write = { (message: string): void; (fields: object, message?: string): void };
+type WriteAbout = (fields: object, message: string, about: About) => void;
 
 type Part = {
   /** Which part of the service speaks: its level is configured by this name. */
@@ -18,8 +19,12 @@ type Part = {
 /** Where everything that the service says goes. Lines are JSON objects; secrets in them are blanked by name and by pattern. */
 export type Log = Readonly<Record<LogLevel, Write>> & {
   /** The log of a part; asked twice, the same. */
+  child(part: Part & { redaction: 'none' }): Log & OwnLog;
   child(part: Part): Log;
 };
+
+/** Of a part whose ids are of our own making, too: they are given apart, and nobody has to look whether they are some. */
+export type OwnLog = Readonly<Record<LogLevel, WriteAbout>>;
 
 /** The log of a process together with what decides where its lines go: console, database, both or nowhere. */
 export type Logging = {
@@ -127,7 +132,7 @@ class ProcessLog implements Logging {
           return;
         }
         const { fields, message } = clean(first, second, this.#config.formatting.redactSensitive);
-        this.#write(channel, { level, service, at, message, fields, about });
+        this.#write(channel, { level, service, at, message, fields });
       };
     const writes = Object.fromEntries(logLevels.map((level) => [level, write(level)])) as Record<LogLevel, Write>;
     const log = { ...writes, child: (part: Part) => this.#open(part) };

@@ -127,7 +127,7 @@ async function* linesOf(services: Services, { format, filters, signal, written }
   let after: { logged_at: string; id: string } | undefined;
   for (;;) {
     signal.throwIfAborted();
-    const rows = await readLogs(slow, { ...filters, after }, { limit: pieceSize, offset: 0, descending: false });
+    const rows = await readLogs(slow, filters, { limit: pieceSize, offset: 0, descending: false, after });
     const records = rows.map(presentLog);
     const between = written.recordCount === 0 ? '\n' : ',\n';
     written.recordCount += rows.length;

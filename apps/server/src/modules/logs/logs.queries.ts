@@ -13,9 +13,12 @@ export type LogFilters = {
   from?: string | undefined;
   to?: string | undefined;
   search?: string | undefined;
-  /** Only what was said behind this line. */
+};
+
+/** The part of the log that is read for a page, whatever is asked for: behind a line, and as far as seems to be enough. */
+export type LogReach = {
   after?: Pick<LogRow, 'logged_at' | 'id'> | undefined;
-  /** As far as the log is read at first, both included. */
+  /** Both included. */
   since?: string | undefined;
   until?: string | undefined;
 };
@@ -40,10 +43,14 @@ const columns = [
 /** Where a page stands in all lines that match, in the order of time. */
 export type LogPage = { limit: number; offset: number; descending: boolean };
 
-export function listLogs(filters: LogFilters, { limit, offset, descending }: LogPage): Query<LogRow> {
+export function listLogs(
+  filters: LogFilters,
+  { limit, offset, descending }: LogPage,
+  reach: LogReach = {},
+): Query<LogRow> {
   const direction = descending ? 'desc' : 'asc';
   return toQuery(
-    matching(filters)
+    matching(filters, reach)
       .select(columns)
       .orderBy('logged_at', direction)
       .orderBy('id', direction)
@@ -58,15 +65,15 @@ export function countLogs(filters: LogFilters): Query<{ total: number }> {
 
 /**
  * How far from its end the log has to be read for so many lines, if all lines of the blocks that may hold some match: the
- * time of the last line of those. No row where there are fewer.
+ * time of the last line of those, and how many they are. No row where there are fewer.
  */
 export function findReach(
   filters: LogFilters,
-  { lines, descending }: { lines: number; descending: boolean },
-): Query<{ reach: string }> {
+  { lines, descending, after }: { lines: number; descending: boolean; after: LogReach['after'] },
+): Query<{ reach: string; lines: number }> {
   const direction = descending ? 'desc' : 'asc';
   // To look through messages here as well would be to do so twice. Each block has a line at least.
-  const nearest = matchingBlocks({ ...filters, search: undefined })
+  const nearest = matchingBlocks({ ...filters, search: undefined }, { after })
     .select(['first_at', 'last_at', 'id', 'lines'])
     .orderBy('first_at', direction)
     .orderBy('id', direction)
@@ -82,25 +89,25 @@ export function findReach(
   return toQuery(
     builder
       .selectFrom(reaches.as('r'))
-      .select('reach')
+      .select(['reach', 'lines'])
       .where('lines', '>=', lines)
       .orderBy('reach', direction)
       .limit(1),
   );
 }
 
-function matching(filters: LogFilters): LogSelect {
-  const { after } = filters;
+function matching(filters: LogFilters, { after, since, until }: LogReach = {}): LogSelect {
   let query = builder.selectFrom('application_logs') as unknown as LogSelect;
-  for (const condition of blockConditions(filters, blockOfLine)) query = query.where(condition);
+  for (const condition of blockConditions(filters, { after, since, until }, blockOfLine))
+    query = query.where(condition);
   if (filters.service !== undefined) query = query.where('service', '=', filters.service);
   if (filters.tenantId !== undefined) query = query.where('concerned_tenant_id', '=', filters.tenantId);
   if (filters.userId !== undefined) query = query.where('user_id', '=', filters.userId);
   if (filters.requestId !== undefined) query = query.where('request_id', '=', filters.requestId);
   if (filters.from !== undefined) query = query.where('logged_at', '>=', filters.from);
   if (filters.to !== undefined) query = query.where('logged_at', '<', filters.to);
-  if (filters.since !== undefined) query = query.where('logged_at', '>=', filters.since);
-  if (filters.until !== undefined) query = query.where('logged_at', '<=', filters.until);
+  if (since !== undefined) query = query.where('logged_at', '>=', since);
+  if (until !== undefined) query = query.where('logged_at', '<=', until);
   if (after !== undefined)
     query = query.where(sql<boolean>`(logged_at, id) > (${after.logged_at}::timestamptz, ${after.id}::uuid)`);
   for (const pattern of searchPatterns(filters.search)) {
@@ -109,30 +116,31 @@ function matching(filters: LogFilters): LogSelect {
   return query;
 }
 
-function matchingBlocks(filters: LogFilters): BlockSelect {
+function matchingBlocks(filters: LogFilters, reach: LogReach): BlockSelect {
   let query = builder.selectFrom('log_blocks') as unknown as BlockSelect;
-  for (const condition of blockConditions(filters, ownOfBlock)) query = query.where(condition);
+  for (const condition of blockConditions(filters, reach, ownOfBlock)) query = query.where(condition);
   return query;
 }
 
-type BlockColumn = 'first_at' | 'last_at' | 'concerned' | 'first_request' | 'last_request' | 'services' | 'messages';
+type BlockColumn = 'first_at' | 'last_at' | 'concerned' | 'first_request' | 'last_request' | 'parts' | 'messages';
 const ownOfBlock = (name: BlockColumn) => sql.ref(name);
 const blockOfLine = (name: BlockColumn) => sql.ref(`block_${name}`);
 
 /** What is true of every block that holds a line that is looked for. */
 function blockConditions(
   filters: LogFilters,
+  { after, since, until }: LogReach,
   column: (name: BlockColumn) => RawBuilder<unknown>,
 ): RawBuilder<boolean>[] {
-  const { levels, service, requestId, to, until } = filters;
+  const { levels, service, requestId, to } = filters;
   const concerned = [filters.tenantId, filters.userId].filter((id) => id !== undefined);
   const conditions: RawBuilder<boolean>[] = [];
   if (levels !== undefined) conditions.push(sql`level = any(${levels}::smallint[])`);
-  if (service !== undefined) conditions.push(sql`${service} = any(${column('services')})`);
+  if (service !== undefined) conditions.push(sql`${column('parts')} @> ${[service]}::text[]`);
   if (concerned.length > 0) conditions.push(sql`${column('concerned')} @> ${concerned}::uuid[]`);
   if (requestId !== undefined)
     conditions.push(sql`${column('first_request')} <= ${requestId}`, sql`${column('last_request')} >= ${requestId}`);
-  for (const from of [filters.from, filters.since, filters.after?.logged_at].filter((at) => at !== undefined)) {
+  for (const from of [filters.from, since, after?.logged_at].filter((at) => at !== undefined)) {
     // Follows from the other, but names the partitions.
     const span = sql`${blockSpanMs} * interval '1 millisecond'`;
     conditions.push(sql`${column('first_at')} >= ${from}::timestamptz - ${span}`, sql`${column('last_at')} >= ${from}`);

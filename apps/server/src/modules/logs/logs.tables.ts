@@ -1,2 +1,3 @@
-export { blockSpanMs, type LogRow, type LogTables } from '#core/log/log-store.queries';
+export { blockSpanMs } from '#core/log/line-block';
+export type { LogRow, LogTables } from '#core/log/log-store.queries';
 export type { RequestCountTables } from '#core/log/request-counts.queries';
