@@ -43,8 +43,13 @@ export type Carriers = Readonly<Record<Exclude<Channel, 'in_app'>, Carrier>>;
  * that is killed has taken, all counts as if it may have reached its person.
  */
 const atOnce = 8;
-/** For how long ends are gathered at most before they are written; a process that is killed meanwhile has them go out again. */
-const gatherMs = 50;
+/**
+ * For how long ends are gathered at most before they are written; a process that is killed meanwhile has them go out again. As long
+ * as all that were taken take to be begun, however far apart: one statement then writes what came of them.
+ */
+const gatherMs = 500;
+/** For how long it is known who carries for a tenant, before it is read again. */
+const momentMs = 2000;
 /** For the inbox nobody has to be asked: it takes two statements, and larger ones would be felt. */
 const atOnceToInbox = 50;
 /** How long one attempt may take: what is under way when the process is told to stop comes to its end, and is written down. */
@@ -79,24 +84,26 @@ type Turn = { services: Services; carriers: Carriers; way: OfChannel; signal: Ab
 /** @returns whether there may be something left. */
 async function takeTurn({ services, carriers, way, signal }: Turn): Promise<boolean> {
   const startedAt = performance.now();
+  let moment = { since: startedAt };
   for (let count = 0; count < batchesInRow && performance.now() - startedAt < mostMs; count++) {
     // What is under way ends by itself; nothing more is begun.
     signal.throwIfAborted();
     const batchAt = performance.now();
-    if ((await deliverBatch(services, way, { carriers, signal })) === 0) return false;
+    if (batchAt - moment.since > momentMs) moment = { since: batchAt };
+    if ((await deliverBatch(services, way, { carriers, signal, moment })) === 0) return false;
     // The others have rested between attempts.
     await (way.channel === 'in_app' ? restAfter(batchAt) : pause(gapMs(services.requestCounts.lately())));
   }
   return true;
 }
 
-type Delivering = { carriers: Carriers; signal?: AbortSignal; patienceMs?: number };
+type Delivering = { carriers: Carriers; signal?: AbortSignal; patienceMs?: number; moment?: object };
 
 /** Takes what is due and attempts it. @returns how many it took. */
 export async function deliverBatch(
   services: Services,
   way: OfChannel,
-  { carriers, signal, patienceMs = attemptMs }: Delivering,
+  { carriers, signal, patienceMs = attemptMs, moment = {} }: Delivering,
 ): Promise<number> {
   const { tenantId, channel } = way;
   const db = services.database.tenant(tenantId);
@@ -109,7 +116,7 @@ export async function deliverBatch(
     (settlements) => db.slow.all(settleDeliveries(toColumns(settlements, { tenantId, claim, now: services.now() }))),
     { patienceMs: leaseMs - patienceMs, gather: () => Promise.race([allAttempted.promise, pause(gatherMs)]) },
   );
-  const prepared = prepare(services, db, taken).finally(() => signal?.throwIfAborted());
+  const prepared = prepare(services, db, { taken, moment }).finally(() => signal?.throwIfAborted());
   const attempt = await prepared.catch(async (error: unknown) => {
     // Also where the process was told to stop meanwhile: there is no time left to see the end of an attempt.
     allAttempted.resolve();
@@ -132,7 +139,11 @@ export async function deliverBatch(
 type Attempt = (delivery: DeliveryRow, carrier: Carrier | undefined, patienceMs: number) => Promise<Settlement>;
 
 /** Looks once more at all that decides: much may have changed since the people were told. */
-async function prepare(services: Services, db: TenantDb, taken: readonly DeliveryRow[]): Promise<Attempt> {
+async function prepare(
+  services: Services,
+  db: TenantDb,
+  { taken, moment }: { taken: readonly DeliveryRow[]; moment: object },
+): Promise<Attempt> {
   const { tenantId } = db;
   const userIds = [...new Set(taken.map(({ user_id: id }) => id))];
   const patterns = [...new Set(taken.flatMap(({ category }) => patternsOf(category)))];
@@ -149,7 +160,6 @@ async function prepare(services: Services, db: TenantDb, taken: readonly Deliver
   const overridesOf = Map.groupBy(overrides, ({ user_id: id }) => id);
   const decide = new Map(taken.map(({ category }) => [category, decider(category, defaults)]));
   const { timeOf } = timer(services.now());
-  const moment = {};
 
   const attempt = async (delivery: DeliveryRow, carrier: Carrier | undefined, patienceMs: number) => {
     const person = personOf.get(delivery.user_id);
