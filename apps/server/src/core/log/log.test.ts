@@ -62,14 +62,13 @@ describe('lines', () => {
         [`%${fields.mark}%`],
       ),
     );
-    expect(rows.rows).toEqual(
-      Array(2).fill({
-        concerned_tenant_id: about.tenantId,
-        user_id: null,
-        request_id: about.requestId,
-        context: JSON.stringify(fields),
-      }),
-    );
+    const kept = {
+      concerned_tenant_id: about.tenantId,
+      user_id: null,
+      request_id: about.requestId,
+      context: JSON.stringify(fields),
+    };
+    expect(rows.rows).toEqual([kept, kept]);
   });
 
   it('can take no name, no text and no number that would keep others from being written', async () => {

@@ -100,10 +100,13 @@ function matching(filters: LogFilters, { after, since, until }: LogReach = {}): 
   let query = builder.selectFrom('application_logs') as unknown as LogSelect;
   for (const condition of blockConditions(filters, { after, since, until }, blockOfLine))
     query = query.where(condition);
-  if (filters.service !== undefined) query = query.where('service', '=', filters.service);
-  if (filters.tenantId !== undefined) query = query.where('concerned_tenant_id', '=', filters.tenantId);
-  if (filters.userId !== undefined) query = query.where('user_id', '=', filters.userId);
-  if (filters.requestId !== undefined) query = query.where('request_id', '=', filters.requestId);
+  const wanted = [
+    ['service', filters.service],
+    ['concerned_tenant_id', filters.tenantId],
+    ['user_id', filters.userId],
+    ['request_id', filters.requestId],
+  ] as const;
+  for (const [column, value] of wanted) if (value !== undefined) query = query.where(column, '=', value);
   if (filters.from !== undefined) query = query.where('logged_at', '>=', filters.from);
   if (filters.to !== undefined) query = query.where('logged_at', '<', filters.to);
   if (since !== undefined) query = query.where('logged_at', '>=', since);
