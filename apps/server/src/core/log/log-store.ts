@@ -1,5 +1,5 @@
 import type { Database } from '#core/db/database';
-import { isUnavailable, violatedConstraint } from '#core/db/sql-state';
+import { isRefusedForGood, violatedConstraint } from '#core/db/sql-state';
 import { defaultLogConfig } from '#core/log/log-config';
 import type { LineBlock, WaitingLine } from '#core/log/line-block';
 import { LineQueue } from '#core/log/line-queue';
@@ -148,7 +148,8 @@ class BatchingStore implements LogStore {
       this.#kept += batch.length;
       this.#queue.giveBack(batch);
     } catch (error) {
-      if (isUnavailable(error)) {
+      // Also while another version of the service has made the table another one.
+      if (!isRefusedForGood(error)) {
         // The same lines again, so that they cannot be there twice if it had been written after all.
         this.#taken.unshift(batch);
         if (!this.#isFailing) this.#report.failed(error, this.#waiting());

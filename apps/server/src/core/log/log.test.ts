@@ -117,6 +117,23 @@ describe('lines', () => {
     expect(lines.filter((line) => line.includes('refused a log line'))).toHaveLength(1);
   });
 
+  it('wait while the table is another than that of this version', async () => {
+    const { lines, logging } = setUp();
+    const mark = newId();
+    for (let at = 0; at < 9; at++) logging.log.info(`waiting ${mark}`);
+    await withClient(test.connection, async (client) => {
+      await client.query('alter table log_blocks rename column messages to other_messages');
+      logging.connect(test.service.services.database);
+      await logging.flush();
+      await client.query('alter table log_blocks rename column other_messages to messages');
+    });
+    expect(logging.state()).toMatchObject({ isWaiting: true, waiting: 9, kept: 0 });
+    await logging.flush();
+    expect(logging.state()).toMatchObject({ isWaiting: false, waiting: 0, kept: 9 });
+    expect(await rowsWith(mark)).toHaveLength(9);
+    expect(lines.filter((line) => line.includes('refused a log line'))).toEqual([]);
+  });
+
   it('of a silent console are still kept', async () => {
     const { lines, logging } = setUp('silent');
     logging.connect(test.service.services.database);
