@@ -1,6 +1,7 @@
 -- Lines are written many at a time, and one row with its indexes for each of them cost PostgreSQL ten times what it costs to
 -- keep them as they come: as the columns of a block. What is asked for is found by what a block says of its lines.
--- Nobody writes lines meanwhile that would go with the old table, and its owner sees all of them, whose member they may not be.
+-- Nobody may write lines meanwhile that would go with the old table. Its one policy is for a role whose rights its owner need not
+-- have, who would then find it empty.
 lock table application_logs in access exclusive mode;
 create policy owner on application_logs for select to current_user using (true);
 
