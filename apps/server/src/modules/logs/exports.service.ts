@@ -24,8 +24,8 @@ import {
   type LogExportRow,
   type StoredExport,
 } from '#modules/logs/exports.queries';
-import { ExportNotFound, ExportsRunning, ExportTooLarge, PeriodInvalid } from '#modules/logs/logs.errors';
 import { readLogs } from '#modules/logs/log-pages';
+import { ExportNotFound, ExportsRunning, ExportTooLarge, PeriodInvalid } from '#modules/logs/logs.errors';
 import type { LogFilters } from '#modules/logs/logs.queries';
 import type { ExportBody, LogRecord } from '#modules/logs/logs.schemas';
 import { presentLog } from '#modules/logs/logs.service';

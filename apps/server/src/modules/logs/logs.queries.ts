@@ -43,11 +43,7 @@ const columns = [
 /** Where a page stands in all lines that match, in the order of time. */
 export type LogPage = { limit: number; offset: number; descending: boolean };
 
-export function listLogs(
-  filters: LogFilters,
-  { limit, offset, descending }: LogPage,
-  reach: LogReach = {},
-): Query<LogRow> {
+export function listLogs(filters: LogFilters, { limit, offset, descending }: LogPage, reach: LogReach): Query<LogRow> {
   const direction = descending ? 'desc' : 'asc';
   return toQuery(
     matching(filters, reach)
@@ -96,10 +92,10 @@ export function findReach(
   );
 }
 
-function matching(filters: LogFilters, { after, since, until }: LogReach = {}): LogSelect {
+function matching(filters: LogFilters, reach: LogReach = {}): LogSelect {
+  const { after, since, until } = reach;
   let query = builder.selectFrom('application_logs') as unknown as LogSelect;
-  for (const condition of blockConditions(filters, { after, since, until }, blockOfLine))
-    query = query.where(condition);
+  for (const condition of blockConditions(filters, reach, blockOfLine)) query = query.where(condition);
   const wanted = [
     ['service', filters.service],
     ['concerned_tenant_id', filters.tenantId],

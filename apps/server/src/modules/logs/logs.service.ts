@@ -6,6 +6,7 @@ import { levelNumbers, logConfiguration, logLevels, type LogConfig, type LogLeve
 import { middleOf } from '#core/log/request-counts';
 import type { Services } from '#core/services';
 import { configErrors, configWarnings, mergeConfig, previewConfig, tooManyLevels } from '#modules/logs/config-changes';
+import { readLogs } from '#modules/logs/log-pages';
 import { ConfigInvalid, PeriodInvalid, SectionNotFound } from '#modules/logs/logs.errors';
 import {
   countLogs,
@@ -15,7 +16,6 @@ import {
   sumVolumes,
   type LogFilters,
 } from '#modules/logs/logs.queries';
-import { readLogs } from '#modules/logs/log-pages';
 import { percentileOf } from '#modules/logs/logs.rules';
 import type { LogRow } from '#modules/logs/logs.tables';
 import {
