@@ -1,4 +1,4 @@
-import pg from 'pg';
+import pg, { DatabaseError } from 'pg';
 import { serialize } from 'pg-protocol';
 
 import type { Query } from '#core/db/query';
@@ -44,6 +44,14 @@ function transmit(wire: Wire, chunks: readonly Buffer[]): void {
     wire.atriumUnsent = undefined;
     wire.stream.write(Buffer.concat(unsent));
   });
+}
+
+/** The text of the statement that PostgreSQL refused, by its error. */
+const refusedTexts = new WeakMap<Error, string>();
+
+/** Undefined where the error is of no statement. */
+export function refusedText(error: Error): string | undefined {
+  return refusedTexts.get(error);
 }
 
 type Settle = (error: Error | null, results: unknown[][]) => void;
@@ -136,6 +144,8 @@ class Flight extends PipelinedQuery {
     for (const step of this.#steps) {
       if (step.owns && step.prepared?.columns === undefined) this.#wire?.atriumStatements?.delete(step.query.text);
     }
+    const refused = this.#steps[this.#index];
+    if (error instanceof DatabaseError && refused !== undefined) refusedTexts.set(error, refused.query.text);
     this.#error ??= error;
     this.#finish();
   }

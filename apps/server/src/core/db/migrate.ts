@@ -3,7 +3,7 @@ import path from 'node:path';
 import pg from 'pg';
 
 import { sha256Hex } from '#core/crypto/secrets';
-import { databaseRoles } from '#core/db/database';
+import { databaseRoles } from '#core/db/session';
 import { createDayPartitions } from '#core/db/day-partitions';
 
 /** Something about the database stops the start; the message is one line that says what to do. */

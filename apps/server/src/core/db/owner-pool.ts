@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-import { ConnectionLostError } from '#core/db/lane';
+import { ConnectionLostError } from '#core/db/connection';
 
 /** A few connections as the owner of the database, for a library that brings statements of its own. */
 export type OwnerPool = {

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { ConnectionLostError } from '#core/db/lane';
+import { ConnectionLostError } from '#core/db/connection';
 import { tookNoEffect } from '#core/db/sql-state';
 
 const withCode = (code: string) => Object.assign(new Error('failed'), { code });

@@ -1,4 +1,4 @@
-import { ConnectionLostError } from '#core/db/lane';
+import { ConnectionLostError } from '#core/db/connection';
 
 type ServerError = Error & { code?: string; constraint?: string; severity?: string };
 
@@ -15,9 +15,9 @@ const networkCodes = new Set([
 /** Five characters, among them a digit, which codes of Node (`EPIPE`) have not. */
 const sqlState = /^(?=.*\d)[0-9A-Z]{5}$/;
 
-/** True when PostgreSQL is gone, starting, stopping or out of room: the request may be tried again later. */
+/** True when PostgreSQL is gone, starting, stopping, read-only or out of room: the request may be tried again later. */
 export function isUnavailable(error: unknown): boolean {
-  if (error instanceof ConnectionLostError) return true;
+  if (error instanceof ConnectionLostError || isReadOnly(error)) return true;
   if (!(error instanceof Error)) return false;
   const code = (error as ServerError).code ?? '';
   // Class 08 connection, 53 resources, 57 operator intervention, 58 system error (PostgreSQL manual, appendix A).
@@ -26,6 +26,21 @@ export function isUnavailable(error: unknown): boolean {
     code === '' &&
     /^(Connection terminated|Client has encountered|Client was closed|timeout expired)/.test(error.message)
   );
+}
+
+/** The statement writes, and the server takes no writes: it is a standby, or was made read-only. */
+export function isReadOnly(error: unknown): boolean {
+  return (error as ServerError | null)?.code === '25006';
+}
+
+/** The statement waited for a lock as long as it may, and took no effect. */
+export function isLockTimeout(error: unknown): boolean {
+  return (error as ServerError | null)?.code === '55P03';
+}
+
+/** A page of a table (XX001) or an index (XX002) is damaged. */
+export function isDamaged(error: unknown): boolean {
+  return /^XX00[12]$/.test((error as ServerError | null)?.code ?? '');
 }
 
 /** Serialization failure or deadlock: nothing took effect, the same work may simply be done again. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { newId } from '#core/crypto/ids';
 import type { Query } from '#core/db/query';
 import { watchDatabase } from '#core/db/watched';
-import { untilBlocked, withClient } from '#test/support/database';
+import { endBlocked, withClient } from '#test/support/database';
 import { useService } from '#test/support/harness';
 
 const test = useService();
@@ -79,9 +79,7 @@ async function whileOthersWait(work: () => Promise<unknown>): Promise<void> {
     await client.query(lock);
     const all = async ({ text, values }: Query<unknown>) => (await client.query(text, [...values])).rows as unknown[];
     const failed = work().catch((error: unknown) => error);
-    await untilBlocked({ all });
-    await client.query(`select pg_terminate_backend(pid) from pg_locks
-      where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))`);
+    await endBlocked({ all });
     expect(await failed).toBeInstanceOf(Error);
   });
 }

@@ -17,11 +17,15 @@ export class EmbeddedPostgresError extends Error {
   }
 }
 
+const fullDisk = /ENOSPC|EDQUOT|No space left on device|Disk quota exceeded|Check free disk space|is on a full disk/;
+
+/** Whether a line of the server, or of its supervisor, blames a full disk. */
+export function isOutOfRoom(line: string): boolean {
+  return fullDisk.test(line);
+}
+
 const obstacles: [RegExp, string][] = [
-  [
-    /ENOSPC|EDQUOT|No space left on device|Disk quota exceeded|Check free disk space/,
-    'is on a full disk: free some space and start again',
-  ],
+  [fullDisk, 'is on a full disk: free some space and start again'],
   [/EROFS|Read-only file system/, 'is on a read-only file system: mount it writable or choose another DATA_DIR'],
   [
     /EACCES|EPERM|Permission denied|Operation not permitted/,

@@ -1,11 +1,30 @@
-import { spawn } from 'node:child_process';
-import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import type { EmbeddedPostgresError } from './index.ts';
 import { findServiceUser } from './processes.ts';
 import { isRunning, newFolder, postmasterPid, query, queryWhenBack, serve, start, until } from './testing/harness.ts';
+
+/** A small disk of its own takes root, on Linux. */
+function canMount(): boolean {
+  const folder = mkdtempSync(join(tmpdir(), 'at-'));
+  const isMounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', folder]).status === 0;
+  if (isMounted) spawnSync('umount', [folder]);
+  rmSync(folder, { recursive: true });
+  return isMounted;
+}
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -50,6 +69,65 @@ it('gives up and says so when the server cannot come back', async () => {
   process.kill(postmasterPid(dataDir), 'SIGKILL');
   expect(await promise).toMatchObject({ code: 'START_FAILED', message: expect.stringContaining(dataDir) });
   await server.stop();
+});
+
+describe.skipIf(!canMount())('a disk that fills', () => {
+  const mebibyte = 1024 * 1024;
+
+  function newDisk(sizeBytes: number): {
+    dataDir: string;
+    freeBytes(): number;
+    fill(leftBytes: number): void;
+    free(): void;
+  } {
+    const dataDir = newFolder();
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${sizeBytes},mode=755`, 'tmpfs', dataDir]);
+    onTestFinished(() => void execFileSync('umount', ['-l', dataDir]));
+    const filler = join(dataDir, 'filler');
+    const freeBytes = () => {
+      const { bavail, bsize } = statfsSync(dataDir);
+      return bavail * bsize;
+    };
+    return {
+      dataDir,
+      freeBytes,
+      fill: (leftBytes) => {
+        const chunk = Buffer.alloc(64 * 1024);
+        while (freeBytes() >= leftBytes + chunk.length) appendFileSync(filler, chunk);
+      },
+      free: () => rmSync(filler),
+    };
+  }
+
+  const write = (server: Awaited<ReturnType<typeof start>>) =>
+    query(server.connection, 'insert into kept values (1)').then(
+      () => 'written',
+      (error: { code?: string }) => error.code,
+    );
+
+  it('makes the database read-only before the disk is full, and writable once there is room', async () => {
+    const disk = newDisk(400 * mebibyte);
+    const server = await start({ dataDir: disk.dataDir });
+    await query(server.connection, 'create table kept as select 42 as value');
+    disk.fill(40 * mebibyte);
+    await until(async () => (await write(server)) === '25006');
+    expect(await query(server.connection, 'select value from kept where value = 42')).toEqual([{ value: 42 }]);
+    expect(server.stderrTail()).toContain('the database is read-only');
+    disk.free();
+    await until(async () => (await write(server)) === 'written');
+  });
+
+  it('recovers from a crash on a disk without room, to read and, once there is room, to write', async () => {
+    const disk = newDisk(400 * mebibyte);
+    const server = await start({ dataDir: disk.dataDir, durable: true });
+    await query(server.connection, 'create table kept as select 42 as value');
+    disk.fill(0);
+    await until(async () => (await write(server)) === '25006');
+    process.kill(postmasterPid(disk.dataDir), 'SIGKILL');
+    expect(await queryWhenBack(server.connection, 'select value from kept where value = 42')).toEqual([{ value: 42 }]);
+    disk.free();
+    await until(async () => (await write(server)) === 'written');
+  });
 });
 
 it('takes over from an Atrium that was killed and left its server running', async () => {

@@ -1,12 +1,15 @@
 import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { EmbeddedPostgresError, systemError } from './errors.ts';
+import { EmbeddedPostgresError, isOutOfRoom, systemError } from './errors.ts';
 import { ended, launchPostmaster, stopPostmaster, type Launch } from './postmaster.ts';
+import { setReadOnly, watchRoom } from './room.ts';
 
 const maxDeaths = 5;
 const deathWindowMs = 30_000;
 const firstPauseMs = 50;
+/** Between attempts to start on a full disk. */
+const longestPauseMs = 5000;
 
 export type SupervisorOptions = Pick<Launch, 'postgres' | 'cluster' | 'settings' | 'pidFiles' | 'onLine'> & {
   /** The server keeps dying and is not started again. */
@@ -14,9 +17,15 @@ export type SupervisorOptions = Pick<Launch, 'postgres' | 'cluster' | 'settings'
 };
 
 /** Starts the server and keeps it running on the same address until the returned function has stopped it. */
-export async function supervise({ onFatal, ...options }: SupervisorOptions): Promise<() => Promise<void>> {
+export async function supervise({ onFatal, ...given }: SupervisorOptions): Promise<() => Promise<void>> {
   const stopping = new AbortController();
   const { signal } = stopping;
+  const disk = { isFull: false };
+  const onLine = (line: string) => {
+    disk.isFull ||= isOutOfRoom(line);
+    given.onLine(line);
+  };
+  const options = { ...given, onLine };
   let child: ChildProcess | undefined;
   const onSpawn = (spawned: ChildProcess) => (child = spawned);
   const launch = () => launchPostmaster({ ...options, signal, onSpawn });
@@ -25,11 +34,13 @@ export async function supervise({ onFatal, ...options }: SupervisorOptions): Pro
   const stopOnExit = () => child?.kill('SIGINT');
   process.prependListener('exit', stopOnExit);
 
+  setReadOnly(options.cluster, false);
   const first = await launch().catch((error: unknown) => {
     process.off('exit', stopOnExit);
     throw error;
   });
-  const life = keepRunning(first, { ...options, launch, signal }).catch((error: unknown) => {
+  watchRoom({ ...options, reload: () => child?.kill('SIGHUP'), signal });
+  const life = keepRunning(first, { ...options, launch, signal, disk }).catch((error: unknown) => {
     if (!signal.aborted) onFatal(systemError(options.cluster.dir, error));
   });
 
@@ -40,7 +51,11 @@ export async function supervise({ onFatal, ...options }: SupervisorOptions): Pro
   };
 }
 
-type Watch = Pick<Launch, 'cluster' | 'onLine' | 'signal'> & { launch: () => Promise<ChildProcess> };
+type Watch = Pick<Launch, 'cluster' | 'onLine' | 'signal'> & {
+  launch: () => Promise<ChildProcess>;
+  /** What the server said since it was started last. */
+  disk: { isFull: boolean };
+};
 
 async function keepRunning(child: ChildProcess, watch: Watch): Promise<void> {
   let deaths: number[] = [];
@@ -53,16 +68,22 @@ async function keepRunning(child: ChildProcess, watch: Watch): Promise<void> {
   }
 }
 
-/** Failed starts count as deaths too, and are added to `deaths`. */
-async function relaunch(deaths: number[], { cluster, onLine, signal, launch }: Watch): Promise<ChildProcess> {
+/**
+ * Failed starts count as deaths too, and are added to `deaths`. A server that dies of a full disk is never given up: it comes
+ * back by itself once there is room.
+ */
+async function relaunch(deaths: number[], { cluster, onLine, signal, launch, disk }: Watch): Promise<ChildProcess> {
   let reason = 'killed from outside or crashed';
-  for (;;) {
-    deaths.push(Date.now());
+  for (let attempts = 0; ; attempts++) {
+    if (!disk.isFull) deaths.push(Date.now());
     if (deaths.length >= maxDeaths) {
       const message = `PostgreSQL in ${cluster.dir} keeps dying and was given up (${reason}): put that right and start again.`;
       throw new EmbeddedPostgresError('START_FAILED', message);
     }
-    await sleep(firstPauseMs * 2 ** (deaths.length - 1), undefined, { signal });
+    await sleep(Math.min(firstPauseMs * 2 ** Math.max(attempts, deaths.length - 1), longestPauseMs), undefined, {
+      signal,
+    });
+    disk.isFull = false;
     try {
       return await launch();
     } catch (error) {

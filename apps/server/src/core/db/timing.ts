@@ -1,0 +1,45 @@
+/** How long what may last, in milliseconds. Together they keep each request that the database cannot serve below 5 seconds. */
+export type DatabaseTiming = {
+  /** One statement on the server. */
+  statementMs: number;
+  /** Silence on a connection with a statement under way before it is given up, more than `statementMs`. */
+  stallMs: number;
+  /** The same where statements answer at once. */
+  fastStallMs: number;
+  /** Opening a connection, from the look-up of the name to its role. */
+  connectMs: number;
+  /** Waiting for a connection. */
+  waitMs: number;
+  /** Rest after which a connection is tested before it gets work: a firewall may have forgotten it. */
+  restMs: number;
+  /** The answer to such a test. */
+  probeMs: number;
+  /** Silence on a connection with a statement under way before the server itself is tested. */
+  suspectMs: number;
+  /** Silence on all connections from then on before the server counts as unreachable. */
+  silenceMs: number;
+  /** Wait for a lock on the connections that carry many flights, on those that carry one, and on those kept for such waits. */
+  fastLockMs: number;
+  slowLockMs: number;
+  lockMs: number;
+  /** Rest after which the connections for lock waits are closed. */
+  closeRestedMs: number;
+  tickMs: number;
+};
+
+export const defaultTiming: DatabaseTiming = {
+  statementMs: 4250,
+  stallMs: 4500,
+  fastStallMs: 3000,
+  connectMs: 2000,
+  waitMs: 2000,
+  restMs: 5000,
+  probeMs: 1000,
+  suspectMs: 1000,
+  silenceMs: 1500,
+  fastLockMs: 50,
+  slowLockMs: 150,
+  lockMs: 2000,
+  closeRestedMs: 30_000,
+  tickMs: 250,
+};
