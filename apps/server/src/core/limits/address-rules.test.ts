@@ -26,6 +26,6 @@ it('rules that could not be read are read again until that succeeds', async () =
   const rules = createAddressRules({ database: flaky, log, now: () => new Date(), retryMs: 1 });
   await rules.reload();
   expect(rules.isBlocked(range)).toBe(false);
-  await vi.waitFor(() => expect(rules.isBlocked(range)).toBe(true), { timeout: 10_000 });
+  await vi.waitFor(() => expect(rules.isBlocked(range)).toBe(true), { timeout: 30_000 });
   await rules.close();
 });

@@ -1,5 +1,6 @@
-import { createFlusher } from '#core/background/flusher';
+import { createBatchWriter } from '#core/background/batch-writer';
 import { createRetry } from '#core/background/retry';
+import { coalesce } from '#core/concurrency/coalesce';
 import { newId } from '#core/crypto/ids';
 import type { Database } from '#core/db/database';
 import {
@@ -32,10 +33,12 @@ export function createAddressRules({ database, log, now, retryMs = 1000 }: Optio
   let tables = toTables([]);
   /** Blocked here, and not yet read back from the database. */
   const own = new Map<string, RangeEntry>();
-  let reading: Promise<void> | undefined;
-  let next: Promise<void> | undefined;
   const retry = createRetry(() => reload(), retryMs);
   const clock = () => now().getTime();
+  /** A block that was set again meanwhile stays. */
+  function forget(batch: readonly RangeEntry[]): void {
+    for (const entry of batch) if (own.get(entry.range) === entry) own.delete(entry.range);
+  }
 
   async function read(): Promise<void> {
     try {
@@ -47,27 +50,23 @@ export function createAddressRules({ database, log, now, retryMs = 1000 }: Optio
     }
   }
 
-  async function write(): Promise<void> {
-    while (own.size > 0) {
-      const batch = [...own.values()].slice(0, batchSize);
+  // One at a time, so that an older answer never replaces a newer one.
+  const reload = coalesce(read);
+  const writer = createBatchWriter<readonly RangeEntry[]>({
+    delayMs: 100,
+    take: () => (own.size === 0 ? undefined : [...own.values()].slice(0, batchSize)),
+    // What is stored stays in effect here until it was read back.
+    write: async (batch) => {
       await store(database, batch, now().toISOString());
       await reload();
-      for (const { range } of batch) own.delete(range);
-    }
-  }
-
-  // One at a time, so that an older answer never replaces a newer one; and one more for all who asked meanwhile.
-  function reload(): Promise<void> {
-    if (reading === undefined) return (reading = read().finally(() => (reading = undefined)));
-    next ??= reading.then(() => {
-      next = undefined;
-      return reload();
-    });
-    return next;
-  }
-
-  const onError = (error: unknown) => log.warn({ err: error }, 'blocked addresses could not be stored; tried again');
-  const flusher = createFlusher({ delayMs: 100, write, onError });
+      forget(batch);
+    },
+    onRefused(err, batch) {
+      log.error({ err }, 'the database refused blocked addresses');
+      forget(batch);
+    },
+    onFailing: (err) => log.warn({ err }, 'blocked addresses could not be stored; tried again'),
+  });
 
   return {
     isAllowed: (address) => tables.allow.covers(address, clock),
@@ -79,12 +78,12 @@ export function createAddressRules({ database, log, now, retryMs = 1000 }: Optio
       if (own.size >= maxWaiting) return;
       const range = customerOf(address);
       own.set(range, { range, expiresAt: clock() + durationMs });
-      flusher.wake();
+      writer.wake();
     },
     reload,
     close: () => {
       retry.close();
-      return flusher.close();
+      return writer.close();
     },
   };
 }

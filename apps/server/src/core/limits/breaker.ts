@@ -7,6 +7,8 @@ export type LoadSource = {
   cpuPercent(): number;
   /** Mean delay of the event loop. */
   delayMs(): number;
+  /** Whether the event loop has had hardly any idle time. */
+  isBusy(): boolean;
   close(): void;
 };
 
@@ -45,11 +47,14 @@ export function createBreaker(now: () => number, initial: BreakerLimits): Breake
   };
 }
 
+const busyShare = 0.9;
+
 export function measureLoad(): LoadSource {
   const delay = monitorEventLoopDelay({ resolution: 20 });
   delay.enable();
   let usedBefore = process.cpuUsage();
   let askedAt = performance.now();
+  let loopBefore = performance.eventLoopUtilization();
   return {
     cpuPercent() {
       const used = process.cpuUsage(usedBefore);
@@ -63,6 +68,11 @@ export function measureLoad(): LoadSource {
       delay.reset();
       // Without a sample there is no mean.
       return Number.isNaN(mean) ? 0 : mean;
+    },
+    isBusy() {
+      const { utilization } = performance.eventLoopUtilization(loopBefore);
+      loopBefore = performance.eventLoopUtilization();
+      return utilization > busyShare;
     },
     close: () => delay.disable(),
   };

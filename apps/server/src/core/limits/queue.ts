@@ -1,99 +1,172 @@
+import type { Flow } from '#core/concurrency/fair-queue';
+import { createFairSemaphore, type FairSemaphore, type Permit } from '#core/concurrency/fair-semaphore';
 import type { AppError } from '#core/errors/app-error';
 import { ServiceUnavailable } from '#core/errors/common-errors';
 
 type Done = (refusal?: AppError) => void;
-type Waiter = { done: Done; timer: NodeJS.Timeout };
 export type QueueLimits = { enabled: boolean; maxSize: number; timeoutMs: number };
 
-/** Lets so many requests be worked on at once; the others wait in the order of their arrival, for so long. */
-export type RequestQueue = {
-  configure(limits: QueueLimits): void;
-  /** Calls back at once when there is room, otherwise when there is, or with a refusal. */
-  enter(request: object, done: Done): void;
-  /** The request is over, or was given up while it waited; others may have its place. */
-  leave(request: object): void;
-  /** There may be more room than before. */
-  admit(): void;
+/** How many requests are worked on at once. */
+export type Concurrency = {
+  /** Requests whose answer has not ended. */
+  maxInFlight(): number;
+  /** Requests among them that began moments ago: the event loop and the database work on these. */
+  maxActive: number;
+  /** Whether the event loop has hardly any idle time. */
+  isBusy(): boolean;
 };
 
-export function createRequestQueue(maxAtOnce: () => number, initial: QueueLimits): RequestQueue {
-  const working = createPlaces();
-  // In the order of arrival, as maps are.
-  const waiting = new Map<object, Waiter>();
-  let limits = initial;
-  let isAdmitting = false;
+/** The tenant of all flows without a verified credential; their principals are client addresses. */
+export const unknownTenant = 'unknown';
 
-  // Who leaves while others are let in makes room for this very loop, however many do: no recursion.
-  function admit(): void {
-    if (isAdmitting) return;
-    isAdmitting = true;
-    try {
-      for (const [request, { done, timer }] of waiting) {
-        if (working.size() >= maxAtOnce()) return;
-        clearTimeout(timer);
-        waiting.delete(request);
-        working.take(request);
-        done();
-      }
-    } finally {
-      isAdmitting = false;
-    }
+/** Admits as many requests as the process can work on at once. The others wait, and tenants take equal shares. */
+export type RequestQueue = {
+  configure(limits: QueueLimits): void;
+  /** Calls back with a permit, at once where one is free, or with a refusal. */
+  enter(request: object, flow: Flow, done: Done): void;
+  /** The request has ended, or was given up while it waited. Repeating it has no effect. */
+  leave(request: object): void;
+  /** Counts the request for another flow. While requests wait, it waits among those of the flow. */
+  move(request: object, flow: Flow, done: Done): void;
+  /** There may be more permits than before. */
+  admit(): void;
+  /** Whether a request of the flow would wait for too long. */
+  isShedding(flow: Flow): boolean;
+};
+
+/**
+ * The share of permits that one tenant may hold: most while it is alone, as many requests at once cost less each, and few
+ * while others send requests too, which then do not wait for its answers.
+ */
+const permitShares = { alone: 4 / 5, shared: 3 / 10 };
+/** So long after a request of another tenant. */
+const sharedMs = 1000;
+/** The share of the queue that one tenant may fill. */
+const queueShares = { tenant: 1 / 2, unknown: 1 / 4 };
+/** A burst of some hundred requests is served within the interval; the target is well below the timeout of any client. */
+const shedding = { targetMs: 200, intervalMs: 300, spared: 128 };
+/** From that age on a request counts as waiting for something other than this process, later while the event loop is busy. */
+const agesMs = { idle: 50, busy: 500 };
+
+type Entry = { permit: Permit | undefined; isInFlight: boolean; since: number; at: number };
+
+export function createRequestQueue(concurrency: Concurrency, initial: QueueLimits): RequestQueue {
+  return new Queue(concurrency, initial);
+}
+
+// A mark on the request: a map would be copied again and again, and each copy would keep its requests alive.
+const mark = Symbol('entry');
+type Marked = { [mark]?: Entry | undefined };
+
+class Queue implements RequestQueue {
+  readonly #concurrency: Concurrency;
+  readonly #semaphore: FairSemaphore;
+  /** At most as many as there are permits. */
+  readonly #active: Entry[] = [];
+  #limits: QueueLimits;
+  #inFlight = 0;
+  #lastTenant: string | undefined;
+  #sharedUntil = -Infinity;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(concurrency: Concurrency, limits: QueueLimits) {
+    this.#concurrency = concurrency;
+    this.#limits = limits;
+    const { maxInFlight, maxActive } = concurrency;
+    const maxOf = (tenant: string) =>
+      Math.ceil(this.#limits.maxSize * (tenant === unknownTenant ? queueShares.unknown : queueShares.tenant));
+    this.#semaphore = createFairSemaphore({
+      permits: () => (this.#inFlight < maxInFlight() ? maxActive : 0),
+      permitsOf: () => Math.ceil(maxActive * (this.#isShared() ? permitShares.shared : permitShares.alone)),
+      limits: () => {
+        const { enabled, maxSize, timeoutMs } = this.#limits;
+        return { max: enabled ? maxSize : 0, maxOf, timeoutMs };
+      },
+      shedding,
+    });
   }
 
-  return {
-    configure: (next) => void (limits = next),
-    enter(request, done) {
-      if (waiting.size === 0 && working.size() < maxAtOnce()) {
-        working.take(request);
-        done();
-        return;
-      }
-      if (!limits.enabled || waiting.size >= limits.maxSize) {
-        done(overloaded());
-        return;
-      }
-      const timer = setTimeout(() => {
-        waiting.delete(request);
-        done(overloaded());
-      }, limits.timeoutMs);
-      waiting.set(request, { done, timer });
-    },
-    leave(request) {
-      if (working.leave(request)) {
-        if (waiting.size > 0) admit();
-        return;
-      }
-      const waiter = waiting.size === 0 ? undefined : waiting.get(request);
-      if (waiter === undefined) return;
-      clearTimeout(waiter.timer);
-      waiting.delete(request);
-    },
-    admit,
-  };
+  configure(limits: QueueLimits): void {
+    this.#limits = limits;
+  }
+
+  enter(request: Marked, flow: Flow, done: Done): void {
+    this.#note(flow.tenant);
+    const entry: Entry = { permit: undefined, isInFlight: false, since: 0, at: -1 };
+    request[mark] = entry;
+    entry.permit = this.#semaphore.acquire(flow, (refusal, permit) => {
+      entry.permit = permit;
+      if (refusal !== undefined) return done(overloaded());
+      entry.isInFlight = true;
+      entry.since = performance.now();
+      entry.at = this.#active.push(entry) - 1;
+      this.#inFlight += 1;
+      done();
+    });
+    this.#watchAges();
+  }
+
+  leave(request: Marked): void {
+    const entry = request[mark];
+    if (entry?.permit === undefined) return;
+    request[mark] = undefined;
+    if (entry.isInFlight) this.#inFlight -= 1;
+    this.#release(entry);
+    if (this.#semaphore.waiting() > 0) this.#semaphore.admit();
+  }
+
+  move(request: Marked, flow: Flow, done: Done): void {
+    const permit = request[mark]?.permit;
+    if (permit !== undefined && this.#semaphore.waiting() === 0) {
+      this.#semaphore.transfer(permit, flow);
+      done();
+      return;
+    }
+    this.leave(request);
+    this.enter(request, flow, done);
+  }
+
+  admit(): void {
+    this.#semaphore.admit();
+  }
+
+  isShedding({ tenant, principal }: Flow): boolean {
+    if (!this.#semaphore.isShedding(tenant)) return false;
+    // Strangers are no tenant: an address of which nothing waits is served soon, however many requests another one has sent.
+    return tenant !== unknownTenant || this.#semaphore.waiting(tenant, principal) > 0;
+  }
+
+  #isShared(): boolean {
+    return performance.now() < this.#sharedUntil;
+  }
+
+  #note(tenant: string): void {
+    if (tenant === this.#lastTenant) return;
+    if (this.#lastTenant !== undefined) this.#sharedUntil = performance.now() + sharedMs;
+    this.#lastTenant = tenant;
+  }
+
+  #release(entry: Entry): void {
+    if (entry.at !== -1) {
+      const last = this.#active.pop()!;
+      if (last !== entry) [this.#active[entry.at], last.at] = [last, entry.at];
+      entry.at = -1;
+    }
+    this.#semaphore.release(entry.permit!);
+  }
+
+  #watchAges(): void {
+    if (this.#timer !== undefined || this.#semaphore.waiting() === 0) return;
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      const begunBefore = performance.now() - (this.#concurrency.isBusy() ? agesMs.busy : agesMs.idle);
+      for (const entry of this.#active.filter(({ since }) => since < begunBefore)) this.#release(entry);
+      this.#watchAges();
+    }, agesMs.idle).unref();
+  }
 }
 
-/** Who is worked on: by a mark, as a set would be copied again and again, and each copy keep alive whoever was in it. */
-function createPlaces() {
-  const place = Symbol('place');
-  type Placed = { [place]?: boolean };
-  let size = 0;
-  return {
-    size: () => size,
-    take(request: Placed): void {
-      if (request[place] !== true) size += 1;
-      request[place] = true;
-    },
-    /** Whether it had a place. */
-    leave(request: Placed): boolean {
-      if (request[place] !== true) return false;
-      request[place] = false;
-      size -= 1;
-      return true;
-    },
-  };
-}
-
-/** Some variety, so that those refused together do not come back together. */
+/** Random, so that clients refused together do not come back together. */
 export function overloaded(): AppError {
   return ServiceUnavailable({ retryAfterSeconds: 1 + Math.round(Math.random() * 3) });
 }

@@ -14,7 +14,7 @@ import { logInSystemAdmin } from '#test/support/factories';
 import { startService, testServiceOf, type TestService } from '#test/support/harness';
 
 const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
-const patience = { timeout: 15_000 };
+const patience = { timeout: 30_000 };
 
 let folder: string;
 let port: number;
@@ -54,8 +54,11 @@ describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)',
 
   beforeAll(async () => {
     folder = mkdtempSync(path.join(tmpdir(), 'atrium-redis-'));
-    port = await freePort();
-    await startRedis();
+    await vi.waitFor(async () => {
+      // Another process may take it before redis does.
+      port = await freePort();
+      await startRedis();
+    }, patience);
   });
   afterEach(async () => {
     await Promise.all(open.splice(0).map((counters) => counters.close()));
@@ -65,10 +68,12 @@ describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)',
     rmSync(folder, { recursive: true });
   });
 
-  async function process(prefix = 'test:'): Promise<SharedCounters> {
+  /** Waits for redis as long as a busy machine needs, where it is not the wait that is tested. */
+  async function process(prefix = 'test:', timeoutMs = 30_000): Promise<SharedCounters> {
     const now = () => Date.now();
     const url = `redis://127.0.0.1:${port}`;
-    const counters = createSharedCounters({ url, prefix, local: createCounters(now), log: log as never, now });
+    const local = createCounters(now);
+    const counters = createSharedCounters({ url, prefix, local, log: log as never, now, timeoutMs });
     open.push(counters);
     await vi.waitUntil(() => counters.isShared(), patience);
     return counters;
@@ -138,7 +143,7 @@ describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)',
   });
 
   it('waits for a frozen redis only briefly, and then no more', async () => {
-    const counters = await process();
+    const counters = await process('test:', 100);
     redis!.kill('SIGSTOP');
     try {
       const address = someone();
@@ -184,10 +189,12 @@ describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)',
       expect((await one.call('PATCH', `${config}?force=true`, { token, body })).status).toBe(200);
       const { runtimeSettings } = other.service.services;
       await vi.waitUntil(() => runtimeSettings.current(securitySetting).dos_max_requests_per_ip === 100, patience);
-      const requests = (ip: string) =>
+      let asked = 0;
+      const requests = (ip = `203.0.113.${200 + asked++}`) =>
         Promise.all(Array.from({ length: 150 }, (_, at) => services[at % 2]!.call('GET', info, { ip })));
       const served = (answers: { status: number }[]) => answers.filter(({ status }) => status === 200).length;
-      expect(served(await requests('203.0.113.201'))).toBe(100);
+      // Of an address that nobody has asked from: on a busy machine redis may once answer too late to be counted with.
+      await vi.waitFor(async () => expect(served(await requests())).toBe(100), patience);
       await killRedis();
       await vi.waitUntil(async () => !(await areShared()), patience);
       await vi.waitUntil(() => other.service.services.limits.shared() === 'down', patience);
@@ -195,11 +202,11 @@ describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)',
       expect(await state('ready')).toMatchObject({ status: 'degraded', degradedServices: ['redis'], ready: true });
       expect(await state('full')).toMatchObject({ status: 'degraded', services: { redis: { status: 'unhealthy' } } });
       // 75 in each of the two, which is less than either allows.
-      expect(served(await requests('203.0.113.202'))).toBe(150);
+      expect(served(await requests())).toBe(150);
       await startRedis();
       await vi.waitUntil(areShared, patience);
       await vi.waitUntil(() => other.service.services.limits.shared() === 'up', patience);
-      expect(served(await requests('203.0.113.203'))).toBe(100);
+      await vi.waitFor(async () => expect(served(await requests())).toBe(100), patience);
     });
   });
 });

@@ -18,10 +18,10 @@ type Options = {
   local: Counters;
   log: Log;
   now: () => number;
+  /** How long an answer of Redis is waited for: counting must not hold a request up for long. */
+  timeoutMs?: number;
 };
 
-/** Counting must not hold a request up for long. */
-const patienceMs = 100;
 const probeMs = 500;
 const maxKnownBlocks = 10_000;
 
@@ -42,8 +42,8 @@ return {tonumber(ARGV[3]), 1}`;
 
 type Scripted = Redis & { take(...keysAndArguments: (string | number)[]): Promise<[number, number]> };
 
-export function createSharedCounters({ url, prefix, local, log, now }: Options): SharedCounters {
-  const connection = watchRedis(connect(url), log);
+export function createSharedCounters({ url, prefix, local, log, now, timeoutMs = 100 }: Options): SharedCounters {
+  const connection = watchRedis(connect(url, timeoutMs), log);
   const { redis, fall } = connection;
   /** Refusals that Redis need not be asked for again. */
   const blocks = new Map<string, { until: number; blockMs: number }>();
@@ -126,10 +126,10 @@ function windowKey(prefix: string, address: string, windowMs: number): string {
   return `${prefix}{${address}}:window:${windowMs}`;
 }
 
-function connect(url: string): Scripted {
+function connect(url: string, timeoutMs: number): Scripted {
   const redis = new Redis(url, {
     connectTimeout: 2000,
-    commandTimeout: patienceMs,
+    commandTimeout: timeoutMs,
     // What cannot be counted now is counted here, and must not be counted again later.
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,

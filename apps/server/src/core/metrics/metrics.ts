@@ -1,9 +1,8 @@
-import type { Metric as PromMetric } from 'prom-client';
-
 import { sameSecret } from '#core/crypto/secrets';
 import type { AppError } from '#core/errors/app-error';
 import type { Collected, Metric } from '#core/metrics/metric';
 import { createRequestMetrics, type Answered } from '#core/metrics/requests';
+import { toText } from '#core/metrics/text-format.rules';
 
 /** What all processes of an installation have to tell, this one among them; undefined when that cannot be known. */
 export type GatherMetrics = () => Promise<readonly Collected[] | undefined>;
@@ -47,14 +46,7 @@ export function createMetrics({ scrapeToken, gather }: Options): Metrics {
     add: (...more) => void metrics.push(...more),
     accepts: (token) => scrapeToken !== undefined && sameSecret(token, scrapeToken),
     collect,
-    async text() {
-      const collected = (await gather?.()) ?? (await collect());
-      // Only here: most processes are never asked.
-      const { Registry } = await import('prom-client');
-      const registry = new Registry();
-      for (const metric of collected) registry.registerMetric(toPrometheus(metric));
-      return registry.metrics();
-    },
+    text: async () => toText((await gather?.()) ?? (await collect())),
   };
 }
 
@@ -74,10 +66,4 @@ function refusalsMetric(refusals: ReadonlyMap<string, number>): Metric {
 function reasonOf({ code, status, details }: AppError): string | undefined {
   const reason = typeof details?.['code'] === 'string' ? details['code'] : code;
   return status === 429 || status === 503 || reason === 'ADDRESS_BLOCKED' ? reason : undefined;
-}
-
-/** Its own metrics look every label up with every request; one that is read anew each time is all that a registry needs. */
-function toPrometheus({ name, help, type, values }: Collected): PromMetric {
-  const get = () => Promise.resolve({ name, help, type, values, aggregator: 'sum' });
-  return { name, help, type, get } as unknown as PromMetric;
 }

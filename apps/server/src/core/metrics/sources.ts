@@ -8,7 +8,7 @@ import type { Metric, Sample } from '#core/metrics/metric';
 
 type Parts = {
   version: string;
-  database: Pick<Database, 'pools'>;
+  database: Pick<Database, 'pools' | 'faults'>;
   health: Pick<Health, 'states'>;
   logging: Pick<Logging, 'state'>;
   principals: Pick<PrincipalCache, 'stats'>;
@@ -89,6 +89,11 @@ function poolMetrics({ database }: Parts): Metric[] {
       'atrium_database_waiting',
       'Statements and transactions that wait for a connection.',
       each(({ waiting }) => waiting),
+    ),
+    counter(
+      'atrium_database_faults_total',
+      'Faults of the database that statements and connections met, by kind.',
+      () => Object.entries(database.faults.counts()).map(([kind, value]) => ({ labels: { kind }, value })),
     ),
   ];
 }

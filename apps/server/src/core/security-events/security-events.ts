@@ -1,7 +1,6 @@
-import { createFlusher } from '#core/background/flusher';
+import { createBatchWriter } from '#core/background/batch-writer';
 import { newId } from '#core/crypto/ids';
 import type { Database } from '#core/db/database';
-import { isRefusedForGood } from '#core/db/sql-state';
 import type { Log } from '#core/log/log';
 import {
   insertSecurityEvents,
@@ -33,36 +32,18 @@ export function createSecurityEvents({ database, log, now, delayMs = 250 }: Opti
   const waiting: SecurityEventRow[] = [];
   let dropped = 0;
 
-  async function write(): Promise<void> {
-    if (dropped > 0) log.warn({ dropped }, 'security events came faster than they could be written');
-    dropped = 0;
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, batchSize);
-      await insert(batch);
-      waiting.splice(0, batch.length);
-    }
-  }
-
-  /** One that is refused for good is given up alone; what a failure in between leaves is tried again, and is there once. */
-  async function insert(batch: readonly SecurityEventRow[]): Promise<void> {
-    try {
-      await database.platform().slow.all(insertSecurityEvents({ rows: JSON.stringify(batch, storable) }));
-    } catch (error) {
-      if (!isRefusedForGood(error)) throw error;
-      if (batch.length === 1) {
-        log.error({ err: error, eventId: batch[0]!.id }, 'the database refused a security event');
-        return;
-      }
-      const middle = Math.ceil(batch.length / 2);
-      await insert(batch.slice(0, middle));
-      await insert(batch.slice(middle));
-    }
-  }
-
-  const onError = (error: unknown) => {
-    log.warn({ err: error, waiting: waiting.length }, 'security events could not be written and will be tried again');
-  };
-  const flusher = createFlusher({ delayMs, write, onError });
+  const writer = createBatchWriter<SecurityEventRow[]>({
+    delayMs,
+    take: () => (waiting.length === 0 ? undefined : waiting.splice(0, batchSize)),
+    write: (batch) => database.platform().slow.all(insertSecurityEvents({ rows: JSON.stringify(batch, storable) })),
+    split: halves,
+    onRefused: (err, [event]) => log.error({ err, eventId: event!.id }, 'the database refused a security event'),
+    onFailing: (err) => log.warn({ err }, 'security events could not be written and will be tried again'),
+    onFlushed() {
+      if (dropped > 0) log.warn({ dropped }, 'security events came faster than they could be written');
+      dropped = 0;
+    },
+  });
 
   return {
     record({ type, tenantId, userId, details }) {
@@ -78,10 +59,15 @@ export function createSecurityEvents({ database, log, now, delayMs = 250 }: Opti
           details,
         });
       }
-      flusher.wake();
+      writer.wake();
     },
-    close: () => flusher.close(),
+    close: () => writer.close(),
   };
+}
+
+function halves(batch: SecurityEventRow[]): SecurityEventRow[][] {
+  const middle = Math.ceil(batch.length / 2);
+  return batch.length === 1 ? [] : [batch.slice(0, middle), batch.slice(middle)];
 }
 
 // One text that PostgreSQL refuses would keep the whole trail from being written, again and again.

@@ -86,9 +86,9 @@ describe('the usage of credentials', () => {
     const { usage } = createProcess({ delayMs: 1 });
     const credential = newCredential();
     usage.record(use(credential));
-    await vi.waitFor(async () => expect(await totalsOf(credential)).toMatchObject({ requests: 1 }), 10_000);
+    await vi.waitFor(async () => expect(await totalsOf(credential)).toMatchObject({ requests: 1 }), 30_000);
     usage.record(use(credential));
-    await vi.waitFor(async () => expect(await totalsOf(credential)).toMatchObject({ requests: 2 }), 10_000);
+    await vi.waitFor(async () => expect(await totalsOf(credential)).toMatchObject({ requests: 2 }), 30_000);
     await usage.close();
   });
 

@@ -1,4 +1,4 @@
-import { createFlusher } from '#core/background/flusher';
+import { createBatchWriter, type BatchWriter } from '#core/background/batch-writer';
 import type { Database } from '#core/db/database';
 import type { Query } from '#core/db/query';
 import type { Log } from '#core/log/log';
@@ -26,12 +26,14 @@ type TenantCounts = {
   totals: Map<string, Total>;
 };
 
+type Batch = { tenantId: string; counts: TenantCounts };
+
 type Options = { database: Database; log: Log; now(): Date; delayMs?: number };
 
 const hourMs = 3_600_000;
 
 export function createUsage({ database, log, now, delayMs = 500 }: Options): Usage {
-  let waiting = new Map<string, TenantCounts>();
+  const waiting = new Map<string, TenantCounts>();
 
   function countsOf(tenantId: string): TenantCounts {
     let counts = waiting.get(tenantId);
@@ -39,26 +41,25 @@ export function createUsage({ database, log, now, delayMs = 500 }: Options): Usa
     return counts;
   }
 
-  async function write(): Promise<void> {
-    const tenants = waiting;
-    waiting = new Map();
-    let failure: unknown;
-    for (const [tenantId, counts] of tenants) {
-      try {
-        await database.tenant(tenantId).slow.flight(statementsOf(tenantId, counts));
-      } catch (error) {
-        // Nothing took effect: the counts go back and are written with the next ones.
-        giveBack(countsOf(tenantId), counts);
-        failure = error;
-      }
+  /** What comes in for a tenant whose counts could not be written is added up meanwhile. */
+  function take(): Batch | undefined {
+    const failing = new Set(writer.begun().map(({ tenantId }) => tenantId));
+    for (const [tenantId, counts] of waiting) {
+      if (failing.has(tenantId)) continue;
+      waiting.delete(tenantId);
+      return { tenantId, counts };
     }
-    if (failure !== undefined) throw failure as Error;
+    return undefined;
   }
 
-  const onError = (error: unknown) => {
-    log.warn({ err: error }, 'the usage of credentials could not be written and will be tried again');
-  };
-  const flusher = createFlusher({ delayMs, write, onError });
+  const writer: BatchWriter<Batch> = createBatchWriter<Batch>({
+    delayMs,
+    isIndependent: true,
+    take,
+    write: ({ tenantId, counts }) => database.tenant(tenantId).slow.flight(statementsOf(tenantId, counts)),
+    onRefused: (err, { tenantId }) => log.error({ err, tenantId }, 'the database refused the usage of credentials'),
+    onFailing: (err) => log.warn({ err }, 'the usage of credentials could not be written and will be tried again'),
+  });
 
   return {
     record({ tenantId, credentialId: id, operation, isError, ip }) {
@@ -68,9 +69,9 @@ export function createUsage({ database, log, now, delayMs = 500 }: Options): Usa
       const errors = isError ? 1 : 0;
       add(byHour, `${id} ${hour} ${operation}`, { id, hour, operation, requests: 1, errors });
       add(totals, id, { requests: 1, errors, usedAt: at.toISOString(), ip });
-      flusher.wake();
+      writer.wake();
     },
-    close: () => flusher.close(),
+    close: () => writer.close(),
   };
 }
 
@@ -82,14 +83,6 @@ function add<Counted extends Count>(map: Map<string, Counted>, key: string, valu
     const sum = { requests: known.requests + value.requests, errors: known.errors + value.errors };
     map.set(key, { ...value, ...sum });
   }
-}
-
-function giveBack(current: TenantCounts, unwritten: TenantCounts): void {
-  for (const map of ['byHour', 'totals'] as const) {
-    const [older, newer] = [unwritten[map], current[map]] as [Map<string, Total>, Map<string, Total>];
-    for (const [key, value] of newer) add(older, key, value);
-  }
-  Object.assign(current, unwritten);
 }
 
 function statementsOf(tenantId: string, { byHour, totals }: TenantCounts): Query<never>[] {

@@ -1,0 +1,260 @@
+import { createFairQueue, type FairQueue, type Flow } from '#core/concurrency/fair-queue';
+
+/** Why a request for a permit was refused: too many wait, or it waited for too long. */
+export type Refusal = 'full' | 'late';
+
+/** A request for a permit, and then the permit. */
+export type Permit = { readonly flow: Flow };
+
+type Done = (refusal: Refusal | undefined, permit: Permit) => void;
+
+/** Permits for limited work, given to tenants and principals in equal shares while more ask than there are permits. */
+export type FairSemaphore = {
+  /** Calls back with a permit, at once where one is free, or with a refusal. */
+  acquire(flow: Flow, done: Done): Permit;
+  /** Gives the permit back, or stops waiting for it. Repeating it has no effect. */
+  release(permit: Permit): void;
+  /** Counts a held permit for another flow. */
+  transfer(permit: Permit, flow: Flow): void;
+  /** Gives out permits that became free otherwise than by a release. */
+  admit(): void;
+  /** How many wait: of all, of a tenant, or of one of its principals. */
+  waiting(tenant?: string, principal?: string): number;
+  /** Whether requests of the tenant are refused because they waited too long: one that would have to wait had better not begin. */
+  isShedding(tenant: string): boolean;
+};
+
+/** How long requests may wait, and how many of them. */
+export type WaitingLimits = {
+  max: number;
+  maxOf(tenant: string): number;
+  timeoutMs: number;
+};
+
+export type SemaphoreOptions = {
+  permits(): number;
+  /** How many permits one tenant may hold; the default is all. */
+  permitsOf?(): number;
+  /** Read whenever a request begins to wait. */
+  limits(): WaitingLimits;
+  /**
+   * Where given, sheds load by queueing delay, as CoDel (RFC 8289) does, for each tenant: `intervalMs` after its requests
+   * began to wait longer than `targetMs`, it is no burst, and those that waited longer are refused instead of served. Not while
+   * fewer than `spared` wait: a few that wait for long are no load, but a database that is slow to answer.
+   */
+  shedding?: { targetMs: number; intervalMs: number; spared: number };
+};
+
+type Entry = {
+  flow: Flow;
+  state: 'waiting' | 'held' | 'over';
+  done: Done | undefined;
+  since: number;
+  timer: NodeJS.Timeout | undefined;
+};
+
+/** A semaphore whose waiters are served by deficit round robin. Its callbacks may acquire and release. */
+export function createFairSemaphore(options: SemaphoreOptions): FairSemaphore {
+  return new Semaphore(options);
+}
+
+class Semaphore implements FairSemaphore {
+  readonly #options: SemaphoreOptions;
+  readonly #queue = createFairQueue<Entry>();
+  readonly #delays: ReturnType<typeof createDelays>;
+  readonly #held = new Map<string, number>();
+  #total = 0;
+  #isAdmitting = false;
+
+  constructor(options: SemaphoreOptions) {
+    this.#options = options;
+    this.#delays = createDelays(options.shedding);
+  }
+
+  readonly #mayServe = (tenant: string) => {
+    const { permits, permitsOf = permits } = this.#options;
+    return (this.#held.get(tenant) ?? 0) < permitsOf();
+  };
+
+  acquire(flow: Flow, done: Done): Permit {
+    const entry: Entry = { flow, state: 'waiting', done, since: 0, timer: undefined };
+    const isFree = this.#total < this.#options.permits() && this.#mayServe(flow.tenant);
+    if (isFree && this.#queue.sizeOf(flow.tenant) === 0) {
+      this.#hold(entry);
+      call(entry, undefined);
+    } else {
+      this.#wait(entry);
+      this.admit();
+    }
+    return entry;
+  }
+
+  release(permit: Permit): void {
+    const entry = permit as Entry;
+    if (entry.state === 'waiting') return this.#stopWaiting(entry);
+    if (entry.state !== 'held') return;
+    entry.state = 'over';
+    count(this.#held, entry.flow.tenant, -1);
+    this.#total -= 1;
+    if (this.#queue.size() > 0) this.admit();
+  }
+
+  transfer(permit: Permit, flow: Flow): void {
+    const entry = permit as Entry;
+    if (entry.state !== 'held') return;
+    count(this.#held, entry.flow.tenant, -1);
+    count(this.#held, flow.tenant, 1);
+    entry.flow = flow;
+  }
+
+  // A permit that is released by a callback is given out by this very loop: no recursion.
+  admit(): void {
+    if (this.#isAdmitting) return;
+    this.#isAdmitting = true;
+    try {
+      while (this.#queue.size() > 0 && this.#total < this.#options.permits()) {
+        const entry = this.#queue.next(this.#mayServe);
+        if (entry === undefined) return;
+        this.#serve(entry);
+      }
+    } finally {
+      this.#isAdmitting = false;
+    }
+  }
+
+  waiting(tenant?: string, principal?: string): number {
+    return tenant === undefined ? this.#queue.size() : this.#queue.sizeOf(tenant, principal);
+  }
+
+  isShedding(tenant: string): boolean {
+    return this.#delays.isShedding(tenant, this.#queue.sizeOf(tenant));
+  }
+
+  #serve(entry: Entry): void {
+    clearTimeout(entry.timer);
+    const { tenant } = entry.flow;
+    const left = this.#queue.sizeOf(tenant);
+    const isLate = this.#delays.isLate(tenant, entry.since, left);
+    if (left === 0) this.#delays.end(tenant);
+    if (isLate) entry.state = 'over';
+    else this.#hold(entry);
+    call(entry, isLate ? 'late' : undefined);
+  }
+
+  #hold(entry: Entry): void {
+    entry.state = 'held';
+    count(this.#held, entry.flow.tenant, 1);
+    this.#total += 1;
+  }
+
+  #wait(entry: Entry): void {
+    const { max, maxOf, timeoutMs } = this.#options.limits();
+    const { tenant } = entry.flow;
+    const isTenantFull = this.#queue.sizeOf(tenant) >= maxOf(tenant);
+    if (isTenantFull || this.#queue.size() >= max) {
+      // The flow with the most waiting gives way, so that none keeps the others out.
+      const victim = this.#queue.fullest(isTenantFull ? tenant : undefined);
+      if (!isFuller(this.#queue, victim, entry.flow)) return this.#refuse(entry, 'full');
+      this.#refuse(victim!, 'full');
+    }
+    entry.since = performance.now();
+    if (timeoutMs !== Infinity) entry.timer = setTimeout(() => this.#refuse(entry, 'late'), timeoutMs);
+    this.#queue.push(entry.flow, entry);
+  }
+
+  #refuse(entry: Entry, refusal: Refusal): void {
+    const { done } = entry;
+    this.#stopWaiting(entry);
+    done?.(refusal, entry);
+  }
+
+  #stopWaiting(entry: Entry): void {
+    clearTimeout(entry.timer);
+    entry.state = 'over';
+    entry.done = entry.timer = undefined;
+    this.#queue.remove(entry);
+    if (this.#queue.sizeOf(entry.flow.tenant) === 0) this.#delays.end(entry.flow.tenant);
+  }
+}
+
+/** A permit that is kept somewhere must not keep alive what its callback refers to. */
+function call(entry: Entry, refusal: Refusal | undefined): void {
+  const { done } = entry;
+  entry.done = undefined;
+  done?.(refusal, entry);
+}
+
+/** Whether room is to be made for the flow at the cost of the other one, which has more waiting. */
+function isFuller(queue: FairQueue<Entry>, victim: Entry | undefined, { tenant, principal }: Flow): boolean {
+  if (victim === undefined) return false;
+  if (victim.flow.tenant !== tenant) return queue.sizeOf(victim.flow.tenant) > queue.sizeOf(tenant);
+  return queue.sizeOf(tenant, victim.flow.principal) > queue.sizeOf(tenant, principal);
+}
+
+/** Since when each tenant's requests wait too long; forgotten as soon as none of its requests waits. */
+function createDelays(shedding: SemaphoreOptions['shedding']) {
+  const lateSince = new Map<string, number>();
+  const isOverload = (tenant: string, now: number) => {
+    const since = lateSince.get(tenant);
+    return since !== undefined && now - since >= shedding!.intervalMs;
+  };
+  return {
+    isLate(tenant: string, waitingSince: number, left: number): boolean {
+      if (shedding === undefined) return false;
+      const now = performance.now();
+      if (now - waitingSince < shedding.targetMs) {
+        lateSince.delete(tenant);
+        return false;
+      }
+      if (!lateSince.has(tenant)) lateSince.set(tenant, now);
+      return left >= shedding.spared && isOverload(tenant, now);
+    },
+    isShedding: (tenant: string, left: number) =>
+      lateSince.size > 0 && left >= shedding!.spared && isOverload(tenant, performance.now()),
+    end(tenant: string): void {
+      if (lateSince.size > 0) lateSince.delete(tenant);
+    },
+  };
+}
+
+function count(counts: Map<string, number>, key: string, change: 1 | -1): void {
+  const left = (counts.get(key) ?? 0) + change;
+  if (left === 0) counts.delete(key);
+  else counts.set(key, left);
+}
+
+/** Runs the work with a permit. @throws what `toError` makes of a refusal */
+export async function withPermit<Result>(
+  semaphore: FairSemaphore,
+  flow: Flow,
+  toError: (refusal: Refusal) => Error,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const permit = await new Promise<Permit>((resolve, reject) => {
+    semaphore.acquire(flow, (refusal, acquired) => {
+      if (refusal === undefined) resolve(acquired);
+      else reject(toError(refusal));
+    });
+  });
+  try {
+    return await work();
+  } finally {
+    semaphore.release(permit);
+  }
+}
+
+/** Runs work a few at a time; tenants, and their principals, take equal shares. */
+export type FairTurns = <Result>(flow: Flow, work: () => Promise<Result>) => Promise<Result>;
+
+/**
+ * For work whose number is bounded elsewhere: any number of it waits for as long as it takes.
+ * @param permitsOfTenant fewer than all where the work may hang, so that one tenant does not hold every permit
+ */
+export function createFairTurns(permits: number, permitsOfTenant = permits): FairTurns {
+  const semaphore = createFairSemaphore({
+    permits: () => permits,
+    permitsOf: () => permitsOfTenant,
+    limits: () => ({ max: Infinity, maxOf: () => Infinity, timeoutMs: Infinity }),
+  });
+  return (flow, work) => withPermit(semaphore, flow, (refusal) => new Error(`not reached: ${refusal}`), work);
+}
