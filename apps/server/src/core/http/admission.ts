@@ -1,13 +1,18 @@
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
+import type { Flow } from '#core/concurrency/fair-queue';
+import { flowOf } from '#core/concurrency/flows';
 import type { AppError } from '#core/errors/app-error';
+import { cachedNameOf } from '#core/http/credentials';
 import { factsOf } from '#core/http/facts';
 import { matchedRoute } from '#core/http/matched-route';
 import { hasBody } from '#core/http/request-checks';
 import type { Traffic } from '#core/http/traffic';
 import { createBreaker, maxDelayMs, measureLoad, type Breaker, type LoadSource } from '#core/limits/breaker';
 import { securitySetting, type SecurityConfig } from '#core/limits/config';
-import { createRequestQueue, overloaded, type RequestQueue } from '#core/limits/queue';
+import { createRequestQueue, overloaded, unknownTenant, type RequestQueue } from '#core/limits/queue';
+import { customerOf } from '#core/net/ranges';
 import type { Services } from '#core/services';
 
 const sampleMs = 500;
@@ -17,9 +22,11 @@ const administration = '/api/v1/system/';
 const wayBack = '/api/v1/system/security/';
 
 type Options = {
-  services: Pick<Services, 'limits' | 'runtimeSettings' | 'now'>;
+  services: Pick<Services, 'limits' | 'runtimeSettings' | 'now' | 'principals'>;
   traffic: Traffic;
   maxInFlight: number;
+  /** Requests among them that began moments ago. */
+  maxActive: number;
   /** Requests that are worked on at once while the event loop lags. */
   maxInFlightWhileLagging: number;
   /** Whoever calls is a system administrator, whatever route it is. */
@@ -32,26 +39,52 @@ type Options = {
 
 type Done = (error?: Error) => void;
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    admission: Admission | undefined;
+  }
+}
+
+/** What the request still has to do before it is worked on. */
+type Admission = {
+  /** Its credential is to be verified: until then it counts for its address. */
+  isUnknown: boolean;
+  /** To be called once its body has arrived. */
+  enter: ((done: Done) => void) | undefined;
+};
+
 /**
- * Decides for each request, before anybody is authenticated, whether it is worked on: by the rules for its address, by how
+ * Decides for each request, before anything of it is parsed, whether it is worked on: by the rules for its address, by how
  * much the address has asked for, by the load of the process, and by how many are being worked on. Callbacks and no promise
  * on the ordinary way.
  */
 export function admitRequests(server: FastifyInstance, options: Options): void {
   const { limits } = options.services;
   const { queue, breaker } = watchLoad(server, options);
+  server.decorateRequest('admission', undefined);
 
-  const enter = (request: FastifyRequest, reply: FastifyReply, done: Done) => {
-    // What came over no connection never says that it has ended.
-    if (!options.traffic.isUnderWay(reply.raw)) done();
-    else if (options.isStreamed(request)) queue.enter(reply.raw, leaving(queue, reply.raw, done));
-    else queue.enter(reply.raw, done);
+  const enter = (request: FastifyRequest, reply: FastifyReply, flow: Flow, done: Done) => {
+    if (!options.traffic.isUnderWay(reply.raw)) passBy(reply, done);
+    else queue.enter(reply.raw, flow, options.isStreamed(request) ? leaving(queue, reply.raw, done) : done);
+  };
+  const enterWithBody = (request: FastifyRequest, reply: FastifyReply, done: Done) => {
+    const flow = request.principal === undefined ? unknownFlow(request) : flowOf(request.principal);
+    if (queue.isShedding(flow)) return done(overloaded());
+    request.admission = { isUnknown: false, enter: (next) => enter(request, reply, flow, next) };
+    done();
   };
   const admit = (request: FastifyRequest, reply: FastifyReply, done: Done) => {
-    if (isKept(request)) done();
-    else if (isShed(request, breaker.level(), options)) done(overloaded());
-    else if (hasBody(request)) done();
-    else enter(request, reply, done);
+    if (isKept(request)) return done();
+    if (isShed(request, breaker.level(), options)) return done(overloaded());
+    const known = knownFlow(request, options);
+    // A stranger that only claims to be of a tenant must not fill the queue of that tenant.
+    if (known === undefined && hasCredential(request)) {
+      request.admission = { isUnknown: true, enter: undefined };
+      return enter(request, reply, unknownFlow(request), done);
+    }
+    const flow = known ?? unknownFlow(request);
+    if (!hasBody(request)) return enter(request, reply, flow, done);
+    done(queue.isShedding(flow) ? overloaded() : undefined);
   };
 
   server.addHook('onRequest', (request, reply, done) => {
@@ -67,11 +100,53 @@ export function admitRequests(server: FastifyInstance, options: Options): void {
     if (refusal instanceof Promise) refusal.then(judge, done);
     else judge(refusal);
   });
-  // Only once the body is there: a thousand that send theirs slowly would keep all others out.
-  server.addHook('preValidation', (request, reply, done) => {
-    if (hasBody(request) && !isKept(request)) enter(request, reply, done);
-    else done();
+  // The credential is verified by now. No permit is held while a body arrives: slow senders would keep all others out.
+  server.addHook('preParsing', (request, reply, _payload, done) => {
+    const isUnknown = request.admission?.isUnknown === true;
+    if (hasBody(request) && !isKept(request)) {
+      if (isUnknown) queue.leave(reply.raw);
+      return enterWithBody(request, reply, done);
+    }
+    if (!isUnknown || request.principal === undefined) return done();
+    request.admission = undefined;
+    // Streams hold no permit.
+    if (options.isStreamed(request)) return done();
+    if (!options.traffic.isUnderWay(reply.raw)) return passBy(reply, done);
+    queue.move(reply.raw, flowOf(request.principal), done);
   });
+  // Of what no parser has admitted, which are uploads.
+  server.addHook('preValidation', (request, _reply, done) => admitBody(request, done));
+}
+
+/** To be called once the body has arrived, before it is parsed: calls back when the request may be worked on. */
+export function admitBody(request: FastifyRequest, done: Done): void {
+  const enter = request.admission?.enter;
+  if (enter === undefined) return done();
+  request.admission = undefined;
+  enter(done);
+}
+
+/**
+ * Without a permit, as nobody would say that the request has ended: who has left waits for no answer, and what came over no
+ * connection is worked on.
+ */
+function passBy({ raw }: FastifyReply, done: Done): void {
+  done(raw.destroyed ? overloaded() : undefined);
+}
+
+function hasCredential({ headers }: FastifyRequest): boolean {
+  return headers.authorization !== undefined || headers['x-api-key'] !== undefined;
+}
+
+/** Who the request counts for where its credential was verified lately. */
+function knownFlow(request: FastifyRequest, { services }: Options): Flow | undefined {
+  const name = cachedNameOf(request);
+  const principal = name === undefined ? undefined : services.principals.peek(name);
+  return principal && flowOf(principal);
+}
+
+function unknownFlow({ facts }: FastifyRequest): Flow {
+  return { tenant: unknownTenant, principal: customerOf(facts!.ip) };
 }
 
 /** Health tells the load balancer and administration puts things right: neither ever waits. */
@@ -86,10 +161,10 @@ function leaving(queue: RequestQueue, request: object, done: Done): Done {
   };
 }
 
-/** First those who do not even claim to be somebody, then all that exceeds what a struggling process can do at once. */
-function isShed({ headers }: FastifyRequest, level: 0 | 1 | 2, options: Options): boolean {
+/** First those without any credential, then all that exceeds what a struggling process can do at once. */
+function isShed(request: FastifyRequest, level: 0 | 1 | 2, options: Options): boolean {
   if (level === 0) return false;
-  if (headers.authorization === undefined && headers['x-api-key'] === undefined) return true;
+  if (!hasCredential(request)) return true;
   return level === 2 && options.traffic.inFlight() > options.maxInFlightWhileLagging;
 }
 
@@ -122,10 +197,17 @@ function watchLoad(server: FastifyInstance, options: Options): { queue: RequestQ
   let lags = false;
   let busiest = 0;
   let delays = { sum: 0, count: 0 };
-  const maxAtOnce = () => (lags ? options.maxInFlightWhileLagging : options.maxInFlight);
-  const queue = createRequestQueue(maxAtOnce, queueLimits(config));
+  const whileLagging = Math.min(options.maxInFlight, options.maxInFlightWhileLagging);
+  const maxInFlight = () => (lags ? whileLagging : options.maxInFlight);
+  const concurrency = { maxInFlight, maxActive: options.maxActive, isBusy: load.isBusy };
+  const queue = createRequestQueue(concurrency, queueLimits(config));
   const breaker = createBreaker(() => services.now().getTime(), breakerLimits(config));
   traffic.onEnd((response) => queue.leave(response));
+  // A list that turns out to be sent while it is read takes as long as its client likes from here on.
+  server.addHook('onSend', (_request, reply, payload, done) => {
+    if (payload instanceof Readable) queue.leave(reply.raw);
+    done(null, payload);
+  });
   const sampler = setInterval(() => {
     const delayMs = load.delayMs();
     lags = delayMs > maxDelayMs;

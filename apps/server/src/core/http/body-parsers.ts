@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import { AppError } from '#core/errors/app-error';
+import { admitBody } from '#core/http/admission';
 import { parseForm } from '#core/http/forms';
 import { assertUtf8, parseJsonBody } from '#core/http/json';
 
@@ -8,29 +9,36 @@ const maxFormBytes = 65_536;
 
 export function acceptJsonOnly(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    try {
-      assertReadable(request);
-      done(null, parseJsonBody(body as Buffer));
-    } catch (error) {
-      done(error as Error);
-    }
-  });
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) =>
+    parseAdmitted(request, done, () => parseJsonBody(body as Buffer)),
+  );
 }
 
 export function acceptFormsOnly(context: FastifyInstance): void {
   context.removeAllContentTypeParsers();
   const type = 'application/x-www-form-urlencoded';
-  context.addContentTypeParser(type, { parseAs: 'buffer', bodyLimit: maxFormBytes }, (request, body, done) => {
-    try {
-      assertReadable(request);
-      done(null, parseForm(body as Buffer));
-    } catch (error) {
-      done(error as Error);
-    }
-  });
+  context.addContentTypeParser(type, { parseAs: 'buffer', bodyLimit: maxFormBytes }, (request, body, done) =>
+    parseAdmitted(request, done, () => parseForm(body as Buffer)),
+  );
   context.addContentTypeParser('*', (_request, _body, done) => {
     done(new AppError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${type}.`));
+  });
+}
+
+type Done = (error: Error | null, body?: unknown) => void;
+
+/** Parses only what is going to be worked on. */
+function parseAdmitted(request: FastifyRequest, done: Done, parse: () => unknown): void {
+  admitBody(request, (refusal) => {
+    if (refusal !== undefined) return done(refusal);
+    let body: unknown;
+    try {
+      assertReadable(request);
+      body = parse();
+    } catch (error) {
+      return done(error as Error);
+    }
+    done(null, body);
   });
 }
 

@@ -21,6 +21,24 @@ export function credentialsOf({ headers }: FastifyRequest): Credentials {
   };
 }
 
+/** The access token of an Authorization header; it is also the name of its principal in the cache. */
+export function bearerToken(authorization: string): string | undefined {
+  return /^Bearer +([\w.~+/-]+=*)$/i.exec(authorization)?.[1];
+}
+
+/** The name of a key's principal in the cache: with its space, it never equals a bearer token. */
+export function cachedKeyName(apiKey: string): string {
+  return `X-API-Key ${apiKey}`;
+}
+
+/** The name under which the cache knows the principal of a request; undefined where it presents no credential, or two. */
+export function cachedNameOf({ headers }: FastifyRequest): string | undefined {
+  const { authorization } = headers;
+  const apiKey = oneValue(headers['x-api-key']);
+  if (apiKey === undefined) return authorization === undefined ? undefined : bearerToken(authorization);
+  return authorization === undefined ? cachedKeyName(apiKey) : undefined;
+}
+
 function oneValue(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
 }

@@ -24,13 +24,15 @@ export function keepDeadline(server: FastifyInstance, timeoutMs: number): void {
   });
 }
 
-// What streams is held to its pace instead, and what takes long to the patience of its client.
+// What streams is held to its pace instead, once it has begun, and what takes long ends when its client leaves.
 function hasDeadline(request: FastifyRequest): boolean {
   const { route, isStreamed } = matchedRoute(request).config;
-  return route !== undefined && isStreamed !== true && !route.takesLong;
+  return route !== undefined && (isStreamed !== true || route.mayStream) && !route.takesLong;
 }
 
 function refuse(request: FastifyRequest, reply: FastifyReply, timeoutMs: number): void {
   const { url = '' } = matchedRoute(request);
-  if (!reply.sent) void reply.send(new errorCodes.FST_ERR_HANDLER_TIMEOUT(String(timeoutMs), url));
+  // A stream that has begun is no late answer, and an error now would cut it off.
+  if (!reply.sent && !reply.raw.headersSent)
+    void reply.send(new errorCodes.FST_ERR_HANDLER_TIMEOUT(String(timeoutMs), url));
 }

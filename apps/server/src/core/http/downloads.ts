@@ -35,16 +35,14 @@ export function isStream(route: Route): boolean {
   return Object.values(route.schema.response).includes(StreamedContent);
 }
 
-type Options = { idleMs: number; log: Log };
-
 /** Sends the file or what becomes one. */
 export async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
   file: Download | Stream,
-  options: Options,
+  log: Log,
 ): Promise<FastifyReply> {
-  return 'sizeBytes' in file ? sendDownload(request, reply, file, options) : sendStream(request, reply, file, options);
+  return 'sizeBytes' in file ? sendDownload(request, reply, file, log) : sendStream(request, reply, file, log);
 }
 
 /** Sends the file, the part that was asked for (206), or that nothing has changed (304). */
@@ -52,7 +50,7 @@ async function sendDownload(
   request: FastifyRequest,
   reply: FastifyReply,
   download: Download,
-  { idleMs, log }: Options,
+  log: Log,
 ): Promise<FastifyReply> {
   const { sizeBytes } = download;
   const etag = `"${download.etag}"`;
@@ -68,8 +66,6 @@ async function sendDownload(
   if (range !== undefined) reply.status(206).header('content-range', `bytes ${range.start}-${range.end}/${sizeBytes}`);
   reply.headers(fileHeaders(download)).header('content-length', String(length));
   if (request.method === 'HEAD') return reply.send(source);
-  // A reader that has stopped reading would hold the file and the connection for good.
-  reply.raw.setTimeout(idleMs, () => reply.raw.destroy());
   const body = Readable.from(exactly(source, length), { objectMode: false });
   // A generator that was never begun has no end of its own that would close what it reads.
   body.once('close', () => source.destroy());
@@ -78,12 +74,7 @@ async function sendDownload(
 }
 
 /** Sends what the stream yields at the pace of the reader; an error in it breaks the connection, so that no part passes for all. */
-function sendStream(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  stream: Stream,
-  { idleMs, log }: Options,
-): FastifyReply {
+function sendStream(request: FastifyRequest, reply: FastifyReply, stream: Stream, log: Log): FastifyReply {
   const source = stream.open();
   source.on('error', (error) => log.error({ err: error, requestId: request.id }, 'a stream broke off'));
   reply.headers(fileHeaders(stream));
@@ -91,7 +82,6 @@ function sendStream(
     source.destroy();
     return reply.send('');
   }
-  reply.raw.setTimeout(idleMs, () => reply.raw.destroy());
   return reply.send(source);
 }
 

@@ -1,6 +1,7 @@
 import { isInvalidValue, isRetryable, isUnavailable, violatedConstraint } from '#core/db/sql-state';
 import { AppError, defineError, type ErrorDefinition } from '#core/errors/app-error';
 import { InternalError, ServiceUnavailable } from '#core/errors/common-errors';
+import type { ErrorForm } from '#core/http/error-forms';
 
 /** The standard error body (specification, "Errors"). */
 export type ErrorBodyValue = {
@@ -56,7 +57,7 @@ export function summarizeError({ code, status, message, details, cause }: AppErr
 }
 
 /** What routes with brief errors answer (specification, "Dispatcher operations return errors as {error, message} only"). */
-export function presentBriefError({ code, message }: AppError): Pick<ErrorBodyValue, 'error' | 'message'> {
+function presentBriefError({ code, message }: AppError): Pick<ErrorBodyValue, 'error' | 'message'> {
   return { error: code, message };
 }
 
@@ -64,7 +65,7 @@ export function presentBriefError({ code, message }: AppError): Pick<ErrorBodyVa
  * What routes answer that speak JSON-RPC 2.0: its codes where they fit, the standard body as `data`, the id of what was asked
  * where that could be read.
  */
-export function presentRpcError(error: AppError, requestId: string | null, asked?: unknown) {
+function presentRpcError(error: AppError, requestId: string | null, asked?: unknown) {
   const data = presentError(error, requestId);
   return { jsonrpc: '2.0', id: idOf(asked), error: { code: rpcCode(error), message: error.message, data } };
 }
@@ -83,6 +84,15 @@ function rpcCode({ status, cause }: AppError): number {
   if (status === 400 && cause instanceof SyntaxError) return -32_700;
   if (status === 400) return -32_600;
   return status === 500 ? -32_603 : -32_000;
+}
+
+/** The body in the form of the route; `asked` is the body of the request, as far as it was read. */
+export function presentFailure(
+  error: AppError,
+  { requestId, form, asked }: { requestId: string; form: ErrorForm | undefined; asked?: unknown },
+): object {
+  if (form?.hasRpcErrors === true) return presentRpcError(error, requestId, asked);
+  return form?.hasBriefErrors === true ? presentBriefError(error) : presentError(error, requestId);
 }
 
 /** Seconds after which a retry makes sense; undefined where none does. */

@@ -1,3 +1,4 @@
+import { forbiddenKeys } from '#core/http/json';
 import { isAddressRange } from '#core/net/addresses';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -52,11 +53,38 @@ function isFileName(text: string): boolean {
   return isLine(text) && /\S/.test(text) && !/[/\\]/.test(text) && !/^\s*\.{1,2}\s*$/.test(text);
 }
 
+// The parser shows no credentials where both parts of them are empty, but a user still reads an address with an @.
+const hasUserInfo = /^[a-z]+:[/\\]*[^/\\?#]*@/i;
+
 /** An absolute http or https address without credentials in it. */
 function isWebUri(text: string): boolean {
-  if (/[\s\p{Cc}]/u.test(text) || !URL.canParse(text)) return false;
-  const { protocol, username, password } = new URL(text);
-  return (protocol === 'https:' || protocol === 'http:') && username === '' && password === '';
+  if (/[\s\p{Cc}]/u.test(text) || hasUserInfo.test(text) || !URL.canParse(text)) return false;
+  const { protocol } = new URL(text);
+  return protocol === 'https:' || protocol === 'http:';
+}
+
+// A link of these runs code, shows content as if it were of the page's own origin, or reads local files.
+const unsafeSchemes = new Set(['javascript', 'data', 'vbscript', 'blob', 'file']);
+// Whitespace and control characters are refused wherever they are: browsers drop some of them before they read the scheme.
+const absoluteUri = /^([a-z][a-z\d+.-]*):[^\s\p{Cc}<>"]+$/iu;
+
+/** An absolute URI (RFC 3986 section 4.3, fragment allowed) of any scheme that is safe to link to. */
+function isUri(text: string): boolean {
+  const scheme = absoluteUri.exec(text)?.[1]?.toLowerCase();
+  if (scheme === undefined || unsafeSchemes.has(scheme)) return false;
+  return scheme === 'http' || scheme === 'https' ? isWebUri(text) : URL.canParse(text);
+}
+
+const anyOrigin = 'https://application.invalid';
+
+/** Where an application leads its own people: a path of its own, or https to another host. */
+function isAppRoute(text: string): boolean {
+  if (/[\s\p{Cc}\\]/u.test(text)) return false;
+  if (/^https:\/\/[^/]/i.test(text)) return isWebUri(text);
+  if (/^[a-z][a-z\d+.-]*:/i.test(text) || !URL.canParse(text, anyOrigin)) return false;
+  const { origin, pathname } = new URL(text, anyOrigin);
+  // A path that begins with two slashes is the address of a host where it is used as a link once more.
+  return origin === anyOrigin && !pathname.startsWith('//');
 }
 
 /** The same, or where a mail server is. */
@@ -66,7 +94,7 @@ function isProviderUri(text: string): boolean {
 
 /** Where browsers and secrets may be sent: https, or http to the own machine, with nothing after a `#` (RFC 6749 section 3.1.2). */
 function isSecureUri(text: string): boolean {
-  if (!isWebUri(text) || text.includes('#') || text.includes('\\')) return false;
+  if (!isWebUri(text) || !/^https?:\/\/[^/]/i.test(text) || /[#\\]/.test(text)) return false;
   const { protocol, hostname } = new URL(text);
   return protocol === 'https:' || /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
 }
@@ -97,14 +125,17 @@ export const formats: Record<string, (text: string) => boolean> = {
   'date-time': isDateTime,
   'local-date-time': isLocalDateTime,
   email: isEmail,
-  uri: isWebUri,
+  uri: isUri,
+  'web-uri': isWebUri,
   'provider-uri': isProviderUri,
   'secure-uri': isSecureUri,
+  'app-route': isAppRoute,
   'time-zone': isTimeZone,
   password: (text) => hasLength(text, leastPasswordLength),
   'machine-password': (text) => hasLength(text, leastMachinePasswordLength),
   line: isLine,
   'file-name': isFileName,
+  'property-name': (text) => !forbiddenKeys.has(text),
   'ip-range': isAddressRange,
 };
 

@@ -1,9 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 
 import { access, decide, type Access } from '#core/access/access';
-import type { Principal, RequestFacts } from '#core/access/principal';
+import { hasLostRights, type Principal, type RequestFacts } from '#core/access/principal';
+import type { PrincipalCache } from '#core/access/principal-cache';
 import { AppError } from '#core/errors/app-error';
 import { credentialsOf, type Credentials } from '#core/http/credentials';
+import { NotPermitted } from '#core/errors/common-errors';
 import { DispatcherSecretRequired } from '#core/jobs/errors';
 import type { SecretCheck } from '#core/jobs/secret';
 import type { Metrics } from '#core/metrics/metrics';
@@ -14,17 +16,34 @@ export type Authenticate = (
   facts: RequestFacts,
 ) => Promise<Principal | undefined> | Principal | undefined;
 
-type Options = {
+/** What it takes to find out who sends a request. */
+export type Identification = {
   authenticate: Authenticate;
-  services: { dispatcher: { secret: SecretCheck }; metrics: Pick<Metrics, 'accepts'> };
+  services: {
+    dispatcher: { secret: SecretCheck };
+    metrics: Pick<Metrics, 'accepts'>;
+    principals: Pick<PrincipalCache, 'revision'>;
+  };
 };
-type Rules = { rule: Access; options: Options };
+type Rules = { rule: Access; options: Identification };
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The revision of the cached principals before this request was authenticated. */
+    principalRevision: number;
+  }
+}
+
+/** After so long an entry may have expired, which changes no revision. */
+const trustedMs = 1000;
 
 /**
  * Finds out who sends a request, and refuses whoever the route is not for. Callbacks instead of promises: nearly every
  * principal is known already, and then nothing has to be waited for.
  */
 export function identify(request: FastifyRequest, { rule, options }: Rules, done: (error?: Error) => void): void {
+  // Read before anything is loaded: a revocation meanwhile must count as one that came later.
+  request.principalRevision = options.services.principals.revision();
   if (rule.kind === 'dispatcher') {
     admitDispatcher(request, { rule, options }).then(() => done(), done);
     return;
@@ -54,12 +73,43 @@ export function identify(request: FastifyRequest, { rule, options }: Rules, done
   }
 }
 
-function isScraper({ headers }: FastifyRequest, { services }: Options): boolean {
+/**
+ * Whether the principal of a request is certainly as it was when the headers arrived. One comparison for a body that arrives with
+ * them, so that it costs nothing there.
+ */
+export function isStillIdentified(request: FastifyRequest, elapsedMs: number, { services }: Identification): boolean {
+  if (request.principal === undefined) return true;
+  return elapsedMs < trustedMs && request.principalRevision === services.principals.revision();
+}
+
+/**
+ * Authenticates a request again and applies the access rule again, for what was revoked while its body arrived.
+ * @throws AppError 401 or 403, as for a new request with the same credentials
+ */
+export function identifyAgain(request: FastifyRequest, rules: Rules): Promise<void> {
+  return new Promise((resolve, reject) => {
+    request.principal = undefined;
+    identify(request, rules, (error) => (error === undefined ? resolve() : reject(error)));
+  });
+}
+
+/**
+ * The same at the end of what began with the rights of then: what the principal has lost since may be what the work relied on.
+ * @throws AppError 401 or 403
+ */
+export async function assertKeepsRights(request: FastifyRequest, rules: Rules): Promise<void> {
+  const before = request.principal;
+  if (before === undefined) return;
+  await identifyAgain(request, rules);
+  if (request.principal !== before && hasLostRights(before, request.principal)) throw NotPermitted();
+}
+
+function isScraper({ headers }: FastifyRequest, { services }: Identification): boolean {
   const [scheme = '', token = ''] = headers.authorization?.split(' ') ?? [];
   return scheme.toLowerCase() === 'bearer' && services.metrics.accepts(token);
 }
 
-export async function isAdministrator(request: FastifyRequest, { authenticate }: Options): Promise<boolean> {
+export async function isAdministrator(request: FastifyRequest, { authenticate }: Identification): Promise<boolean> {
   try {
     const principal = await authenticate(credentialsOf(request), request.facts!);
     return decide(access.systemAdmin(), principal).allowed;
@@ -68,7 +118,7 @@ export async function isAdministrator(request: FastifyRequest, { authenticate }:
   }
 }
 
-type DispatcherRules = { rule: Extract<Access, { kind: 'dispatcher' }>; options: Options };
+type DispatcherRules = { rule: Extract<Access, { kind: 'dispatcher' }>; options: Identification };
 
 /** Lets in who knows the secret of the dispatcher, and where the route says so, system administrators. */
 async function admitDispatcher(request: FastifyRequest, { rule, options }: DispatcherRules): Promise<void> {
@@ -84,7 +134,7 @@ async function admitDispatcher(request: FastifyRequest, { rule, options }: Dispa
   throw DispatcherSecretRequired();
 }
 
-async function recognise(request: FastifyRequest, { authenticate }: Options): Promise<Principal | undefined> {
+async function recognise(request: FastifyRequest, { authenticate }: Identification): Promise<Principal | undefined> {
   try {
     return await authenticate(credentialsOf(request), request.facts!);
   } catch (error) {

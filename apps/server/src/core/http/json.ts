@@ -1,10 +1,17 @@
 import { AppError } from '#core/errors/app-error';
-
-const maxDepth = 32;
-const maxKeys = 2000;
+import {
+  assertParsable,
+  badJson,
+  infiniteNumber,
+  jsonLimits,
+  scannedFromBytes,
+  tooDeep,
+  tooMany,
+} from '#core/http/json-scan';
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
-const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
+/** Names that no property of a body may have, because JavaScript gives them a meaning. */
+export const forbiddenKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
  * Parses a request body. An empty body is no body: clients send the JSON content type on requests that have none.
@@ -13,6 +20,8 @@ const forbiddenKeys = new Set(['__proto__', 'constructor', 'prototype']);
  */
 export function parseJsonBody(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
+  const isScanned = bytes.length >= scannedFromBytes;
+  if (isScanned) assertParsable(bytes);
   let text: string;
   try {
     text = utf8.decode(bytes);
@@ -25,17 +34,9 @@ export function parseJsonBody(bytes: Buffer): unknown {
   } catch (cause) {
     throw badJson('The body is not valid JSON.', cause);
   }
-  const { hasLargeNumber } = inspect(value, text);
-  if (hasLargeNumber) JSON.parse(text, refuseInexact);
-  return value;
-}
-
-/** An integer that a double cannot hold would be read back as another one. */
-function refuseInexact(_key: string, value: unknown, context?: { source?: string }): unknown {
-  const source = context?.source ?? '';
-  const isInteger = typeof value === 'number' && /^-?\d+$/.test(source);
-  if (isInteger && (!Number.isFinite(value) || BigInt(source) !== BigInt(value)))
-    throw badJson('The body has an integer beyond 2^53, which cannot be kept exactly: send it as text.');
+  const largest = inspect(value, text);
+  if (largest === Infinity) throw infiniteNumber(bytes);
+  if (largest > Number.MAX_SAFE_INTEGER && !isScanned) assertParsable(bytes);
   return value;
 }
 
@@ -52,24 +53,36 @@ export function isStorableText(text: string): boolean {
   return !text.includes('\0') && text.isWellFormed();
 }
 
+/** Bytes of a value as PostgreSQL writes it out of jsonb: 1e300, which has few bytes in a body, has 301 digits there. */
+export function jsonBytes(value: unknown): number {
+  const text = JSON.stringify(value);
+  const bytes = Buffer.byteLength(text);
+  return /\de[+-]\d/.test(text) ? bytes + digitsOfExponents(value) : bytes;
+}
+
+function digitsOfExponents(value: unknown): number {
+  if (typeof value === 'number') return Math.abs(Number(String(value).split('e')[1] ?? 0));
+  if (typeof value !== 'object' || value === null) return 0;
+  return Object.values(value).reduce<number>((sum, inner) => sum + digitsOfExponents(inner), 0);
+}
+
 /**
  * @param text what it was parsed from: what cannot be in it is not searched for name by name.
+ * @returns the largest number in it, without its sign
  * @throws AppError for what nobody can keep
  */
-function inspect(root: unknown, text: string): { hasLargeNumber: boolean } {
+function inspect(root: unknown, text: string): number {
   // In UTF-8 without escapes there is neither NUL, which JSON demands to be escaped, nor half of a surrogate pair.
   const hasEscapes = text.includes(String.raw`\u`);
   const mayBeForbidden = hasEscapes || text.includes('proto') || text.includes('constructor');
   let keys = 0;
-  let hasLargeNumber = false;
+  let largest = 0;
   const visit = (value: unknown, depth: number): void => {
-    if (typeof value === 'number') {
-      assertFinite(value);
-      hasLargeNumber ||= Math.abs(value) > Number.MAX_SAFE_INTEGER;
-    } else if (typeof value === 'string') {
+    if (typeof value === 'number') largest = Math.max(largest, Math.abs(value));
+    else if (typeof value === 'string') {
       if (hasEscapes) assertText(value);
     } else if (typeof value === 'object' && value !== null) {
-      if (depth >= maxDepth) throw badJson(`The body is nested more than ${maxDepth} levels deep.`);
+      if (depth >= jsonLimits.depth) throw tooDeep();
       if (Array.isArray(value)) for (const item of value) visit(item, depth + 1);
       else visitProperties(value as Record<string, unknown>, depth);
     }
@@ -77,24 +90,15 @@ function inspect(root: unknown, text: string): { hasLargeNumber: boolean } {
   const visitProperties = (value: Record<string, unknown>, depth: number): void => {
     for (const key in value) {
       if (mayBeForbidden && forbiddenKeys.has(key)) throw badJson('The body has a property name that is not allowed.');
-      if (++keys > maxKeys) throw badJson(`The body has more than ${maxKeys} properties.`);
+      if (++keys > jsonLimits.properties) throw tooMany(jsonLimits.properties, 'properties');
       if (hasEscapes) assertText(key);
       visit(value[key], depth + 1);
     }
   };
   visit(root, 0);
-  return { hasLargeNumber };
+  return largest;
 }
 
 function assertText(text: string): void {
   if (!isStorableText(text)) throw badJson('The body has a NUL character or half of a surrogate pair in a string.');
-}
-
-/** JSON has no largest number, JavaScript has: 1e400 would be Infinity, and null when it is written again. */
-function assertFinite(value: number): void {
-  if (!Number.isFinite(value)) throw badJson('The body has a number that is too large.');
-}
-
-function badJson(message: string, cause?: unknown): AppError {
-  return new AppError('VALIDATION_ERROR', message, { cause });
 }

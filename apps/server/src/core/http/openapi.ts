@@ -6,6 +6,7 @@ import { NotPermitted, ServiceUnavailable } from '#core/errors/common-errors';
 import { FileContent, StreamedContent, isDownload } from '#core/http/downloads';
 import { idempotencyErrors } from '#core/http/idempotency/idempotency.errors';
 import { takesIdempotencyKey } from '#core/http/idempotency/idempotency.rules';
+import { propertyDescriptions } from '#core/http/property-descriptions';
 import type { Module, Route } from '#core/http/route';
 import { BriefErrorBody, ErrorBody, RpcErrorBody } from '#core/http/schemas';
 
@@ -121,7 +122,8 @@ function parameters(place: 'path' | 'query', schema: TSchema | undefined, compon
     required?: string[];
   };
   return Object.entries(properties).map(([name, property]) => {
-    const { description, ...rest } = schemaOf(property, components) as Json & { description?: string };
+    const hoisted = schemaOf(property, components) as Json & { description?: string };
+    const { description = propertyDescriptions[name], ...rest } = hoisted;
     return {
       name,
       in: place,
@@ -234,7 +236,12 @@ function hoist(value: unknown, components: Map<string, Json>): unknown {
   if (Array.isArray(value)) return value.map((item) => hoist(item, components));
   if (value === null || typeof value !== 'object') return value;
   const { title, ...rest } = value as Json;
-  const plain = Object.fromEntries(Object.entries(rest).map(([key, item]) => [key, hoist(item, components)]));
+  const plain = Object.fromEntries(
+    Object.entries(rest).map(([key, item]) => [
+      key,
+      key === 'properties' ? describeProperties(item as Record<string, Json>, components) : hoist(item, components),
+    ]),
+  );
   if (typeof title !== 'string') return title === undefined ? plain : { title: hoist(title, components), ...plain };
   const known = components.get(title);
   if (known !== undefined && JSON.stringify(known) !== JSON.stringify(plain)) {
@@ -242,4 +249,15 @@ function hoist(value: unknown, components: Map<string, Json>): unknown {
   }
   components.set(title, plain);
   return { $ref: `#/components/schemas/${title}` };
+}
+
+/** Each property with a description: its own, or that of all properties of the name. */
+function describeProperties(properties: Record<string, Json>, components: Map<string, Json>): Json {
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, property]) => {
+      const description = property['description'] ?? propertyDescriptions[name];
+      const hoisted = hoist(property, components) as Json;
+      return [name, description === undefined ? hoisted : { ...hoisted, description }];
+    }),
+  );
 }

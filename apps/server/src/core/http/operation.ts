@@ -13,6 +13,11 @@ export type Caller = {
   setStatus(status: number): void;
   untilAbandoned(): AbortSignal;
   callTool: CallTool;
+  /**
+   * Who calls as of now; a revocation since the request arrived counts.
+   * @throws AppError 401 or 403
+   */
+  currentPrincipal(): Promise<Principal | undefined>;
   /** Since the request arrived. */
   elapsedMs(): number;
   upload?: Upload | undefined;

@@ -3,7 +3,8 @@ import type { Duplex } from 'node:stream';
 
 import { newId } from '#core/crypto/ids';
 import { AppError } from '#core/errors/app-error';
-import { presentError } from '#core/http/error-body';
+import { presentFailure } from '#core/http/error-body';
+import type { ErrorForm } from '#core/http/error-forms';
 import { securityHeaders } from '#core/http/security-headers';
 import type { Traffic } from '#core/http/traffic';
 import { isWatched } from '#core/http/uploads';
@@ -13,7 +14,10 @@ type ParserError = Error & { code?: string };
 const lingerMs = 1000;
 
 /** Answers what Node refuses before there is a request: malformed framing, oversized headers, slow senders. */
-export function parserErrorHandler(traffic: Traffic): (error: ParserError, socket: Duplex) => void {
+export function parserErrorHandler(
+  traffic: Traffic,
+  formOf: (url: string) => ErrorForm,
+): (error: ParserError, socket: Duplex) => void {
   const refused = new WeakSet<Duplex>();
   return (error, socket) => {
     if (isLivingUpload(error, traffic.latest(socket))) return;
@@ -21,7 +25,7 @@ export function parserErrorHandler(traffic: Traffic): (error: ParserError, socke
     if (refused.has(socket)) return;
     refused.add(socket);
     const latest = traffic.latest(socket);
-    const refuse = () => answerOnce(socket, parserFailure(error));
+    const refuse = () => answerOnce(socket, parserFailure(error), unfinished(latest, formOf));
     if (error.code === 'ECONNRESET') socket.destroy();
     else if (latest === undefined || latest.writableFinished) {
       // The rest of an answered request is bad: a second answer would be taken for the next request's.
@@ -33,19 +37,21 @@ export function parserErrorHandler(traffic: Traffic): (error: ParserError, socke
   };
 }
 
+/** The form of the path whose request could not be read to its end; of one that came before it says nothing. */
+function unfinished(latest: ServerResponse | undefined, formOf: (url: string) => ErrorForm): ErrorForm | undefined {
+  return latest?.req.complete === false ? formOf(latest.req.url ?? '') : undefined;
+}
+
 /** An upload may take as long as it likes while bytes come; whoever watches it ends it. */
 function isLivingUpload({ code }: ParserError, latest: ServerResponse | undefined): boolean {
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' && isWatched(latest?.req);
 }
 
 /** Node answers `Expect:` with an empty 417 and CONNECT with silence; say both in the standard body. */
-export function refuseExtensions(server: Server, traffic: Traffic): void {
-  server.on('checkExpectation', (_request, response) => {
-    traffic.begin(response);
-    const failure = new AppError('EXPECTATION_FAILED', 'The Expect header is not supported.');
-    const { body, headers } = render(failure);
-    response.writeHead(failure.status, { ...headers, connection: 'close' }).end(body);
-  });
+export function refuseExtensions(server: Server, traffic: Traffic, formOf: (url: string) => ErrorForm): void {
+  server.on('checkExpectation', (_request, response) =>
+    traffic.begin(response, ({ url = '' }) => refuseExpectation(response, formOf(url))),
+  );
   server.on('connect', (_request, socket) => {
     socket.on('error', () => socket.destroy());
     if (traffic.latest(socket)?.writableFinished === false) socket.destroy();
@@ -53,12 +59,18 @@ export function refuseExtensions(server: Server, traffic: Traffic): void {
   });
 }
 
-function answerOnce(socket: Duplex, failure: AppError): void {
+function refuseExpectation(response: ServerResponse, form: ErrorForm): void {
+  const failure = new AppError('EXPECTATION_FAILED', 'The Expect header is not supported.');
+  const { body, headers } = render(failure, form);
+  response.writeHead(failure.status, { ...headers, connection: 'close' }).end(body);
+}
+
+function answerOnce(socket: Duplex, failure: AppError, form?: ErrorForm): void {
   if (socket.destroyed || !socket.writable) {
     socket.destroy();
     return;
   }
-  const { body, headers } = render(failure);
+  const { body, headers } = render(failure, form);
   const head = Object.entries({ ...headers, connection: 'close' }).map(([name, value]) => `${name}: ${value}\r\n`);
   socket.end(`HTTP/1.1 ${failure.status} ${STATUS_CODES[failure.status]}\r\n${head.join('')}\r\n${body}`);
   // Time for the answer to be read, as closing at once may discard it (RFC 9112 section 9.6); no more than that.
@@ -74,9 +86,9 @@ function parserFailure(error: ParserError): AppError {
   return new AppError('BAD_REQUEST', 'The request is not valid HTTP.');
 }
 
-function render(failure: AppError): { body: string; headers: Record<string, string> } {
+function render(failure: AppError, form: ErrorForm | undefined): { body: string; headers: Record<string, string> } {
   const requestId = newId();
-  const body = JSON.stringify(presentError(failure, requestId));
+  const body = JSON.stringify(presentFailure(failure, { requestId, form }));
   return {
     body,
     headers: {

@@ -5,6 +5,8 @@ import { isStorableText } from '#core/http/json';
 
 const maxUrlLength = 8192;
 const maxHeaderLines = 100;
+// The parser also takes a request line without a version (HTTP/0.9), and one of HTTP/2.
+const versions = new Set(['1.0', '1.1']);
 // Node keeps the first of two silently; which one a proxy in front looked at is anyone's guess.
 const singleHeaders = new Set(['authorization', 'content-type', 'host']);
 const singleLengths = new Set([...singleHeaders].map((name) => name.length));
@@ -12,6 +14,7 @@ const singleLengths = new Set([...singleHeaders].map((name) => name.length));
 /** What no request may be, whatever it asks for. */
 export function wellFormedRequest(request: FastifyRequest): AppError | undefined {
   const { headers, httpVersion, rawHeaders, url = '' } = request.raw;
+  if (!versions.has(httpVersion)) return new AppError('BAD_REQUEST', 'Send the request in HTTP/1.1.');
   if (headers.host === undefined && httpVersion === '1.1')
     return new AppError('BAD_REQUEST', 'The Host header is missing.');
   if (url.length > maxUrlLength) return new AppError('URI_TOO_LONG', 'The URL is too long.');

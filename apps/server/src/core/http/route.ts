@@ -100,6 +100,8 @@ export type RouteDefinition<
    * at once in a process (`takePlace`), and ends when it is abandoned.
    */
   takesLong?: boolean;
+  /** The handler may answer with a `JsonStream` instead of the whole value. */
+  mayStream?: boolean;
   /** Failures are answered with `{error, message}` and nothing else; the same for every method of the path. */
   hasBriefErrors?: boolean;
   /** Failures are answered as errors of JSON-RPC, which hold the standard body; the same for every method of the path. */
@@ -121,6 +123,7 @@ export type Route = {
   audit: string | { none: string } | undefined;
   contentTypes: readonly string[];
   takesLong: boolean;
+  mayStream: boolean;
   hasBriefErrors: boolean;
   hasRpcErrors: boolean;
   tool: ToolMetadata | undefined;
@@ -163,6 +166,7 @@ export function defineRoute<const Rule extends Access, const Schemas extends Rou
     audit: definition.audit,
     contentTypes: definition.contentTypes ?? ['application/json'],
     takesLong: definition.takesLong ?? false,
+    mayStream: definition.mayStream ?? false,
     hasBriefErrors: definition.hasBriefErrors ?? false,
     hasRpcErrors: definition.hasRpcErrors ?? false,
     tool: definition.tool,

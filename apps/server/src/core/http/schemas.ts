@@ -8,8 +8,8 @@ export function closed<Properties extends TProperties>(
   return Type.Object(properties, { additionalProperties: false, ...options });
 }
 
-export function nullable<Schema extends TSchema>(schema: Schema) {
-  return Type.Union([schema, Type.Null()]);
+export function nullable<Schema extends TSchema>(schema: Schema, options: { description?: string } = {}) {
+  return Type.Union([schema, Type.Null()], options);
 }
 
 export const Uuid = Type.String({ format: 'uuid' });
@@ -18,7 +18,7 @@ export const Email = Type.String({ format: 'email', maxLength: 254 });
 export const Language = Type.String({ pattern: '^[a-z]{2}$' });
 export const TimeZone = Type.String({ format: 'time-zone', maxLength: 64 });
 
-/** The keyword by which validation bounds a value as a whole: bytes of its JSON in UTF-8. */
+/** The keyword by which validation bounds a value as a whole: bytes of its JSON in UTF-8, numbers with all of their digits. */
 export const jsonBytesKeyword = 'x-maxJsonBytes';
 
 /** For values of bounded size but free form, because a list of many large ones would be an answer that nobody can afford. */
@@ -30,8 +30,8 @@ export function jsonOfAtMost(bytes: number) {
 export const FreeObject = Type.Record(Type.String({ maxLength: 200 }), Type.Unknown());
 
 /** The same as it is sent. */
-export function freeObjectOfAtMost(bytes: number) {
-  return Type.Record(Type.String({ maxLength: 200 }), Type.Unknown(), jsonOfAtMost(bytes));
+export function freeObjectOfAtMost(bytes: number, options: { description?: string } = {}) {
+  return Type.Record(Type.String({ maxLength: 200 }), Type.Unknown(), { ...jsonOfAtMost(bytes), ...options });
 }
 
 export const PostalAddress = Type.Object(
@@ -43,15 +43,9 @@ export const PostalAddress = Type.Object(
   ),
   {
     title: 'PostalAddress',
-    maxProperties: 30,
-    // Bounded, because a list of many large addresses would be an answer that nobody can afford.
-    additionalProperties: Type.Union([
-      Type.String({ maxLength: 500 }),
-      Type.Number({ minimum: -1e12, maximum: 1e12 }),
-      Type.Boolean(),
-      Type.Null(),
-    ]),
-    description: 'Extra keys are kept: texts of up to 500 characters, numbers, booleans.',
+    additionalProperties: Type.Unknown(),
+    ...jsonOfAtMost(16_384),
+    description: 'Extra members are kept: any JSON, at most 16384 bytes for the whole address.',
   },
 );
 
@@ -114,7 +108,11 @@ export const RpcErrorBody = closed(
   {
     jsonrpc: Type.Literal('2.0'),
     id: nullable(Type.Union([Type.String(), Type.Integer()])),
-    error: closed({ code: Type.Integer(), message: Type.String(), data: Type.Optional(Type.Unknown()) }),
+    error: closed({
+      code: Type.Integer({ description: 'Error code of JSON-RPC 2.0.' }),
+      message: Type.String(),
+      data: Type.Optional(Type.Unknown()),
+    }),
   },
   { title: 'RpcError' },
 );

@@ -4,35 +4,33 @@ import type { Principal, RequestFacts } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import { AppError, type ErrorDefinition } from '#core/errors/app-error';
 import { NotFound } from '#core/errors/common-errors';
-import { watchAbandonment, type Abandonment } from '#core/http/abandonment';
+import { watchAbandonment } from '#core/http/abandonment';
 import { admitRequests } from '#core/http/admission';
 import { acceptFormsOnly, acceptJsonOnly } from '#core/http/body-parsers';
+import { createCallers, type CallerOf } from '#core/http/callers';
 import { keepDeadline } from '#core/http/deadline';
 import { isDownload, isStream, sendFile, type Download, type Stream } from '#core/http/downloads';
-import {
-  presentBriefError,
-  presentError,
-  presentRpcError,
-  retryAfterOf,
-  summarizeError,
-  toAppError,
-} from '#core/http/error-body';
-import { identify, isAdministrator, type Authenticate } from '#core/http/identify';
+import { presentFailure, retryAfterOf, summarizeError, toAppError } from '#core/http/error-body';
+import { errorFormsOf, type ErrorForm } from '#core/http/error-forms';
+import { identify, identifyAgain, isAdministrator, isStillIdentified, type Authenticate } from '#core/http/identify';
 import { reportAnswers, type CalledOperation } from '#core/http/answer-reports';
 import { takesIdempotencyKey } from '#core/http/idempotency/idempotency.rules';
 import { createKeyedAnswers, type AnswerKeyed } from '#core/http/idempotency/keyed-answers';
+import { JsonStream, sendJsonStream } from '#core/http/json-streams';
 import { matchedRoute } from '#core/http/matched-route';
-import { createOperation, type Caller, type Operation } from '#core/http/operation';
+import { createOperation, type Operation } from '#core/http/operation';
 import { allowOrigins } from '#core/http/origins';
-import { parserErrorHandler, refuseExtensions } from '#core/http/raw-answers';
+import { createNodeServer, refusedConnections } from '#core/http/node-server';
+import { parserErrorHandler } from '#core/http/raw-answers';
 import { assertStorableUrl, senderFailure, wellFormedRequest } from '#core/http/request-checks';
 import type { Module, Redirect, Route } from '#core/http/route';
 import { securityHeaders } from '#core/http/security-headers';
-import { createToolCaller, type ToolCaller } from '#core/http/tool-calls';
+import { createToolCaller } from '#core/http/tool-calls';
 import { countTraffic, type Traffic } from '#core/http/traffic';
-import { acceptAnyContent, uploadOf } from '#core/http/uploads';
+import { acceptAnyContent } from '#core/http/uploads';
 import type { LoadSource } from '#core/limits/breaker';
 import type { Metric } from '#core/metrics/metric';
+import { createConnectionBounds, type ConnectionBounds } from '#core/net/connection-bounds';
 import type { Services } from '#core/services';
 import { beginSpans, enterSpans } from '#core/http/traces';
 import type { RequestSpan } from '#core/tracing/tracing';
@@ -44,14 +42,19 @@ const defaultLimits = {
   requestTimeoutMs: 30_000,
   /** How often Node looks for senders that ran out of time. */
   timeoutCheckMs: 1000,
-  /** How long an upload or a download may stand still. */
+  /** How long a connection may stand still while a body or an answer is on its way. */
   idleMs: 30_000,
+  /** How long an upload may be slower than 16 KiB/s. */
+  uploadPaceMs: 10_000,
   /** How long the rest of a refused upload is still read. */
   uploadLingerMs: 2000,
   keepAliveTimeoutMs: 65_000,
   maxConnections: 2000,
-  /** Requests that are worked on at once; the others wait. */
+  maxConnectionsPerAddress: Infinity,
+  /** Requests whose answer has not ended; the others wait. */
   maxInFlight: 1000,
+  /** Requests among them that began moments ago. More gain no throughput, and each delays those of other tenants. */
+  maxActive: 40,
   /** The same while the event loop lags. */
   maxInFlightWhileLagging: 50,
 };
@@ -66,6 +69,8 @@ export type HttpOptions = {
   corsOrigins: readonly string[];
   bodyLimitBytes: number;
   limits?: Partial<typeof defaultLimits>;
+  /** Aborted when uploads that are still under way are to end, because the process will. */
+  ending?: AbortSignal;
   /** Where the circuit breaker learns of the load, other than from the process itself. */
   load?: LoadSource;
   /** Sees every answer before it leaves; tests check it against the route's schema. */
@@ -75,7 +80,7 @@ export type HttpOptions = {
 /** Whatever was thrown, as the error the caller may see; what is our own fault is written down. */
 type ToFailure = (error: unknown, requestId: string) => AppError;
 
-type RouteOptions = HttpOptions & { abandonment: Abandonment; callTool: ToolCaller; answerKeyed: AnswerKeyed };
+type RouteOptions = HttpOptions & { callerOf: CallerOf; answerKeyed: AnswerKeyed };
 
 type Constraints = Readonly<Record<string, ErrorDefinition>>;
 
@@ -94,8 +99,7 @@ declare module 'fastify' {
     /** Its body, or its answer, takes as long as the client likes. */
     isStreamed?: boolean;
     /** See `Route`. */
-    hasBriefErrors?: boolean;
-    hasRpcErrors?: boolean;
+    errorForm?: ErrorForm;
   }
 }
 
@@ -105,15 +109,10 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   const limits = limitsOf(options);
   const log = options.services.log.child({ service: 'http' });
   const traffic = countTraffic();
-  const server = openServer(options, limits, traffic, constraints);
-  options.services.metrics.add(inFlightMetric(traffic));
-  server.decorateRequest('receivedAt', 0);
-  server.decorateRequest('facts', undefined);
-  server.decorateRequest('principal', undefined);
-  server.decorateRequest('failure', undefined);
-  server.decorateRequest('called', undefined);
-  server.decorateRequest('span', undefined);
-  server.decorateRequest('matched', undefined);
+  const bounds = boundsOf(options, limits);
+  const server = openServer(options, { limits, traffic, bounds, constraints });
+  options.services.metrics.add(inFlightMetric(traffic), refusedConnections(server.server, bounds));
+  decorateRequests(server);
   if (options.services.tracing !== undefined) beginSpans(server, options.services.tracing);
   acceptJsonOnly(server);
   server.addHook('onRequest', (request, reply, done) => {
@@ -134,9 +133,10 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     services: options.services,
     traffic,
     maxInFlight: limits.maxInFlight,
+    maxActive: limits.maxActive,
     maxInFlightWhileLagging: limits.maxInFlightWhileLagging,
     isAdministrator: (request) => isAdministrator(request, options),
-    isStreamed: (request) => matchedRoute(request).config.isStreamed === true,
+    isStreamed: (request) => isAlwaysStreamed(request),
     load: options.load,
   });
   if (options.services.tracing !== undefined) enterSpans(server);
@@ -160,6 +160,24 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
   return server;
 }
 
+/** What only may stream is worked on as all other requests until it does. */
+function isAlwaysStreamed(request: FastifyRequest): boolean {
+  const { isStreamed, route } = matchedRoute(request).config;
+  return isStreamed === true && route?.mayStream !== true;
+}
+
+/** All requests have one shape from the beginning, whichever hooks they pass. */
+function decorateRequests(server: FastifyInstance): void {
+  server.decorateRequest('receivedAt', 0);
+  server.decorateRequest('facts', undefined);
+  server.decorateRequest('principal', undefined);
+  server.decorateRequest('principalRevision', 0);
+  server.decorateRequest('failure', undefined);
+  server.decorateRequest('called', undefined);
+  server.decorateRequest('span', undefined);
+  server.decorateRequest('matched', undefined);
+}
+
 function inFlightMetric({ inFlight }: Traffic): Metric {
   const help = 'Requests whose answer has not ended.';
   return { name: 'http_requests_in_flight', help, type: 'gauge', read: () => [{ value: inFlight() }] };
@@ -169,38 +187,39 @@ function limitsOf({ limits }: HttpOptions): typeof defaultLimits {
   return { ...defaultLimits, ...limits };
 }
 
-function openServer(
-  options: HttpOptions,
-  limits: typeof defaultLimits,
-  traffic: Traffic,
-  constraints: Constraints,
-): FastifyInstance {
+function boundsOf({ services, trustedProxies }: HttpOptions, limits: typeof defaultLimits): ConnectionBounds {
+  const { maxConnectionsPerAddress: maxPerAddress } = limits;
+  const now = () => services.now().getTime();
+  return createConnectionBounds({ maxPerAddress, trustedProxies, log: services.log.child({ service: 'http' }), now });
+}
+
+type Opening = {
+  limits: typeof defaultLimits;
+  traffic: Traffic;
+  bounds: ConnectionBounds;
+  constraints: Constraints;
+};
+
+function openServer(options: HttpOptions, { limits, traffic, bounds, constraints }: Opening): FastifyInstance {
+  const errorFormOf = errorFormsOf(options.modules);
   const server = Fastify({
     logger: false,
     genReqId: () => newId(),
     requestIdHeader: false,
     trustProxy: options.trustedProxies.length === 0 ? false : [...options.trustedProxies],
     bodyLimit: options.bodyLimitBytes,
-    requestTimeout: limits.requestTimeoutMs,
-    keepAliveTimeout: limits.keepAliveTimeoutMs,
-    maxRequestsPerSocket: 10_000,
     forceCloseConnections: 'idle',
     return503OnClosing: false,
     exposeHeadRoutes: true,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 200 },
-    http: {
-      headersTimeout: limits.headersTimeoutMs,
-      connectionsCheckingInterval: limits.timeoutCheckMs,
-      maxHeaderSize: 16_384,
-      requireHostHeader: false,
-    },
-    clientErrorHandler: parserErrorHandler(traffic),
-    frameworkErrors: (error, request, reply) => void sendError(toAppError(error, constraints), request, reply),
+    serverFactory: (serve) => createNodeServer(serve, { limits, traffic, bounds, errorFormOf }),
+    clientErrorHandler: parserErrorHandler(traffic, errorFormOf),
+    // Such a request has no route: the router gave up on its path.
+    frameworkErrors: (error, request, reply) =>
+      void sendError(toAppError(error, constraints), request, reply, errorFormOf(request.url)),
   });
-  server.server.maxConnections = limits.maxConnections;
   closeIdleConnections(server);
-  server.server.prependListener('request', (_request, response) => traffic.begin(response));
-  refuseExtensions(server.server, traffic);
+  awaitConnections(server);
   return server;
 }
 
@@ -213,6 +232,14 @@ function closeIdleConnections(server: FastifyInstance): void {
   });
 }
 
+// Fastify leaves a server of a factory alone unless it listens itself: in a worker, which is handed its connections, it does not.
+function awaitConnections(server: FastifyInstance): void {
+  server.addHook('onClose', (_instance, done) => {
+    if (server.server.listening) done();
+    else server.server.close(() => done());
+  });
+}
+
 type AddingOptions = HttpOptions & { constraints: Constraints; toFailure: ToFailure };
 
 function addRoutes(server: FastifyInstance, options: AddingOptions): void {
@@ -222,10 +249,13 @@ function addRoutes(server: FastifyInstance, options: AddingOptions): void {
     const services = servicesOf(module, options.services);
     for (const route of module.routes) operations.set(route, createOperation(route, services));
   }
-  const timeoutMs = limitsOf(options).handlerTimeoutMs;
+  const { handlerTimeoutMs: timeoutMs, idleMs, uploadPaceMs } = limitsOf(options);
   const callTool = createToolCaller({ operations, timeoutMs, toFailure, inspectAnswer });
+  const { ending = new AbortController().signal } = options;
+  const abandonment = watchAbandonment(server);
+  const callerOf = createCallers({ identification: options, callTool, idleMs, uploadPaceMs, ending, abandonment });
   const answerKeyed = createKeyedAnswers({ services: options.services, constraints, inspectAnswer });
-  const routeOptions: RouteOptions = { ...options, abandonment: watchAbandonment(server), callTool, answerKeyed };
+  const routeOptions: RouteOptions = { ...options, callerOf, answerKeyed };
   const routesByPath = new Map<string, Route[]>();
   for (const operation of operations.values()) {
     addInContext(server, operation, routeOptions);
@@ -257,67 +287,52 @@ function addInContext(server: FastifyInstance, operation: Operation, options: Ro
 
 function addRoute(server: FastifyInstance, operation: Operation, options: RouteOptions): void {
   const { route } = operation;
-  const answersFile = isDownload(route) || isStream(route);
-  const isStreamed = answersFile || route.schema.upload !== undefined;
+  const isStreamed = isDownload(route) || isStream(route) || route.mayStream || route.schema.upload !== undefined;
   const takesKey = takesIdempotencyKey(route);
   server.route({
     method: route.method,
     url: fastifyPath(route.path),
-    config: { route, isStreamed, hasBriefErrors: route.hasBriefErrors, hasRpcErrors: route.hasRpcErrors },
+    config: { route, isStreamed, errorForm: route },
     onRequest: (request, _reply, done) => {
       if (route.access.kind === 'public') done();
       else identify(request, { rule: route.access, options }, done);
     },
     handler: async (request, reply) => {
+      if (!isStillIdentified(request, reply.elapsedTime, options))
+        await identifyAgain(request, { rule: route.access, options });
       assertStorableUrl(request);
       reply.status(operation.status);
       const { params, query, body } = request;
       const input = { params, query, body, form: body };
-      const caller = callerOf(request, reply, { route, options });
+      const caller = options.callerOf(request, reply, route);
       const header = takesKey ? request.headers['idempotency-key'] : undefined;
       if (header !== undefined)
         return options.answerKeyed(operation, { request, reply, input, caller, header: String(header) });
       const answer = await operation.run(input, caller);
-      if (answersFile) {
-        const { idleMs } = limitsOf(options);
-        return sendFile(request, reply, answer as Download | Stream, { idleMs, log: options.services.log });
-      }
-      if (answer === undefined || operation.status === 302) {
-        if (operation.status === 302) reply.header('location', (answer as Redirect).location);
-        options.inspectAnswer?.(route, reply.statusCode, '');
-        return reply.send();
-      }
-      if (typeof answer === 'string' || Buffer.isBuffer(answer)) return reply.send(answer);
-      const payload = JSON.stringify(answer);
-      options.inspectAnswer?.(route, reply.statusCode, payload);
-      return reply.header('content-type', 'application/json; charset=utf-8').send(payload);
+      return sendAnswer(request, reply, answer, operation, options);
     },
   });
 }
 
-function callerOf(
+function sendAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
-  { route, options }: { route: Route; options: RouteOptions },
-): Caller {
-  const caller: Caller = {
-    principal: request.principal,
-    facts: request.facts!,
-    headers: request.headers,
-    upload: route.schema.upload === undefined ? undefined : uploadOf(request, limitsOf(options).idleMs),
-    setHeader: (name, value) => void reply.header(name, value),
-    setStatus: (status) => void reply.status(status),
-    untilAbandoned: () => options.abandonment(reply),
-    elapsedMs: () => reply.elapsedTime,
-    callTool: async (call) => {
-      const outcome = await options.callTool(caller, call);
-      const { status, failure } = outcome;
-      const { route: called, toolCall } = call;
-      request.called = { route: called, status, failure: failure && summarizeError(failure), toolCall };
-      return outcome;
-    },
-  };
-  return caller;
+  answer: unknown,
+  { route, status }: Operation,
+  { services: { log }, inspectAnswer }: RouteOptions,
+): FastifyReply | Promise<FastifyReply> {
+  const inspect = inspectAnswer && ((text: string) => inspectAnswer(route, reply.statusCode, text));
+  if (isDownload(route) || isStream(route)) return sendFile(request, reply, answer as Download | Stream, log);
+  if (answer instanceof JsonStream) return sendJsonStream(request, reply, answer, { log, inspect });
+  if (answer === undefined || status === 302) {
+    if (status === 302) reply.header('location', (answer as Redirect).location);
+    inspect?.('');
+    return reply.send();
+  }
+  if (typeof answer === 'string' || Buffer.isBuffer(answer)) return reply.send(answer);
+  const payload = JSON.stringify(answer);
+  inspect?.(payload);
+  return reply.header('content-type', 'application/json; charset=utf-8').send(payload);
 }
 
 function refuseOtherMethods(server: FastifyInstance, url: string, routes: readonly Route[]): void {
@@ -326,10 +341,7 @@ function refuseOtherMethods(server: FastifyInstance, url: string, routes: readon
   server.route({
     method: server.supportedMethods.filter((method) => !allowed.includes(method)),
     url,
-    config: {
-      hasBriefErrors: routes.some((route) => route.hasBriefErrors),
-      hasRpcErrors: routes.some((route) => route.hasRpcErrors),
-    },
+    config: { errorForm: routes[0]! },
     exposeHeadRoute: false,
     onRequest: (_request, reply) => {
       reply.header('allow', allow);
@@ -339,7 +351,12 @@ function refuseOtherMethods(server: FastifyInstance, url: string, routes: readon
   });
 }
 
-function sendError(failure: AppError, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+function sendError(
+  failure: AppError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  form: ErrorForm | undefined = matchedRoute(request).config.errorForm,
+): FastifyReply {
   request.failure = summarizeError(failure);
   reply.status(failure.status).headers(securityHeaders).header('x-request-id', request.id);
   if (failure.status === 401) reply.header('www-authenticate', 'Bearer');
@@ -347,13 +364,7 @@ function sendError(failure: AppError, request: FastifyRequest, reply: FastifyRep
   if (retryAfter !== undefined) reply.header('retry-after', String(retryAfter));
   return reply
     .header('content-type', 'application/json; charset=utf-8')
-    .send(JSON.stringify(presentFailure(failure, request)));
-}
-
-function presentFailure(failure: AppError, request: FastifyRequest): object {
-  const { hasBriefErrors, hasRpcErrors } = matchedRoute(request).config;
-  if (hasRpcErrors === true) return presentRpcError(failure, request.id, request.body);
-  return hasBriefErrors === true ? presentBriefError(failure) : presentError(failure, request.id);
+    .send(JSON.stringify(presentFailure(failure, { requestId: request.id, form, asked: request.body })));
 }
 
 /** `{id}` as the specification writes it, `:id` as the router wants it. */

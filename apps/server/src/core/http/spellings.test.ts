@@ -41,6 +41,13 @@ describe('fieldSpellings', () => {
     expect(respelled({ sort: given })).toEqual({ sort });
   });
 
+  it.each(['NAME', '-Name', 'CreatedAt', 'CREATED_AT', 'createdat', 'created__at', '_created_at'])(
+    'refuses sort=%s, which is the name of a field in another case',
+    (sort) => {
+      expect(respelled({ sort })).toEqual({ sort });
+    },
+  );
+
   it.each(['--createdAt', 'created-at', 'created at', '', '-', '__proto__'])('sort=%s stays', (sort) => {
     expect(respelled({ sort })).toEqual({ sort });
   });

@@ -18,20 +18,39 @@ export function fieldSpellings(schema: TObject | undefined): (query: Query) => v
   const { properties }: Node = schema;
   const own = new Set(Object.keys(properties ?? {}));
   const names = byFoldedName([...own]);
-  const sorts = byFoldedName(properties?.sort?.enum ?? []);
+  const sorts = bySpelling(properties?.sort?.enum ?? []);
   return (query) => {
     for (const given of Object.keys(query)) {
       if (own.has(given)) continue;
       const name = names.get(foldName(given));
       if (name !== undefined && query[name] === undefined) query[name] = query[given];
     }
-    const sort = typeof query.sort === 'string' ? sorts.get(foldName(query.sort)) : undefined;
+    const sort = typeof query.sort === 'string' ? sorts.get(query.sort) : undefined;
     if (sort !== undefined) query.sort = sort;
   };
 }
 
 function byFoldedName(names: readonly string[]): ReadonlyMap<string, string> {
   return new Map(names.map((name) => [foldName(name), name]));
+}
+
+/** Each value under both of its spellings; case is part of a spelling. */
+function bySpelling(values: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(
+    values.flatMap((value): [string, string][] => [
+      [value, value],
+      [snakeCase(value), value],
+      [camelCase(value), value],
+    ]),
+  );
+}
+
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
+function camelCase(name: string): string {
+  return name.replaceAll(/_([a-z\d])/g, (_match, letter: string) => letter.toUpperCase());
 }
 
 function foldName(name: string): string {

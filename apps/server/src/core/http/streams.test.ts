@@ -2,11 +2,13 @@ import { once } from 'node:events';
 import { connect, Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Type } from 'typebox';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { access } from '#core/access/access';
 import { AppError } from '#core/errors/app-error';
 import { FileContent } from '#core/http/downloads';
+import { JsonStream } from '#core/http/json-streams';
 import { defineModule, defineRoute } from '#core/http/route';
 import { expectRefusal, useEdges } from '#test/support/edge';
 import { useService } from '#test/support/harness';
@@ -17,7 +19,7 @@ const openEdge = useEdges(test);
 let port: number;
 
 const content = 'The quick brown fox jumps over the lazy dog.';
-const patience = { timeout: 10_000 };
+const patience = { timeout: 30_000 };
 const opened = new Set<Readable>();
 let received: string[] = [];
 
@@ -75,6 +77,16 @@ const planted = defineModule({
         throw new AppError('UNPROCESSABLE_ENTITY', 'No.');
       },
     }),
+    defineRoute({
+      method: 'GET',
+      path: '/planted/list',
+      operationId: 'plantedList',
+      summary: '',
+      access: access.public(why),
+      schema: { response: { 200: Type.Object({ data: Type.Array(Type.Integer()) }) } },
+      mayStream: true,
+      handler: () => new JsonStream(slowList()),
+    }),
     ...Object.entries(sources).map(([name, source]) =>
       defineRoute({
         method: 'GET',
@@ -101,9 +113,22 @@ const planted = defineModule({
   ],
 });
 
+async function* slowList() {
+  yield '{"data":[0';
+  for (let item = 1; item <= 4; item++) {
+    await sleep(2 * handlerTimeoutMs);
+    yield `,${item}`;
+  }
+  yield ']}';
+}
+
+const handlerTimeoutMs = 200;
+
 beforeAll(async () => {
   const limits = {
+    handlerTimeoutMs,
     idleMs: 2000,
+    uploadPaceMs: 2000,
     requestTimeoutMs: 600,
     headersTimeoutMs: 500,
     timeoutCheckMs: 50,
@@ -119,16 +144,14 @@ describe('an upload', () => {
   it('takes as long as it likes while bytes come', async () => {
     received = [];
     const connection = await openConnection(port);
-    connection.send(head(25 * 4096));
-    const begun = performance.now();
+    connection.send(head(25 * 16_384));
+    // In all longer than any request may wait for its next bytes, and four times what an ordinary one may take.
     for (let at = 0; at < 25; at++) {
-      connection.send('ab'.repeat(2048));
+      connection.send('ab'.repeat(8192));
       await sleep(100);
     }
     expect((await connection.next()).status).toBe(204);
-    // More than any request may wait for its next bytes, and four times what an ordinary one may take.
-    expect(performance.now() - begun).toBeGreaterThan(2400);
-    expect(received).toEqual(['ab'.repeat(25 * 2048)]);
+    expect(received).toEqual(['ab'.repeat(25 * 8192)]);
     connection.send('GET /api/v1/system/health HTTP/1.1\r\nhost: x\r\n\r\n');
     expect((await connection.next()).status).toBe(200);
     connection.destroy();
@@ -138,6 +161,14 @@ describe('an upload', () => {
     const [answer, ...others] = await exchange(port, `${head(20)}ab`);
     expectRefusal(answer!, 'REQUEST_TIMEOUT');
     expect(others).toEqual([]);
+  });
+
+  it('408 when they come at a quarter of 16 KiB/s', async () => {
+    const connection = await openConnection(port);
+    connection.send(head(1_000_000));
+    const dripping = setInterval(() => connection.send('a'.repeat(400)), 100);
+    const [answer] = await connection.rest().finally(() => clearInterval(dripping));
+    expectRefusal(answer!, 'REQUEST_TIMEOUT');
   });
 
   it('408 when they come by the drop', async () => {
@@ -163,6 +194,26 @@ describe('an upload', () => {
     expect(answer.toString()).toMatch(/^HTTP\/1\.1 422 /);
     socket.destroy();
   });
+
+  it.each([
+    ['has stopped for a moment', false],
+    ['goes on sending', true],
+  ])(
+    '503 when the process ends before it: a client that %s reads the answer before the connection closes',
+    async (_how, sends) => {
+      const ending = new AbortController();
+      const edge = await openEdge({ planted, ending: ending.signal });
+      const connection = await openConnection(edge.port);
+      const begun = once(edge.server.server, 'request');
+      connection.send(`${head(100_000_000)}${'a'.repeat(5000)}`);
+      await begun;
+      ending.abort();
+      const sending = setInterval(() => sends && connection.send('a'.repeat(5000)), 5);
+      const answer = await connection.next().finally(() => clearInterval(sending));
+      expectRefusal(answer, 'SERVICE_UNAVAILABLE');
+      connection.destroy();
+    },
+  );
 
   it('400 without a length, or in pieces of unknown number', async () => {
     const unknown = head(0).replace('content-length: 0', 'transfer-encoding: chunked');
@@ -271,4 +322,9 @@ describe('a download', () => {
     await vi.waitUntil(() => opened.size === 0, patience);
     stalled.destroy();
   });
+});
+
+it('a list that is sent while it is read goes on when the time for an answer is over', async () => {
+  const answer = await fetch(`http://127.0.0.1:${port}/planted/list`);
+  expect([answer.status, await answer.json()]).toEqual([200, { data: [0, 1, 2, 3, 4] }]);
 });

@@ -28,10 +28,12 @@ export function createToolCaller({ operations, timeoutMs, toFailure, inspectAnsw
     const headers: Record<string, string> = {};
     let { status } = operation;
     try {
-      const decision = decideTool(route.access, caller.principal, toolHints(route.method, route.tool!));
+      const principal = await caller.currentPrincipal();
+      const decision = decideTool(route.access, principal, toolHints(route.method, route.tool!));
       if (!decision.allowed) throw decision.error;
       const answer = await operation.runTyped(readInput(), {
         ...caller,
+        principal,
         facts: { ...caller.facts, toolCall },
         setHeader: (name, value) => void (headers[name] = value),
         setStatus: (given) => void (status = given),

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import { AppError, defineError } from '#core/errors/app-error';
+import { ServiceUnavailable } from '#core/errors/common-errors';
 
 /** A body that is taken as it arrives, never as a whole. */
 export type Upload = {
@@ -19,8 +20,15 @@ export const LengthRequired = defineError(
   'LENGTH_REQUIRED',
 );
 
-/** An upload that is slower on the whole keeps its place from others for nothing. */
-const leastBytesPerSecond = 1024;
+/** A slower upload keeps room in the store from others. */
+const minBytesPerSecond = 16 * 1024;
+
+export type UploadLimits = {
+  /** How long no byte may come. */
+  idleMs: number;
+  /** How long an upload may be slower than 16 KiB/s. */
+  uploadPaceMs: number;
+};
 
 /** Node measures the patience of all requests alike; these are judged by whether bytes still come. */
 const watched = new WeakSet<IncomingMessage>();
@@ -45,29 +53,45 @@ function dropRest(request: IncomingMessage, lingerMs: number): void {
   // Whoever read the body and stopped half way still listens, and as long as somebody does, nothing flows.
   request.removeAllListeners('readable');
   request.resume();
+  const { socket } = request;
   const timer = setTimeout(() => void request.destroy(), lingerMs).unref();
-  request.once('end', () => clearTimeout(timer));
-  request.once('close', () => clearTimeout(timer));
+  // Where the connection closes with the answer: only our half of it, or bytes that still come would reset it.
+  socket.destroySoon = () => void socket.end();
+  const finish = () => {
+    clearTimeout(timer);
+    Reflect.deleteProperty(socket, 'destroySoon');
+    if (socket.writableEnded) socket.destroySoon();
+  };
+  request.once('end', finish);
+  request.once('close', finish);
 }
 
+type Options = UploadLimits & {
+  /** Aborted when the process will not wait for uploads any longer. */
+  ending: AbortSignal;
+  /** Called once all bytes are there, before the stream ends: what it throws ends the upload. */
+  assertPermitted(): Promise<void>;
+};
+
 /** @throws LengthRequired */
-export function uploadOf({ raw, headers }: FastifyRequest, idleMs: number): Upload {
+export function uploadOf({ raw, headers }: FastifyRequest, options: Options): Upload {
   const length = headers['content-length'];
   if (length === undefined) throw LengthRequired();
   const sizeBytes = Number(length);
   watched.add(raw);
   return {
-    stream: Readable.from(arriving(raw, { sizeBytes, idleMs }), { objectMode: false }),
+    stream: Readable.from(arriving(raw, { ...options, sizeBytes }), { objectMode: false }),
     sizeBytes,
     contentType: headers['content-type'] ?? 'application/octet-stream',
   };
 }
 
-async function* arriving(raw: IncomingMessage, { sizeBytes, idleMs }: { sizeBytes: number; idleMs: number }) {
+async function* arriving(raw: IncomingMessage, options: Options & { sizeBytes: number }) {
+  const { sizeBytes, idleMs, uploadPaceMs, ending } = options;
   // Destroying the request would take the connection with it, and the answer.
   const chunks = raw.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
-  const patience = createPatience(idleMs);
-  const pace = createPace(idleMs);
+  const patience = createPatience(Math.min(idleMs, uploadPaceMs), ending);
+  const pace = createPace(uploadPaceMs);
   let received = 0;
   try {
     for (;;) {
@@ -84,6 +108,7 @@ async function* arriving(raw: IncomingMessage, { sizeBytes, idleMs }: { sizeByte
     patience.end();
   }
   if (received !== sizeBytes) throw brokenOff(undefined);
+  await options.assertPermitted();
 }
 
 function brokenOff(cause: unknown): AppError {
@@ -91,7 +116,7 @@ function brokenOff(cause: unknown): AppError {
 }
 
 function tooSlow(): AppError {
-  return new AppError('REQUEST_TIMEOUT', 'The request took too long to arrive.');
+  return new AppError('REQUEST_TIMEOUT', 'The file arrives too slowly. Send it again over a faster connection.');
 }
 
 /** Judges each stretch of waiting by what came in it; the time in which nobody asked for more is not the sender's. */
@@ -104,7 +129,7 @@ function createPace(windowMs: number) {
       waitedMs += newMs;
       bytes += newBytes;
       if (waitedMs < windowMs) return;
-      if (bytes < (leastBytesPerSecond * waitedMs) / 1000) throw tooSlow();
+      if (bytes < (minBytesPerSecond * waitedMs) / 1000) throw tooSlow();
       waitedMs = 0;
       bytes = 0;
     },
@@ -112,19 +137,25 @@ function createPace(windowMs: number) {
 }
 
 /** Waits for one thing after the other, for each only so long; what lies between does not count. */
-function createPatience(idleMs: number) {
+function createPatience(idleMs: number, ending: AbortSignal) {
   let giveUp: ((error: Error) => void) | undefined;
   const timer = setTimeout(() => {
     giveUp?.(tooSlow());
   }, idleMs).unref();
+  const stop = () => giveUp?.(ServiceUnavailable({ retryAfterSeconds: 1 }));
+  ending.addEventListener('abort', stop);
   return {
     wait<Value>(next: Promise<Value>): Promise<Value> {
       timer.refresh();
       return new Promise<Value>((resolve, reject) => {
         giveUp = reject;
         next.then(resolve, reject);
+        if (ending.aborted) stop();
       }).finally(() => (giveUp = undefined));
     },
-    end: () => clearTimeout(timer),
+    end() {
+      clearTimeout(timer);
+      ending.removeEventListener('abort', stop);
+    },
   };
 }

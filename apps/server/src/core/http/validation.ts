@@ -4,6 +4,7 @@ import type { TSchema } from 'typebox';
 import { AppError, type ErrorDetails } from '#core/errors/app-error';
 import { formats } from '#core/http/formats';
 import type { Route } from '#core/http/route';
+import { jsonBytes } from '#core/http/json';
 import { jsonBytesKeyword } from '#core/http/schemas';
 import { fieldSpellings, idFolding } from '#core/http/spellings';
 
@@ -34,7 +35,7 @@ for (const ajv of [exact, fromText]) {
   ajv.addKeyword({
     keyword: jsonBytesKeyword,
     schemaType: 'number',
-    validate: (limit: number, value: unknown) => Buffer.byteLength(JSON.stringify(value)) <= limit,
+    validate: (limit: number, value: unknown) => jsonBytes(value) <= limit,
     error: { message: ({ schemaCode }) => str`must be at most ${schemaCode} bytes as JSON` },
   });
 }

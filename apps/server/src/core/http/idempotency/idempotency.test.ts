@@ -1,17 +1,18 @@
 import { describe, expect, it, vi } from 'vitest';
 
+import { defaultTiming } from '#core/db/timing';
 import { newId } from '#core/crypto/ids';
 import { createIdempotencyKeys } from '#core/http/idempotency/idempotency-keys';
 import { createClock } from '#modules/auth/testing/steps';
 import { systemJobs } from '#modules/system/jobs';
-import { untilBlocked, withClient } from '#test/support/database';
+import { endBlocked, untilBlocked, withClient } from '#test/support/database';
 import { keyOf, trailOf } from '#test/support/directory';
 import { createMember, createTenant, logIn, logInSystemAdmin, unique } from '#test/support/factories';
 import { expectError, useService, type Answer, type Call } from '#test/support/harness';
 
 const clock = createClock();
 // Tables are locked and rights withdrawn, which others would feel.
-const test = useService({ ownDatabase: true, now: clock.now });
+const test = useService({ ownDatabase: true, now: clock.now, databaseTiming: defaultTiming });
 
 const contacts = '/api/v1/secure/contacts';
 const unknownId = newId();
@@ -215,9 +216,7 @@ describe('a request that fails', () => {
     const { admin } = await createTenant(test);
     await whileLocked(async (locker) => {
       const first = create('lost', admin);
-      await locker.untilBlocked();
-      await query(`select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'`);
+      await locker.endBlocked();
       expect(await first).toMatchObject({ status: 503 });
     });
     for (let round = 0; round < 2; round++) {
@@ -253,13 +252,15 @@ describe('a request that fails', () => {
   });
 
   /** Nothing can be written to contacts meanwhile. */
-  async function whileLocked(work: (locker: { untilBlocked(): Promise<void> }) => Promise<void>): Promise<void> {
+  type Locker = { untilBlocked(): Promise<void>; endBlocked(): Promise<void> };
+
+  async function whileLocked(work: (locker: Locker) => Promise<void>): Promise<void> {
     await withClient(test.connection, async (client) => {
       await client.query('begin');
       await client.query('lock table contacts in exclusive mode');
       const all = async ({ text, values }: { text: string; values: readonly unknown[] }) =>
         (await client.query(text, [...values])).rows as unknown[];
-      await work({ untilBlocked: () => untilBlocked({ all }) });
+      await work({ untilBlocked: () => untilBlocked({ all }), endBlocked: () => endBlocked({ all }) });
       await client.query('rollback');
     });
   }
