@@ -31,7 +31,8 @@ export function createHashThreads(count: number, settings: HashSettings): HashTh
     const known = idle.pop();
     if (known !== undefined) return known;
     if (all.size >= count) throw new Error('more hashes at once than there are threads');
-    const worker = new Worker(new URL('./hash-worker.ts', import.meta.url), { resourceLimits });
+    // Without the environment: a thread needs no secret of it, and under `--watch` it would report what it imports as answers.
+    const worker = new Worker(new URL('./hash-worker.ts', import.meta.url), { resourceLimits, env: {} });
     worker.unref();
     all.add(worker);
     return worker;

@@ -1,9 +1,17 @@
-import { mkdir, open, rename, rm, statfs, writeFile, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, rename, rm, stat, statfs, writeFile, type FileHandle } from 'node:fs/promises';
 import path from 'node:path';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-import { ObjectMissing, StoreFull, assertKey, type ByteRange, type ObjectStore } from '#core/files/object-store';
+import {
+  ObjectMissing,
+  StoreBusy,
+  StoreFull,
+  assertKey,
+  isOutOfRoom,
+  type ByteRange,
+  type ObjectStore,
+} from '#core/files/object-store';
 
 type Space = { totalBytes: number; freeBytes: number };
 
@@ -11,6 +19,9 @@ type Space = { totalBytes: number; freeBytes: number };
 type Incoming = { sizeBytes: number; written: () => number };
 
 const gibibyte = 1024 ** 3;
+/** The free space is measured again after so many bytes of an upload. */
+const measuredAfterBytes = 16 * 1024 * 1024;
+const busySeconds = 5;
 
 /**
  * Objects as files below a folder, readable by nobody but the user of the service.
@@ -34,30 +45,33 @@ export function createLocalStore(root: string, measure: (folder: string) => Prom
       assertKey(key);
       await makeRoot();
       const { totalBytes, freeBytes } = await measure(root);
-      let promised = 0;
-      for (const other of incoming.values()) promised += Math.max(0, other.sizeBytes - other.written());
-      if (freeBytes - promised - sizeBytes < reserveOf(totalBytes)) throw StoreFull();
+      const promised = promisedOf(incoming, ownerOf(key));
+      assertShare({ sizeBytes, promised, room: freeBytes - reserveOf(totalBytes) });
       incoming.set(key, { sizeBytes, written: () => 0 });
       return () => void incoming.delete(key);
     },
-    async put(key, source) {
+    async put(key, source, sizeBytes) {
       const target = pathOf(key);
       const folder = path.dirname(target);
       await makeRoot();
       await mkdir(folder, { recursive: true, mode: 0o700 });
-      await sync(root);
+      await syncUpTo(root, folder);
       const part = partOf(target);
       try {
-        await writeDurably(part, source, (written) => {
-          const place = incoming.get(key);
-          if (place !== undefined) place.written = written;
-        });
+        await writeDurably(
+          part,
+          measuring(source, () => assertRoom(root, measure)),
+          (written) => {
+            const place = incoming.get(key);
+            if (place !== undefined) place.written = written;
+          },
+        );
+        await assertWhole(part, sizeBytes);
         await rename(part, target);
         await sync(folder);
       } catch (error) {
-        await rm(part, { force: true });
-        await rm(target, { force: true });
-        throw error;
+        await removeAll(target);
+        throw isOutOfRoom(error) ? StoreFull({ cause: error }) : error;
       }
     },
     async get(key, range) {
@@ -65,9 +79,7 @@ export function createLocalStore(root: string, measure: (folder: string) => Prom
       return handle.createReadStream(limits(range));
     },
     async delete(key) {
-      const target = pathOf(key);
-      await rm(partOf(target), { force: true });
-      await rm(target, { force: true });
+      await removeAll(pathOf(key));
     },
     check: () => makeRoot().then(() => tryOut(root, measure)),
     close: () => Promise.resolve(),
@@ -78,8 +90,66 @@ async function tryOut(root: string, measure: (folder: string) => Promise<Space>)
   const file = path.join(root, `.check-${process.pid}`);
   await writeFile(file, 'x', { mode: 0o600 });
   await rm(file, { force: true });
+  await assertRoom(root, measure);
+}
+
+async function assertRoom(root: string, measure: (folder: string) => Promise<Space>): Promise<void> {
   const { totalBytes, freeBytes } = await measure(root);
   if (freeBytes < reserveOf(totalBytes)) throw StoreFull();
+}
+
+/** A tenant, or the exports of the installation. */
+function ownerOf(key: string): string {
+  return key.slice(0, key.indexOf('/'));
+}
+
+type Promised = { own: number; others: number };
+
+/** What uploads were let in with and have not written yet. */
+function promisedOf(incoming: ReadonlyMap<string, Incoming>, owner: string): Promised {
+  const promised: Promised = { own: 0, others: 0 };
+  for (const [key, { sizeBytes, written }] of incoming) {
+    promised[ownerOf(key) === owner ? 'own' : 'others'] += Math.max(0, sizeBytes - written());
+  }
+  return promised;
+}
+
+/**
+ * A tenant gets at most half of the room that the others leave, so that room is left for one more tenant, however many
+ * announce files that they send slowly.
+ * @throws StoreBusy, StoreFull
+ */
+function assertShare({ sizeBytes, promised, room }: { sizeBytes: number; promised: Promised; room: number }): void {
+  const share = Math.floor((room - promised.others) / 2);
+  if (promised.own + sizeBytes <= share) return;
+  throw sizeBytes <= share ? StoreBusy({ retryAfterSeconds: busySeconds }) : StoreFull();
+}
+
+/** Some file systems lose what they have no room for without an error. */
+async function assertWhole(file: string, sizeBytes: number): Promise<void> {
+  if ((await stat(file)).size !== sizeBytes) throw StoreFull();
+}
+
+function measuring(source: Readable, assertFree: () => Promise<void>): Readable {
+  return Readable.from(withRoom(source, assertFree), { objectMode: false });
+}
+
+/** Others write to the same disk, so the free space may shrink while bytes arrive. */
+async function* withRoom(source: Readable, assertFree: () => Promise<void>): AsyncGenerator<Buffer> {
+  let unmeasured = 0;
+  for await (const chunk of source as AsyncIterable<Buffer>) {
+    unmeasured += chunk.length;
+    if (unmeasured >= measuredAfterBytes) {
+      unmeasured = 0;
+      await assertFree();
+    }
+    yield chunk;
+  }
+}
+
+async function removeAll(target: string): Promise<void> {
+  await rm(partOf(target), { force: true });
+  await rm(target, { force: true });
 }
 
 function partOf(target: string): string {

@@ -8,6 +8,7 @@ import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
+import type { AppError } from '#core/errors/app-error';
 import { createLocalStore } from '#core/files/local-store';
 import { ObjectMissing, StoreBusy, StoreFull, type ObjectStore } from '#core/files/object-store';
 import { createS3Store, type S3Options } from '#core/files/s3-store';
@@ -133,14 +134,65 @@ describe('a disk that fills', () => {
     ['a large disk keeps 1 GiB', 1000 * gibibyte, gibibyte],
     ['a small disk keeps a twentieth', 100 * mebibyte, 5 * mebibyte],
   ])('%s', async (_what, total, kept) => {
-    [totalBytes, freeBytes] = [total, kept + 100];
+    [totalBytes, freeBytes] = [total, kept + 200];
     await expect(store.admit(newKey(), 101)).rejects.toThrow(StoreFull.message);
     const leave = await store.admit(newKey(), 100);
     leave();
   });
 
+  it('one tenant that announces files without end leaves room for the others', async () => {
+    [totalBytes, freeBytes] = [100 * mebibyte, 5 * mebibyte + 64_000];
+    const [greedy, quiet] = [newId(), newId()];
+    const ask = (tenantId: string, sizeBytes: number) =>
+      store.admit(`${tenantId}/${newId()}`, sizeBytes).catch((error: AppError) => error);
+    const answers = await Promise.all(Array.from({ length: 200 }, () => ask(greedy, 1000)));
+    const taken = answers.filter((answer) => typeof answer === 'function');
+    expect(taken).toHaveLength(32);
+    const refused = answers.filter((answer) => typeof answer !== 'function');
+    expect(new Set(refused.map(({ details }) => details?.['code']))).toEqual(new Set(['STORE_BUSY']));
+    expect(new Set(refused.map(({ retryAfterSeconds }) => retryAfterSeconds))).toEqual(new Set([5]));
+    const ofOthers = await Promise.all([ask(quiet, 16_000), ask(quiet, 1), ask(newId(), 8000)]);
+    expect(ofOthers.map((answer) => typeof answer)).toEqual(['function', 'object', 'function']);
+    for (const leave of [...taken, ofOthers[0], ofOthers[2]]) (leave as () => void)();
+    ((await ask(greedy, 32_000)) as () => void)();
+    expect(await ask(greedy, 32_001)).toMatchObject({ details: { code: 'STORE_FULL' } });
+  });
+
+  it('an upload ends with STORE_FULL and leaves nothing when the disk fills while it arrives', async () => {
+    [totalBytes, freeBytes] = [1000 * mebibyte, 200 * mebibyte];
+    const key = newKey();
+    const leave = await store.admit(key, 64 * mebibyte);
+    let sent = 0;
+    async function* growing() {
+      for (; sent < 64; sent++) {
+        if (sent === 20) freeBytes = 10 * mebibyte;
+        yield Buffer.alloc(mebibyte);
+      }
+    }
+    const putting = store.put(key, Readable.from(growing(), { objectMode: false }), 64 * mebibyte);
+    await expect(putting).rejects.toThrow(StoreFull.message);
+    leave();
+    expect(sent).toBeLessThan(64);
+    expect(await readdir(path.join(folder, path.dirname(key)))).toEqual([]);
+  });
+
+  it('STORE_FULL when the disk kept fewer bytes than announced, and there is no object', async () => {
+    const key = newKey();
+    await expect(store.put(key, Readable.from([Buffer.from('x')]), 2)).rejects.toThrow(StoreFull.message);
+    await expect(store.get(key)).rejects.toThrow(ObjectMissing);
+  });
+
+  it('STORE_FULL when the disk takes no more bytes', async () => {
+    async function* failing() {
+      yield await Promise.resolve(Buffer.from('x'));
+      throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    }
+    const source = Readable.from(failing(), { objectMode: false });
+    await expect(store.put(newKey(), source, 10)).rejects.toThrow(StoreFull.message);
+  });
+
   it('what was let in counts until it is written, or given up', async () => {
-    [totalBytes, freeBytes] = [100 * mebibyte, 5 * mebibyte + 100];
+    [totalBytes, freeBytes] = [100 * mebibyte, 5 * mebibyte + 140];
     const key = newKey();
     const leave = await store.admit(key, 60);
     await expect(store.admit(newKey(), 41)).rejects.toThrow(StoreFull.message);
@@ -155,8 +207,8 @@ describe('a disk that fills', () => {
     const putting = store.put(key, Readable.from(halting(), { objectMode: false }), 60);
     await written.promise;
     freeBytes -= 50;
-    const other = await vi.waitFor(() => store.admit(newKey(), 40), { timeout: 10_000 });
-    await expect(store.admit(newKey(), 1)).rejects.toThrow(StoreFull.message);
+    const other = await vi.waitFor(() => store.admit(newKey(), 40), { timeout: 30_000 });
+    await expect(store.admit(newKey(), 21)).rejects.toThrow(StoreFull.message);
     rest.resolve();
     await putting;
     freeBytes -= 10;

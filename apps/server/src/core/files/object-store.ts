@@ -5,7 +5,7 @@ import { defineError } from '#core/errors/app-error';
 /** Bytes of an object, both ends included. */
 export type ByteRange = { start: number; end: number };
 
-/** Where the bytes of files are. Keys are `<tenant id>/<file id>`, or `exports/<name>` for files of the installation; each is written once. */
+/** Where the bytes of files are. Keys are `<tenant id>/<file id>`; for files of the installation `exports/<name>`, or `archives/` and the parts of a relative path. */
 export type ObjectStore = {
   /**
    * Makes sure, before anything is accepted, that the store can take an object of this size now; nobody waits in a line.
@@ -26,23 +26,31 @@ export type ObjectStore = {
 
 export const StoreBusy = defineError(
   'SERVICE_UNAVAILABLE',
-  'As many files as can be taken at once are on their way already. Try again shortly.',
+  'As many uploads are under way as the store takes. Try again when one of them has ended.',
   'STORE_BUSY',
 );
 export const StoreFull = defineError(
   'SERVICE_UNAVAILABLE',
-  'The disk that files are kept on has no room for this one. Whoever runs the installation has to make some.',
+  'The disk for files has no room for this file. Send a smaller file, or ask the operator to make room.',
   'STORE_FULL',
 );
+
+/** Whether a file system call failed because the disk, or the quota on it, is full. */
+export function isOutOfRoom(error: unknown): boolean {
+  const { code } = (error ?? {}) as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT';
+}
 
 /** There is no object of this key. */
 export class ObjectMissing extends Error {
   override name = 'ObjectMissing';
 }
 
-const keyPattern = /^(?:[0-9a-f-]{36}\/[0-9a-f-]{36}|exports\/[a-z0-9][a-z0-9.-]{0,127})$/;
+// No part of a path begins with a dot, so none leads upwards or is hidden.
+const keyPattern =
+  /^(?:[0-9a-f-]{36}\/[0-9a-f-]{36}|exports\/[a-z0-9][a-z0-9.-]{0,127}|archives(?:\/[A-Za-z0-9_][A-Za-z0-9._-]{0,127}){1,11})$/;
 
 /** A key of any other form must not come near a path. */
 export function assertKey(key: string): void {
-  if (!keyPattern.test(key)) throw new Error('an object key is made of two ids, or names an export');
+  if (!keyPattern.test(key)) throw new Error('an object key is made of two ids, or names an export or an archive');
 }

@@ -1,3 +1,4 @@
+import type { Socket } from 'node:net';
 import nodemailer from 'nodemailer';
 
 import { OutboundError, type Outbound } from '#core/outbound/outbound';
@@ -42,6 +43,7 @@ export async function deliverMail(
   signal: AbortSignal,
 ): Promise<void> {
   const { host, port, tls, user, password } = server;
+  let session: Socket | undefined;
   const transport = nodemailer.createTransport({
     host,
     port,
@@ -52,7 +54,7 @@ export async function deliverMail(
     disableUrlAccess: true,
     getSocket(_options, callback) {
       outbound.connect({ host, port, tls, signal }).then(
-        (connection) => callback(null, { connection, secured: tls }),
+        (connection) => callback(null, { connection: (session = connection), secured: tls }),
         (error: unknown) => callback(error as Error, false),
       );
     },
@@ -62,6 +64,8 @@ export async function deliverMail(
     // As an object, for a text may name several people.
     await transport.sendMail({ ...rest, to: { name: '', address: to }, textEncoding: 'base64', signal });
   } catch (error) {
+    // To end it would wait for the server and read what it goes on sending.
+    session?.destroy();
     throw toNotTaken(error);
   } finally {
     transport.close();

@@ -1,10 +1,12 @@
-import { sql } from 'kysely';
+import { sql, type RawBuilder } from 'kysely';
 
 import { queryBuilder, statement } from '#core/db/query';
 
 export type MailTables = {
   mail_outbox: {
     id: string;
+    /** The tenant that asked for it. */
+    owner_id: string;
     recipient: string;
     subject: string;
     body: string;
@@ -23,7 +25,14 @@ export type OutboxMail = MailTables['mail_outbox'];
 
 const builder = queryBuilder<MailTables>();
 
-type NewMail = Pick<OutboxMail, 'id' | 'recipient' | 'subject' | 'body' | 'priority' | 'created_at'>;
+/** What is lower goes first; `place` is that of its owner in the array of all. */
+const priorities = [
+  { priority: sql`0`, place: sql`1` },
+  { priority: sql`1`, place: sql`2` },
+  { priority: sql`2`, place: sql`3` },
+];
+
+type NewMail = Pick<OutboxMail, 'id' | 'owner_id' | 'recipient' | 'subject' | 'body' | 'priority' | 'created_at'>;
 
 /** Nothing where there is one of that id. */
 export const insertMail = statement<NewMail, never>((mail) =>
@@ -31,6 +40,7 @@ export const insertMail = statement<NewMail, never>((mail) =>
     .insertInto('mail_outbox')
     .values({
       id: mail.id,
+      owner_id: mail.owner_id,
       recipient: mail.recipient,
       subject: mail.subject,
       body: mail.body,
@@ -45,26 +55,43 @@ export const insertMail = statement<NewMail, never>((mail) =>
     .onConflict((conflict) => conflict.doNothing()),
 );
 
-/** Takes what is due, the most urgent first, and leases it, so that nobody else sends the same mail meanwhile. */
-export const claimDueMail = statement<{ now: string; leaseUntil: string; limit: number }, OutboxMail>((p) =>
-  builder
-    .updateTable('mail_outbox')
-    .set({ attempts: sql`attempts + 1`, next_attempt_at: p.leaseUntil })
-    .where('id', 'in', (db) =>
-      db
-        .selectFrom('mail_outbox')
-        .select('id')
-        .where('sent_at', 'is', null)
-        .where('given_up_at', 'is', null)
-        .where('next_attempt_at', '<=', p.now)
-        .orderBy('priority')
-        .orderBy('next_attempt_at')
-        .limit(p.limit)
-        .forUpdate()
-        .skipLocked(),
+/** The owner of mails that no tenant asked for, such as links to a new password. */
+export const noOwner = '00000000-0000-0000-0000-000000000000';
+
+/** For each priority, the most urgent first, the owner whose mail was claimed last. */
+type Claiming = { now: string; leaseUntil: string; after: readonly string[] };
+
+/**
+ * Leases the next mail that is due, so that no other process sends it meanwhile: of the most urgent ones, that of the next owner
+ * after the given one. Steps from owner to owner by the index, however many mails each has.
+ */
+export const claimNextMail = statement<Claiming, OutboxMail>((p) => {
+  const waiting = (priority: RawBuilder<unknown>) =>
+    sql`priority = ${priority} and sent_at is null and given_up_at is null`;
+  const next = (priority: RawBuilder<unknown>, isAhead: RawBuilder<boolean>) => sql`(with recursive owner as (
+      (select owner_id from mail_outbox where ${waiting(priority)} and ${isAhead} order by owner_id limit 1)
+      union all
+      select further.owner_id from owner cross join lateral (
+        select owner_id from mail_outbox where ${waiting(priority)} and owner_id > owner.owner_id order by owner_id limit 1
+      ) as further
     )
-    .returningAll(),
-);
+    select mail.id from owner cross join lateral (
+      select id from mail_outbox where ${waiting(priority)} and owner_id = owner.owner_id
+        and next_attempt_at <= ${p.now}::timestamptz
+      order by next_attempt_at limit 1 for update skip locked
+    ) as mail limit 1)`;
+  const inOrder = priorities.flatMap(({ priority, place }) => [
+    next(priority, sql`owner_id > (${p.after}::uuid[])[${place}]`),
+    next(priority, sql`true`),
+  ]);
+  return {
+    compile: () =>
+      sql`with chosen as materialized (select id from (${sql.join(inOrder, sql` union all `)}) as due limit 1)
+        update mail_outbox set attempts = attempts + 1, next_attempt_at = ${p.leaseUntil}::timestamptz
+        where id in (select id from chosen) returning *`.compile(builder),
+    execute: () => Promise.resolve([]),
+  };
+});
 
 /** The text goes with the delivery: it may carry a one-time link. */
 export const markMailSent = statement<{ id: string; at: string }, never>((p) =>
@@ -81,6 +108,16 @@ export const markMailFailed = statement<{ id: string; error: string; nextAttempt
 /** Nobody will get it any more, nor read what it said. */
 export const markMailGivenUp = statement<{ id: string; error: string; at: string }, never>((p) =>
   builder.updateTable('mail_outbox').set({ last_error: p.error, given_up_at: p.at, body: '' }).where('id', '=', p.id),
+);
+
+/** Nothing where it was sent already; where it is just being sent, there is no further attempt. */
+export const cancelMail = statement<{ ids: readonly string[]; at: string }, never>((p) =>
+  builder
+    .updateTable('mail_outbox')
+    .set({ last_error: 'cancelled', given_up_at: p.at, body: '' })
+    .where(sql<boolean>`id = any(${p.ids}::uuid[])`)
+    .where('sent_at', 'is', null)
+    .where('given_up_at', 'is', null),
 );
 
 /** Housekeeping: mails that were delivered, or given up, long ago. */

@@ -70,7 +70,7 @@ beforeEach(async () => {
   await run('delete from mail_outbox');
 });
 
-type New = { subject?: string; priority?: 'awaited' | 'critical' | 'notice'; at?: Date };
+type New = { tenantId?: string; subject?: string; priority?: 'awaited' | 'critical' | 'notice'; at?: Date };
 
 async function compose({ subject = newId(), at = new Date(), ...rest }: New = {}): Promise<string> {
   const id = newId();
@@ -97,6 +97,28 @@ describe('what goes first', () => {
     await until(code, { ...sent, priority: 0 });
     await until(critical, sent);
     expect(server.subjects.slice(0, 10)).toEqual(expect.arrayContaining(['Code', 'Critical']));
+  });
+
+  it('the mail of a quiet tenant goes next, however many another tenant has waiting with the same priority', async () => {
+    const mail = relay();
+    const at = new Date(Date.now() - 60_000);
+    const flooding = newId();
+    const ofFlood = (priority: 'awaited' | 'notice') =>
+      mail.compose({ to: 'b@example.com', subject: 'Flood', text: 'canary', priority, tenantId: flooding }, at);
+    for (const priority of ['awaited', 'notice'] as const) {
+      await run('delete from mail_outbox');
+      await composing().flight(Array.from({ length: 1000 }, () => ofFlood(priority)));
+      const quiet = await Promise.all(
+        Array.from({ length: 9 }, (_, index) => compose({ subject: `Quiet ${index}`, priority, tenantId: newId() })),
+      );
+      const server = await serve();
+      const relaying = relay(server.url);
+      for (const id of quiet) await until(id, sent);
+      await relaying.close();
+      const last = Math.max(...quiet.map((_, index) => server.subjects.indexOf(`Quiet ${index}`)));
+      // Five at a time, each the next tenant's.
+      expect(last).toBeLessThan(20);
+    }
   });
 
   it('a code does not wait for mails that are under way: several go out at once, five at most', async () => {

@@ -8,11 +8,13 @@ import type { Statements } from '#core/db/scopes';
 import type { Log } from '#core/log/log';
 import { toNotTaken } from '#core/mail/mail-delivery';
 import {
-  claimDueMail,
+  cancelMail,
+  claimNextMail,
   insertMail,
   markMailFailed,
   markMailGivenUp,
   markMailSent,
+  noOwner,
   type OutboxMail,
 } from '#core/mail/mail.queries';
 
@@ -30,13 +32,23 @@ export type Mail = {
    * mail of that id has been put there before. Unless a priority is given, somebody waits for it.
    */
   compose(mail: NewMail, at: Date): Query<never>;
+  /** Mails that are not under way yet are never sent; call it after the commit of what makes them void. */
+  cancel(ids: readonly string[]): Promise<void>;
   /** Says that something may be in the outbox; delivery happens in the background. */
   wake(): void;
   read(mail: OutboxMail): string;
   close(): Promise<void>;
 };
 
-type NewMail = { to: string; subject: string; text: string; id?: string; priority?: keyof typeof priorities };
+type NewMail = {
+  to: string;
+  subject: string;
+  text: string;
+  id?: string;
+  priority?: keyof typeof priorities;
+  /** The tenant that asked for the mail: tenants take equal shares of the delivery. */
+  tenantId?: string;
+};
 
 type MailOptions = {
   database: Database;
@@ -63,15 +75,20 @@ export function createMail(options: MailOptions): Mail {
   return {
     canDeliver: relay !== undefined,
     from: options.from,
-    compose({ id = newId(), priority = 'awaited', ...mail }, at) {
+    compose({ id = newId(), priority = 'awaited', tenantId = noOwner, ...mail }, at) {
       return insertMail({
         id,
+        owner_id: tenantId,
         recipient: mail.to,
         subject: mail.subject.replaceAll(/\p{Cc}+/gu, ' '),
         body: encryption.encrypt(mail.text, placeOf(id)),
         priority: priorities[priority],
         created_at: at.toISOString(),
       });
+    },
+    async cancel(ids) {
+      if (ids.length === 0) return;
+      await options.database.platform().slow.all(cancelMail({ ids, at: options.now().toISOString() }));
     },
     wake: () => relay?.wake(),
     read: (mail) => (mail.body === '' ? '' : encryption.decrypt(mail.body, placeOf(mail.id))),
@@ -87,6 +104,8 @@ class Relay {
   readonly #lanes = new Set<Promise<void>>();
   /** What this process hands over just now: a lease that runs out meanwhile, as where clocks jump, is no reason to do so twice. */
   readonly #underWay = new Set<string>();
+  /** Whose mail was claimed last, for each priority. */
+  readonly #lastOwners = [noOwner, noOwner, noOwner];
   #openLanes = 0;
   #wakes = 0;
   #isClosed = false;
@@ -127,11 +146,17 @@ class Relay {
       while (!this.#isClosed) {
         const wakes = this.#wakes;
         const now = this.#options.now();
-        const claim = claimDueMail({ now: now.toISOString(), leaseUntil: later(now, leaseMs), limit: 1 });
+        const claim = claimNextMail({
+          now: now.toISOString(),
+          leaseUntil: later(now, leaseMs),
+          after: this.#lastOwners,
+        });
         const mail = await this.#outbox.first(claim);
         // What came in while it looked, it may not have seen.
         if (mail === undefined && wakes === this.#wakes) return;
-        if (mail === undefined || this.#underWay.has(mail.id)) continue;
+        if (mail === undefined) continue;
+        this.#lastOwners[mail.priority] = mail.owner_id;
+        if (this.#underWay.has(mail.id)) continue;
         this.#underWay.add(mail.id);
         this.#openLane();
         await this.#deliver(mail).finally(() => this.#underWay.delete(mail.id));

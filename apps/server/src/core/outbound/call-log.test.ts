@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
 import type { Database } from '#core/db/database';
-import { ConnectionLostError } from '#core/db/lane';
+import { ConnectionLostError } from '#core/db/connection';
 import { createCallLog, type CallFacts } from '#core/outbound/call-log';
 import { withClient } from '#test/support/database';
 import { useService } from '#test/support/harness';

@@ -1,7 +1,6 @@
-import { createFlusher } from '#core/background/flusher';
+import { createBatchWriter } from '#core/background/batch-writer';
 import { newId } from '#core/crypto/ids';
 import type { Database } from '#core/db/database';
-import { isUnavailable, violatedConstraint } from '#core/db/sql-state';
 import type { Log } from '#core/log/log';
 import type { Metric, Sample } from '#core/metrics/metric';
 import { addCallHours, insertCalls, type CallHour, type CallRow } from '#core/outbound/call-log.queries';
@@ -46,25 +45,11 @@ const hourMs = 3_600_000;
 
 export function createCallLog({ database, log, now, delayMs = 500, most = 20_000 }: Options): CallLog {
   let gathered = empty();
-  /** Is being written, or was not for certain: the same rows again, so that none can be there twice. */
-  let begun: Batch | undefined;
   let dropped = 0;
-  let isFailing = false;
   const totals = createTotals();
 
-  async function writeOnce(): Promise<void> {
-    if (begun !== undefined) await writeBegun(begun);
-    // What comes in meanwhile waits for the next time, or a write would not end while there are calls.
-    if (gathered.hours.size > 0) await writeBegun((begun = take()));
-  }
-
-  async function writeBegun(batch: Batch): Promise<void> {
-    await writeBatch({ database, log }, batch);
-    begun = undefined;
-    isFailing = false;
-  }
-
-  function take(): Batch {
+  function take(): Batch | undefined {
+    if (gathered.hours.size === 0) return undefined;
     const batch = gathered;
     gathered = empty();
     if (dropped > 0) log.warn({ dropped }, 'too many calls of providers waited for the database: some are not kept');
@@ -72,15 +57,20 @@ export function createCallLog({ database, log, now, delayMs = 500, most = 20_000
     return batch;
   }
 
-  const write = inTurn(writeOnce);
-  const onError = (error: unknown) => {
-    if (!isFailing) log.warn({ err: error }, 'calls of providers could not be written and will be tried again');
-    isFailing = true;
-  };
-  const flusher = createFlusher({ delayMs, write, onError });
+  const writer = createBatchWriter<Batch>({
+    delayMs,
+    maxPerFlush: 1,
+    take,
+    write: ({ rows, hours }) => {
+      const added = addCallHours({ rows: JSON.stringify([...hours.values()]) });
+      return database.platform().slow.flight([insertCalls({ rows: JSON.stringify(rows) }), added]);
+    },
+    onRefused: (err, { rows }) => log.error({ err, calls: rows.length }, 'the database refused calls of providers'),
+    onFailing: (err) => log.warn({ err }, 'calls of providers could not be written and will be tried again'),
+  });
   const add = (facts: CacheHit, sums: Partial<CallHour>, at: Date) => {
     if (!addToHour(gathered.hours, most, { facts, sums, at })) dropped += 1;
-    flusher.wake();
+    writer.wake();
   };
 
   return {
@@ -96,35 +86,9 @@ export function createCallLog({ database, log, now, delayMs = 500, most = 20_000
       add(hit, { cache_hits: count }, now());
     },
     metrics: totals.metrics,
-    flush: () => write().catch(onError),
-    close: () => flusher.close(),
+    flush: () => writer.flush(),
+    close: () => writer.close(),
   };
-}
-
-/** One run at a time and at most one to come, whoever asks: that one takes along what was gathered until it begins. */
-function inTurn(run: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> = Promise.resolve();
-  let next: Promise<void> | undefined;
-  return () =>
-    (next ??= running = running
-      .catch(() => undefined)
-      .then(() => {
-        next = undefined;
-        return run();
-      }));
-}
-
-/** @throws what may be better the next time */
-async function writeBatch({ database, log }: Pick<Options, 'database' | 'log'>, { rows, hours }: Batch): Promise<void> {
-  try {
-    const added = addCallHours({ rows: JSON.stringify([...hours.values()]) });
-    await database.platform().slow.flight([insertCalls({ rows: JSON.stringify(rows) }), added]);
-  } catch (error) {
-    if (isUnavailable(error)) throw error;
-    // Rows that are there already were written before the connection was lost; others are refused for ever.
-    if (violatedConstraint(error)?.endsWith('_pkey') === true) return;
-    log.error({ err: error, calls: rows.length }, 'calls of providers were refused by the database');
-  }
 }
 
 function empty(): Batch {

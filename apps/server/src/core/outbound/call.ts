@@ -19,7 +19,7 @@ export type OutboundInit = {
   signal?: AbortSignal | undefined;
   /**
    * Whom the call is to, for the circuit breaker: after five failures in a row (no answer, or 5xx) all calls of this
-   * key fail at once for 30 s, then one finds out.
+   * key fail at once for 10 s, then one finds out.
    */
   circuit?: string | undefined;
   /**
@@ -39,7 +39,7 @@ export type OutboundInit = {
   onPlace?: (() => void) | undefined;
   /** For everything, the wait for headers included: 30 s unless said, of which 10 to headers; never more than 120. */
   timeoutMs?: number | undefined;
-  /** How long the answer may be: 1 MiB unless said, never more than 8. */
+  /** How long the answer may be: 256 KiB unless said, never more than 4 MiB. What is longer than 256 KiB is read on a thread. */
   maxBytes?: number | undefined;
 };
 
@@ -81,7 +81,7 @@ export function createCall({ connections, slots, circuits, limits }: Surrounding
         throw cause instanceof errors.InvalidArgumentError ? new NotSendable('this cannot be sent', { cause }) : cause;
       },
     );
-    return toResponse(answer, maxBytes);
+    return orAborted(toResponse(answer, maxBytes), signal);
   }
 
   async function attempts(one: Attempt, init: OutboundInit): Promise<Response> {
@@ -121,6 +121,20 @@ export function createCall({ connections, slots, circuits, limits }: Surrounding
     };
     return init.circuit === undefined ? work() : circuits.run(init.circuit, work);
   };
+}
+
+/** Unpacking waits for a thread of the process, which does not heed the signal. */
+async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason as Error);
+  signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
+  try {
+    // Both are heard, whichever comes first: a failure of the work that nobody hears would end the process.
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
 }
 
 /** Whether a call that got no answer is one to make once more. */

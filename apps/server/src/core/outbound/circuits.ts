@@ -9,7 +9,7 @@ export type Circuits = {
   openUntil(key: string): Date | undefined;
 };
 
-/** Nothing was asked: what failed five times in a row is left alone for half a minute. */
+/** Nothing was asked: what failed five times in a row is left alone for ten seconds. */
 export class CircuitOpen extends Error {
   constructor() {
     super('the circuit is open: the last calls have failed');
@@ -23,7 +23,8 @@ export class NotAsked extends Error {}
 export class NotSendable extends NotAsked {}
 
 const failuresToOpen = 5;
-const openMs = 30_000;
+/** Less than a connector is left alone, so that its circuit is not open any more when its pause is over. */
+const openMs = 10_000;
 /** The circuit that was not used for longest is forgotten, which closes it. */
 const maxCircuits = 1000;
 

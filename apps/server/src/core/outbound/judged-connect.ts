@@ -1,4 +1,4 @@
-import { lookup as systemLookup, type LookupAddress, type LookupOptions } from 'node:dns';
+import type { LookupAddress, LookupOptions } from 'node:dns';
 
 import type { AddressGuard } from '#core/outbound/addresses';
 import { literalAddress } from '#core/outbound/target';
@@ -27,7 +27,7 @@ export class AddressRefused extends Error {
   }
 }
 
-export function createJudgement(guard: AddressGuard, lookup: Lookup = systemLookup): Judgement {
+export function createJudgement(guard: AddressGuard, lookup: Lookup): Judgement {
   return {
     assertOpen(hostname) {
       const literal = literalAddress(hostname);

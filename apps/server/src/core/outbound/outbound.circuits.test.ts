@@ -22,7 +22,7 @@ function holdClock(): (ms: number) => void {
 }
 
 const circuit = 'a provider';
-const openMs = 30_000;
+const openMs = 10_000;
 
 describe('a circuit', () => {
   it.each([
@@ -101,12 +101,12 @@ describe('a circuit', () => {
       cancel.abort();
       expect((await call).isCircuitOpen).toBe(false);
     }
-    // Long enough to have been sent, on a busy machine too: what was not counts for nothing.
-    const timeoutMs = 500;
-    for (let at = 0; at < 5; at += 1)
-      expect((await expectFailure(outbound.fetch(service.origin, { circuit, timeoutMs }))).isCircuitOpen).toBe(false);
-    expect(service.requests).toBeGreaterThanOrEqual(5);
-    expect((await expectFailure(outbound.fetch(service.origin, { circuit }))).isCircuitOpen).toBe(true);
+    const isRefused = async () =>
+      (await expectFailure(outbound.fetch(service.origin, { circuit, timeoutMs: 100 }))).isCircuitOpen;
+    let inVain = 0;
+    // On a busy machine there may be more: what was not sent in time counts for nothing.
+    while (!(await isRefused())) inVain += 1;
+    expect(inVain).toBeGreaterThanOrEqual(5);
   });
 
   it('does not count what could not be sent', async () => {
@@ -118,7 +118,7 @@ describe('a circuit', () => {
     expect((await outbound.fetch(service.origin, { circuit })).status).toBe(200);
   });
 
-  it('lets one through after 30 s, and refuses all others meanwhile', async () => {
+  it('lets one through after 10 s, and refuses all others meanwhile', async () => {
     const pass = holdClock();
     const service = await serveStatus(500);
     const outbound = outboundToLoopback();
@@ -146,7 +146,7 @@ describe('a circuit', () => {
         await expectFailure(outbound.fetch(origin, { circuit, signal: AbortSignal.abort() }));
       },
     ],
-  ])('stays open for another 30 s when the one that was let through %s', async (_what, probe) => {
+  ])('stays open for another 10 s when the one that was let through %s', async (_what, probe) => {
     const pass = holdClock();
     const service = await serveStatus(500);
     const outbound = outboundToLoopback();

@@ -88,7 +88,7 @@ describe('connect', () => {
 
   it('has as many places as calls have, and gives them back', async () => {
     const port = await greet();
-    const outbound = outboundToLoopback({ limits: { maxSockets: 2, connectMs: 100 } });
+    const outbound = outboundToLoopback({ limits: { maxSockets: 2, connectMs: 1000 } });
     const target = { host: '127.0.0.1', port, tls: false };
     const first = await outbound.connect(target);
     await expectFailure(outbound.connect(target));

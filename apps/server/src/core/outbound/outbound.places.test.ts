@@ -43,7 +43,7 @@ describe('a call that no place became free for', () => {
 
   it('is told from one that was not answered in time', async () => {
     const silent = await serveSilence();
-    const failure = await expectFailure(outboundToLoopback().fetch(silent.origin, { timeoutMs: 50 }));
+    const failure = await expectFailure(outboundToLoopback().fetch(silent.origin, { timeoutMs: 1000 }));
     expect([failure.isNotAsked, silent.asked()]).toEqual([false, 1]);
   });
 

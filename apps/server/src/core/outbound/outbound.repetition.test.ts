@@ -90,8 +90,8 @@ describe('a call that may be repeated', () => {
   it('is not repeated when its time is over or nobody wants it any more', async () => {
     const { origin, requests } = await serveEach(() => undefined);
     const outbound = outboundToLoopback();
-    await expectFailure(outbound.fetch(origin, { ...repeatable, timeoutMs: 50 }));
-    await expectFailure(outbound.fetch(origin, { ...repeatable, signal: AbortSignal.timeout(50) }));
+    await expectFailure(outbound.fetch(origin, { ...repeatable, timeoutMs: 500 }));
+    await expectFailure(outbound.fetch(origin, { ...repeatable, signal: AbortSignal.timeout(500) }));
     expect(requests).toHaveLength(2);
   });
 
@@ -145,7 +145,7 @@ describe('a call that the other side recognises', () => {
     await expectFailure(outboundToLoopback().fetch(begun, recognised));
     expect(requests).toBe(1);
     const silent = await serveEach(() => undefined);
-    await expectFailure(outboundToLoopback().fetch(silent.origin, { ...recognised, timeoutMs: 50 }));
+    await expectFailure(outboundToLoopback().fetch(silent.origin, { ...recognised, timeoutMs: 500 }));
     expect(silent.requests).toHaveLength(1);
   });
 });

@@ -8,6 +8,7 @@ import { createConnections } from '#core/outbound/connections';
 import { withDeadline } from '#core/outbound/deadline';
 import { createJudgement, type Lookup } from '#core/outbound/judged-connect';
 import { createQueue } from '#core/outbound/queue';
+import { createLookup } from '#core/outbound/resolver';
 import { createSlots } from '#core/outbound/slots';
 import { openSocket, type SocketTarget } from '#core/outbound/socket';
 import { isMailPort, literalAddress, mailTargetOf, parseTarget } from '#core/outbound/target';
@@ -19,7 +20,7 @@ export type { OutboundInit } from '#core/outbound/call';
 export type Outbound = {
   /**
    * Fetches as the platform's `fetch` does, but follows no redirect at all (it is the answer) and has read the whole
-   * body when it returns: 3 s to connect, 10 s to headers, 30 s for everything, 1 MiB after decompression, where the call
+   * body when it returns: 3 s to connect, 10 s to headers, 30 s for everything, 256 KiB after decompression, where the call
    * states nothing else.
    * @throws OutboundError whatever went wrong, a caller's `signal` included
    */
@@ -58,8 +59,8 @@ const defaultLimits = {
   totalMs: 30_000,
   /** What a call may ask for at most. */
   longestMs: 120_000,
-  maxBodyBytes: 1_048_576,
-  longestBodyBytes: 8_388_608,
+  maxBodyBytes: 262_144,
+  longestBodyBytes: 4_194_304,
   maxSockets: 50,
   /** How long a connection is kept for the next call; less than servers commonly do, so that few are found closed. */
   keptMs: 3000,
@@ -80,7 +81,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const { ownPort, within } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const guard = createAddressGuard(options.allowedRanges);
-  const judgement = createJudgement(guard, options.lookup);
+  const judgement = createJudgement(guard, options.lookup ?? createLookup({ deadlineMs: limits.connectMs }));
   const connections = createConnections(judgement, limits);
   const slots = createSlots(limits.maxSockets);
   const circuits = createCircuits();

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { LookupAddress } from 'node:dns';
 import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -40,6 +41,18 @@ export async function expectFailure(call: Promise<unknown>): Promise<OutboundErr
   );
   expect(error).toBeInstanceOf(OutboundError);
   return error as OutboundError;
+}
+
+/**
+ * Counts what calls read from their sockets, until the test ends: what nobody has read, nobody can keep.
+ * @returns the bytes so far, of all calls since
+ */
+export function countBytesRead(): () => number {
+  const sockets = new Set<Socket>();
+  const onConnected = (message: unknown) => void sockets.add((message as { socket: Socket }).socket);
+  subscribe('undici:client:connected', onConnected);
+  onTestFinished(() => void unsubscribe('undici:client:connected', onConnected));
+  return () => [...sockets].reduce((sum, { bytesRead }) => sum + bytesRead, 0);
 }
 
 type Answers = readonly (readonly string[])[];
