@@ -163,7 +163,7 @@ function judgePerson(rule: Guarded, person: JudgedPerson): Decision {
 
 function judgeOwnAccount(owing: Owing, { isAccountWide }: JudgedPerson): Decision {
   // What sessions that owe a factor may do takes nothing from what the provider said.
-  if (isAccountWide || owing === 'any') return allow('it is about the own account');
+  if (isAccountWide || owing === 'any') return allow("it concerns the caller's account");
   const because = 'a provider of one tenant vouched for the session, which counts for that tenant only';
   return { allowed: false, because, error: SessionOfOneTenant() };
 }
@@ -201,7 +201,7 @@ export function describeAccess(rule: Access): string {
     case 'session':
       return `any session${describeOwing(rule.owing)}`;
     case 'person':
-      return `a person, about the own account${describeOwing(rule.owing)}`;
+      return `a user, for their own account${describeOwing(rule.owing)}`;
     case 'member':
       return `member of the tenant${describeFlags(rule.flags)}`;
     case 'permission':

@@ -30,23 +30,27 @@ export const flagNames = Object.entries(sections).flatMap(([section, flags]) =>
   Object.keys(flags).map((flag) => `${section}.${flag}` as Flag),
 );
 
-const properties = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), {
+const properties = Type.Array(Type.String({ minLength: 1, maxLength: 200, format: 'property-name' }), {
   maxItems: 200,
   uniqueItems: true,
   description: 'Names of the properties that may be seen and written; an empty list means all.',
 });
 
 function sectionSchema<Name extends Section>(name: Name) {
-  const flags = Object.keys(sections[name]).map((flag) => [flag, Type.Optional(Type.Boolean())]);
+  const flags = Object.keys(sections[name]).map((flag) => {
+    const description = `Whether \`${name}.${flag}\` is allowed.`;
+    return [flag, Type.Optional(Type.Boolean({ description }))];
+  });
   return Type.Object(Object.fromEntries(flags) as { [Key in keyof Sections[Name]]: TOptional<TBoolean> }, {
     additionalProperties: false,
+    description: `Flags of the section \`${name}\`.`,
   });
 }
 
 const appAccountSections = {
   resources: Type.Object(
     { ...sectionSchema('resources').properties, properties: Type.Optional(properties) },
-    { additionalProperties: false },
+    { additionalProperties: false, description: 'Flags of the section `resources`.' },
   ),
   spaces: sectionSchema('spaces'),
   geo: sectionSchema('geo'),
@@ -80,18 +84,21 @@ export type AppAccountPermissions = Static<typeof AppAccountPermissions>;
 export const ApiKeyPermissionChanges = Type.Object(changesOf(apiKeySections), {
   additionalProperties: false,
   title: 'ApiKeyPermissionChanges',
-  description: 'Flags merge section by section, properties are replaced, a section that is null goes.',
+  description: 'Flags merge by section, `properties` is replaced, null removes a section.',
 });
 
 /** The same for those of app accounts. */
 export const AppAccountPermissionChanges = Type.Object(changesOf(appAccountSections), {
   additionalProperties: false,
   title: 'AppAccountPermissionChanges',
-  description: 'Flags merge section by section, properties are replaced, a section that is null goes.',
+  description: 'Flags merge by section, `properties` is replaced, null removes a section.',
 });
 
 function changesOf<Schemas extends TProperties>(all: Schemas) {
-  const changes = Object.entries(all).map(([name, section]) => [name, Type.Optional(nullable(section))]);
+  const changes = Object.entries(all).map(([name, section]) => [
+    name,
+    Type.Optional(nullable(section, { description: `Flags of the section \`${name}\`; null removes it.` })),
+  ]);
   return Object.fromEntries(changes) as {
     [Name in keyof Schemas]: TOptional<ReturnType<typeof nullable<Schemas[Name]>>>;
   };

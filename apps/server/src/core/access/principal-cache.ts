@@ -11,11 +11,15 @@ export type CachedPrincipal = { principal: Principal; subjects: readonly Subject
 
 /** Principals by the credential exactly as presented, so that each is verified once and not per request. */
 export type PrincipalCache = {
+  /** The principal as of its last use, without counting as one: who asks must not grant anything by it. */
+  peek(credential: string): Principal | undefined;
   find(credential: string): Principal | undefined;
   /** Loads on a miss; what was forgotten while it loaded is not kept. */
   load(credential: string, loader: () => Promise<CachedPrincipal>): Promise<Principal>;
   forget(subject: Subject): void;
   clear(): void;
+  /** Changes with everything that is forgotten: while it stays the same, no known principal was revoked. */
+  revision(): number;
   /** From now on; where that changes something, what is known is forgotten. Without a size nothing is kept. */
   resize(size: CacheSize): void;
   /** How often a credential was known, and how often not. */
@@ -41,40 +45,39 @@ export function createPrincipalCache(options: Options): PrincipalCache {
   const { blindMaxAgeMs = 1000, now } = options;
   let { max, maxAgeMs = 60_000 } = options;
   const credentialsBySubject = new Map<Subject, Set<string>>();
-  let generation = 0;
+  let revision = 0;
   let [hits, misses] = [0, 0];
   const open = () => openEntries(max, credentialsBySubject);
   let entries = open();
 
   function find(credential: string): Principal | undefined {
     const entry = entries.get(credential);
-    if (entry === undefined) {
-      misses += 1;
-      return undefined;
-    }
-    const age = now() - entry.loadedAt;
-    const maxAge = options.isCurrent() ? maxAgeMs : Math.min(maxAgeMs, blindMaxAgeMs);
-    const isFresh = now() < entry.expiresAt && age < maxAge;
-    if (isFresh) {
+    if (entry !== undefined && isFresh(entry)) {
       hits += 1;
       return entry.principal;
     }
     misses += 1;
-    entries.delete(credential);
+    if (entry !== undefined) entries.delete(credential);
     return undefined;
   }
 
+  function isFresh({ loadedAt, expiresAt }: Entry): boolean {
+    const maxAge = options.isCurrent() ? maxAgeMs : Math.min(maxAgeMs, blindMaxAgeMs);
+    return now() < expiresAt && now() - loadedAt < maxAge;
+  }
+
   function clear(): void {
-    generation += 1;
+    revision += 1;
     entries.clear();
   }
 
   return {
+    peek: (credential) => entries.peek(credential)?.principal,
     find,
     async load(credential, loader) {
-      const before = generation;
+      const before = revision;
       const loaded = await loader();
-      if (generation === before && max > 0) {
+      if (revision === before && max > 0) {
         entries.set(credential, { ...loaded, loadedAt: now() });
         for (const subject of loaded.subjects) {
           const credentials = credentialsBySubject.get(subject) ?? new Set();
@@ -84,10 +87,11 @@ export function createPrincipalCache(options: Options): PrincipalCache {
       return loaded.principal;
     },
     forget(subject) {
-      generation += 1;
+      revision += 1;
       for (const credential of credentialsBySubject.get(subject) ?? []) entries.delete(credential);
     },
     clear,
+    revision: () => revision,
     stats: () => ({ hits, misses }),
     resize(size) {
       if (size.max === max && size.maxAgeMs === maxAgeMs) return;

@@ -26,6 +26,7 @@ export type Person = Common & {
   readonly isAssured: boolean;
   /** False when a provider that one tenant configured vouched for the person: that counts for nothing beyond it. */
   readonly isAccountWide: boolean;
+  readonly isExpired?: boolean;
 };
 
 type Machine = Common & {
@@ -43,6 +44,7 @@ export type AppAccountPrincipal = Machine & {
   readonly kind: 'app_account';
   readonly sessionId: string;
   readonly email: string;
+  readonly isExpired?: boolean;
 };
 export type ApiKeyPrincipal = Machine & {
   readonly kind: 'api_key';
@@ -59,7 +61,7 @@ export type KeyRestrictions = {
 /** Who calls, as the database says at this moment; rights never come from token claims. */
 export type Principal = Person | AppAccountPrincipal | ApiKeyPrincipal;
 
-/** Whoever logs in and has a session. */
+/** A user or app account with a session. `isExpired`: the access token has expired, so it may end this session only. */
 export type SessionPrincipal = Person | AppAccountPrincipal;
 
 /** Facts about the request that audit rows and throttles need. */
@@ -89,4 +91,30 @@ export const systemTenantId = '00000000-0000-7000-8000-000000000001';
 /** An administrator of the system tenant, and nobody else. */
 export function isSystemAdmin(user: { tenant_id: string; is_tenant_admin: boolean }): boolean {
   return user.tenant_id === systemTenantId && user.is_tenant_admin;
+}
+
+/** Whether a principal that was authenticated again lacks anything that it had before. */
+export function hasLostRights(before: Principal, after: Principal | undefined): boolean {
+  if (after === undefined || after.id !== before.id || after.tenantId !== before.tenantId) return true;
+  if (isDemoted(before, after) || lacksAny(before.permissions, after.permissions)) return true;
+  if (before.kind === 'user' || after.kind === 'user') return before.kind !== after.kind || owesMore(before, after);
+  return lacksAny(before.flags, after.flags) || seesLess(before, after);
+}
+
+function isDemoted(before: Principal, after: Principal): boolean {
+  return (before.isTenantAdmin && !after.isTenantAdmin) || (before.isSystemAdmin && !after.isSystemAdmin);
+}
+
+function owesMore(before: Principal, after: Principal): boolean {
+  const owes = after.kind === 'user' ? after.owes : undefined;
+  return owes !== undefined && before.kind === 'user' && before.owes !== owes;
+}
+
+/** Undefined stands for all properties. */
+function seesLess({ properties: before }: Machine, { properties: after }: Machine): boolean {
+  return after !== undefined && (before === undefined || lacksAny(before, after));
+}
+
+function lacksAny<Value>(before: ReadonlySet<Value>, after: ReadonlySet<Value>): boolean {
+  return [...before].some((value) => !after.has(value));
 }

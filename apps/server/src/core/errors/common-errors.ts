@@ -29,7 +29,7 @@ export const ToolWritesDisabled = defineError(
 );
 export const PermissionsAboveOwn = defineError(
   'UNPROCESSABLE_ENTITY',
-  'Nobody can grant or take away permissions that they do not hold themselves.',
+  'Permissions that you do not hold cannot be granted or removed. Ask a user who holds them.',
   'PERMISSIONS_ABOVE_OWN',
 );
 export const InvalidApiKey = defineError('INVALID_TOKEN', 'The API key is not valid: unknown, disabled or expired.');

@@ -5,7 +5,12 @@ import type { MailTables } from '#core/mail/mail.queries';
 
 const builder = queryBuilder<MailTables>();
 
-export const signOfLife: Query<{ alive: number }> = { text: 'select 1 as alive', values: [], prepare: true };
+/** Answered by any server that works; a standby takes no writes. */
+export const signOfLife: Query<{ is_standby: boolean }> = {
+  text: 'select pg_is_in_recovery() as is_standby',
+  values: [],
+  prepare: true,
+};
 
 /** Whether any mail has been due since before that instant and nobody has tried to deliver it. */
 export const hasOverdueMail = statement<{ dueBefore: string }, { overdue: boolean }>((p) =>

@@ -20,6 +20,8 @@ export type Probe = {
   isInstant?: boolean;
   /** What a failure is called. Default: `not reachable`. */
   failure?: string;
+  /** A fault that the process has met by itself lately: it stands where the probe alone would say that all is well. */
+  noticed?(): Verdict | undefined;
   /** How long an answer counts, good or bad, in milliseconds: for what must not be asked often, least of all in vain. */
   freshMs?: number;
 };
@@ -50,6 +52,11 @@ export function createHealth(probes: readonly Probe[], now: () => Date): Health 
     state: (name) => watched.get(name)!.state(),
     known: () => all.map((one) => one.known()).filter((state) => state !== undefined),
   };
+}
+
+function withNoticed(probe: Probe, state: ServiceState): ServiceState {
+  const noticed = state.status === 'healthy' ? probe.noticed?.() : undefined;
+  return noticed === undefined ? state : { ...state, ...noticed };
 }
 
 type Watched = { state(): Promise<ServiceState>; known(): ServiceState | undefined };
@@ -97,13 +104,19 @@ function watch(probe: Probe, now: () => Date): Watched {
     const look = () => stateOf(probe.check(AbortSignal.abort()) as Verdict, performance.now());
     return { state: () => Promise.resolve(look()), known: look };
   }
+  function known(): ServiceState | undefined {
+    if (last !== undefined && performance.now() - last.at < knownForMs) return withNoticed(probe, last.state);
+    const noticed = probe.noticed?.();
+    return noticed && stateOf(noticed, performance.now());
+  }
+
   return {
     state() {
       const state = fresh();
-      if (state !== undefined) return Promise.resolve(state);
+      if (state !== undefined) return Promise.resolve(withNoticed(probe, state));
       running ??= measure().finally(() => (running = undefined));
-      return running;
+      return running.then((measured) => withNoticed(probe, measured));
     },
-    known: () => (last !== undefined && performance.now() - last.at < knownForMs ? last.state : undefined),
+    known,
   };
 }

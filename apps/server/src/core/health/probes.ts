@@ -8,7 +8,7 @@ import type { Logging } from '#core/log/log';
 import { greetMailServer } from '#core/mail/mail-server';
 
 type Parts = {
-  database: Pick<Database, 'platform'>;
+  database: Pick<Database, 'platform' | 'faults'>;
   limits: Pick<Limits, 'shared'>;
   files: Pick<ObjectStore, 'check'>;
   logging: Pick<Logging, 'state'>;
@@ -19,6 +19,12 @@ type Parts = {
 };
 
 const healthy: Verdict = { status: 'healthy', message: 'reachable' };
+const readOnly: Verdict = { status: 'degraded', message: 'read-only: writes are refused' };
+const damaged: Verdict = { status: 'degraded', message: 'damaged data was met: see the log' };
+/** Writes are tried all the time, if only of the log. */
+const readOnlyForMs = 10_000;
+/** Long enough to be seen by whoever looks now and then. */
+const damagedForMs = 3_600_000;
 /** The relay looks every 30 seconds; a mail that is due for this long was left lying. */
 const overdueMs = 600_000;
 const recentMs = 60_000;
@@ -29,11 +35,8 @@ export function listProbes(parts: Parts): Probe[] {
   const probes: Probe[] = [
     {
       name: 'database',
-      check: () =>
-        database
-          .platform()
-          .all(signOfLife)
-          .then(() => healthy),
+      check: async () => ((await database.platform().first(signOfLife))?.is_standby === true ? readOnly : healthy),
+      noticed: () => judgeFaults(database),
     },
     {
       name: 'storage',
@@ -69,6 +72,11 @@ function mailProbe({ database, now }: Parts, smtpUrl: string): Probe {
         : healthy;
     },
   };
+}
+
+function judgeFaults({ faults }: Pick<Database, 'faults'>): Verdict | undefined {
+  if (faults.sinceMs('read_only') < readOnlyForMs) return readOnly;
+  return faults.sinceMs('damaged') < damagedForMs ? damaged : undefined;
 }
 
 function judgeRedis({ limits }: Parts): Verdict {

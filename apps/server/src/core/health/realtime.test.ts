@@ -116,13 +116,11 @@ describe('a server that is degraded', () => {
     ],
   ])('%s', async (_how, listener) => {
     const realtime = realtimeAt(await serve(listener));
-    const started = performance.now();
     const verdict = await realtime.check(new AbortController().signal);
     expect(verdict).toEqual({
       status: 'degraded',
       message: expect.stringMatching(/^(not reachable|gives no usable answer)$/),
     });
-    expect(performance.now() - started).toBeLessThan(10_000);
     expect(realtime.status()).toMatchObject({
       enabled: true,
       status: 'degraded',
@@ -194,8 +192,8 @@ describe('realtime in health', () => {
   });
 
   it.each([
-    [{ REALTIME_URL: 'http://127.0.0.1:9999' }, 'REALTIME_URL needs REALTIME_API_KEY as well.'],
-    [{ REALTIME_URL: 'http://127.0.0.1:22', REALTIME_API_KEY: 'k' }, 'REALTIME_URL is no http or https address'],
+    [{ REALTIME_URL: 'http://127.0.0.1:9999' }, 'REALTIME_URL requires REALTIME_API_KEY.'],
+    [{ REALTIME_URL: 'http://127.0.0.1:22', REALTIME_API_KEY: 'k' }, 'REALTIME_URL must be an http or https address'],
   ])('%j stops the start', async (environment, message) => {
     await expect(startService({ environment })).rejects.toThrow(message);
   });

@@ -62,6 +62,8 @@ export function createRealtime({ server, now }: Options): Realtime {
   };
 }
 
+const maxAnswerBytes = 65_536;
+
 async function ask(
   { url, apiKey }: { url: string; apiKey: string },
   outbound: Outbound,
@@ -73,6 +75,7 @@ async function ask(
       headers: { 'content-type': 'application/json', 'x-api-key': apiKey },
       body: '{}',
       signal,
+      maxBytes: maxAnswerBytes,
     });
     if (answer.status !== 200) return unread;
     return factsOf(await answer.json().catch(() => undefined)) ?? unread;

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 
 import { openDatabase, type Database } from '#core/db/database';
 import { clockAt, dispatcherOf, jobOf, minute, runsOf } from '#core/jobs/testing/jobs';
-import { useService } from '#test/support/harness';
+import { patientTiming, useService } from '#test/support/harness';
 
 const test = useService({ ownDatabase: true });
 const rounds = 20;
@@ -10,7 +10,7 @@ let databases: Database[] = [];
 
 // As many processes would be: each with connections of its own.
 beforeAll(() => {
-  databases = Array.from({ length: 5 }, () => openDatabase({ connection: test.connection }));
+  databases = Array.from({ length: 5 }, () => openDatabase({ connection: test.connection, timing: patientTiming }));
 });
 afterAll(() => Promise.all(databases.map((database) => database.close())));
 

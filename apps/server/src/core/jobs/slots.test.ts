@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { findDue, nextSlot, scheduleProblem, type CatchUp } from '#core/jobs/slots';
+import { findDue, nextSlot, scheduleProblem, type CatchUp, lastSlot } from '#core/jobs/slots';
 
 const at = (time: string) => new Date(`2026-03-10T${time}Z`);
 const hourly = (catchUp: CatchUp) => ({ schedule: '0 * * * *', timezone: 'UTC', catchUp });
@@ -119,5 +119,22 @@ describe('scheduleProblem', () => {
     '2026-01-01T00:00:00',
   ])('says what is wrong with %j', (schedule) => {
     expect(problem(schedule)).toEqual(expect.any(String));
+  });
+});
+
+describe('lastSlot', () => {
+  it.each([
+    ['0 3 * * *', '2026-05-10T03:00:00Z', '2026-05-10T03:00:00.000Z'],
+    ['0 3 * * *', '2026-05-10T02:59:59Z', '2026-05-09T03:00:00.000Z'],
+    ['30 23 * * *', '2026-05-10T00:00:00Z', '2026-05-09T23:30:00.000Z'],
+    ['*/15 * * * *', '2026-05-10T00:44:59Z', '2026-05-10T00:30:00.000Z'],
+    ['0 4 * * SUN', '2026-05-13T12:00:00Z', '2026-05-10T04:00:00.000Z'],
+    ['0 4 * * 7', '2026-05-13T12:00:00Z', '2026-05-10T04:00:00.000Z'],
+    ['15 2 1 1,7 *', '2026-05-13T12:00:00Z', '2026-01-01T02:15:00.000Z'],
+    ['0 0 29 2 *', '2026-05-13T12:00:00Z', '2024-02-29T00:00:00.000Z'],
+    // In UTC, where no hour is left out or comes twice.
+    ['30 2 * * *', '2026-03-29T02:30:00Z', '2026-03-29T02:30:00.000Z'],
+  ])('%s at %s', (schedule, now, expected) => {
+    expect(lastSlot({ schedule, timezone: 'UTC' }, new Date(now))?.toISOString()).toBe(expected);
   });
 });

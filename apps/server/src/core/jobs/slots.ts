@@ -54,6 +54,11 @@ export function nextSlot(terms: Schedule, after: Date): Date | undefined {
   return toCron(terms).nextRun(after) ?? undefined;
 }
 
+/** The last slot up to and with an instant; undefined where none has come. */
+export function lastSlot(terms: Schedule, until: Date): Date | undefined {
+  return toCron(terms).previousRuns(1, new Date(until.getTime() + 1))[0];
+}
+
 /** The most recent slots up to and with an instant, the oldest first. */
 function lastSlots(terms: Schedule, until: Date): Date[] {
   const justAfter = new Date(until.getTime() + 1);

@@ -3,19 +3,6 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { pieceOf } from '#core/log/console';
-
-it('lines go in pieces that a pipe takes as one, a longer one by itself', () => {
-  const line = (length: number) => `${'x'.repeat(length - 1)}\n`;
-  const euros = `${'€'.repeat(1000)}\n`;
-  const given = line(3000) + line(1096) + line(1) + line(5000) + line(10) + euros + euros + 'without an end';
-  const pieces: string[] = [];
-  for (let rest = Buffer.from(given); rest.length > 0; rest = rest.subarray(Buffer.byteLength(pieces.at(-1)!)))
-    pieces.push(rest.subarray(0, pieceOf(rest, 4096)).toString());
-  expect(pieces).toEqual([line(3000) + line(1096), line(1), line(5000), line(10) + euros, `${euros}without an end`]);
-  expect(pieceOf(Buffer.from('x'.repeat(5000)), 4096)).toBe(5000);
-});
-
 const module = JSON.stringify(new URL('console.ts', import.meta.url));
 
 /** Another process that prints; `beyond` is what the shell makes of its standard output. */

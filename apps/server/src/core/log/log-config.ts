@@ -46,7 +46,7 @@ export type LogConfig = {
     retentionDays: 30 | 60 | 90;
     archiveEnabled: boolean;
     archiveLocation: string;
-    /** `minute hour * * *`, in UTC. */
+    /** A cron expression of five fields, in UTC. */
     cleanupSchedule: string;
   };
 };

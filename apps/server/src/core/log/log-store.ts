@@ -1,5 +1,5 @@
+import { createBatchWriter, type BatchWriter } from '#core/background/batch-writer';
 import type { Database } from '#core/db/database';
-import { isRefusedForGood, violatedConstraint } from '#core/db/sql-state';
 import { defaultLogConfig } from '#core/log/log-config';
 import type { LineBlock, WaitingLine } from '#core/log/line-block';
 import { LineQueue } from '#core/log/line-queue';
@@ -50,50 +50,55 @@ export function createLogStore(options: Options): LogStore {
 class BatchingStore implements LogStore {
   readonly #report: Report;
   readonly #queue: LineQueue;
-  readonly #retryMs: number;
+  readonly #writer: BatchWriter<LineBlock>;
   #pace: Pace = defaultLogConfig.database;
   #database: Database | undefined;
-  /** Batches that were begun, in the order in which they are to be written. */
-  #taken: LineBlock[] = [];
   #isClosed = false;
-  #isFailing = false;
   #kept = 0;
-  #timer: NodeJS.Timeout | undefined;
-  #dueAt = Infinity;
-  #running: Promise<void> = Promise.resolve();
+  /** From this time (`performance.now`), lines that do not fill a batch are written too. */
+  #allDueAt = Infinity;
 
   constructor({ report, queue = new LineQueue(), retryMs = 5000 }: Options) {
     this.#report = report;
     this.#queue = queue;
-    this.#retryMs = retryMs;
+    this.#writer = createBatchWriter<LineBlock>({
+      delayMs: Infinity,
+      retryMs,
+      take: () => this.#take(),
+      write: (batch) => this.#write(batch),
+      split: (batch) => (batch.length === 1 ? [] : batch.halves()),
+      onRefused: report.refused,
+      onFailing: (error) => report.failed(error, this.#waiting()),
+      onFlushed: () => this.#afterFlush(),
+    });
   }
 
   add(waiting: WaitingLine): void {
     if (this.#isClosed) return;
     this.#queue.add(waiting, this.#pace.batchSize);
-    if (this.#isFailing) return;
-    if (this.#queue.size >= this.#pace.batchSize) this.#schedule(0, this.#pace.batchSize);
-    else if (this.#dueAt === Infinity) this.#schedule(this.#pace.flushInterval);
+    if (this.#queue.size >= this.#pace.batchSize) this.#wake(0);
+    else if (this.#allDueAt === Infinity) this.#writeAllWithin(this.#pace.flushInterval);
   }
 
   connect(database: Database): void {
     this.#database = database;
-    if (this.#waiting() > 0) this.#schedule(this.#pace.flushInterval);
+    if (this.#waiting() > 0) this.#writeAllWithin(this.#pace.flushInterval);
   }
 
   setPace({ batchSize, flushInterval }: Pace): void {
     this.#pace = { batchSize, flushInterval };
-    if (this.#waiting() > 0 && !this.#isFailing) this.#schedule(flushInterval);
+    if (this.#waiting() > 0) this.#writeAllWithin(flushInterval);
   }
 
   flush(): Promise<void> {
-    return this.#flush(1);
+    this.#allDueAt = 0;
+    return this.#writer.flush();
   }
 
   state(): LogState {
     const { count, lastAt } = this.#queue.drops();
     return {
-      isWaiting: this.#isFailing,
+      isWaiting: this.#writer.isFailing(),
       waiting: this.#waiting(),
       kept: this.#kept,
       dropped: count,
@@ -102,69 +107,43 @@ class BatchingStore implements LogStore {
   }
 
   async close(): Promise<void> {
-    await this.flush();
+    this.#allDueAt = 0;
+    await this.#writer.close();
     this.#isClosed = true;
-    clearTimeout(this.#timer);
   }
 
-  #flush(least: number): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#dueAt = Infinity;
-    this.#running = this.#running.then(() => this.#writeAll(least));
-    return this.#running;
+  #writeAllWithin(delayMs: number): void {
+    this.#allDueAt = Math.min(this.#allDueAt, performance.now() + delayMs);
+    this.#wake(delayMs);
   }
 
-  #schedule(delayMs: number, least = 1): void {
-    const at = performance.now() + delayMs;
-    if (this.#database === undefined || this.#isClosed || at >= this.#dueAt) return;
-    clearTimeout(this.#timer);
-    this.#dueAt = at;
-    this.#timer = setTimeout(() => void this.#flush(least), delayMs).unref();
+  #wake(delayMs: number): void {
+    if (this.#database !== undefined) this.#writer.wake(delayMs);
   }
 
-  /** Until fewer lines wait than `least`. */
-  async #writeAll(least: number): Promise<void> {
-    while (this.#database !== undefined) {
-      const batch = this.#taken.shift() ?? (this.#queue.size >= least ? this.#queue.take() : undefined);
-      if (batch === undefined) break;
-      if (!(await this.#write(this.#database, batch))) {
-        this.#schedule(this.#retryMs);
-        return;
-      }
-    }
-    this.#isFailing = false;
+  /** A timer may end a moment early. */
+  #take(): LineBlock | undefined {
+    const isDue = performance.now() + 2 >= this.#allDueAt;
+    const hasBatch = this.#queue.size >= this.#pace.batchSize || (isDue && this.#queue.size > 0);
+    return this.#database !== undefined && hasBatch ? this.#queue.take() : undefined;
+  }
+
+  async #write(batch: LineBlock): Promise<void> {
+    const hours = addLogHours({ rows: JSON.stringify(batch.hours()) });
+    await this.#database!.platform().slow.flight([insertLogBlock(batch.toRow()), hours]);
+    this.#kept += batch.length;
+    this.#queue.giveBack(batch);
+  }
+
+  #afterFlush(): void {
+    this.#allDueAt = Infinity;
     // A few lines cost a transaction as many do.
-    if (this.#queue.size > 0) this.#schedule(Math.min(gatherMs, this.#pace.flushInterval));
+    if (this.#queue.size > 0) this.#writeAllWithin(Math.min(gatherMs, this.#pace.flushInterval));
     const dropped = this.#queue.takeDropped();
     if (dropped > 0) this.#report.dropped(dropped);
   }
 
-  /** False when it has to wait for better times. */
-  async #write(database: Database, batch: LineBlock): Promise<boolean> {
-    try {
-      const hours = addLogHours({ rows: JSON.stringify(batch.hours()) });
-      const statements = [insertLogBlock(batch.toRow()), hours] as const;
-      await database.platform().slow.flight(statements);
-      this.#kept += batch.length;
-      this.#queue.giveBack(batch);
-    } catch (error) {
-      // Also while another version of the service has made the table another one.
-      if (!isRefusedForGood(error)) {
-        // The same lines again, so that they cannot be there twice if it had been written after all.
-        this.#taken.unshift(batch);
-        if (!this.#isFailing) this.#report.failed(error, this.#waiting());
-        this.#isFailing = true;
-        return false;
-      }
-      if (violatedConstraint(error)?.endsWith('_pkey') === true) return true;
-      // What the database refuses now it refuses for ever, and would keep everything beside it from being written.
-      if (batch.length === 1) this.#report.refused(error);
-      else this.#taken.unshift(...batch.halves());
-    }
-    return true;
-  }
-
   #waiting(): number {
-    return this.#queue.size + this.#taken.reduce((sum, { length }) => sum + length, 0);
+    return this.#queue.size + this.#writer.begun().reduce((sum, { length }) => sum + length, 0);
   }
 }

@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { describe, expect, it, vi } from 'vitest';
 
+import { defaultTiming } from '#core/db/timing';
 import { newId } from '#core/crypto/ids';
 import { createLogging } from '#core/log/log';
 import { createRequestCounts } from '#core/log/request-counts';
@@ -9,7 +10,7 @@ import { createTenant, logInSystemAdmin } from '#test/support/factories';
 import { startService, useService } from '#test/support/harness';
 
 // Of its own, because some tests lock tables.
-const test = useService({ ownDatabase: true });
+const test = useService({ ownDatabase: true, databaseTiming: defaultTiming });
 
 type Row = { level: number; service: string; message: string; context: Record<string, unknown> };
 

@@ -120,23 +120,7 @@ describe('redaction by form', () => {
     const text = 'GET /api/v1/secure/spaces/{id} 200 in 3.2 ms by 0197-…, 5 tokens @ home';
     expect(redactText(text)).toBe(text);
   });
-
-  it.each(['a', 'a@', 'eyJ', '-----BEGIN ', '-----BEGIN A-----', 'x://', 'bearer ', 'a.a@a.', 'rt1_', 'svc_sk_-'])(
-    'takes time in proportion to the text, however it is attacked: %s',
-    (piece) => {
-      const fastest = (text: string) => Math.min(...Array.from({ length: 5 }, () => timeOf(() => redactText(text))));
-      const text = piece.repeat(2000 / piece.length);
-      // Sixteen times the text would take 256 times as long where each part is held against each other.
-      expect(fastest(text.repeat(16))).toBeLessThan(Math.max(fastest(text), 0.05) * 16 * 6);
-    },
-  );
 });
-
-function timeOf(work: () => void): number {
-  const started = performance.now();
-  work();
-  return performance.now() - started;
-}
 
 describe('whatever is logged', () => {
   it('becomes plain data of bounded size, and never an exception', () => {

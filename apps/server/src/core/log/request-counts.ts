@@ -1,4 +1,4 @@
-import { createFlusher } from '#core/background/flusher';
+import { createBatchWriter } from '#core/background/batch-writer';
 import type { Database } from '#core/db/database';
 import type { Log } from '#core/log/log';
 import { redactText } from '#core/log/redaction';
@@ -55,7 +55,6 @@ export function middleOf(bucket: number): number {
 
 export function createRequestCounts({ database, log, now, delayMs = 2000 }: Options): RequestCounts {
   let counted = empty();
-  let isFailing = false;
   let latest = { second: 0, requests: 0, before: 0 };
 
   function secondOf(at: number) {
@@ -65,44 +64,42 @@ export function createRequestCounts({ database, log, now, delayMs = 2000 }: Opti
     return latest;
   }
 
-  async function write(): Promise<void> {
+  function take(): Counted | undefined {
+    if (counted.minutes.size === 0) return undefined;
     const batch = counted;
-    if (batch.minutes.size === 0) return;
     counted = empty();
-    try {
-      await database
+    return batch;
+  }
+
+  const writer = createBatchWriter<Counted>({
+    delayMs,
+    maxPerFlush: 1,
+    take,
+    write: (batch) =>
+      database
         .platform()
         .slow.flight([
           addRequestMinutes({ rows: minuteRows(batch) }),
           addTenantHours({ rows: tenantRows(batch) }),
           addErrorHours({ rows: messageRows(batch) }),
-        ]);
-      isFailing = false;
-    } catch (error) {
-      merge(counted, batch);
-      throw error;
-    }
-  }
-
-  const onError = (error: unknown) => {
-    if (!isFailing) log.warn({ err: error }, 'counts of requests could not be written and will be tried again');
-    isFailing = true;
-  };
-  const flusher = createFlusher({ delayMs, write, onError });
+        ]),
+    onRefused: (err) => log.error({ err }, 'the database refused counts of requests'),
+    onFailing: (err) => log.warn({ err }, 'counts of requests could not be written and will be tried again'),
+  });
 
   return {
     record(request) {
       const at = now().getTime();
       count(counted, request, at);
       secondOf(at).requests += 1;
-      flusher.wake();
+      writer.wake();
     },
     lately() {
       const { requests, before } = secondOf(now().getTime());
       return requests + before;
     },
-    flush: () => write().catch(onError),
-    close: () => flusher.close(),
+    flush: () => writer.flush(),
+    close: () => writer.close(),
   };
 }
 
@@ -141,15 +138,6 @@ function addMessage(messages: Map<string, Message>, message: string, { errors, l
     known.errors += errors;
     known.lastAt = Math.max(known.lastAt, lastAt);
   } else if (messages.size < most.messages) messages.set(message, { errors, lastAt });
-}
-
-function merge(into: Counted, from: Counted): void {
-  for (const [minute, bucket, counts] of entriesOf(from.minutes))
-    addCount(within(into.minutes, minute), bucket, counts);
-  for (const [hour, tenantId, counts] of entriesOf(from.tenants))
-    addCount(within(into.tenants, hour), tenantId, counts, most.tenants);
-  for (const [hour, message, counts] of entriesOf(from.messages))
-    addMessage(within(into.messages, hour), message, counts);
 }
 
 function entriesOf<Key, Value>(times: ReadonlyMap<number, ReadonlyMap<Key, Value>>): [number, Key, Value][] {

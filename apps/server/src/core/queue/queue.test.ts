@@ -50,10 +50,11 @@ describe('send', () => {
     const ran = gate();
     const work = workOf({ run: () => Promise.resolve(ran.open()) });
     const { connection } = test;
+    const before = await countListeners();
     const started = createQueue({ connection, log: test.service.services.log, work: [work], pollMs: 600_000 });
     open.push(() => started.close());
     started.start();
-    await until(async () => expect(await countListeners()).toBeGreaterThan(0));
+    await until(async () => expect(await countListeners()).toBeGreaterThan(before));
     await processWith(work).send(work.name, {});
     await ran.opened;
   });
@@ -141,10 +142,11 @@ describe('work that fails', () => {
     await skipPause(work.name);
     await until(async () => expect(await stored(work.name)).toMatchObject([{ state: 'retry', retry_count: 1 }]));
     pauses.push(await pauseOf(work.name));
-    expect(pauses[0]).toBeGreaterThan(50);
-    expect(pauses[0]).toBeLessThanOrEqual(120);
-    expect(pauses[1]).toBeGreaterThan(110);
-    expect(pauses[1]).toBeLessThanOrEqual(240);
+    // From the begin of the attempt on, which takes what a busy machine takes.
+    expect(pauses[0]).toBeGreaterThanOrEqual(60);
+    expect(pauses[0]).toBeLessThan(180);
+    expect(pauses[1]).toBeGreaterThanOrEqual(120);
+    expect(pauses[1]).toBeLessThan(300);
   });
 
   it('counts as failed when it takes too long, and is told so', async () => {
@@ -318,7 +320,7 @@ describe('the gauge', () => {
 
 const countListeners = () =>
   withClient(test.connection, async (client) => {
-    const text = `select from pg_stat_activity where query like 'listen "pgboss%' and datname = current_database()`;
+    const text = `select from pg_stat_activity where application_name = 'atrium_listen' and datname = current_database()`;
     return (await client.query(text)).rowCount!;
   });
 
@@ -331,7 +333,8 @@ const takenByTheDead = (name: string) =>
 
 const pauseOf = (name: string) =>
   withClient(test.connection, async (client) => {
-    const text = 'select extract(epoch from start_after - now())::float8 as seconds from queue.job where name = $1';
+    const text =
+      'select extract(epoch from start_after - started_on)::float8 as seconds from queue.job where name = $1';
     return (await client.query<{ seconds: number }>(text, [name])).rows[0]!.seconds;
   });
 

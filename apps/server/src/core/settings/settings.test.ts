@@ -87,7 +87,7 @@ describe('runtime settings', () => {
       const heard: number[] = [];
       other.services.runtimeSettings.watch(setting, ({ limit }) => heard.push(limit));
       for (let limit = 1; limit <= 20; limit++) await setLimit(setting, limit);
-      await vi.waitFor(() => expect(heard.at(-1)).toBe(20), { timeout: 10_000 });
+      await vi.waitFor(() => expect(heard.at(-1)).toBe(20), { timeout: 30_000 });
     } finally {
       await other.close();
     }
@@ -98,7 +98,7 @@ describe('runtime settings', () => {
     await setLimit(setting, 30);
     const later = await startService({ connection: test.connection });
     try {
-      await vi.waitFor(() => expect(later.services.runtimeSettings.current(setting).limit).toBe(30), 10_000);
+      await vi.waitFor(() => expect(later.services.runtimeSettings.current(setting).limit).toBe(30), 30_000);
     } finally {
       await later.close();
     }
@@ -118,6 +118,6 @@ it('are read again until that succeeds', async () => {
   const database = { ...real, platform: () => ({ all }) } as unknown as typeof real;
   const mine = createRuntimeSettings({ database, log, now: () => new Date(), retryMs: 1 });
   await mine.reload();
-  await vi.waitFor(() => expect(mine.current(setting).limit).toBe(40), { timeout: 10_000 });
+  await vi.waitFor(() => expect(mine.current(setting).limit).toBe(40), { timeout: 30_000 });
   mine.close();
 });
