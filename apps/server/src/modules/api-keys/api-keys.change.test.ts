@@ -19,7 +19,7 @@ const remove = (id: string, token = tenant.admin.token) => test.call('DELETE', `
 const inFuture = (ms: number) => new Date(clock.now().getTime() + ms).toISOString();
 
 describe('updateApiKey', () => {
-  it('200: changes what is sent and nothing else', async () => {
+  it('200: changes only the sent fields', async () => {
     const { id } = await createKey(test, tenant.admin, { description: 'before', ip_whitelist: ['192.0.2.7'] });
     const { data: before } = (await test.call('GET', `${apiKeys}/${id}`, { token: tenant.admin.token })).body;
     const body = {
@@ -41,7 +41,7 @@ describe('updateApiKey', () => {
     expect((await patch(id, cleared)).body.data).toMatchObject({ ...cleared, name: 'Gate', enabled: false });
   });
 
-  it('200: an empty object answers the record unchanged', async () => {
+  it('200: an empty object returns the unchanged record', async () => {
     const { id } = await createKey(test, tenant.admin);
     const { body } = await test.call('GET', `${apiKeys}/${id}`, { token: tenant.admin.token });
     const answer = await patch(id, {});
@@ -49,7 +49,7 @@ describe('updateApiKey', () => {
     expect(answer.body).toEqual(body);
   });
 
-  it('200: permissions merge flag by flag, properties are replaced, a section that is null goes', async () => {
+  it('200: merges permissions flag by flag, replaces properties, removes a section that is null', async () => {
     const { id } = await createKey(test, tenant.admin, {
       permissions: { spaces: { read: true }, users: { read: true }, resources: { read: true, properties: ['a', 'b'] } },
     });
@@ -77,7 +77,7 @@ describe('updateApiKey', () => {
     ['name of 101', { name: 'x'.repeat(101) }],
     ['no name', { name: null }],
     ['description of 501', { description: 'x'.repeat(501) }],
-    ['enabled that is no boolean', { enabled: null }],
+    ['enabled that is not a boolean', { enabled: null }],
     ['permissions that are null', { permissions: null }],
     ['unknown section', { permissions: { contacts: null } }],
     ['unknown flag', { permissions: { calendar: { read: true } } }],
@@ -127,7 +127,22 @@ describe('updateApiKey', () => {
     }
   });
 
-  it('50 at once lose nothing of each other', async () => {
+  it('200: shows an empty list of addresses as null, which restricts nothing', async () => {
+    const created = await createKey(test, tenant.admin, { ip_whitelist: [] });
+    const changed = await patch(created.id, { ip_whitelist: [] });
+    expect(changed.body.data.ip_whitelist).toBeNull();
+    const { body } = await test.call('GET', `/api/v1/secure/api-keys/${created.id}`, { token: tenant.admin.token });
+    expect(body.data.ip_whitelist).toBeNull();
+    expect(await statusOfKey(test, created.fullKey)).toBe(200);
+  });
+
+  it.each(['__proto__', 'constructor', 'prototype'])('400: %s as the name of a property', async (name) => {
+    const { id } = await createKey(test, tenant.admin);
+    const permissions = { resources: { read: true, properties: [name] } };
+    expectError(await patch(id, { permissions }), 400, 'VALIDATION_ERROR');
+  });
+
+  it('50 concurrent changes are all kept', async () => {
     const { id } = await createKey(test, tenant.admin, { permissions: {} });
     const flags = Object.entries(allPermissions).flatMap(([section, held]) =>
       Object.entries(held).map(([flag, value]) => ({ [section]: { [flag]: value } })),
@@ -143,7 +158,7 @@ describe('updateApiKey', () => {
 });
 
 describe('deleteApiKey', () => {
-  it('204: nobody sees or uses it any more, the row stays', async () => {
+  it('204: the key is no longer listed or accepted; the row remains', async () => {
     const { id, fullKey, keyUuid } = await createKey(test, tenant.admin);
     expect(await statusOfKey(test, fullKey)).toBe(200);
     const removed = await remove(id);
@@ -161,7 +176,7 @@ describe('deleteApiKey', () => {
     expect(entry!.resource_id).toBe(id);
   });
 
-  it('404: unknown, deleted already, of another tenant', async () => {
+  it('404: unknown, already deleted, of another tenant', async () => {
     const stranger = await createTenant(test);
     const { id, fullKey } = await createKey(test, tenant.admin);
     expectError(await remove(newId()), 404, 'NOT_FOUND');
@@ -171,7 +186,7 @@ describe('deleteApiKey', () => {
     expectError(await remove(id), 404, 'NOT_FOUND');
   });
 
-  it('exactly one of 50 at once, 20 times', async () => {
+  it('exactly one of 50 concurrent requests, 20 times', async () => {
     for (let round = 0; round < 20; round++) {
       const { id, fullKey } = await createKey(test, tenant.admin);
       expect(countStatuses(await inParallel(50, () => remove(id)))).toEqual({ 204: 1, 404: 49 });

@@ -7,12 +7,12 @@ export const PreviousSecretNotFound = defineError(
 );
 export const UnknownTemplate = defineError(
   'UNPROCESSABLE_ENTITY',
-  'There is no permission template of this name.',
+  'The permission template does not exist. List the templates to see their names.',
   'UNKNOWN_TEMPLATE',
 );
 export const ExpiresInThePast = defineError(
   'UNPROCESSABLE_ENTITY',
-  'A new API key has to expire in the future.',
+  'expires_at of a new API key must be in the future.',
   'EXPIRES_IN_THE_PAST',
 );
 export const IpNotAllowed = defineError(
@@ -22,6 +22,6 @@ export const IpNotAllowed = defineError(
 );
 export const DeviceNotAllowed = defineError(
   'AUTHORIZATION_ERROR',
-  'The API key may not be used from this device: send its fingerprint in X-Device-Fingerprint.',
+  'The API key may not be used from this device. Send the fingerprint of its device in X-Device-Fingerprint.',
   'DEVICE_NOT_ALLOWED',
 );

@@ -8,14 +8,14 @@ const builder = queryBuilder<ApiKeyTables>();
 
 type Secrets = 'secret_hash' | 'previous_secret_hash' | 'previous_secret_expires_at' | 'deleted_at';
 
-/** A key with what it was used for; its secrets are not part of it. */
+/** An API key with its usage; without its secrets. */
 export type ApiKeyRow = Omit<ApiKeyTable, Secrets> & {
   request_count: number;
   last_used_at: string | null;
   last_used_ip: string | null;
 };
 
-/** The keys of a tenant that are not deleted, with what they were used for. */
+/** The keys of a tenant that are not deleted, with their usage. */
 function keysOf(tenantId: string) {
   return builder
     .selectFrom('api_keys')
@@ -58,7 +58,7 @@ export type ApiKeyPage = {
   search: string | undefined;
   enabled: boolean | undefined;
   order: ApiKeyOrder | undefined;
-  /** All rows when it is not given. */
+  /** All rows if undefined. */
   limit: number | undefined;
   offset: number;
 };
@@ -72,7 +72,7 @@ export function listApiKeys(tenantId: string, page: ApiKeyPage): Query<ApiKeyRow
     const text = sql`lower(api_keys.name || ' ' || coalesce(api_keys.description, ''))`;
     query = query.where(text, 'like', sql<string>`lower(${pattern})`);
   }
-  // Ids are UUIDv7: their order is the order of creation.
+  // Identifiers are UUIDv7: their order is the order of creation.
   if (column === 'name') query = query.orderBy(sql`lower(api_keys.name)`, direction);
   query = query.orderBy('api_keys.id', direction).offset(page.offset);
   return toQuery(page.limit === undefined ? query : query.limit(page.limit));
@@ -90,7 +90,7 @@ export type LockedApiKey = Pick<
   | 'previous_secret_expires_at'
 >;
 
-/** Held to the end of the transaction, so that what a change was allowed for is what it changes. */
+/** Locked until the end of the transaction, so that the change affects exactly what was authorised. */
 export const lockApiKey = statement<{ tenantId: string; id: string }, LockedApiKey>((p) =>
   builder
     .selectFrom('api_keys')
@@ -209,7 +209,7 @@ export const deletePreviousSecret = statement<{ id: string; at: string } & Audit
   return withAudit<{ id: string }>(change, { action: 'api_key.previous_secret_revoked', resourceType: 'api_key' }, p);
 });
 
-/** The row stays, so that the trail of what the key did keeps its name. */
+/** The row remains, so that the audit trail can show the name of the key. */
 export const deleteApiKey = statement<{ id: string; at: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .updateTable('api_keys')
@@ -239,7 +239,7 @@ export type UsableKeyRow = Pick<
   | 'previous_secret_expires_at'
 >;
 
-/** The key if it may be used at that time, and its tenant too; whether the secret is right is not asked here. */
+/** The key, if key and tenant are active at that time; the caller verifies the secret. */
 export const findUsableKey = statement<{ tenantId: string; keyUuid: string; at: string }, UsableKeyRow>((p) =>
   builder
     .selectFrom('api_keys')

@@ -20,7 +20,7 @@ const endPrevious = (id: string, token = tenant.admin.token) =>
   test.call('DELETE', `${apiKeys}/${id}/previous-secret`, { token });
 
 describe('rotateApiKey', () => {
-  it('200: a new secret for the same key; the old one ends at once', async () => {
+  it('200: a new secret for the same key; the old one is revoked at once', async () => {
     const before = await createKey(test, tenant.admin);
     expect(await statusOfKey(test, before.fullKey)).toBe(200);
     const rotated = await rotate(before.id);
@@ -59,7 +59,7 @@ describe('rotateApiKey', () => {
     );
   });
 
-  it('200: with an overlap the previous secret is valid until the time in the header', async () => {
+  it('200: with a grace period, the previous secret is valid until the time in the header', async () => {
     const before = await createKey(test, tenant.admin);
     const rotated = await rotate(before.id, 60);
     expect(rotated.status).toBe(200);
@@ -76,7 +76,7 @@ describe('rotateApiKey', () => {
     expect(await statusOfKey(test, after.fullKey)).toBe(200);
   });
 
-  it('200: the longest overlap is a week', async () => {
+  it('200: the longest grace period is a week', async () => {
     const own = await createTenant(test);
     const before = await createKey(test, own.admin);
     expect((await rotateKey(test, own, before.id, 604_800)).status).toBe(200);
@@ -93,7 +93,7 @@ describe('rotateApiKey', () => {
     expectError(await test.call('POST', url, { token: tenant.admin.token }), 400, 'VALIDATION_ERROR');
   });
 
-  it('only the secret right before the current one overlaps', async () => {
+  it('only the latest previous secret has a grace period', async () => {
     const first = await createKey(test, tenant.admin);
     const second = toIssuedKey(await rotate(first.id, 60));
     const third = toIssuedKey(await rotate(first.id, 60));
@@ -103,7 +103,7 @@ describe('rotateApiKey', () => {
     expect(await previousHashOf(first.id)).toBeNull();
   });
 
-  it('an overlap outlives neither the key nor its switch', async () => {
+  it('a disabled, expired or deleted key has no valid previous secret', async () => {
     const first = await createKey(test, tenant.admin, {
       expires_at: new Date(clock.now().getTime() + minute).toISOString(),
     });
@@ -117,7 +117,7 @@ describe('rotateApiKey', () => {
     expect(await statuses(first, second)).toEqual([401, 401]);
   });
 
-  it('leaves everything else of the key as it is', async () => {
+  it('keeps all other fields of the key', async () => {
     const body = { description: 'x', ip_whitelist: ['127.0.0.0/8'], device_fingerprint: 'reader 7' };
     const { id } = await createKey(test, tenant.admin, body);
     await patchKey(test, tenant, id, { mcp_write_enabled: true, enabled: false });
@@ -134,7 +134,7 @@ describe('rotateApiKey', () => {
     expect(await statusOfKey(test, fullKey)).toBe(200);
   });
 
-  it('of 50 at once one secret is valid in the end, with an overlap two, 20 times', async () => {
+  it('50 concurrent rotations leave one valid secret, with a grace period two, 20 times', async () => {
     const { id } = await createKey(test, tenant.admin);
     for (let round = 0; round < 20; round++) {
       const grace = round % 2 === 0 ? 0 : 600;
@@ -150,7 +150,7 @@ describe('rotateApiKey', () => {
 });
 
 describe('deletePreviousSecret', () => {
-  it('204: ends the overlap at once', async () => {
+  it('204: ends the grace period at once', async () => {
     const first = await createKey(test, tenant.admin);
     const second = toIssuedKey(await rotate(first.id, 60));
     expect(await statuses(first, second)).toEqual([200, 200]);
@@ -161,7 +161,7 @@ describe('deletePreviousSecret', () => {
     expect(entry!.resource_id).toBe(first.id);
   });
 
-  it('404: when there is none, or none any more', async () => {
+  it('404: no previous secret, or an expired one', async () => {
     const { id } = await createKey(test, tenant.admin);
     expectError(await endPrevious(id), 404, 'NOT_FOUND');
     await rotate(id);
@@ -183,7 +183,7 @@ describe('deletePreviousSecret', () => {
     expect(await statuses(first)).toEqual([200]);
   });
 
-  it('exactly one of 50 at once, 20 times', async () => {
+  it('exactly one of 50 concurrent requests, 20 times', async () => {
     const { id } = await createKey(test, tenant.admin);
     for (let round = 0; round < 20; round++) {
       await rotate(id, 600);

@@ -7,18 +7,18 @@ const keyUuid = '0b9d0448-9500-44c1-88a9-0b3a41c0d9f9';
 const random = 'EL6NjvPOm3gHZ6Bi7FRdQ7Q21jl3Kdrye4Ozmgkq123';
 
 describe('composeKey', () => {
-  it('puts a checksum of all before it at the end', () => {
+  it('appends a checksum of the text before it', () => {
     const { fullKey, secret } = composeKey(keyUuid, random);
     expect(fullKey).toMatch(/^svc_sk_[0-9a-f-]{36}_[0-9A-Za-z]{49}$/);
     expect(fullKey.startsWith(`svc_sk_${keyUuid}_${random}`)).toBe(true);
     expect(secret).toBe(fullKey.slice(-49));
-    // The checksum never changes its meaning: keys that were handed out have to stay valid.
+    // The checksum must never change: issued keys must stay valid.
     expect(secret.slice(43)).toBe('1CHaMJ');
   });
 });
 
 describe('parseKey', () => {
-  it('gives back what was composed', () => {
+  it('parses a composed key', () => {
     fc.assert(
       fc.property(fc.uuid(), fc.stringMatching(/^[0-9A-Za-z]{43}$/), (uuid, text) => {
         const { fullKey, secret } = composeKey(uuid, text);
@@ -27,7 +27,7 @@ describe('parseKey', () => {
     );
   });
 
-  it('refuses a key of which any character was changed', () => {
+  it('refuses a key with any changed character', () => {
     const { fullKey } = composeKey(keyUuid, random);
     const changed = Array.from(fullKey, (own, at) =>
       ['0', '1', 'a', 'Z', '_', '-', ' ', 'é']
@@ -37,7 +37,7 @@ describe('parseKey', () => {
     expect(changed.flat().filter((text) => parseKey(text) !== undefined)).toEqual([]);
   });
 
-  it('refuses what was cut, added to or put in other words', () => {
+  it('refuses truncated, extended and reworded keys', () => {
     const { fullKey } = composeKey(keyUuid, random);
     const swapped = `${fullKey.slice(0, 50)}${fullKey[51]}${fullKey[50]}${fullKey.slice(52)}`;
     for (const text of [

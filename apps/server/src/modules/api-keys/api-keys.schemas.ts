@@ -8,13 +8,13 @@ const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
 const Description = nullable(Type.String({ maxLength: 500 }));
 const IpWhitelist = Type.Array(Type.String({ format: 'ip-range', maxLength: 50 }), {
   maxItems: 100,
-  description: 'IPv4 and IPv6 addresses and CIDR ranges; an empty list means no limit.',
+  description: 'Addresses that may use the key: IPv4, IPv6 and CIDR ranges; an empty list allows every address.',
 });
 const DeviceFingerprint = Type.String({
   minLength: 1,
   maxLength: 500,
   pattern: '\\S',
-  description: 'What X-Device-Fingerprint has to carry on every request.',
+  description: 'Required value of the `X-Device-Fingerprint` header of every request.',
 });
 
 export const CreateApiKeyBody = closed({
@@ -29,7 +29,7 @@ export type CreateApiKeyBody = Static<typeof CreateApiKeyBody>;
 
 export const CreateApiKeyQuery = Type.Object({
   template: Type.Optional(
-    Type.String({ maxLength: 100, description: 'A permission template, which the permissions of the body go over.' }),
+    Type.String({ maxLength: 100, description: 'Name of a permission template; permissions of the body override it.' }),
   ),
 });
 export type CreateApiKeyQuery = Static<typeof CreateApiKeyQuery>;
@@ -40,10 +40,19 @@ export const UpdateApiKeyBody = closed({
   permissions: Type.Optional(ApiKeyPermissionChanges),
   enabled: Type.Optional(Type.Boolean()),
   expires_at: Type.Optional(nullable(Timestamp)),
-  ip_whitelist: Type.Optional(nullable(IpWhitelist)),
-  device_fingerprint: Type.Optional(nullable(DeviceFingerprint)),
+  ip_whitelist: Type.Optional(
+    Type.With(nullable(IpWhitelist), {
+      description:
+        'Addresses that may use the key: IPv4, IPv6 and CIDR ranges; null or an empty list allows every address.',
+    }),
+  ),
+  device_fingerprint: Type.Optional(
+    Type.With(nullable(DeviceFingerprint), {
+      description: 'Required value of the `X-Device-Fingerprint` header of every request; null for no requirement.',
+    }),
+  ),
   mcp_write_enabled: Type.Optional(
-    Type.Boolean({ description: 'Whether the key may run tools that change something.' }),
+    Type.Boolean({ description: 'Whether the key may call MCP tools that change data.' }),
   ),
 });
 export type UpdateApiKeyBody = Static<typeof UpdateApiKeyBody>;
@@ -52,19 +61,25 @@ const ApiKey = closed(
   {
     id: Uuid,
     tenantId: Uuid,
-    key_uuid: Uuid,
-    key_preview: Type.String(),
+    key_uuid: Type.With(Uuid, { description: 'Identifier inside the key itself; not the identifier of the record.' }),
+    key_preview: Type.String({ description: 'Beginning and last four characters of the key.' }),
     name: Type.String(),
     description: nullable(Type.String()),
     permissions: ApiKeyPermissions,
-    mcp_write_enabled: Type.Boolean(),
+    mcp_write_enabled: Type.Boolean({ description: 'Whether the key may call MCP tools that change data.' }),
     enabled: Type.Boolean(),
     expires_at: nullable(Timestamp),
-    ip_whitelist: nullable(Type.Array(Type.String())),
-    device_fingerprint: nullable(Type.String()),
+    ip_whitelist: Type.With(nullable(Type.Array(Type.String())), {
+      description: 'Addresses and CIDR ranges that may use the key; null or an empty list allows every address.',
+    }),
+    device_fingerprint: Type.With(nullable(Type.String()), {
+      description: 'Required value of the `X-Device-Fingerprint` header; null for no requirement.',
+    }),
     last_used_at: nullable(Timestamp),
-    last_used_ip: nullable(Type.String()),
-    request_count: Type.Integer(),
+    last_used_ip: Type.With(nullable(Type.String()), {
+      description: 'Client address of the latest use; null if unused.',
+    }),
+    request_count: Type.Integer({ description: 'Number of requests since the key was created.' }),
     created_by: nullable(Uuid),
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -76,7 +91,7 @@ export const ApiKeyAnswer = dataOf(ApiKey);
 export const ApiKeyList = listOf(ApiKey);
 export const IssuedApiKeyAnswer = closed({
   data: ApiKey,
-  fullKey: Type.String({ description: 'The key itself; it is shown this once.' }),
+  fullKey: Type.String({ description: 'The key itself; only this answer shows it.' }),
   message: Type.String(),
 });
 export const ApiKeyUsageAnswer = dataOf(UsageSummary);
@@ -89,10 +104,12 @@ export const ApiKeyTemplateList = listOf(
 );
 
 export const ListApiKeysQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'All rows without it.' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 200, description: 'Maximum number of records in the answer; by default all.' }),
+  ),
   offset: paging.offset,
   sort: sortable(['name', 'created_at']),
-  search: Type.Optional(Type.String({ maxLength: 200, description: 'In name and description.' })),
+  search: Type.Optional(Type.String({ maxLength: 200, description: 'Words to search for in name and description.' })),
   enabled: Type.Optional(Type.Boolean()),
 });
 export type ListApiKeysQuery = Static<typeof ListApiKeysQuery>;
@@ -105,11 +122,11 @@ export const RotateApiKeyQuery = Type.Object({
       minimum: 0,
       maximum: weekSeconds,
       default: 0,
-      description: 'How long the previous secret stays valid beside the new one.',
+      description: 'Grace period of the previous secret in seconds; 0 revokes it at once.',
     }),
   ),
 });
 export type RotateApiKeyQuery = Static<typeof RotateApiKeyQuery>;
 
-/** An empty object, as the specification shows it, or no body at all. */
+/** The specification shows an empty object; clients may also send no body. */
 export const RotateApiKeyBody = nullable(closed({}));

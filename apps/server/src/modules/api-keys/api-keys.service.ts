@@ -83,13 +83,13 @@ export async function createApiKey({ db, actor, services }: Scope, body: CreateA
     insertApiKey({ ...key, ...auditParams(actor, at, { fields: Object.keys(body) }) }),
     insertDirectoryEntry({ tenantId, keyUuid }),
     findApiKey({ tenantId, id }),
-    ...toldOf(actor, { event: 'api_key_created', name: body.name, at }),
+    ...keyNotices(actor, { event: 'api_key_created', name: body.name, at }),
   ]);
   await wakeNotices(services, tenantId);
   return { data: presentApiKey(row!), fullKey, message: shownOnce };
 }
 
-/** What changes acts on the key's next request. @throws ApiKeyNotFound, PermissionsAboveOwn */
+/** Changes apply to the next request of the key. @throws ApiKeyNotFound, PermissionsAboveOwn */
 export async function updateApiKey({ db, actor, services }: Scope, id: string, body: UpdateApiKeyBody) {
   const fields = Object.keys(body);
   if (fields.length === 0) return getApiKey(db, id);
@@ -119,7 +119,7 @@ export function deleteApiKey(scope: Scope, id: string): Promise<void> {
 }
 
 /**
- * A new secret for the same key; the one before it ends now, or after `graceSeconds`.
+ * Rotates the secret of the key; the previous one is revoked now, or after `graceSeconds`.
  * @throws ApiKeyNotFound, PermissionsAboveOwn
  */
 export async function rotateApiKey(
@@ -140,7 +140,7 @@ export async function rotateApiKey(
       previous_secret_expires_at: validUntil,
       updated_at: at,
     };
-    for (const query of toldOf(actor, { event: 'api_key_rotated', name: key.name, at, creator: key.created_by }))
+    for (const query of keyNotices(actor, { event: 'api_key_rotated', name: key.name, at, creator: key.created_by }))
       await tx.all(query);
     await tx.all(replaceSecret({ ...change, ...auditParams(actor, at) }));
     const row = await tx.first(findApiKey({ tenantId: db.tenantId, id: key.id }));
@@ -172,7 +172,7 @@ export async function getApiKeyUsage({ db, services }: Omit<Scope, 'actor'>, id:
   return { data: summary };
 }
 
-/** Holds the key's row while `change` looks and writes; afterwards nobody goes on with what was known of the key. */
+/** Locks the row of the key during `change`; afterwards no process uses the cached principal. */
 async function changeKey<Result>(
   { db, actor, services }: Scope,
   id: string,
@@ -190,13 +190,13 @@ async function changeKey<Result>(
   return result;
 }
 
-type KeyNews = { event: 'api_key_created' | 'api_key_rotated'; name: string; at: string; creator?: string | null };
+type KeyEvent = { event: 'api_key_created' | 'api_key_rotated'; name: string; at: string; creator?: string | null };
 
 /**
- * Whoever makes a key is told so, since it may not have been them, and so is who made the one that is rotated. People of
- * another tenant have no place to be told in here.
+ * Notifies the creator of a key, since it may be an intruder with the creator's session; a rotation also notifies the
+ * creator of the rotated key. Users of other tenants cannot be notified in this tenant.
  */
-function toldOf(actor: Actor, { name: subject, at, event, creator = null }: KeyNews): Query<never>[] {
+function keyNotices(actor: Actor, { name: subject, at, event, creator = null }: KeyEvent): Query<never>[] {
   const { tenantId, request } = actor;
   const own = tenantId === actor.homeTenantId ? actor.userId : null;
   const concerned = [...new Set([own, creator])].filter((userId) => userId !== null);
@@ -220,7 +220,7 @@ function newSecret({ encryption }: Services, keyUuid: string) {
   return { fullKey, secret_hash: hash, secret_preview: secretEndOf(secret) };
 }
 
-/** In the database's own precision: it would round up what is finer, and a key would live a moment too long. */
+/** Truncated to milliseconds: the database would round finer values up, and a key would live too long. */
 function toStored(time: string | null | undefined): string | null {
   return time === null || time === undefined ? null : new Date(time.toUpperCase()).toISOString();
 }
@@ -237,7 +237,8 @@ function presentApiKey(row: ApiKeyRow) {
     mcp_write_enabled: row.mcp_write_enabled,
     enabled: row.enabled,
     expires_at: row.expires_at,
-    ip_whitelist: row.ip_whitelist,
+    // An empty list restricts nothing, like null.
+    ip_whitelist: row.ip_whitelist?.length === 0 ? null : row.ip_whitelist,
     device_fingerprint: row.device_fingerprint,
     last_used_at: row.last_used_at,
     last_used_ip: row.last_used_ip,

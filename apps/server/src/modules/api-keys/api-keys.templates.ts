@@ -5,11 +5,11 @@ type Template = { name: string; description: string; permissions: ApiKeyPermissi
 const read = { read: true };
 const everything = { read: true, write: true, delete: true };
 
-/** Permission objects to begin a key with (specification, "Permission object"). */
+/** Initial permissions of API keys (specification, "Permission object"). */
 export const templates: readonly Template[] = [
   {
     name: 'READ_ONLY',
-    description: 'See everything, change nothing',
+    description: 'Read access to all data',
     permissions: {
       resources: { read: true, properties: [] },
       spaces: read,
@@ -24,7 +24,7 @@ export const templates: readonly Template[] = [
   },
   {
     name: 'ASSET_TRACKER',
-    description: 'Keep track of resources: see and change them, their codes and where they are',
+    description: 'Tracking of resources: read and change resources and their QR codes, look up addresses',
     permissions: {
       resources: { read: true, write: true, properties: [] },
       spaces: read,
@@ -37,7 +37,7 @@ export const templates: readonly Template[] = [
   },
   {
     name: 'BOOKING_SYSTEM',
-    description: 'Book: see spaces, resources, people and calendars',
+    description: 'Booking: read spaces, resources, users and calendars',
     permissions: {
       resources: { read: true, properties: [] },
       spaces: read,
@@ -47,7 +47,7 @@ export const templates: readonly Template[] = [
   },
   {
     name: 'FULL_ACCESS',
-    description: 'Everything that a key can be allowed',
+    description: 'All permissions that an API key can hold',
     permissions: {
       resources: { ...everything, properties: [] },
       spaces: everything,

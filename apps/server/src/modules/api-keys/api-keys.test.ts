@@ -23,7 +23,7 @@ const get = (id: string, token = tenant.admin.token) => test.call('GET', `${apiK
 const inFuture = (ms: number) => new Date(clock.now().getTime() + ms).toISOString();
 
 describe('createApiKey', () => {
-  it('201: answers the record, the full key and a message', async () => {
+  it('201: returns the record, the full key and a message', async () => {
     const body = {
       name: 'Door',
       description: 'Front door',
@@ -60,7 +60,7 @@ describe('createApiKey', () => {
     expect(entry).toMatchObject({ resource_id: id, details: { fields: Object.keys(body) } });
   });
 
-  it('201: needs a name only, and may do nothing then', async () => {
+  it('201: with a name only, without permissions', async () => {
     const { status, body } = await create({ name: 'Door' });
     expect(status).toBe(201);
     expect(body.data).toMatchObject({
@@ -72,7 +72,7 @@ describe('createApiKey', () => {
     });
   });
 
-  it('201: two keys may have one name, and share nothing else', async () => {
+  it('201: two keys may have the same name', async () => {
     const [one, other] = [await createKey(test, tenant.admin), await createKey(test, tenant.admin)];
     expect(new Set([one.id, other.id, one.keyUuid, other.keyUuid]).size).toBe(4);
     expect(one.fullKey.slice(-49)).not.toBe(other.fullKey.slice(-49));
@@ -88,7 +88,6 @@ describe('createApiKey', () => {
     ['flags that are off', { permissions: { spaces: { read: false } } }],
     ['all permissions', { permissions: allPermissions }],
     ['200 properties', { permissions: { resources: { properties: names(200) } } }],
-    ['empty whitelist', { ip_whitelist: [] }],
     ['whitelist of 100', { ip_whitelist: Array.from({ length: 100 }, (_, at) => `192.0.2.${at}`) }],
     ['longest range', { ip_whitelist: ['0000:0000:0000:0000:0000:ffff:255.255.255.255/128'] }],
     ['fingerprint of 1', { device_fingerprint: 'x' }],
@@ -108,7 +107,7 @@ describe('createApiKey', () => {
     ['description of 501', { name: 'x', description: 'x'.repeat(501) }],
     ['unknown section', { name: 'x', permissions: { contacts: { read: true } } }],
     ['unknown flag', { name: 'x', permissions: { users: { write: true } } }],
-    ['flag that is no boolean', { name: 'x', permissions: { users: { read: 'true' } } }],
+    ['flag that is not a boolean', { name: 'x', permissions: { users: { read: 'true' } } }],
     ['section that is null', { name: 'x', permissions: { users: null } }],
     ['permissions that are null', { name: 'x', permissions: null }],
     ['201 properties', { name: 'x', permissions: { resources: { properties: names(201) } } }],
@@ -120,7 +119,7 @@ describe('createApiKey', () => {
     ['range that is too wide', { name: 'x', ip_whitelist: ['192.0.2.0/33'] }],
     ['range with a leading zero', { name: 'x', ip_whitelist: ['10.0.0.0/08'] }],
     ['whitelist of 101', { name: 'x', ip_whitelist: Array.from({ length: 101 }, () => '192.0.2.7') }],
-    ['whitelist that is no list', { name: 'x', ip_whitelist: '192.0.2.7' }],
+    ['whitelist that is not a list', { name: 'x', ip_whitelist: '192.0.2.7' }],
     ['null for a whitelist', { name: 'x', ip_whitelist: null }],
     ['empty fingerprint', { name: 'x', device_fingerprint: '' }],
     ['blank fingerprint', { name: 'x', device_fingerprint: ' ' }],
@@ -142,7 +141,7 @@ describe('createApiKey', () => {
     expectError(refused, 422, 'UNPROCESSABLE_ENTITY', 'EXPIRES_IN_THE_PAST');
   });
 
-  it('expires_at is kept in UTC to the millisecond, never later than asked for', async () => {
+  it('stores expires_at in UTC to the millisecond, never later than requested', async () => {
     const { status, body } = await create({ name: 'x', expires_at: '2999-01-01t02:00:00.123999+02:00' });
     expect(status).toBe(201);
     expect(body.data.expires_at).toBe('2999-01-01T00:00:00.123Z');
@@ -195,7 +194,7 @@ describe('templates', () => {
     expect(body.data.permissions).toEqual(known.data.find((one: any) => one.name === name).permissions);
   });
 
-  it('go under the permissions of the body', async () => {
+  it('are overridden by the permissions of the body', async () => {
     const permissions = { users: { read: false }, spaces: { write: true }, resources: { properties: ['serial'] } };
     const { body } = await create({ name: 'x', permissions }, '?template=BOOKING_SYSTEM');
     expect(body.data.permissions).toEqual({
@@ -206,7 +205,7 @@ describe('templates', () => {
     });
   });
 
-  it.each(['', 'read_only', 'NONE', 'constructor', 'x'.repeat(100)])('422: "%s" is none', async (name) => {
+  it.each(['', 'read_only', 'NONE', 'constructor', 'x'.repeat(100)])('422: "%s" is unknown', async (name) => {
     const refused = await create({ name: 'x' }, `?template=${name}`);
     expectError(refused, 422, 'UNPROCESSABLE_ENTITY', 'UNKNOWN_TEMPLATE');
   });
@@ -229,7 +228,7 @@ describe('listApiKeys', () => {
     expect(JSON.stringify(body)).not.toMatch(/hash|secret/);
   });
 
-  it('200: more than the pages of other lists hold, and any part of them', async () => {
+  it('200: more rows than pages of other lists, and any page of them', async () => {
     const own = await createTenant(test);
     const { token } = own.admin;
     const numbers = Array.from({ length: 205 }, (_, at) => String(at).padStart(3, '0'));
@@ -267,7 +266,7 @@ describe('listApiKeys', () => {
     },
   );
 
-  it('200: for who may read them, 403 for who may not', async () => {
+  it('200: with the permission, 403 without it', async () => {
     expect((await list('', reader.token)).status).toBe(200);
     const manager = await createMember(test, tenant, { permissions: ['api_keys.manage'] });
     expectError(await list('', manager.token), 403, 'AUTHORIZATION_ERROR');
@@ -275,13 +274,13 @@ describe('listApiKeys', () => {
 });
 
 describe('getApiKey', () => {
-  it('200: for who may read keys', async () => {
+  it('200: with the permission to read keys', async () => {
     const { id } = await createKey(test, tenant.admin);
     expect((await get(id, reader.token)).body.data.id).toBe(id);
     expect((await get(id.toUpperCase(), reader.token)).body.data.id).toBe(id);
   });
 
-  it('400: no id', async () => {
+  it('400: an invalid id', async () => {
     expectError(await get('42'), 400, 'VALIDATION_ERROR');
   });
 

@@ -12,7 +12,7 @@ import { createTenant, logInSystemAdmin, type Tenant } from '#test/support/facto
 import { expectError, useService } from '#test/support/harness';
 
 const clock = createClock();
-// What others revoke would keep keys from being known.
+// Revocations of other suites would remove keys from the cache.
 const test = useService({ now: clock.now, ownDatabase: true });
 let tenant: Tenant;
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 const facts = { id: 'request', ip: '127.0.0.1', userAgent: null, receivedAt: 0 };
 
-/** The authenticator itself: what it throws, or that it had to look something up. */
+/** The authenticator itself: its error, or that it needed a query. */
 function authenticate(apiKey: string): 'throws' | 'looks up' | 'knows' {
   const credentials = { authorization: undefined, apiKey, tenantId: undefined, deviceFingerprint: undefined };
   try {
@@ -36,7 +36,7 @@ function authenticate(apiKey: string): 'throws' | 'looks up' | 'knows' {
 }
 
 describe('a key', () => {
-  it('is looked up once and known then', async () => {
+  it('is looked up once and then cached', async () => {
     const { fullKey } = await createKey(test, tenant.admin);
     expect(authenticate(fullKey)).toBe('looks up');
     expect(await statusOfKey(test, fullKey)).toBe(200);
@@ -59,7 +59,7 @@ describe('a key', () => {
     expect(authenticate(wellFormed)).toBe('looks up');
   });
 
-  it('that is malformed gets 401, 5,000 times, without a look into the database', async () => {
+  it('that is malformed gets 401, 5,000 times, without a query', async () => {
     const { fullKey } = await createKey(test, tenant.admin);
     const latin1 = fc.string({
       unit: fc.integer({ min: 0x20, max: 0xff }).map((code) => String.fromCharCode(code)),
@@ -83,7 +83,7 @@ describe('a key', () => {
     );
   });
 
-  it('that is unknown, wrong, disabled, expired or deleted gets one and the same answer', async () => {
+  it('that is unknown, wrong, disabled, expired or deleted gets the same answer', async () => {
     const [wrong, disabled, expired, deleted, rotated] = await Promise.all(
       Array.from({ length: 5 }, () => createKey(test, tenant.admin)),
     );
@@ -103,7 +103,7 @@ describe('a key', () => {
     expect(await statusOfKey(test, wrong!.fullKey)).toBe(200);
   });
 
-  it('ends with expires_at, known or not', async () => {
+  it('is refused after expires_at, cached or not', async () => {
     const expires_at = new Date(clock.now().getTime() + minute).toISOString();
     const { fullKey } = await createKey(test, tenant.admin, { expires_at });
     clock.advance(Date.parse(expires_at) - clock.now().getTime() - 1000);
@@ -144,7 +144,7 @@ describe('a key', () => {
     expect(own.status).toBe(200);
   });
 
-  it('leaves no person behind what it changes', async () => {
+  it('has no user as the author of its changes', async () => {
     const { id, fullKey } = await createKey(test, tenant.admin, { permissions: { spaces: { write: true } } });
     const answer = await test.call('POST', spaces, { headers: { 'x-api-key': fullKey }, body: { name: 'Room' } });
     expect(answer.status).toBe(201);
@@ -156,8 +156,8 @@ describe('a key', () => {
   });
 });
 
-describe('one credential never stands for another', () => {
-  it('a known key is no bearer token, and a known token is no key', async () => {
+describe('one kind of credential is never accepted as another', () => {
+  it('a cached key is not a bearer token, and a cached token is not a key', async () => {
     const { fullKey } = await createKey(test, tenant.admin, { ip_whitelist: ['192.0.2.7'] });
     const { token } = tenant.admin;
     expect(await statusOfKey(test, fullKey, { ip: '192.0.2.7' })).toBe(200);
@@ -167,7 +167,7 @@ describe('one credential never stands for another', () => {
     for (const key of [token, `Bearer ${token}`]) expectError(await listSpacesWith(test, key), 401, 'INVALID_TOKEN');
   });
 
-  it('400: both at once', async () => {
+  it('400: both in one request', async () => {
     const { fullKey } = await createKey(test, tenant.admin);
     const both = await listSpacesWith(test, fullKey, { token: tenant.admin.token });
     expectError(both, 400, 'BAD_REQUEST');
@@ -175,7 +175,7 @@ describe('one credential never stands for another', () => {
 });
 
 describe('security events', () => {
-  it('say that a key was verified, once and not on every request', async () => {
+  it('record that a key was verified, once and not on every request', async () => {
     const { id, fullKey } = await createKey(test, tenant.admin);
     for (let call = 0; call < 3; call++) await statusOfKey(test, fullKey, { ip: '192.0.2.7' });
     await test.service.services.securityEvents.close();
@@ -190,7 +190,7 @@ describe('security events', () => {
     ]);
   });
 
-  it('say why a key was turned away', async () => {
+  it('record why a key was refused', async () => {
     const { id, fullKey } = await createKey(test, tenant.admin, {
       ip_whitelist: ['192.0.2.7'],
       device_fingerprint: 'reader 7',
@@ -206,7 +206,7 @@ describe('security events', () => {
   });
 });
 
-/** What the watch over the installation has of a key, oldest first. */
+/** Security events of a key, oldest first. */
 async function eventsOf(id: string): Promise<any[]> {
   await logInSystemAdmin(test);
   return withClient(test.connection, async (client) => {

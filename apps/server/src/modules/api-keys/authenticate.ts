@@ -4,6 +4,7 @@ import type { CachedPrincipal } from '#core/access/principal-cache';
 import { keyedHash, sameSecret } from '#core/crypto/secrets';
 import type { ErrorDefinition } from '#core/errors/app-error';
 import { InvalidApiKey } from '#core/errors/common-errors';
+import { cachedKeyName } from '#core/http/credentials';
 import { createAddressMatcher } from '#core/net/addresses';
 import type { Services } from '#core/services';
 import { DeviceNotAllowed, IpNotAllowed } from '#modules/api-keys/api-keys.errors';
@@ -11,7 +12,7 @@ import { findKeyTenant, findUsableKey, type UsableKeyRow } from '#modules/api-ke
 import { keyHashPurpose, parseKey, type PresentedKey } from '#modules/api-keys/api-keys.rules';
 import type { KeyAuthenticator } from '#modules/auth/index';
 
-/** Turns a presented API key into its principal; synchronous when the key was seen before. */
+/** Resolves an API key to its principal; synchronously if it is cached. */
 export function createApiKeyAuthenticator(services: Services): KeyAuthenticator {
   const { principals } = services;
   const hashKey = services.encryption.keyFor(keyHashPurpose);
@@ -20,8 +21,7 @@ export function createApiKeyAuthenticator(services: Services): KeyAuthenticator 
       assertAllowedHere(services, principal, { request, deviceFingerprint });
       return principal;
     };
-    // With a space in it, it can never be the name of a cached bearer token.
-    const credential = `X-API-Key ${key}`;
+    const credential = cachedKeyName(key);
     const known = principals.find(credential);
     if (known !== undefined) return admit(known as ApiKeyPrincipal);
     const presented = parseKey(key);
@@ -42,9 +42,11 @@ async function verifyKey(
 ): Promise<CachedPrincipal & { principal: ApiKeyPrincipal }> {
   const row = await findKey(services, keyUuid);
   const now = services.now().getTime();
-  const stored = storedSecrets(row, now);
-  // Every comparison is made, found or not, so that the time says nothing about which one failed.
-  const matches = stored.map(({ hash, validUntil }) => ({ validUntil, isSame: sameSecret(secretHash, hash) }));
+  // Both are always compared, so that the response time does not reveal which one failed.
+  const matches = storedSecrets(row, now).map(({ hash, validUntil }) => ({
+    validUntil,
+    isSame: sameSecret(secretHash, hash),
+  }));
   const match = matches.find(({ isSame }) => isSame);
   if (row === undefined || match === undefined) throw InvalidApiKey();
   return {
@@ -54,19 +56,26 @@ async function verifyKey(
   };
 }
 
+/** No tenant has this id. All unknown keys share it, because each tenant takes a share of the connections. */
+const noTenant = '00000000-0000-0000-0000-000000000000';
+
+/** Two statements for known and unknown keys: an unknown one is looked up in a tenant that does not exist. */
 async function findKey({ database, now }: Services, keyUuid: string): Promise<UsableKeyRow | undefined> {
   const owner = await database.credential().first(findKeyTenant({ keyUuid }));
-  if (owner === undefined) return undefined;
-  const tenantId = owner.tenant_id;
+  const tenantId = owner?.tenant_id ?? noTenant;
   return database.credential(tenantId).first(findUsableKey({ tenantId, keyUuid, at: now().toISOString() }));
 }
 
-function storedSecrets(row: UsableKeyRow | undefined, now: number): { hash: string; validUntil: number }[] {
-  if (row === undefined) return [{ hash: 'no secret', validUntil: 0 }];
+type StoredSecret = { hash: string; validUntil: number };
+
+/** Always two: a missing secret is replaced by a value that no hash equals. */
+function storedSecrets(row: UsableKeyRow | undefined, now: number): [StoredSecret, StoredSecret] {
+  const none = { hash: 'no secret', validUntil: 0 };
+  if (row === undefined) return [none, none];
   const current = { hash: row.secret_hash, validUntil: Infinity };
   const { previous_secret_hash: hash, previous_secret_expires_at: expiresAt } = row;
   const validUntil = expiresAt === null ? 0 : Date.parse(expiresAt);
-  return hash === null || validUntil <= now ? [current] : [current, { hash, validUntil }];
+  return [current, hash === null || validUntil <= now ? none : { hash, validUntil }];
 }
 
 function toPrincipal(row: UsableKeyRow): ApiKeyPrincipal {
@@ -86,16 +95,20 @@ function toPrincipal(row: UsableKeyRow): ApiKeyPrincipal {
     mcpWriteEnabled: row.mcp_write_enabled,
     restrictions: {
       allowsAddress: addresses.length === 0 ? undefined : createAddressMatcher(addresses),
-      // What a header carries has no blanks around it.
+      // Header values have no surrounding spaces.
       deviceFingerprint: row.device_fingerprint?.trim(),
     },
   };
 }
 
-type Presence = { request: RequestFacts; deviceFingerprint: string | undefined };
+type RequestOrigin = { request: RequestFacts; deviceFingerprint: string | undefined };
 
 /** @throws IpNotAllowed, DeviceNotAllowed */
-function assertAllowedHere(services: Services, key: ApiKeyPrincipal, { request, deviceFingerprint }: Presence): void {
+function assertAllowedHere(
+  services: Services,
+  key: ApiKeyPrincipal,
+  { request, deviceFingerprint }: RequestOrigin,
+): void {
   const { allowsAddress, deviceFingerprint: expected } = key.restrictions;
   if (allowsAddress?.(request.ip) === false) throw refusal(services, { key, request, error: IpNotAllowed });
   if (expected !== undefined && !isSameDevice(deviceFingerprint, expected))
@@ -103,12 +116,12 @@ function assertAllowedHere(services: Services, key: ApiKeyPrincipal, { request, 
 }
 
 function isSameDevice(header: string | undefined, expected: string): boolean {
-  // Node reads headers as Latin-1; what clients send beyond ASCII is UTF-8.
+  // Node decodes headers as Latin-1, but clients send characters beyond ASCII as UTF-8.
   const given = Buffer.from(header ?? '', 'latin1').toString('utf8');
   return sameSecret(given, expected) && header !== undefined;
 }
 
-/** Not on each request: once whenever the key is verified anew, which is about once a minute and process. */
+/** Recorded whenever the key is verified without the cache: about once a minute and process, not on each request. */
 function recordUse({ securityEvents }: Services, { id, tenantId }: ApiKeyPrincipal, request: RequestFacts): void {
   const details = { actor: { type: 'api_key', id }, ip: request.ip, requestId: request.id };
   securityEvents.record({ type: 'api_key_used', tenantId, userId: null, details });

@@ -88,22 +88,22 @@ async function attempt(operationId: string, key: string) {
 
 const flagsOf = ({ access }: Route): readonly Flag[] => ('flags' in access ? (access.flags ?? []) : []);
 
-describe('what takes keys', () => {
-  it.each(Object.entries(attempts))('%s: with the flag or all of them', async (operationId, { flag, status }) => {
+describe('operations with flags', () => {
+  it.each(Object.entries(attempts))('%s: with the flag, and with all flags', async (operationId, { flag, status }) => {
     expect((await attempt(operationId, keys[flag])).status).toBe(status);
     expect((await attempt(operationId, keys.all)).status).toBe(status);
     expectError(await attempt(operationId, keys.none), 403, 'AUTHORIZATION_ERROR');
   });
 
   it.each(routes.filter((route) => flagsOf(route).length > 0).map((route) => route.operationId))(
-    '%s: with no flag but those that it names',
+    '%s: only with the flags that it names',
     async (operationId) => {
       const route = routeOf(operationId);
       const named: readonly string[] =
         attempts[operationId] === undefined ? flagsOf(route) : [attempts[operationId].flag];
       expect(Object.keys(keys)).toHaveLength(flagNames.length + 2);
       for (const [name, key] of Object.entries(keys)) {
-        // Wrong in its ids and its body, so that who is let in changes nothing.
+        // With wrong ids and body, so that an admitted request changes nothing.
         const answer = await test.call(route.method, urlOf(route, 'x'), {
           headers: { 'x-api-key': key },
           ...(route.schema.body === undefined ? {} : { body: [] }),

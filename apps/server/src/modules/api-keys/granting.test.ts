@@ -25,7 +25,7 @@ function expectAboveOwn(answer: Answer, missing: string[]): void {
   expect(answer.body.details.missing).toEqual(missing);
 }
 
-describe('nobody hands out more than they hold', () => {
+describe('a user cannot grant more than the user holds', () => {
   it.each<[object, string[]]>([
     [{ users: { read: true } }, ['users.read']],
     [{ resources: { write: true } }, ['resources.manage']],
@@ -36,13 +36,13 @@ describe('nobody hands out more than they hold', () => {
     expectAboveOwn(await create(permissions), missing);
   });
 
-  it('createApiKey: nor through a template', async () => {
+  it('createApiKey: refuses a template with missing permissions', async () => {
     expectAboveOwn(await create({}, '?template=FULL_ACCESS'), ['resources.manage', 'users.read']);
     expectAboveOwn(await create({}, '?template=READ_ONLY'), ['users.read']);
     expect((await create({ users: { read: false } }, '?template=READ_ONLY')).status).toBe(201);
   });
 
-  it('createApiKey: what every member may do, what they hold, and flags that are off', async () => {
+  it('createApiKey: permits common flags, held permissions, and flags that are off', async () => {
     const granted = await create({
       spaces: { read: true, write: true, delete: true },
       resources: { read: true, write: false, properties: [] },
@@ -52,14 +52,14 @@ describe('nobody hands out more than they hold', () => {
     expect(granted.status).toBe(201);
   });
 
-  it('updateApiKey: what the change adds', async () => {
+  it('updateApiKey: refuses added permissions that the caller lacks', async () => {
     const { id } = await createKey(test, manager);
     const patch = (body: object) => test.call('PATCH', `${apiKeys}/${id}`, { token: manager.token, body });
     expectAboveOwn(await patch({ permissions: { users: { read: true } } }), ['users.read']);
     expect((await patch({ permissions: { spaces: { delete: true } } })).status).toBe(200);
   });
 
-  it('a key that can do more than they is not theirs to change, use anew or take away', async () => {
+  it('refuses to update, rotate or delete a key with more permissions', async () => {
     const key = await createKey(test, tenant.admin, { permissions: { users: { read: true }, spaces: { read: true } } });
     await rotateKey(test, tenant, key.id, 3600);
     const url = `${apiKeys}/${key.id}`;
@@ -79,7 +79,7 @@ describe('nobody hands out more than they hold', () => {
     expect((await test.call('DELETE', url, { token: manager.token })).status).toBe(204);
   });
 
-  it('who loses a permission loses it for keys as well', async () => {
+  it('a lost permission can no longer be granted to keys', async () => {
     const other = await createMember(test, tenant);
     const group = await test.call('POST', '/api/v1/secure/groups', {
       token: tenant.admin.token,

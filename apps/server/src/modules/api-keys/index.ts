@@ -10,7 +10,7 @@ const usageKeptMs = 400 * 24 * 60 * 60_000;
 
 const oldUsage: Job = {
   name: 'old-credential-usage',
-  description: 'Deletes what API keys and app accounts were used for more than 400 days ago.',
+  description: 'Deletes usage counts of API keys and app accounts that are older than 400 days.',
   schedule: '37 * * * *',
   catchUp: 'run_once',
   timeoutMs: 10 * 60_000,
@@ -20,10 +20,10 @@ const oldUsage: Job = {
   },
 };
 
-/** API keys of a tenant, and what each of them may do. */
+/** API keys of a tenant and their permissions. */
 export const apiKeysModule = defineModule({
   name: 'api-keys',
-  description: 'API keys of a tenant, and what each of them may do',
+  description: 'API keys of a tenant and their permissions',
   routes: apiKeyRoutes,
   jobs: [oldUsage],
 });

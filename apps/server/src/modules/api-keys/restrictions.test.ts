@@ -29,7 +29,7 @@ describe('ip_whitelist', () => {
     [['0.0.0.0/0'], ['192.0.2.7', '::ffff:192.0.2.7'], ['2001:db8::1']],
   ])('%j', async (ip_whitelist, inside, outside) => {
     const { fullKey } = await createKey(test, tenant.admin, { ip_whitelist });
-    // Twice around, so that every address is judged on a key that is known as well.
+    // Two rounds, so that every address is also checked for a cached key.
     for (const round of [1, 2]) {
       for (const ip of inside) expect([round, ip, await statusOfKey(test, fullKey, { ip })]).toEqual([round, ip, 200]);
       for (const ip of outside)
@@ -37,7 +37,7 @@ describe('ip_whitelist', () => {
     }
   });
 
-  it('asks the connection, not X-Forwarded-For', async () => {
+  it('uses the address of the connection, not X-Forwarded-For', async () => {
     const { fullKey } = await createKey(test, tenant.admin, { ip_whitelist: ['192.0.2.7'] });
     const forged = { ip: '192.0.2.8', headers: forwardedFor('192.0.2.7') };
     expectError(await listSpacesWith(test, fullKey, forged), 403, 'AUTHORIZATION_ERROR', 'IP_NOT_ALLOWED');
@@ -45,7 +45,7 @@ describe('ip_whitelist', () => {
     expect(await statusOfKey(test, fullKey, relayed)).toBe(200);
   });
 
-  it('asks X-Forwarded-For from a trusted proxy, the last hop that is none', async () => {
+  it('uses X-Forwarded-For from a trusted proxy, the last hop that is not a proxy', async () => {
     const { fullKey } = await createKey(test, tenant.admin, { ip_whitelist: ['192.0.2.7'] });
     const service = await startService({ environment: { TRUSTED_PROXIES: '10.0.0.0/8' }, connection: test.connection });
     const behind = testServiceOf(service, test.connection);
@@ -57,7 +57,7 @@ describe('ip_whitelist', () => {
     await service.close();
   });
 
-  it('is judged per request, not per key: one place does not open another', async () => {
+  it('is checked per request, not per key', async () => {
     const { fullKey } = await createKey(test, tenant.admin, { ip_whitelist: ['192.0.2.7'] });
     const ips = Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? '192.0.2.7' : '192.0.2.8'));
     const statuses = await Promise.all(ips.map((ip) => statusOfKey(test, fullKey, { ip })));
@@ -69,7 +69,7 @@ describe('device_fingerprint', () => {
   const withDevice = (fullKey: string, fingerprint: string) =>
     listSpacesWith(test, fullKey, { headers: { 'x-device-fingerprint': fingerprint } });
 
-  it('has to be sent on every request, exactly', async () => {
+  it('is required on every request, exactly', async () => {
     const { fullKey } = await createKey(test, tenant.admin, { device_fingerprint: 'Reader 7' });
     for (const round of [1, 2]) {
       expect([round, (await withDevice(fullKey, 'Reader 7')).status]).toEqual([round, 200]);
@@ -79,7 +79,7 @@ describe('device_fingerprint', () => {
     }
   });
 
-  it('may be any text that a header carries', async () => {
+  it('may be any text that a header can contain', async () => {
     for (const device_fingerprint of [' Leser 7 ', 'Türleser 7', 'x'.repeat(500), '{"a":"b"}']) {
       const { fullKey } = await createKey(test, tenant.admin, { device_fingerprint });
       // As a client sends it: trimmed, in the bytes of UTF-8, which arrive as Latin-1.
@@ -89,7 +89,7 @@ describe('device_fingerprint', () => {
     }
   });
 
-  it('is asked besides the address, which comes first', async () => {
+  it('is checked after the address', async () => {
     const { fullKey } = await createKey(test, tenant.admin, { device_fingerprint: 'x', ip_whitelist: ['192.0.2.7'] });
     const headers = { 'x-device-fingerprint': 'x' };
     expect(await statusOfKey(test, fullKey, { ip: '192.0.2.7', headers })).toBe(200);
@@ -97,7 +97,7 @@ describe('device_fingerprint', () => {
     expectError(elsewhere, 403, 'AUTHORIZATION_ERROR', 'IP_NOT_ALLOWED');
   });
 
-  it('does not bother keys that have none', async () => {
+  it('does not affect keys without one', async () => {
     const { fullKey } = await createKey(test, tenant.admin);
     expect((await withDevice(fullKey, 'anything')).status).toBe(200);
   });

@@ -27,7 +27,7 @@ function dump(): Promise<string> {
   });
 }
 
-it('a key is nowhere but in the answer that issues it', async () => {
+it('a key is only in the answer that issues it', async () => {
   const logLines: string[] = [];
   const service = await startService({ connection: test.connection }, logLines);
   const process = testServiceOf(service, test.connection);
@@ -39,7 +39,7 @@ it('a key is nowhere but in the answer that issues it', async () => {
   for (const { fullKey } of [first, second]) {
     expect(await statusOfKey(process, fullKey, { headers })).toBe(200);
     expect(await statusOfKey(process, fullKey)).toBe(403);
-    // What clients get wrong: the key in the wrong header, in the URL, in a body.
+    // Common mistakes of clients: the key in the wrong header, in the URL, in a body.
     expect(await statusOfKey(process, 'x', { token: fullKey })).toBe(400);
     expect((await process.call('GET', `${apiKeys}?search=${fullKey}`, { token: fullKey })).status).toBe(401);
     expect((await process.call('GET', `${apiKeys}/${fullKey}`, { token: tenant.admin.token })).status).toBe(400);

@@ -6,7 +6,7 @@ import { countStatuses, createClock, day, hour, inParallel } from '#modules/auth
 import { createMember, createTenant, logIn, type Person, type Tenant } from '#test/support/factories';
 import { expectError, startService, testServiceOf, useService, type TestService } from '#test/support/harness';
 
-// Within a day, so that a few minutes more or less do not change the day.
+// In the middle of a day, so that a few minutes do not change the day.
 const clock = createClock(new Date(`${new Date().toISOString().slice(0, 10)}T12:00:00Z`));
 const test = useService({ now: clock.now });
 let tenant: Tenant;
@@ -29,7 +29,7 @@ async function withProcess(work: (process: TestService) => Promise<void>): Promi
   }
 }
 
-/** All at once; those that a busy machine turned away at the door, before it knew the key, once more. */
+/** All concurrently; requests that load shedding refused before authentication are retried once. */
 async function useUntilServed(process: TestService, fullKey: string, times: number): Promise<void> {
   const answers = await inParallel(times, () => listSpacesWith(process, fullKey, { ip: '192.0.2.7' }));
   const { 200: served = 0, 503: shed = 0, ...others } = countStatuses(answers);
@@ -39,7 +39,7 @@ async function useUntilServed(process: TestService, fullKey: string, times: numb
 }
 
 describe('request_count, last_used_at and last_used_ip', () => {
-  it('are exact once the process has ended, after 500 requests at once', async () => {
+  it('are exact after the process has ended, after 500 concurrent requests', async () => {
     const { id, fullKey } = await createKey(test, tenant.admin);
     const before = clock.now().toISOString();
     await withProcess((process) => useUntilServed(process, fullKey, 500));
@@ -48,7 +48,7 @@ describe('request_count, last_used_at and last_used_ip', () => {
     expect(key.last_used_at >= before && key.last_used_at <= clock.now().toISOString()).toBe(true);
   });
 
-  it('add up over processes', async () => {
+  it('are summed over processes', async () => {
     const { id, fullKey } = await createKey(test, tenant.admin);
     await withProcess((one) =>
       withProcess(async (other) => {
@@ -59,7 +59,7 @@ describe('request_count, last_used_at and last_used_ip', () => {
     );
   });
 
-  it('count what was refused for its rights, and nothing of what the key was not let in for', async () => {
+  it('count requests without permission, but not requests that the restrictions of the key refuse', async () => {
     const { id, fullKey } = await createKey(test, tenant.admin);
     await withProcess(async (process) => {
       expect(await statusOfKey(process, fullKey)).toBe(200);
@@ -74,7 +74,7 @@ describe('request_count, last_used_at and last_used_ip', () => {
     expect((await usageOf(id)).body.data).toMatchObject({ total_requests: 2, errors_24h: 1 });
   });
 
-  it('are in the list, and stay when the key is changed or rotated', async () => {
+  it('are in the list, and remain when the key is updated or rotated', async () => {
     const own = await createTenant(test);
     const { id, fullKey } = await createKey(test, own.admin);
     await withProcess(async (process) => void (await statusOfKey(process, fullKey)));
@@ -88,7 +88,7 @@ describe('request_count, last_used_at and last_used_ip', () => {
 });
 
 describe('getApiKeyUsage', () => {
-  it('200: nothing yet', async () => {
+  it('200: without requests', async () => {
     const { id } = await createKey(test, tenant.admin);
     const { status, body } = await usageOf(id);
     expect(status).toBe(200);
@@ -146,7 +146,7 @@ describe('getApiKeyUsage', () => {
     tenant.admin = await logIn(test, tenant.admin);
   });
 
-  it('403 without the permission, 404 for what is not there', async () => {
+  it('403 without the permission, 404 for an unknown key', async () => {
     const { id } = await createKey(test, tenant.admin);
     const manager = await createMember(test, tenant, { permissions: ['api_keys.manage'] });
     const stranger = await createTenant(test);

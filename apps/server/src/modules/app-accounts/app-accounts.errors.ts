@@ -8,11 +8,16 @@ export const AppAccountEmailTaken = defineError(
 );
 export const AppAccountRevoked = defineError(
   'CONFLICT',
-  'The app account is revoked. Give it another status before it gets a password.',
+  'The app account is revoked. Change its status before you set a password.',
   'APP_ACCOUNT_REVOKED',
 );
 export const ExpiresInThePast = defineError(
   'UNPROCESSABLE_ENTITY',
-  'A new app account has to expire in the future.',
+  'expires_at of a new app account must be in the future.',
   'EXPIRES_IN_THE_PAST',
+);
+export const TooManyPasswords = defineError(
+  'RATE_LIMIT_EXCEEDED',
+  'Too many passwords were set within ten minutes. Try again after the time in Retry-After.',
+  'TOO_MANY_PASSWORDS',
 );

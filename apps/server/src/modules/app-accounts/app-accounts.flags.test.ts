@@ -22,7 +22,7 @@ const sections = {
 };
 const flags = Object.entries(sections).flatMap(([section, names]) => names.map((name) => `${section}.${name}` as Flag));
 
-/** What every app account may call, whatever its flags: its own sessions. */
+/** Operations for every app account: its own sessions. */
 const ownSessions = ['getCurrentUser', 'listOwnSessions', 'revokeSession'];
 
 /** Operations with the flag that each needs, by hand. */
@@ -60,10 +60,10 @@ beforeAll(async () => {
 });
 
 const flagsOf = ({ access }: Route): readonly string[] => ('flags' in access ? (access.flags ?? []) : []);
-/** No session says who may call the others. */
+/** Access to the other operations does not depend on the session. */
 const guarded = routes.filter(({ access }) => !['public', 'optional', 'dispatcher', 'anyone'].includes(access.kind));
 
-/** Who is let in; the request is wrong in its ids and its body, so that it changes nothing. */
+/** Whether the request is admitted; it has wrong ids and body, so that it changes nothing. */
 async function whoGetsIn(route: Route): Promise<string[]> {
   const found: string[] = [];
   for (const [name, { token }] of Object.entries(accounts)) {
@@ -76,13 +76,13 @@ async function whoGetsIn(route: Route): Promise<string[]> {
   return found.toSorted();
 }
 
-describe('an app account gets in', () => {
+describe('an app account has access', () => {
   it.each(Object.entries(needed))('to %s with %s, or all flags', async (operationId, flag) => {
     expect(await whoGetsIn(routeOf(operationId))).toEqual(['all', flag].toSorted());
   });
 
   it.each(guarded.filter((route) => flagsOf(route).length > 0).map((route) => route.operationId))(
-    'to %s with no flag but those that it names',
+    'to %s only with the flags that it names',
     async (operationId) => {
       const route = routeOf(operationId);
       const named = flagsOf(route).filter((flag) => flags.includes(flag as Flag));
@@ -99,15 +99,15 @@ it.each(
   guarded
     .filter((route) => flagsOf(route).length === 0 && !ownSessions.includes(route.operationId))
     .map((route) => route.operationId),
-)('no app account gets in to %s, whatever it may do', async (operationId) => {
+)('no app account gets in to %s, with any permissions', async (operationId) => {
   expect(await whoGetsIn(routeOf(operationId))).toEqual([]);
 });
 
-describe('with its flags an app account does what a person does', () => {
+describe('an app account performs the operations of its flags', () => {
   const call = (method: 'GET' | 'POST' | 'PATCH' | 'DELETE', url: string, by: Person, body?: object) =>
     test.call(method, url, { token: by.token, body });
 
-  it('creates, reads, changes and deletes a space, as itself in the audit trail', async () => {
+  it('creates, reads, updates and deletes a space, as the actor in the audit trail', async () => {
     const { all } = accounts;
     const created = await call('POST', spaces, all, { name: 'Room' });
     expect(created.status).toBe(201);

@@ -9,6 +9,7 @@ import {
   createMember,
   createTenant,
   logIn,
+  loginOf,
   type AppAccount,
   type Person,
   type Tenant,
@@ -32,7 +33,7 @@ beforeAll(async () => {
 
 type Operation = 'set-password' | 'regenerate-password';
 
-/** Replaces the password; what is the new one, if the answer says that there is one. */
+/** Replaces the password; returns the new one, if the answer contains one. */
 async function replace(operation: Operation, id: string, by = token): Promise<{ answer: Answer; password: string }> {
   const body = operation === 'set-password' ? { password: another } : undefined;
   const answer = await test.call('POST', `${path}/${id}/${operation}`, { token: by, body });
@@ -41,10 +42,10 @@ async function replace(operation: Operation, id: string, by = token): Promise<{ 
 
 const operations: Operation[] = ['set-password', 'regenerate-password'];
 const patch = (id: string, body: object) => test.call('PATCH', `${path}/${id}`, { token, body });
-const loginStatus = async ({ email }: AppAccount, password: string) =>
-  (await post(test, 'login', { email, password })).status;
+const loginStatus = async (account: AppAccount, password: string) =>
+  (await post(test, 'login', { ...loginOf(account), password })).status;
 
-/** What is stored of the password, decrypted. */
+/** The stored hash, decrypted. */
 async function storedHash(id: string): Promise<string | undefined> {
   const { services } = test.service;
   const row = await services.database.tenant(tenant.tenantId).first<{ password_hash: string | null }>({
@@ -90,7 +91,7 @@ describe('setAppAccountPassword', () => {
     expectError(await test.call('POST', `${path}/${id}/set-password`, { token, body }), 400, 'VALIDATION_ERROR');
   });
 
-  it('50 at once leave exactly one working password and no session alive', async () => {
+  it('50 concurrent changes leave exactly one valid password and no active session', async () => {
     // Each round costs as much as fifty logins.
     for (let round = 0; round < 4; round++) {
       const account = await createAppAccount(test, tenant);
@@ -99,7 +100,7 @@ describe('setAppAccountPassword', () => {
       const answers = await inParallel(50, (at) =>
         test.call('POST', `${path}/${account.id}/set-password`, { token, body: { password: passwords[at] } }),
       );
-      // Whoever would have waited too long for a turn is turned away, and has changed nothing.
+      // Requests that would wait too long for a permit are refused and change nothing.
       expect(answers.every(({ status }) => status === 200 || status === 503)).toBe(true);
       const { updated_at } = (await test.call('GET', `${path}/${account.id}`, { token })).body.data;
       const latest = passwords.filter((_, at) => answers[at]!.body.data?.updated_at === updated_at);
@@ -113,11 +114,11 @@ describe('setAppAccountPassword', () => {
     }
   });
 
-  it('leaves no session alive of logins that happen at the same time, except with the new password: 20 rounds', async () => {
+  it('revokes the sessions of concurrent logins, except with the new password: 20 rounds', async () => {
     for (let round = 0; round < 20; round++) {
       const account = await createAppAccount(test, tenant);
       const [logins, { answer, password }] = await Promise.all([
-        inParallel(3, () => post(test, 'login', { email: account.email, password: account.password })),
+        inParallel(3, () => post(test, 'login', loginOf(account))),
         replace('set-password', account.id),
       ]);
       expect(answer.status).toBe(200);
@@ -150,7 +151,7 @@ describe('regenerateAppAccountPassword', () => {
 });
 
 describe.each(operations)('%s', (operation) => {
-  it('200: the old password and all sessions end, refreshing too; the new password works', async () => {
+  it('200: revokes the old password, all sessions and refresh tokens; the new password works', async () => {
     const account = await createAppAccount(test, tenant);
     const sessions = [await logIn(test, account), await logIn(test, account)];
     for (const session of sessions) expect(await statusOf(test, session.token)).toBe(200);
@@ -163,7 +164,7 @@ describe.each(operations)('%s', (operation) => {
     expect(await loginStatus(account, password)).toBe(200);
   });
 
-  it('200: a suspended account gets one, and uses it once it is active again', async () => {
+  it('200: a suspended account gets one, and uses it after its activation', async () => {
     const account = await createAppAccount(test, tenant);
     await patch(account.id, { status: 'suspended' });
     const { password } = await replace(operation, account.id);
@@ -172,7 +173,7 @@ describe.each(operations)('%s', (operation) => {
     expect(await loginStatus(account, password)).toBe(200);
   });
 
-  it('200: gives an account its login back that was revoked before', async () => {
+  it('200: restores the login of an account that was revoked before', async () => {
     const account = await createAppAccount(test, tenant);
     await patch(account.id, { status: 'revoked' });
     await patch(account.id, { status: 'active' });
@@ -183,14 +184,14 @@ describe.each(operations)('%s', (operation) => {
     expect((await test.call('GET', `${path}/${account.id}`, { token })).body.data.auth_user_id).toBe(account.id);
   });
 
-  it('404: unknown and foreign ones alike', async () => {
+  it('404: unknown ones and those of other tenants, with the same answer', async () => {
     const other = await createTenant(test);
     const foreign = await createAppAccount(test, other);
     for (const id of [foreign.id, newId()]) expectError((await replace(operation, id)).answer, 404, 'NOT_FOUND');
     expect(await loginStatus(foreign, foreign.password)).toBe(200);
   });
 
-  it('409: a revoked account, however often they race: 20 rounds', async () => {
+  it('409: a revoked account, in concurrent requests: 20 rounds', async () => {
     const { id } = await createAppAccount(test, tenant);
     await patch(id, { status: 'revoked' });
     expectError((await replace(operation, id)).answer, 409, 'CONFLICT', 'APP_ACCOUNT_REVOKED');
@@ -205,7 +206,7 @@ describe.each(operations)('%s', (operation) => {
     }
   });
 
-  it('422: an account that may do more than the caller', async () => {
+  it('422: an account with more permissions than the caller', async () => {
     const account = await createAppAccount(test, tenant, { permissions: { users: { read: true } } });
     const { answer } = await replace(operation, account.id, manager.token);
     expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'PERMISSIONS_ABOVE_OWN');
@@ -216,14 +217,14 @@ describe.each(operations)('%s', (operation) => {
   });
 });
 
-it('no password stands in a log line, in the audit trail or in the text of the database', async () => {
+it('no password is in a log line, in the audit trail or in the database', async () => {
   const account = await createAppAccount(test, tenant, { password: 'typed at creation' });
   const set = await replace('set-password', account.id);
   const made = await replace('regenerate-password', account.id);
-  await logIn(test, { email: account.email, password: made.password });
-  await post(test, 'login', { email: account.email, password: 'typed in vain' });
+  await logIn(test, { ...account, password: made.password });
+  await post(test, 'login', { ...loginOf(account), password: 'a wrong password' });
   await patch(account.id, { status: 'revoked' });
-  const secrets = ['typed at creation', set.password, made.password, 'typed in vain'];
+  const secrets = ['typed at creation', set.password, made.password, 'a wrong password'];
   expectNoSecrets(test, secrets);
   const rows = await withClient(test.connection, async (client) => {
     const texts = [];
@@ -238,7 +239,7 @@ it('no password stands in a log line, in the audit trail or in the text of the d
   expect(own.map((entry) => entry.details.fields)).toContainEqual(['status']);
 });
 
-it('the hash is bound to its account: copied to another it opens nothing', async () => {
+it('the hash is bound to its account: a copy does not work for another account', async () => {
   const [strong, weak] = [await createAppAccount(test, tenant), await createAppAccount(test, tenant)];
   await test.service.services.database.tenant(tenant.tenantId).all({
     text: `update app_accounts a set password_hash = b.password_hash from app_accounts b
@@ -246,11 +247,11 @@ it('the hash is bound to its account: copied to another it opens nothing', async
     values: [tenant.tenantId, strong.id, weak.id],
     prepare: false,
   });
-  const answer = await post(test, 'login', { email: strong.email, password: weak.password });
+  const answer = await post(test, 'login', { ...loginOf(strong), password: weak.password });
   expect(answer.status).not.toBe(200);
 });
 
-it('a clock that stands still or goes back does not let an older login pass', async () => {
+it('a clock that stops or goes back does not admit an older login', async () => {
   const account = await createAppAccount(test, tenant);
   clock.advance(-hour);
   await replace('set-password', account.id);
@@ -261,4 +262,39 @@ it('a clock that stands still or goes back does not let an older login pass', as
     prepare: false,
   });
   expect(rows).toEqual([{ later: true }]);
+});
+
+describe('many concurrent password changes', () => {
+  const replaceMany = (times: number, replaceOne: (at: number) => Promise<{ answer: Answer }>) =>
+    Promise.all(Array.from({ length: times }, async (_, at) => (await replaceOne(at)).answer));
+
+  it.each(operations)(
+    '%s > 429 with Retry-After beyond a hundred in ten minutes for one app account',
+    async (operation) => {
+      const flooding = await createTenant(test);
+      const { id } = await createAppAccount(test, flooding);
+      const by = flooding.admin.token;
+      const answers = await replaceMany(120, () => replace(operation, id, by));
+      const refused = answers.filter(({ status }) => status === 429);
+      expect(refused).toHaveLength(20);
+      for (const answer of refused) {
+        expectError(answer, 429, 'RATE_LIMIT_EXCEEDED', 'TOO_MANY_PASSWORDS');
+        expect(Number(answer.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+      }
+      clock.advance(hour);
+      expect((await replace(operation, id, (await logIn(test, flooding.admin)).token)).answer.status).toBe(200);
+    },
+  );
+
+  it('120 concurrent changes do not block logins and password changes of other tenants and addresses', async () => {
+    const [flooding, other] = [await createTenant(test), await createTenant(test)];
+    const accounts = await Promise.all(Array.from({ length: 12 }, () => createAppAccount(test, flooding)));
+    const own = await createAppAccount(test, other);
+    const flood = replaceMany(120, (at) => replace('set-password', accounts[at % 12]!.id, flooding.admin.token));
+    const logins = await Promise.all(Array.from({ length: 3 }, () => logIn(test, other.admin)));
+    expect(logins).toHaveLength(3);
+    expect((await replace('set-password', own.id, other.admin.token)).answer.status).toBe(200);
+    const statuses = (await flood).map(({ status }) => status);
+    expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
+  });
 });

@@ -4,7 +4,7 @@ import { withAudit, type AuditParams } from '#core/audit/audit.queries';
 import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
 import type { AppAccountTable, AppAccountTables } from '#modules/app-accounts/app-accounts.tables';
 
-/** An app account as it is shown; of its password only whether there is one. */
+/** An app account for answers; of its password only whether one exists. */
 export type AppAccountRow = Omit<AppAccountTable, 'password_hash' | 'password_changed_at'> & {
   auth_user_id: string | null;
   last_used_at: string | null;
@@ -41,7 +41,7 @@ export const findAppAccount = statement<{ tenantId: string; id: string }, AppAcc
   accountsWithUsage(p.tenantId).where('app_accounts.id', '=', p.id),
 );
 
-/** By name; all of them when there is no limit. */
+/** Sorted by name; all rows without a limit. */
 export const listAppAccounts = statement<{ tenantId: string; limit: number | null; offset: number }, AppAccountRow>(
   (p) =>
     accountsWithUsage(p.tenantId)
@@ -53,7 +53,7 @@ export const listAppAccounts = statement<{ tenantId: string; limit: number | nul
 
 export type LockedAppAccount = Pick<AppAccountTable, 'id' | 'email' | 'permissions' | 'status' | 'expires_at'>;
 
-/** Held to the end of the transaction: logins of the account wait, and what a change was allowed for is what it changes. */
+/** Locked until the end of the transaction: logins wait, and the change affects exactly what was authorised. */
 export const lockAppAccount = statement<{ tenantId: string; id: string }, LockedAppAccount>((p) =>
   builder
     .selectFrom('app_accounts')
@@ -114,7 +114,8 @@ export function updateAppAccount(
   return toQuery(withAudit<{ id: string }>(change, event, audit));
 }
 
-// Always another time than before, also within one millisecond: by it a login knows that what it has proven still holds.
+// Always later than before, even within one millisecond: a login compares it to see whether the verified password is
+// current.
 const nextChange = (at: string) => sql<string>`greatest(${at}::timestamptz, password_changed_at + interval '1 ms')`;
 
 export const clearPassword = statement<{ tenantId: string; id: string; at: string }, never>((p) =>
@@ -151,7 +152,7 @@ export const deleteAppAccount = statement<{ id: string } & AuditParams, { id: st
   return withAudit<{ id: string }>(change, { action: 'app_account.deleted', resourceType: 'app_account' }, p);
 });
 
-/** In the sessions of an app account its id stands for the user. */
+/** Sessions of an app account store its identifier as the user. */
 export const endSessions = statement<{ tenantId: string; id: string; at: string }, never>((p) =>
   builder
     .updateTable('sessions')

@@ -6,8 +6,10 @@ import { UsageSummary } from '#core/usage/usage.schemas';
 
 const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
 const Description = Type.String({ maxLength: 500 });
-const Status = Type.Enum(['active', 'suspended', 'revoked']);
-/** In code points; the upper bound only keeps a password from being a way to burn our time. */
+const Status = Type.Enum(['active', 'suspended', 'revoked'], {
+  description: 'Status; only an active app account can log in.',
+});
+/** Bounds count code points; the upper bound limits the CPU time of hashing. */
 const Password = Type.String({ minLength: 12, maxLength: 256, format: 'machine-password' });
 
 export const CreateAppAccountBody = closed({
@@ -31,9 +33,11 @@ export type UpdateAppAccountBody = Static<typeof UpdateAppAccountBody>;
 
 export const SetAppAccountPasswordBody = closed({ password: Password });
 
-/** Not the defaults of other lists: without a limit the answer has all rows. */
+/** Unlike other lists, the answer has all rows if the request has no limit. */
 export const ListAppAccountsQuery = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'All when it is not given.' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 200, description: 'Maximum number of records in the answer; by default all.' }),
+  ),
   offset: paging.offset,
 });
 export type ListAppAccountsQuery = Static<typeof ListAppAccountsQuery>;
@@ -42,7 +46,9 @@ const AppAccount = closed(
   {
     id: Uuid,
     tenant_id: Uuid,
-    auth_user_id: nullable(Type.String({ format: 'uuid', description: 'Null while the account has no password.' })),
+    auth_user_id: Type.With(nullable(Uuid), {
+      description: 'Identity that logs in, by identifier; null while the app account has no password.',
+    }),
     name: Type.String(),
     email: Email,
     description: nullable(Type.String()),
@@ -60,7 +66,7 @@ export const AppAccountAnswer = dataOf(AppAccount);
 export const AppAccountList = listOf(AppAccount);
 
 export const RegeneratedPassword = dataOf(
-  closed({ password: Type.String({ description: 'Shown once; only a hash of it is stored.' }) }),
+  closed({ password: Type.String({ description: 'New password; only this answer shows it.' }) }),
 );
 export const PasswordSet = closed({ data: closed({ id: Uuid, updated_at: Timestamp }), message: Type.String() });
 

@@ -3,12 +3,19 @@ import { assertHolds } from '#core/access/granting';
 import type { Actor, Person } from '#core/access/principal';
 import { announceRevocation } from '#core/access/revocation';
 import { auditParams } from '#core/audit/audit.queries';
+import { flowOf } from '#core/concurrency/flows';
 import { newId } from '#core/crypto/ids';
 import { newSecret } from '#core/crypto/secrets';
 import type { TenantDb, Transaction } from '#core/db/scopes';
 import type { Services } from '#core/services';
+import { createAttempt, type Attempt } from '#core/throttle/throttle';
 import { usageOf } from '#core/usage/usage.queries';
-import { AppAccountNotFound, AppAccountRevoked, ExpiresInThePast } from '#modules/app-accounts/app-accounts.errors';
+import {
+  AppAccountNotFound,
+  AppAccountRevoked,
+  ExpiresInThePast,
+  TooManyPasswords,
+} from '#modules/app-accounts/app-accounts.errors';
 import {
   clearPassword,
   deleteAppAccount as deleteAppAccountRow,
@@ -36,7 +43,7 @@ import { appAccountPlace, normaliseEmail, sealPassword } from '#modules/auth/ind
 type Scope = { db: TenantDb; actor: Actor<Person>; services: Services };
 
 export async function listAppAccounts(db: TenantDb, { limit, offset = 0 }: ListAppAccountsQuery) {
-  // Without a limit its length is unknown, so it keeps off the shared connections.
+  // Without a limit the list can be long, so it does not use the shared connections.
   const rows = await db.slow.all(listAppAccountRows({ tenantId: db.tenantId, limit: limit ?? null, offset }));
   return { data: rows.map(presentAppAccount) };
 }
@@ -69,7 +76,7 @@ export async function createAppAccount({ db, actor, services }: Scope, body: Cre
   const expiresAt = body.expires_at === undefined ? null : instantOf(body.expires_at);
   if (expiresAt !== null && expiresAt <= now) throw ExpiresInThePast();
   const id = newId();
-  const passwordHash = await sealPassword(services, appAccountPlace(id), body.password);
+  const passwordHash = await sealPassword(services, appAccountPlace(id), body.password, flowOf(actor));
   const at = now.toISOString();
   const account = {
     id,
@@ -91,7 +98,7 @@ export async function createAppAccount({ db, actor, services }: Scope, body: Cre
 }
 
 /**
- * Status, expiry and permissions act on the next request of every live session.
+ * Status, expiry and permissions apply from the next request of every active session.
  * @throws AppAccountNotFound, PermissionsAboveOwn
  */
 export async function updateAppAccount(scope: Scope, id: string, body: UpdateAppAccountBody) {
@@ -106,7 +113,7 @@ export async function updateAppAccount(scope: Scope, id: string, body: UpdateApp
     const changes = toChanges(account, body, now);
     assertMayHandle(actor, changes.permissions ?? {});
     if (changes.status === 'revoked') await tx.all(clearPassword({ tenantId, id, at }));
-    // Sessions from before a pause do not come back with its end.
+    // Sessions from before a suspension do not return after it.
     if (!isUsable(account, now) || !isUsable({ ...account, ...changes }, now))
       await tx.all(endSessions({ tenantId, id, at }));
     const audit = auditParams(actor, at, { fields });
@@ -118,13 +125,19 @@ export async function updateAppAccount(scope: Scope, id: string, body: UpdateApp
   return { data: presentAppAccount(row!) };
 }
 
-/** Everything that holds the old password ends. @throws AppAccountNotFound, AppAccountRevoked, PermissionsAboveOwn */
+/**
+ * Sets a password and revokes all sessions and tokens of the old one.
+ * @throws TooManyPasswords, AppAccountNotFound, AppAccountRevoked, PermissionsAboveOwn
+ */
 export async function setAppAccountPassword(scope: Scope, id: string, password: string) {
   const { updated_at } = await replacePassword(scope, { id, password, store: storePassword });
-  return { data: { id, updated_at }, message: 'The password is set. All sessions of the app account have ended.' };
+  return { data: { id, updated_at }, message: 'The password is set. All sessions of the app account are revoked.' };
 }
 
-/** The same with a password of our making. @throws AppAccountNotFound, AppAccountRevoked, PermissionsAboveOwn */
+/**
+ * The same with a generated password.
+ * @throws TooManyPasswords, AppAccountNotFound, AppAccountRevoked, PermissionsAboveOwn
+ */
 export async function regenerateAppAccountPassword(scope: Scope, id: string) {
   const password = newSecret();
   await replacePassword(scope, { id, password, store: storeRegeneratedPassword });
@@ -135,9 +148,10 @@ type Replacement = { id: string; password: string; store: typeof storePassword }
 
 async function replacePassword({ db, actor, services }: Scope, { id, password, store }: Replacement) {
   const { tenantId } = db;
-  // Asked before the costly part too, which runs outside of the transaction.
+  // Also checked before the hash, which runs outside the transaction.
   assertGetsPassword(actor, await db.first(findAppAccount({ tenantId, id })));
-  const passwordHash = await sealPassword(services, appAccountPlace(id), password);
+  await passwordBudgets(services, { tenantId, id }).admit();
+  const passwordHash = await sealPassword(services, appAccountPlace(id), password, flowOf(actor));
   const row = await db.transaction(async (tx) => {
     assertGetsPassword(actor, await tx.first(lockAppAccount({ tenantId, id })));
     const at = services.now().toISOString();
@@ -147,6 +161,18 @@ async function replacePassword({ db, actor, services }: Scope, { id, password, s
   });
   services.principals.forget(`app_account:${id}`);
   return row;
+}
+
+/** Maximum number of password changes per window, for one app account and for a tenant: each costs a hash. */
+const passwordRules = {
+  account: { max: 100, windowMs: 10 * 60_000 },
+  tenant: { max: 600, windowMs: 10 * 60_000 },
+};
+
+function passwordBudgets(services: Services, { tenantId, id }: { tenantId: string; id: string }): Attempt {
+  const account = { key: `app-account-password:${id}`, ...passwordRules.account };
+  const tenant = { key: `app-account-passwords-of:${tenantId}`, ...passwordRules.tenant };
+  return createAttempt(services, [account, tenant], TooManyPasswords);
 }
 
 /** @throws AppAccountNotFound, PermissionsAboveOwn */
@@ -179,7 +205,10 @@ function assertGetsPassword(
   if (account.status === 'revoked') throw AppAccountRevoked();
 }
 
-/** Whoever can set the password of an account can use it: so they have to hold what it may. @throws PermissionsAboveOwn */
+/**
+ * A caller who can set the password can use the account, so the caller must hold its permissions.
+ * @throws PermissionsAboveOwn
+ */
 function assertMayHandle(actor: Actor<Person>, permissions: AppAccountPermissions): void {
   assertHolds(actor, neededToGrant(flagsOf(permissions)));
 }
@@ -194,13 +223,13 @@ function toChanges(account: LockedAppAccount, body: UpdateAppAccountBody, now: D
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined)) as AppAccountChanges;
 }
 
-/** A time that has passed means now. */
+/** A time in the past means now. */
 function expiryOf(text: string, now: Date): string {
   const instant = instantOf(text);
   return (instant < now ? now : instant).toISOString();
 }
 
-/** RFC 3339 allows small letters, which not every parser takes. */
+/** RFC 3339 allows lower case, which not every parser accepts. */
 function instantOf(text: string): Date {
   return new Date(text.toUpperCase());
 }

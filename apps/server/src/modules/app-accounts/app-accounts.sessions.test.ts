@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import type { Service } from '#app/service';
 import { createClock, day, hour, inParallel, minute, post, statusOf } from '#modules/auth/testing/steps';
-import { createAppAccount, createTenant, logIn, type AppAccount, type Tenant } from '#test/support/factories';
+import { createAppAccount, createTenant, logIn, loginOf, type AppAccount, type Tenant } from '#test/support/factories';
 import { expectError, startService, testServiceOf, useService, type TestService } from '#test/support/harness';
 
 const clock = createClock();
@@ -18,7 +18,7 @@ beforeAll(async () => {
   there = testServiceOf(second, test.connection);
 });
 afterAll(() => second.close());
-// A fresh one each time: where the clock moves, its administrator's token ends.
+// A new one each time, because a change of the clock expires the token of its administrator.
 beforeEach(async () => {
   tenant = await createTenant(test);
 });
@@ -37,7 +37,7 @@ const setTenantStatus = async (status: string) => {
   services.principals.forget(`tenant:${tenant.tenantId}`);
 };
 
-/** A session that both processes know already. */
+/** A session that both processes have cached. */
 async function knownSession(account: AppAccount) {
   const session = await logIn(test, account);
   expect([await statusOf(test, session.token), await statusOf(there, session.token)]).toEqual([200, 200]);
@@ -47,7 +47,7 @@ async function knownSession(account: AppAccount) {
 const until401There = (token: string) =>
   expect.poll(() => statusOf(there, token), { interval: 5, timeout: 5000 }).toBe(401);
 
-describe('what ends the sessions of an app account, here and in another process', () => {
+describe('sessions of an app account are revoked, here and in another process', () => {
   const ways: Record<string, (account: AppAccount) => Promise<unknown>> = {
     'it is suspended': ({ id }) => change(id, { status: 'suspended' }),
     'it is revoked': ({ id }) => change(id, { status: 'revoked' }),
@@ -71,9 +71,8 @@ describe('what ends the sessions of an app account, here and in another process'
     await until401There(session.token);
     for (const process of [test, there])
       expectError(await post(process, 'refresh', { refreshToken: session.refreshToken }), 401, 'INVALID_TOKEN');
-    const { email, password } = account;
     for (const process of [test, there])
-      expectError(await post(process, 'login', { email, password }), 401, 'AUTHENTICATION_ERROR');
+      expectError(await post(process, 'login', loginOf(account)), 401, 'AUTHENTICATION_ERROR');
   });
 
   it('the time of its expiry', async () => {
@@ -85,7 +84,7 @@ describe('what ends the sessions of an app account, here and in another process'
     expectError(await post(there, 'refresh', { refreshToken: session.refreshToken }), 401, 'INVALID_TOKEN');
   });
 
-  it('no change of a name, of a description or of permissions', async () => {
+  it('not by a change of name, description or permissions', async () => {
     const account = await createAppAccount(test, tenant);
     const session = await knownSession(account);
     await change(account.id, { name: 'Kiosk', description: 'Hall', permissions: { spaces: { read: true } } });
@@ -95,7 +94,7 @@ describe('what ends the sessions of an app account, here and in another process'
   });
 });
 
-describe('what was ended stays so', () => {
+describe('revoked sessions stay revoked', () => {
   it.each([
     ['a suspension', { status: 'suspended' }, { status: 'active' }],
     ['a revocation', { status: 'revoked' }, { status: 'active' }],
@@ -108,12 +107,11 @@ describe('what was ended stays so', () => {
     expect(await statusOf(test, session.token)).toBe(401);
     await until401There(session.token);
     expectError(await post(test, 'refresh', { refreshToken: session.refreshToken }), 401, 'INVALID_TOKEN');
-    const { email, password } = account;
     const isRevoked = 'status' in pause && pause.status === 'revoked';
-    expect((await post(test, 'login', { email, password })).status).toBe(isRevoked ? 401 : 200);
+    expect((await post(test, 'login', loginOf(account))).status).toBe(isRevoked ? 401 : 200);
   });
 
-  it('after an expiry that nobody saw', async () => {
+  it('after an expiry without requests', async () => {
     const account = await createAppAccount(test, tenant);
     await change(account.id, { expires_at: new Date(clock.now().getTime() + minute).toISOString() });
     const session = await logIn(test, account);
@@ -123,13 +121,12 @@ describe('what was ended stays so', () => {
     expectError(await post(test, 'refresh', { refreshToken: session.refreshToken }), 401, 'INVALID_TOKEN');
   });
 
-  it('of logins that race with a suspension or a revocation not one is alive: 20 rounds', async () => {
+  it('logins that race with a suspension or a revocation leave no active session: 20 rounds', async () => {
     for (let round = 0; round < 20; round++) {
       const account = await createAppAccount(test, tenant);
-      const { email, password } = account;
       const status = round % 2 === 0 ? 'suspended' : 'revoked';
       const [logins] = await Promise.all([
-        inParallel(4, (at) => post(at % 2 === 0 ? test : there, 'login', { email, password })),
+        inParallel(4, (at) => post(at % 2 === 0 ? test : there, 'login', loginOf(account))),
         change(account.id, { status }),
       ]);
       for (const { body } of logins.filter((answer) => answer.status === 200)) {
@@ -137,13 +134,13 @@ describe('what was ended stays so', () => {
         await until401There(body.accessToken);
         expectError(await post(test, 'refresh', { refreshToken: body.refreshToken }), 401, 'INVALID_TOKEN');
       }
-      // The password went with the revocation, whatever raced with it.
+      // The revocation cleared the password, in every order of the race.
       await change(account.id, { status: 'active' });
-      expect((await post(test, 'login', { email, password })).status).toBe(status === 'revoked' ? 401 : 200);
+      expect((await post(test, 'login', loginOf(account))).status).toBe(status === 'revoked' ? 401 : 200);
     }
   });
 
-  it('of refreshes that race with a revocation not one leaves a live session: 20 rounds', async () => {
+  it('refreshes that race with a revocation leave no active session: 20 rounds', async () => {
     for (let round = 0; round < 20; round++) {
       const account = await createAppAccount(test, tenant);
       const { refreshToken } = await logIn(test, account);
@@ -160,7 +157,7 @@ describe('what was ended stays so', () => {
   });
 });
 
-describe('permissions of a live session', () => {
+describe('permissions of an active session', () => {
   it('are those of the account at each request, here and in another process', async () => {
     const account = await createAppAccount(test, tenant, { permissions: { spaces: { read: true } } });
     const { token } = await logIn(test, account);
@@ -177,7 +174,7 @@ describe('permissions of a live session', () => {
 });
 
 describe('sessions of one app account', () => {
-  it('are 20 at most: the oldest ends', async () => {
+  it('are limited to 20: the oldest ends', async () => {
     const account = await createAppAccount(test, tenant);
     const oldest = await logIn(test, account);
     const later = [];
@@ -187,29 +184,29 @@ describe('sessions of one app account', () => {
     expect(sessions.body.data).toHaveLength(20);
   });
 
-  it('are 20 at most when 50 begin at once', async () => {
+  it('are limited to 20 when 50 start concurrently', async () => {
     // Each round costs as much as fifty password checks.
     for (let round = 0; round < 4; round++) {
-      const { id, email, password } = await createAppAccount(test, tenant);
-      const answers = await inParallel(50, () => post(test, 'login', { email, password }));
+      const account = await createAppAccount(test, tenant);
+      const answers = await inParallel(50, () => post(test, 'login', loginOf(account)));
       const begun = answers.filter(({ status }) => status === 200);
       expect(answers.every(({ status }) => status === 200 || status === 429 || status === 503)).toBe(true);
       const rows = await test.service.services.database.credential(tenant.tenantId).all<{ alive: number }>({
         text: `select count(*) as alive from sessions where tenant_id = $1 and account_id = $2 and ended_at is null`,
-        values: [tenant.tenantId, id],
+        values: [tenant.tenantId, account.id],
         prepare: false,
       });
       expect(rows).toEqual([{ alive: Math.min(20, begun.length) }]);
     }
   });
 
-  it('last as long as those of people, and longer when asked for', async () => {
-    const { email, password } = await createAppAccount(test, tenant);
+  it('last as long as those of users, and longer with rememberMe', async () => {
+    const login = loginOf(await createAppAccount(test, tenant));
     for (const [rememberMe, idle] of [
       [false, day],
       [true, 14 * day],
     ] as const) {
-      const { refreshToken } = (await post(test, 'login', { email, password, rememberMe })).body;
+      const { refreshToken } = (await post(test, 'login', { ...login, rememberMe })).body;
       clock.advance(idle - hour);
       const refreshed = await post(test, 'refresh', { refreshToken });
       expect(refreshed.status).toBe(200);

@@ -40,7 +40,7 @@ const read = async (id: string) => (await test.call('GET', `${path}/${id}`, { to
 const aboveOwn = ['UNPROCESSABLE_ENTITY', 'PERMISSIONS_ABOVE_OWN'] as const;
 
 describe('createAppAccount', () => {
-  it('201: the record, exactly, and it is read back as it was made', async () => {
+  it('201: returns the exact record, and the same when it is read', async () => {
     const email = newEmail();
     const expiresAt = future();
     const permissions = {
@@ -75,12 +75,12 @@ describe('createAppAccount', () => {
     expect(await read(id.toUpperCase())).toEqual(answer.body.data);
   });
 
-  it('201: the least there can be', async () => {
+  it('201: with the required fields only', async () => {
     const answer = await create(body());
     expect(answer.body.data).toMatchObject({ description: null, permissions: {}, expires_at: null });
   });
 
-  it('201: the address in its normal form', async () => {
+  it('201: the address in its normalised form', async () => {
     const email = newEmail();
     const answer = await create({ ...body(), email: email.toUpperCase().replace('APP', 'ＡＰＰ') });
     expect(answer.body.data.email).toBe(email);
@@ -113,7 +113,7 @@ describe('createAppAccount', () => {
     ['a name of 101 characters', { name: 'x'.repeat(101) }],
     ['no address', { email: undefined }],
     ['an address without domain', { email: 'app@' }],
-    ['an address that turns into two', { email: 'a＠b.example@nobody.example' }],
+    ['an address that turns into two', { email: 'a＠b.example@person.example' }],
     ['an address of 255 characters', { email: `${'x'.repeat(64)}@${'y'.repeat(60)}.${'z.'.repeat(64)}aa` }],
     ['no password', { password: undefined }],
     ['a password of 11 characters', { password: 'x'.repeat(11) }],
@@ -123,11 +123,11 @@ describe('createAppAccount', () => {
     ['a description of 501 characters', { description: 'x'.repeat(501) }],
     ['null for the description', { description: null }],
     ['null for the expiry', { expires_at: null }],
-    ['an expiry that is no time', { expires_at: 'tomorrow' }],
+    ['an expiry that is not a time', { expires_at: 'tomorrow' }],
     ['a status', { status: 'active' }],
     ['an unknown section', { permissions: { tags: { read: true } } }],
     ['an unknown flag', { permissions: { users: { write: true } } }],
-    ['a flag that is no boolean', { permissions: { users: { read: 'true' } } }],
+    ['a flag that is not a boolean', { permissions: { users: { read: 'true' } } }],
     ['null for a section', { permissions: { users: null } }],
     ['properties beyond resources', { permissions: { spaces: { properties: [] } } }],
     ['a property twice', { permissions: { resources: { properties: ['serial', 'serial'] } } }],
@@ -141,41 +141,59 @@ describe('createAppAccount', () => {
     expectError(await create({ ...body(), ...change }), 400, 'VALIDATION_ERROR');
   });
 
-  it('409: the address of another app account, whoever owns it, also in other letters', async () => {
+  it('409: the address of another app account of the tenant, also in other case', async () => {
     const { email } = await createAppAccount(test, tenant);
-    const foreign = await createAppAccount(test, await createTenant(test));
-    const answers = [
-      await create({ ...body(), email }),
-      await create({ ...body(), email: email.toUpperCase() }),
-      await create({ ...body(), email: foreign.email }),
-    ];
-    for (const answer of answers) expectError(answer, 409, 'CONFLICT', 'EMAIL_TAKEN');
-    expect(new Set(answers.map((answer) => answer.body.message)).size).toBe(1);
+    for (const taken of [email, email.toUpperCase()])
+      expectError(await create({ ...body(), email: taken }), 409, 'CONFLICT', 'EMAIL_TAKEN');
   });
 
-  it('201: exactly one of 20 at once, in two tenants', async () => {
+  it('201: the address of a user, of a user of the tenant, or of an app account of another tenant', async () => {
+    const foreign = await createTenant(test);
+    const taken = [
+      foreign.admin.email,
+      tenant.admin.email,
+      (await createAppAccount(test, foreign)).email,
+      (await createAppAccount(test, foreign, { email: (await createMember(test, tenant)).email })).email,
+    ];
+    const free = await create(body());
+    for (const email of taken) {
+      const answer = await create({ ...body(), email });
+      expect(answer.status).toBe(201);
+      expect(Object.keys(answer.body.data)).toEqual(Object.keys(free.body.data));
+    }
+  });
+
+  it('201: exactly one in each tenant of 50 concurrent requests', async () => {
     const other = await createTenant(test);
     const email = newEmail();
     const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, at) => create({ ...body(), email }, at % 2 === 0 ? token : other.admin.token)),
+      Array.from({ length: 50 }, (_, at) => create({ ...body(), email }, at % 2 === 0 ? token : other.admin.token)),
     );
-    // Whoever would have waited too long for a turn to hash is turned away.
-    expect(answers.filter(({ status }) => status !== 409 && status !== 503).map(({ status }) => status)).toEqual([201]);
+    for (const half of [0, 1]) {
+      // An overloaded service refuses some of them, none of which is created.
+      const statuses = answers.filter((_, at) => at % 2 === half).map(({ status }) => status);
+      expect(statuses.filter((status) => status !== 409 && status !== 503).length).toBeLessThanOrEqual(1);
+    }
+    for (const by of [token, other.admin.token]) {
+      await create({ ...body(), email }, by);
+      const { body: list } = await test.call('GET', path, { token: by });
+      expect(list.data.filter((one: { email: string }) => one.email === email)).toHaveLength(1);
+    }
   });
 
-  it('422: an expiry that has passed', async () => {
+  it('422: an expiry in the past', async () => {
     for (const expires_at of [past(), '0001-01-01T00:00:00Z'])
       expectError(await create({ ...body(), expires_at }), 422, 'UNPROCESSABLE_ENTITY', 'EXPIRES_IN_THE_PAST');
   });
 
-  it('422: with flags that stand for more than the caller holds', async () => {
+  it('422: with flags that need more permissions than the caller holds', async () => {
     const permissions = { users: { read: true }, resources: { read: true, write: true }, spaces: { delete: true } };
     const answer = await create({ ...body(), permissions }, manager.token);
     expectError(answer, 422, ...aboveOwn);
     expect(answer.body.details.missing.toSorted()).toEqual(['resources.manage', 'users.read']);
   });
 
-  it('201: with flags that the caller holds, or that every member does', async () => {
+  it('201: with flags that the caller holds, or that every user holds', async () => {
     const permissions = {
       resources: { read: true },
       spaces: { read: true, write: true, delete: true },
@@ -190,7 +208,7 @@ describe('createAppAccount', () => {
 });
 
 describe('listAppAccounts', () => {
-  it('200: all of the tenant by name, and a part of them when asked for', async () => {
+  it('200: all of the tenant by name, or one page of them', async () => {
     const other = await createTenant(test);
     for (const name of ['beta', 'Alpha', 'gamma']) await create({ ...body(), name }, other.admin.token);
     const names = async (query: string) => {
@@ -225,18 +243,18 @@ describe('listAppAccounts', () => {
 });
 
 describe('getAppAccount', () => {
-  it('404: unknown and foreign ones alike', async () => {
+  it('404: unknown ones and those of other tenants, with the same answer', async () => {
     const { id } = await createAppAccount(test, await createTenant(test));
     for (const one of [id, newId()]) expectError(await test.call('GET', `${path}/${one}`, { token }), 404, 'NOT_FOUND');
   });
 
-  it('400: an id that is none', async () => {
+  it('400: an invalid id', async () => {
     expectError(await test.call('GET', `${path}/mine`, { token }), 400, 'VALIDATION_ERROR');
   });
 });
 
 describe('updateAppAccount', () => {
-  it('200: what is named changes, and the rest stays', async () => {
+  it('200: changes only the sent fields', async () => {
     const { id } = await createAppAccount(test, tenant, { permissions: { users: { read: true } } });
     const before = await read(id);
     clock.advance(5);
@@ -249,7 +267,7 @@ describe('updateAppAccount', () => {
     expect(await read(id)).toEqual(answer.body.data);
   });
 
-  it('200: an empty object changes nothing, also for who holds less than the account', async () => {
+  it('200: an empty object changes nothing, also for a caller with fewer permissions', async () => {
     const { id } = await createAppAccount(test, tenant, { permissions: { users: { read: true } } });
     const before = await read(id);
     for (const by of [token, manager.token]) {
@@ -258,7 +276,7 @@ describe('updateAppAccount', () => {
     }
   });
 
-  it('200: permissions merge, properties are replaced, a section that is null goes', async () => {
+  it('200: merges permissions, replaces properties, removes a section that is null', async () => {
     const { id } = await createAppAccount(test, tenant, {
       permissions: { resources: { read: true, properties: ['a', 'b'] }, spaces: { read: true }, users: { read: true } },
     });
@@ -273,7 +291,7 @@ describe('updateAppAccount', () => {
     expect((await patch(id, { permissions: { geo: null } })).body.data.permissions).toEqual(merged);
   });
 
-  it('200: no change of permissions is lost among 20 at once', async () => {
+  it('200: 20 concurrent changes of permissions are all kept', async () => {
     const { id } = await createAppAccount(test, tenant);
     const flags = [
       ['resources', 'read'],
@@ -308,7 +326,7 @@ describe('updateAppAccount', () => {
     expect((await patch(id, { expires_at: null })).body.data.expires_at).toBeNull();
   });
 
-  it('200: every move of the status is taken; a revoked account has no password any more', async () => {
+  it('200: accepts every change of the status; a revoked account has no password', async () => {
     const { id } = await createAppAccount(test, tenant);
     const statuses = ['active', 'suspended', 'revoked'];
     for (const from of statuses) {
@@ -333,7 +351,7 @@ describe('updateAppAccount', () => {
     ['null for the permissions', { permissions: null }],
     ['null for a flag', { permissions: { users: { read: null } } }],
     ['an unknown section', { permissions: { tags: null } }],
-    ['an expiry that is no time', { expires_at: '2026-02-30T00:00:00Z' }],
+    ['an expiry that is not a time', { expires_at: '2026-02-30T00:00:00Z' }],
     ['another address', { email: 'other@example.com' }],
     ['another password', { password: 'correct horse battery' }],
     ['another owner', { auth_user_id: newId() }],
@@ -342,7 +360,7 @@ describe('updateAppAccount', () => {
     expectError(await patch(id, change), 400, 'VALIDATION_ERROR');
   });
 
-  it('404: unknown and foreign ones alike', async () => {
+  it('404: unknown ones and those of other tenants, with the same answer', async () => {
     const { id } = await createAppAccount(test, await createTenant(test));
     for (const one of [id, newId()]) {
       expectError(await patch(one, { name: 'x' }), 404, 'NOT_FOUND');
@@ -350,7 +368,7 @@ describe('updateAppAccount', () => {
     }
   });
 
-  it('422: nobody changes an account that may do more than they, or makes it one', async () => {
+  it('422: an account with more permissions than the caller, before or after the change', async () => {
     const strong = await createAppAccount(test, tenant, { permissions: { users: { read: true } } });
     for (const change of [{ name: 'x' }, { status: 'suspended' }, { permissions: { users: null } }]) {
       const answer = await patch(strong.id, change, manager.token);
@@ -367,7 +385,7 @@ describe('updateAppAccount', () => {
 describe('deleteAppAccount', () => {
   const remove = (id: string, by = token) => test.call('DELETE', `${path}/${id}`, { token: by });
 
-  it('204: it is gone, and its address is free again', async () => {
+  it('204: deletes it, and frees its address', async () => {
     const { id, email } = await createAppAccount(test, tenant);
     const answer = await remove(id);
     expect({ status: answer.status, text: answer.text }).toEqual({ status: 204, text: '' });
@@ -376,20 +394,20 @@ describe('deleteAppAccount', () => {
     expect((await create({ ...body(), email })).status).toBe(201);
   });
 
-  it('204: exactly once of 20 at once', async () => {
+  it('204: exactly one of 20 concurrent requests', async () => {
     const { id } = await createAppAccount(test, tenant);
     const answers = await Promise.all(Array.from({ length: 20 }, () => remove(id)));
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([204, ...Array(19).fill(404)]);
   });
 
-  it('404: a foreign one, which stays', async () => {
+  it('404: one of another tenant, which remains', async () => {
     const other = await createTenant(test);
     const { id } = await createAppAccount(test, other);
     expectError(await remove(id), 404, 'NOT_FOUND');
     expect((await test.call('GET', `${path}/${id}`, { token: other.admin.token })).status).toBe(200);
   });
 
-  it('422: one that may do more than the caller', async () => {
+  it('422: one with more permissions than the caller', async () => {
     const { id } = await createAppAccount(test, tenant, { permissions: { resources: { delete: true } } });
     expectError(await remove(id, manager.token), 422, ...aboveOwn);
     expect((await read(id)).id).toBe(id);

@@ -5,7 +5,7 @@ import { countStatuses, createClock, day, hour, inParallel, statusOf } from '#mo
 import { createAppAccount, createMember, createTenant, logIn, type Person, type Tenant } from '#test/support/factories';
 import { expectError, startService, testServiceOf, useService, type TestService } from '#test/support/harness';
 
-// Within a day, so that a few minutes more or less do not change the day.
+// In the middle of a day, so that a few minutes do not change the day.
 const clock = createClock(new Date(`${new Date().toISOString().slice(0, 10)}T12:00:00Z`));
 const test = useService({ now: clock.now });
 const path = '/api/v1/secure/app-accounts';
@@ -41,14 +41,14 @@ const nothing = {
 };
 
 describe('getAppAccountUsage', () => {
-  it('200: nothing yet; a login alone is no use', async () => {
+  it('200: without requests; a login does not count as use', async () => {
     const account = await createAppAccount(test, tenant);
     await withProcess(async (process) => void (await logIn(process, account)));
     const answer = await usageOf(account.id, tenant.admin);
     expect({ status: answer.status, body: answer.body }).toEqual({ status: 200, body: { data: nothing } });
   });
 
-  it('200: by time, operation and day; the account says when it was used last', async () => {
+  it('200: by time, operation and day; the account shows its latest use', async () => {
     const account = await createAppAccount(test, tenant, { permissions: { spaces: { read: true } } });
     const use = (count: number) =>
       withProcess(async (process) => {
@@ -101,7 +101,7 @@ describe('getAppAccountUsage', () => {
     tenant.admin = await logIn(test, tenant.admin);
   });
 
-  it('200: what two processes count adds up', async () => {
+  it('200: sums the counts of two processes', async () => {
     const account = await createAppAccount(test, tenant);
     const use = async (process: TestService, count: number) => {
       const { token } = await logIn(process, account);
@@ -113,7 +113,7 @@ describe('getAppAccountUsage', () => {
     expect((await usageOf(account.id, tenant.admin)).body.data.total_requests).toBe(100);
   });
 
-  it('200: is written within a moment while the process lives on', async () => {
+  it('200: is written soon while the process runs', async () => {
     const account = await createAppAccount(test, tenant);
     const { token } = await logIn(test, account);
     expect(await statusOf(test, token)).toBe(200);
@@ -121,7 +121,7 @@ describe('getAppAccountUsage', () => {
     await expect.poll(total, { interval: 20, timeout: 10_000 }).toBe(1);
   });
 
-  it('403 without the permission, 404 for what is not there, 400 for no id', async () => {
+  it('403 without the permission, 404 for an unknown account, 400 for an invalid id', async () => {
     const { id } = await createAppAccount(test, tenant);
     const manager = await createMember(test, tenant, { permissions: ['app_accounts.manage'] });
     const reader = await createMember(test, tenant, { permissions: ['app_accounts.read'] });
@@ -133,7 +133,7 @@ describe('getAppAccountUsage', () => {
     expectError(await usageOf('42', tenant.admin), 400, 'VALIDATION_ERROR');
   });
 
-  it('requests of a deleted account in flight do no harm', async () => {
+  it('accepts counts of a deleted account', async () => {
     const account = await createAppAccount(test, tenant);
     await withProcess(async (process) => {
       const { token } = await logIn(process, account);

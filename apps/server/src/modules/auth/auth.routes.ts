@@ -20,7 +20,7 @@ import { refresh } from '#modules/auth/sessions/refresh.service';
 import { register } from '#modules/auth/accounts/register.service';
 import { getCurrentUser, listOwnSessions, logout, revokeSession } from '#modules/auth/sessions/sessions.service';
 
-const publicAuth = access.public('this is how a session begins');
+const publicAuth = access.public('a login starts without a session');
 
 export const authRoutes: readonly Route[] = [
   defineRoute({
@@ -38,7 +38,7 @@ export const authRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/public/auth/select-tenant',
     operationId: 'selectTenant',
-    summary: 'Finish a login by choosing one of several tenants',
+    summary: 'Complete a login in one of several tenants',
     access: publicAuth,
     schema: { body: schemas.SelectTenantBody, response: { 200: schemas.LoggedIn } },
     errors: [OneTimeTokenRefused, LoginRefused],
@@ -49,8 +49,8 @@ export const authRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/public/auth/register',
     operationId: 'register',
-    summary: 'Create a tenant and its first user, who administers it',
-    access: access.public('a new tenant has nobody yet who could vouch for it'),
+    summary: 'Create a tenant and its first administrator',
+    access: access.public('a new tenant has no user yet who could be authenticated'),
     schema: { body: schemas.RegisterBody, response: { 201: schemas.Registered } },
     errors: [EmailTaken, DomainTaken, TooManyRegistrations],
     audit: 'tenant.created',
@@ -60,11 +60,11 @@ export const authRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/public/auth/refresh',
     operationId: 'refreshTokens',
-    summary: 'Exchange a refresh token, once, for new tokens',
+    summary: 'Exchange a refresh token for new tokens',
     access: access.public('the refresh token is the credential'),
     schema: { body: schemas.RefreshBody, response: { 200: schemas.Refreshed } },
     errors: [RefreshTokenMissing, RefreshRefused],
-    audit: { none: 'a session that goes on is no event; a replayed token is, and is recorded' },
+    audit: { none: 'a refresh changes no record; a replayed token is recorded as a security event' },
     handler: ({ body, request, services }) => {
       if (body.refreshToken === undefined) throw RefreshTokenMissing();
       return refresh(services, body.refreshToken, request);
@@ -74,34 +74,36 @@ export const authRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/public/auth/logout',
     operationId: 'logout',
-    summary: 'End the session of the presented access token',
-    access: access.optional('logging out twice is no error', { acceptsExpired: true }),
+    summary: 'Log out of the session of the access token',
+    access: access.optional('a second logout also succeeds', { acceptsExpired: true }),
     schema: { query: schemas.LogoutQuery, response: { 200: schemas.Message } },
     audit: 'auth.logout',
     handler: async ({ actor, query, services }) => {
-      await logout(services, actor, query.scope);
-      return { message: 'You are logged out.' };
+      const { othersContinue } = await logout(services, actor, query.scope);
+      const others =
+        ' Other sessions continue. To revoke them, log in, verify the second factor if there is one, and repeat the request.';
+      return { message: `You are logged out.${othersContinue ? others : ''}` };
     },
   }),
   defineRoute({
     method: 'POST',
     path: '/api/v1/public/auth/forgot-password',
     operationId: 'forgotPassword',
-    summary: 'Send a link for a new password, if the address has an account',
-    access: access.public('who forgot the password cannot log in'),
+    summary: 'Request a mail to reset the password',
+    access: access.public('a user without the password cannot log in'),
     schema: { body: schemas.ForgotPasswordBody, response: { 200: schemas.Message } },
     errors: [TooManyFailures],
     audit: 'auth.password_reset_requested',
     handler: async ({ body, request, services }) => {
       await forgotPassword(services, body.email, request);
-      return { message: 'If the address has an account, a mail with a link is on its way.' };
+      return { message: 'If the address has an account, a mail with a link has been sent.' };
     },
   }),
   defineRoute({
     method: 'POST',
     path: '/api/v1/public/auth/reset-password',
     operationId: 'resetPassword',
-    summary: 'Set a new password with the token of a reset mail',
+    summary: 'Reset the password with the token of a mail',
     access: access.public('the mailed token is the credential'),
     schema: { body: schemas.ResetPasswordBody, response: { 200: schemas.Message } },
     errors: [OneTimeTokenRefused],
@@ -115,7 +117,7 @@ export const authRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/v1/auth/me',
     operationId: 'getCurrentUser',
-    summary: 'The person or app account behind the session',
+    summary: 'Get the user or app account of the session',
     access: access.session({ owing: 'any' }),
     schema: { query: schemas.CurrentUserQuery, response: { 200: schemas.CurrentUser } },
     handler: ({ actor, query, services }) => getCurrentUser(services, actor, query.include),
@@ -124,7 +126,7 @@ export const authRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/v1/auth/sessions',
     operationId: 'listOwnSessions',
-    summary: 'The live sessions of the caller in this tenant',
+    summary: 'List the active sessions of the caller in this tenant',
     access: access.session(),
     schema: { response: { 200: schemas.Sessions } },
     handler: ({ actor, services }) => listOwnSessions(services, actor),
@@ -133,7 +135,7 @@ export const authRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/v1/auth/sessions/{id}',
     operationId: 'revokeSession',
-    summary: 'End one of the own sessions',
+    summary: 'Revoke a session of the caller',
     access: access.session(),
     schema: { params: IdParams, response: { 204: null } },
     errors: [SessionNotFound],
@@ -144,21 +146,21 @@ export const authRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/auth/change-password',
     operationId: 'changePassword',
-    summary: 'Change the own password; all other sessions end',
+    summary: 'Change your password and revoke all other sessions',
     access: access.person(),
     schema: { body: schemas.ChangePasswordBody, response: { 200: schemas.Message } },
     errors: [WrongPassword, TooManyFailures],
     audit: 'auth.password_changed',
     handler: async ({ actor, body, services }) => {
       await changePassword(services, actor, body);
-      return { message: 'The password is changed. Your other sessions have ended.' };
+      return { message: 'The password is changed. Your other sessions are revoked.' };
     },
   }),
   defineRoute({
     method: 'GET',
     path: '/.well-known/jwks.json',
     operationId: 'getJwkSet',
-    summary: 'Public keys of the access tokens (RFC 7517)',
+    summary: 'Get the public keys of access tokens (RFC 7517)',
     access: access.public('public keys are public'),
     schema: { response: { 200: schemas.JwkSet } },
     handler: ({ services }) => services.tokens.publicKeys(),

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import {
   addressBucket,
   isLoopback,
-  isReplay,
+  judgeReuse,
   oneTimeTokenHash,
   presentRefreshToken,
   refreshTokenHash,
@@ -16,7 +16,7 @@ describe('addressBucket', () => {
   const full = (address: number[]) => address.map((group) => group.toString(16)).join(':');
   const padded = (address: number[]) => address.map((group) => group.toString(16).padStart(4, '0')).join(':');
 
-  /** Every way to leave a run of zero groups out. */
+  /** Every spelling that omits a run of zero groups. */
   function shortened(address: number[]): string[] {
     const forms: string[] = [];
     for (let from = 0; from < 8; from++) {
@@ -41,7 +41,7 @@ describe('addressBucket', () => {
     expect(addressBucket(address)).toBe(bucket);
   });
 
-  it('is the same for every way to write an address', () => {
+  it('is the same for every spelling of an address', () => {
     const withZeros = fc.array(fc.constantFrom(0, 0, 0, 1, 0xabc, 0xffff), { minLength: 8, maxLength: 8 });
     fc.assert(
       fc.property(fc.oneof(groups, withZeros), (address) => {
@@ -51,7 +51,7 @@ describe('addressBucket', () => {
     );
   });
 
-  it('is the same within a /64 and another beyond', () => {
+  it('is the same within a /64 and different outside', () => {
     fc.assert(
       fc.property(groups, groups, (one, another) => {
         const neighbour = [...one.slice(0, 4), ...another.slice(4)];
@@ -73,7 +73,7 @@ describe('isLoopback', () => {
 });
 
 describe('tokens', () => {
-  it('have a hash only in their own form', () => {
+  it('have a hash only in their form', () => {
     const secret = 'x'.repeat(43);
     expect(refreshTokenHash(presentRefreshToken(secret))).toHaveLength(32);
     expect(oneTimeTokenHash(secret)).toHaveLength(32);
@@ -89,22 +89,48 @@ describe('tokens', () => {
   });
 });
 
-describe('isReplay', () => {
-  const settledAt = '2026-01-01T00:00:00.100Z';
-  const at = Date.parse(settledAt);
+describe('judgeReuse', () => {
+  const at = Date.parse('2026-01-01T00:00:00.000Z');
+  const later = (ms: number) => new Date(at + ms).toISOString();
+  const used = { used_at: later(0), settled_at: later(100) };
+  const unused = { used_at: null, settled_at: null };
+  const judge = (receivedAt: number, graceMs: number, successor: typeof used | typeof unused | undefined = unused) =>
+    judgeReuse({ token: used, successor, receivedAt: at + receivedAt, graceMs });
 
-  it('is what arrives after the winner was answered, and after the grace', () => {
-    expect(isReplay({ settledAt }, at + 1, 0)).toBe(true);
-    expect(isReplay({ settledAt }, at, 0)).toBe(false);
-    expect(isReplay({ settledAt }, at - 1, 0)).toBe(false);
-    expect(isReplay({ settledAt }, at + 60_000, 60_000)).toBe(false);
-    expect(isReplay({ settledAt }, at + 60_001, 60_000)).toBe(true);
-    expect(isReplay({ settledAt: null }, at, 0)).toBe(false);
+  it('without a grace period: refuses requests from before the answer, and treats the rest as a replay', () => {
+    expect(judge(99, 0)).toBe('late');
+    expect(judge(100, 0)).toBe('late');
+    expect(judge(101, 0)).toBe('replay');
+  });
+
+  it('within the grace period: returns the same answer while the successor is unused', () => {
+    expect(judge(0, 10_000)).toBe('repeat');
+    expect(judge(10_000, 10_000)).toBe('repeat');
+    expect(judge(10_001, 10_000)).toBe('replay');
+  });
+
+  it('within the grace period: the use of the successor ends it, but not for earlier requests', () => {
+    const usedToo = { used_at: later(5000), settled_at: later(5100) };
+    expect(judge(5000, 10_000, usedToo)).toBe('late');
+    expect(judge(5100, 10_000, usedToo)).toBe('late');
+    expect(judge(5101, 10_000, usedToo)).toBe('replay');
+  });
+
+  it('within the grace period: refuses without revoking anything if the successor is unknown', () => {
+    expect(judgeReuse({ token: used, successor: undefined, receivedAt: at + 1, graceMs: 10_000 })).toBe('late');
+  });
+
+  it('does not wait forever for a process that died before it recorded its answer', () => {
+    const died = { used_at: later(0), settled_at: null };
+    const judgeDied = (receivedAt: number) =>
+      judgeReuse({ token: died, successor: unused, receivedAt: at + receivedAt, graceMs: 0 });
+    expect(judgeDied(10_000)).toBe('late');
+    expect(judgeDied(10_001)).toBe('replay');
   });
 });
 
 describe('sessionLifetime', () => {
-  it('is longer for who asked to be remembered', () => {
+  it('is longer with rememberMe', () => {
     const days = (life: { idleMs: number; absoluteMs: number }) => [
       life.idleMs / 86_400_000,
       life.absoluteMs / 86_400_000,

@@ -3,7 +3,7 @@ import { sha256 } from '#core/crypto/secrets';
 const hour = 3_600_000;
 const day = 24 * hour;
 
-/** How long a session may be refreshed: idle, and at all (NIST SP 800-63B; longer when the person asked to be remembered). */
+/** Idle timeout and maximum lifetime of a session (NIST SP 800-63B); longer with `rememberMe`. */
 export function sessionLifetime(remembered: boolean): { idleMs: number; absoluteMs: number } {
   return remembered ? { idleMs: 14 * day, absoluteMs: 30 * day } : { idleMs: day, absoluteMs: 7 * day };
 }
@@ -14,17 +14,17 @@ export function presentRefreshToken(secret: string): string {
   return refreshPrefix + secret;
 }
 
-/** What is stored of a refresh token; undefined when the text cannot be one, without asking the database. */
+/** The stored hash of a refresh token; undefined for text that cannot be a token, without a query. */
 export function refreshTokenHash(token: string): Buffer | undefined {
   return /^rt1_[A-Za-z0-9_-]{43}$/.test(token) ? sha256(token) : undefined;
 }
 
-/** One-time tokens (reset links, tenant selection) have one form; their purpose is in the database. */
+/** All one-time tokens (reset links, tenant selection) have one form; the database stores their purpose. */
 export function oneTimeTokenHash(token: string): Buffer | undefined {
   return /^[A-Za-z0-9_-]{43}$/.test(token) ? sha256(token) : undefined;
 }
 
-/** Failures allowed within a window. */
+/** Maximum number of failures per window. */
 export const throttleRules = {
   account: { max: 10, windowMs: 15 * 60_000 },
   address: { max: 100, windowMs: 10 * 60_000 },
@@ -33,6 +33,8 @@ export const throttleRules = {
   verificationMail: { max: 3, windowMs: 10 * 60_000 },
   invitationMail: { max: 3, windowMs: 10 * 60_000 },
   invitationsOfTenant: { max: 200, windowMs: day },
+  /** For a tenant without an administrator who has verified an address. */
+  invitationsOfUnprovenTenant: { max: 10, windowMs: day },
 } as const;
 
 export function isLoopback(ip: string): boolean {
@@ -40,12 +42,12 @@ export function isLoopback(ip: string): boolean {
   return address === '::1' || address.startsWith('127.');
 }
 
-/** An IPv4 address may come written as IPv6 (RFC 4291 section 2.5.5.2). */
+/** An IPv4 address can arrive as an IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2). */
 function unmapped(ip: string): string {
   return ip.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '');
 }
 
-/** One budget per IPv4 address and per IPv6 /64, the smallest block that one customer gets. */
+/** One budget per IPv4 address and per IPv6 /64, the smallest block that a provider assigns to a customer. */
 export function addressBucket(address: string): string {
   const ip = unmapped(address);
   if (!ip.includes(':')) return ip;
@@ -61,20 +63,42 @@ export function addressBucket(address: string): string {
     .join(':')}::/64`;
 }
 
-/** A loser of a refresh race arrived before the winner was answered; whoever comes later replays a used token. */
-export function isReplay(token: { settledAt: string | null }, receivedAt: number, graceMs: number): boolean {
-  return token.settledAt !== null && receivedAt > Date.parse(token.settledAt) + graceMs;
+type UsedToken = { used_at: string | null; settled_at: string | null };
+
+/** The latest time at which the answer to a token left, for a process that died before it recorded that time. */
+const unsettledMs = 10_000;
+
+/**
+ * The meaning of a used refresh token that arrives again. `repeat`: the same successor is returned. `replay`: it
+ * arrived too late, so two parties hold the token. `late`: it arrived in time, but can no longer be answered.
+ */
+export function judgeReuse(reuse: {
+  token: UsedToken;
+  successor: UsedToken | undefined;
+  receivedAt: number;
+  graceMs: number;
+}): 'repeat' | 'replay' | 'late' {
+  const { token, successor, receivedAt, graceMs } = reuse;
+  const endsAt =
+    graceMs === 0 ? settledAt(token) : Math.min(Date.parse(token.used_at!) + graceMs, settledAt(successor));
+  if (receivedAt > endsAt) return 'replay';
+  return graceMs > 0 && successor !== undefined && successor.used_at === null ? 'repeat' : 'late';
 }
 
-/** The budget that all guesses at somebody's second factors share. */
+function settledAt(token: UsedToken | undefined): number {
+  if (token === undefined || token.used_at === null) return Infinity;
+  return Date.parse(token.settled_at ?? token.used_at) + (token.settled_at === null ? unsettledMs : 0);
+}
+
+/** The budget that all guesses at the second factors of one account share. */
 export function secondFactorBudget(owner: string): string {
   return `2fa:${owner}`;
 }
 
 type FactorState = { hasFactor: boolean; isAssured: boolean; requiredFrom: string | null; at: Date };
 
-/** What a session still owes: the factor that its account has, or one that its tenant wants it to have. */
-export function secondFactorDebt(state: FactorState): 'second_factor' | 'enrolment' | undefined {
+/** The missing assurance of a session: the factor of its account, or one that its tenant requires. */
+export function missingAssurance(state: FactorState): 'second_factor' | 'enrolment' | undefined {
   const { hasFactor, isAssured, requiredFrom, at } = state;
   if (hasFactor) return isAssured ? undefined : 'second_factor';
   const isRequired = requiredFrom !== null && Date.parse(requiredFrom) <= at.getTime();

@@ -1,14 +1,15 @@
 import type { AppAccountPermissions } from '#core/access/flags';
 
-/** What a mailed or answered one-time token is good for. */
+/** Purposes of one-time tokens. */
 export type OneTimePurpose =
   | 'password_reset'
   | 'tenant_selection'
   | 'invitation'
   | 'email_verification'
-  | 'provider_login';
+  | 'provider_login'
+  | 'account_disowning';
 
-/** Identity tables, and the columns of tenant tables that login looks at. */
+/** Identity tables, and the columns of tenant tables that login reads. */
 export type AuthTables = {
   accounts: {
     id: string;
@@ -52,6 +53,7 @@ export type AuthTables = {
     user_id: string;
     account_id: string;
     assurance: number;
+    assurance_account_wide: boolean;
     remembered: boolean;
     is_app_account: boolean;
     account_wide: boolean;

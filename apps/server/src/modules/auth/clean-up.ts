@@ -10,15 +10,17 @@ const dayMs = 86_400_000;
 const keepEndedMs = 30 * dayMs;
 const keepLoginsMs = 90 * dayMs;
 
-/** Deletes what has been dead for a month (tokens, sessions), for three (from where people logged in) or has run out (counters). */
+/**
+ * Deletes tokens and sessions a month after their end, known login origins after three months, and expired counters.
+ */
 export async function deleteExpired(services: Pick<Services, 'database' | 'now'>, signal: AbortSignal): Promise<void> {
   const now = services.now();
   const before = new Date(now.getTime() - keepEndedMs).toISOString();
   const db = services.database.credential();
   await deleteInBatches(db, (most) => deleteEndedWindows({ now: now.toISOString(), most }), signal);
-  await deleteInBatches(db, (most) => deleteExpiredOneTimeTokens({ before, most }), signal);
-  await deleteInBatches(db, (most) => deleteExpiredRefreshTokens({ before, most }), signal);
-  await deleteInBatches(db, (most) => deleteEndedSessions({ before, most }), signal);
+  await deleteInBatches(db, (limit) => deleteExpiredOneTimeTokens({ before, limit }), signal);
+  await deleteInBatches(db, (limit) => deleteExpiredRefreshTokens({ before, limit }), signal);
+  await deleteInBatches(db, (limit) => deleteEndedSessions({ before, limit }), signal);
   const unused = new Date(now.getTime() - keepLoginsMs).toISOString();
-  await deleteInBatches(db, (most) => deleteOldLogins({ before: unused, most }), signal);
+  await deleteInBatches(db, (limit) => deleteOldLogins({ before: unused, limit }), signal);
 }

@@ -16,22 +16,29 @@ export {
 } from '#modules/auth/accounts/accounts.queries';
 export { TooManyInvitations } from '#modules/auth/auth.errors';
 export { normaliseEmail } from '#modules/auth/accounts/email-address';
+export { leftoversWork, type Leftovers } from '#modules/auth/accounts/disowning.service';
 export { clearFactors } from '#modules/auth/accounts/take-over';
 export {
   addressBucket,
   isLoopback,
   oneTimeTokenHash,
   secondFactorBudget,
-  secondFactorDebt,
+  missingAssurance,
 } from '#modules/auth/auth.rules';
 export { appAccountPlace, openPasswordHash, sealPassword } from '#modules/auth/passwords/stored-password';
-export { startSession, type StartedSession } from '#modules/auth/sessions/session-start';
-export { assureSession, endAccountSessions, findActiveFactor } from '#modules/auth/sessions/sessions.queries';
+export {
+  announceSessions,
+  maxSessionsPerUser,
+  startSession,
+  type StartedSession,
+} from '#modules/auth/sessions/session-start';
+export { endAccountSessions, endOldestSessions, findActiveFactor } from '#modules/auth/sessions/sessions.queries';
 export { offerTenants, type TenantSelection } from '#modules/auth/login/login.service';
 export { LoginAnswer } from '#modules/auth/auth.schemas';
 export { findOpenTenant } from '#modules/auth/accounts/own-tenants.queries';
 export { findOpenTenants } from '#modules/auth/accounts/own-tenants.service';
 export { addPerson } from '#modules/auth/accounts/add-person';
+export { withdrawInvitation } from '#modules/auth/accounts/invitation-mail';
 export { sendInvitationAgain } from '#modules/auth/accounts/invitations.service';
 export { createAuthenticator, type KeyAuthenticator } from '#modules/auth/sessions/authenticate';
 export { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
@@ -40,18 +47,17 @@ export { ensureSystemAdministrator } from '#modules/auth/accounts/first-administ
 
 const cleanUp: Job = {
   name: 'session-clean-up',
-  description:
-    'Deletes sessions and tokens a month after they ended, and the counters of attempts whose window is over.',
+  description: 'Deletes sessions and tokens a month after their end, and attempt counters whose window is over.',
   schedule: '11 * * * *',
   catchUp: 'run_once',
   timeoutMs: 10 * 60_000,
   run: ({ services, signal }) => deleteExpired(services, signal),
 };
 
-/** Login, sessions, passwords and the registration of tenants. */
+/** Login, sessions, passwords and registration of tenants. */
 export const authModule = defineModule({
   name: 'auth',
-  description: 'Login, sessions, passwords and the registration of tenants',
+  description: 'Login, sessions, passwords and registration of tenants',
   routes: [...authRoutes, ...accountRoutes],
   jobs: [cleanUp],
   constraints: { accounts_email_key: EmailTaken, tenant_domains_pkey: DomainTaken },

@@ -6,7 +6,7 @@ import { useService } from '#test/support/harness';
 const test = useService();
 
 describe('getJwkSet', () => {
-  it('200: the public halves only, among them the one that signs', async () => {
+  it('200: only public keys, including the one that signs', async () => {
     const { admin } = await createTenant(test);
     const answer = await test.call('GET', '/.well-known/jwks.json');
     expect(answer.status).toBe(200);
@@ -28,7 +28,7 @@ describe('getJwkSet', () => {
 });
 
 describe('an access token', () => {
-  it('carries identifiers and times, no rights and nothing personal', async () => {
+  it('contains identifiers and times, no permissions and no personal data', async () => {
     const { admin, tenantId } = await createTenant(test);
     const claims = JSON.parse(Buffer.from(admin.token.split('.')[1]!, 'base64url').toString());
     expect(claims).toEqual({

@@ -6,11 +6,11 @@ import { countMatches } from '#core/db/totals';
 import { tenantColumns, type TenantRow } from '#modules/tenants/tenants.queries';
 
 type Tables = { tenants: TenantRow };
-type Standing = Pick<TenantRow, 'status' | 'suspended_at' | 'deletes_at'>;
+type TenantState = Pick<TenantRow, 'status' | 'suspended_at' | 'deletes_at'>;
 
 const builder = queryBuilder<Tables>();
 
-/** Those whose time is over are left out. */
+/** Excludes tenants whose grace period is over. */
 export type TenantFilters = {
   now: string;
   search: string | undefined;
@@ -47,8 +47,8 @@ function filtered({ now, search, status }: TenantFilters): SelectQueryBuilder<Ta
   return status === undefined ? query : query.where('status', '=', status);
 }
 
-/** One move after the other. */
-export const lockStanding = statement<{ tenantId: string }, Standing>((p) =>
+/** Serialises status changes of a tenant. */
+export const lockStanding = statement<{ tenantId: string }, TenantState>((p) =>
   builder
     .selectFrom('tenants')
     .select(['status', 'suspended_at', 'deletes_at'])
@@ -56,7 +56,7 @@ export const lockStanding = statement<{ tenantId: string }, Standing>((p) =>
     .forNoKeyUpdate(),
 );
 
-export function moveTenant(action: string, next: Standing, audit: AuditParams): Query<TenantRow> {
+export function changeTenantStatus(action: string, next: TenantState, audit: AuditParams): Query<TenantRow> {
   const change = builder
     .updateTable('tenants')
     .set({ ...next, updated_at: audit.auditAt })

@@ -9,16 +9,16 @@ import {
   countTenants,
   listTenants as listTenantRows,
   lockStanding,
-  moveTenant as moveTenantRow,
+  changeTenantStatus as moveTenantRow,
 } from '#modules/tenants/administration.queries';
-import { SystemTenantKept, TenantNotFound, TenantStatusRefused } from '#modules/tenants/tenants.errors';
-import { isThere, moved, tenantActions, type Move } from '#modules/tenants/tenants.rules';
+import { SystemTenantProtected, TenantNotFound, TenantStatusConflict } from '#modules/tenants/tenants.errors';
+import { isVisible, applyTransition, tenantActions, type Transition } from '#modules/tenants/tenants.rules';
 import type { ListTenantsQuery } from '#modules/tenants/tenants.schemas';
 import { assertNamed, presentTenant } from '#modules/tenants/tenants.service';
 
 type Scope = { services: Services; actor: Actor<Person> };
 
-/** The tenants of the installation, whichever of them the caller acts for. */
+/** All tenants of the installation, independent of the tenant of the caller. */
 export async function listTenants(
   { services, setHeader }: { services: Services; setHeader(name: string, value: string): void },
   query: ListTenantsQuery,
@@ -36,21 +36,21 @@ export async function listTenants(
 }
 
 /**
- * Suspends, activates, deletes or restores a tenant. Whoever it keeps out is out on their next request; sessions and keys
- * stay, so that those it lets in again go on as before. The audit row goes into the trail of the tenant.
- * @throws TenantNotFound, SystemTenantKept, TenantStatusRefused
+ * Suspends, activates, deletes or restores a tenant. The change applies from the next request. Sessions and keys
+ * remain, so that they work again after activation. The audit event belongs to the tenant.
+ * @throws TenantNotFound, SystemTenantProtected, TenantStatusConflict
  */
-export async function moveTenant({ services, actor }: Scope, id: string, move: Move) {
+export async function changeTenantStatus({ services, actor }: Scope, id: string, move: Transition) {
   assertNamed(actor, id);
-  if (id === systemTenantId) throw SystemTenantKept();
+  if (id === systemTenantId) throw SystemTenantProtected();
   const now = services.now();
   const { tenantDeletionGraceDays: graceDays } = services.settings;
   const row = await services.database.platform().transaction(async (tx) => {
     await tx.all(enterTenant(id));
     const current = await tx.first(lockStanding({ tenantId: id }));
-    if (current === undefined || !isThere(current, now)) throw TenantNotFound();
-    const next = moved(current, move, { now, graceDays });
-    if (next === undefined) throw TenantStatusRefused({ details: { status: current.status } });
+    if (current === undefined || !isVisible(current, now)) throw TenantNotFound();
+    const next = applyTransition(current, move, { now, graceDays });
+    if (next === undefined) throw TenantStatusConflict({ details: { status: current.status } });
     await tx.all(announceRevocation(`tenant:${id}`));
     return tx.first(
       moveTenantRow(tenantActions[move], next, auditParams({ ...actor, tenantId: id }, now.toISOString())),

@@ -3,13 +3,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { systemTenantId } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import { auditOf, comparable, createClock, day } from '#modules/auth/testing/steps';
-import { actionOf, move, moves, tenants, type Move } from '#modules/tenants/testing/steps';
+import { actionOf, move, moves, tenants, type Transition } from '#modules/tenants/testing/steps';
 import { createMember, createTenant, logIn, logInSystemAdmin, unique, type Tenant } from '#test/support/factories';
 import { trailOf } from '#test/support/directory';
 import { expectError, useService, type Answer } from '#test/support/harness';
 
 const clock = createClock();
-// Of its own, because lists are of all tenants there are.
+// A database of its own, because the lists have all tenants.
 const test = useService({ now: clock.now, ownDatabase: true });
 let root: string;
 
@@ -28,15 +28,15 @@ async function createNamed(name: string): Promise<Tenant> {
   return { ...tenant, name };
 }
 
-/** Each status, and the moves that lead there. */
-const ways: Record<string, readonly Move[]> = {
+/** Each status, and the operations that lead to it. */
+const ways: Record<string, readonly Transition[]> = {
   active: [],
   suspended: ['suspend'],
   pending_deletion: ['delete'],
   'pending_deletion after suspended': ['suspend', 'delete'],
 };
 
-async function createWith(way: readonly Move[]): Promise<Tenant> {
+async function createWith(way: readonly Transition[]): Promise<Tenant> {
   const tenant = await createTenant(test);
   for (const each of way) expect([200, 204]).toContain((await move(test, root, tenant.tenantId, each)).status);
   return tenant;
@@ -57,7 +57,7 @@ describe('listTenants', () => {
     expect(namesIn(await list('?limit=200'))).toContain('System');
   });
 
-  it('200: the record that the tenant itself shows', async () => {
+  it('200: the same record as for the tenant itself', async () => {
     const tenant = await createTenant(test);
     const own = await test.call('GET', `${tenants}/${tenant.tenantId}`, { token: tenant.admin.token });
     expect((await list(`?search=${tenant.domain}`)).body.data).toEqual([own.body.data]);
@@ -84,7 +84,7 @@ describe('listTenants', () => {
     },
   );
 
-  it('401, 403: to system administrators only', async () => {
+  it('401, 403: only system administrators', async () => {
     const tenant = await createTenant(test);
     expectError(await test.call('GET', tenants), 401, 'AUTHENTICATION_ERROR');
     expectError(await list('', tenant.admin.token), 403, 'AUTHORIZATION_ERROR');
@@ -92,8 +92,8 @@ describe('listTenants', () => {
 });
 
 describe('suspendTenant, activateTenant, deleteTenant, restoreTenant', () => {
-  /** Where each move leads; what is not listed is refused. */
-  const outcomes: [from: keyof typeof ways, move: Move, to: string][] = [
+  /** The result of each operation; all others are refused. */
+  const outcomes: [from: keyof typeof ways, move: Transition, to: string][] = [
     ['active', 'suspend', 'suspended'],
     ['active', 'delete', 'pending_deletion'],
     ['suspended', 'activate', 'active'],
@@ -102,7 +102,7 @@ describe('suspendTenant, activateTenant, deleteTenant, restoreTenant', () => {
     ['pending_deletion after suspended', 'restore', 'suspended'],
   ];
   const allowed = new Map(outcomes.map(([from, wanted, to]) => [`${from} ${wanted}`, to]));
-  const pairs = Object.keys(ways).flatMap((from) => moves.map((wanted): [string, Move] => [from, wanted]));
+  const pairs = Object.keys(ways).flatMap((from) => moves.map((wanted): [string, Transition] => [from, wanted]));
 
   it.each(pairs)('%s: %s', async (from, wanted) => {
     const tenant = await createWith(ways[from]!);
@@ -113,7 +113,7 @@ describe('suspendTenant, activateTenant, deleteTenant, restoreTenant', () => {
     const added = (await trailOf(test, tenant.tenantId, tenant.tenantId)).slice(trail.length);
     const to = allowed.get(`${from} ${wanted}`);
     if (to === undefined) {
-      expectError(answer, 409, 'CONFLICT', 'TENANT_STATUS');
+      expectError(answer, 409, 'CONFLICT', 'TENANT_STATUS_CONFLICT');
       expect(answer.body.details.status).toBe(before.status);
       expect(after).toEqual(before);
       expect(added).toEqual([]);
@@ -136,13 +136,13 @@ describe('suspendTenant, activateTenant, deleteTenant, restoreTenant', () => {
     ]);
   });
 
-  it('deletes after the days of grace', async () => {
+  it('deletes after the grace period', async () => {
     const tenant = await createWith(['delete']);
     const { deletes_at: deletesAt, updated_at: updatedAt } = (await read(tenant.tenantId)).body.data;
     expect(Date.parse(deletesAt) - Date.parse(updatedAt)).toBe(30 * day);
   });
 
-  it('is told to the security audit', async () => {
+  it('writes a security event', async () => {
     const { tenantId } = await createTenant(test);
     const { headers } = await move(test, root, tenantId, 'suspend');
     const url = '/api/v1/system/logs/security-audit?eventType=admin_action&limit=200';
@@ -152,10 +152,10 @@ describe('suspendTenant, activateTenant, deleteTenant, restoreTenant', () => {
       const own = events.filter(({ details }) => details.requestId === headers['x-request-id']);
       return own.map(({ details }) => details.operation);
     };
-    await expect.poll(operations, { timeout: 10_000 }).toEqual(['suspendTenant']);
+    await expect.poll(operations, { timeout: 30_000 }).toEqual(['suspendTenant']);
   });
 
-  it.each(moves)('401, 403: %s by nobody, members and administrators of the tenant itself', async (wanted) => {
+  it.each(moves)('401, 403: %s without credentials, by users and by administrators of the tenant', async (wanted) => {
     const tenant = await createTenant(test);
     const member = await createMember(test, tenant, { permissions: ['users.manage'] });
     expectError(await move(test, '', tenant.tenantId, wanted), 401, 'INVALID_TOKEN');
@@ -164,14 +164,14 @@ describe('suspendTenant, activateTenant, deleteTenant, restoreTenant', () => {
     expect((await read(tenant.tenantId)).body.data.status).toBe('active');
   });
 
-  it.each(moves)('400, 404, 422: %s of what is no id, no tenant, or the system tenant', async (wanted) => {
+  it.each(moves)('400, 404, 422: %s of an invalid id, an unknown tenant, or the system tenant', async (wanted) => {
     expectError(await move(test, root, 'own', wanted), 400, 'VALIDATION_ERROR');
     expectError(await move(test, root, newId(), wanted), 404, 'NOT_FOUND');
-    expectError(await move(test, root, systemTenantId, wanted), 422, 'UNPROCESSABLE_ENTITY', 'SYSTEM_TENANT');
+    expectError(await move(test, root, systemTenantId, wanted), 422, 'UNPROCESSABLE_ENTITY', 'SYSTEM_TENANT_PROTECTED');
     expect((await read(systemTenantId)).body.data).toMatchObject({ status: 'active', deletes_at: null });
   });
 
-  it.each(moves)('404: %s of another tenant than the one named in the header', async (wanted) => {
+  it.each(moves)('404: %s of a tenant that differs from the one in the header', async (wanted) => {
     const [named, other] = [await createTenant(test), await createTenant(test)];
     const call = { token: root, headers: { 'x-tenant-id': named.tenantId } };
     const url = `${tenants}/${other.tenantId}`;
@@ -181,8 +181,8 @@ describe('suspendTenant, activateTenant, deleteTenant, restoreTenant', () => {
   });
 });
 
-describe('50 moves at once', () => {
-  const raced: [string, readonly Move[], readonly Move[]][] = [
+describe('50 concurrent status changes', () => {
+  const raced: [string, readonly Transition[], readonly Transition[]][] = [
     ['suspend', [], ['suspend']],
     ['activate', ['suspend'], ['activate']],
     ['delete', [], ['delete']],
@@ -198,7 +198,7 @@ describe('50 moves at once', () => {
     expect(trail.filter(({ action }) => action === actionOf[wanted[0]!])).toHaveLength(1);
   });
 
-  it('of all kinds: every success is one row of the trail, and together they lead to the status', async () => {
+  it('of all kinds: every success has one audit event, and together they explain the status', async () => {
     const tenant = await createTenant(test);
     const answers = await Promise.all(
       Array.from({ length: 50 }, async (_, at) => {
@@ -212,7 +212,7 @@ describe('50 moves at once', () => {
       .filter((action) => Object.values(actionOf).includes(action));
     const succeeded = answers.filter(({ status }) => status !== 409).map(({ wanted }) => actionOf[wanted]);
     expect(trail.toSorted()).toEqual(succeeded.toSorted());
-    const count = (wanted: Move) => trail.filter((action) => action === actionOf[wanted]).length;
+    const count = (wanted: Transition) => trail.filter((action) => action === actionOf[wanted]).length;
     const isPending = count('delete') - count('restore');
     const isSuspended = count('suspend') - count('activate');
     expect([isPending, isSuspended].every((value) => value === 0 || value === 1)).toBe(true);
@@ -222,8 +222,8 @@ describe('50 moves at once', () => {
   });
 });
 
-describe('a tenant whose days of grace are over', () => {
-  it('answers as one that never was, to everybody and for every operation', async () => {
+describe('a tenant after its grace period', () => {
+  it('answers like an unknown one to every caller and operation', async () => {
     const tenant = await createWith(['delete']);
     const other = await createTenant(test);
     clock.advance(30 * day);

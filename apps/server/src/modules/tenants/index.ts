@@ -8,17 +8,17 @@ export { reachTenant } from '#modules/tenants/tenants.service';
 
 const purge: Job = {
   name: 'tenant-purge',
-  description: 'Deletes what is left of tenants whose days of grace are over.',
+  description: 'Purges deleted tenants after their grace period.',
   schedule: '23 * * * *',
   catchUp: 'run_once',
   timeoutMs: 30 * 60_000,
   run: ({ services, signal }) => purgeTenants({ ...services, signal }),
 };
 
-/** Tenants: settings of the own one, and for system administrators who gets in and when one ends. */
+/** Tenants: settings for their administrators; suspension and deletion for system administrators. */
 export const tenantsModule = defineModule({
   name: 'tenants',
-  description: 'The own tenant and its settings; suspending and deleting tenants',
+  description: 'Tenants and their settings; suspension and deletion of tenants',
   routes: tenantRoutes,
   jobs: [purge],
 });

@@ -10,14 +10,14 @@ type Tables = {
 
 const builder = queryBuilder<Tables>();
 
-/** A table of the tenant; rows that others of the same table refer to go after those. */
+/** A table with rows of the tenant; referenced rows of the same table are deleted after their referrers. */
 export type PurgedTable = { name: string; key: readonly [string, ...string[]]; parent?: string };
 
 export const storageTable: PurgedTable = { name: 'tenant_storage', key: ['tenant_id'] };
 
 /**
- * What a tenant leaves behind, in the order in which foreign keys let it go: what shows the way to the tenant first, the
- * audit trail last. `files` has a way of its own, and of `tenants` the row stays.
+ * The tables of a tenant in an order that foreign keys permit: first the directory entries that lead to the tenant,
+ * last the audit trail. `files` is handled separately, and the row of `tenants` remains.
  */
 export const purgedTables: readonly PurgedTable[] = [
   { name: 'memberships', key: ['account_id'] },
@@ -72,32 +72,32 @@ export const purgedTables: readonly PurgedTable[] = [
   { name: 'tenant_domains', key: ['domain'] },
 ];
 
-type Batch = { tenantId: string; most: number };
+type Batch = { tenantId: string; limit: number };
 
-/** At most so many rows of the tenant in the table, with one answered for each. */
-export function deleteRows({ name, key, parent }: PurgedTable, { tenantId, most }: Batch): Query<{ deleted: number }> {
+/** Deletes at limit `limit` rows of the tenant from the table and returns one row for each. */
+export function deleteRows({ name, key, parent }: PurgedTable, { tenantId, limit }: Batch): Query<{ deleted: number }> {
   const columns = key.join(', ');
-  // Leaves first: a row is left alone while another one has it for a parent.
+  // Leaves first: a row remains while it is the parent of another one.
   const isLeaf =
     parent === undefined
       ? ''
       : `and not exists (select 1 from ${name} child where child.tenant_id = $1 and child.${parent} = candidate.id)`;
   const text = `delete from ${name} where tenant_id = $1 and (${columns}) in (
     select ${columns} from ${name} candidate where tenant_id = $1 ${isLeaf} limit $2) returning 1 as deleted`;
-  return { text, values: [tenantId, most], prepare: false };
+  return { text, values: [tenantId, limit], prepare: false };
 }
 
-/** Identities that nobody but the tenant's own registration with a provider vouched for. */
+/** Identities that only the tenant's own provider configuration authenticated. */
 export const deleteIdentities = statement<Batch, { id: string }>((p) =>
   builder
     .deleteFrom('account_identities')
     .where('id', 'in', (db) =>
-      db.selectFrom('account_identities').select('id').where('configured_by', '=', p.tenantId).limit(p.most),
+      db.selectFrom('account_identities').select('id').where('configured_by', '=', p.tenantId).limit(p.limit),
     )
     .returning('id'),
 );
 
-/** Hands stored files to whoever deletes objects and, after them, their rows. */
+/** Marks stored files for the job that deletes objects and then their rows. */
 export const releaseFiles = statement<Batch & { at: string }, { id: string }>((p) =>
   builder
     .updateTable('files')
@@ -109,7 +109,7 @@ export const releaseFiles = statement<Batch & { at: string }, { id: string }>((p
         .select('id')
         .where('tenant_id', '=', p.tenantId)
         .where('status', '=', 'stored')
-        .limit(p.most),
+        .limit(p.limit),
     )
     .returning('id'),
 );
@@ -118,18 +118,18 @@ export const findFile = statement<{ tenantId: string }, { id: string }>((p) =>
   builder.selectFrom('files').select('id').where('tenant_id', '=', p.tenantId).limit(1),
 );
 
-/** Tenants whose deletion could be taken back until before then, and is not finished. */
-export const listDueTenants = statement<{ before: string; most: number }, { id: string }>((p) =>
+/** Tenants whose grace period ended before then, and whose purge is not finished. */
+export const listDueTenants = statement<{ before: string; limit: number }, { id: string }>((p) =>
   builder
     .selectFrom('tenants')
     .select('id')
     .where('status', 'in', ['pending_deletion', 'deleted'])
     .where('deletes_at', '<=', p.before)
     .orderBy('deletes_at')
-    .limit(p.most),
+    .limit(p.limit),
 );
 
-/** From here on nothing takes the deletion back. No row when it was taken back before. */
+/** Makes the deletion final. No row if the tenant was restored before. */
 export const beginPurge = statement<{ tenantId: string; before: string; at: string }, { id: string }>((p) =>
   builder
     .updateTable('tenants')
@@ -140,7 +140,7 @@ export const beginPurge = statement<{ tenantId: string; before: string; at: stri
     .returning('id'),
 );
 
-/** What stays is an id that is never given again. The audit row goes into another tenant, the one of `audit`. */
+/** Only the identifier remains, so that it is never used again. The audit event belongs to the tenant `audit`. */
 export const finishPurge = statement<{ purgedId: string; at: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .updateTable('tenants')

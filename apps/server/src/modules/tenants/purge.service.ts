@@ -19,15 +19,16 @@ import {
 
 type Needed = Pick<Services, 'database' | 'log' | 'now'> & { signal: AbortSignal };
 
-// What was let in before the time was over has been answered by then, and writes nothing behind the purge.
+// Requests that were admitted before the end of the grace period are finished by then and write nothing after the
+// purge.
 const settleMs = 60_000;
 const batchSize = 1000;
-const mostTenants = 1000;
+const maxTenants = 1000;
 
-/** Deletes what is left of tenants whose days of grace are over, until the signal. What fails is tried again the next time. */
+/** Purges tenants after their grace period, until the signal. A failed purge is retried in the next run. */
 export async function purgeTenants(services: Needed): Promise<void> {
   const before = new Date(services.now().getTime() - settleMs).toISOString();
-  const due = await services.database.platform().slow.all(listDueTenants({ before, most: mostTenants }));
+  const due = await services.database.platform().slow.all(listDueTenants({ before, limit: maxTenants }));
   for (const { id: tenantId } of due) {
     services.signal.throwIfAborted();
     try {
@@ -41,8 +42,8 @@ export async function purgeTenants(services: Needed): Promise<void> {
 }
 
 /**
- * Every step may be the last one: the next run goes on from what is still there.
- * @returns false while objects of files are left, whose rows have to outlive them.
+ * Every step may be the last one of a run: the next run continues with the remaining rows.
+ * @returns false while objects of files remain, whose rows must outlive them
  */
 async function purgeTenant(services: Needed, tenantId: string, before: string): Promise<boolean> {
   if (tenantId === systemTenantId) throw new Error('the system tenant is never purged');
@@ -50,24 +51,24 @@ async function purgeTenant(services: Needed, tenantId: string, before: string): 
   const at = services.now().toISOString();
   if ((await database.platform().slow.first(beginPurge({ tenantId, before, at }))) === undefined) return true;
   const db = database.purge(tenantId);
-  // The counters before what they count: nobody has to set them right for files that all go.
-  await repeat(db.slow, (most) => deleteRows(storageTable, { tenantId, most }), signal);
-  await repeat(db.slow, (most) => releaseFiles({ tenantId, at, most }), signal);
+  // Counters are deleted before the counted files, so that they need no update.
+  await repeat(db.slow, (limit) => deleteRows(storageTable, { tenantId, limit }), signal);
+  await repeat(db.slow, (limit) => releaseFiles({ tenantId, at, limit }), signal);
   if ((await db.slow.first(findFile({ tenantId }))) !== undefined) return false;
-  await repeat(database.credential().slow, (most) => deleteIdentities({ tenantId, most }), signal);
-  for (const table of purgedTables) await repeat(db.slow, (most) => deleteRows(table, { tenantId, most }), signal);
+  await repeat(database.credential().slow, (limit) => deleteIdentities({ tenantId, limit }), signal);
+  for (const table of purgedTables) await repeat(db.slow, (limit) => deleteRows(table, { tenantId, limit }), signal);
   const finish = finishPurge({ purgedId: tenantId, at, ...purgeAudit(at) });
   await database.platform().slow.flight([enterTenant(systemTenantId), finish]);
   return true;
 }
 
-/** Until a statement finds nothing: in a tree each one reaches the leaves only, however few they are. */
-async function repeat(db: Statements, next: (most: number) => Query<unknown>, signal: AbortSignal): Promise<void> {
+/** Repeats until a statement finds no rows: in a tree, each statement deletes only the leaves. */
+async function repeat(db: Statements, next: (limit: number) => Query<unknown>, signal: AbortSignal): Promise<void> {
   do signal.throwIfAborted();
   while ((await db.all(next(batchSize))).length > 0);
 }
 
-/** Nobody did it, time did; it is told to whoever administers the installation. */
+/** The actor is the system; the administrators of the installation see the audit event. */
 function purgeAudit(at: string): AuditParams {
   return {
     tenantId: systemTenantId,

@@ -15,7 +15,7 @@ import { createMember, createTenant, joinTenant, logIn, logInSystemAdmin, type T
 import { expectError, startService, testServiceOf, useService } from '#test/support/harness';
 
 const clock = createClock();
-// Of its own, because a purge takes all tenants whose time is over.
+// A database of its own, because a purge processes all tenants after their grace period.
 const test = useService({ now: clock.now, ownDatabase: true });
 let bystander: Tenant;
 
@@ -72,14 +72,14 @@ async function deleteAndWait(tenantId: string): Promise<void> {
   clock.advance(30 * day + minute);
 }
 
-it('has a place for every table of a tenant', async () => {
+it('covers every table of a tenant', async () => {
   const names = await withClient(test.connection, tenantTables);
   const handled = [...purgedTables.map(({ name }) => name), 'files', 'tenants'];
   expect(names.map(({ name }) => name).toSorted()).toEqual(handled.toSorted());
 });
 
-describe('a tenant to be deleted', () => {
-  it('stays whole for its days of grace, and as long after them as requests take', async () => {
+describe('a tenant that waits for its purge', () => {
+  it('remains complete during its grace period, and until admitted requests have ended', async () => {
     const { tenantId, admin } = await createTenant(test);
     await moveNow(test, tenantId, 'delete');
     clock.advance(30 * day - minute);
@@ -96,7 +96,7 @@ describe('a tenant to be deleted', () => {
     expectError(await post(test, 'login', { email, password }), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('is not purged once it was restored, and goes on as before', async () => {
+  it('is not purged after a restoration, and works as before', async () => {
     const { tenantId, admin } = await createTenant(test);
     await moveNow(test, tenantId, 'delete');
     clock.advance(30 * day - minute);
@@ -108,7 +108,7 @@ describe('a tenant to be deleted', () => {
     expect((await post(test, 'login', { email, password })).status).toBe(200);
   });
 
-  it('goes at once, but for that minute, where no grace is configured', async () => {
+  it('is purged after that minute if no grace period is configured', async () => {
     const none = await startService({
       now: clock.now,
       connection: test.connection,
@@ -133,12 +133,12 @@ describe('a tenant to be deleted', () => {
 });
 
 describe('the purge', () => {
-  it('leaves nothing but a tombstone, and everything of others as it was', async () => {
+  it('leaves only a tombstone, and does not change other tenants', async () => {
     const tenant = await populate(test);
     const { tenantId } = tenant;
     const person = await createMember(test, tenant);
     const { email, password } = person;
-    // By then the token of before has ended.
+    // The earlier token has expired by then.
     const admin = await logIn(test, bystander.admin);
     await joinTenant(test, { ...bystander, admin }, person);
     await deleteAndWait(tenantId);
@@ -151,7 +151,7 @@ describe('the purge', () => {
     expect((await post(test, 'login', { email, password })).body.user.tenantId).toBe(bystander.tenantId);
   });
 
-  it('frees the domain, and the addresses of those who were nowhere else', async () => {
+  it('frees the domain, and the addresses of users without another tenant', async () => {
     const { tenantId, domain, admin } = await createTenant(test);
     await deleteAndWait(tenantId);
     const body = { email: newEmail(), password: 'correct horse', tenantName: 'Again', tenantDomain: domain };
@@ -162,7 +162,7 @@ describe('the purge', () => {
     expect((await post(test, 'register', again)).status).toBe(201);
   });
 
-  it('is told to system administrators, who see the tenant no more', async () => {
+  it('is recorded for system administrators, who no longer see the tenant', async () => {
     const { tenantId } = await createTenant(test);
     await deleteAndWait(tenantId);
     await purge();
@@ -174,7 +174,7 @@ describe('the purge', () => {
     expectError(await test.call('GET', '/api/v1/secure/spaces', naming), 404, 'NOT_FOUND');
   });
 
-  it('goes in batches, and through trees from their leaves', async () => {
+  it('deletes in batches, and trees from their leaves', async () => {
     const { tenantId } = await createTenant(test);
     const at = '2026-01-01T00:00:00Z';
     await run(
@@ -196,7 +196,7 @@ describe('the purge', () => {
     expect(seen.reduce((sum, rows) => sum + rows)).toBeGreaterThan(2525);
   });
 
-  it('goes on after it was cut off at any statement', async () => {
+  it('continues after an interruption at any statement', async () => {
     const { tenantId } = await populate(test);
     const before = await rowsOf(bystander.tenantId);
     await deleteAndWait(tenantId);
@@ -214,7 +214,7 @@ describe('the purge', () => {
     expect(await rowsOf(bystander.tenantId)).toEqual(before);
   });
 
-  it('stops before the next statement once nobody waits any longer, and goes on the next time', async () => {
+  it('stops before the next statement after an abort, and continues in the next run', async () => {
     const { tenantId } = await populate(test);
     await deleteAndWait(tenantId);
     for (const after of [0, 1, 5]) {
@@ -232,7 +232,7 @@ describe('the purge', () => {
     await expectTombstone(tenantId);
   });
 
-  it('of two processes at once is done once', async () => {
+  it('is performed once by two concurrent processes', async () => {
     const { tenantId } = await populate(test);
     await deleteAndWait(tenantId);
     await Promise.all([purge(), purge(), purge()]);
@@ -240,7 +240,7 @@ describe('the purge', () => {
     await expectTombstone(tenantId);
   });
 
-  it('of a tenant that fails does not keep the others from theirs', async () => {
+  it('of a failing tenant does not block the others', async () => {
     const [stuck, other] = [await createTenant(test), await createTenant(test)];
     await moveNow(test, stuck.tenantId, 'delete');
     await deleteAndWait(other.tenantId);
@@ -271,7 +271,7 @@ describe('files', () => {
   const filesOf = async (tenantId: string) =>
     (await run('select status, lease_ends_at is not null as leased from files where tenant_id = $1', [tenantId])).rows;
 
-  it.each(['stored', 'uploading'] as const)('%s: the rest waits until object and row are gone', async (status) => {
+  it.each(['stored', 'uploading'] as const)('%s: the rest waits until object and row are deleted', async (status) => {
     const { tenantId } = await createTenant(test);
     await insertFile(tenantId, status);
     await insertFile(bystander.tenantId, 'stored');
@@ -282,15 +282,15 @@ describe('files', () => {
     expect(tablesWithRows(await rowsOf(tenantId))).toContain('users');
     await purge();
     expect(await statusOf(tenantId)).toBe('deleted');
-    // Whoever deletes the objects is done.
+    // The job that deletes objects has finished.
     await run('delete from files where tenant_id = $1', [tenantId]);
     await purge();
     await expectTombstone(tenantId);
   });
 });
 
-describe('the role that purges', () => {
-  /** As the role with a tenant entered, undone afterwards: the rows concerned, or the SQLSTATE. */
+describe('the purge role', () => {
+  /** As the role with a tenant entered, rolled back afterwards: the affected rows, or the SQLSTATE. */
   async function asPurge(tenantId: string, text: string, values: unknown[] = []): Promise<number | string> {
     return withClient(test.connection, async (client) => {
       await client.query('begin');
@@ -332,7 +332,7 @@ describe('the role that purges', () => {
       expect({ text, code: await asPurge(tenantId, text) }).toEqual({ text, code: insufficientPrivilege });
   });
 
-  it('is taken by no connection before there is something to purge', async () => {
+  it('has no connection before there is something to purge', async () => {
     const fresh = await startService({ now: clock.now, connection: test.connection });
     const connections = async () => {
       const { rows } = await run(
@@ -392,7 +392,7 @@ function watched(onRows: (rows: number) => void): Services {
   });
 }
 
-/** Services that die before their next statement once so many are done. */
+/** Services that fail before their next statement after the given number of statements. */
 function mortal(statements: number): { services: Services; isDead(): boolean } {
   let left = statements;
   let dead = false;

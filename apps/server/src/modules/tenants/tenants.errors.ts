@@ -3,16 +3,16 @@ import { defineError } from '#core/errors/app-error';
 export const TenantNotFound = defineError('NOT_FOUND', 'The tenant does not exist.');
 export const DefaultLanguageMissing = defineError(
   'UNPROCESSABLE_ENTITY',
-  'The default language has to be one of the languages.',
+  'The default language must be one of the languages.',
   'DEFAULT_LANGUAGE_MISSING',
 );
-export const TenantStatusRefused = defineError(
+export const TenantStatusConflict = defineError(
   'CONFLICT',
-  'The tenant has another status than this can be done from.',
-  'TENANT_STATUS',
+  'The status of the tenant does not permit this operation. Fetch the tenant to see its status.',
+  'TENANT_STATUS_CONFLICT',
 );
-export const SystemTenantKept = defineError(
+export const SystemTenantProtected = defineError(
   'UNPROCESSABLE_ENTITY',
   'The system tenant cannot be suspended or deleted.',
-  'SYSTEM_TENANT',
+  'SYSTEM_TENANT_PROTECTED',
 );

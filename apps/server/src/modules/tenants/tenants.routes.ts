@@ -1,25 +1,25 @@
 import { access } from '#core/access/access';
 import { defineRoute, type Route } from '#core/http/route';
 import { IdParams } from '#core/http/schemas';
-import { listTenants, moveTenant } from '#modules/tenants/administration.service';
+import { listTenants, changeTenantStatus } from '#modules/tenants/administration.service';
 import {
   DefaultLanguageMissing,
-  SystemTenantKept,
+  SystemTenantProtected,
   TenantNotFound,
-  TenantStatusRefused,
+  TenantStatusConflict,
 } from '#modules/tenants/tenants.errors';
 import { tenantActions } from '#modules/tenants/tenants.rules';
 import * as schemas from '#modules/tenants/tenants.schemas';
 import { getTenant, updateTenant } from '#modules/tenants/tenants.service';
 
-const moveErrors = [TenantNotFound, SystemTenantKept, TenantStatusRefused];
+const moveErrors = [TenantNotFound, SystemTenantProtected, TenantStatusConflict];
 
 export const tenantRoutes: readonly Route[] = [
   defineRoute({
     method: 'GET',
     path: '/api/v1/secure/tenants',
     operationId: 'listTenants',
-    summary: 'Tenants of the installation by name, with search and filters',
+    summary: 'List tenants of the installation',
     access: access.systemAdmin(),
     schema: { query: schemas.ListTenantsQuery, response: { 200: schemas.TenantPage } },
     handler: ({ query, services, setHeader }) => listTenants({ services, setHeader }, query),
@@ -28,7 +28,7 @@ export const tenantRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/v1/secure/tenants/{id}',
     operationId: 'getTenant',
-    summary: 'The own tenant; for system administrators any',
+    summary: 'Get your tenant, or as system administrator any tenant',
     access: access.member(),
     schema: { params: IdParams, response: { 200: schemas.TenantAnswer } },
     errors: [TenantNotFound],
@@ -38,7 +38,7 @@ export const tenantRoutes: readonly Route[] = [
     method: 'PATCH',
     path: '/api/v1/secure/tenants/{id}',
     operationId: 'updateTenant',
-    summary: 'Change name, languages and settings of the own tenant; for system administrators of any',
+    summary: 'Update your tenant, or as system administrator any tenant',
     access: access.tenantAdmin(),
     schema: { params: IdParams, body: schemas.UpdateTenantBody, response: { 200: schemas.TenantAnswer } },
     errors: [TenantNotFound, DefaultLanguageMissing],
@@ -49,46 +49,46 @@ export const tenantRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/v1/secure/tenants/{id}',
     operationId: 'deleteTenant',
-    summary: 'Delete a tenant after days of grace; nobody of it gets in from now on',
+    summary: 'Delete a tenant after a grace period; its users lose access at once',
     access: access.systemAdmin(),
     schema: { params: IdParams, response: { 204: null } },
     errors: moveErrors,
     audit: tenantActions.delete,
     handler: async ({ actor, params, services }) => {
-      await moveTenant({ services, actor }, params.id, 'delete');
+      await changeTenantStatus({ services, actor }, params.id, 'delete');
     },
   }),
   defineRoute({
     method: 'POST',
     path: '/api/v1/secure/tenants/{id}/restore',
     operationId: 'restoreTenant',
-    summary: 'Take the deletion of a tenant back within its days of grace',
+    summary: 'Restore a deleted tenant within its grace period',
     access: access.systemAdmin(),
     schema: { params: IdParams, response: { 200: schemas.TenantAnswer } },
     errors: moveErrors,
     audit: tenantActions.restore,
-    handler: ({ actor, params, services }) => moveTenant({ services, actor }, params.id, 'restore'),
+    handler: ({ actor, params, services }) => changeTenantStatus({ services, actor }, params.id, 'restore'),
   }),
   defineRoute({
     method: 'POST',
     path: '/api/v1/secure/tenants/{id}/suspend',
     operationId: 'suspendTenant',
-    summary: 'Keep everybody and everything of a tenant out, at once',
+    summary: 'Suspend a tenant; its users, keys and app accounts lose access at once',
     access: access.systemAdmin(),
     schema: { params: IdParams, response: { 200: schemas.TenantAnswer } },
     errors: moveErrors,
     audit: tenantActions.suspend,
-    handler: ({ actor, params, services }) => moveTenant({ services, actor }, params.id, 'suspend'),
+    handler: ({ actor, params, services }) => changeTenantStatus({ services, actor }, params.id, 'suspend'),
   }),
   defineRoute({
     method: 'POST',
     path: '/api/v1/secure/tenants/{id}/activate',
     operationId: 'activateTenant',
-    summary: 'Let a suspended tenant in again, with the sessions and keys of before',
+    summary: 'Activate a suspended tenant; its sessions and keys work again',
     access: access.systemAdmin(),
     schema: { params: IdParams, response: { 200: schemas.TenantAnswer } },
     errors: moveErrors,
     audit: tenantActions.activate,
-    handler: ({ actor, params, services }) => moveTenant({ services, actor }, params.id, 'activate'),
+    handler: ({ actor, params, services }) => changeTenantStatus({ services, actor }, params.id, 'activate'),
   }),
 ];

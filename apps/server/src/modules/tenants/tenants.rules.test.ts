@@ -6,7 +6,7 @@ const at = (text: string) => new Date(`2026-01-${text}T12:00:00.000Z`);
 const iso = (text: string) => at(text).toISOString();
 
 describe('changeSettings', () => {
-  it('asks for the second factor at once, or after the grace', () => {
+  it('requires the second factor at once, or after the grace period', () => {
     expect(changeSettings({}, { requires2fa: true }, at('01'))).toEqual({
       requires2fa: true,
       requires2faSince: iso('01'),
@@ -20,7 +20,7 @@ describe('changeSettings', () => {
     });
   });
 
-  it('counts a changed grace from when the duty began, however often it is said again', () => {
+  it('counts a changed grace period from the time when the factor became required', () => {
     const on = changeSettings({}, { requires2fa: true, twoFactorGraceDays: 7 }, at('01'));
     const longer = changeSettings(on, { twoFactorGraceDays: 20 }, at('05'));
     expect(longer).toMatchObject({ requires2faSince: iso('01'), twoFactorRequiredFrom: iso('21') });
@@ -31,7 +31,7 @@ describe('changeSettings', () => {
     });
   });
 
-  it('forgets the duty and when it began, and keeps the grace', () => {
+  it('removes the requirement and its time, and keeps the length of the grace period', () => {
     const on = changeSettings({}, { requires2fa: true, twoFactorGraceDays: 7 }, at('01'));
     const off = changeSettings(on, { requires2fa: false }, at('02'));
     expect(off).toEqual({ requires2fa: false, twoFactorGraceDays: 7 });
@@ -39,7 +39,7 @@ describe('changeSettings', () => {
     expect(changeSettings({}, { twoFactorGraceDays: 5 }, at('01'))).toEqual({ twoFactorGraceDays: 5 });
   });
 
-  it('leaves what others keep there', () => {
+  it('keeps unknown settings', () => {
     const current = { other: [1], requires2fa: true, requires2faSince: iso('01'), twoFactorRequiredFrom: iso('01') };
     expect(changeSettings(current, { requires2fa: false }, at('02'))).toEqual({ other: [1], requires2fa: false });
   });

@@ -1,18 +1,18 @@
 const dayMs = 86_400_000;
 
-/** What `tenants.settings` holds; other keys are not ours and stay. */
+/** Known keys of `tenants.settings`; other keys are kept. */
 export type TenantSettings = {
   requires2fa?: boolean;
   twoFactorGraceDays?: number;
-  /** When the second factor was made a duty. */
+  /** Time at which the second factor became required. */
   requires2faSince?: string;
-  /** From when on it is asked for: what the sessions of the tenant look at. */
+  /** End of the grace period, which the sessions of the tenant read. */
   twoFactorRequiredFrom?: string;
 };
 
 export type SettingsChange = Pick<TenantSettings, 'requires2fa' | 'twoFactorGraceDays'>;
 
-/** The grace counts from when the second factor was made a duty, however often it is changed afterwards. */
+/** The grace period starts when the second factor becomes required; later changes do not restart it. */
 export function changeSettings(current: TenantSettings, change: SettingsChange, now: Date): TenantSettings {
   const { requires2faSince, twoFactorRequiredFrom: _before, ...rest } = { ...current, ...change };
   if (rest.requires2fa !== true) return rest;
@@ -21,35 +21,39 @@ export function changeSettings(current: TenantSettings, change: SettingsChange, 
   return { ...rest, requires2faSince: since, twoFactorRequiredFrom: new Date(from).toISOString() };
 }
 
-/** How a tenant stands: who of it gets in, and until when its deletion can be taken back. */
-export type Standing = {
+/** The status of a tenant: who has access, and until when its deletion can be reverted. */
+export type TenantState = {
   status: 'active' | 'suspended' | 'pending_deletion' | 'deleted';
   suspended_at: string | null;
   deletes_at: string | null;
 };
 
-export type Move = 'suspend' | 'activate' | 'delete' | 'restore';
+export type Transition = 'suspend' | 'activate' | 'delete' | 'restore';
 
-/** What the audit trail calls them. */
+/** Actions in the audit trail. */
 export const tenantActions = {
   suspend: 'tenant.suspended',
   activate: 'tenant.activated',
   delete: 'tenant.deletion_requested',
   restore: 'tenant.restored',
-} as const satisfies Record<Move, string>;
+} as const satisfies Record<Transition, string>;
 
-/** False once the days of grace are over: from then on the tenant answers as one that never was. */
-export function isThere(
-  { status, deletes_at: deletesAt }: Pick<Standing, 'status' | 'deletes_at'>,
+/** False after the grace period: the tenant then answers like an unknown one. */
+export function isVisible(
+  { status, deletes_at: deletesAt }: Pick<TenantState, 'status' | 'deletes_at'>,
   now: Date,
 ): boolean {
   return status !== 'deleted' && (deletesAt === null || Date.parse(deletesAt) > now.getTime());
 }
 
-/** How the tenant stands after the move; undefined when it cannot be made from where it stands. */
-export function moved(current: Standing, move: Move, { now, graceDays }: { now: Date; graceDays: number }) {
+/** The status after the transition; undefined if the current status does not permit it. */
+export function applyTransition(
+  current: TenantState,
+  move: Transition,
+  { now, graceDays }: { now: Date; graceDays: number },
+) {
   const { status, suspended_at: suspendedAt } = current;
-  const moves: Record<Move, Standing | false> = {
+  const moves: Record<Transition, TenantState | false> = {
     suspend: status === 'active' && { ...current, status: 'suspended', suspended_at: now.toISOString() },
     activate: status === 'suspended' && { ...current, status: 'active', suspended_at: null },
     delete: (status === 'active' || status === 'suspended') && {
@@ -57,7 +61,7 @@ export function moved(current: Standing, move: Move, { now, graceDays }: { now: 
       status: 'pending_deletion',
       deletes_at: new Date(now.getTime() + graceDays * dayMs).toISOString(),
     },
-    // A tenant that was suspended before is so again.
+    // A tenant that was suspended before the deletion is suspended again.
     restore: status === 'pending_deletion' && {
       ...current,
       status: suspendedAt === null ? 'active' : 'suspended',

@@ -10,26 +10,26 @@ import {
   updateTenant as updateTenantRow,
   type TenantRow,
 } from '#modules/tenants/tenants.queries';
-import { changeSettings, isThere, type TenantSettings } from '#modules/tenants/tenants.rules';
+import { changeSettings, isVisible, type TenantSettings } from '#modules/tenants/tenants.rules';
 import type { UpdateTenantBody } from '#modules/tenants/tenants.schemas';
 
 type Scope = { db: TenantDb; actor: Actor<Person>; services: Services };
 
-/** @throws TenantNotFound for every tenant but the own one; a system administrator may name any */
+/** @throws TenantNotFound for every tenant except the caller's; a system administrator may name any */
 export async function getTenant(scope: Scope, id: string) {
   const { row } = await reachTenant(scope, id);
   return { data: presentTenant(row) };
 }
 
-/** The tenant that the path names, unless its days of grace are over. @throws TenantNotFound, as `getTenant` */
+/** The tenant in the path, unless its grace period is over. @throws TenantNotFound, as `getTenant` */
 export async function reachTenant(scope: Scope, id: string): Promise<{ db: TenantDb; row: TenantRow }> {
   const db = reach(scope, id);
   const row = await db.first(findTenant({ tenantId: id }));
-  if (row === undefined || !isThere(row, scope.services.now())) throw TenantNotFound();
+  if (row === undefined || !isVisible(row, scope.services.now())) throw TenantNotFound();
   return { db, row };
 }
 
-/** The tenant that the path names. @throws TenantNotFound */
+/** The tenant in the path. @throws TenantNotFound */
 function reach({ db, actor, services }: Scope, id: string): TenantDb {
   if (id === db.tenantId) return db;
   if (!actor.isSystemAdmin) throw TenantNotFound();
@@ -37,12 +37,15 @@ function reach({ db, actor, services }: Scope, id: string): TenantDb {
   return services.database.tenant(id);
 }
 
-/** Whoever named a tenant in a header does not mean another one in the path. @throws TenantNotFound */
+/** A tenant in the header and a different one in the path contradict each other. @throws TenantNotFound */
 export function assertNamed({ tenantId, homeTenantId }: Actor, id: string): void {
   if (tenantId !== homeTenantId && id !== tenantId) throw TenantNotFound();
 }
 
-/** What it asks of people acts on their next request. @throws TenantNotFound, DefaultLanguageMissing */
+/**
+ * New requirements for users apply from their next request.
+ * @throws TenantNotFound, DefaultLanguageMissing
+ */
 export async function updateTenant(scope: Scope, id: string, body: UpdateTenantBody) {
   const fields = Object.keys(body);
   if (fields.length === 0) return getTenant(scope, id);
@@ -54,7 +57,7 @@ export async function updateTenant(scope: Scope, id: string, body: UpdateTenantB
   const at = now.toISOString();
   const row = await db.transaction(async (tx) => {
     const current = await tx.first(lockTenant({ tenantId }));
-    if (current === undefined || !isThere(current, now)) throw TenantNotFound();
+    if (current === undefined || !isVisible(current, now)) throw TenantNotFound();
     const { settings, ...plain } = body;
     const next = { ...current, ...plain };
     if (!next.languages.includes(next.default_language)) throw DefaultLanguageMissing();

@@ -11,7 +11,7 @@ const test = useService({ now: clock.now });
 const path = '/api/v1/secure/tenants';
 let tenant: Tenant;
 
-// A fresh one each time: where the clock moves, its administrator's token ends.
+// A new one each time, because a change of the clock expires the token of its administrator.
 beforeEach(async () => {
   tenant = await createTenant(test);
 });
@@ -53,14 +53,14 @@ describe('getTenant', () => {
     expectError(await test.call('GET', `${path}/${tenant.tenantId}`), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('404: every other tenant, as an unknown one', async () => {
+  it('404: every other tenant, like an unknown one', async () => {
     const other = await createTenant(test);
     const answers = [await read(newId()), await read(other.tenantId), await read(systemTenantId)];
     for (const answer of answers) expectError(answer, 404, 'NOT_FOUND');
     expect(new Set(answers.map(comparable)).size).toBe(1);
   });
 
-  it('200: to a system administrator who names it in the path, in the header or in both; 404 where they differ', async () => {
+  it('200: for a system administrator who names it in the path, in the header or in both; 404 if they differ', async () => {
     const { token } = await logInSystemAdmin(test);
     const headers = { 'x-tenant-id': tenant.tenantId };
     expect((await read(tenant.tenantId, { token, headers })).body.data.name).toBe(tenant.name);
@@ -97,7 +97,7 @@ describe('updateTenant', () => {
     expect((await read()).body.data).toEqual(changed.body.data);
   });
 
-  it('200: the name counts in the next login, and what changed is recorded by name', async () => {
+  it('200: the next login shows the name, and the changed fields are recorded', async () => {
     await patch({ name: 'Renamed', settings: {} });
     const { email, password } = tenant.admin;
     expect((await post(test, 'login', { email, password })).body.user.tenantName).toBe('Renamed');
@@ -125,7 +125,7 @@ describe('updateTenant', () => {
     ]);
     const other = await createTenant(test);
     expectError(await patch({ name: 'Mixed up' }, other.tenantId, { token, headers }), 404, 'NOT_FOUND');
-    expectError(await patch({ name: 'Nobody' }, newId(), { token }), 404, 'NOT_FOUND');
+    expectError(await patch({ name: 'Nowhere' }, newId(), { token }), 404, 'NOT_FOUND');
   });
 
   it.each([
@@ -155,14 +155,14 @@ describe('updateTenant', () => {
     expectError(await patch(body), 400, 'VALIDATION_ERROR');
   });
 
-  it('401, 403: no credentials, and everybody but administrators', async () => {
+  it('401, 403: no credentials, and all callers except administrators', async () => {
     const url = `${path}/${tenant.tenantId}`;
     expectError(await test.call('PATCH', url, { body: {} }), 401, 'AUTHENTICATION_ERROR');
     const { token } = await createMember(test, tenant, { permissions: ['users.manage'] });
     expectError(await patch({ name: 'Mine' }, tenant.tenantId, { token }), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it.each([{}, { name: 'Mine' }])('404: every other tenant, as an unknown one, %j', async (body) => {
+  it.each([{}, { name: 'Mine' }])('404: every other tenant, like an unknown one, %j', async (body) => {
     const other = await createTenant(test);
     const answers = [await patch(body, newId()), await patch(body, other.tenantId), await patch(body, systemTenantId)];
     for (const answer of answers) expectError(answer, 404, 'NOT_FOUND');
@@ -173,13 +173,13 @@ describe('updateTenant', () => {
     [{ default_language: 'de' }],
     [{ languages: ['de'] }],
     [{ default_language: 'fr', languages: ['en', 'de'] }],
-  ])('422: the default language is none of the languages: %j', async (body) => {
+  ])('422: the default language is not one of the languages: %j', async (body) => {
     const before = (await read()).body.data;
     expectError(await patch(body), 422, 'UNPROCESSABLE_ENTITY', 'DEFAULT_LANGUAGE_MISSING');
     expect((await read()).body.data).toEqual(before);
   });
 
-  it('of 20 changes at once leaves the default language among the languages', async () => {
+  it('keeps the default language among the languages in 20 concurrent changes', async () => {
     await patch({ languages: ['en', 'de'] });
     const changes = [{ default_language: 'de' }, { languages: ['en'] }];
     const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => patch(changes[at % 2])));
@@ -197,7 +197,7 @@ describe('a tenant that requires a second factor', () => {
     return (await post(test, 'login', { email, password })).body.accessToken as string;
   };
 
-  it('says from when on: now and the grace, counted from the first time', async () => {
+  it('shows the end of the grace period, counted from the first request', async () => {
     const before = clock.now().getTime();
     const on = (await patch({ settings })).body.data.settings;
     const from = Date.parse(on.twoFactorRequiredFrom);
@@ -216,14 +216,14 @@ describe('a tenant that requires a second factor', () => {
     });
   });
 
-  it('lets people in without one until the grace is over', async () => {
+  it('admits users without one during the grace period', async () => {
     await patch({ settings });
     expect((await spaces(tenant.admin.token)).status).toBe(200);
     clock.advance(7 * day);
     expectError(await spaces(await login()), 403, 'AUTHORIZATION_ERROR', 'TWO_FACTOR_ENROLMENT_REQUIRED');
   });
 
-  it('acts on the next request, in every process', async () => {
+  it('applies to the next request, in every process', async () => {
     const member = await createMember(test, tenant);
     const second = await startService({ now: clock.now });
     const statusThere = async () => {

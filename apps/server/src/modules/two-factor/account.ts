@@ -1,16 +1,25 @@
 import { announceRevocation } from '#core/access/revocation';
 import type { Actor, Person } from '#core/access/principal';
-import { InvalidToken } from '#core/errors/common-errors';
+import { InvalidToken, SecondFactorRequired } from '#core/errors/common-errors';
 import type { Transaction } from '#core/db/scopes';
 import type { Services } from '#core/services';
-import { assureSession, lockAccount } from '#modules/auth/index';
-import { findLiveSession, listMethods, type MethodRow } from '#modules/two-factor/two-factor.queries';
+import {
+  announceSessions,
+  endOldestSessions,
+  listMemberships,
+  lockAccount,
+  maxSessionsPerUser,
+} from '#modules/auth/index';
+import { AssuranceLimitedToTenant } from '#modules/two-factor/two-factor.errors';
+import { assureSession, findLiveSession, listMethods, type MethodRow } from '#modules/two-factor/two-factor.queries';
 import type { Method } from '#modules/two-factor/two-factor.schemas';
 
-/** How things stand with the factors of an account, seen from one of its sessions. */
+/** State of the second factors of an account, as seen from one of its sessions. */
 export type Standing = {
   methods: readonly MethodRow[];
-  /** The session has given what the account asks for, so it may change what the account asks for. */
+  /** The session has verified a second factor of the account, for any set of tenants. */
+  isAssured: boolean;
+  /** The session has the assurance that the account requires in all its tenants, so it may change the factors. */
   mayChange: boolean;
   at: string;
 };
@@ -18,9 +27,9 @@ export type Standing = {
 export type LockedAccount = Standing & { tx: Transaction; actor: Actor<Person> };
 
 /**
- * Runs the work with the account locked, so that what happens to its factors happens one after the other, and looks at
- * everything anew: the request was let in by what was known before.
- * @throws InvalidToken when the session has ended meanwhile
+ * Runs the work with the account locked, so that changes of its factors are serialised, and reads the state again: the
+ * request was admitted with an earlier state.
+ * @throws InvalidToken if the session has ended meanwhile
  */
 export async function withAccount<Result>(
   services: Services,
@@ -33,19 +42,39 @@ export async function withAccount<Result>(
     const session = await tx.first(findLiveSession({ tenantId, sessionId }));
     if (session === undefined) throw InvalidToken();
     const methods = await tx.all(listMethods({ accountId }));
+    const isAssured = session.assurance === 2;
+    // If the account has no other tenant, the tenant decides about its factors anyway.
+    const countsInAll = session.assurance_account_wide || (await isInNoOther(tx, actor));
     const at = services.now().toISOString();
-    return work({ ...toStanding(methods, actor, session.assurance === 2), at, tx, actor });
+    return work({ ...toStanding(methods, actor, { isAssured, countsInAll }), at, tx, actor });
   });
 }
 
-/** The same without the lock, for what can be refused beforehand. */
+/** The same without the lock, for an early refusal. */
 export async function readStanding(services: Services, actor: Actor<Person>): Promise<Standing> {
   const methods = await services.database.credential().all(listMethods({ accountId: actor.accountId }));
-  return { ...toStanding(methods, actor, actor.isAssured), at: services.now().toISOString() };
+  const assurance = { isAssured: actor.isAssured, countsInAll: true };
+  return { ...toStanding(methods, actor, assurance), at: services.now().toISOString() };
 }
 
-function toStanding(methods: readonly MethodRow[], { isAccountWide }: Person, isAssured: boolean) {
-  return { methods, mayChange: isAccountWide && (isAssured || activeMethods({ methods }).length === 0) };
+async function isInNoOther(tx: Transaction, { accountId, homeTenantId }: Person): Promise<boolean> {
+  const memberships = await tx.all(listMemberships({ accountId }));
+  return memberships.every(({ tenant_id: tenantId }) => tenantId === homeTenantId);
+}
+
+function toStanding(
+  methods: readonly MethodRow[],
+  { isAccountWide }: Person,
+  { isAssured, countsInAll }: { isAssured: boolean; countsInAll: boolean },
+) {
+  const hasFactor = activeMethods({ methods }).length > 0;
+  const mayChange = isAccountWide && (!hasFactor || (isAssured && countsInAll));
+  return { methods, isAssured: isAccountWide && isAssured, mayChange };
+}
+
+/** @throws SecondFactorRequired, AssuranceLimitedToTenant */
+export function assertMayChange({ isAssured, mayChange }: Standing): void {
+  if (!mayChange) throw isAssured ? AssuranceLimitedToTenant() : SecondFactorRequired();
 }
 
 export function activeMethods({ methods }: Pick<Standing, 'methods'>): MethodRow[] {
@@ -56,17 +85,26 @@ export function activeMethod(standing: Standing, method: Method): MethodRow | un
   return activeMethods(standing).find((row) => row.method === method);
 }
 
-/** What a code may be given for: an active method, or an enrolment that waits for its first code. */
+/** The purpose of a code: an active method, or an enrolment that waits for its first code. */
 export function usableMethod(standing: Standing, method: Method): MethodRow | undefined {
   const pending = standing.methods.find(
     (row) => row.method === method && row.enabled_at === null && row.enrolment_expires_at! > standing.at,
   );
-  return activeMethod(standing, method) ?? (standing.mayChange ? pending : undefined);
+  const mayComplete = standing.mayChange || (method === 'email' && standing.isAssured);
+  return activeMethod(standing, method) ?? (mayComplete ? pending : undefined);
 }
 
-/** Lifts the session; forget `session:<id>` after the commit. */
-export async function liftSession({ tx, actor }: LockedAccount): Promise<void> {
-  const { homeTenantId: tenantId, sessionId } = actor;
-  await tx.all(assureSession({ tenantId, sessionId }));
+/** What a correct code proves: `accountWide` is false if a connector of the tenant could read it. */
+export type Proof = { accountWide: boolean };
+
+/**
+ * Performs the step-up of the session, which may evict the oldest sessions at that level; forget `session:<id>` after
+ * the commit.
+ */
+export async function liftSession({ tx, at, actor }: LockedAccount, { accountWide }: Proof): Promise<void> {
+  const { homeTenantId: tenantId, accountId, sessionId } = actor;
+  await tx.all(assureSession({ tenantId, sessionId, accountWide }));
+  const raised = { tenantId, accountId, assurance: 2, keep: maxSessionsPerUser, at } as const;
+  await announceSessions(tx, await tx.all(endOldestSessions(raised)));
   await tx.all(announceRevocation(`session:${sessionId}`));
 }

@@ -1,8 +1,9 @@
-import { SecondFactorRequired } from '#core/errors/common-errors';
 import { isEmail } from '#core/http/formats';
+import { findAccountProofs } from '#modules/auth/index';
 import {
   activeMethod,
   activeMethods,
+  assertMayChange,
   readStanding,
   usableMethod,
   withAccount,
@@ -10,7 +11,7 @@ import {
 } from '#modules/two-factor/account';
 import { budgetOwner, sendAttempt } from '#modules/two-factor/codes/attempts';
 import { newBackupCodes } from '#modules/two-factor/codes/backup-codes';
-import { assertDeliverable, dispatchCode, issueCode } from '#modules/two-factor/codes/delivered-codes';
+import { dispatchCode, findDelivery, issueCode } from '#modules/two-factor/codes/delivered-codes';
 import type { Owner } from '#modules/two-factor/codes/guess';
 import { openTarget, sealSeed, sealTarget } from '#modules/two-factor/codes/sealed';
 import { newSeed, presentSeed } from '#modules/two-factor/codes/totp';
@@ -52,7 +53,10 @@ export async function getStatus({ services, actor }: Owner) {
   };
 }
 
-/** Begins an enrolment, which its first code completes. @throws FactorEnabled, TooManyCodes, and what delivery refuses */
+/**
+ * Starts an enrolment; its first code completes it.
+ * @throws FactorEnabled, TooManyCodes, and the errors of the delivery
+ */
 export function enableMethod(owner: Owner, method: Method, body: EnableBody | undefined) {
   return method === 'totp' ? enableTotp(owner) : enableDelivery(owner, method, body?.delivery_target);
 }
@@ -68,7 +72,7 @@ async function enableTotp({ services, actor }: Owner) {
   });
   return {
     success: true,
-    message: 'Scan the QR code, then send a code of the app to /2fa/verify. The backup codes count from then on.',
+    message: 'Scan the QR code, then send a code of the app to /2fa/verify. The backup codes are then valid, too.',
     data: {
       method: 'totp',
       secret: seed,
@@ -83,18 +87,19 @@ async function enableDelivery({ services, actor }: Owner, method: DeliveredMetho
   const { accountId, sessionId, homeTenantId: tenantId } = actor;
   const target = await readTarget({ services, actor }, method, given);
   if (activeMethod(await readStanding(services, actor), method) !== undefined) throw FactorEnabled();
-  await assertDeliverable(services, tenantId, method);
-  await sendAttempt(services, budgetOwner(actor)).admit();
+  const delivery = await findDelivery(services, tenantId, { method, enrolledIn: tenantId });
+  await admitSending({ services, actor }, method, target);
   const message = await withAccount(services, actor, async (account) => {
     const deliveryTarget = sealTarget(services, accountId, { method, target });
-    await beginEnrolment(account, { method, secret: null, deliveryTarget });
+    const isOwnAddress = method === 'email' && target === actor.email;
+    await beginEnrolment(account, { method, secret: null, deliveryTarget, isOwnAddress });
     await account.tx.all(deleteCodesOfMethod({ accountId, method, at: account.at }));
-    return issueCode(services, account.tx, { accountId, sessionId, method, target });
+    return issueCode(services, account.tx, { accountId, sessionId, method, target, accountWide: delivery.accountWide });
   });
-  await dispatchCode(services, tenantId, message);
+  await dispatchCode(services, delivery, message);
   return {
     success: true,
-    message: 'A code is on its way: send it to /2fa/verify.',
+    message: 'A code has been sent. Submit it to /2fa/verify.',
     data: {
       method,
       delivery_target: maskTarget(target),
@@ -104,16 +109,20 @@ async function enableDelivery({ services, actor }: Owner, method: DeliveredMetho
   };
 }
 
-type Enrolment = { method: Method; secret: string | null; deliveryTarget: string | null };
+type Enrolment = { method: Method; secret: string | null; deliveryTarget: string | null; isOwnAddress?: boolean };
 
-async function beginEnrolment({ tx, actor, at, mayChange }: LockedAccount, enrolment: Enrolment): Promise<void> {
-  if (!mayChange) throw SecondFactorRequired();
+async function beginEnrolment(account: LockedAccount, enrolment: Enrolment): Promise<void> {
+  const { tx, actor, at, isAssured } = account;
+  const { isOwnAddress = false, ...columns } = enrolment;
+  // Its code reaches only the user, so it may be the first factor that counts in all tenants.
+  if (!(isOwnAddress && isAssured)) assertMayChange(account);
+  const { accountId, homeTenantId: enrolledIn } = actor;
   const expiresAt = new Date(Date.parse(at) + enrolmentMs).toISOString();
-  const begun = await tx.first(upsertPendingMethod({ accountId: actor.accountId, ...enrolment, at, expiresAt }));
+  const begun = await tx.first(upsertPendingMethod({ accountId, enrolledIn, ...columns, at, expiresAt }));
   if (begun === undefined) throw FactorEnabled();
 }
 
-/** Where codes go: as given, or as the profile says. */
+/** The target of codes: the given one, or the one of the profile. */
 async function readTarget(
   { services, actor }: Owner,
   method: DeliveredMethod,
@@ -134,23 +143,42 @@ async function readTarget(
   return number;
 }
 
-/** @throws FactorNotEnabled, TooManyCodes, and what delivery refuses */
+/**
+ * A pending target may belong to another person, so it has its own budget, unless it is the verified address of the
+ * account.
+ */
+async function admitSending(
+  { services, actor }: Owner,
+  method: DeliveredMethod,
+  pendingTarget: string | undefined,
+): Promise<void> {
+  const { accountId, email } = actor;
+  const proofs = await services.database.credential().first(findAccountProofs({ accountId }));
+  const isOwn = method === 'email' && pendingTarget === email && proofs?.email === true;
+  await sendAttempt(services, budgetOwner(actor), isOwn ? undefined : pendingTarget).admit();
+}
+
+/** @throws FactorNotEnabled, TooManyCodes, and the errors of the delivery */
 export async function sendCode({ services, actor }: Owner, method: DeliveredMethod) {
   const { accountId, sessionId, homeTenantId: tenantId } = actor;
-  if (usableMethod(await readStanding(services, actor), method) === undefined) throw FactorNotEnabled();
-  await assertDeliverable(services, tenantId, method);
-  await sendAttempt(services, budgetOwner(actor)).admit();
+  const known = usableMethod(await readStanding(services, actor), method);
+  if (known === undefined) throw FactorNotEnabled();
+  const { enrolled_in: enrolledIn, delivery_target: sealed } = known;
+  const delivery = await findDelivery(services, tenantId, { method, enrolledIn });
+  const pendingTarget = known.enabled_at === null ? openTarget(services, accountId, known) : undefined;
+  await admitSending({ services, actor }, method, pendingTarget);
   const message = await withAccount(services, actor, async (account) => {
     const row = usableMethod(account, method);
-    if (row === undefined) throw FactorNotEnabled();
+    // A new enrolment meanwhile has another target and another route than the admitted ones.
+    if (row?.delivery_target !== sealed || row.enrolled_in !== enrolledIn) throw FactorNotEnabled();
     await account.tx.all(deleteCodesOfSession({ accountId, method, sessionId, at: account.at }));
     const target = openTarget(services, accountId, row);
-    return issueCode(services, account.tx, { accountId, sessionId, method, target });
+    return issueCode(services, account.tx, { accountId, sessionId, method, target, accountWide: delivery.accountWide });
   });
-  await dispatchCode(services, tenantId, message);
+  await dispatchCode(services, delivery, message);
   return {
     success: true,
-    message: 'A code is on its way.',
+    message: 'A code has been sent.',
     data: { sent: true, expires_in_seconds: codeLifeSeconds },
   };
 }

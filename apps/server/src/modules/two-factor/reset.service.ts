@@ -7,18 +7,18 @@ import type { Services } from '#core/services';
 import { clearFactors, endAccountSessions, listMemberships, lockAccount } from '#modules/auth/index';
 import { securityNotice, wakeNotices } from '#modules/notifications/index';
 import {
-  AccountOfOtherTenants,
+  AccountInOtherTenants,
   MemberNotActive,
   MemberNotFound,
-  OwnFactors,
+  SelfResetNotAllowed,
 } from '#modules/two-factor/two-factor.errors';
 import { findMember, lockMember, type MemberRow } from '#modules/two-factor/two-factor.queries';
 import { assertMayChangeUser } from '#modules/users/index';
 
 /**
- * Takes all second factors from a member who lost them, ends the member's sessions and tells the member. Factors belong
- * to the account, so a tenant decides about them alone only while the account is in no other.
- * @throws MemberNotFound, MemberNotActive, RoleAboveOwn, OwnFactors, AccountOfOtherTenants
+ * Removes all second factors of a user who lost them, revokes the sessions of the user and notifies the user. Factors
+ * belong to the account, so a tenant may reset them only if the account has no other tenant.
+ * @throws MemberNotFound, MemberNotActive, RoleAboveOwn, SelfResetNotAllowed, AccountInOtherTenants
  */
 export async function resetMember(services: Services, actor: Actor<Person>, id: string): Promise<void> {
   const { tenantId } = actor;
@@ -27,19 +27,19 @@ export async function resetMember(services: Services, actor: Actor<Person>, id: 
   if (found === undefined) throw MemberNotFound();
   const { account_id: accountId } = found;
   const wasReset = await db.transaction(async (tx) => {
-    // The account first, as everywhere: two that lock in different orders would block each other.
+    // The account is locked first, as everywhere: different lock orders would deadlock.
     await tx.all(lockAccount({ accountId, provenAt: null }));
     const member = await tx.first(lockMember({ tenantId, id }));
     if (member === undefined) throw MemberNotFound();
     await assertMayReset(tx, actor, member);
     const memberships = await tx.all(listMemberships({ accountId }));
     const isShared = memberships.some((membership) => membership.tenant_id !== tenantId);
-    if (isShared && !actor.isSystemAdmin) throw AccountOfOtherTenants();
+    if (isShared && !actor.isSystemAdmin) throw AccountInOtherTenants();
     if (!(await clearFactors(tx, accountId))) return false;
-    await tx.all(services.mail.compose({ to: member.email, ...notice }, services.now()));
-    // The mail above goes out whatever the member wants to be told.
-    const told = { tenantId, userId: id, event: 'factors_reset', channels: ['in_app', 'push'] } as const;
-    await tx.all(securityNotice({ ...told, request: actor.request }, services.now().toISOString()));
+    await tx.all(services.mail.compose({ to: member.email, tenantId, ...resetMail }, services.now()));
+    // The mail above ignores the notification preferences of the user.
+    const alert = { tenantId, userId: id, event: 'factors_reset', channels: ['in_app', 'push'] } as const;
+    await tx.all(securityNotice({ ...alert, request: actor.request }, services.now().toISOString()));
     await recordReset(services, tx, actor, { accountId, memberships });
     return true;
   });
@@ -50,12 +50,12 @@ export async function resetMember(services: Services, actor: Actor<Person>, id: 
 }
 
 async function assertMayReset(tx: Transaction, actor: Actor<Person>, member: MemberRow): Promise<void> {
-  if (member.account_id === actor.accountId) throw OwnFactors();
+  if (member.account_id === actor.accountId) throw SelfResetNotAllowed();
   await assertMayChangeUser(tx, actor, member);
   if (member.status !== 'active') throw MemberNotActive();
 }
 
-/** In every tenant of the account, as the act of who did it there. */
+/** Records the reset in every tenant of the account, with the actor of that tenant. */
 async function recordReset(
   services: Services,
   tx: Transaction,
@@ -74,7 +74,7 @@ async function recordReset(
   await tx.all(announceRevocation(`account:${accountId}`));
 }
 
-const notice = {
+const resetMail = {
   subject: 'Your second factors were reset',
-  text: 'An administrator has removed all second factors from your account and ended your sessions.\n\nLog in with your password and set up a new one. If you did not ask for this, talk to your administrator.\n',
+  text: 'An administrator has removed all second factors from your account and revoked your sessions.\n\nLog in with your password and set up a new one. If you did not request this, contact your administrator.\n',
 };

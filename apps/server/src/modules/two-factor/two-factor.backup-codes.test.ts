@@ -30,7 +30,7 @@ const give = (person: { token: string }, code: string) => twoFactor(test, 'use-b
 const remaining = async (person: { token: string }) => (await statusOfFactors(test, person)).backup_codes_remaining;
 
 describe('useBackupCode', () => {
-  it('200: lifts the session, counts what is left, and is recorded', async () => {
+  it('200: performs the step-up, returns the remaining count, and is recorded', async () => {
     const person = await createEnrolled();
     const session = await logInAgain(test, person);
     const answer = await give(session, person.backupCodes[0]!);
@@ -45,7 +45,7 @@ describe('useBackupCode', () => {
     expectNoSecrets(test, person.backupCodes);
   });
 
-  it('200: every code of the set, down to none', async () => {
+  it('200: accepts every code of the set', async () => {
     const person = await createEnrolled();
     for (const [at, code] of person.backupCodes.entries()) {
       const answer = await give(await logInAgain(test, person), code);
@@ -53,7 +53,7 @@ describe('useBackupCode', () => {
     }
   });
 
-  it('200: in small letters, in groups, with I, L and O for what they look like', async () => {
+  it('200: accepts lower case, groups, and I, L and O for similar characters', async () => {
     const person = await createEnrolled();
     const session = await logInAgain(test, person);
     const spelt = person.backupCodes.map((code) => code.replaceAll('0', 'O').replaceAll('1', 'l'));
@@ -69,7 +69,7 @@ describe('useBackupCode', () => {
     }
   });
 
-  it('401: used, another account’s, or none at all', async () => {
+  it('401: a used code, a code of another account, and an invalid code', async () => {
     const [person, other] = [await createEnrolled(), await createEnrolled()];
     const code = person.backupCodes[0]!;
     expect((await give(person, code)).status).toBe(200);
@@ -79,7 +79,7 @@ describe('useBackupCode', () => {
     expect(await remaining(other)).toBe(10);
   });
 
-  it('422: no second factor to stand in for', async () => {
+  it('422: an account without a second factor', async () => {
     const answer = await give(await createMember(test, tenant), '00000000');
     expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'TWO_FACTOR_NOT_ENABLED');
   });
@@ -88,7 +88,7 @@ describe('useBackupCode', () => {
 describe('regenerateBackupCodes', () => {
   const regenerate = (person: { token: string }) => twoFactor(test, 'backup-codes', person);
 
-  it('200: ten others, those before them are void, and it is recorded', async () => {
+  it('200: replaces all codes by ten new ones, and is recorded', async () => {
     const person = await createEnrolled();
     expect((await give(person, person.backupCodes[0]!)).status).toBe(200);
     const answer = await regenerate(person);
@@ -111,7 +111,7 @@ describe('regenerateBackupCodes', () => {
     expectNoSecrets(test, fresh);
   });
 
-  it('200: in every tenant’s trail', async () => {
+  it('200: is recorded in the audit trail of every tenant', async () => {
     const { email, password, first, second } = await createPersonOfTwo(test);
     const person = await logIn(test, { email, password, tenantId: first.tenantId });
     const { backupCodes } = await enrolTotp(test, clock, person);
@@ -123,15 +123,15 @@ describe('regenerateBackupCodes', () => {
     }
   });
 
-  it('403: before the session has given its factor', async () => {
+  it('403: before the step-up', async () => {
     const session = await logInAgain(test, await createEnrolled());
     expectError(await regenerate(session), 403, 'AUTHORIZATION_ERROR', 'TWO_FACTOR_REQUIRED');
   });
 
-  it('409: no second factor enabled, not even when one is being set up', async () => {
+  it('409: no enabled second factor, also with a pending enrolment', async () => {
     const person = await createMember(test, tenant);
-    expectError(await regenerate(person), 409, 'CONFLICT', 'NO_TWO_FACTOR');
+    expectError(await regenerate(person), 409, 'CONFLICT', 'TWO_FACTOR_MISSING');
     expect((await twoFactor(test, 'enable/totp', person)).status).toBe(200);
-    expectError(await regenerate(person), 409, 'CONFLICT', 'NO_TWO_FACTOR');
+    expectError(await regenerate(person), 409, 'CONFLICT', 'TWO_FACTOR_MISSING');
   });
 });

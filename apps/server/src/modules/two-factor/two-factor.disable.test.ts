@@ -34,7 +34,7 @@ describe.each(['DELETE disable', 'disable'])('disableTwoFactor by %s', (operatio
   const disable = (person: { token: string }, code: string, method = 'totp') =>
     twoFactor(test, operation, person, { method, code });
 
-  it('204: with a code of the app; the other sessions end and nothing is owed any more', async () => {
+  it('204: with a code of the app; the other sessions are revoked and no factor is required', async () => {
     const person = await createEnrolled();
     const other = await logInAgain(test, person);
     expect((await give(other, person)).status).toBe(200);
@@ -61,7 +61,7 @@ describe.each(['DELETE disable', 'disable'])('disableTwoFactor by %s', (operatio
     expect(entry!.details).toMatchObject({ method: 'totp', provenBy: 'backup_code' });
   });
 
-  it('204: and it can be set up again, with another seed and other backup codes', async () => {
+  it('204: permits a new enrolment with another seed and other backup codes', async () => {
     const person = await createEnrolled();
     expect((await disable(person, freshCode(person.secret, clock))).status).toBe(204);
     const again = await enrolTotp(test, clock, person);
@@ -98,7 +98,7 @@ describe.each(['DELETE disable', 'disable'])('disableTwoFactor by %s', (operatio
       expectError(await twoFactor(test, operation, { token }, body), 400, 'VALIDATION_ERROR');
   });
 
-  it('401: a wrong code, a used one, another account’s; and nothing is lost', async () => {
+  it('401: a wrong code, a used one, and one of another account; the factor remains', async () => {
     const [person, other] = [await createEnrolled(), await createEnrolled()];
     const used = appCode(person.secret, clock.now(), -1);
     for (const code of [wrongCode(person.secret, clock), used, other.backupCodes[0]!, '1234567'])
@@ -109,13 +109,13 @@ describe.each(['DELETE disable', 'disable'])('disableTwoFactor by %s', (operatio
     });
   });
 
-  it('403: before the session has given its factor', async () => {
+  it('403: before the step-up', async () => {
     const person = await createEnrolled();
     const answer = await disable(await logInAgain(test, person), freshCode(person.secret, clock));
     expectError(answer, 403, 'AUTHORIZATION_ERROR', 'TWO_FACTOR_REQUIRED');
   });
 
-  it('409: the last one, while the tenant requires one; no code is used up by it', async () => {
+  it('409: the last factor while the tenant requires one; the code is not consumed', async () => {
     const strict = await createTenant(test);
     const person = await createMember(test, strict);
     const { secret, backupCodes } = await enrolTotp(test, clock, person);
@@ -127,7 +127,7 @@ describe.each(['DELETE disable', 'disable'])('disableTwoFactor by %s', (operatio
     expect((await twoFactor(test, 'verify', person, { method: 'totp', code })).status).toBe(200);
   });
 
-  it('422: not enabled, or only being set up', async () => {
+  it('422: not enabled, or a pending enrolment', async () => {
     const person = await createMember(test, tenant);
     const refused = async (method: string) =>
       expectError(await disable(person, '123456', method), 422, 'UNPROCESSABLE_ENTITY', 'TWO_FACTOR_NOT_ENABLED');

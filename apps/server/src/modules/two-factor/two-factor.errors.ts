@@ -1,30 +1,40 @@
 import { defineError } from '#core/errors/app-error';
 
-/** One text for every reason: wrong, used, expired, or another session's. */
-export const CodeRefused = defineError('AUTHENTICATION_ERROR', 'The code is not right, or not valid any more.');
+/** One text for every reason: the code is wrong, used, expired, or belongs to another session. */
+export const CodeRefused = defineError('AUTHENTICATION_ERROR', 'The code is wrong or no longer valid.');
 export const FactorNotEnabled = defineError(
   'UNPROCESSABLE_ENTITY',
-  'This second factor is not enabled.',
+  'This second factor is not enabled. Enable it first.',
   'TWO_FACTOR_NOT_ENABLED',
 );
 export const FactorEnabled = defineError(
   'CONFLICT',
-  'This second factor is enabled already: disable it first.',
+  'This second factor is already enabled. Disable it first.',
   'TWO_FACTOR_ENABLED',
+);
+export const AssuranceLimitedToTenant = defineError(
+  'AUTHORIZATION_ERROR',
+  'A connector of this tenant delivered the code of this session, so the code does not count in your other tenants. Verify a code of an authenticator app, a backup code or a code by e-mail. If you have none of these, enable `email` with your own address.',
+  'ASSURANCE_LIMITED_TO_TENANT',
+);
+export const FactorOfOtherTenant = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'This second factor was set up in another tenant, and the installation has no connector that delivers its codes. Use another second factor.',
+  'NO_DELIVERY_CHANNEL',
 );
 export const NoFactorEnabled = defineError(
   'CONFLICT',
-  'Backup codes stand in for a second factor: enable one first.',
-  'NO_TWO_FACTOR',
+  'Backup codes need an enabled second factor. Enable one first.',
+  'TWO_FACTOR_MISSING',
 );
 export const LastFactorRequired = defineError(
   'CONFLICT',
-  'The tenant requires a second factor and this is your last one: enable another first.',
+  'The tenant requires a second factor and this is your last one. Enable another one first.',
   'LAST_TWO_FACTOR',
 );
 export const NoMailServer = defineError(
   'UNPROCESSABLE_ENTITY',
-  'Codes cannot be sent by e-mail: no mail server is configured.',
+  'Codes cannot be sent by e-mail because no mail server is configured. Use another second factor.',
   'NO_DELIVERY_CHANNEL',
 );
 export const EmailTargetRefused = defineError(
@@ -37,32 +47,32 @@ export const PhoneTargetRefused = defineError(
 );
 export const PhoneTargetMissing = defineError(
   'VALIDATION_ERROR',
-  'body.delivery_target: is needed for this method, because the profile has no phone.',
+  'body.delivery_target: is required for this method, because the profile has no phone number.',
 );
 export const TooManyGuesses = defineError(
   'RATE_LIMIT_EXCEEDED',
-  'Too many wrong codes. Wait as long as Retry-After says.',
+  'Too many wrong codes. Try again after the time in Retry-After.',
   'TOO_MANY_GUESSES',
 );
 export const TooManyCodes = defineError(
   'RATE_LIMIT_EXCEEDED',
-  'Too many codes were requested. Wait as long as Retry-After says.',
+  'Too many codes were requested. Try again after the time in Retry-After.',
   'TOO_MANY_CODES',
 );
 
 export const MemberNotFound = defineError('NOT_FOUND', 'The user does not exist.');
 export const MemberNotActive = defineError(
   'UNPROCESSABLE_ENTITY',
-  'The user is not active: only active users have second factors to reset.',
+  'The user is not active. Only active users have second factors to reset.',
   'USER_NOT_ACTIVE',
 );
-export const OwnFactors = defineError(
+export const SelfResetNotAllowed = defineError(
   'UNPROCESSABLE_ENTITY',
-  'Nobody resets the own second factors: disable them with a code.',
-  'OWN_TWO_FACTOR',
+  'You cannot reset your own second factors. Disable them with a code.',
+  'SELF_RESET_NOT_ALLOWED',
 );
-export const AccountOfOtherTenants = defineError(
+export const AccountInOtherTenants = defineError(
   'CONFLICT',
-  'The account belongs to other tenants too: only a system administrator may reset its second factors.',
-  'ACCOUNT_OF_OTHER_TENANTS',
+  'The account also belongs to other tenants. Ask a system administrator to reset its second factors.',
+  'ACCOUNT_IN_OTHER_TENANTS',
 );

@@ -40,7 +40,7 @@ function expectTooMany(answer: Answer, least: number, most: number): void {
   expect(seconds).toBeLessThanOrEqual(most);
 }
 
-/** How many guesses at the person were looked at and found wrong. */
+/** Number of guesses that were compared and found wrong. */
 async function failuresOf({ userId }: Person): Promise<number> {
   const rows = await test.service.services.database.tenant(tenant.tenantId).all({
     text: `select id from audit_logs where tenant_id = $1 and user_id = $2 and action = 'two_factor.failed'`,
@@ -51,7 +51,7 @@ async function failuresOf({ userId }: Person): Promise<number> {
 }
 
 describe('guesses at the codes of an app', () => {
-  it('429: the sixth within five minutes, right or wrong, from whatever session; then it goes on', async () => {
+  it('429: the sixth within five minutes, right or wrong, from any session', async () => {
     const person = await createEnrolled();
     const sessions = [await logInAgain(test, person), await logInAgain(test, person)];
     clock.advance(5 * minute);
@@ -65,7 +65,7 @@ describe('guesses at the codes of an app', () => {
     expect(await failuresOf(person)).toBe(5);
   });
 
-  it('do not count against backup codes, and the other way round', async () => {
+  it('have a budget separate from backup codes', async () => {
     const person = await createEnrolled();
     const session = await logInAgain(test, person);
     for (let count = 0; count < 5; count++) await verify(session, wrongCode(person.secret, clock));
@@ -77,7 +77,7 @@ describe('guesses at the codes of an app', () => {
     expect((await give(session, person.backupCodes[0]!)).status).toBe(200);
   });
 
-  it('that are right do not count', async () => {
+  it('do not count if they are correct', async () => {
     const person = await createEnrolled();
     for (let count = 0; count < 40; count++) {
       clock.advance(30_000);
@@ -86,7 +86,7 @@ describe('guesses at the codes of an app', () => {
     }
   });
 
-  it('of another account do not count', async () => {
+  it('do not count for another account', async () => {
     const [person, other] = [await createEnrolled(), await createEnrolled()];
     for (let count = 0; count < 6; count++) await verify(person, wrongCode(person.secret, clock));
     expect((await verify(other, freshCode(other.secret, clock))).status).toBe(200);
@@ -120,8 +120,8 @@ describe('all guesses at an account', () => {
   });
 });
 
-describe('guesses at once', () => {
-  it('are looked at no more often than the budget says: 100 wrong ones', async () => {
+describe('concurrent guesses', () => {
+  it('are compared only within the budget: 100 wrong ones', async () => {
     const fresh = await createTenant(test);
     tenant = fresh;
     for (let round = 0; round < 5; round++) {
@@ -139,7 +139,7 @@ describe('guesses at once', () => {
     }
   });
 
-  it('spread over all operations: no more than both budgets allow', async () => {
+  it('are compared only within both budgets, spread over all operations', async () => {
     const person = await createEnrolled();
     const wrong = wrongCode(person.secret, clock);
     const answers = await inParallel(90, (at) =>

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Service } from '#app/service';
 import {
   auditOf,
+  comparable,
   countStatuses,
   createClock,
   day,
@@ -23,18 +24,19 @@ import {
   statusOfFactors,
   twoFactor,
 } from '#modules/two-factor/testing/steps';
-import { createMember, createTenant, type Person, type Tenant } from '#test/support/factories';
+import { createMember, createTenant, proveAddress, unique, type Person, type Tenant } from '#test/support/factories';
 import {
   expectError,
   startService,
   testServiceOf,
+  patientTiming,
   useService,
   type Answer,
   type TestService,
 } from '#test/support/harness';
 
 const clock = createClock();
-// A database of its own: the relay would deliver what waits in the outbox of other suites.
+// A database of its own, because the relay would deliver mails of other suites.
 const silent = useService({ now: clock.now, environment, ownDatabase: true });
 
 const received: { mail: ParsedMail; recipients: string[] }[] = [];
@@ -60,7 +62,10 @@ beforeAll(async () => {
   const { port } = smtp.server.address() as { port: number };
   const smtpUrl = { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'Atrium <no-reply@atrium.example>' };
   const { connection } = silent;
-  service = await startService({ now: clock.now, environment: { ...environment, ...smtpUrl }, connection }, logLines);
+  service = await startService(
+    { now: clock.now, environment: { ...environment, ...smtpUrl }, connection, databaseTiming: patientTiming },
+    logLines,
+  );
   test = { ...testServiceOf(service, connection), logLines };
   tenant = await createTenant(test);
 });
@@ -71,7 +76,7 @@ afterAll(async () => {
 
 const mailsTo = (address: string) => received.filter((one) => one.recipients.includes(address));
 
-/** The code in the newest of so many mails to the address. */
+/** The code in the newest of the given number of mails to the address. */
 async function codeFrom(address: string, mails: number): Promise<string> {
   await expect.poll(() => mailsTo(address).length, { interval: 10, timeout: 20_000 }).toBe(mails);
   return /Your code is (\d{6})\./.exec(mailsTo(address).at(-1)!.mail.text!)![1]!;
@@ -84,7 +89,7 @@ const verify = (person: { token: string }, code: string) =>
   twoFactor(test, 'verify', person, { method: 'email', code });
 const otherThan = (code: string) => (code === '000000' ? '111111' : '000000');
 
-/** A person whose second factor are codes to the own address. */
+/** A user with the second factor `email` at the user's own address. */
 async function createEnrolled(): Promise<Person> {
   const person = await createMember(test, tenant);
   expect((await enable(person)).status).toBe(200);
@@ -99,7 +104,7 @@ function expectTooMany(answer: Answer, most: number, reason: string): void {
 }
 
 describe('enableTwoFactor, email', () => {
-  it('200: sends a code to the own address, and that code completes it', async () => {
+  it('200: sends a code to the user’s address, and that code completes the enrolment', async () => {
     const person = await createMember(test, tenant);
     const answer = await enable(person);
     expect({ status: answer.status, body: answer.body }).toEqual({
@@ -150,14 +155,57 @@ describe('enableTwoFactor, email', () => {
     expect(JSON.stringify(rows)).not.toContain('elsewhere');
   });
 
-  it('400: what is no address', async () => {
+  it('200: an address that another person has verified gets the same answer, and does not count before its code', async () => {
+    const owner = await createMember(test, tenant);
+    await proveAddress(test, owner.email);
+    const answers = [];
+    for (const target of [owner.email, `${unique('member')}@${tenant.domain}.example`]) {
+      const person = await createMember(test, tenant);
+      answers.push(await enable(person, target));
+      await codeFrom(target, 1);
+      const { text: mail, subject } = mailsTo(target)[0]!.mail;
+      for (const written of [tenant.name, tenant.domain, person.email])
+        expect(`${subject} ${mail}`).not.toContain(written);
+      expectError(await verify(person, '12345678'), 401, 'AUTHENTICATION_ERROR');
+      expect((await statusOfFactors(test, person)).enabled_methods).toEqual([]);
+      expect((await ordinary(test, await logInAgain(test, person))).status).toBe(200);
+    }
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(new Set(answers.map(comparable)).size).toBe(1);
+  });
+
+  it('429: more than three codes in ten minutes to one address, from 50 accounts at once', async () => {
+    const target = `${unique('target')}@example.org`;
+    const people: Person[] = [];
+    for (let count = 0; count < 50; count++) people.push(await createMember(test, tenant));
+    const answers = await inParallel(50, (at) => enable(people[at]!, at % 2 === 0 ? target : target.toUpperCase()));
+    expect(countStatuses(answers)).toEqual({ 200: 3, 429: 47 });
+    const refused = answers.filter(({ status }) => status === 429);
+    for (const answer of refused) expectTooMany(answer, 600, 'TOO_MANY_CODES');
+    const begun = people[answers.findIndex(({ status }) => status === 200)]!;
+    expectTooMany(await send(begun), 600, 'TOO_MANY_CODES');
+  }, 60_000);
+
+  it('200: other accounts cannot use up the budget of a verified address or of an enabled factor', async () => {
+    const owner = await createMember(test, tenant);
+    await proveAddress(test, owner.email);
+    for (let count = 0; count < 3; count++)
+      expect((await enable(await createMember(test, tenant), owner.email)).status).toBe(200);
+    const fourth = await createMember(test, tenant);
+    expectTooMany(await enable(fourth, owner.email), 600, 'TOO_MANY_CODES');
+    expect((await enable(owner)).status).toBe(200);
+    expect((await verify(owner, await codeFrom(owner.email, 4))).status).toBe(200);
+    expect((await send(await logInAgain(test, owner))).status).toBe(200);
+  });
+
+  it('400: an invalid address', async () => {
     const person = await createMember(test, tenant);
     for (const target of ['ada', '+43660123456', 'a@b', 'ada@example.com\r\nBcc: eve@example.com', 'a b@example.com'])
       expectError(await enable(person, target), 400, 'VALIDATION_ERROR');
     expect(mailsTo(person.email)).toEqual([]);
   });
 
-  it('401: a code for an address that was given up for another does not prove the other', async () => {
+  it('401: a code for an earlier address does not verify a later one', async () => {
     const person = await createMember(test, tenant);
     const other = await logInAgain(test, person);
     expect((await enable(person)).status).toBe(200);
@@ -168,13 +216,13 @@ describe('enableTwoFactor, email', () => {
     expect((await verify(other, await codeFrom(`else-${person.email}`, 1))).status).toBe(200);
   });
 
-  it('409: enabled already, before anything is sent', async () => {
+  it('409: already enabled; sends nothing', async () => {
     const person = await createEnrolled();
     expectError(await enable(person), 409, 'CONFLICT', 'TWO_FACTOR_ENABLED');
     expect(mailsTo(person.email)).toHaveLength(1);
   });
 
-  it('422: without a mail server it does not pretend', async () => {
+  it('422: without a mail server', async () => {
     const person = await createMember(silent, await createTenant(silent));
     const unsent = await twoFactor(silent, 'enable/email', person);
     expectError(unsent, 422, 'UNPROCESSABLE_ENTITY', 'NO_DELIVERY_CHANNEL');
@@ -184,7 +232,7 @@ describe('enableTwoFactor, email', () => {
     expect((await statusOfFactors(silent, person)).enabled_methods).toEqual([]);
   });
 
-  it('lets the backup codes of an app go on, and a new app replaces them', async () => {
+  it('keeps the backup codes of an app, and a new app replaces them', async () => {
     const person = await createEnrolled();
     expect((await statusOfFactors(test, person)).backup_codes_remaining).toBe(0);
     const first = (await twoFactor(test, 'backup-codes', person)).body.data.backup_codes;
@@ -202,7 +250,7 @@ describe('enableTwoFactor, email', () => {
 });
 
 describe('sendTwoFactorCode', () => {
-  it('200: a code that lifts the session that asked for it', async () => {
+  it('200: sends a code for the step-up of the session that requested it', async () => {
     const session = await logInAgain(test, await createEnrolled());
     const answer = await send(session);
     expect({ status: answer.status, body: answer.body }).toEqual({
@@ -215,7 +263,7 @@ describe('sendTwoFactorCode', () => {
     expectError(await verify(session, code), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('200: again for an enrolment that waits for its first code', async () => {
+  it('200: sends another code for a pending enrolment', async () => {
     const person = await createMember(test, tenant);
     expect((await enable(person)).status).toBe(200);
     const first = await codeFrom(person.email, 1);
@@ -225,7 +273,7 @@ describe('sendTwoFactorCode', () => {
     expect((await verify(person, second)).status).toBe(200);
   });
 
-  it('200: voids the code that the same session asked for before, and no other session’s', async () => {
+  it('200: invalidates the earlier code of the same session, but not of other sessions', async () => {
     const person = await createEnrolled();
     const [one, other] = [await logInAgain(test, person), await logInAgain(test, person)];
     expect((await send(one)).status).toBe(200);
@@ -247,7 +295,7 @@ describe('sendTwoFactorCode', () => {
     expect((await statusOfFactors(test, person)).enabled_methods).toEqual([]);
   });
 
-  it('a code of one method is none of another', async () => {
+  it('a code of one method is not valid for another', async () => {
     const person = await createEnrolled();
     const { secret } = await enrolTotp(test, clock, person);
     const session = await logInAgain(test, person);
@@ -258,7 +306,7 @@ describe('sendTwoFactorCode', () => {
     expect(methods.map(({ method }) => method)).toEqual(['email', 'totp']);
   });
 
-  it('401: once it is five minutes old', async () => {
+  it('401: after five minutes', async () => {
     const person = await createEnrolled();
     const [one, other] = [await logInAgain(test, person), await logInAgain(test, person)];
     expect((await send(one)).status).toBe(200);
@@ -271,14 +319,14 @@ describe('sendTwoFactorCode', () => {
     expect((await verify(other, next)).status).toBe(200);
   });
 
-  it('422: not enabled; 400: a method that delivers nothing', async () => {
+  it('422: not enabled; 400: a method without delivery', async () => {
     const person = await createMember(test, tenant);
     expectError(await send(person), 422, 'UNPROCESSABLE_ENTITY', 'TWO_FACTOR_NOT_ENABLED');
     for (const method of ['totp', 'fax', ''])
       expectError(await twoFactor(test, 'send-code', person, { method }), 400, 'VALIDATION_ERROR');
   });
 
-  it('429: the fourth within ten minutes, the eleventh within a day, enabling counted in', async () => {
+  it('429: the fourth within ten minutes, the eleventh within a day, enrolments included', async () => {
     const fresh = await createTenant(test);
     let person = await createMember(test, fresh);
     const begins = clock.now().getTime();
@@ -291,7 +339,7 @@ describe('sendTwoFactorCode', () => {
         expectTooMany(await enable(person), 600, 'TOO_MANY_CODES');
         clock.advance(10 * minute);
         person = await logInAgain(test, person);
-        // The enrolment has run out by now, so that the next one is begun anew below.
+        // The enrolment has expired by now, so the next one starts again below.
         expect((await enable(person)).status).toBe(200);
         sent += 1;
       }
@@ -306,7 +354,7 @@ describe('sendTwoFactorCode', () => {
     tenant = await createTenant(test);
   });
 
-  it('429: twenty at once send no more than three', async () => {
+  it('429: twenty concurrent requests send only three codes', async () => {
     const person = await createMember(test, tenant);
     expect(countStatuses(await inParallel(20, () => enable(person)))).toEqual({ 200: 3, 429: 17 });
     await expect.poll(() => mailsTo(person.email).length, { interval: 10, timeout: 20_000 }).toBe(3);
@@ -314,7 +362,7 @@ describe('sendTwoFactorCode', () => {
 });
 
 describe('guesses at a delivered code', () => {
-  it('429: the sixth; another code has five again', async () => {
+  it('429: the sixth; another code has a new budget of five', async () => {
     const person = await createEnrolled();
     const session = await logInAgain(test, person);
     expect((await send(session)).status).toBe(200);
@@ -326,7 +374,7 @@ describe('guesses at a delivered code', () => {
     expect((await verify(session, await codeFrom(person.email, 3))).status).toBe(200);
   });
 
-  it('a code is right exactly once of fifty times at once, twenty times', async () => {
+  it('fifty concurrent uses accept a code exactly once, in twenty rounds', async () => {
     for (let round = 0; round < 20; round++) {
       const person = await createEnrolled();
       const session = await logInAgain(test, person);
@@ -339,13 +387,13 @@ describe('guesses at a delivered code', () => {
     }
   }, 180_000);
 
-  it('429: the sixth where nothing was sent, too', async () => {
+  it('429: the sixth, also without a sent code', async () => {
     const session = await logInAgain(test, await createEnrolled());
     for (let count = 0; count < 5; count++) expectError(await verify(session, '000000'), 401, 'AUTHENTICATION_ERROR');
     expectTooMany(await verify(session, '000000'), 300, 'TOO_MANY_GUESSES');
   });
 
-  it('a hundred wrong ones at once are looked at five times', async () => {
+  it('a hundred concurrent wrong codes are compared five times', async () => {
     const person = await createEnrolled();
     const session = await logInAgain(test, person);
     expect((await send(session)).status).toBe(200);

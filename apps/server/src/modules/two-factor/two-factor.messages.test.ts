@@ -11,20 +11,23 @@ import { createMember, createTenant, type Tenant } from '#test/support/factories
 import { expectError, useService } from '#test/support/harness';
 
 const clock = createClock();
-// A database of its own: connectors of the installation would serve all tenants.
+// A database of its own, because connectors of the installation would serve all tenants.
 const test = useService({
   now: clock.now,
   ownDatabase: true,
   environment: { ...environment, OUTBOUND_ALLOWED_CIDRS: '127.0.0.1/32' },
 });
-const number = '+43 660 123-45-67';
+let numbers = 1000;
+/** Unique to this test, because each number has its own budget. */
+let number: string;
 let tenant: Tenant;
 
 beforeEach(async () => {
   tenant = await createTenant(test);
+  number = `+43 660 ${(numbers += 1)}-45-67`;
 });
 
-/** A provider that takes the tenant's messages on the channel. */
+/** A provider that accepts messages of the tenant on the channel. */
 async function connect(channel: string): Promise<HttpProvider> {
   const provider = await startHttpProvider(webhookFake);
   const config = { ...webhookFake.config, adapter: webhookFake.adapter, channels: [channel] };
@@ -37,7 +40,7 @@ const enable = (person: { token: string }, method: string, target: string | unde
 const codeIn = (text: string) => /^Your code is (\d{6})\./.exec(text)![1]!;
 
 describe.each(['sms', 'chatapp'])('%s', (method) => {
-  it('200: a code reaches the number, completes the enrolment, and later lifts a session', async () => {
+  it('200: a code reaches the number, completes the enrolment, and later performs a step-up', async () => {
     const provider = await connect(method);
     const person = await createMember(test, tenant);
     const enabled = await enable(person, method);
@@ -47,7 +50,9 @@ describe.each(['sms', 'chatapp'])('%s', (method) => {
       verification_sent: true,
       expires_in_seconds: 300,
     });
-    expect(provider.taken).toMatchObject([{ to: '+436601234567', text: expect.stringContaining('Your code is') }]);
+    expect(provider.taken).toMatchObject([
+      { to: number.replaceAll(/[ -]/g, ''), text: expect.stringContaining('Your code is') },
+    ]);
     const first = codeIn(provider.taken[0]!.text);
     expect((await twoFactor(test, 'verify', person, { method, code: first })).status).toBe(200);
     expect((await statusOfFactors(test, person)).enabled_methods).toEqual([
@@ -60,10 +65,10 @@ describe.each(['sms', 'chatapp'])('%s', (method) => {
     const second = codeIn(provider.taken[1]!.text);
     expect((await twoFactor(test, 'verify', session, { method, code: second })).status).toBe(200);
     expect((await ordinary(test, session)).status).toBe(200);
-    expectNoSecrets(test, [first, second, '6601234567']);
+    expectNoSecrets(test, [first, second, provider.taken[0]!.to.slice(3)]);
   });
 
-  it('400: no number, or what is none', async () => {
+  it('400: a missing or invalid number', async () => {
     await connect(method);
     const person = await createMember(test, tenant);
     for (const target of [person.email, '+12345', '+1234567890123456', '0043660123456', '436601234567'])
@@ -74,7 +79,7 @@ describe.each(['sms', 'chatapp'])('%s', (method) => {
       expect((await enable(person, method, target)).status).toBe(200);
   });
 
-  it('200: without a number the one of the profile, which codes keep going to whatever becomes of the profile', async () => {
+  it('200: uses the number of the profile by default, and keeps it when the profile changes', async () => {
     const provider = await connect(method);
     const person = await createMember(test, tenant);
     const setPhone = async (phone: string | null) => {
@@ -97,7 +102,7 @@ describe.each(['sms', 'chatapp'])('%s', (method) => {
     expect(provider.taken[2]!.to).toBe('+436607654321');
   });
 
-  it('422: no connector for it; and nothing is begun', async () => {
+  it('422: no connector for the channel; no enrolment is started', async () => {
     await connect(method === 'sms' ? 'chatapp' : 'sms');
     const person = await createMember(test, tenant);
     expectError(await enable(person, method), 422, 'UNPROCESSABLE_ENTITY', 'NO_DELIVERY_CHANNEL');
@@ -105,7 +110,7 @@ describe.each(['sms', 'chatapp'])('%s', (method) => {
     expectError(unsent, 422, 'UNPROCESSABLE_ENTITY', 'TWO_FACTOR_NOT_ENABLED');
   });
 
-  it('403: switched off for the tenant', async () => {
+  it('403: disabled for the tenant', async () => {
     await connect(method);
     const person = await createMember(test, tenant);
     expect((await enable(person, method)).status).toBe(200);
@@ -115,10 +120,10 @@ describe.each(['sms', 'chatapp'])('%s', (method) => {
       expectError(await call(), 403, 'AUTHORIZATION_ERROR', 'OPERATION_DISABLED');
   });
 
-  it('422: no provider takes the number; another number gets through', async () => {
+  it('422: no provider accepts the number; another number works', async () => {
     const provider = await connect(method);
     const person = await createMember(test, tenant);
-    const refused = '+43660000000';
+    const refused = `${number.replaceAll(/[ -]/g, '')}00`;
     provider.misbehave((response) => {
       const { to } = JSON.parse(provider.requests.at(-1)!.body) as { to: string };
       response.writeHead(to === refused ? 400 : 204).end();
@@ -128,7 +133,7 @@ describe.each(['sms', 'chatapp'])('%s', (method) => {
     expect((await enable(person, method)).status).toBe(200);
   });
 
-  it('502: the provider fails; the next code that gets through completes the enrolment', async () => {
+  it('502: the provider fails; the next delivered code completes the enrolment', async () => {
     const provider = await connect(method);
     const person = await createMember(test, tenant);
     let fails = true;

@@ -10,6 +10,7 @@ type Tables = {
     method: 'totp' | Delivered;
     secret: string | null;
     delivery_target: string | null;
+    enrolled_in: string | null;
     last_step: number | null;
     enabled_at: string | null;
     enrolment_expires_at: string | null;
@@ -22,12 +23,19 @@ type Tables = {
     method: Delivered;
     session_id: string;
     code_hash: string;
+    account_wide: boolean;
     created_at: string;
     expires_at: string;
     used_at: string | null;
   };
   two_factor_backup_codes: { account_id: string; code_hash: string; created_at: string; used_at: string | null };
-  sessions: { tenant_id: string; id: string; assurance: number; ended_at: string | null };
+  sessions: {
+    tenant_id: string;
+    id: string;
+    assurance: number;
+    assurance_account_wide: boolean;
+    ended_at: string | null;
+  };
   tenants: { id: string; settings: Record<string, unknown> };
   users: {
     tenant_id: string;
@@ -47,25 +55,52 @@ export type MemberRow = Omit<Tables['users'], 'tenant_id' | 'phone'>;
 
 const builder = queryBuilder<Tables>();
 
-// ---------------------------------------------------------------- how things stand
+// ---------------------------------------------------------------- state
 
-/** Pending enrolments among them. */
+/** Includes pending enrolments. */
 export const listMethods = statement<{ accountId: string }, MethodRow>((p) =>
   builder
     .selectFrom('two_factor_methods')
-    .select(['method', 'secret', 'delivery_target', 'last_step', 'enabled_at', 'enrolment_expires_at', 'last_used_at'])
+    .select([
+      'method',
+      'secret',
+      'delivery_target',
+      'enrolled_in',
+      'last_step',
+      'enabled_at',
+      'enrolment_expires_at',
+      'last_used_at',
+    ])
     .where('account_id', '=', p.accountId)
     .orderBy('enabled_at')
     .orderBy('method'),
 );
 
-export const findLiveSession = statement<{ tenantId: string; sessionId: string }, { assurance: number }>((p) =>
+export const findLiveSession = statement<
+  { tenantId: string; sessionId: string },
+  { assurance: number; assurance_account_wide: boolean }
+>((p) =>
   builder
     .selectFrom('sessions')
-    .select('assurance')
+    .select(['assurance', 'assurance_account_wide'])
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.sessionId)
     .where('ended_at', 'is', null),
+);
+
+/** Raises the assurance of a session after its second factor; an account-wide assurance remains. */
+export const assureSession = statement<{ tenantId: string; sessionId: string; accountWide: boolean }, { id: string }>(
+  (p) =>
+    builder
+      .updateTable('sessions')
+      .set({
+        assurance: 2,
+        assurance_account_wide: sql<boolean>`${p.accountWide}::boolean or (assurance = 2 and assurance_account_wide)`,
+      })
+      .where('tenant_id', '=', p.tenantId)
+      .where('id', '=', p.sessionId)
+      .where('ended_at', 'is', null)
+      .returning('id'),
 );
 
 export const findRequirement = statement<{ tenantId: string }, { is_required: boolean }>((p) =>
@@ -81,13 +116,14 @@ export const findPhone = statement<{ tenantId: string; userId: string }, { phone
 
 // ---------------------------------------------------------------- methods
 
-/** Begins an enrolment in place of an older pending one. No row when the method is enabled already. */
+/** Starts an enrolment and replaces an older pending one. No row if the method is already enabled. */
 export const upsertPendingMethod = statement<
   {
     accountId: string;
     method: MethodRow['method'];
     secret: string | null;
     deliveryTarget: string | null;
+    enrolledIn: string;
     at: string;
     expiresAt: string;
   },
@@ -100,6 +136,7 @@ export const upsertPendingMethod = statement<
       method: p.method,
       secret: p.secret,
       delivery_target: p.deliveryTarget,
+      enrolled_in: p.enrolledIn,
       last_step: null,
       enabled_at: null,
       enrolment_expires_at: p.expiresAt,
@@ -112,6 +149,7 @@ export const upsertPendingMethod = statement<
         .doUpdateSet({
           secret: p.secret,
           delivery_target: p.deliveryTarget,
+          enrolled_in: p.enrolledIn,
           last_step: null,
           enrolment_expires_at: p.expiresAt,
           created_at: p.at,
@@ -131,7 +169,7 @@ export const activateMethod = statement<{ accountId: string; method: string; at:
     .returning('method'),
 );
 
-/** Accepts a time step once, and none before it: of any number of parallel uses exactly one gets the row. */
+/** Accepts a time step once, and no earlier one: exactly one of several concurrent calls gets the row. */
 export const acceptStep = statement<{ accountId: string; step: number }, { method: string }>((p) =>
   builder
     .updateTable('two_factor_methods')
@@ -166,6 +204,7 @@ export const insertCode = statement<
     method: Delivered;
     sessionId: string;
     codeHash: string;
+    accountWide: boolean;
     at: string;
     expiresAt: string;
   },
@@ -177,13 +216,14 @@ export const insertCode = statement<
     method: p.method,
     session_id: p.sessionId,
     code_hash: p.codeHash,
+    account_wide: p.accountWide,
     created_at: p.at,
     expires_at: p.expiresAt,
     used_at: null,
   }),
 );
 
-/** Voids the codes that went to where a method delivered so far, whichever session asked; sweeps out dead ones. */
+/** Invalidates the codes of all sessions that were sent to the earlier target of the method; deletes expired ones. */
 export const deleteCodesOfMethod = statement<{ accountId: string; method: string; at: string }, never>((p) =>
   builder
     .deleteFrom('two_factor_codes')
@@ -191,7 +231,7 @@ export const deleteCodesOfMethod = statement<{ accountId: string; method: string
     .where(sql<boolean>`(method = ${p.method} or expires_at <= ${p.at}::timestamptz)`),
 );
 
-/** Voids what one session asked for before; sweeps out dead ones. */
+/** Invalidates earlier codes of one session; deletes expired ones. */
 export const deleteCodesOfSession = statement<
   { accountId: string; method: string; sessionId: string; at: string },
   never
@@ -204,7 +244,7 @@ export const deleteCodesOfSession = statement<
     ),
 );
 
-/** What the session was sent last; it may be used or have run out. */
+/** The latest code that was sent to the session; it may be used or expired. */
 export const findNewestCode = statement<{ accountId: string; method: string; sessionId: string }, { id: string }>((p) =>
   builder
     .selectFrom('two_factor_codes')
@@ -216,8 +256,8 @@ export const findNewestCode = statement<{ accountId: string; method: string; ses
     .limit(1),
 );
 
-/** Uses a delivered code up: of any number of parallel uses exactly one gets the row. */
-export const consumeCode = statement<{ id: string; codeHash: string; at: string }, { id: string }>((p) =>
+/** Consumes a delivered code: exactly one of several concurrent calls gets the row. */
+export const consumeCode = statement<{ id: string; codeHash: string; at: string }, { account_wide: boolean }>((p) =>
   builder
     .updateTable('two_factor_codes')
     .set({ used_at: p.at })
@@ -225,7 +265,7 @@ export const consumeCode = statement<{ id: string; codeHash: string; at: string 
     .where('code_hash', '=', p.codeHash)
     .where('used_at', 'is', null)
     .where('expires_at', '>', p.at)
-    .returning('id'),
+    .returning('account_wide'),
 );
 
 // ---------------------------------------------------------------- backup codes
@@ -250,7 +290,7 @@ export const deleteBackupCodes = statement<{ accountId: string }, never>((p) =>
   builder.deleteFrom('two_factor_backup_codes').where('account_id', '=', p.accountId),
 );
 
-/** Uses a backup code up: of any number of parallel uses exactly one gets the row. */
+/** Consumes a backup code: exactly one of several concurrent calls gets the row. */
 export const consumeBackupCode = statement<{ accountId: string; codeHash: string; at: string }, { account_id: string }>(
   (p) =>
     builder
@@ -270,7 +310,7 @@ export const countBackupCodes = statement<{ accountId: string }, { remaining: nu
     .where('used_at', 'is', null),
 );
 
-// ---------------------------------------------------------------- members
+// ---------------------------------------------------------------- users
 
 const memberColumns = ['id', 'account_id', 'email', 'status', 'is_tenant_admin'] as const;
 
@@ -283,7 +323,7 @@ export const findMember = statement<{ tenantId: string; id: string }, MemberRow>
     .where('status', '<>', 'deleted'),
 );
 
-/** Held to the end of the transaction, so that what a reset was allowed for is what it resets. */
+/** Locked until the end of the transaction, so that the reset changes exactly what was authorised. */
 export const lockMember = statement<{ tenantId: string; id: string }, MemberRow>((p) =>
   builder
     .selectFrom('users')

@@ -24,7 +24,7 @@ beforeAll(async () => {
   tenant = await createTenant(test);
 });
 
-/** Exactly one is right; of the others no more are looked at than the budget of the challenge says. */
+/** Exactly one succeeds; the others are compared only within the budget of the challenge. */
 function expectOneWinner(answers: readonly Answer[]): void {
   const { 200: won, 401: late = 0, 429: refused = 0 } = countStatuses(answers);
   expect({ won, all: won! + late + refused }).toEqual({ won: 1, all: answers.length });
@@ -32,8 +32,8 @@ function expectOneWinner(answers: readonly Answer[]): void {
   expect(late).toBeGreaterThan(0);
 }
 
-describe('fifty at once, twenty times', () => {
-  it('one code of an app lifts exactly one session', async () => {
+describe('fifty concurrent requests, in twenty rounds', () => {
+  it('one code of an app performs the step-up of exactly one session', async () => {
     for (let round = 0; round < 20; round++) {
       const person = await createMember(test, tenant);
       const { secret } = await enrolTotp(test, clock, person);
@@ -47,7 +47,7 @@ describe('fifty at once, twenty times', () => {
     }
   }, 180_000);
 
-  it('one backup code lifts exactly one session, and one code less is left', async () => {
+  it('one backup code performs the step-up of exactly one session, and one code is consumed', async () => {
     for (let round = 0; round < 20; round++) {
       const person = await createMember(test, tenant);
       const { backupCodes } = await enrolTotp(test, clock, person);
@@ -60,7 +60,7 @@ describe('fifty at once, twenty times', () => {
     }
   }, 180_000);
 
-  it('the first code of an enrolment completes it exactly once', async () => {
+  it('the first code completes an enrolment exactly once', async () => {
     for (let round = 0; round < 20; round++) {
       const person = await createMember(test, tenant);
       const { secret } = (await twoFactor(test, 'enable/totp', person)).body.data;
@@ -71,7 +71,7 @@ describe('fifty at once, twenty times', () => {
     }
   });
 
-  it('a method is disabled exactly once by one backup code', async () => {
+  it('one backup code disables a method exactly once', async () => {
     for (let round = 0; round < 20; round++) {
       const person = await createMember(test, tenant);
       const { backupCodes } = await enrolTotp(test, clock, person);
@@ -84,8 +84,8 @@ describe('fifty at once, twenty times', () => {
   });
 });
 
-describe('an enrolment that another session completes meanwhile', () => {
-  /** How many wait for the connection, or for who does. */
+describe('an enrolment that another session completes concurrently', () => {
+  /** Number of connections that wait, directly or indirectly, for the given one. */
   const countWaiting = async (client: pg.Client): Promise<number> => {
     const { rows } = await client.query<{ waiting: string }>(
       `with waiting as (select distinct pid from pg_locks where not granted),
@@ -96,7 +96,7 @@ describe('an enrolment that another session completes meanwhile', () => {
     return Number(rows[0]!.waiting);
   };
 
-  it('leaves sessions that never gave a factor with nothing, although they were let in before', async () => {
+  it('refuses sessions without a factor, although they were admitted before', async () => {
     for (const operation of ['backup-codes', 'enable/totp', 'verify']) {
       const person = await createMember(test, tenant);
       const thief = await logInAgain(test, person);

@@ -43,7 +43,7 @@ const reset = (by: { token: string }, userId: string, headers: Record<string, st
   test.call('DELETE', `/api/v1/secure/users/${userId}/two-factor`, { token: by.token, headers });
 
 describe('resetTwoFactor', () => {
-  it('204: takes every factor and code, ends the sessions, and lets the person in by password', async () => {
+  it('204: removes every factor and code, revokes the sessions, and permits a login by password', async () => {
     const person = await createEnrolled();
     expect((await ordinary(test, person)).status).toBe(200);
     const answer = await reset(tenant.admin, person.userId);
@@ -61,7 +61,7 @@ describe('resetTwoFactor', () => {
     expectError(await twoFactor(test, 'use-backup', session, old), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('204: is recorded and told to the person', async () => {
+  it('204: is recorded, and the user is notified', async () => {
     const person = await createEnrolled();
     expect((await reset(tenant.admin, person.userId.toUpperCase())).status).toBe(204);
     const [entry] = await auditOf(test, tenant.admin, 'two_factor.reset');
@@ -71,18 +71,18 @@ describe('resetTwoFactor', () => {
     expect(mail).toMatchObject({ subject: 'Your second factors were reset' });
   });
 
-  it('204: by somebody whose group permits it', async () => {
+  it('204: by a user whose group permits it', async () => {
     const manager = await createMember(test, tenant, { permissions: ['users.manage'] });
     expect((await reset(manager, (await createEnrolled()).userId)).status).toBe(204);
   });
 
-  it('204: of another administrator by an administrator', async () => {
+  it('204: by an administrator for another administrator', async () => {
     const person = await createEnrolled({ isTenantAdmin: true });
     expect((await reset(tenant.admin, person.userId)).status).toBe(204);
     expect(await statusOf(test, person.token)).toBe(401);
   });
 
-  it('204: where there is nothing to take, nothing happens', async () => {
+  it('204: changes nothing without a factor', async () => {
     const person = await createMember(test, tenant);
     const before = await auditOf(test, tenant.admin, 'two_factor.reset');
     expect((await reset(tenant.admin, person.userId)).status).toBe(204);
@@ -91,7 +91,7 @@ describe('resetTwoFactor', () => {
     expect(await outboxOf(test, root, person.email)).toEqual([]);
   });
 
-  it('204: exactly once of 20 at once is recorded', async () => {
+  it('204: 20 concurrent requests are recorded once', async () => {
     const person = await createEnrolled();
     const before = (await auditOf(test, tenant.admin, 'two_factor.reset')).length;
     const answers = await inParallel(20, () => reset(tenant.admin, person.userId));
@@ -100,7 +100,7 @@ describe('resetTwoFactor', () => {
     expect(await outboxOf(test, root, person.email)).toHaveLength(1);
   });
 
-  it('204: whoever had guessed too often may set up a new factor at once', async () => {
+  it('204: a user with too many wrong codes may enrol a new factor at once', async () => {
     const person = await createEnrolled();
     for (let round = 0; round < 6; round++) {
       clock.advance(300_000);
@@ -114,14 +114,14 @@ describe('resetTwoFactor', () => {
     tenant.admin = admin;
   });
 
-  it('400: an id that is none; 401: nobody; 403: no permission', async () => {
+  it('400: an invalid id; 401: no credentials; 403: no permission', async () => {
     expectError(await reset(tenant.admin, 'me'), 400, 'VALIDATION_ERROR');
     expectError(await test.call('DELETE', `/api/v1/secure/users/${newId()}/two-factor`), 401, 'AUTHENTICATION_ERROR');
     const member = await createMember(test, tenant, { permissions: ['users.read'] });
     expectError(await reset(member, (await createMember(test, tenant)).userId), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it('404: the same bytes for an unknown user, a deleted one, and another tenant’s', async () => {
+  it('404: the same bytes for an unknown user, a deleted one, and one of another tenant', async () => {
     const stranger = await createTenant(test);
     const deleted = await createEnrolled();
     const url = `/api/v1/secure/users/${deleted.userId}`;
@@ -132,20 +132,20 @@ describe('resetTwoFactor', () => {
     expect(new Set(answers.map(comparable)).size).toBe(1);
   });
 
-  it('422: the own factors, which only a code takes', async () => {
+  it('422: the factors of the caller, which only a code disables', async () => {
     const admin = await createEnrolled({ isTenantAdmin: true });
-    expectError(await reset(admin, admin.userId), 422, 'UNPROCESSABLE_ENTITY', 'OWN_TWO_FACTOR');
+    expectError(await reset(admin, admin.userId), 422, 'UNPROCESSABLE_ENTITY', 'SELF_RESET_NOT_ALLOWED');
     expect((await statusOfFactors(test, admin)).enabled_methods).toHaveLength(1);
   });
 
-  it('422: an administrator, by somebody who is none', async () => {
+  it('422: an administrator, by a user who is not an administrator', async () => {
     const manager = await createMember(test, tenant, { permissions: ['users.manage'] });
     const admin = await createEnrolled({ isTenantAdmin: true });
     expectError(await reset(manager, admin.userId), 422, 'UNPROCESSABLE_ENTITY', 'ROLE_ABOVE_OWN');
     expect((await ordinary(test, admin)).status).toBe(200);
   });
 
-  it('422: somebody whose groups permit what the caller’s do not', async () => {
+  it('422: a user with permissions that the caller lacks', async () => {
     const manager = await createMember(test, tenant, { permissions: ['users.manage'] });
     const person = await createMember(test, tenant, { permissions: ['users.manage', 'spaces.manage'] });
     await enrolTotp(test, clock, person);
@@ -165,7 +165,7 @@ describe('resetTwoFactor', () => {
   });
 });
 
-describe('an account that belongs to another tenant too', () => {
+describe('an account with several tenants', () => {
   async function createShared() {
     const shared = await createPersonOfTwo(test);
     const { email, password, first, second } = shared;
@@ -175,19 +175,19 @@ describe('an account that belongs to another tenant too', () => {
     return { ...shared, here, there, secret };
   }
 
-  it('409: is out of reach of either tenant’s administrator, and nothing changes', async () => {
+  it('409: refuses the administrators of both tenants, and changes nothing', async () => {
     const { first, second, here, there } = await createShared();
     for (const [by, id] of [
       [first.admin, here.userId],
       [second.admin, there.userId],
     ] as const)
-      expectError(await reset(by, id), 409, 'CONFLICT', 'ACCOUNT_OF_OTHER_TENANTS');
+      expectError(await reset(by, id), 409, 'CONFLICT', 'ACCOUNT_IN_OTHER_TENANTS');
     expect((await ordinary(test, here)).status).toBe(200);
     expect((await statusOfFactors(test, there)).enabled_methods).toHaveLength(1);
     for (const { admin } of [first, second]) expect(await auditOf(test, admin, 'two_factor.reset')).toEqual([]);
   });
 
-  it('204: by a system administrator who names the tenant; both tenants’ sessions end and both trails say so', async () => {
+  it('204: by a system administrator who names the tenant; revokes the sessions of both tenants and records it in both audit trails', async () => {
     const { email, first, second, here, there } = await createShared();
     expect((await reset(root, here.userId, { 'x-tenant-id': first.tenantId })).status).toBe(204);
     expect([await statusOf(test, here.token), await statusOf(test, there.token)]).toEqual([401, 401]);
@@ -205,7 +205,7 @@ describe('an account that belongs to another tenant too', () => {
     );
   });
 
-  it('204: by its own tenant’s administrator once it has left the other', async () => {
+  it('204: by the administrator of its tenant after it left the other one', async () => {
     const { email, password, first, second, here, there } = await createShared();
     const left = await test.call('DELETE', `/api/v1/secure/users/${there.userId}`, { token: second.admin.token });
     expect(left.status).toBe(204);

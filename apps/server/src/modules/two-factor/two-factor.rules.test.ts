@@ -28,7 +28,7 @@ describe('normalisePhone', () => {
     '++43660123456',
     '+٤٣٦٦٠١٢٣٤',
     '+43.660.123',
-  ])('%s is none', (text) => {
+  ])('%s is invalid', (text) => {
     expect(normalisePhone(text)).toBeUndefined();
   });
 });
@@ -60,7 +60,7 @@ describe('backup codes', () => {
     );
   });
 
-  it('are read however they are typed', () => {
+  it('are read in every spelling', () => {
     fc.assert(
       fc.property(bytes, (one) => {
         const code = writeBackupCode(one);
@@ -71,14 +71,20 @@ describe('backup codes', () => {
     );
   });
 
-  it.each(['', '1234567', '123456789', 'ABCDEFGU', 'ABCDEFG!', 'ABCDEFGſ', 'ABCDEFG1\n'])('%s is none', (text) => {
+  it.each(['', '1234567', '123456789', 'ABCDEFGU', 'ABCDEFG!', 'ABCDEFGſ', 'ABCDEFG1\n'])('%s is invalid', (text) => {
     expect(readBackupCode(text)).toBeUndefined();
   });
 });
 
 describe('withoutGaps', () => {
-  it('takes out what only groups', () => {
+  it('removes grouping characters', () => {
     expect(withoutGaps('123 456')).toBe('123456');
     expect(withoutGaps('123-456')).toBe('123456');
+  });
+
+  it('reads full-width characters as plain ones', () => {
+    expect(withoutGaps('１２３　４５６')).toBe('123456');
+    expect(withoutGaps('１２３－４５６')).toBe('123456');
+    expect(readBackupCode('ＡＢＣＤ１２３４')).toBe('ABCD1234');
   });
 });

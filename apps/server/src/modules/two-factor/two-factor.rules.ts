@@ -1,10 +1,10 @@
-/** What is stored of a phone number; undefined when the text can be none. */
+/** The stored form of a phone number; undefined if the text is not a phone number. */
 export function normalisePhone(text: string): string | undefined {
   const number = text.replaceAll(/[ -]/g, '');
   return /^\+\d{6,15}$/.test(number) ? number : undefined;
 }
 
-/** Enough of an address or number to recognise it by: `a***@e***.com`, `+43*****89`. */
+/** A masked address or number that its owner recognises: `a***@e***.com`, `+43*****89`. */
 export function maskTarget(target: string): string {
   const at = target.lastIndexOf('@');
   if (at < 0) return `${target.slice(0, 3)}*****${target.slice(-2)}`;
@@ -16,16 +16,21 @@ function firstLetter(text: string): string {
   return String.fromCodePoint(text.codePointAt(0)!);
 }
 
-/** People type codes as they see them, in groups. */
+/** Users type codes in groups, and some keyboards write full-width digits. */
 export function withoutGaps(code: string): string {
-  return code.replaceAll(/[ -]/g, '');
+  return code.replaceAll(/[\uff01-\uff5e\u3000]/g, toAscii).replaceAll(/[ -]/g, '');
+}
+
+// Only these: keyboards do not write other compatible characters of Unicode.
+function toAscii(sign: string): string {
+  return sign === '\u3000' ? ' ' : String.fromCodePoint(sign.codePointAt(0)! - 0xfee0);
 }
 
 const crockford = '0123456789ABCDEFGHJKMNPQRSTVWXYZ';
 const bitsPerLetter = 5;
 const backupCodeLength = 8;
 
-/** Eight letters for five random bytes, without those that are read for others (Crockford's base 32). */
+/** Eight characters for five random bytes, without characters that look alike (Crockford's base 32). */
 export function writeBackupCode(bytes: Uint8Array): string {
   const value = bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n);
   return Array.from({ length: backupCodeLength }, (_, at) => {
@@ -34,7 +39,7 @@ export function writeBackupCode(bytes: Uint8Array): string {
   }).join('');
 }
 
-/** The code as it was handed out, however it was typed; undefined when the text can be none. */
+/** The original form of a typed backup code; undefined if the text cannot be one. */
 export function readBackupCode(text: string): string | undefined {
   const typed = withoutGaps(text);
   if (!/^[0-9a-tv-z]{8}$/i.test(typed)) return undefined;
@@ -48,7 +53,7 @@ export const codeLifeSeconds = 300;
 export const enrolmentMs = 10 * minute;
 export const backupCodeCount = 10;
 
-/** How many wrong codes, and how many requested ones, an account has within a window. */
+/** Maximum number of wrong codes and of requested codes per account and window. */
 export const guessRules = {
   challenge: { max: 5, windowMs: codeLifeSeconds * 1000 },
   account: { max: 30, windowMs: day },

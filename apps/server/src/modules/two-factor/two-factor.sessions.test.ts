@@ -32,7 +32,7 @@ async function createEnrolled(options: { isTenantAdmin?: boolean } = {}): Promis
   return { ...person, ...(await enrolTotp(test, clock, person)) };
 }
 
-/** The operations that the session is let into, whatever they make of a request without content. */
+/** The operations that admit the session, with any answer to a request without a body. */
 async function openTo({ token }: { token: string }, reason: string): Promise<string[]> {
   const open: string[] = [];
   for (const route of routes) {
@@ -44,13 +44,19 @@ async function openTo({ token }: { token: string }, reason: string): Promise<str
   return open.toSorted();
 }
 
-const owing = ['getCurrentUser', 'getTwoFactorStatus', 'sendTwoFactorCode', 'useBackupCode', 'verifyTwoFactor'];
+const openBeforeFactor = [
+  'getCurrentUser',
+  'getTwoFactorStatus',
+  'sendTwoFactorCode',
+  'useBackupCode',
+  'verifyTwoFactor',
+];
 
 describe('a session of an account with a second factor', () => {
-  it('reaches nothing before the factor but itself, refreshing and logging out', async () => {
+  it('reaches only itself, refresh and logout before the step-up', async () => {
     const person = await createEnrolled({ isTenantAdmin: true });
     const session = await logInAgain(test, person);
-    expect(await openTo(session, 'TWO_FACTOR_REQUIRED')).toEqual(owing);
+    expect(await openTo(session, 'TWO_FACTOR_REQUIRED')).toEqual(openBeforeFactor);
     const refreshed = await post(test, 'refresh', { refreshToken: session.refreshToken });
     expect(refreshed.status).toBe(200);
     const token = refreshed.body.accessToken;
@@ -59,7 +65,42 @@ describe('a session of an account with a second factor', () => {
     expect(await statusOf(test, token)).toBe(401);
   });
 
-  it('is lifted by a code, with the same token, at once and for good', async () => {
+  it('revokes only itself with logout?scope=all before the step-up, and every other session after it', async () => {
+    const person = await createEnrolled();
+    const [before, after] = [await logInAgain(test, person), await logInAgain(test, person)];
+    const answer = await post(test, 'logout?scope=all', undefined, { token: before.token });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { message: expect.stringContaining('Other sessions continue') },
+    });
+    const alive = () => Promise.all([before, person, after].map(({ token }) => statusOf(test, token)));
+    expect(await alive()).toEqual([401, 200, 200]);
+    await twoFactor(test, 'verify', after, { method: 'totp', code: freshCode(person.secret, clock) });
+    expect((await post(test, 'logout?scope=all', undefined, { token: after.token })).status).toBe(200);
+    expect(await alive()).toEqual([401, 401, 401]);
+  });
+
+  it('evicts no session with a verified factor; 20 of those are kept', async () => {
+    const person = await createEnrolled();
+    const unverified: Person[] = [];
+    for (let count = 0; count < 25; count++) unverified.push(await logInAgain(test, person));
+    expect((await ordinary(test, person)).status).toBe(200);
+    const alive = await Promise.all(unverified.map(({ token }) => statusOf(test, token)));
+    expect(alive.filter((status) => status === 200)).toHaveLength(20);
+    const last = unverified.at(-1)!;
+    await test.service.services.database.credential(tenant.tenantId).all({
+      text: `update sessions set assurance = 2 where tenant_id = $1 and user_id = $2 and ended_at is null
+             and id <> (select max(id::text)::uuid from sessions where tenant_id = $1 and user_id = $2)`,
+      values: [tenant.tenantId, person.userId],
+      prepare: false,
+    });
+    const code = freshCode(person.secret, clock);
+    expect((await twoFactor(test, 'verify', last, { method: 'totp', code })).status).toBe(200);
+    await expect.poll(() => statusOf(test, person.token)).toBe(401);
+    for (const session of [unverified.at(-20)!, last]) expect((await ordinary(test, session)).status).toBe(200);
+  });
+
+  it('gets full access by a code, with the same token, at once and permanently', async () => {
     const person = await createEnrolled();
     const session = await logInAgain(test, person);
     expect((await ordinary(test, session)).status).toBe(403);
@@ -70,7 +111,24 @@ describe('a session of an account with a second factor', () => {
     expect((await ordinary(test, { token: refreshed.body.accessToken })).status).toBe(200);
   });
 
-  it('is lifted by a backup code, and no other session is', async () => {
+  it('accepts codes in full-width digits; wrong ones are refused and counted like others', async () => {
+    const person = await createEnrolled();
+    const wide = (text: string) =>
+      text.replaceAll(/[0-9A-Z]/g, (sign) => String.fromCodePoint(sign.codePointAt(0)! + 0xfee0));
+    const byCode = await logInAgain(test, person);
+    const code = wide(freshCode(person.secret, clock));
+    expect((await twoFactor(test, 'verify', byCode, { method: 'totp', code })).status).toBe(200);
+    const byBackup = await logInAgain(test, person);
+    const backup = { code: wide(person.backupCodes[0]!) };
+    expect((await twoFactor(test, 'use-backup', byBackup, backup)).status).toBe(200);
+    const last = await logInAgain(test, person);
+    const wrong = { method: 'totp', code: wide(wrongCode(person.secret, clock)) };
+    for (let count = 0; count < 5; count++)
+      expectError(await twoFactor(test, 'verify', last, wrong), 401, 'AUTHENTICATION_ERROR');
+    expect((await twoFactor(test, 'verify', last, wrong)).status).toBe(429);
+  });
+
+  it('gets full access by a backup code, and no other session does', async () => {
     const person = await createEnrolled();
     const [session, other] = [await logInAgain(test, person), await logInAgain(test, person)];
     expect((await twoFactor(test, 'use-backup', session, { code: person.backupCodes[0] })).status).toBe(200);
@@ -78,7 +136,7 @@ describe('a session of an account with a second factor', () => {
     expect((await ordinary(test, other)).status).toBe(403);
   });
 
-  it('cannot be lifted by an enrolment that somebody else began, nor begin, complete or see one', async () => {
+  it('gets no step-up by an enrolment of another session, and cannot start, complete or read one', async () => {
     const person = await createEnrolled();
     await withPendingTotp(person.userId);
     const session = await logInAgain(test, person);
@@ -104,7 +162,7 @@ describe('a session of an account with a second factor', () => {
     expect((await statusOfFactors(test, session)).enabled_methods.map(({ method }) => method)).toEqual(['totp']);
   });
 
-  it('belongs to a system administrator as to anybody: naming another tenant changes nothing', async () => {
+  it('also applies to system administrators, who gain nothing by naming another tenant', async () => {
     const root = await logInSystemAdmin(test);
     const email = `operator-${tenant.domain}@system.example`;
     const password = 'correct horse';
@@ -137,7 +195,7 @@ describe('a session of an account with a second factor', () => {
   });
 });
 
-it('the end of the days of grace acts at once, on sessions that were seen a moment before too', async () => {
+it('the end of the grace period applies at once, also to cached sessions', async () => {
   const own = await createTenant(test);
   await requireFactor(test, own.tenantId, new Date(clock.now().getTime() + 20_000));
   expect((await ordinary(test, own.admin)).status).toBe(200);
@@ -145,7 +203,7 @@ it('the end of the days of grace acts at once, on sessions that were seen a mome
   expectError(await ordinary(test, own.admin), 403, 'AUTHORIZATION_ERROR', 'TWO_FACTOR_ENROLMENT_REQUIRED');
 });
 
-/** As if another session had begun to set up e-mail codes a moment ago. */
+/** As if another session had started an enrolment of e-mail codes a moment ago. */
 async function withPendingTotp(userId: string): Promise<void> {
   await test.service.services.database.credential(tenant.tenantId).all({
     text: `insert into two_factor_methods (account_id, method, delivery_target, enrolment_expires_at, created_at)
@@ -155,8 +213,8 @@ async function withPendingTotp(userId: string): Promise<void> {
   });
 }
 
-describe('a session that a provider of one tenant vouched for', () => {
-  /** What such a login leaves behind. */
+describe('a session through a provider of one tenant', () => {
+  /** The rows that such a login writes. */
   async function vouchedFor(session: Person): Promise<Person> {
     await test.service.services.database.credential(tenant.tenantId).all({
       text: `update sessions set account_wide = false where tenant_id = $1 and user_id = $2 and ended_at is null`,
@@ -167,7 +225,7 @@ describe('a session that a provider of one tenant vouched for', () => {
     return session;
   }
 
-  it('gives the factor of the account, but sets none up and changes none', async () => {
+  it('verifies the factor of the account, but cannot enrol or change factors', async () => {
     const person = await createEnrolled();
     const session = await vouchedFor(await logInAgain(test, person));
     expect((await statusOfFactors(test, session)).enabled_methods).toHaveLength(1);
@@ -183,7 +241,7 @@ describe('a session that a provider of one tenant vouched for', () => {
       expectError(await twoFactor(test, operation, session, body), 403, 'AUTHORIZATION_ERROR', 'SESSION_OF_ONE_TENANT');
   });
 
-  it('spends a budget of its own: guesses in it keep nobody from the account elsewhere', async () => {
+  it('has its own budget: guesses in it do not lock the account elsewhere', async () => {
     const person = await createEnrolled();
     const session = await vouchedFor(await logInAgain(test, person));
     const wrong = { method: 'totp', code: wrongCode(person.secret, clock) };
@@ -194,7 +252,7 @@ describe('a session that a provider of one tenant vouched for', () => {
     expect((await twoFactor(test, 'verify', elsewhere, { method: 'totp', code })).status).toBe(200);
   });
 
-  it('does not complete an enrolment that it could begin before', async () => {
+  it('does not complete an enrolment that it could start before', async () => {
     const person = await createMember(test, tenant);
     const { secret } = (await twoFactor(test, 'enable/totp', person)).body.data;
     await vouchedFor(person);
@@ -209,17 +267,19 @@ describe('a session that a provider of one tenant vouched for', () => {
 });
 
 describe('a tenant that requires a second factor', () => {
-  it('lets a person without one through to the enrolment only, and to everything after it', async () => {
+  it('admits a user without one only to the enrolment, and to everything after it', async () => {
     const strict = await createTenant(test);
     const person = await createMember(test, strict, { isTenantAdmin: true });
     await requireFactor(test, strict.tenantId, new Date(clock.now().getTime() - hour));
-    expect(await openTo(person, 'TWO_FACTOR_ENROLMENT_REQUIRED')).toEqual([...owing, 'enableTwoFactor'].toSorted());
+    expect(await openTo(person, 'TWO_FACTOR_ENROLMENT_REQUIRED')).toEqual(
+      [...openBeforeFactor, 'enableTwoFactor'].toSorted(),
+    );
     expect((await statusOfFactors(test, person)).requires_2fa).toBe(true);
     await enrolTotp(test, clock, person);
     expect((await ordinary(test, person)).status).toBe(200);
   });
 
-  it('says so before the day comes, and lets everybody in until then', async () => {
+  it('announces the date, and admits every user until then', async () => {
     const strict = await createTenant(test);
     await requireFactor(test, strict.tenantId, new Date(clock.now().getTime() + day));
     const person = await createMember(test, strict);
@@ -243,7 +303,7 @@ describe('a second process', () => {
   const until = (person: Person, status: number) =>
     expect.poll(() => statusThere(person), { interval: 5, timeout: 5000 }).toBe(status);
 
-  it('sees that a session is lifted', async () => {
+  it('sees the step-up of a session', async () => {
     const person = await createEnrolled();
     for (let round = 0; round < 5; round++) {
       const session = await logInAgain(test, person);
@@ -254,7 +314,7 @@ describe('a second process', () => {
     }
   });
 
-  it('sees that an enrolment has ended the other sessions', async () => {
+  it('sees that an enrolment has revoked the other sessions', async () => {
     const person = await createMember(test, tenant);
     const other = await logInAgain(test, person);
     expect([await statusThere(person), await statusThere(other)]).toEqual([200, 200]);

@@ -34,7 +34,7 @@ const enable = (person: { token: string }, body?: unknown) => twoFactor(test, 'e
 const verify = (person: { token: string }, code: string) => twoFactor(test, 'verify', person, { method: 'totp', code });
 
 describe('enableTwoFactor, totp', () => {
-  it('200: what an app needs and ten backup codes, and nothing counts yet', async () => {
+  it('200: returns the data for an app and ten backup codes, which are not valid yet', async () => {
     const person = await createMember(test, tenant);
     const answer = await enable(person);
     expect({ status: answer.status, body: answer.body }).toEqual({
@@ -64,7 +64,7 @@ describe('enableTwoFactor, totp', () => {
     expect((await ordinary(test, await logInAgain(test, person))).status).toBe(200);
   });
 
-  it('200: with no body, an empty one, and a target that the method has no use for', async () => {
+  it('200: without a body, with an empty one, and with an unused target', async () => {
     const person = await createMember(test, tenant);
     expect((await enable(person)).status).toBe(200);
     const url = '/api/v1/secure/auth/2fa/enable/totp';
@@ -74,14 +74,14 @@ describe('enableTwoFactor, totp', () => {
     expect((await enable(person, { delivery_target: '+43660123456' })).status).toBe(200);
   });
 
-  it('200: again, in place of the enrolment before it', async () => {
+  it('200: replaces an earlier enrolment', async () => {
     const person = await createMember(test, tenant);
     const [first, second] = [await enable(person), await enable(person)];
     expectError(await verify(person, appCode(first.body.data.secret, clock.now())), 401, 'AUTHENTICATION_ERROR');
     expect((await verify(person, appCode(second.body.data.secret, clock.now()))).status).toBe(200);
   });
 
-  it('keeps the seed and the codes where neither a dump nor a log shows them', async () => {
+  it('shows the seed and the codes neither in a dump nor in a log', async () => {
     const person = await createMember(test, tenant);
     const { secret, backupCodes } = await enrolTotp(test, clock, person);
     const rows = await test.service.services.database.credential().flight([
@@ -104,7 +104,7 @@ describe('enableTwoFactor, totp', () => {
     expect((await enable(person, { delivery_target: 'x'.repeat(254) })).status).toBe(200);
   });
 
-  it('409: enabled already', async () => {
+  it('409: already enabled', async () => {
     const person = await createMember(test, tenant);
     await enrolTotp(test, clock, person);
     expectError(await enable(person), 409, 'CONFLICT', 'TWO_FACTOR_ENABLED');
@@ -112,7 +112,7 @@ describe('enableTwoFactor, totp', () => {
 });
 
 describe('verifyTwoFactor, completing an enrolment', () => {
-  it('200: enables the method, lifts the session, hands over the backup codes, ends the other sessions', async () => {
+  it('200: enables the method and the backup codes, performs the step-up, revokes the other sessions', async () => {
     const person = await createMember(test, tenant);
     const other = await logInAgain(test, person);
     expect((await ordinary(test, other)).status).toBe(200);
@@ -139,7 +139,7 @@ describe('verifyTwoFactor, completing an enrolment', () => {
     expect(entry).toMatchObject({ user_id: person.userId, details: { method: 'totp' } });
   });
 
-  it('200: in every tenant of the account, whose other sessions end and whose trails say so', async () => {
+  it('200: applies to every tenant of the account: revokes the other sessions and is recorded there', async () => {
     const { email, password, first, second } = await createPersonOfTwo(test);
     const here = await logIn(test, { email, password, tenantId: first.tenantId });
     const there = await logIn(test, { email, password, tenantId: second.tenantId });
@@ -151,14 +151,14 @@ describe('verifyTwoFactor, completing an enrolment', () => {
     for (const each of [first, second]) expect(await auditOf(test, each.admin, 'two_factor.enabled')).toHaveLength(1);
   });
 
-  it('200: with the code written in two groups', async () => {
+  it('200: accepts the code in two groups', async () => {
     const person = await createMember(test, tenant);
     const { secret } = (await enable(person)).body.data;
     const code = appCode(secret, clock.now());
     expect((await verify(person, `${code.slice(0, 3)} ${code.slice(3)}`)).status).toBe(200);
   });
 
-  it('200: until the enrolment is ten minutes old; 422 from then on', async () => {
+  it('200: until the enrolment is ten minutes old; then 422', async () => {
     const person = await createMember(test, tenant);
     const { secret } = (await enable(person)).body.data;
     clock.advance(10 * minute + 1);
@@ -201,7 +201,7 @@ describe('verifyTwoFactor, an enabled method', () => {
     secret = (await enrolTotp(test, clock, person)).secret;
   });
 
-  it('200: is recorded with the session, and when it was used', async () => {
+  it('200: is recorded with the session and its time', async () => {
     const session = await logInAgain(test, person);
     const before = clock.now().getTime();
     expect((await verify(session, freshCode(secret, clock))).body.data).toEqual({
@@ -218,12 +218,12 @@ describe('verifyTwoFactor, an enabled method', () => {
     expect(entry!.resource_id).toBe(own.id);
   });
 
-  it('200: again in a session that has given it', async () => {
+  it('200: again in a session after its step-up', async () => {
     const session = await logInAgain(test, person);
     for (let count = 0; count < 2; count++) expect((await verify(session, freshCode(secret, clock))).status).toBe(200);
   });
 
-  it('401: a code that was accepted, from any session, and every code before it', async () => {
+  it('401: an accepted code, from any session, and every earlier code', async () => {
     const [one, other] = [await logInAgain(test, person), await logInAgain(test, person)];
     clock.advance(2 * minute);
     const older = appCode(secret, clock.now(), -1);

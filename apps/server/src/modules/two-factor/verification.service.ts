@@ -1,10 +1,10 @@
 import { auditEvent } from '#core/audit/audit.queries';
-import { SecondFactorRequired } from '#core/errors/common-errors';
 import type { Services } from '#core/services';
 import { accountChanged, auditInEach, listMemberships } from '#modules/auth/index';
 import {
   activeMethod,
   activeMethods,
+  assertMayChange,
   liftSession,
   readStanding,
   usableMethod,
@@ -31,16 +31,16 @@ import { readBackupCode } from '#modules/two-factor/two-factor.rules';
 import type { CodeBody, Method } from '#modules/two-factor/two-factor.schemas';
 
 /**
- * Lifts the session with a code of an enabled method, or completes an enrolment with its first one.
+ * Performs the step-up of the session with a code of an enabled method, or completes an enrolment with its first code.
  * @throws FactorNotEnabled, CodeRefused, TooManyGuesses
  */
 export async function verifyCode(owner: Owner, { method, code }: CodeBody) {
   const { services, actor } = owner;
   if (usableMethod(await readStanding(services, actor), method) === undefined) throw FactorNotEnabled();
   const guess = { challenge: await challengeOf(owner, method), code };
-  const isFirst = await withCode(owner, guess, async (account) => {
+  const isFirst = await withCode(owner, guess, async (account, proof) => {
     const row = usableMethod(account, method)!;
-    await liftSession(account);
+    await liftSession(account, proof);
     if (row.enabled_at === null) await activate(services, account, row);
     else await confirm(account, method);
     return row.enabled_at === null;
@@ -55,7 +55,7 @@ export async function verifyCode(owner: Owner, { method, code }: CodeBody) {
   };
 }
 
-/** From now on every session of the account has to give a factor, so those that never did end. */
+/** Every session of the account now needs a factor, so sessions without one are revoked. */
 async function activate(services: Services, { tx, at, actor }: LockedAccount, row: MethodRow): Promise<void> {
   const { accountId, request, sessionId } = actor;
   await tx.all(activateMethod({ accountId, method: row.method, at }));
@@ -74,7 +74,7 @@ async function activate(services: Services, { tx, at, actor }: LockedAccount, ro
   });
 }
 
-/** In the tenant that the session is of, before the trail of the others is written. */
+/** Records in the tenant of the session first, before the audit trails of the others. */
 async function tellOwner(
   { tx, at, actor }: Pick<LockedAccount, 'tx' | 'at' | 'actor'>,
   event: 'factor_enabled' | 'factor_disabled' | 'backup_codes_replaced',
@@ -91,16 +91,19 @@ async function confirm({ tx, at, actor }: LockedAccount, method: Method): Promis
   await tx.all(auditEvent({ ...actor, tenantId }, at, event));
 }
 
-/** Lifts the session with a backup code. @throws FactorNotEnabled, CodeRefused, TooManyGuesses */
+/**
+ * Performs the step-up of the session with a backup code.
+ * @throws FactorNotEnabled, CodeRefused, TooManyGuesses
+ */
 export async function useBackupCode(owner: Owner, code: string) {
   const { services, actor } = owner;
   const { accountId, request, sessionId } = actor;
   if (activeMethods(await readStanding(services, actor)).length === 0) throw FactorNotEnabled();
   const guess: Guess = { challenge: { kind: 'backup' }, code };
-  const remaining = await withCode(owner, guess, async (account) => {
+  const remaining = await withCode(owner, guess, async (account, proof) => {
     const { tx, at } = account;
     const memberships = await tx.all(listMemberships({ accountId }));
-    await liftSession(account);
+    await liftSession(account, proof);
     await auditInEach(tx, memberships, request, { action: 'two_factor.backup_code_used', at });
     return (await tx.first(countBackupCodes({ accountId })))!.remaining;
   });
@@ -113,7 +116,7 @@ export async function useBackupCode(owner: Owner, code: string) {
 }
 
 /**
- * Gives a method up, with a code of its own or a backup code; the account's other sessions end.
+ * Disables a method with one of its codes or a backup code; revokes the other sessions of the account.
  * @throws FactorNotEnabled, LastFactorRequired, CodeRefused, TooManyGuesses
  */
 export async function disableMethod(owner: Owner, { method, code }: CodeBody): Promise<void> {
@@ -130,7 +133,7 @@ export async function disableMethod(owner: Owner, { method, code }: CodeBody): P
   await withCode(owner, { challenge, code }, async (account) => {
     const { tx, at } = account;
     assertDispensable(account);
-    if (!account.mayChange) throw SecondFactorRequired();
+    assertMayChange(account);
     await tx.all(deleteMethod({ accountId, method }));
     await tx.all(deleteCodesOfMethod({ accountId, method, at }));
     if (activeMethods(account).length === 1) await tx.all(deleteBackupCodes({ accountId }));
@@ -148,14 +151,14 @@ export async function disableMethod(owner: Owner, { method, code }: CodeBody): P
   await wakeNotices(services, tenantId);
 }
 
-/** Voids all backup codes and hands out new ones. @throws NoFactorEnabled */
+/** Replaces all backup codes. @throws NoFactorEnabled */
 export async function regenerateBackupCodes({ services, actor }: Owner) {
   const { accountId, request } = actor;
   const { codes, hashes } = newBackupCodes(services, accountId);
   await withAccount(services, actor, async (account) => {
     const { tx, at } = account;
     if (activeMethods(account).length === 0) throw NoFactorEnabled();
-    if (!account.mayChange) throw SecondFactorRequired();
+    assertMayChange(account);
     await replaceBackupCodes(tx, { accountId, hashes, at });
     await tellOwner(account, 'backup_codes_replaced');
     const memberships = await tx.all(listMemberships({ accountId }));
@@ -164,7 +167,7 @@ export async function regenerateBackupCodes({ services, actor }: Owner) {
   await wakeNotices(services, actor.homeTenantId);
   return {
     success: true,
-    message: 'Keep these codes: they are shown this once, and those before them are void.',
+    message: 'Keep these codes now: they are not shown again. Earlier codes are no longer valid.',
     data: { backup_codes: codes, count: codes.length },
   };
 }

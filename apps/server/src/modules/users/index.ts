@@ -2,15 +2,16 @@ import { access } from '#core/access/access';
 import { PermissionsAboveOwn } from '#core/errors/common-errors';
 import { defineModule, defineRoute } from '#core/http/route';
 import { IdParams } from '#core/http/schemas';
-import { TooManyInvitations } from '#modules/auth/index';
+import type { Work } from '#core/queue/work';
+import { leftoversWork, TooManyInvitations, type Leftovers } from '#modules/auth/index';
 import { profileRoutes } from '#modules/users/profile.routes';
 import {
   BootstrapOnly,
   GroupNotFound,
   LastAdministrator,
   LocaleNotOffered,
-  NotInvited,
-  NotJoinedYet,
+  UserAlreadyJoined,
+  UserNotJoined,
   RoleAboveOwn,
   UserExists,
   UserNotFound,
@@ -22,6 +23,7 @@ import {
   getUser,
   inviteUser,
   listUsers,
+  removeLeftovers,
   resendInvitation,
   updateUser,
 } from '#modules/users/users.service';
@@ -29,10 +31,20 @@ import {
 export { RoleAboveOwn } from '#modules/users/users.errors';
 export { assertMayChangeUser } from '#modules/users/users.service';
 
-/** The people of a tenant. */
+const leftovers: Work<Leftovers> = {
+  name: leftoversWork,
+  concurrency: 1,
+  attempts: 10,
+  backoff: { firstSeconds: 10, mostSeconds: 3600 },
+  timeoutMs: 60_000,
+  run: ({ services, data }) => removeLeftovers(services, data),
+};
+
+/** Users of a tenant. */
 export const usersModule = defineModule({
   name: 'users',
-  description: 'The people of a tenant',
+  work: [leftovers],
+  description: 'Users of a tenant and the profile of the caller',
   constraints: {
     users_account_key: UserExists,
     memberships_pkey: UserExists,
@@ -44,12 +56,12 @@ export const usersModule = defineModule({
       method: 'GET',
       path: '/api/v1/secure/users',
       operationId: 'listUsers',
-      summary: 'Users of the tenant by name, with search and filters',
+      summary: 'List users of the tenant',
       access: access.permission('users.read', 'users.read'),
       schema: { query: schemas.ListUsersQuery, response: { 200: schemas.UserPage } },
       tool: {
         toolset: 'people',
-        description: 'Lists the people of the tenant by name, with search and filters.',
+        description: 'Lists the users of the tenant by name, with search and filters.',
       },
       handler: ({ db, query, setHeader }) => listUsers({ db, setHeader }, query),
     }),
@@ -57,7 +69,7 @@ export const usersModule = defineModule({
       method: 'POST',
       path: '/api/v1/secure/users',
       operationId: 'createUser',
-      summary: 'Make a new person a user of the tenant, or invite one who has an account',
+      summary: 'Create a user, or invite a person who has an account',
       access: access.permission('users.manage'),
       schema: { body: schemas.CreateUserBody, response: { 201: schemas.UserAnswer } },
       errors: [UserExists, RoleAboveOwn, BootstrapOnly, LocaleNotOffered, TooManyInvitations],
@@ -68,7 +80,7 @@ export const usersModule = defineModule({
       method: 'POST',
       path: '/api/v1/secure/users/invite',
       operationId: 'inviteUser',
-      summary: 'Invite a person by mail, with groups that hold nothing the caller does not hold',
+      summary: 'Invite a user by mail, into groups whose permissions the caller holds',
       access: access.permission('users.manage'),
       schema: { body: schemas.InviteUserBody, response: { 201: schemas.UserAnswer } },
       errors: [
@@ -87,10 +99,10 @@ export const usersModule = defineModule({
       method: 'POST',
       path: '/api/v1/secure/users/{id}/invite',
       operationId: 'resendInvitation',
-      summary: 'Mail the link of an open invitation again; the older one ends',
+      summary: 'Send an open invitation again with a new link',
       access: access.permission('users.manage'),
       schema: { params: IdParams, response: { 200: schemas.UserAnswer } },
-      errors: [UserNotFound, NotInvited, RoleAboveOwn, TooManyInvitations],
+      errors: [UserNotFound, UserAlreadyJoined, RoleAboveOwn, TooManyInvitations],
       audit: 'user.invitation_sent',
       handler: ({ actor, db, params, services }) => resendInvitation({ db, actor, services }, params.id),
     }),
@@ -98,13 +110,13 @@ export const usersModule = defineModule({
       method: 'GET',
       path: '/api/v1/secure/users/{id}',
       operationId: 'getUser',
-      summary: 'One user',
+      summary: 'Get a user',
       access: access.permission('users.read', 'users.read'),
       schema: { params: IdParams, response: { 200: schemas.UserAnswer } },
       errors: [UserNotFound],
       tool: {
         toolset: 'people',
-        description: 'One person of the tenant by the id, with the groups that they are in.',
+        description: 'Returns one user of the tenant with the groups of the user.',
       },
       handler: ({ db, params }) => getUser(db, params.id),
     }),
@@ -112,10 +124,10 @@ export const usersModule = defineModule({
       method: 'PATCH',
       path: '/api/v1/secure/users/{id}',
       operationId: 'updateUser',
-      summary: 'Change a user; suspending and demoting act at once',
+      summary: 'Update a user; changes take effect at once',
       access: access.permission('users.manage'),
       schema: { params: IdParams, body: schemas.UpdateUserBody, response: { 200: schemas.UserAnswer } },
-      errors: [UserNotFound, LastAdministrator, RoleAboveOwn, BootstrapOnly, NotJoinedYet, LocaleNotOffered],
+      errors: [UserNotFound, LastAdministrator, RoleAboveOwn, BootstrapOnly, UserNotJoined, LocaleNotOffered],
       audit: 'user.updated',
       handler: ({ actor, body, db, params, services }) => updateUser({ db, actor, services }, params.id, body),
     }),
@@ -123,7 +135,7 @@ export const usersModule = defineModule({
       method: 'DELETE',
       path: '/api/v1/secure/users/{id}',
       operationId: 'deleteUser',
-      summary: 'Remove a user from the tenant; the account and other tenants stay',
+      summary: 'Remove a user from the tenant; the account remains',
       access: access.permission('users.manage'),
       schema: { params: IdParams, response: { 204: null } },
       errors: [UserNotFound, LastAdministrator, RoleAboveOwn],

@@ -7,7 +7,7 @@ import { findTenant, findUser, updateUser, type UserChanges, type UserRow } from
 import { assertLocaleOffered, readPhone } from '#modules/users/users.rules';
 import type { UpdateProfileBody } from '#modules/users/users.schemas';
 
-/** Whoever acts for another tenant has no profile there: it is the one at home. */
+/** An actor in another tenant has no profile there; the profile is the one of the home tenant. */
 type Scope = { services: Services; actor: Actor<Person> };
 
 /** @throws UserNotFound */
@@ -18,7 +18,10 @@ export async function getProfile({ services, actor }: Scope) {
   return { data: presentProfile(row) };
 }
 
-/** Where codes of a second factor go stays as it was enrolled, whatever the phone is. @throws UserNotFound, LocaleNotOffered */
+/**
+ * The delivery target of a second factor stays as enrolled when the phone number changes.
+ * @throws UserNotFound, LocaleNotOffered
+ */
 export async function updateProfile(scope: Scope, body: UpdateProfileBody) {
   const fields = Object.keys(body);
   if (fields.length === 0) return getProfile(scope);

@@ -30,7 +30,7 @@ const patch = (body: unknown, call: Call = { token: member.token }): Promise<Ans
 const readUser = (id: string) => test.call('GET', `${users}/${id}`, { token: tenant.admin.token });
 
 describe('getProfile', () => {
-  it('200: what the person is called in the tenant, and neither phone nor time zone at first', async () => {
+  it('200: the names in the tenant, without phone and time zone at first', async () => {
     const person = await createMember(test, tenant);
     const { displayName, fullName } = (await readUser(person.userId)).body.data;
     const answer = await read({ token: person.token });
@@ -38,14 +38,14 @@ describe('getProfile', () => {
     expect(answer.body).toEqual({ data: { displayName, fullName, locale: 'en', phone: null, timezone: null } });
   });
 
-  it('200: the one at home, whichever tenant a system administrator acts for', async () => {
+  it('200: the profile of the home tenant, also while a system administrator acts in another one', async () => {
     const { token } = await logInSystemAdmin(test);
     const there = await read({ token, headers: { 'x-tenant-id': tenant.tenantId } });
     expect(there.status).toBe(200);
     expect(there.body).toEqual((await read({ token })).body);
   });
 
-  it('401, 403: nobody, keys and app accounts', async () => {
+  it('401, 403: no credentials, API keys and app accounts', async () => {
     expectError(await read({}), 401, 'AUTHENTICATION_ERROR');
     const flags = { users: { read: true } };
     expectError(await read(await keyOf(test, tenant, flags)), 403, 'AUTHORIZATION_ERROR');
@@ -72,12 +72,12 @@ describe('updateProfile', () => {
     expect(after.updated_at > user.updated_at).toBe(true);
   });
 
-  it('200: a phone as it is written, kept as E.164', async () => {
+  it('200: a phone number in any spelling, stored as E.164', async () => {
     for (const phone of ['+43 (660) 123-456', '(+43) 660.123.456', ' +43 660 123 456 '])
       expect((await patch({ phone })).body.data.phone).toBe('+43660123456');
   });
 
-  it('200: a time zone of the database in whatever spelling, and none again', async () => {
+  it('200: a time zone in any spelling, and null', async () => {
     const before = (await read()).body.data;
     const changed = await patch({ timezone: 'europe/BERLIN' });
     expect(changed).toMatchObject({ status: 200, body: { data: { ...before, timezone: 'Europe/Berlin' } } });
@@ -100,7 +100,7 @@ describe('updateProfile', () => {
     expect(trail.filter(({ resource_id: id }) => id === person.userId)).toEqual([]);
   });
 
-  it('200: recorded by the names of the fields, never with what they say', async () => {
+  it('200: recorded with the names of the fields, never with their values', async () => {
     const person = await createMember(test, tenant);
     await patch({ phone: '+43660999888', fullName: 'Canary' }, { token: person.token });
     const trail = await auditOf(test, tenant.admin, 'profile.updated');
@@ -109,7 +109,7 @@ describe('updateProfile', () => {
     expect(JSON.stringify(rows)).not.toMatch(/660999888|Canary/);
   });
 
-  it('200: in one tenant, not in the others of the person', async () => {
+  it('200: changes one tenant, not the others of the user', async () => {
     const other = await createTenant(test);
     const person = await createMember(test, tenant);
     await joinTenant(test, other, person);
@@ -120,7 +120,7 @@ describe('updateProfile', () => {
     expect((await read({ token: there.token })).body).toEqual(before);
   });
 
-  it('200: a system administrator who acts for a tenant changes and records the own profile at home', async () => {
+  it('200: a system administrator who acts in a tenant changes the profile of the home tenant', async () => {
     const root = await logInSystemAdmin(test);
     const headers = { 'x-tenant-id': tenant.tenantId };
     const { displayName } = (await read({ token: root.token })).body.data;
@@ -168,14 +168,14 @@ describe('updateProfile', () => {
     expect((await readUser(member.userId)).body).toEqual(before);
   });
 
-  it('401, 403: nobody, keys and app accounts', async () => {
+  it('401, 403: no credentials, API keys and app accounts', async () => {
     expectError(await patch({}, {}), 401, 'AUTHENTICATION_ERROR');
     const flags = { users: { read: true } };
     expectError(await patch({}, await keyOf(test, tenant, flags)), 403, 'AUTHORIZATION_ERROR');
     expectError(await patch({}, await appOf(test, tenant, flags)), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it('422: a locale that the tenant does not speak; 200 once it does, and for one that is there already', async () => {
+  it('422: a locale that is not a language of the tenant; 200 for an added language and an unchanged locale', async () => {
     const own = await createTenant(test);
     const call = { token: own.admin.token };
     const speak = (languages: string[]) =>
@@ -190,7 +190,7 @@ describe('updateProfile', () => {
     expectError(await patch({ locale: 'nl' }, call), 422, 'UNPROCESSABLE_ENTITY', 'LOCALE_NOT_OFFERED');
   });
 
-  it('of 50 changes at once each is recorded once, and the last one stays', async () => {
+  it('50 concurrent changes are each recorded once, and the last one remains', async () => {
     const person = await createMember(test, tenant);
     const phones = Array.from({ length: 50 }, (_, at) => `+436601234${String(at).padStart(2, '0')}`);
     const answers = await Promise.all(phones.map((phone) => patch({ phone }, { token: person.token })));

@@ -38,13 +38,18 @@ const refresh = ({ refreshToken }: Person): Promise<Answer> =>
 const me = ({ token: own }: Person): Promise<Answer> => test.call('GET', '/api/v1/auth/me', { token: own });
 
 describe('updateUser', () => {
-  it('422: nobody but the person makes an invited user active', async () => {
+  it('422: only the invited person activates the user', async () => {
     const created = await test.call('POST', path, { token, body: { email: `${unique('invited')}@example.com` } });
     expect(created.body.data.status).toBe('invited');
     const change = (body: object) => test.call('PATCH', `${path}/${created.body.data.id}`, { token, body });
-    expectError(await change({ status: 'active' }), 422, 'UNPROCESSABLE_ENTITY', 'NOT_JOINED_YET');
-    expectError(await change({ status: 'suspended' }), 422, 'UNPROCESSABLE_ENTITY', 'NOT_JOINED_YET');
-    expectError(await change({ status: 'suspended', displayName: 'x' }), 422, 'UNPROCESSABLE_ENTITY', 'NOT_JOINED_YET');
+    expectError(await change({ status: 'active' }), 422, 'UNPROCESSABLE_ENTITY', 'USER_NOT_JOINED');
+    expectError(await change({ status: 'suspended' }), 422, 'UNPROCESSABLE_ENTITY', 'USER_NOT_JOINED');
+    expectError(
+      await change({ status: 'suspended', displayName: 'x' }),
+      422,
+      'UNPROCESSABLE_ENTITY',
+      'USER_NOT_JOINED',
+    );
     expect((await change({ displayName: 'Soon here' })).body.data).toMatchObject({ status: 'invited' });
   });
 
@@ -85,7 +90,7 @@ describe('updateUser', () => {
     },
   );
 
-  it('200: rights come and go with the next request', async () => {
+  it('200: permissions change with the next request', async () => {
     const member = await createMember(test, tenant);
     const users = () => test.call('GET', path, { token: member.token });
     expect((await users()).status).toBe(403);
@@ -122,7 +127,7 @@ describe('updateUser', () => {
     expectError(await patch(userId, body, stranger), 404, 'NOT_FOUND');
   });
 
-  it('422: a locale that the tenant does not speak; 200 for one that is there already', async () => {
+  it('422: a locale that is not a language of the tenant; 200 for an unchanged one', async () => {
     const own = await createTenant(test);
     const by = own.admin.token;
     const { userId } = await createMember(test, own);
@@ -136,7 +141,7 @@ describe('updateUser', () => {
     expect((await patch(userId, { locale: 'nl', displayName: 'Same' }, by)).status).toBe(200);
   });
 
-  it('422: who manages users cannot make, change, suspend or delete an administrator', async () => {
+  it('422: a user manager cannot appoint, update, suspend or delete an administrator', async () => {
     const manager = await createMember(test, tenant, { permissions: ['users.manage', 'users.read'] });
     const admin = await createMember(test, tenant, { isTenantAdmin: true });
     const member = await createMember(test, tenant);
@@ -155,8 +160,8 @@ describe('updateUser', () => {
   });
 });
 
-describe('updateUser and deleteUser of somebody who may do more than the caller', () => {
-  it('422: in whatever respect; with the same rights, or as an administrator, it goes', async () => {
+describe('updateUser and deleteUser of a user with more permissions than the caller', () => {
+  it('422: any missing permission; 200 with the same permissions, or as an administrator', async () => {
     const manager = await createMember(test, tenant, { permissions: ['users.manage', 'users.read'] });
     const above = await createMember(test, tenant, { permissions: ['users.read', 'spaces.manage'] });
     const equal = await createMember(test, tenant, { permissions: ['users.manage'] });
@@ -185,7 +190,7 @@ describe('updateUser and deleteUser of somebody who may do more than the caller'
     expect((await remove(above.userId)).status).toBe(204);
   });
 
-  it('200: once the groups that made the difference are gone', async () => {
+  it('200: after the groups with the missing permissions are deleted', async () => {
     const manager = await createMember(test, tenant, { permissions: ['users.manage', 'users.read'] });
     const member = await createMember(test, tenant);
     const body = { name: unique('group'), permissions: ['spaces.manage'] };
@@ -200,7 +205,7 @@ describe('updateUser and deleteUser of somebody who may do more than the caller'
 });
 
 describe('deleteUser', () => {
-  it.each(['as it is', 'in capitals'])('204: out with the next request, and gone, id %s', async (spelling) => {
+  it.each(['as it is', 'in capitals'])('204: refused with the next request, and deleted, id %s', async (spelling) => {
     const member = await createMember(test, tenant, { permissions: ['users.read'] });
     expect((await me(member)).status).toBe(200);
     const id = spelling === 'as it is' ? member.userId : member.userId.toUpperCase();
@@ -214,14 +219,14 @@ describe('deleteUser', () => {
     expectError(await remove(id), 404, 'NOT_FOUND');
   });
 
-  it('204: other tenants and the account stay', async () => {
+  it('204: other tenants and the account remain', async () => {
     const [member, other] = [await createMember(test, tenant), await createTenant(test)];
     await joinTenant(test, other, member);
     expect((await remove(member.userId)).status).toBe(204);
     expect((await login(member)).body.user.tenantId).toBe(other.tenantId);
   });
 
-  it('204: who was deleted can be added again, as somebody new without the rights of before', async () => {
+  it('204: a deleted person can be added again, as a new user without the earlier permissions', async () => {
     const member = await createMember(test, tenant, { permissions: ['users.read'] });
     await proveAddress(test, member.email);
     expect((await remove(member.userId)).status).toBe(204);
@@ -238,7 +243,7 @@ describe('deleteUser', () => {
     expect((await test.call('POST', path, { token, body: { email: member.email } })).status).toBe(201);
   });
 
-  it('204: of 20 at once exactly one deletes', async () => {
+  it('204: exactly one of 20 concurrent requests deletes', async () => {
     const { userId } = await createMember(test, tenant);
     const answers = await Promise.all(Array.from({ length: 20 }, () => remove(userId)));
     expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);

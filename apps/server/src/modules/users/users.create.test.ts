@@ -12,6 +12,7 @@ let token: string;
 
 beforeAll(async () => {
   tenant = await createTenant(test);
+  await proveAddress(test, tenant.admin.email);
   token = tenant.admin.token;
 });
 
@@ -55,13 +56,13 @@ describe('createUser', () => {
     expect(read.body.data).toEqual({ ...created.body.data, last_login_at: expect.any(String) });
   });
 
-  it('201: an address is enough; names come from it', async () => {
+  it('201: with an address only; it provides the names', async () => {
     const email = newEmail();
     const name = email.slice(0, email.indexOf('@'));
     expect((await create({ email })).body.data).toMatchObject({ displayName: name, fullName: name, locale: 'en' });
   });
 
-  it('201: without a password a link to set one is mailed, good once', async () => {
+  it('201: without a password, mails a link to set one, valid once', async () => {
     const email = newEmail();
     expect((await create({ email })).status).toBe(201);
     expectError(await login(email), 401, 'AUTHENTICATION_ERROR');
@@ -77,8 +78,9 @@ describe('createUser', () => {
     expectError(await reset(), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('201: who has an account is invited, whatever password is sent, and keeps their own', async () => {
+  it('201: a person with an account is invited and keeps the existing password', async () => {
     const [email, other] = [newEmail(), await createTenant(test)];
+    await proveAddress(test, other.admin.email);
     await create({ email, password });
     await proveAddress(test, email);
     const invited = await create({ email, password: 'another password' }, other.admin.token);
@@ -100,7 +102,7 @@ describe('createUser', () => {
     expect(there.body.user).toMatchObject({ id: invited.body.data.id, tenantId: other.tenantId });
   });
 
-  it('201: an account that somebody made with the address of another does not let them in', async () => {
+  it('201: an account that a stranger registered with the address gives no access', async () => {
     const [email, attacker] = [newEmail(), await createTenant(test)];
     await create({ email, password: 'of the attacker' }, attacker.admin.token);
     const invited = await create({ email });
@@ -141,7 +143,7 @@ describe('createUser', () => {
 
   it.each([
     ['no address', { email: undefined }],
-    ['an address that is none', { email: 'ada@' }],
+    ['an invalid address', { email: 'ada@' }],
     ['an address of 255 characters', { email: `${'x'.repeat(60)}@${'y'.repeat(60)}.${'z'.repeat(133)}` }],
     ['a password of 7 characters', { password: '1234567' }],
     ['a password that composes to 7', { password: 'e\u0301'.repeat(7) }],
@@ -168,7 +170,7 @@ describe('createUser', () => {
     }
   });
 
-  it('409: a user of the tenant already, in whatever spelling, and nothing is mailed', async () => {
+  it('409: an existing user of the tenant, in any spelling; mails nothing', async () => {
     const email = newEmail();
     await create({ email, password });
     expectError(await create({ email: email.toUpperCase(), password }), 409, 'CONFLICT', 'USER_EXISTS');
@@ -177,16 +179,16 @@ describe('createUser', () => {
     expect((await login(email)).status).toBe(200);
   });
 
-  it('409: of 20 at once exactly one succeeds', async () => {
+  it('409: exactly one of 20 concurrent requests succeeds', async () => {
     const email = newEmail();
     const answers = await Promise.all(Array.from({ length: 20 }, () => create({ email })));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
-    // No more than three even try, because no more than three mails may go to one address.
+    // Only three get that far, because only three mails may go to one address.
     expect(answers.filter(({ status }) => status === 409 || status === 429)).toHaveLength(19);
     expect(await textsTo(email)).toHaveLength(1);
   });
 
-  it('422: a locale that the tenant does not speak, and nobody is made a user', async () => {
+  it('422: a locale that is not a language of the tenant; creates no user', async () => {
     const own = await createTenant(test);
     const by = own.admin.token;
     const body = { email: newEmail(), password, locale: 'nl' };
@@ -198,7 +200,7 @@ describe('createUser', () => {
     expect((await create(body, by)).body.data.locale).toBe('nl');
   });
 
-  it('422: an administrator, by who is none', async () => {
+  it('422: an administrator, by a user who is not an administrator', async () => {
     const manager = await createMember(test, tenant, { permissions: ['users.manage', 'users.read'] });
     const email = newEmail();
     const refused = await create({ email, password, isTenantAdmin: true }, manager.token);

@@ -8,28 +8,32 @@ export const UserExists = defineError(
 );
 export const LastAdministrator = defineError(
   'CONFLICT',
-  'This is the last administrator of the tenant: make somebody else one first.',
+  'This is the last administrator of the tenant. Make another user an administrator first.',
   'LAST_ADMINISTRATOR',
 );
 export const RoleAboveOwn = defineError(
   'UNPROCESSABLE_ENTITY',
-  'Nobody can make, change or remove somebody who may do more than they may themselves.',
+  'You cannot create, change or remove a user who has more permissions than you.',
   'ROLE_ABOVE_OWN',
 );
-export const NotJoinedYet = defineError(
+export const UserNotJoined = defineError(
   'UNPROCESSABLE_ENTITY',
-  'The person has not accepted the invitation yet: nobody can activate or suspend them. Delete the user to withdraw it.',
-  'NOT_JOINED_YET',
+  'The user has not accepted the invitation yet and cannot be activated or suspended. Delete the user to withdraw the invitation.',
+  'USER_NOT_JOINED',
 );
-export const NotInvited = defineError('CONFLICT', 'The user has joined already.', 'NOT_INVITED');
+export const UserAlreadyJoined = defineError(
+  'CONFLICT',
+  'The user has already joined. There is no open invitation.',
+  'USER_ALREADY_JOINED',
+);
 export const LocaleNotOffered = defineError(
   'UNPROCESSABLE_ENTITY',
-  'The locale has to be a language of the tenant, or one of en, de, fr, es, it.',
+  'The locale must be a language of the tenant, or one of en, de, fr, es, it.',
   'LOCALE_NOT_OFFERED',
 );
 export const GroupNotFound = defineError('NOT_FOUND', 'The group does not exist.', 'GROUP_NOT_FOUND');
 export const BootstrapOnly = defineError(
   'UNPROCESSABLE_ENTITY',
-  'System administrators are made by the operator: name one in SYSTEM_ADMIN_EMAIL and start the service.',
+  'Only the operator creates system administrators. Set SYSTEM_ADMIN_EMAIL and start the service.',
   'BOOTSTRAP_ONLY',
 );

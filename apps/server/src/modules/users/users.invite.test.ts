@@ -21,6 +21,7 @@ import {
   createMember,
   createTenant,
   logInSystemAdmin,
+  proveAddress,
   unique,
   type Person,
   type Tenant,
@@ -36,6 +37,7 @@ let manager: Person;
 
 beforeAll(async () => {
   tenant = await createTenant(test);
+  await proveAddress(test, tenant.admin.email);
   token = tenant.admin.token;
   manager = await createMember(test, tenant, { permissions: ['users.manage', 'users.read'] });
 });
@@ -53,7 +55,7 @@ async function createGroup(permissions: string[] = [], of = token): Promise<{ id
 }
 
 describe('inviteUser', () => {
-  it('201: an invited user with everything that was said, and a mail with a link', async () => {
+  it('201: an invited user with all fields of the request, and a mail with a link', async () => {
     const email = newEmail();
     const groups = [await createGroup(['users.read']), await createGroup()];
     const body = {
@@ -89,7 +91,7 @@ describe('inviteUser', () => {
     expectNoSecrets(test, [await mailedToken(test, email), email]);
   });
 
-  it('201: an address is enough; names come from it', async () => {
+  it('201: with an address only; it provides the names', async () => {
     const email = newEmail();
     const name = email.slice(0, email.indexOf('@'));
     expect((await inviteAs(token, { email })).body.data).toMatchObject({
@@ -101,25 +103,25 @@ describe('inviteUser', () => {
     });
   });
 
-  it('201: one group in two spellings is one group', async () => {
+  it('201: a group in two spellings counts once', async () => {
     const group = await test.call('POST', '/api/v1/secure/groups', { token, body: { name: unique('group') } });
     const { id, name } = group.body.data;
     const invited = await inviteAs(token, { email: newEmail(), groupIds: [id, id.toUpperCase()] });
     expect(invited).toMatchObject({ status: 201, body: { data: { groups: [name] } } });
   });
 
-  it('400: a name of several lines, which would write the mail', async () => {
+  it('400: a name of several lines, which could change the mail', async () => {
     for (const displayName of ['Ada\r\nBcc: all@example.com', 'Ada\u2028Lovelace', 'Ada\u0007'])
       expectError(await inviteAs(token, { email: newEmail(), displayName }), 400, 'VALIDATION_ERROR');
   });
 
-  it('201: by who manages users, into groups that hold nothing more', async () => {
+  it('201: by a user manager, into groups with no more permissions', async () => {
     const group = await createGroup(['users.read']);
     const invited = await inviteAs(manager.token, { email: newEmail(), groupIds: [group.id] });
     expect(invited).toMatchObject({ status: 201, body: { data: { groups: [group.name] } } });
   });
 
-  it('201: with 50 groups, whose rights count once the person has joined', async () => {
+  it('201: with 50 groups, whose permissions apply after the user has joined', async () => {
     const email = newEmail();
     const groups = await Promise.all(Array.from({ length: 49 }, () => createGroup()));
     const groupIds = [...groups, await createGroup(['spaces.manage'])].map(({ id }) => id);
@@ -132,7 +134,7 @@ describe('inviteUser', () => {
 
   it.each([
     ['no address', { email: undefined }],
-    ['an address that is none', { email: 'ada@' }],
+    ['an invalid address', { email: 'ada@' }],
     ['an address with two dots in a row', { email: 'ada..l@example.com' }],
     ['a password', { password: 'correct horse' }],
     ['a name of 256 characters', { displayName: 'x'.repeat(256) }],
@@ -141,8 +143,8 @@ describe('inviteUser', () => {
     ['text for a boolean', { isTenantAdmin: 'yes' }],
     ['51 groups', { groupIds: Array.from({ length: 51 }, () => newId()) }],
     ['a group twice', { groupIds: ['01890000-0000-7000-8000-000000000000', '01890000-0000-7000-8000-000000000000'] }],
-    ['a group that is no id', { groupIds: ['admins'] }],
-    ['groups that are no list', { groupIds: newId() }],
+    ['a group that is not an id', { groupIds: ['admins'] }],
+    ['groups that are not a list', { groupIds: newId() }],
     ['a status', { status: 'active' }],
   ])('400: %s', async (_what, fields) => {
     expectError(await inviteAs(token, { email: newEmail(), ...fields }), 400, 'VALIDATION_ERROR');
@@ -160,7 +162,7 @@ describe('inviteUser', () => {
     }
   });
 
-  it('404: an unknown group and one of another tenant, and nobody is invited', async () => {
+  it('404: an unknown group and one of another tenant; invites no user', async () => {
     const foreign = await createGroup([], (await createTenant(test)).admin.token);
     const own = await createGroup();
     const email = newEmail();
@@ -171,7 +173,7 @@ describe('inviteUser', () => {
     expect((await test.call('GET', `${path}?email=${email}`, { token })).body.data).toEqual([]);
   });
 
-  it('409: a user of the tenant already, invited or not, and nothing is mailed again', async () => {
+  it('409: an existing user of the tenant, invited or not; mails nothing', async () => {
     const member = await createMember(test, tenant);
     expectError(await inviteAs(token, { email: member.email.toUpperCase() }), 409, 'CONFLICT', 'USER_EXISTS');
     const email = newEmail();
@@ -181,7 +183,7 @@ describe('inviteUser', () => {
     expect(await mailsTo(test, email)).toHaveLength(1);
   });
 
-  it('409 or 429: all but one of 20 at once', async () => {
+  it('409 or 429: all except one of 20 concurrent requests', async () => {
     const email = newEmail();
     const {
       201: invited,
@@ -192,14 +194,14 @@ describe('inviteUser', () => {
     expect(await mailsTo(test, email)).toHaveLength(1);
   });
 
-  it('422: a locale that the tenant does not speak, and nothing is mailed', async () => {
+  it('422: a locale that is not a language of the tenant; mails nothing', async () => {
     const email = newEmail();
     const refused = await inviteAs(token, { email, locale: 'nl' });
     expectError(refused, 422, 'UNPROCESSABLE_ENTITY', 'LOCALE_NOT_OFFERED');
     expect(await mailsTo(test, email)).toEqual([]);
   });
 
-  it('422: an administrator, or groups that hold more, by who is none or does not hold it', async () => {
+  it('422: an administrator, or groups with permissions that the caller lacks', async () => {
     const email = newEmail();
     const administrator = await inviteAs(manager.token, { email, isTenantAdmin: true });
     expectError(administrator, 422, 'UNPROCESSABLE_ENTITY', 'ROLE_ABOVE_OWN');
@@ -210,7 +212,7 @@ describe('inviteUser', () => {
     expect(await mailsTo(test, email)).toEqual([]);
   });
 
-  it('429: three mails in ten minutes to one person, from whichever tenant', async () => {
+  it('429: three mails in ten minutes to one person, from all tenants', async () => {
     const email = newEmail();
     for (let count = 0; count < 3; count++) await invite(test, await createTenant(test), { email });
     const fourth = await createTenant(test);
@@ -221,8 +223,9 @@ describe('inviteUser', () => {
     expect((await inviteAs(fourth.admin.token, { email })).status).toBe(201);
   });
 
-  it('429: 200 mails in a day from one tenant, whomever it invites; who needs no mail is not counted', async () => {
+  it('429: 200 mails in a day from one tenant, to all addresses; users without a mail do not count', async () => {
     const busy = await createTenant(test);
+    await proveAddress(test, busy.admin.email);
     await countInvitations(test, busy.tenantId, 199);
     expect((await inviteAs(busy.admin.token, { email: newEmail() })).status).toBe(201);
     const refused = await inviteAs(busy.admin.token, { email: newEmail() });
@@ -235,15 +238,62 @@ describe('inviteUser', () => {
   });
 });
 
+describe('inviteUser of a tenant without an administrator who has verified an address', () => {
+  it('201 or 429: 10 mails in a day, of 50 concurrent requests; more after an address is verified', async () => {
+    const fresh = await createTenant(test);
+    const answers = await inParallel(50, () => inviteAs(fresh.admin.token, { email: newEmail() }));
+    expect(countStatuses(answers)).toEqual({ 201: 10, 429: 40 });
+    for (const answer of answers.filter(({ status }) => status === 429)) {
+      expectError(answer, 429, 'RATE_LIMIT_EXCEEDED', 'TOO_MANY_INVITATIONS');
+      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    }
+    await proveAddress(test, fresh.admin.email);
+    expect((await inviteAs(fresh.admin.token, { email: newEmail() })).status).toBe(201);
+  });
+
+  it('201: the mail names no tenant', async () => {
+    const fresh = await createTenant(test);
+    const email = newEmail();
+    await invite(test, fresh, { email });
+    const [mail] = await mailsTo(test, email);
+    expect(mail!.subject).toBe('You are invited to join a tenant');
+    expect(mail!.text).toContain('/accept-invitation#token=');
+    for (const name of [fresh.name, fresh.domain]) expect(mail!.text).not.toContain(name);
+  });
+
+  it('201: a verified user who is not an administrator changes nothing', async () => {
+    const fresh = await createTenant(test);
+    await proveAddress(test, (await createMember(test, fresh)).email);
+    const email = newEmail();
+    await invite(test, fresh, { email });
+    expect((await mailsTo(test, email))[0]!.subject).toBe('You are invited to join a tenant');
+  });
+});
+
+it('the name of a tenant is always plain text in an invitation', async () => {
+  const fresh = await createTenant(test);
+  await proveAddress(test, fresh.admin.email);
+  const name = 'Prize: https://evil.example/win?x=1 or ada@evil.example';
+  const change = { token: fresh.admin.token, body: { name } };
+  expect((await test.call('PATCH', `/api/v1/secure/tenants/${fresh.tenantId}`, change)).status).toBe(200);
+  const email = newEmail();
+  await invite(test, fresh, { email });
+  const [mail] = await mailsTo(test, email);
+  expect(mail!.subject).toBe('You are invited to Prize https evil example win?x=1 or ada evil example');
+  expect(mail!.text.match(/\S+:\/\/\S+/g)).toEqual([expect.stringContaining('/accept-invitation#token=')]);
+  expect(mail!.text).not.toContain('evil.example');
+});
+
 describe('resendInvitation', () => {
-  // Where the clock has moved, the tokens of before have ended.
+  // After a change of the clock, earlier tokens have expired.
   beforeAll(async () => {
     tenant = await createTenant(test);
+    await proveAddress(test, tenant.admin.email);
     token = tenant.admin.token;
     manager = await createMember(test, tenant, { permissions: ['users.manage', 'users.read'] });
   });
 
-  it('200: a new link, and the older one ends', async () => {
+  it('200: sends a new link and revokes the older one', async () => {
     const email = newEmail();
     const first = await invite(test, tenant, { email });
     const answer = await resend(first.userId);
@@ -256,7 +306,7 @@ describe('resendInvitation', () => {
     expect(entry).toMatchObject({ user_id: tenant.admin.userId, resource_id: first.userId });
   });
 
-  it('200: by who manages users, with an id in capitals', async () => {
+  it('200: by a user manager, with an id in upper case', async () => {
     const { userId } = await invite(test, tenant, { email: newEmail() });
     expect((await resend(userId.toUpperCase(), manager.token)).status).toBe(200);
   });
@@ -276,18 +326,18 @@ describe('resendInvitation', () => {
     expectError(await resend(userId), 404, 'NOT_FOUND');
   });
 
-  it('409: who has joined', async () => {
+  it('409: a user who has joined', async () => {
     const { userId, email } = await createMember(test, tenant);
-    expectError(await resend(userId), 409, 'CONFLICT', 'NOT_INVITED');
+    expectError(await resend(userId), 409, 'CONFLICT', 'USER_ALREADY_JOINED');
     expect(await mailsTo(test, email)).toEqual([]);
   });
 
-  it('422: an administrator, by who is none', async () => {
+  it('422: an administrator, by a user who is not an administrator', async () => {
     const { userId } = await invite(test, tenant, { email: newEmail(), isTenantAdmin: true });
     expectError(await resend(userId, manager.token), 422, 'UNPROCESSABLE_ENTITY', 'ROLE_ABOVE_OWN');
   });
 
-  it('429: three mails in ten minutes, the invitation counted', async () => {
+  it('429: three mails in ten minutes, including the invitation', async () => {
     const { userId } = await invite(test, tenant, { email: newEmail() });
     const answers = await inParallel(10, () => resend(userId));
     expect(countStatuses(answers)).toEqual({ 200: 2, 429: 8 });
@@ -295,7 +345,40 @@ describe('resendInvitation', () => {
 });
 
 describe('an invitation', () => {
-  it('ends with the user', async () => {
+  /** Mails to the address that are still in the outbox. */
+  const waiting = async (email: string) =>
+    (await mailsTo(test, email)).filter((mail) => mail.sent_at === null && mail.given_up_at === null);
+
+  it('is not mailed after its withdrawal', async () => {
+    const email = newEmail();
+    const { userId } = await invite(test, tenant, { email });
+    expect(await waiting(email)).toHaveLength(1);
+    expect((await test.call('DELETE', `${path}/${userId}`, { token })).status).toBe(204);
+    expect(await waiting(email)).toEqual([]);
+    expect(await mailsTo(test, email)).toMatchObject([{ text: '', last_error: 'cancelled' }]);
+  });
+
+  it('is mailed only with its newest link', async () => {
+    const email = newEmail();
+    const { userId } = await invite(test, tenant, { email });
+    expect((await resend(userId)).status).toBe(200);
+    const [newest, older] = await mailsTo(test, email);
+    expect(await waiting(email)).toEqual([newest]);
+    expect(older).toMatchObject({ text: '', last_error: 'cancelled' });
+  });
+
+  it('is not mailed if it is resent and withdrawn concurrently', async () => {
+    for (let round = 0; round < 5; round++) {
+      const email = newEmail();
+      const { userId } = await invite(test, tenant, { email });
+      const url = `${path}/${userId}`;
+      const answers = await inParallel(50, (at) => (at < 2 ? resend(userId) : test.call('DELETE', url, { token })));
+      expect(countStatuses(answers)[204]).toBe(1);
+      expect(await waiting(email)).toEqual([]);
+    }
+  });
+
+  it('is revoked with the user', async () => {
     const email = newEmail();
     const { userId, token: link } = await invite(test, tenant, { email });
     expect((await test.call('DELETE', `${path}/${userId}`, { token })).status).toBe(204);
@@ -309,7 +392,7 @@ describe('an invitation', () => {
     expect((await accept({ token: again.token, password: 'correct horse' })).status).toBe(200);
   });
 
-  it('goes through though 20 withdraw it at the same time, or not at all', async () => {
+  it('is accepted completely or not at all while 20 requests withdraw it', async () => {
     for (let round = 0; round < 5; round++) {
       const email = newEmail();
       const invited = await invite(test, tenant, { email });
@@ -325,7 +408,7 @@ describe('an invitation', () => {
 });
 
 describe('the system tenant', () => {
-  it('422: nobody becomes an administrator of it through the API', async () => {
+  it('422: the API cannot create an administrator of it', async () => {
     const root = await logInSystemAdmin(test);
     const refused = (answer: Answer) => expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'BOOTSTRAP_ONLY');
     refused(await inviteAs(root.token, { email: newEmail(), isTenantAdmin: true }));
@@ -339,7 +422,7 @@ describe('the system tenant', () => {
     expect((await test.call('DELETE', url, { token: root.token })).status).toBe(204);
   });
 
-  it('201: its administrators make others administrators of tenants that they name', async () => {
+  it('201: its administrators appoint administrators of the tenants that they name', async () => {
     const headers = { 'x-tenant-id': tenant.tenantId };
     const { token: root } = await logInSystemAdmin(test);
     const body = { email: newEmail(), isTenantAdmin: true };

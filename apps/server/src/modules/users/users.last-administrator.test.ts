@@ -20,7 +20,7 @@ async function administrators(tenant: Tenant): Promise<number> {
 }
 
 describe('the last administrator', () => {
-  it('409: can be neither demoted nor suspended nor deleted, by themselves or with other changes', async () => {
+  it('409: cannot be demoted, suspended or deleted, alone or with other changes', async () => {
     const tenant = await createTenant(test);
     const { admin } = tenant;
     for (const answer of [
@@ -38,7 +38,7 @@ describe('the last administrator', () => {
     expect((await patch(admin, admin.userId, { displayName: 'Ada', isTenantAdmin: true })).status).toBe(200);
   });
 
-  it('409: is whoever remains when the others are suspended or deleted', async () => {
+  it('409: is the one who remains when the others are suspended or deleted', async () => {
     const tenant = await createTenant(test);
     const { admin } = tenant;
     const [second, third] = [
@@ -48,14 +48,14 @@ describe('the last administrator', () => {
     expect((await patch(admin, second.userId, { status: 'suspended' })).status).toBe(200);
     expect((await remove(admin, third.userId)).status).toBe(204);
     expectError(await remove(admin, admin.userId), 409, 'CONFLICT', 'LAST_ADMINISTRATOR');
-    // A suspended administrator counts for nothing, so taking the role away from them is no loss.
+    // A suspended administrator does not count, so the demotion is permitted.
     expect((await patch(admin, second.userId, { isTenantAdmin: false })).status).toBe(200);
     expect((await patch(admin, second.userId, { isTenantAdmin: true, status: 'active' })).status).toBe(200);
     expect((await remove(admin, admin.userId)).status).toBe(204);
     expect(await administrators(tenant)).toBe(1);
   });
 
-  it('always stays when two administrators are demoted 20 times at once', async () => {
+  it('always remains when two administrators are demoted concurrently, 20 times', async () => {
     for (const body of [{ isTenantAdmin: false }, { status: 'suspended' }]) {
       const tenant = await createTenant(test);
       const pair = [tenant.admin, await createMember(test, tenant, { isTenantAdmin: true })] as const;
@@ -68,7 +68,7 @@ describe('the last administrator', () => {
     }
   });
 
-  it('always stays when two administrators delete each other', async () => {
+  it('always remains when two administrators delete each other', async () => {
     const tenant = await createTenant(test);
     const second = await createMember(test, tenant, { isTenantAdmin: true });
     const answers = await Promise.all([

@@ -49,7 +49,7 @@ async function names(query: Record<string, string>): Promise<string> {
 }
 
 describe('listUsers', () => {
-  it('200: by name without regard to case; deleted users are not there', async () => {
+  it('200: by name, case-insensitive, without deleted users', async () => {
     expect(await names({})).toBe('adam Admin Mia Reader Zoe');
   });
 
@@ -105,7 +105,7 @@ describe('listUsers', () => {
     expect(body.data[0].groups).toEqual(body.data[0].groups.toSorted());
   });
 
-  it('200: other tenants have none of them', async () => {
+  it('200: other tenants see none of them', async () => {
     const other = await createTenant(test);
     const { body } = await test.call('GET', `${path}?search=${suffix.slice(1)}`, { token: other.admin.token });
     expect(body).toEqual({ data: [], pagination: { total: 0, limit: 50, offset: 0, hasMore: false } });
@@ -134,7 +134,7 @@ describe('listUsers', () => {
 });
 
 describe('getUser', () => {
-  it('200: as the list has it', async () => {
+  it('200: the same record as in the list', async () => {
     const { body } = await list({ search: 'Zoe' });
     const read = await test.call('GET', `${path}/${ids.Zoe}`, { token: reader.token });
     expect(read).toMatchObject({ status: 200, body: { data: body.data[0] } });

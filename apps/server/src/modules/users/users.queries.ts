@@ -51,7 +51,7 @@ const userColumns = [
   'updated_at',
 ] as const;
 
-// The tenant stands in the subquery too: row level security isolates, but only the text routes.
+// The subquery also names the tenant, so that it does not depend on row level security alone.
 const groupNames = (tenantId: string) =>
   sql<string[]>`array(
     select g.name from group_members m join groups g on g.tenant_id = m.tenant_id and g.id = m.group_id
@@ -76,7 +76,7 @@ export const findUserByEmail = statement<{ tenantId: string; email: string }, { 
     .where('status', '<>', 'deleted'),
 );
 
-/** What the user may do through groups. */
+/** Permissions of the user through groups. */
 export const listHeldPermissions = statement<{ tenantId: string; id: string }, { permission: string }>((p) =>
   builder
     .selectFrom('group_members')
@@ -101,12 +101,12 @@ export const findGroups = statement<
     .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
 );
 
-/** Who administers a tenant is decided by one transaction at a time. */
+/** Serialises changes of the administrators of a tenant. */
 export const lockTenant = statement<{ tenantId: string }, { name: string }>((p) =>
   builder.selectFrom('tenants').select('name').where('id', '=', p.tenantId).forNoKeyUpdate(),
 );
 
-/** Held to the end of the transaction. */
+/** Locked until the end of the transaction. */
 export const lockUser = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
   builder.selectFrom('users').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forNoKeyUpdate(),
 );
@@ -149,7 +149,7 @@ export function updateUser(
   return toQuery(withAudit<{ id: string }>(change, { action, resourceType: 'user' }, audit));
 }
 
-/** The row stays for the audit trail and for what the user created; the membership goes. */
+/** The row remains for the audit trail and for the records that the user created; the membership is deleted. */
 export const deleteUser = statement<{ id: string; at: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .updateTable('users')
@@ -169,7 +169,7 @@ export const deleteGroupMemberships = statement<{ tenantId: string; id: string }
   builder.deleteFrom('group_members').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.id),
 );
 
-/** Whoever comes back after a suspension logs in anew. */
+/** After a suspension, the user must log in again. */
 export const endSessions = statement<{ tenantId: string; id: string; at: string }, never>((p) =>
   builder
     .updateTable('sessions')

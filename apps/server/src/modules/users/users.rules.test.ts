@@ -18,7 +18,7 @@ describe('readPhone', () => {
     expect(number).toMatch(/^\+[1-9]\d{6,14}$/);
   });
 
-  it('leaves what is no text', () => {
+  it('keeps null and undefined', () => {
     expect([readPhone(null), readPhone(undefined)]).toEqual([null, undefined]);
   });
 
@@ -41,11 +41,11 @@ describe('readPhone', () => {
 });
 
 describe('assertLocaleOffered', () => {
-  it.each([undefined, 'en', 'de', 'fr', 'es', 'it', 'nl', 'da'])('%s is taken', (locale) => {
+  it.each([undefined, 'en', 'de', 'fr', 'es', 'it', 'nl', 'da'])('%s is accepted', (locale) => {
     expect(() => assertLocaleOffered(locale, ['nl'], 'da')).not.toThrow();
   });
 
-  it('what neither the tenant nor everybody speaks is refused', () => {
+  it('refuses a locale that is neither a language of the tenant nor a common one', () => {
     expect(() => assertLocaleOffered('pt', ['nl'], 'da')).toThrow(expect.objectContaining({ status: 422 }));
   });
 });

@@ -18,12 +18,13 @@ const PersonName = Type.String({ minLength: 1, maxLength: 255, pattern: '\\S', f
 export const Phone = Type.String({
   maxLength: 40,
   pattern: '^[ ().-]*\\+[ ().-]*[1-9](?:[ ().-]*[0-9]){6,14}[ ().-]*$',
-  description: 'E.164: `+`, country code and number. Blanks and `( ) . -` between the digits are left out.',
+  description:
+    'Phone number in E.164 form: `+`, country code and number. Spaces and `( ) . -` between the digits are removed.',
 });
 
 const Locale = Type.String({
   pattern: '^[a-z]{2}$',
-  description: 'A language of the tenant, or one of en, de, fr, es, it.',
+  description: 'Preferred language: a language of the tenant, or one of en, de, fr, es, it.',
 });
 
 const userFields = {
@@ -37,7 +38,7 @@ export const InviteUserBody = closed({
   email: Email,
   ...userFields,
   groupIds: Type.Optional(
-    Type.Array(Uuid, { maxItems: 50, uniqueItems: true, description: 'Groups that the user is in from the start.' }),
+    Type.Array(Uuid, { maxItems: 50, uniqueItems: true, description: 'Groups that the user joins, by identifier.' }),
   ),
 });
 export type InviteUserBody = Static<typeof InviteUserBody>;
@@ -49,7 +50,8 @@ export const CreateUserBody = closed({
       minLength: 8,
       maxLength: 256,
       format: 'password',
-      description: 'Only for a person who has no account yet; anybody else is invited by mail.',
+      description:
+        'Password of the new account. Without it, or for a person with an account, the user is invited by mail.',
     }),
   ),
   ...userFields,
@@ -59,7 +61,7 @@ export type CreateUserBody = Static<typeof CreateUserBody>;
 export const UpdateUserBody = closed({
   ...userFields,
   phone: Type.Optional(nullable(Phone)),
-  status: Type.Optional(Type.Enum(['active', 'suspended'])),
+  status: Type.Optional(Type.Enum(['active', 'suspended'], { description: 'Suspended users have no access.' })),
 });
 export type UpdateUserBody = Static<typeof UpdateUserBody>;
 
@@ -71,10 +73,12 @@ const User = closed(
     fullName: Type.String(),
     locale: Type.String(),
     phone: nullable(Type.String()),
-    status: Type.Enum(['invited', 'active', 'suspended']),
+    status: Type.Enum(['invited', 'active', 'suspended'], { description: 'Status of the user in the tenant.' }),
     isTenantAdmin: Type.Boolean(),
-    groups: Type.Array(Type.String()),
-    last_login_at: nullable(Timestamp),
+    groups: Type.Array(Type.String(), { description: 'Names of the groups of the user.' }),
+    last_login_at: Type.With(nullable(Timestamp), {
+      description: 'Time of the latest login in the tenant (RFC 3339, UTC); null before the first.',
+    }),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
@@ -109,9 +113,11 @@ export const UserPage = pageOf(User);
 export const ListUsersQuery = Type.Object({
   ...paging,
   sort: sortable(['created_at', 'email', 'displayName', 'last_login_at']),
-  search: Type.Optional(Type.String({ maxLength: 200, description: 'In names and e-mail.' })),
-  email: Type.Optional(Type.String({ maxLength: 254, description: 'Exact, in any case.' })),
-  status: Type.Optional(Type.Enum(['invited', 'active', 'suspended'])),
+  search: Type.Optional(
+    Type.String({ maxLength: 200, description: 'Words to search for in names and e-mail address.' }),
+  ),
+  email: Type.Optional(Type.String({ maxLength: 254, description: 'Exact e-mail address; case is ignored.' })),
+  status: Type.Optional(Type.Enum(['invited', 'active', 'suspended'], { description: 'Status of the users to list.' })),
   isTenantAdmin: Type.Optional(Type.Boolean()),
 });
 export type ListUsersQuery = Static<typeof ListUsersQuery>;

@@ -6,7 +6,13 @@ import type { TenantDb, Transaction } from '#core/db/scopes';
 import { pageOfMatches } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
 import type { Services } from '#core/services';
-import { addPerson, normaliseEmail, sendInvitationAgain } from '#modules/auth/index';
+import {
+  addPerson,
+  normaliseEmail,
+  sendInvitationAgain,
+  withdrawInvitation,
+  type Leftovers,
+} from '#modules/auth/index';
 import { releaseTimeOf } from '#modules/calendar/index';
 import { removeContactsOfUser } from '#modules/contacts/index';
 import { removePreferencesOf, removeSubscriptionsOf } from '#modules/notifications/index';
@@ -15,8 +21,8 @@ import {
   BootstrapOnly,
   GroupNotFound,
   LastAdministrator,
-  NotInvited,
-  NotJoinedYet,
+  UserAlreadyJoined,
+  UserNotJoined,
   RoleAboveOwn,
   UserExists,
   UserNotFound,
@@ -113,18 +119,21 @@ async function assertGrantable({ db, actor }: Scope, groupIds: readonly string[]
   );
 }
 
-/** Sends the link again and ends the older one. @throws UserNotFound, RoleAboveOwn, NotInvited, TooManyInvitations */
+/**
+ * Sends a new link and revokes the older one.
+ * @throws UserNotFound, RoleAboveOwn, UserAlreadyJoined, TooManyInvitations
+ */
 export async function resendInvitation({ db, actor, services }: Scope, id: string) {
   const user = await db.transaction((tx) => findChangeable(tx, { tenantId: db.tenantId, id, actor }));
-  if (user.status !== 'invited') throw NotInvited();
+  if (user.status !== 'invited') throw UserAlreadyJoined();
   const isSent = await sendInvitationAgain(services, actor, { userId: user.id, email: user.email });
-  if (!isSent) throw NotInvited();
+  if (!isSent) throw UserAlreadyJoined();
   return getUser(db, id);
 }
 
 /**
- * Suspending or demoting somebody acts on their next request.
- * @throws UserNotFound, LastAdministrator, RoleAboveOwn, BootstrapOnly, NotJoinedYet, LocaleNotOffered
+ * Suspension and demotion apply from the next request of the user.
+ * @throws UserNotFound, LastAdministrator, RoleAboveOwn, BootstrapOnly, UserNotJoined, LocaleNotOffered
  */
 export async function updateUser({ db, actor, services }: Scope, id: string, body: UpdateUserBody) {
   const fields = Object.keys(body);
@@ -135,7 +144,7 @@ export async function updateUser({ db, actor, services }: Scope, id: string, bod
   const row = await db.transaction(async (tx) => {
     const user = await findChangeable(tx, { tenantId, id, actor, losesAdministration });
     if (body.isTenantAdmin === true) assertMayAppoint(actor);
-    if (user.status === 'invited' && body.status !== undefined) throw NotJoinedYet();
+    if (user.status === 'invited' && body.status !== undefined) throw UserNotJoined();
     if (body.locale !== undefined) {
       const tenant = (await tx.first(findTenant({ tenantId })))!;
       assertLocaleOffered(body.locale, tenant.languages, user.locale);
@@ -157,28 +166,54 @@ export async function deleteUser({ db, actor, services }: Scope, id: string): Pr
   const { found: user, fileIds } = await db.transaction(async (tx) => {
     const found = await findChangeable(tx, { tenantId, id, actor, losesAdministration: true });
     await tx.all(deleteMembership({ tenantId, id }));
-    await releaseTimeOf(tx, { tenantId, id });
     await tx.all(deleteGroupMemberships({ tenantId, id }));
-    await removeContactsOfUser(tx, tenantId, id);
-    await removePreferencesOf(tx, tenantId, id);
-    await removeSubscriptionsOf(tx, tenantId, id);
-    const retired = await retireFilesOf(tx, { tenantId, owner: { type: 'avatar', id }, now });
+    const retired = await removeBelongings(tx, { tenantId, id, now });
     await tx.all(endSessions({ tenantId, id, at }));
     await tx.all(announceRevocation(`user:${found.id}`));
     await tx.all(deleteUserRow({ id, at, ...auditParams(actor, at) }));
     return { found, fileIds: retired };
   });
   services.principals.forget(`user:${user.id}`);
+  if (user.status === 'invited') await withdrawInvitation(services, { userId: user.id, email: user.email });
   void removeObjects(services, tenantId, fileIds);
+}
+
+/**
+ * Removes the records of a user within the tenant, except credentials.
+ * @returns files whose objects are deleted after the commit
+ */
+async function removeBelongings(
+  tx: Transaction,
+  { tenantId, id, now }: { tenantId: string; id: string; now: Date },
+): Promise<string[]> {
+  await releaseTimeOf(tx, { tenantId, id });
+  await removeContactsOfUser(tx, tenantId, id);
+  await removePreferencesOf(tx, tenantId, id);
+  await removeSubscriptionsOf(tx, tenantId, id);
+  return retireFilesOf(tx, { tenantId, owner: { type: 'avatar', id }, now });
+}
+
+/** For a user who was not removed by `deleteUser`; it does nothing for an existing user. */
+export async function removeLeftovers(services: Services, { tenantId, userId: id }: Leftovers): Promise<void> {
+  const now = services.now();
+  const fileIds = await services.database.tenant(tenantId).transaction(async (tx) => {
+    await tx.all(lockUser({ tenantId, id }));
+    if ((await tx.first(findUser({ tenantId, id }))) !== undefined) return [];
+    return removeBelongings(tx, { tenantId, id, now });
+  });
+  await removeObjects(services, tenantId, fileIds);
 }
 
 type Change = { tenantId: string; id: string; actor: Actor; losesAdministration?: boolean };
 
-/** The user, if the actor may do whatever the user may. @throws UserNotFound, RoleAboveOwn, LastAdministrator */
+/**
+ * The user, if the actor holds all permissions of the user.
+ * @throws UserNotFound, RoleAboveOwn, LastAdministrator
+ */
 async function findChangeable(tx: Transaction, change: Change): Promise<UserRow> {
   const { tenantId, id, actor } = change;
   await tx.all(lockTenant({ tenantId }));
-  // Before the sessions, as whoever logs in does.
+  // Locked before the sessions, in the same order as a login.
   await tx.all(lockUser({ tenantId, id }));
   const user = await tx.first(findUser({ tenantId, id }));
   if (user === undefined) throw UserNotFound();
@@ -188,7 +223,7 @@ async function findChangeable(tx: Transaction, change: Change): Promise<UserRow>
   return user;
 }
 
-/** Nobody changes somebody who may do more than they may themselves. @throws RoleAboveOwn */
+/** Refuses to change a user with more permissions than the actor. @throws RoleAboveOwn */
 export async function assertMayChangeUser(
   tx: Transaction,
   actor: Actor,

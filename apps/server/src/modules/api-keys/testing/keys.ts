@@ -8,7 +8,7 @@ export const spaces = '/api/v1/secure/spaces';
 
 export type IssuedKey = { id: string; fullKey: string; keyUuid: string };
 
-/** Every flag that there is. */
+/** All flags. */
 export const allPermissions = {
   resources: { read: true, write: true, delete: true, properties: [] },
   spaces: { read: true, write: true, delete: true },
@@ -41,7 +41,7 @@ export function listSpacesWith(test: TestService, fullKey: string, call: Call = 
   return test.call('GET', spaces, { ...call, headers: { 'x-api-key': fullKey, ...call.headers } });
 }
 
-/** The status that the key gets there. */
+/** The status of an answer to the key. */
 export async function statusOfKey(test: TestService, fullKey: string, call: Call = {}): Promise<number> {
   return (await listSpacesWith(test, fullKey, call)).status;
 }

@@ -8,7 +8,7 @@ import { endAccountSessions } from '#modules/auth/sessions/sessions.queries';
 
 type AccountEvent = { action: string; at: string; details?: Record<string, unknown> };
 
-/** What happens to an account concerns every tenant it belongs to. */
+/** An event of an account concerns every tenant of the account. */
 export async function auditInEach(
   tx: Transaction,
   memberships: readonly { tenant_id: string; user_id: string }[],
@@ -22,7 +22,7 @@ export async function auditInEach(
 }
 
 /**
- * Records what changed about an account in each of its tenants, and ends its sessions everywhere but the one that made the
+ * Records a change of an account in each of its tenants, and revokes all its sessions except the one that made the
  * change. Forget `account:<id>` after the commit.
  */
 export async function accountChanged(

@@ -13,7 +13,7 @@ export type LoginAccount = {
   tenants: TenantChoice[];
 };
 
-/** The account behind an address with the active tenants it belongs to. */
+/** The account of an address, with its active tenants. */
 export const findAccountByEmail = statement<{ email: string }, LoginAccount>((p) =>
   builder
     .selectFrom('accounts')
@@ -56,7 +56,7 @@ export const findAccount = statement<{ accountId: string }, AccountState>((p) =>
   builder.selectFrom('accounts').select(accountState).where('id', '=', p.accountId),
 );
 
-/** What is known to be the person's: the address, and a number that a code of a second factor came back from. */
+/** Verified contact data of the account: the address, and a number that returned a code of a second factor. */
 export const findAccountProofs = statement<{ accountId: string }, { email: boolean; phone: boolean }>((p) =>
   builder
     .selectFrom('accounts')
@@ -76,7 +76,7 @@ type NewAccount = {
   id: string;
   email: string;
   passwordHash: string | null;
-  /** When somebody vouched for the address; null until a mailed link comes back. */
+  /** Time of the verification of the address; null until a mailed link is used. */
   emailVerifiedAt: string | null;
   at: string;
 };
@@ -97,7 +97,7 @@ export const insertAccount = statement<NewAccount, never>((p) =>
   builder.insertInto('accounts').values(accountValues(p)),
 );
 
-/** The account of the address, locked: the given one when the address is new, else the existing one. */
+/** Locks the account of the address: the given one if the address is new, otherwise the existing one. */
 export const insertAccountIfNew = statement<NewAccount, AccountState>((p) =>
   builder
     .insertInto('accounts')
@@ -119,7 +119,7 @@ export const markEmailVerified = statement<{ accountId: string; at: string }, ne
     .where('email_verified_at', 'is', null),
 );
 
-/** No row when the password is not the one that was proven any more (of `provenAt`; null when none was asked for). */
+/** No row if the password has changed since it was verified (at `provenAt`; null if no password was required). */
 export const updatePasswordHash = statement<
   { accountId: string; passwordHash: string; provenAt: string | null; at: string },
   { id: string }
@@ -132,14 +132,14 @@ export const updatePasswordHash = statement<
     .returning('id'),
 );
 
-/** The same password under other settings: no change that anybody should see. */
+/** Stores the same password with other hash settings; users and the audit trail do not see it as a change. */
 export const storePasswordHash = statement<{ accountId: string; passwordHash: string }, never>((p) =>
   builder.updateTable('accounts').set({ password_hash: p.passwordHash }).where('id', '=', p.accountId),
 );
 
 /**
- * Makes the logins and password changes of one account wait for each other. No row when the password is not
- * the one that was proven any more (of `provenAt`; null when none was asked for).
+ * Serialises the logins and password changes of one account. No row if the password has changed since it was verified
+ * (at `provenAt`; null if no password was required).
  */
 export const lockAccount = statement<{ accountId: string; provenAt: string | null }, { id: string }>((p) =>
   builder
@@ -150,7 +150,7 @@ export const lockAccount = statement<{ accountId: string; provenAt: string | nul
     .forNoKeyUpdate(),
 );
 
-/** The account as it is, held for the transaction. */
+/** Locks the account for the transaction. */
 export const lockAccountState = statement<{ accountId: string }, AccountState>((p) =>
   builder.selectFrom('accounts').select(accountState).where('id', '=', p.accountId).forNoKeyUpdate(),
 );
@@ -159,7 +159,7 @@ export const insertMembership = statement<{ accountId: string; tenantId: string;
   builder.insertInto('memberships').values({ account_id: p.accountId, tenant_id: p.tenantId, user_id: p.userId }),
 );
 
-/** In one order for everybody, as what is written into each of the tenants locks the chain of its trail. */
+/** Always in the same order, because a write into each tenant locks the hash chain of its audit trail. */
 export const listMemberships = statement<{ accountId: string }, { tenant_id: string; user_id: string }>((p) =>
   builder
     .selectFrom('memberships')
@@ -258,7 +258,9 @@ export const findOneTimeToken = statement<
     .where('expires_at', '>', p.now),
 );
 
-/** A mailed invitation with its account, both as they are at one moment: joining changes what is asked of the account. */
+/**
+ * A mailed invitation with its account, both read at the same time: joining changes the requirements of the account.
+ */
 export const findInvitation = statement<
   { hash: Buffer; now: string },
   AccountState & { payload: Record<string, unknown> }
@@ -274,7 +276,7 @@ export const findInvitation = statement<
     .where('expires_at', '>', p.now),
 );
 
-/** Uses a token up: of any number of parallel uses exactly one gets the row. */
+/** Consumes a token: exactly one of several concurrent calls gets the row. */
 export const useOneTimeToken = statement<
   { hash: Buffer; purpose: OneTimePurpose; now: string },
   { account_id: string }
@@ -289,31 +291,36 @@ export const useOneTimeToken = statement<
     .returning('account_id'),
 );
 
-/** Whatever the old password or an older mail could still be turned into; what only proves the address, or invites, stays. */
+/**
+ * Deletes everything that the old password or older mails give access to; tokens that verify or disown the address, and
+ * invitations, remain.
+ */
 export const revokeOneTimeTokens = statement<{ accountId: string; now: string }, never>((p) =>
   builder
     .updateTable('one_time_tokens')
     .set({ used_at: p.now })
     .where('account_id', '=', p.accountId)
-    .where('purpose', 'not in', ['invitation', 'email_verification'])
+    .where('purpose', 'not in', ['invitation', 'email_verification', 'account_disowning'])
     .where('used_at', 'is', null),
 );
 
-/** Housekeeping: tokens that are long dead. */
-export const deleteExpiredOneTimeTokens = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+/** Deletes expired and used tokens after their retention period. */
+export const deleteExpiredOneTimeTokens = statement<{ before: string; limit: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('one_time_tokens')
     .where('hash', 'in', (db) =>
-      db.selectFrom('one_time_tokens').select('hash').where('expires_at', '<', p.before).limit(p.most),
+      db.selectFrom('one_time_tokens').select('hash').where('expires_at', '<', p.before).limit(p.limit),
     )
     .returning(sql<number>`1`.as('deleted')),
 );
 
-export type AppAccountPlace = { tenant_id: string; app_account_id: string };
-
-/** Which app account logs in with the address, and where. */
-export const findAppAccountPlace = statement<{ email: string }, AppAccountPlace>((p) =>
-  builder.selectFrom('app_account_directory').select(['tenant_id', 'app_account_id']).where('email', '=', p.email),
+/** Whether the account is a user of the tenant, with any status. */
+export const findMembership = statement<{ accountId: string; tenantId: string }, { user_id: string }>((p) =>
+  builder
+    .selectFrom('memberships')
+    .select('user_id')
+    .where('account_id', '=', p.accountId)
+    .where('tenant_id', '=', p.tenantId),
 );
 
 export type AppAccountLogin = Pick<
@@ -321,9 +328,15 @@ export type AppAccountLogin = Pick<
   'id' | 'tenant_id' | 'name' | 'email' | 'permissions' | 'password_hash' | 'password_changed_at'
 > & { tenant_name: string };
 
-export const findAppAccountLogin = statement<{ tenantId: string; id: string; now: string }, AppAccountLogin>((p) =>
+/** The app account of an address in the tenant; without a password hash if it may not log in. */
+export const findAppAccountLogin = statement<{ tenantId: string; email: string; now: string }, AppAccountLogin>((p) =>
   builder
-    .selectFrom('app_accounts')
+    .selectFrom('app_account_directory')
+    .innerJoin('app_accounts', (join) =>
+      join
+        .onRef('app_accounts.tenant_id', '=', 'app_account_directory.tenant_id')
+        .onRef('app_accounts.id', '=', 'app_account_directory.app_account_id'),
+    )
     .innerJoin('tenants', 'tenants.id', 'app_accounts.tenant_id')
     .select([
       'app_accounts.id',
@@ -331,19 +344,21 @@ export const findAppAccountLogin = statement<{ tenantId: string; id: string; now
       'app_accounts.name',
       'app_accounts.email',
       'app_accounts.permissions',
-      'app_accounts.password_hash',
       'app_accounts.password_changed_at',
       'tenants.name as tenant_name',
     ])
+    .select(
+      sql<string | null>`case when app_accounts.status = 'active' and tenants.status = 'active'
+        and (app_accounts.expires_at is null or app_accounts.expires_at > ${p.now}::timestamptz)
+        then app_accounts.password_hash end`.as('password_hash'),
+    )
+    .where('app_account_directory.tenant_id', '=', p.tenantId)
+    .where('app_account_directory.email', '=', p.email)
     .where('app_accounts.tenant_id', '=', p.tenantId)
-    .where('tenants.id', '=', p.tenantId)
-    .where('app_accounts.id', '=', p.id)
-    .where('app_accounts.status', '=', 'active')
-    .where(sql<boolean>`(app_accounts.expires_at is null or app_accounts.expires_at > ${p.now}::timestamptz)`)
-    .where('tenants.status', '=', 'active'),
+    .where('tenants.id', '=', p.tenantId),
 );
 
-/** No row when the password is not the one that was proven any more. */
+/** No row if the password has changed since it was verified. */
 export const lockAppAccountPassword = statement<{ tenantId: string; id: string; provenAt: string }, { id: string }>(
   (p) =>
     builder
@@ -355,7 +370,7 @@ export const lockAppAccountPassword = statement<{ tenantId: string; id: string; 
       .forNoKeyUpdate(),
 );
 
-/** The same password under other settings: no change that anybody should see. */
+/** Stores the same password with other hash settings; users and the audit trail do not see it as a change. */
 export const storeAppAccountPasswordHash = statement<{ tenantId: string; id: string; passwordHash: string }, never>(
   (p) =>
     builder

@@ -1,5 +1,6 @@
 import { auditEvent } from '#core/audit/audit.queries';
 import type { Actor } from '#core/access/principal';
+import { flowOf } from '#core/concurrency/flows';
 import { newId } from '#core/crypto/ids';
 import type { Transaction } from '#core/db/scopes';
 import type { Services } from '#core/services';
@@ -14,9 +15,9 @@ import { insertGroupMemberships } from '#modules/auth/accounts/invitations.queri
 import { accountPlace, sealPassword } from '#modules/auth/passwords/stored-password';
 
 export type NewPerson = {
-  /** As `normaliseEmail` gives it. */
+  /** Normalised by `normaliseEmail`. */
   email: string;
-  /** Taken for an address that has no account yet. */
+  /** Used if the address has no account yet. */
   password: string | undefined;
   displayName: string | undefined;
   fullName: string | undefined;
@@ -24,7 +25,7 @@ export type NewPerson = {
   isTenantAdmin: boolean;
   groupIds: readonly string[];
   tenantName: string;
-  /** What the audit trail calls it. */
+  /** Action in the audit trail. */
   action: 'user.created' | 'user.invited';
 };
 
@@ -33,14 +34,17 @@ type Prepared = NewPerson & {
   freshAccountId: string;
   passwordHash: string | null;
   isInvited: boolean;
+  /** Whether an administrator of the tenant has verified an address. */
+  isProven: boolean;
   at: string;
 };
 
 /**
- * Makes a person a user of the actor's tenant: at once when the address is new and comes with a password. Anybody else is
- * invited and joins with a mailed link: nobody is put into a tenant without their consent, and an account that somebody
- * made with another's address lets nobody in.
- * @returns the id of the new user. Fails on `users_account_key` when the person is a user there already.
+ * Adds a person to the tenant of the actor: at once if the address is new and has a password, otherwise by an
+ * invitation.
+ * A person joins only with a mailed link, because users must consent to a tenant, and a stranger could have registered
+ * the address.
+ * @returns the id of the new user. Fails on `users_account_key` if the person already is a user of the tenant.
  * @throws TooManyInvitations
  */
 export async function addPerson(services: Services, actor: Actor, person: NewPerson): Promise<string> {
@@ -53,20 +57,25 @@ export async function addPerson(services: Services, actor: Actor, person: NewPer
     ...person,
     userId: newId(),
     freshAccountId,
-    passwordHash: isInvited ? null : await sealPassword(services, accountPlace(freshAccountId), password),
+    passwordHash: isInvited
+      ? null
+      : await sealPassword(services, accountPlace(freshAccountId), password, flowOf(actor)),
     isInvited,
+    isProven: false,
     at: services.now().toISOString(),
   };
-  const insert = () =>
-    services.database.credential(tenantId).transaction((tx) => insertPerson(services, tx, actor, prepared));
-  const isAdded = isInvited ? await withinMailBudget(services, { email, tenantId }, insert) : await insert();
-  // Somebody made the account in between, so now it is one that is invited.
+  const insert = (isProven: boolean) =>
+    services.database
+      .credential(tenantId)
+      .transaction((tx) => insertPerson(services, tx, actor, { ...prepared, isProven }));
+  const isAdded = isInvited ? await withinMailBudget(services, { email, tenantId }, insert) : await insert(false);
+  // Another request created the account meanwhile, so it is invited now.
   if (!isAdded) return addPerson(services, actor, person);
   if (isInvited) services.mail.wake();
   return prepared.userId;
 }
 
-/** False when the account is no new one any more. */
+/** False if the account already existed. */
 async function insertPerson(services: Services, tx: Transaction, actor: Actor, person: Prepared): Promise<boolean> {
   const { tenantId } = actor;
   const { freshAccountId, userId, email, passwordHash, isInvited, groupIds, at } = person;
@@ -89,7 +98,8 @@ async function insertPerson(services: Services, tx: Transaction, actor: Actor, p
   await tx.all(insertUser(user));
   if (groupIds.length > 0) await tx.all(insertGroupMemberships({ tenantId, userId, groupIds, at }));
   const details = { isTenantAdmin: person.isTenantAdmin, groupIds };
-  if (isInvited) await sendInvitation(services, tx, account, { tenantId, userId, tenantName: person.tenantName });
+  const { tenantName, isProven } = person;
+  if (isInvited) await sendInvitation(services, tx, account, { tenantId, userId, tenantName, isProven });
   else await tx.all(insertMembership({ accountId: account.id, tenantId, userId }));
   await tx.all(auditEvent(actor, at, { action: person.action, resourceType: 'user', resourceId: userId, details }));
   return true;

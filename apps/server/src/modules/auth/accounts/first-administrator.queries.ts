@@ -5,7 +5,7 @@ const builder = queryBuilder<AuthTables>();
 
 export type UserState = { id: string; status: 'invited' | 'active' | 'suspended'; is_tenant_admin: boolean };
 
-/** What the account is in the tenant. */
+/** The membership of the account in the tenant. */
 export const findUserOfAccount = statement<{ tenantId: string; accountId: string }, UserState>((p) =>
   builder
     .selectFrom('users')
@@ -25,7 +25,7 @@ export const makeActiveAdministrator = statement<{ tenantId: string; id: string;
     .returning('id'),
 );
 
-/** One of them is there unless the person was only invited so far. */
+/** One of them exists, unless the person was only invited. */
 export const insertMembershipIfNew = statement<{ accountId: string; tenantId: string; userId: string }, never>((p) =>
   builder
     .insertInto('memberships')

@@ -4,18 +4,27 @@ import { systemTenantId } from '#core/access/principal';
 import { newEmail, post } from '#modules/auth/testing/steps';
 import { createDatabase } from '#test/support/database';
 import { createTenant, logIn, proveAddress, unique } from '#test/support/factories';
-import { startService, systemAdmin, testServiceOf, useService, type TestService } from '#test/support/harness';
+import {
+  startService,
+  systemAdmin,
+  testServiceOf,
+  useService,
+  type TestService,
+  patientTiming,
+} from '#test/support/harness';
 
 const test = useService({ ownDatabase: true });
 
-/** Starts another process on the same database, as an operator would after changing the settings, and lets it stop again. */
+/**
+ * Starts another process on the same database, as an operator would after a change of the settings, and stops it again.
+ */
 async function startWith<Result>(
   email: string,
   password: string | undefined,
   look: (started: TestService, generatedPassword: string | undefined) => Promise<Result>,
 ): Promise<Result> {
   const environment = { SYSTEM_ADMIN_EMAIL: email, SYSTEM_ADMIN_PASSWORD: password ?? '' };
-  const service = await startService({ connection: test.connection, environment });
+  const service = await startService({ connection: test.connection, databaseTiming: patientTiming, environment });
   try {
     return await look(testServiceOf(service, test.connection), service.generatedPassword);
   } finally {
@@ -40,7 +49,7 @@ const auditRows = async () => {
 };
 
 describe('the start', () => {
-  it('changes nothing when the administrator is in place', async () => {
+  it('changes nothing if the administrator exists', async () => {
     const before = [await accountOf(systemAdmin.email), await usersOf(systemAdmin.email), await auditRows()];
     await startWith(systemAdmin.email, 'another password', async (started, generated) => {
       expect(generated).toBeUndefined();
@@ -51,7 +60,7 @@ describe('the start', () => {
     expect((await auditRows()).filter(({ action }) => action.startsWith('user.'))).toEqual([]);
   });
 
-  it('makes the person that is named a further administrator, with the given password', async () => {
+  it('appoints the named person as a further administrator, with the given password', async () => {
     const email = newEmail();
     await startWith(email.toUpperCase(), 'given password', async (started, generated) => {
       expect(generated).toBeUndefined();
@@ -61,7 +70,7 @@ describe('the start', () => {
     expect((await usersOf(systemAdmin.email))[0]).toMatchObject({ status: 'active', is_tenant_admin: true });
   });
 
-  it('makes a password where none is given, and says it once', async () => {
+  it('generates a missing password, and shows it once', async () => {
     const email = newEmail();
     const generated = await startWith(email, undefined, async (started, password) => {
       expect((await login(started, email, password!)).body.user.isSystemAdmin).toBe(true);
@@ -86,7 +95,7 @@ describe('the start', () => {
     expect(await usersOf(email)).toHaveLength(1);
   });
 
-  it('brings back who was deleted, as a new user', async () => {
+  it('restores a deleted administrator as a new user', async () => {
     const email = newEmail();
     await startWith(email, 'given password', () => Promise.resolve());
     const [user] = await usersOf(email);
@@ -100,7 +109,7 @@ describe('the start', () => {
     });
   });
 
-  it('adds a person of another tenant whose address is proven, without touching the account', async () => {
+  it('adds a person of another tenant with a verified address, without changing the account', async () => {
     const { admin, tenantId } = await createTenant(test);
     await proveAddress(test, admin.email);
     const before = await accountOf(admin.email);
@@ -111,7 +120,7 @@ describe('the start', () => {
     expect(await accountOf(admin.email)).toEqual(before);
   });
 
-  it('leaves an account alone that anybody may have made with the address', async () => {
+  it('ignores an account with an unverified address', async () => {
     const { admin } = await createTenant(test);
     const before = await accountOf(admin.email);
     await startWith(admin.email, 'given password', async (started, generated) => {
@@ -124,7 +133,7 @@ describe('the start', () => {
     expect(await usersOf(admin.email)).toEqual([]);
   });
 
-  it('leaves an account alone that was registered anew after its administrator was deleted', async () => {
+  it('ignores an account that was registered again after its administrator was deleted', async () => {
     const email = newEmail();
     await startWith(email, 'given password', () => Promise.resolve());
     const [user] = await usersOf(email);
@@ -138,7 +147,7 @@ describe('the start', () => {
     expect(await usersOf(email)).toEqual([expect.objectContaining({ status: 'deleted' })]);
   });
 
-  it('of several processes at once makes one administrator', async () => {
+  it('of several concurrent processes creates one administrator', async () => {
     const email = newEmail();
     const generated = await Promise.all(
       Array.from({ length: 3 }, () => startWith(email, undefined, (_started, password) => Promise.resolve(password))),
@@ -150,7 +159,7 @@ describe('the start', () => {
   });
 });
 
-it('the first start of several processes at once makes one system tenant with one administrator', async () => {
+it('the first start of several concurrent processes creates one system tenant with one administrator', async () => {
   const own = await createDatabase();
   const environment = { SYSTEM_ADMIN_PASSWORD: '' };
   const services = await Promise.all(

@@ -1,6 +1,7 @@
 import { auditEvent } from '#core/audit/audit.queries';
 import { announceRevocation } from '#core/access/revocation';
 import { systemTenantId, type RequestFacts } from '#core/access/principal';
+import { addressFlow } from '#core/concurrency/flows';
 import { newId } from '#core/crypto/ids';
 import { newSecret } from '#core/crypto/secrets';
 import type { Transaction } from '#core/db/scopes';
@@ -28,15 +29,16 @@ import { findTenantStatus } from '#modules/auth/sessions/sessions.queries';
 
 type Needed = Pick<Services, 'database' | 'encryption' | 'passwords' | 'principals' | 'log' | 'now'>;
 
-/** An account to be made, in case the address has none. */
+/** Account to create if the address has none. */
 type Fresh = { accountId: string; email: string; passwordHash: string; request: RequestFacts; at: string };
 
 const displayName = 'System administrator';
 
 /**
- * Makes sure that the person with the address administers the system tenant, which is made when it is not there. An account
- * that exists keeps its password; one that nobody has proven to be theirs, and that is no member there, is left alone.
- * @returns the generated password when the account is new and none was given; it is nowhere else to be read.
+ * Ensures that the account of the address administers the system tenant, and creates both if they are missing. An
+ * existing account keeps its password; an unverified account that is not a member remains unchanged.
+ * @returns the generated password if the account is new and no password was given; it is not stored anywhere in plain
+ * text.
  */
 export async function ensureSystemAdministrator(
   services: Needed,
@@ -65,11 +67,11 @@ async function prepare(services: Needed, email: string, password: string): Promi
   const accountId = newId();
   const now = services.now();
   const request = { id: newId(now.getTime()), ip: 'internal', userAgent: null, receivedAt: now.getTime() };
-  const passwordHash = await sealPassword(services, accountPlace(accountId), password);
+  const passwordHash = await sealPassword(services, accountPlace(accountId), password, addressFlow(request.ip));
   return { accountId, email, passwordHash, request, at: now.toISOString() };
 }
 
-/** False when another process that started on the same empty database was faster. */
+/** False if another process that started on the same empty database was faster. */
 async function createSystemTenant(services: Needed, fresh: Fresh): Promise<boolean> {
   const { accountId: id, email, passwordHash, at } = fresh;
   const tenant = {
@@ -92,16 +94,16 @@ async function createSystemTenant(services: Needed, fresh: Fresh): Promise<boole
   }
 }
 
-/** Whether the account was made here. */
+/** Whether this process created the account. */
 async function installAdministrator(services: Needed, fresh: Fresh): Promise<boolean> {
   const { accountId, email, passwordHash, at } = fresh;
   const outcome = await services.database.credential(systemTenantId).transaction(async (tx) => {
-    // Held from here on, so that of processes starting at once each sees what the one before has done.
+    // Held until the commit, so that processes that start together see each other's changes.
     const account = await tx.first(insertAccountIfNew({ id: accountId, email, passwordHash, emailVerifiedAt: at, at }));
     return placeAccount(tx, account!, fresh);
   });
   if (outcome === 'unproven') {
-    const advice = 'nobody has proven the address of this account: it is not made a system administrator';
+    const advice = 'the address of this account is not verified, so it does not become a system administrator';
     services.log.warn({ setting: 'SYSTEM_ADMIN_EMAIL' }, advice);
   } else services.principals.forget(`user:${outcome.userId}`);
   return outcome !== 'unproven' && outcome.isNew;
@@ -114,7 +116,7 @@ async function placeAccount(tx: Transaction, account: AccountState, fresh: Fresh
   const user = await tx.first(findUserOfAccount({ tenantId, accountId: account.id }));
   if (user !== undefined && isInPlace(account, user)) return { userId: user.id, isNew };
   const isMember = user !== undefined && user.status !== 'invited';
-  // Anybody can register with an address that is not theirs, in the hope that it will be named here one day.
+  // A stranger can register the address before the operator names it here.
   if (!isMember && account.email_verified_at === null) return 'unproven' as const;
   const userId = user?.id ?? newId();
   if (user === undefined) {

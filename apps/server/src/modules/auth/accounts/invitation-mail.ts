@@ -1,48 +1,98 @@
+import { newId } from '#core/crypto/ids';
+import { plainName } from '#core/mail/plain-name';
 import type { Transaction } from '#core/db/scopes';
 import type { Services } from '#core/services';
-import type { AccountState } from '#modules/auth/accounts/accounts.queries';
-import { revokeInvitations, type Invitation } from '#modules/auth/accounts/invitations.queries';
+import { findAccountByAddress, type AccountState } from '#modules/auth/accounts/accounts.queries';
+import { offerDisowning } from '#modules/auth/accounts/disowning.service';
+import {
+  findProvenAdministrator,
+  revokeInvitations,
+  type Invitation,
+} from '#modules/auth/accounts/invitations.queries';
 import { TooManyInvitations } from '#modules/auth/auth.errors';
 import { invitationMailAttempt } from '#modules/auth/login/throttle';
 import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 
 const invitationMs = 48 * 60 * 60_000;
 
-/** Whether an invitation also sets the password: the one that is there may be of somebody who only claims the address. */
+/**
+ * Whether an invitation also sets the password: an existing password may belong to a person who only claims the
+ * address.
+ */
 export function needsPassword(account: AccountState): boolean {
   return !account.has_password || account.email_verified_at === null;
 }
 
-/** Mails the link that proves the address and joins; an older link of the same invitation ends. Wake the mail afterwards. */
+/** The name of the tenant for mails to strangers. */
+export type InvitingTenant = { tenantName: string; isProven: boolean };
+
+/**
+ * Mails the link that verifies the address and joins; older links of the same invitation are revoked. After the commit,
+ * wake the mail relay and cancel the mails with the returned ids.
+ */
 export async function sendInvitation(
   services: Services,
   tx: Transaction,
   account: AccountState,
-  { tenantName, ...invitation }: Invitation & { tenantName: string },
-): Promise<void> {
+  { tenantId, userId, ...tenant }: Invitation & InvitingTenant,
+): Promise<string[]> {
   const now = services.now();
   const accountId = account.id;
-  const token = { purpose: 'invitation', accountId, payload: invitation, lifetimeMs: invitationMs } as const;
+  const mailId = newId();
+  const payload: Invitation = { tenantId, userId, mailId };
+  const token = { purpose: 'invitation', accountId, payload, lifetimeMs: invitationMs } as const;
   const { secret, insert } = newOneTimeToken(services, token);
-  await tx.all(revokeInvitations({ accountId, userId: invitation.userId, now: now.toISOString() }));
+  const revoked = await tx.all(revokeInvitations({ accountId, userId, now: now.toISOString() }));
   await tx.all(insert);
   const link = `${services.settings.publicUrl}/accept-invitation#token=${secret}`;
   const what = needsPassword(account) ? 'Set your password to join' : 'Join';
-  const text = `You are invited to ${tenantName}.\n\n${what} within two days:\n${link}\n\nIf you do not want to, ignore this mail: nothing has changed.\n`;
-  const mail = { to: account.email, subject: `You are invited to ${tenantName}`, text };
-  await tx.all(services.mail.compose(mail, now));
+  const subject = subjectFor(tenant);
+  const disowning = await offerDisowning(services, tx, account);
+  if (disowning !== undefined) await tx.all(disowning.insert);
+  const text = `${subject}.\n\n${what} within two days:\n${link}\n\nIf you do not want to join, ignore this mail: nothing has changed.\n${disowning?.text ?? ''}`;
+  await tx.all(services.mail.compose({ id: mailId, to: account.email, subject, text, tenantId }, now));
+  return mailIdsOf(revoked);
 }
 
-/** What sends an invitation, if the budgets of the recipient and the tenant allow it. @throws TooManyInvitations */
+/** Without a verified administrator, the name of a tenant could contain any message to strangers. */
+function subjectFor({ tenantName, isProven }: InvitingTenant): string {
+  const name = isProven ? plainName(tenantName) : '';
+  return name === '' ? 'You are invited to join a tenant' : `You are invited to ${name}`;
+}
+
+/** Revokes the links of an invitation of a deleted user, and cancels mails that still wait. */
+export async function withdrawInvitation(
+  services: Services,
+  { userId, email }: { userId: string; email: string },
+): Promise<void> {
+  const db = services.database.credential();
+  const account = await db.first(findAccountByAddress({ email }));
+  if (account === undefined) return;
+  const now = services.now().toISOString();
+  const revoked = await db.slow.all(revokeInvitations({ accountId: account.id, userId, now }));
+  await services.mail.cancel(mailIdsOf(revoked));
+}
+
+function mailIdsOf(revoked: readonly { mail_id: string | null }[]): string[] {
+  return revoked.flatMap(({ mail_id: id }) => id ?? []);
+}
+
+/**
+ * Runs `send` if the rate limits of recipient and tenant permit it.
+ * @throws TooManyInvitations
+ */
 export async function withinMailBudget<Result>(
   services: Services,
   to: { email: string; tenantId: string },
-  send: () => Promise<Result>,
+  send: (isProven: boolean) => Promise<Result>,
 ): Promise<Result> {
-  const attempt = invitationMailAttempt(services, to, TooManyInvitations);
+  const { tenantId } = to;
+  const administrator = await services.database.credential(tenantId).first(findProvenAdministrator({ tenantId }));
+  const isProven = administrator !== undefined;
+  const attempt = invitationMailAttempt(services, { ...to, isProven }, TooManyInvitations);
   await attempt.admit();
   try {
-    return await send();
+    return await send(isProven);
   } catch (error) {
     await services.database.credential().slow.flight(attempt.refund());
     throw error;

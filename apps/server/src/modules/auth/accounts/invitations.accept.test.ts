@@ -22,6 +22,8 @@ let tenant: Tenant;
 
 beforeAll(async () => {
   tenant = await createTenant(test);
+  // Tenants without a verified administrator may send ten invitations a day.
+  await proveAddress(test, tenant.admin.email);
 });
 
 const accept = (token: unknown, secret?: unknown): Promise<Answer> =>
@@ -30,7 +32,7 @@ const reset = (token: string, secret: string) => post(test, 'reset-password', { 
 const login = (email: string, secret: string, tenantId?: string) =>
   post(test, 'login', { email, password: secret, ...(tenantId === undefined ? {} : { tenantId }) });
 
-/** What the credential role sees of an account. */
+/** The columns of an account for the credential role. */
 async function accountOf(email: string): Promise<{ id: string; password_hash: string; email_verified_at: string }> {
   const [account] = await test.service.services.database.credential().all<any>({
     text: 'select id, password_hash, email_verified_at from accounts where email = $1',
@@ -40,8 +42,8 @@ async function accountOf(email: string): Promise<{ id: string; password_hash: st
   return account;
 }
 
-describe('acceptInvitation by somebody without an account', () => {
-  it('200: sets the password, proves the address, joins, and is recorded', async () => {
+describe('acceptInvitation by a person without an account', () => {
+  it('200: sets the password, verifies the address, joins, and is recorded', async () => {
     const email = newEmail();
     const { userId, token } = await invite(test, tenant, { email });
     expectError(await login(email, password), 401, 'AUTHENTICATION_ERROR');
@@ -57,13 +59,13 @@ describe('acceptInvitation by somebody without an account', () => {
     expectNoSecrets(test, [token, password]);
   });
 
-  it('422: without a password, and the link stays good', async () => {
+  it('422: without a password; the link remains valid', async () => {
     const { token } = await invite(test, tenant, { email: newEmail() });
     expectError(await accept(token), 422, 'UNPROCESSABLE_ENTITY', 'PASSWORD_REQUIRED');
     expect((await accept(token, password)).status).toBe(200);
   });
 
-  it('200: by the reset of the password, as well', async () => {
+  it('200: also by a password reset', async () => {
     const email = newEmail();
     const { userId, token } = await invite(test, tenant, { email });
     expect((await reset(token, password)).status).toBe(200);
@@ -72,8 +74,8 @@ describe('acceptInvitation by somebody without an account', () => {
   });
 });
 
-describe('acceptInvitation by somebody whose address is proven', () => {
-  it('200: joins with the token alone; password and sessions stay', async () => {
+describe('acceptInvitation by a person with a verified address', () => {
+  it('200: joins with only the token; password and sessions remain', async () => {
     const member = await createMember(test, await createTenant(test));
     await proveAddress(test, member.email);
     const { userId, token } = await invite(test, tenant, { email: member.email });
@@ -89,14 +91,14 @@ describe('acceptInvitation by somebody whose address is proven', () => {
     await proveAddress(test, member.email);
     const before = await accountOf(member.email);
     const { token } = await invite(test, tenant, { email: member.email });
-    expectError(await accept(token, 'stolen horse'), 422, 'UNPROCESSABLE_ENTITY', 'PASSWORD_NOT_TAKEN');
+    expectError(await accept(token, 'stolen horse'), 422, 'UNPROCESSABLE_ENTITY', 'PASSWORD_ALREADY_SET');
     expectError(await reset(token, 'stolen horse'), 401, 'AUTHENTICATION_ERROR');
     expect(await accountOf(member.email)).toEqual(before);
     expect((await accept(token)).status).toBe(200);
     expect(await accountOf(member.email)).toEqual(before);
   });
 
-  it('200: after the address was proven meanwhile, without a password', async () => {
+  it('200: without a password, after the address was verified meanwhile', async () => {
     const member = await createMember(test, await createTenant(test));
     const { token } = await invite(test, tenant, { email: member.email });
     expectError(await accept(token), 422, 'UNPROCESSABLE_ENTITY', 'PASSWORD_REQUIRED');
@@ -106,14 +108,14 @@ describe('acceptInvitation by somebody whose address is proven', () => {
   });
 });
 
-describe('acceptInvitation where somebody made an account with the address first', () => {
+describe('acceptInvitation after a stranger registered the address', () => {
   const statement = (text: string, ...values: unknown[]) =>
     test.service.services.database.credential().slow.all<any>({ text, values, prepare: false });
 
   it.each([
     ['acceptInvitation', accept],
     ['resetPassword', reset],
-  ])('200: replaces their password and leaves them nothing to come back with: %s', async (_operation, join) => {
+  ])('200: replaces their password, leaves them no way in, and keeps the factors: %s', async (_operation, join) => {
     const squatter = await createMember(test, await createTenant(test));
     const { id } = await accountOf(squatter.email);
     await statement(
@@ -140,12 +142,16 @@ describe('acceptInvitation where somebody made an account with the address first
     expect(await statusOf(test, squatter.token)).toBe(401);
     expect((await post(test, 'refresh', { refreshToken: squatter.refreshToken })).status).toBe(401);
     expectError(await login(squatter.email, squatter.password), 401, 'AUTHENTICATION_ERROR');
-    for (const table of ['two_factor_methods', 'two_factor_backup_codes', 'account_identities']) {
-      expect(await statement(`select from ${table} where account_id = $1`, id)).toEqual([]);
-    }
+    for (const [table, left] of Object.entries({
+      two_factor_methods: 1,
+      two_factor_backup_codes: 1,
+      account_identities: 0,
+    }))
+      expect(await statement(`select from ${table} where account_id = $1`, id)).toHaveLength(left);
     const owner = await logIn(test, { email: squatter.email, password: 'of the owner', tenantId: tenant.tenantId });
     expect(owner.userId).toBe(userId);
-    expect(await statusOf(test, owner.token)).toBe(200);
+    const spaces = await test.call('GET', '/api/v1/secure/spaces', { token: owner.token });
+    expectError(spaces, 403, 'AUTHORIZATION_ERROR', 'TWO_FACTOR_REQUIRED');
   });
 });
 
@@ -175,7 +181,7 @@ describe('acceptInvitation', () => {
     expect(new Set(answers.map(comparable)).size).toBe(1);
   });
 
-  it('401: into a tenant that is suspended; once it is back, it works', async () => {
+  it('401: into a suspended tenant; works after its activation', async () => {
     const closed = await createTenant(test);
     const { token } = await invite(test, closed, { email: newEmail() });
     const setStatus = (status: string) =>

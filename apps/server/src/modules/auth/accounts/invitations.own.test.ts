@@ -14,6 +14,8 @@ let person: Person;
 
 beforeAll(async () => {
   [home, host] = [await createTenant(test), await createTenant(test)];
+  // Tenants without a verified administrator may send ten invitations a day.
+  for (const { admin } of [home, host]) await proveAddress(test, admin.email);
   person = await createMember(test, home);
   await proveAddress(test, person.email);
 });
@@ -29,7 +31,7 @@ async function newcomer(): Promise<Person> {
 }
 
 describe('listOwnInvitations', () => {
-  it('200: what waits for the caller, the newest first, and nothing that does not', async () => {
+  it('200: open invitations of the caller, newest first', async () => {
     const guest = await newcomer();
     expect(await list(guest)).toEqual([]);
     const second = await createTenant(test);
@@ -54,7 +56,7 @@ describe('listOwnInvitations', () => {
     expect(await list(person)).toEqual([]);
   });
 
-  it('200: one entry however often the link was sent', async () => {
+  it('200: one entry for any number of sent links', async () => {
     const guest = await newcomer();
     const { userId } = await invite(test, host, { email: guest.email });
     const url = `/api/v1/secure/users/${userId}/invite`;
@@ -62,7 +64,7 @@ describe('listOwnInvitations', () => {
     expect(await list(guest)).toHaveLength(1);
   });
 
-  it('200: nothing for an address that is not proven, whoever it is', async () => {
+  it('200: nothing for an unverified address', async () => {
     const squatter = await createMember(test, home);
     const { userId } = await invite(test, host, { email: squatter.email });
     expect(await list(squatter)).toEqual([]);
@@ -76,7 +78,7 @@ describe('listOwnInvitations', () => {
 });
 
 describe('acceptOwnInvitation', () => {
-  it('200: joins, once, and is recorded there', async () => {
+  it('200: joins once, and is recorded in the tenant', async () => {
     const guest = await newcomer();
     const { userId, token } = await invite(test, host, { email: guest.email });
     const joined = await answer(userId.toUpperCase(), 'accept', guest);
@@ -91,7 +93,7 @@ describe('acceptOwnInvitation', () => {
     expect(entry).toMatchObject({ user_id: userId, resource_id: userId });
   });
 
-  it("400, 401, 404: no uuid, no credentials, an unknown id, somebody else's, the own user", async () => {
+  it('400, 401, 404: no uuid, no credentials, an unknown id, one of another person, the user of the caller', async () => {
     const guest = await newcomer();
     const { userId } = await invite(test, host, { email: guest.email });
     expectError(await answer('mine', 'accept'), 400, 'VALIDATION_ERROR');
@@ -113,9 +115,11 @@ describe('acceptOwnInvitation', () => {
 describe('declineOwnInvitation', () => {
   beforeAll(async () => {
     [home, host] = [await createTenant(test), await createTenant(test)];
+    // Tenants without a verified administrator may send ten invitations a day.
+    for (const { admin } of [home, host]) await proveAddress(test, admin.email);
   });
 
-  it('204: takes the user and the groups out of the tenant, and is recorded there', async () => {
+  it('204: removes the user and the memberships in groups from the tenant, and is recorded there', async () => {
     const guest = await newcomer();
     const { token } = host.admin;
     const created = await test.call('POST', '/api/v1/secure/groups', { token, body: { name: 'Guests' } });
@@ -131,7 +135,7 @@ describe('declineOwnInvitation', () => {
     expect((await invite(test, host, { email: guest.email })).userId).not.toBe(userId);
   });
 
-  it('404: one of accepting and declining at once', async () => {
+  it('404: one of concurrent acceptance and refusal', async () => {
     for (let round = 0; round < 5; round++) {
       const guest = await newcomer();
       const { userId } = await invite(test, host, { email: guest.email });

@@ -5,12 +5,12 @@ import type { AuthTables } from '#modules/auth/auth.tables';
 
 const builder = queryBuilder<AuthTables>();
 
-/** Which user a mailed invitation is for. */
-export type Invitation = { tenantId: string; userId: string };
+/** The user of a mailed invitation. */
+export type Invitation = { tenantId: string; userId: string; mailId?: string };
 
 export type InvitationToken = { hash: Buffer; payload: Invitation; created_at: string; expires_at: string };
 
-/** The links to the account that may still be used, as far as the tokens know: whether the user waits, the tenant says. */
+/** The links to the account that are valid by their tokens; the tenant knows whether the user is still invited. */
 export const listInvitationTokens = statement<{ accountId: string; now: string }, InvitationToken>((p) =>
   builder
     .selectFrom('one_time_tokens')
@@ -24,18 +24,46 @@ export const listInvitationTokens = statement<{ accountId: string; now: string }
     .$castTo<InvitationToken>(),
 );
 
-/** A newer link takes the place of these. */
-export const revokeInvitations = statement<{ accountId: string; userId: string; now: string }, never>((p) =>
+/** Revokes the links; returns the ids of their mails. */
+export const revokeInvitations = statement<
+  { accountId: string; userId: string; now: string },
+  { mail_id: string | null }
+>((p) =>
   builder
     .updateTable('one_time_tokens')
     .set({ used_at: p.now })
     .where('account_id', '=', p.accountId)
     .where('purpose', '=', 'invitation')
     .where(sql<boolean>`payload ->> 'userId' = ${p.userId}`)
-    .where('used_at', 'is', null),
+    .where('used_at', 'is', null)
+    .returning(sql<string | null>`payload ->> 'mailId'`.as('mail_id')),
 );
 
-/** No row once the person has joined, the user was deleted or the tenant is no active one. */
+/** A row if an administrator of the tenant has verified an address; only then is the name of the tenant trusted. */
+export const findProvenAdministrator = statement<{ tenantId: string }, { id: string }>((p) =>
+  builder
+    .selectFrom('users')
+    .innerJoin('accounts', 'accounts.id', 'users.account_id')
+    .select('users.id')
+    .where('users.tenant_id', '=', p.tenantId)
+    .where('users.is_tenant_admin', '=', true)
+    .where('users.status', '=', 'active')
+    .where('accounts.email_verified_at', 'is not', null)
+    .limit(1),
+);
+
+/** Locks the user: a concurrent withdrawal waits for the mail, and then finds it. */
+export const lockInvitedUser = statement<Invitation, { id: string }>((p) =>
+  builder
+    .selectFrom('users')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.userId)
+    .where('status', '=', 'invited')
+    .forNoKeyUpdate(),
+);
+
+/** No row if the user has joined or was deleted, or if the tenant is not active. */
 export const findInvitedUser = statement<Invitation, { id: string; tenant_id: string; tenant_name: string }>((p) =>
   builder
     .selectFrom('users')
@@ -48,7 +76,7 @@ export const findInvitedUser = statement<Invitation, { id: string; tenant_id: st
     .where('tenants.status', '=', 'active'),
 );
 
-/** No row when the invitation was withdrawn meanwhile. */
+/** No row if the invitation was withdrawn meanwhile. */
 export const activateUser = statement<Invitation & { at: string }, { id: string }>((p) =>
   builder
     .updateTable('users')
@@ -59,7 +87,7 @@ export const activateUser = statement<Invitation & { at: string }, { id: string 
     .returning('id'),
 );
 
-/** The same for who does not want to join. */
+/** Like the statement above, for an invitation that is declined. */
 export const dropInvitedUser = statement<Invitation & { at: string }, { id: string }>((p) =>
   builder
     .updateTable('users')

@@ -12,9 +12,11 @@ let tenant: Tenant;
 
 beforeAll(async () => {
   tenant = await createTenant(test);
+  // Tenants without a verified administrator may send ten invitations a day.
+  await proveAddress(test, tenant.admin.email);
 });
 
-/** What the tenant has of the invited user: nothing twice. */
+/** The records of the invited user in the tenant: no duplicates. */
 async function footprint(userId: string): Promise<unknown> {
   const { database } = test.service.services;
   const count = (text: string) => ({ text, values: [tenant.tenantId, userId], prepare: false });
@@ -32,8 +34,8 @@ async function footprint(userId: string): Promise<unknown> {
 
 const once = { users: [{ status: 'active' }], joined: 1, memberships: 1 };
 
-describe('an invitation is good once', () => {
-  it('200: exactly one of 50 at once with the token alone, 20 times', async () => {
+describe('an invitation is valid once', () => {
+  it('200: exactly one of 50 concurrent requests with only the token, 20 times', async () => {
     const home = await createTenant(test);
     for (let round = 0; round < 20; round++) {
       const { email } = await createMember(test, home);
@@ -45,24 +47,24 @@ describe('an invitation is good once', () => {
     }
   });
 
-  it('200: exactly one of 50 at once with a password, 20 times, and that password counts', async () => {
+  it('200: exactly one of 50 concurrent requests with a password, 20 times, and its password is valid', async () => {
     for (let round = 0; round < 20; round++) {
       const email = newEmail();
       const { userId, token } = await invite(test, tenant, { email });
       const answers = await inParallel(50, (at) =>
         post(test, at % 2 === 0 ? 'accept-invitation' : 'reset-password', { token, password: `horse number ${at}` }),
       );
-      // On a busy machine the password queue may turn some away before they get to compete.
+      // On a busy machine the password queue may refuse some requests before they compete.
       const { 401: late = 0, 503: busy = 0, ...others } = countStatuses(answers);
       expect({ ...others, lost: late + busy }).toEqual({ 200: 1, lost: 49 });
       expect(await footprint(userId)).toEqual(once);
       const winner = answers.findIndex(({ status }) => status === 200);
       expect((await post(test, 'login', { email, password: `horse number ${winner}` })).status).toBe(200);
     }
-    // A thousand passwords are hashed here.
+    // This test hashes a thousand passwords.
   }, 240_000);
 
-  it('200: one of the link and the list at once', async () => {
+  it('200: one of concurrent requests by link and by list', async () => {
     const home = await createTenant(test);
     for (let round = 0; round < 5; round++) {
       const member = await createMember(test, home);
@@ -78,7 +80,7 @@ describe('an invitation is good once', () => {
     }
   });
 
-  it('200: two tenants at once, each joined', async () => {
+  it('200: two tenants concurrently, both joined', async () => {
     const email = newEmail();
     const other = await createTenant(test);
     const links = [await invite(test, tenant, { email }), await invite(test, other, { email })];
@@ -86,7 +88,7 @@ describe('an invitation is good once', () => {
       post(test, 'accept-invitation', { token: links[at]!.token, password: 'correct horse' }),
     );
     const statuses = countStatuses(answers);
-    // The second one to come finds the address proven, and needs no password any more.
+    // The second request finds a verified address, and needs no password.
     expect([{ 200: 2 }, { 200: 1, 422: 1 }]).toContainEqual(statuses);
     for (const [at, answer] of answers.entries()) {
       if (answer.status === 422)
@@ -97,7 +99,7 @@ describe('an invitation is good once', () => {
   });
 });
 
-it('422: the password of an account that is proven while the invitation waits for it stays as it is', async () => {
+it('422: keeps the password of an account that is verified while the invitation waits for its lock', async () => {
   const { email, password } = await createMember(test, await createTenant(test));
   const { token } = await invite(test, tenant, { email });
   const answer = await withClient(test.connection, async (client) => {
@@ -114,12 +116,12 @@ it('422: the password of an account that is proven while the invitation waits fo
     await client.query('commit');
     return accepting;
   });
-  expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'PASSWORD_NOT_TAKEN');
+  expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'PASSWORD_ALREADY_SET');
   expect((await post(test, 'login', { email, password })).status).toBe(200);
   expect((await post(test, 'accept-invitation', { token })).status).toBe(200);
 });
 
-it('a link that nobody waits for any more costs no password hash', async () => {
+it('a link of a withdrawn invitation costs no password hash', async () => {
   const { token } = await invite(test, tenant, { email: newEmail() });
   clock.advance(48 * hour);
   const answers = await inParallel(200, () => post(test, 'accept-invitation', { token, password: newId() }));

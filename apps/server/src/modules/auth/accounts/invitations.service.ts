@@ -1,5 +1,7 @@
 import { auditEvent } from '#core/audit/audit.queries';
 import type { Actor, Person, RequestFacts } from '#core/access/principal';
+import type { Flow } from '#core/concurrency/fair-queue';
+import { addressFlow } from '#core/concurrency/flows';
 import { enterTenant } from '#core/db/database';
 import type { Query } from '#core/db/query';
 import type { Transaction } from '#core/db/scopes';
@@ -22,11 +24,16 @@ import {
   dropInvitedUser,
   findInvitedUser,
   listInvitationTokens,
+  lockInvitedUser,
   type Invitation,
   type InvitationToken,
 } from '#modules/auth/accounts/invitations.queries';
-import { clearAccount } from '#modules/auth/accounts/take-over';
-import { InvitationNotFound, OneTimeTokenRefused, PasswordNotTaken, PasswordRequired } from '#modules/auth/auth.errors';
+import {
+  InvitationNotFound,
+  OneTimeTokenRefused,
+  PasswordAlreadySet,
+  PasswordRequired,
+} from '#modules/auth/auth.errors';
 import { oneTimeTokenHash } from '#modules/auth/auth.rules';
 import { replaceByMail } from '#modules/auth/passwords/replace-password';
 import { accountPlace, sealPassword } from '#modules/auth/passwords/stored-password';
@@ -36,9 +43,9 @@ type Joined = { message: string; data: { tenantId: string; tenantName: string } 
 type Joining = { accountId: string; hash: Buffer; invitation: Invitation; request: RequestFacts; at: string };
 
 /**
- * Joins with a mailed link. Where the address was never proven, or no password is there, the link also sets the password, and
- * takes from the account what somebody else may have put there; a proven account's password it never touches.
- * @throws OneTimeTokenRefused, PasswordRequired, PasswordNotTaken
+ * Joins with a mailed link. If the address is unverified or the account has no password, the link also sets the
+ * password, as a reset does. The password of a verified account never changes.
+ * @throws OneTimeTokenRefused, PasswordRequired, PasswordAlreadySet
  */
 export async function acceptInvitation(
   services: Services,
@@ -52,20 +59,17 @@ export async function acceptInvitation(
   const found = await db.first(findInvitation({ hash, now: at }));
   if (found === undefined) throw OneTimeTokenRefused();
   const { payload, ...account } = found;
-  const passwordHash = await newPasswordHash(services, account, body.password);
+  const passwordHash = await newPasswordHash(services, account, body.password, addressFlow(request.ip));
   const joining = { accountId: account.id, hash, invitation: payload as Invitation, request, at };
   const joined = await db.transaction(async (tx) => {
     const locked = await tx.first(lockAccountState({ accountId: account.id }));
     if (locked === undefined || needsPassword(locked) !== needsPassword(account)) return undefined;
-    if (passwordHash !== undefined) {
-      if (locked.email_verified_at === null) await clearAccount(tx, account.id);
-      await replaceByMail(services, tx, locked, { passwordHash, request, at });
-    }
+    if (passwordHash !== undefined) await replaceByMail(services, tx, locked, { passwordHash, request, at });
     const done = await join(tx, joining);
     if (done === undefined) throw OneTimeTokenRefused();
     return done;
   });
-  // What the account needs has changed in between: judged anew, it may need less or more.
+  // The account has changed meanwhile, so its requirements are evaluated again.
   if (joined === undefined) return acceptInvitation(services, body, request);
   if (passwordHash !== undefined) services.principals.forget(`account:${account.id}`);
   return joined;
@@ -75,14 +79,15 @@ async function newPasswordHash(
   services: Services,
   account: AccountState,
   password: string | undefined,
+  flow: Flow,
 ): Promise<string | undefined> {
   const isNeeded = needsPassword(account);
   if (isNeeded && password === undefined) throw PasswordRequired();
-  if (!isNeeded && password !== undefined) throw PasswordNotTaken();
-  return password === undefined ? undefined : sealPassword(services, accountPlace(account.id), password);
+  if (!isNeeded && password !== undefined) throw PasswordAlreadySet();
+  return password === undefined ? undefined : sealPassword(services, accountPlace(account.id), password, flow);
 }
 
-/** Uses the invitation up, in a transaction that holds the account. Undefined when it is used or withdrawn. */
+/** Consumes the invitation, in a transaction that holds the account. Undefined if it is used or withdrawn. */
 async function join(tx: Transaction, joining: Joining): Promise<Joined | undefined> {
   const { accountId, invitation, request, at } = joining;
   const { tenantId, userId } = invitation;
@@ -95,7 +100,7 @@ async function join(tx: Transaction, joining: Joining): Promise<Joined | undefin
   return { message: `You are now a member of ${tenantName}.`, data: { tenantId, tenantName } };
 }
 
-/** The invited user, whose tenant the transaction has entered then. */
+/** The invited user; the transaction has then entered the tenant of the user. */
 async function useInvitation(tx: Transaction, { hash, invitation, at }: Joining) {
   const used = await tx.first(useOneTimeToken({ hash, purpose: 'invitation', now: at }));
   if (used === undefined) return undefined;
@@ -103,7 +108,7 @@ async function useInvitation(tx: Transaction, { hash, invitation, at }: Joining)
   return tx.first(findInvitedUser(invitation));
 }
 
-/** Mails a new link; the old one ends. False when the user waits for none any more. @throws TooManyInvitations */
+/** Mails a new link and revokes the old one. False if the user is no longer invited. @throws TooManyInvitations */
 export async function sendInvitationAgain(
   services: Services,
   actor: Actor,
@@ -113,26 +118,32 @@ export async function sendInvitationAgain(
   const db = services.database.credential(tenantId);
   const account = await db.first(findAccountByAddress({ email }));
   if (account === undefined) return false;
-  const isSent = await withinMailBudget(services, { email, tenantId }, () =>
+  const replaced = await withinMailBudget(services, { email, tenantId }, (isProven) =>
     db.transaction(async (tx) => {
       const locked = await tx.first(lockAccountState({ accountId: account.id }));
+      await tx.all(lockInvitedUser({ tenantId, userId }));
       const user = await tx.first(findInvitedUser({ tenantId, userId }));
-      if (locked === undefined || user === undefined) return false;
-      await sendInvitation(services, tx, locked, { tenantId, userId, tenantName: user.tenant_name });
+      if (locked === undefined || user === undefined) return undefined;
+      const tenant = { tenantName: user.tenant_name, isProven };
+      const mailIds = await sendInvitation(services, tx, locked, { tenantId, userId, ...tenant });
       const event = { action: 'user.invitation_sent', resourceType: 'user', resourceId: userId };
       await tx.all(auditEvent(actor, services.now().toISOString(), event));
-      return true;
+      return mailIds;
     }),
   );
+  await services.mail.cancel(replaced ?? []);
   services.mail.wake();
-  return isSent;
+  return replaced !== undefined;
 }
 
-/** The caller's open invitations. None is shown to an account whose address is not proven: it may be of somebody else. */
+/**
+ * The open invitations of the caller. An account with an unverified address sees none, because the address may belong
+ * to another person.
+ */
 export async function listOwnInvitations(services: Services, actor: Actor<Person>) {
   const tokens = await findOwnTokens(services, actor);
   const waiting = await services.database.credential().flight(
-    // Each tenant is entered before its user is looked for, all in one flight.
+    // Each tenant is entered before its user is read, all in one pipelined batch.
     tokens.flatMap(({ payload }): Query<{ tenant_name: string }>[] => [
       enterTenant(payload.tenantId),
       findInvitedUser(payload),
@@ -175,12 +186,15 @@ async function withOwnInvitation<Result>(
   if (token === undefined) throw InvitationNotFound();
   const at = services.now().toISOString();
   const joining = { accountId, hash: token.hash, invitation: token.payload, request, at };
-  return services.database.credential().transaction(async (tx) => {
+  const done = await services.database.credential().transaction(async (tx) => {
     await tx.first(lockAccount({ accountId, provenAt: null }));
     const result = await work(tx, joining);
     if (result === undefined) throw InvitationNotFound();
     return result;
   });
+  // A waiting mail would contain a used link.
+  await services.mail.cancel(joining.invitation.mailId === undefined ? [] : [joining.invitation.mailId]);
+  return done;
 }
 
 async function decline(tx: Transaction, joining: Joining): Promise<{ id: string } | undefined> {

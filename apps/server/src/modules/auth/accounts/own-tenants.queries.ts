@@ -4,7 +4,7 @@ import type { AuthTables } from '#modules/auth/auth.tables';
 
 const builder = queryBuilder<AuthTables>();
 
-/** The tenant, if the account can get in there: no row for a suspended user or tenant. */
+/** The tenant, if the account has access: no row for a suspended user or tenant. */
 export const findOpenTenant = statement<{ tenantId: string; accountId: string }, TenantChoice>((p) =>
   builder
     .selectFrom('users')
@@ -17,14 +17,14 @@ export const findOpenTenant = statement<{ tenantId: string; accountId: string },
     .where('tenants.status', '=', 'active'),
 );
 
-/** A live session, held so that it cannot end before what goes on from it has begun. */
+/** Locks an active session, so that it cannot end before its successor has started. */
 export const lockLiveSession = statement<
   { tenantId: string; sessionId: string; now: string },
-  { remembered: boolean; expires_at: string }
+  { remembered: boolean; expires_at: string; assurance: number; assurance_account_wide: boolean }
 >((p) =>
   builder
     .selectFrom('sessions')
-    .select(['remembered', 'expires_at'])
+    .select(['remembered', 'expires_at', 'assurance', 'assurance_account_wide'])
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.sessionId)
     .where('ended_at', 'is', null)

@@ -8,12 +8,14 @@ import { findOpenTenant, lockLiveSession } from '#modules/auth/accounts/own-tena
 import { TenantNotFound } from '#modules/auth/auth.errors';
 import { startSession, type StartedSession } from '#modules/auth/sessions/session-start';
 
-/** The tenants that the account can get into, by name: a membership alone does not say whether the user is suspended. */
+/**
+ * The tenants that the account has access to, by name; a membership alone does not show whether the user is suspended.
+ */
 export async function findOpenTenants(services: Services, accountId: string): Promise<TenantChoice[]> {
   const db = services.database.credential();
   const memberships = await db.all(listMemberships({ accountId }));
   const rows = await db.flight(
-    // Each tenant is entered before its user is looked for, all in one flight.
+    // Each tenant is entered before its user is read, all in one pipelined batch.
     memberships.flatMap(({ tenant_id: tenantId }): Query<TenantChoice>[] => [
       enterTenant(tenantId),
       findOpenTenant({ tenantId, accountId }),
@@ -28,28 +30,30 @@ export async function listOwnTenants(services: Services, { accountId, homeTenant
 }
 
 /**
- * Begins a session in another tenant of the caller, with what was proven for this one and no longer than this one may last.
- * This one stays.
- * @throws TenantNotFound for tenants that do not exist, are suspended or keep the caller out, alike.
+ * Starts a session in another tenant of the caller, which ends no later than this one; this one remains. A second
+ * factor counts there too, unless a connector of this tenant delivered its code.
+ * @throws TenantNotFound for tenants that do not exist, are suspended or refuse the caller, with the same answer.
  */
 export async function switchTenant(
   services: Services,
   actor: Actor<Person>,
   tenantId: string,
 ): Promise<StartedSession> {
-  const { accountId, homeTenantId, sessionId, isAssured, request } = actor;
+  const { accountId, homeTenantId, sessionId, request } = actor;
   const now = services.now().toISOString();
   const lock = lockLiveSession({ tenantId: homeTenantId, sessionId, now });
   const current = await services.database.credential(homeTenantId).slow.first(lock);
   if (current === undefined) throw InvalidToken();
+  const { assurance_account_wide: isAssuranceAccountWide } = current;
   const started = await startSession(services, {
     accountId,
     tenantId,
     remembered: current.remembered,
-    isAssured,
+    isAssured: current.assurance === 2 && (isAssuranceAccountWide || tenantId === homeTenantId),
+    isAssuranceAccountWide,
     expiresBy: current.expires_at,
     request,
-    // The account first, as everywhere: two that lock in different orders would block each other.
+    // The account is locked first, as everywhere: different lock orders would deadlock.
     proof: [lockAccount({ accountId, provenAt: null }), lock],
     also: [],
   });

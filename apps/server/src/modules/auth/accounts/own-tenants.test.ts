@@ -46,7 +46,7 @@ const sessionsOf = async (token: string) =>
     expires_at: string;
   }[];
 
-/** Somebody of two tenants, logged in at the first. */
+/** A person with two tenants, logged in at the first. */
 async function createGuest() {
   const [home, host] = [await createTenant(test), await createTenant(test)];
   const person = await createMember(test, home);
@@ -64,7 +64,7 @@ describe('listOwnTenants', () => {
     expect((await listTenants(host.admin.token)).body.data).toEqual([{ ...entry(host), current: true }]);
   });
 
-  it('200: none where the caller is invited or suspended, and none that is suspended', async () => {
+  it('200: no tenant where the caller is invited or suspended, and no suspended tenant', async () => {
     const { home, host, person, guestId } = await createGuest();
     const third = await createTenant(test);
     const body = { email: person.email };
@@ -79,7 +79,7 @@ describe('listOwnTenants', () => {
     expect(await ids()).toEqual([home.tenantId]);
   });
 
-  it('200: to a system administrator who names a tenant, still the own ones', async () => {
+  it('200: a system administrator who names a tenant still sees the caller’s tenants', async () => {
     const { tenantId } = await createTenant(test);
     const { token } = await logInSystemAdmin(test);
     const answer = await test.call('GET', '/api/v1/auth/tenants', { token, headers: { 'x-tenant-id': tenantId } });
@@ -92,7 +92,7 @@ describe('listOwnTenants', () => {
 });
 
 describe('switchTenant', () => {
-  it('200: a session in the other tenant, as login gives one; the old one stays, and it is recorded there', async () => {
+  it('200: a session in the other tenant, like a login; the old one remains, and it is recorded there', async () => {
     const { home, host, person, guestId } = await createGuest();
     const answer = await switchTo(person.token, host.tenantId.toUpperCase());
     expect(answer.status).toBe(200);
@@ -120,7 +120,7 @@ describe('switchTenant', () => {
     expect(await sessionsOf(person.token)).toHaveLength(3);
   });
 
-  it('200: carries over that a second factor was given, and only that', async () => {
+  it('200: keeps the assurance of the session, and nothing else', async () => {
     const { host, person } = await createGuest();
     const accountId = await accountOf(person);
     await enrol(accountId);
@@ -132,7 +132,7 @@ describe('switchTenant', () => {
     expect((await listTenants(accessToken)).status).toBe(200);
   });
 
-  it('200: lasts no longer than the session that it goes on from', async () => {
+  it('200: ends no later than the previous session', async () => {
     const { host, person } = await createGuest();
     const { email, password } = person;
     for (const rememberMe of [false, true]) {
@@ -153,7 +153,7 @@ describe('switchTenant', () => {
 
   it.each([
     ['no tenant', {}],
-    ['what is no id', { tenantId: 'acme' }],
+    ['an invalid id', { tenantId: 'acme' }],
     ['null', { tenantId: null }],
     ['something else too', { tenantId: newId(), rememberMe: true }],
   ])('400: %s', async (_what, body) => {
@@ -162,7 +162,7 @@ describe('switchTenant', () => {
     expectError(answer, 400, 'VALIDATION_ERROR');
   });
 
-  it('401: without credentials, and with a session that has ended', async () => {
+  it('401: without credentials, and with an ended session', async () => {
     const { host, person } = await createGuest();
     const body = { tenantId: host.tenantId };
     expectError(await test.call('POST', '/api/v1/auth/switch-tenant', { body }), 401, 'AUTHENTICATION_ERROR');
@@ -170,7 +170,7 @@ describe('switchTenant', () => {
     expectError(await switchTo(person.token, host.tenantId), 401, 'INVALID_TOKEN');
   });
 
-  it('404: no member, only invited, suspended there, a suspended tenant, as an unknown id', async () => {
+  it('404: not a user, only invited, suspended there, or a suspended tenant, like an unknown id', async () => {
     const { host, person, guestId } = await createGuest();
     const [foreign, inviting, closed] = [await createTenant(test), await createTenant(test), await createTenant(test)];
     const body = { email: person.email };
@@ -187,7 +187,7 @@ describe('switchTenant', () => {
     expect((await switchTo(person.token, host.tenantId)).status).toBe(200);
   });
 
-  it('leaves no session behind when the password changes at the same time', async () => {
+  it('leaves no session if the password changes concurrently', async () => {
     for (let round = 0; round < 5; round++) {
       const { host, person } = await createGuest();
       const own = await logIn(test, { ...credentials(person), tenantId: host.tenantId });
@@ -203,7 +203,7 @@ describe('switchTenant', () => {
   });
 });
 
-describe('login of a member of several tenants who is suspended in some', () => {
+describe('login of a person with several tenants who is suspended in some', () => {
   let person: Awaited<ReturnType<typeof createPersonOfTwo>>;
   let userId: string;
 
@@ -216,14 +216,14 @@ describe('login of a member of several tenants who is suspended in some', () => 
 
   const login = () => post(test, 'login', { email: person.email, password: person.password });
 
-  it('goes straight to the one that is left, and offers both again afterwards', async () => {
+  it('goes straight to the remaining one, and offers both again afterwards', async () => {
     await setUserStatus(person.first, userId, 'suspended');
     expect((await login()).body.user.tenantId).toBe(person.second.tenantId);
     await setUserStatus(person.first, userId, 'active');
     expect((await login()).body.tenants).toHaveLength(2);
   });
 
-  it('offers only those that are left', async () => {
+  it('offers only the remaining ones', async () => {
     const { email, password, first, second } = person;
     const third = await createTenant(test);
     await joinTenant(test, third, await logIn(test, { email, password, tenantId: first.tenantId }));
@@ -233,7 +233,7 @@ describe('login of a member of several tenants who is suspended in some', () => 
     await setUserStatus(first, userId, 'active');
   });
 
-  it('401: when none is left, as for a wrong password', async () => {
+  it('401: if none remains, like for a wrong password', async () => {
     const { email, password, second } = person;
     const guest = await logIn(test, { email, password, tenantId: second.tenantId });
     for (const { id } of (await listTenants(guest.token)).body.data) {
@@ -258,7 +258,7 @@ async function accountOf({ email }: Person): Promise<string> {
   return account.id;
 }
 
-/** As if the person had set up an authenticator app. */
+/** As if the user had enrolled an authenticator app. */
 async function enrol(accountId: string): Promise<void> {
   await sql(
     `insert into two_factor_methods (account_id, method, secret, enabled_at, created_at) values ($1, 'totp', 'x', now(), now())`,

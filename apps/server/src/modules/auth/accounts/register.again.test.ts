@@ -25,7 +25,7 @@ const test = useService();
 const password = 'a horse of their own';
 
 const register = (email: string, secret = password) =>
-  post(test, 'register', { email, password: secret, tenantName: 'Anew', tenantDomain: unique('anew') });
+  post(test, 'register', { email, password: secret, tenantName: 'Again', tenantDomain: unique('again') });
 
 const sql = (text: string, ...values: unknown[]) =>
   test.service.services.database.credential().slow.all<any>({ text, values, prepare: false });
@@ -37,7 +37,7 @@ async function remove(tenant: Tenant, { userId }: { userId: string }): Promise<v
   expect(answer.status).toBe(204);
 }
 
-/** Somebody whose only membership has ended. */
+/** A person whose only membership has ended. */
 async function createFormerMember(): Promise<{ tenant: Tenant; person: Person }> {
   const tenant = await createTenant(test);
   const person = await createMember(test, tenant);
@@ -45,8 +45,8 @@ async function createFormerMember(): Promise<{ tenant: Tenant; person: Person }>
   return { tenant, person };
 }
 
-describe('register with the address of an account that belongs to no tenant', () => {
-  it('201: begins anew with the new password; nothing of before is left', async () => {
+describe('register with the address of an account without a tenant', () => {
+  it('201: starts again with the new password and without old data', async () => {
     const tenant = await createTenant(test);
     const person = await createMember(test, tenant);
     await proveAddress(test, person.email);
@@ -72,7 +72,7 @@ describe('register with the address of an account that belongs to no tenant', ()
     expect(registered.status).toBe(201);
     expect(registered.body).toEqual({
       user: { id: expect.any(String), email: person.email, tenantId: registered.body.tenant.id },
-      tenant: { id: expect.any(String), name: 'Anew', domain: expect.any(String) },
+      tenant: { id: expect.any(String), name: 'Again', domain: expect.any(String) },
       message: expect.any(String),
     });
     expect(await accountOf(person.email)).toMatchObject({ id, email_verified_at: null });
@@ -89,7 +89,7 @@ describe('register with the address of an account that belongs to no tenant', ()
     expect((await post(test, 'verify-email', { token: await mailedToken(test, email) })).status).toBe(200);
   });
 
-  it('201: for who was only ever invited; the invitation stays, and asks for a password of the owner', async () => {
+  it('201: for a person who was only invited; the invitation remains, and requires a password of the owner', async () => {
     const [email, host] = [newEmail(), await createTenant(test)];
     const { userId, token } = await invite(test, host, { email });
     expect((await register(email)).status).toBe(201);
@@ -101,16 +101,16 @@ describe('register with the address of an account that belongs to no tenant', ()
     expect(joined.userId).toBe(userId);
   });
 
-  it('201: leaves an account alone when the domain is taken', async () => {
+  it('201: keeps an account unchanged if the domain is taken', async () => {
     const { tenant, person } = await createFormerMember();
     const before = await accountOf(person.email);
-    const body = { email: person.email, password, tenantName: 'Anew', tenantDomain: tenant.domain };
+    const body = { email: person.email, password, tenantName: 'Again', tenantDomain: tenant.domain };
     expectError(await post(test, 'register', body), 409, 'CONFLICT', 'DOMAIN_TAKEN');
     expect(await accountOf(person.email)).toEqual(before);
     expect((await register(person.email)).status).toBe(201);
   });
 
-  it('409: for a member, suspended ones and those of suspended tenants too', async () => {
+  it('409: for a user of a tenant, also a suspended one or one of a suspended tenant', async () => {
     const tenant = await createTenant(test);
     const [active, suspended] = [await createMember(test, tenant), await createMember(test, tenant)];
     const url = `/api/v1/secure/users/${suspended.userId}`;
@@ -129,11 +129,11 @@ describe('register with the address of an account that belongs to no tenant', ()
     }
   });
 
-  it('201: exactly one of 20 at once, 5 times, and that password counts', async () => {
+  it('201: exactly one of 20 concurrent requests, 5 times, and its password is valid', async () => {
     for (let round = 0; round < 5; round++) {
       const { person } = await createFormerMember();
       const answers = await inParallel(20, (at) => register(person.email, `horse number ${at}`));
-      // On a busy machine the password queue may turn some away before they get to compete.
+      // On a busy machine the password queue may refuse some requests before they compete.
       const { 201: created, 409: refused = 0, 503: busy = 0 } = countStatuses(answers);
       expect({ created, others: refused + busy }).toEqual({ created: 1, others: 19 });
       const winner = answers.findIndex(({ status }) => status === 201);
@@ -142,7 +142,7 @@ describe('register with the address of an account that belongs to no tenant', ()
     }
   });
 
-  it('201 or 409: against an invitation that is accepted at the same time, never both passwords', async () => {
+  it('201 or 409: concurrently with an accepted invitation, never both passwords', async () => {
     for (let round = 0; round < 10; round++) {
       const [email, host] = [newEmail(), await createTenant(test)];
       const { token } = await invite(test, host, { email });
@@ -152,7 +152,7 @@ describe('register with the address of an account that belongs to no tenant', ()
       ]);
       expect([201, 409]).toContain(registered.status);
       expect(joined.status).toBe(200);
-      // Whichever came first, the one who holds the link has the account.
+      // In every order, the holder of the link gets the account.
       expect((await post(test, 'login', { email, password: 'of the owner' })).status).toBe(200);
       expect((await post(test, 'login', { email, password })).status).toBe(401);
     }

@@ -1,8 +1,10 @@
 import { auditEvent } from '#core/audit/audit.queries';
 import { announceRevocation } from '#core/access/revocation';
 import type { RequestFacts } from '#core/access/principal';
+import { addressFlow } from '#core/concurrency/flows';
 import { newId } from '#core/crypto/ids';
 import type { Query } from '#core/db/query';
+import type { AppError } from '#core/errors/app-error';
 import type { Services } from '#core/services';
 import {
   findAccountByAddress,
@@ -14,8 +16,9 @@ import {
   listMemberships,
   lockAccount,
 } from '#modules/auth/accounts/accounts.queries';
-import { EmailTaken, TooManyRegistrations } from '#modules/auth/auth.errors';
+import { DomainTaken, EmailTaken, TooManyRegistrations } from '#modules/auth/auth.errors';
 import { normaliseEmail } from '#modules/auth/accounts/email-address';
+import { isReservedDomain } from '#modules/auth/accounts/reserved-domains';
 import { clearAccount } from '#modules/auth/accounts/take-over';
 import { renewAccount } from '#modules/auth/accounts/take-over.queries';
 import { sendVerification } from '#modules/auth/accounts/verification.service';
@@ -24,15 +27,21 @@ import { accountPlace, sealPassword } from '#modules/auth/passwords/stored-passw
 import { registrationAttempt } from '#modules/auth/login/throttle';
 
 /**
- * A new tenant with its first user, who administers it. An account that belongs to no tenant any more begins anew with it.
- * @throws EmailTaken, DomainTaken (through the constraints of the tables), TooManyRegistrations
+ * Creates a tenant and its first administrator. An account without a tenant starts again with no old data.
+ * @throws EmailTaken, DomainTaken (also through the constraints of the tables), TooManyRegistrations
  */
 export async function register(services: Services, body: RegisterBody, request: RequestFacts) {
   await registrationAttempt(services, request.ip, TooManyRegistrations).admit();
   const email = normaliseEmail(body.email);
   const known = await services.database.credential().first(findAccountByAddress({ email }));
   const ids = { tenantId: newId(), accountId: known?.id ?? newId(), userId: newId() };
-  const passwordHash = await sealPassword(services, accountPlace(ids.accountId), body.password);
+  const passwordHash = await sealPassword(
+    services,
+    accountPlace(ids.accountId),
+    body.password,
+    addressFlow(request.ip),
+  );
+  if (isReservedDomain(body.tenantDomain)) throw await reservedDomain(services, known?.id);
   const tenant: NewTenant = {
     ...ids,
     email,
@@ -49,8 +58,15 @@ export async function register(services: Services, body: RegisterBody, request: 
   return {
     user: { id: ids.userId, email, tenantId: ids.tenantId },
     tenant: { id: ids.tenantId, name: body.tenantName, domain: body.tenantDomain },
-    message: 'The tenant is ready. Log in to begin.',
+    message: 'The tenant is ready. Log in to start.',
   };
+}
+
+/** The answer that an existing tenant with the domain would cause: the conflict of the address comes first. */
+async function reservedDomain(services: Services, accountId: string | undefined): Promise<AppError> {
+  if (accountId === undefined) return DomainTaken();
+  const memberships = await services.database.credential().all(listMemberships({ accountId }));
+  return memberships.length > 0 ? EmailTaken() : DomainTaken();
 }
 
 async function createAccountAndTenant(services: Services, tenant: NewTenant, passwordHash: string): Promise<void> {
@@ -68,11 +84,10 @@ async function renewAccountWithTenant(services: Services, tenant: NewTenant, pas
   const { tenantId, accountId, at } = tenant;
   await services.database.credential(tenantId).transaction(async (tx) => {
     await tx.first(lockAccount({ accountId, provenAt: null }));
-    // Suspended members have theirs too: nobody gets at what waits for them.
+    // Suspended users count too, so that no one takes over their memberships.
     if ((await tx.all(listMemberships({ accountId }))).length > 0) throw EmailTaken();
     await clearAccount(tx, accountId);
     await tx.all(renewAccount({ accountId, passwordHash, at }));
-    // Sessions ended with the last membership.
     await tx.all(announceRevocation(`account:${accountId}`));
     for (const query of [...sendVerification(services, tenant), ...newTenant(tenant)]) await tx.all(query);
   });
@@ -92,7 +107,7 @@ export type NewTenant = {
   at: string;
 };
 
-/** The statements that make a tenant and its first administrator, the account apart. */
+/** The statements that create a tenant and its first administrator, without the account. */
 export function newTenant(tenant: NewTenant): Query<unknown>[] {
   const { tenantId, accountId, userId, email, at } = tenant;
   return [

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { TooManyRegistrations } from '#modules/auth/auth.errors';
 import {
   auditOf,
+  comparable,
   countStatuses,
   createClock,
   expectNoSecrets,
@@ -31,7 +32,7 @@ function newTenant(overrides: Record<string, unknown> = {}): Record<string, any>
 
 const register = (body: unknown, ip = '127.0.0.1') => post(test, 'register', body, { ip });
 
-/** On a busy machine the password queue may turn some away before they get to compete. */
+/** On a busy machine the password queue may refuse some requests before they compete. */
 function expectOneOf(answers: readonly Answer[]): void {
   const { 201: created, 409: refused = 0, 503: busy = 0 } = countStatuses(answers);
   expect({ created, others: refused + busy }).toEqual({ created: 1, others: answers.length - 1 });
@@ -39,7 +40,7 @@ function expectOneOf(answers: readonly Answer[]): void {
 
 describe('register', () => {
   it('201: the tenant and its first user, exactly', async () => {
-    const body = newTenant({ displayName: 'Ada', locale: 'de', email: `Ada.${unique('x')}@Nobody.Example` });
+    const body = newTenant({ displayName: 'Ada', locale: 'de', email: `Ada.${unique('x')}@Person.Example` });
     const answer = await register(body);
     expect(answer.status).toBe(201);
     const { user, tenant } = answer.body;
@@ -62,7 +63,7 @@ describe('register', () => {
     expect(trail).toMatchObject([{ user_id: user.id, resource_id: tenant.id }]);
   });
 
-  it('201: without locale and name they are en and the address', async () => {
+  it('201: without locale and name, uses en and the address', async () => {
     const body = newTenant();
     await register(body);
     const { token } = await logIn(test, { email: body.email, password: body.password });
@@ -105,10 +106,10 @@ describe('register', () => {
     ['a password of 7 characters beyond the BMP', { password: '😀'.repeat(7) }],
     ['a password of 8 code points that compose to 4', { password: 'e\u0301'.repeat(4) }],
     ['a password of 15 code points that compose to 7', { password: `${'\u1100\u1161'.repeat(7)}\u11a8` }],
-    ['an address with two dots in a row', { email: 'ada..l@nobody.example' }],
-    ['an address that begins with a dot', { email: '.ada@nobody.example' }],
-    ['an address whose name ends with a dot', { email: 'ada.@nobody.example' }],
-    ['an address with a sign that means two dots', { email: 'ada‥l@nobody.example' }],
+    ['an address with two dots in a row', { email: 'ada..l@person.example' }],
+    ['an address that begins with a dot', { email: '.ada@person.example' }],
+    ['an address whose name ends with a dot', { email: 'ada.@person.example' }],
+    ['an address with a sign that means two dots', { email: 'ada‥l@person.example' }],
     ['a password of 257 characters', { password: 'x'.repeat(257) }],
     ['a tenant name of 1 character', { tenantName: 'a' }],
     ['a tenant name of 256 characters', { tenantName: 'x'.repeat(256) }],
@@ -127,17 +128,17 @@ describe('register', () => {
     ['no password', { password: undefined }],
     ['no tenant name', { tenantName: undefined }],
     ['no domain', { tenantDomain: undefined }],
-    ['an address that is none', { email: 'ada' }],
-    ['an address that turns into two', { email: 'a＠b.example@nobody.example' }],
+    ['an invalid address', { email: 'ada' }],
+    ['an address that turns into two', { email: 'a＠b.example@person.example' }],
     ['a tenant name of several lines', { tenantName: 'Bank.\r\n\r\nSign in at https://evil.example' }],
     ['a name of several lines', { displayName: 'Ada\nLovelace' }],
     ['a right one cannot give to oneself', { isSystemAdmin: true }],
-    ['an id of the own choice', { tenantId: '00000000-0000-7000-8000-000000000001' }],
+    ['an id of the caller’s choice', { tenantId: '00000000-0000-7000-8000-000000000001' }],
   ])('400: %s', async (_what, overrides) => {
     expectError(await register(newTenant(overrides)), 400, 'VALIDATION_ERROR');
   });
 
-  it('409: a known address, and nothing is left of the attempt', async () => {
+  it('409: a known address; the attempt leaves no rows', async () => {
     const known = newTenant();
     await register(known);
     for (const email of [known.email, known.email.toUpperCase()]) {
@@ -149,7 +150,7 @@ describe('register', () => {
     expect((await post(test, 'login', { email: known.email, password: known.password })).status).toBe(200);
   });
 
-  it('409: a taken domain, and nothing is left of the attempt', async () => {
+  it('409: a taken domain; the attempt leaves no rows', async () => {
     const known = newTenant();
     await register(known);
     const attempt = newTenant({ tenantDomain: known.tenantDomain });
@@ -162,12 +163,27 @@ describe('register', () => {
     expectError(await register(newTenant({ tenantDomain: 'system' })), 409, 'CONFLICT', 'DOMAIN_TAKEN');
   });
 
-  it('409: all but one of 20 at once for one domain', async () => {
+  it.each(['www', 'api', 'admin', 'localhost', 'mail', 'postmaster', 'autodiscover'])(
+    '409: a reserved domain exactly as a taken one: %s',
+    async (tenantDomain) => {
+      const known = newTenant();
+      await register(known);
+      const attempt = newTenant({ tenantDomain });
+      const refused = await register(attempt);
+      expectError(refused, 409, 'CONFLICT', 'DOMAIN_TAKEN');
+      const taken = await register(newTenant({ tenantDomain: known.tenantDomain }));
+      expect(comparable(refused)).toBe(comparable(taken));
+      expect((await register({ ...attempt, tenantDomain: unique(tenantDomain) })).status).toBe(201);
+      expectError(await register(newTenant({ tenantDomain, email: known.email })), 409, 'CONFLICT', 'EMAIL_TAKEN');
+    },
+  );
+
+  it('409: all except one of 20 concurrent requests for one domain', async () => {
     const tenantDomain = unique('domain');
     expectOneOf(await inParallel(20, () => register(newTenant({ tenantDomain }))));
   });
 
-  it('409: all but one of 20 at once for one address', async () => {
+  it('409: all except one of 20 concurrent requests for one address', async () => {
     const email = newEmail();
     expectOneOf(await inParallel(20, () => register(newTenant({ email }))));
     expect((await post(test, 'login', { email, password: 'correct horse' })).body.user.email).toBe(email);
@@ -190,7 +206,7 @@ describe('register', () => {
     expect((await register(newTenant(), same)).status).toBe(201);
   });
 
-  it('gives the newcomer no rights beyond the new tenant', async () => {
+  it('gives the new user no permissions outside the new tenant', async () => {
     const [mine, theirs] = [newTenant(), newTenant()];
     await register(mine);
     const foreign = (await register(theirs)).body;

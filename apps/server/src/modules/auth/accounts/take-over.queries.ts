@@ -1,3 +1,5 @@
+import { sql } from 'kysely';
+
 import { queryBuilder, statement } from '#core/db/query';
 import type { AuthTables } from '#modules/auth/auth.tables';
 
@@ -7,12 +9,13 @@ type Tables = Pick<AuthTables, 'accounts' | 'one_time_tokens'> & {
   two_factor_codes: Owned;
   two_factor_backup_codes: Owned;
   account_identities: Owned;
+  known_logins: Owned;
 };
 type Of = { accountId: string };
 
 const builder = queryBuilder<Tables>();
 
-/** An account begins anew: whoever it belongs to now has still to prove the address. */
+/** The account starts again with an unverified address: its new holder has not proven it yet. */
 export const renewAccount = statement<Of & { passwordHash: string; at: string }, never>((p) =>
   builder
     .updateTable('accounts')
@@ -36,7 +39,15 @@ export const deleteIdentities = statement<Of, never>((p) =>
   builder.deleteFrom('account_identities').where('account_id', '=', p.accountId),
 );
 
-/** Invitations stay: they are from tenants to the address, whoever has the account. */
-export const deleteOneTimeTokens = statement<Of, never>((p) =>
-  builder.deleteFrom('one_time_tokens').where('account_id', '=', p.accountId).where('purpose', '<>', 'invitation'),
+/** Invitations remain, because tenants sent them to the address and not to its holder. */
+export const deleteOneTimeTokens = statement<Of & { keepsDisowning: boolean }, never>((p) =>
+  builder
+    .deleteFrom('one_time_tokens')
+    .where('account_id', '=', p.accountId)
+    .where('purpose', '<>', 'invitation')
+    .where(sql<boolean>`(not ${p.keepsDisowning}::boolean or purpose <> 'account_disowning')`),
+);
+
+export const deleteKnownLogins = statement<Of, never>((p) =>
+  builder.deleteFrom('known_logins').where('account_id', '=', p.accountId),
 );

@@ -1,27 +1,54 @@
 import type { Transaction } from '#core/db/scopes';
 import { forgetAttempts } from '#core/throttle/throttle.queries';
+import { listMemberships } from '#modules/auth/accounts/accounts.queries';
 import {
   deleteBackupCodes,
   deleteFactorCodes,
   deleteFactors,
   deleteIdentities,
+  deleteKnownLogins,
   deleteOneTimeTokens,
 } from '#modules/auth/accounts/take-over.queries';
 import { secondFactorBudget } from '#modules/auth/auth.rules';
+import { findActiveFactor } from '#modules/auth/sessions/sessions.queries';
 
-/** Takes from an account whatever else its former holder could still get in with, or keep the new one out with. */
+/**
+ * Removes everything from an account without a tenant that its former holder could still log in with, or could use to
+ * lock the new holder out.
+ */
 export async function clearAccount(tx: Transaction, accountId: string): Promise<void> {
   await clearFactors(tx, accountId);
-  await tx.all(deleteIdentities({ accountId }));
-  await tx.all(deleteOneTimeTokens({ accountId }));
+  await clearWaysIn(tx, { accountId, keepsDisowning: false });
 }
 
-/** Takes all second factors from an account. False when there were none. */
+/**
+ * Removes the other login methods of an account with an unverified address: they may belong to a person who only
+ * claimed it. Second factors of an account with a tenant remain, because a reader of the mail need not be the owner;
+ * without a tenant they protect nothing.
+ * @returns whether factors remain, so that a mailed link alone does not verify the owner
+ */
+export async function clearUnproven(tx: Transaction, accountId: string): Promise<boolean> {
+  const memberships = await tx.all(listMemberships({ accountId }));
+  if (memberships.length === 0) await clearAccount(tx, accountId);
+  else await clearWaysIn(tx, { accountId, keepsDisowning: true });
+  return (await tx.first(findActiveFactor({ accountId }))) !== undefined;
+}
+
+async function clearWaysIn(
+  tx: Transaction,
+  { accountId, keepsDisowning }: { accountId: string; keepsDisowning: boolean },
+): Promise<void> {
+  await tx.all(deleteIdentities({ accountId }));
+  await tx.all(deleteOneTimeTokens({ accountId, keepsDisowning }));
+  await tx.all(deleteKnownLogins({ accountId }));
+}
+
+/** Removes all second factors of an account. False if it had none. */
 export async function clearFactors(tx: Transaction, accountId: string): Promise<boolean> {
   const factors = await tx.all(deleteFactors({ accountId }));
   await tx.all(deleteFactorCodes({ accountId }));
   await tx.all(deleteBackupCodes({ accountId }));
-  // Guesses at what is gone must not keep anybody from what comes next.
+  // Failed attempts against removed factors must not block attempts against new ones.
   await tx.all(forgetAttempts({ key: secondFactorBudget(accountId) }));
   return factors.length > 0;
 }

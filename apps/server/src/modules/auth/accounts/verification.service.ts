@@ -18,7 +18,7 @@ import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 
 const verificationMs = 48 * 60 * 60_000;
 
-/** The statements that mail a link to the address of an account; wake the mail afterwards. */
+/** The statements that mail a link to the address of an account; wake the mail relay afterwards. */
 export function sendVerification(
   services: Services,
   { accountId, email }: { accountId: string; email: string },
@@ -26,11 +26,11 @@ export function sendVerification(
   const token = { purpose: 'email_verification', accountId, lifetimeMs: verificationMs } as const;
   const { secret, insert } = newOneTimeToken(services, token);
   const link = `${services.settings.publicUrl}/verify-email#token=${secret}`;
-  const text = `Somebody, hopefully you, made an account with this address.\n\nConfirm within two days that it is yours:\n${link}\n\nIf it was not you, do not open the link: whoever made the account would be taken for you.\n`;
+  const text = `An account was created with this address.\n\nIf you created it, confirm the address within two days:\n${link}\n\nIf it was not you, do not open the link: it would confirm another person's account as yours.\n`;
   return [insert, services.mail.compose({ to: email, subject: 'Confirm your address', text }, services.now())];
 }
 
-/** Marks the address of an account as proven by the token of a mail, once. @throws OneTimeTokenRefused */
+/** Verifies the address of an account by the token of a mail, once. @throws OneTimeTokenRefused */
 export async function verifyEmail(services: Services, token: string, request: RequestFacts): Promise<void> {
   const hash = oneTimeTokenHash(token);
   if (hash === undefined) throw OneTimeTokenRefused();
@@ -49,7 +49,7 @@ export async function verifyEmail(services: Services, token: string, request: Re
   });
 }
 
-/** Mails another link to the caller. @throws EmailVerified, TooManyVerifications */
+/** Sends another verification mail to the caller. @throws EmailVerified, TooManyVerifications */
 export async function resendVerification(services: Services, actor: Actor<Person>): Promise<void> {
   const { accountId, email, homeTenantId: tenantId } = actor;
   const account = await services.database.credential().first(findAccount({ accountId }));

@@ -47,7 +47,7 @@ async function isProven({ email }: { email: string }): Promise<boolean> {
 }
 
 describe('register', () => {
-  it('mails a link to the new address, and none when it is refused', async () => {
+  it('mails a link to the new address, and none if it is refused', async () => {
     const { admin, domain } = await createTenant(test);
     const [mail, ...others] = await mailsTo(test, admin.email);
     expect(others).toEqual([]);
@@ -65,7 +65,7 @@ describe('register', () => {
 });
 
 describe('verifyEmail', () => {
-  it('200: marks the address as proven, and is recorded', async () => {
+  it('200: verifies the address, and is recorded', async () => {
     const { admin } = await createTenant(test);
     const token = await mailedToken(test, admin.email);
     const answer = await verify(token);
@@ -79,7 +79,7 @@ describe('verifyEmail', () => {
     expectNoSecrets(test, [token, admin.email]);
   });
 
-  it('200: exactly one of 50 at once, 20 times', async () => {
+  it('200: exactly one of 50 concurrent requests, 20 times', async () => {
     for (let round = 0; round < 20; round++) {
       const { admin } = await createTenant(test);
       const token = await mailedToken(test, admin.email);
@@ -140,7 +140,7 @@ describe('resendVerification', () => {
     member = await createMember(test, tenant);
   });
 
-  it('200: another link; each is good until one was used', async () => {
+  it('200: another link; each is valid until one is used', async () => {
     const { admin } = await createTenant(test);
     const first = await mailedToken(test, admin.email);
     const answer = await resend(admin.token);
@@ -155,7 +155,7 @@ describe('resendVerification', () => {
     expect(await auditOf(test, admin, 'auth.email_verification_requested')).toHaveLength(1);
   });
 
-  it('200: to who never got a link', async () => {
+  it('200: for an account that never got a link', async () => {
     expect(await mailsTo(test, member.email)).toEqual([]);
     expect((await resend(member.token)).status).toBe(200);
     expect((await verify(await mailedToken(test, member.email))).status).toBe(200);
@@ -166,7 +166,7 @@ describe('resendVerification', () => {
     expectError(answer, 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('409: when the address is proven, and nothing is mailed', async () => {
+  it('409: for a verified address; mails nothing', async () => {
     const proven = await createMember(test, tenant);
     await proveAddress(test, proven.email);
     expectError(await resend(proven.token), 409, 'CONFLICT', 'EMAIL_VERIFIED');

@@ -10,59 +10,63 @@ import {
   minute,
   newEmail,
   post,
+  requestReset,
 } from '#modules/auth/testing/steps';
 import { loginAttempt } from '#modules/auth/login/throttle';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
-import { expectError, useService } from '#test/support/harness';
+import { expectError, useService, type Call } from '#test/support/harness';
 
 const clock = createClock();
 const test = useService({ now: clock.now });
 const wrong = 'wrong horse';
 let tenant: Tenant;
 
-// A fresh one each time: where the clock moves, its administrator's token ends.
+// A new one each time, because a change of the clock expires the token of its administrator.
 beforeEach(async () => {
   tenant = await createTenant(test);
 });
 
-async function failUntilLocked(email: string, ip = '127.0.0.1'): Promise<number> {
+/** An origin from which no user has logged in. */
+const stranger: Call = { headers: { 'user-agent': 'Stranger/1.0' } };
+
+async function failUntilLocked(email: string, from = stranger): Promise<number> {
   for (let failures = 0; ; failures++) {
-    const answer = await post(test, 'login', { email, password: wrong }, { ip });
+    const answer = await post(test, 'login', { email, password: wrong }, from);
     if (answer.status === 429) return failures;
     expectError(answer, 401, 'AUTHENTICATION_ERROR');
   }
 }
 
 describe('guesses at one account', () => {
-  it('429: after 10 failures for the right password too, until the window ends', async () => {
+  it('429: after 10 failures, also for the correct password, until the window ends', async () => {
     const { email, password } = await createMember(test, tenant);
     expect(await failUntilLocked(email)).toBe(10);
-    const refused = await post(test, 'login', { email, password });
+    const refused = await post(test, 'login', { email, password }, stranger);
     expectError(refused, 429, 'RATE_LIMIT_EXCEEDED', 'TOO_MANY_FAILURES');
     const waitSeconds = Number(refused.headers['retry-after']);
     expect(waitSeconds).toBeGreaterThan(0);
     expect(waitSeconds).toBeLessThanOrEqual(15 * 60);
     clock.advance((waitSeconds - 30) * 1000);
-    expect((await post(test, 'login', { email, password })).status).toBe(429);
+    expect((await post(test, 'login', { email, password }, stranger)).status).toBe(429);
     clock.advance(30_000);
-    expect((await post(test, 'login', { email, password })).status).toBe(200);
+    expect((await post(test, 'login', { email, password }, stranger)).status).toBe(200);
     expect(await failUntilLocked(email)).toBe(10);
   });
 
-  it('429: the address in other letters is the same account', async () => {
+  it('429: the address in other case is the same account', async () => {
     const { email, password } = await createMember(test, tenant);
     await failUntilLocked(email.toUpperCase());
     expect((await post(test, 'login', { email, password }, { ip: '198.51.100.20' })).status).toBe(429);
   });
 
-  it('429: changing the own password is no way around', async () => {
+  it('429: a change of the password does not avoid it', async () => {
     const member = await createMember(test, tenant);
-    await failUntilLocked(member.email);
-    const answer = await test.call('POST', '/api/v1/auth/change-password', {
-      token: member.token,
-      body: { currentPassword: member.password, newPassword: 'another horse' },
-    });
-    expectError(answer, 429, 'RATE_LIMIT_EXCEEDED', 'TOO_MANY_FAILURES');
+    const body = { currentPassword: member.password, newPassword: 'another horse' };
+    for (const from of [stranger, {}]) {
+      expect(await failUntilLocked(member.email, from)).toBe(10);
+      const answer = await test.call('POST', '/api/v1/auth/change-password', { ...from, token: member.token, body });
+      expectError(answer, 429, 'RATE_LIMIT_EXCEEDED', 'TOO_MANY_FAILURES');
+    }
   });
 
   it.each([
@@ -70,13 +74,13 @@ describe('guesses at one account', () => {
     ['an unknown account', () => Promise.resolve(newEmail())],
   ])('of 100 at once not one more than 10 is evaluated: %s', async (_what, findEmail) => {
     const email = await findEmail();
-    const answers = await inParallel(100, (at) => post(test, 'login', { email, password: `${wrong} ${at}` }));
+    const answers = await inParallel(100, (at) => post(test, 'login', { email, password: `${wrong} ${at}` }, stranger));
     const counts = countStatuses(answers);
     expect(Object.keys(counts).every((status) => ['401', '429', '503'].includes(status))).toBe(true);
     for (const answer of answers) {
       if (answer.status !== 401) expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
     }
-    // Those the queue turned away were not evaluated and count for nothing.
+    // Requests that the queue refused were not evaluated and do not count.
     expect((counts[401] ?? 0) + (await failUntilLocked(email))).toBe(10);
   });
 
@@ -85,12 +89,12 @@ describe('guesses at one account', () => {
     const answers = [];
     for (const email of [known, unknown]) {
       expect(await failUntilLocked(email)).toBe(10);
-      answers.push(await post(test, 'login', { email, password: wrong }));
+      answers.push(await post(test, 'login', { email, password: wrong }, stranger));
     }
     expect(new Set(answers.map(comparable)).size).toBe(1);
   });
 
-  it('leaves every other account alone', async () => {
+  it('does not affect other accounts', async () => {
     const [locked, free] = [await createMember(test, tenant), await createMember(test, tenant)];
     await failUntilLocked(locked.email);
     expect((await post(test, 'login', { email: free.email, password: free.password })).status).toBe(200);
@@ -104,7 +108,7 @@ describe('guesses at one account', () => {
     expect(await failUntilLocked(email)).toBe(10);
   });
 
-  it('counts the right password with the wrong tenant', async () => {
+  it('counts the correct password with the wrong tenant', async () => {
     const { email, password } = await createMember(test, tenant);
     const tenantId = '01890000-0000-7000-8000-000000000000';
     for (let count = 0; count < 10; count++) {
@@ -114,11 +118,63 @@ describe('guesses at one account', () => {
   });
 });
 
+describe('the lock of an account', () => {
+  const right = async (member: { email: string; password: string }, from?: Call) =>
+    (await post(test, 'login', { email: member.email, password: member.password }, from)).status;
+  const known = (ip: string): Call => ({ ip, headers: { 'user-agent': 'Known/1.0' } });
+
+  it('caused by strangers does not lock the owner out at known origins, nor from a password change', async () => {
+    const member = await createMember(test, tenant);
+    const home = known('198.18.5.1');
+    expect(await right(member, home)).toBe(200);
+    expect(await failUntilLocked(member.email)).toBe(10);
+    expect(await right(member, home)).toBe(200);
+    // Another address of the same network, after an update of the browser.
+    expect(await right(member, { ip: '198.18.9.9', headers: { 'user-agent': 'Known/2.0' } })).toBe(200);
+    const elsewhere = [stranger, { ip: '198.51.100.20' }, { ...home, headers: { 'user-agent': 'Other/1.0' } }];
+    for (const from of elsewhere) expect(await right(member, from)).toBe(429);
+    const body = { currentPassword: member.password, newPassword: 'another horse' };
+    const changed = await test.call('POST', '/api/v1/auth/change-password', { token: member.token, body });
+    expect(changed.status).toBe(200);
+  });
+
+  it('has a budget for each known origin, exact for 100 concurrent guesses, and separate from the one for strangers', async () => {
+    const member = await createMember(test, tenant);
+    const [home, work] = [known('127.0.0.2'), { ip: '127.0.0.2', headers: { 'user-agent': 'Work/1.0' } }];
+    for (const from of [home, work]) expect(await right(member, from)).toBe(200);
+    const answers = await inParallel(100, (at) =>
+      post(test, 'login', { email: member.email, password: `${wrong} ${at}` }, home),
+    );
+    expect((countStatuses(answers)[401] ?? 0) + (await failUntilLocked(member.email, home))).toBe(10);
+    expect(await right(member, home)).toBe(429);
+    expect([await right(member, work), await right(member, stranger)]).toEqual([200, 200]);
+  });
+
+  it('has no budget for an origin of a tenant switch', async () => {
+    const member = await createMember(test, tenant);
+    const body = { tenantId: tenant.tenantId };
+    const from = known('198.18.5.1');
+    const switched = await test.call('POST', '/api/v1/auth/switch-tenant', { ...from, token: member.token, body });
+    expect(switched.status).toBe(200);
+    expect(await failUntilLocked(member.email)).toBe(10);
+    expect(await right(member, from)).toBe(429);
+  });
+
+  it('is removed by a reset link, for unknown and known origins', async () => {
+    const member = await createMember(test, tenant);
+    for (const from of [stranger, {}]) expect(await failUntilLocked(member.email, from)).toBe(10);
+    const password = 'a fresh horse';
+    const body = { token: await requestReset(test, member.email), password };
+    expect((await post(test, 'reset-password', body)).status).toBe(200);
+    for (const from of [stranger, {}]) expect(await right({ email: member.email, password }, from)).toBe(200);
+  });
+});
+
 describe('guesses from one address', () => {
-  /** Failures drawn as login draws them, without a hundred password checks. */
+  /** Failures counted as login counts them, without a hundred password checks. */
   async function drawFailures(times: number, ip: string): Promise<void> {
     for (let count = 0; count < times; count++) {
-      await loginAttempt(test.service.services, normaliseEmail(newEmail()), ip, TooManyFailures).admit();
+      await loginAttempt(test.service.services, { email: normaliseEmail(newEmail()) }, ip, TooManyFailures).admit();
     }
   }
 
@@ -138,7 +194,7 @@ describe('guesses from one address', () => {
     expect((await post(test, 'login', { email, password }, { ip: same })).status).toBe(200);
   });
 
-  it('is not counted on loopback, where a proxy may stand', async () => {
+  it('is not counted on loopback, where a proxy may run', async () => {
     await drawFailures(110, '127.0.0.1');
     expect((await post(test, 'login', { email: newEmail(), password: wrong })).status).toBe(401);
   });

@@ -11,15 +11,15 @@ beforeAll(async () => {
   tenant = await createTenant(test);
 });
 
-describe('logins with a password that is being changed', () => {
-  it('leave no session behind that outlives the change', async () => {
+describe('logins during a password change', () => {
+  it('leave no session that survives the change', async () => {
     for (let round = 0; round < 5; round++) {
       const { email, password, token } = await createMember(test, tenant);
       const body = { currentPassword: password, newPassword: 'another horse' };
       const changing = test.call('POST', '/api/v1/auth/change-password', { token, body });
       const logins = await inParallel(5, () => post(test, 'login', { email, password }));
       const changed = (await changing).status;
-      // On a machine that is too busy the change itself may be put off; then there is nothing to outlive.
+      // On a very busy machine the change itself may be refused; then there is nothing to survive.
       expect([200, 503]).toContain(changed);
       if (changed === 503) continue;
       const { 200: begun = 0, 401: refused = 0, 429: locked = 0, 503: busy = 0 } = countStatuses(logins);
@@ -32,8 +32,8 @@ describe('logins with a password that is being changed', () => {
   });
 });
 
-describe('logins of a user who is being suspended', () => {
-  it('leave no session behind that comes alive when the user comes back', async () => {
+describe('logins during a suspension', () => {
+  it('leave no session that becomes active when the user is activated again', async () => {
     for (let round = 0; round < 3; round++) {
       const { email, password, userId } = await createMember(test, tenant);
       const setStatus = (status: string) =>

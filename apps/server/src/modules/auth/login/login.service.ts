@@ -1,12 +1,13 @@
 import { auditEvent } from '#core/audit/audit.queries';
 import { flagsOf } from '#core/access/flags';
 import { systemTenantId, type RequestFacts } from '#core/access/principal';
+import { addressFlow } from '#core/concurrency/flows';
 import type { Query } from '#core/db/query';
 import type { Services } from '#core/services';
 import {
   findAccountByEmail,
   findAppAccountLogin,
-  findAppAccountPlace,
+  findMembership,
   findOneTimeToken,
   listMemberships,
   lockAccount,
@@ -15,7 +16,6 @@ import {
   storePasswordHash,
   useOneTimeToken,
   type AppAccountLogin,
-  type AppAccountPlace,
   type LoginAccount,
   type TenantChoice,
 } from '#modules/auth/accounts/accounts.queries';
@@ -33,6 +33,7 @@ import {
   type StartedSession,
 } from '#modules/auth/sessions/session-start';
 import { accountPlace, appAccountPlace, openPasswordHash, sealPassword } from '#modules/auth/passwords/stored-password';
+import { findKnownOrigin } from '#modules/auth/sessions/known-logins';
 import type { Attempt } from '#core/throttle/throttle';
 import { loginAttempt } from '#modules/auth/login/throttle';
 
@@ -47,14 +48,14 @@ const selectionMs = 5 * 60_000;
 
 type Proof = {
   attempt: Attempt;
-  /** What the password, while it is known, lets us write better than it is stored. */
+  /** Statements that renew the stored hash while the password is known. */
   renewal: readonly Query<never>[];
 };
 type ProvenAccount = LoginAccount & Proof;
 
 /**
- * Proves the password, then starts a session, or lists the tenants when the person has several and named none.
- * App accounts log in here too.
+ * Verifies the password, then starts a session, or lists the tenants if the account has several and the request named
+ * none. App accounts also log in here, to the tenant in the request.
  * @throws LoginRefused with one text for every reason; TooManyFailures.
  */
 export async function login(
@@ -62,47 +63,62 @@ export async function login(
   body: LoginBody,
   request: RequestFacts,
 ): Promise<StartedSession | TenantSelection> {
-  const email = normaliseEmail(body.email);
-  const meant = await findMeant(services, email, body.tenantId);
-  for await (const proven of provenBy(services, { email, password: body.password, ...meant }, request)) {
-    const started =
-      proven.kind === 'app_account'
-        ? await enterAsAppAccount(services, { ...proven.login, ...proven.proof }, body, request)
-        : await enter(services, { ...proven.login, ...proven.proof }, body, request);
-    if (started !== undefined) return started;
-  }
-  return refuse(services, meant, request);
+  const meant = await findMeant(services, body);
+  const proven = await prove(services, meant, { password: body.password, tenantId: body.tenantId, request });
+  const started = proven === undefined ? undefined : await enterAs(services, proven, body, request);
+  return started ?? refuse(services, meant, request);
 }
 
+/** The holder of the password to compare. */
 type Candidate =
   | { kind: 'account'; place: string; login: LoginAccount }
   | { kind: 'app_account'; place: string; login: AppAccountLogin };
 
-const nobody = '00000000-0000-0000-0000-000000000000';
+type Proven = Candidate & { proof: Proof };
+
+const noAccount = '00000000-0000-0000-0000-000000000000';
 
 type Meant = {
-  /** The tenant that was named. */
-  tenantId: string | undefined;
+  email: string;
+  /** The account of the address. */
   accountId: string | undefined;
-  appAccount: AppAccountPlace | undefined;
-  /** Whose password it may be, in the order in which they are asked. */
-  candidates: readonly Candidate[];
+  /** Undefined if the address cannot log in at all. */
+  candidate: Candidate | undefined;
 };
 
-/** An address may belong to a person and to an app account that somebody named after them: the person comes first. */
-async function findMeant(services: Services, email: string, tenantId: string | undefined): Promise<Meant> {
-  const [[account], [place]] = await services.database
-    .credential()
-    .flight([findAccountByEmail({ email }), findAppAccountPlace({ email })]);
-  // Asked for unknown addresses too: the time of the answer does not tell what there is.
-  const { tenant_id: home, app_account_id: id } = place ?? { tenant_id: systemTenantId, app_account_id: nobody };
-  const found = findAppAccountLogin({ tenantId: home, id, now: services.now().toISOString() });
-  const appAccount = await services.database.credential(home).first(found);
-  const candidates: Candidate[] = [];
-  if (account !== undefined) candidates.push({ kind: 'account', place: accountPlace(account.id), login: account });
-  if (appAccount !== undefined && (tenantId === undefined || tenantId === home))
-    candidates.push({ kind: 'app_account', place: appAccountPlace(appAccount.id), login: appAccount });
-  return { tenantId, accountId: account?.id, appAccount: place, candidates };
+/**
+ * Exactly one password decides. Without a tenant it is the password of the account. With a tenant it is that of the
+ * account with a user there, otherwise that of the tenant's app account. An app account thus does not permit guesses at
+ * the password of the account with its address.
+ */
+async function findMeant(services: Services, { email: address, tenantId }: LoginBody): Promise<Meant> {
+  const email = normaliseEmail(address);
+  const account = await services.database.credential().first(findAccountByEmail({ email }));
+  const accountId = account?.id;
+  const person = account && ({ kind: 'account', place: accountPlace(account.id), login: account } as const);
+  if (tenantId === undefined) return { email, accountId, candidate: person };
+  // Both are always read, so that the response time reveals nothing.
+  const [[membership], [appAccount]] = await services.database
+    .credential(tenantId)
+    .flight([
+      findMembership({ accountId: accountId ?? noAccount, tenantId }),
+      findAppAccountLogin({ tenantId, email, now: services.now().toISOString() }),
+    ]);
+  if (membership !== undefined) return { email, accountId, candidate: person };
+  if (appAccount === undefined) return { email, accountId, candidate: undefined };
+  const place = appAccountPlace(appAccount.id);
+  return { email, accountId, candidate: { kind: 'app_account', place, login: appAccount } };
+}
+
+function enterAs(
+  services: Services,
+  { kind, login: holder, proof }: Proven,
+  body: LoginBody,
+  request: RequestFacts,
+): Promise<StartedSession | TenantSelection | undefined> {
+  return kind === 'app_account'
+    ? enterAsAppAccount(services, { ...holder, ...proof }, body, request)
+    : enter(services, { ...holder, ...proof }, body, request);
 }
 
 async function enter(
@@ -112,7 +128,7 @@ async function enter(
   request: RequestFacts,
 ): Promise<StartedSession | TenantSelection | undefined> {
   const remembered = body.rememberMe ?? false;
-  // Asked only now that the password is proven: before, the time of the answer would tell whether there is an account.
+  // Read only after the password is verified: earlier, the response time would reveal whether an account exists.
   const isOpen = body.tenantId === undefined && account.tenants.length > 1;
   const tenants = isOpen ? await findOpenTenants(services, account.id) : account.tenants;
   const chosen = chooseTenant(tenants, body.tenantId);
@@ -175,7 +191,7 @@ export async function selectTenant(
     remembered: token.payload.remembered === true,
     details: token.payload.details as Record<string, unknown> | undefined,
     request,
-    // The account first, as everywhere: two that lock in different orders would block each other.
+    // The account is locked first, as everywhere: different lock orders would deadlock.
     proof: [lockAccount({ accountId: token.account_id, provenAt: null }), useOneTimeToken(params)],
     also: [],
   });
@@ -183,49 +199,49 @@ export async function selectTenant(
   return started;
 }
 
-/** Those of the candidates whose password it is: the next is tried only when the one before cannot get in. */
-async function* provenBy(
+/** One attempt and one hash in every case, so that the response time is the same without a stored password. */
+async function prove(
   services: Services,
-  { email, password, candidates }: { email: string; password: string; candidates: readonly Candidate[] },
-  request: RequestFacts,
-): AsyncGenerator<Candidate & { proof: Proof }> {
-  const attempt = loginAttempt(services, email, request.ip, TooManyFailures);
-  let admit: (() => Promise<void>) | undefined = () => attempt.admit();
-  // Without a person a hash is compared all the same: no time tells whether there is one.
-  const isPerson = candidates.some(({ kind }) => kind === 'account');
-  for (const candidate of isPerson ? candidates : [undefined, ...candidates]) {
-    const stored =
-      candidate === undefined ? undefined : openPasswordHash(services, candidate.place, candidate.login.password_hash);
-    const matches = await services.passwords.verify(password, stored, admit);
-    // One attempt, however many the address may mean.
-    admit = undefined;
-    if (candidate === undefined || stored === undefined || !matches) continue;
-    const renewal = services.passwords.isCurrent(stored) ? [] : [await renewHash(services, candidate, password)];
-    yield { ...candidate, proof: { attempt, renewal } };
-  }
+  { email, accountId, candidate }: Meant,
+  { password, tenantId, request }: { password: string; tenantId: string | undefined; request: RequestFacts },
+): Promise<Proven | undefined> {
+  const knownOrigin = await findKnownOrigin(services, accountId ?? noAccount, request);
+  const target = candidate?.kind === 'app_account' ? { appAccountId: candidate.login.id } : { email, knownOrigin };
+  const attempt = loginAttempt(services, target, request.ip, TooManyFailures);
+  const stored = candidate && openPasswordHash(services, candidate.place, candidate.login.password_hash);
+  const flow = addressFlow(request.ip, tenantId);
+  const matches = await services.passwords.verify(password, stored, flow, () => attempt.admit());
+  if (candidate === undefined || stored === undefined || !matches) return undefined;
+  const renewal = services.passwords.isCurrent(stored) ? [] : [await renewHash(services, candidate, password, request)];
+  return { ...candidate, proof: { attempt, renewal } };
 }
 
-async function renewHash(services: Services, { kind, place, login: who }: Candidate, password: string) {
-  const passwordHash = await sealPassword(services, place, password);
+async function renewHash(
+  services: Services,
+  { kind, place, login: holder }: Candidate,
+  password: string,
+  { ip }: RequestFacts,
+) {
+  const passwordHash = await sealPassword(services, place, password, addressFlow(ip));
   return kind === 'account'
-    ? storePasswordHash({ accountId: who.id, passwordHash })
-    : storeAppAccountPasswordHash({ tenantId: who.tenant_id, id: who.id, passwordHash });
+    ? storePasswordHash({ accountId: holder.id, passwordHash })
+    : storeAppAccountPasswordHash({ tenantId: holder.tenant_id, id: holder.id, passwordHash });
 }
 
 function chooseTenant(
   tenants: readonly TenantChoice[],
-  wanted: string | undefined,
+  chosenId: string | undefined,
 ): TenantChoice | 'several' | undefined {
-  if (wanted !== undefined) return tenants.find((tenant) => tenant.id === wanted);
+  if (chosenId !== undefined) return tenants.find((tenant) => tenant.id === chosenId);
   return tenants.length > 1 ? 'several' : tenants[0];
 }
 
-/** A proven login whose tenant is still to be chosen; `proof` and `also` as for a session. */
+/** A verified login whose tenant is not chosen yet; `proof` and `also` as for a session. */
 export type TenantOffer = Pick<SessionRequest, 'accountId' | 'remembered' | 'details' | 'proof' | 'also'> & {
   tenants: TenantChoice[];
 };
 
-/** @returns undefined when the proof does not hold. */
+/** @returns undefined if the proof does not hold */
 export async function offerTenants(services: Services, offer: TenantOffer): Promise<TenantSelection | undefined> {
   const { accountId, tenants, remembered, details } = offer;
   const { secret: selectionToken, insert } = newOneTimeToken(services, {
@@ -240,18 +256,20 @@ export async function offerTenants(services: Services, offer: TenantOffer): Prom
     return true;
   });
   if (!offered) return undefined;
-  const message = 'You belong to several tenants: choose one.';
+  const message = 'You belong to several tenants. Choose one.';
   return { requiresTenantSelection: true, tenants, selectionToken, message };
 }
 
-/** Holds as long as the password is the one that was proven. */
+/** Holds while the password is the verified one. */
 function proofOf(account: ProvenAccount): Query<{ id: string }> {
   return lockAccount({ accountId: account.id, provenAt: account.password_changed_at });
 }
 
-/** The same statements for unknown addresses, whose failures the system tenant records: nothing may answer sooner. */
+/**
+ * The same statements for unknown addresses, whose failures the system tenant records: response times must be equal.
+ */
 async function refuse(services: Services, meant: Meant, request: RequestFacts): Promise<never> {
-  const accountId = meant.accountId ?? nobody;
+  const accountId = meant.accountId ?? noAccount;
   const memberships = await services.database.credential().all(listMemberships({ accountId }));
   const known = concernedBy(meant, memberships);
   services.log.warn({ requestId: request.id, ip: request.ip, known: known.length > 0 }, 'login failed');
@@ -259,9 +277,9 @@ async function refuse(services: Services, meant: Meant, request: RequestFacts): 
   const event = { action: 'auth.login_failed', resourceType: 'account' };
   const concerned = known.length > 0 ? known : [{ tenantId: systemTenantId, userId: null }];
   await Promise.all(
-    concerned.map((who) => {
-      const row: Query<never> = auditEvent({ ...who, request }, at, event);
-      return services.database.credential(who.tenantId).slow.flight([row]);
+    concerned.map((actor) => {
+      const row: Query<never> = auditEvent({ ...actor, request }, at, event);
+      return services.database.credential(actor.tenantId).slow.flight([row]);
     }),
   );
   const { tenantId, userId } = known[0] ?? { tenantId: null, userId: null };
@@ -270,12 +288,11 @@ async function refuse(services: Services, meant: Meant, request: RequestFacts): 
   throw LoginRefused();
 }
 
+/** The audit trails that record a failure: that of the intended app account, or those of all tenants of the account. */
 function concernedBy(
-  { tenantId, appAccount }: Meant,
+  { candidate }: Meant,
   memberships: readonly { tenant_id: string; user_id: string }[],
 ): ({ tenantId: string; userId: string } | ReturnType<typeof appAccountActor>)[] {
-  const people = memberships.map((member) => ({ tenantId: member.tenant_id, userId: member.user_id }));
-  // Anybody may name an app account after a person: that alone does not let them watch the person fail.
-  if (appAccount === undefined || (people.length > 0 && tenantId !== appAccount.tenant_id)) return people;
-  return [...people, appAccountActor(appAccount.tenant_id, appAccount.app_account_id)];
+  if (candidate?.kind === 'app_account') return [appAccountActor(candidate.login.tenant_id, candidate.login.id)];
+  return memberships.map((member) => ({ tenantId: member.tenant_id, userId: member.user_id }));
 }

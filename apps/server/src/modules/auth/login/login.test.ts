@@ -48,7 +48,7 @@ describe('login', () => {
     expect((await post(test, 'login', { email, password })).body.user.isSystemAdmin).toBe(true);
   });
 
-  it('200: the address in other letters is the same address', async () => {
+  it('200: the address in other case is the same address', async () => {
     const { email, password } = tenant.admin;
     for (const written of [email.toUpperCase(), email.replace('admin', 'ＡＤＭＩＮ')]) {
       const answer = await post(test, 'login', { email: written, password });
@@ -56,7 +56,7 @@ describe('login', () => {
     }
   });
 
-  it('200: tenantId names the tenant, in capitals too', async () => {
+  it('200: tenantId names the tenant, also in upper case', async () => {
     const { email, password } = tenant.admin;
     const answer = await post(test, 'login', { email, password, tenantId: tenant.tenantId.toUpperCase() });
     expect(answer.body.user.tenantId).toBe(tenant.tenantId);
@@ -94,10 +94,10 @@ describe('login', () => {
     ['a number for the password', { password: 12345678 }],
     ['no address', { email: undefined }],
     ['an address without domain', { email: 'ada@' }],
-    ['an address that turns into two', { email: 'a＠b.example@nobody.example' }],
-    ['an address that turns into a list', { email: 'a，b@nobody.example' }],
+    ['an address that turns into two', { email: 'a＠b.example@person.example' }],
+    ['an address that turns into a list', { email: 'a，b@person.example' }],
     ['an address of 255 characters', { email: `${'x'.repeat(64)}@${'y'.repeat(60)}.${'z.'.repeat(64)}aa` }],
-    ['a tenantId that is no uuid', { tenantId: 'acme' }],
+    ['a tenantId that is not a uuid', { tenantId: 'acme' }],
     ['text for rememberMe', { rememberMe: 'true' }],
     ['an unknown property', { isSystemAdmin: true }],
   ])('400: %s', async (_what, body) => {
@@ -105,7 +105,7 @@ describe('login', () => {
     expectError(answer, 400, 'VALIDATION_ERROR');
   });
 
-  it('401: the same bytes whatever was wrong', async () => {
+  it('401: the same bytes for every reason', async () => {
     const suspended = await createMember(test, tenant);
     const change = { token: tenant.admin.token, body: { status: 'suspended' } };
     expect((await test.call('PATCH', `/api/v1/secure/users/${suspended.userId}`, change)).status).toBe(200);
@@ -143,7 +143,7 @@ describe('login', () => {
     );
   });
 
-  it('401: is recorded where the account belongs, else at the system tenant', async () => {
+  it('401: is recorded in the tenants of the account, otherwise in the system tenant', async () => {
     const member = await createMember(test, other);
     await post(test, 'login', { email: member.email, password: 'wrong horse' });
     await post(test, 'login', { email: member.email, password: member.password, tenantId: newId() });
@@ -166,7 +166,7 @@ describe('login', () => {
 });
 
 describe('sessions of one user', () => {
-  it('are 20 at most: the oldest ends', async () => {
+  it('are limited to 20: the oldest ends', async () => {
     const member = await createMember(test, tenant);
     const { email, password } = member;
     const later = [];
@@ -178,7 +178,7 @@ describe('sessions of one user', () => {
     expect(sessions.body.data).toHaveLength(20);
   });
 
-  it('are 20 at most when 30 begin at once', async () => {
+  it('are limited to 20 when 30 start concurrently', async () => {
     const member = await createMember(test, tenant);
     const { email, password } = member;
     const answers = await Promise.all(Array.from({ length: 30 }, () => post(test, 'login', { email, password })));

@@ -34,7 +34,7 @@ async function beginLogin(options: { rememberMe?: boolean } = {}): Promise<strin
 const select = (selectionToken: string, tenantId = person.second.tenantId) =>
   post(test, 'select-tenant', { selectionToken, tenantId });
 
-describe('login of a person of several tenants', () => {
+describe('login of a person with several tenants', () => {
   it('200: the tenants and no tokens', async () => {
     const { email, password, first, second } = person;
     const answer = await post(test, 'login', { email, password });
@@ -48,7 +48,7 @@ describe('login of a person of several tenants', () => {
     });
   });
 
-  it('200: straight into the tenant that is named', async () => {
+  it('200: straight into the named tenant', async () => {
     const { email, password } = person;
     for (const { tenantId } of [person.first, person.second]) {
       const answer = await post(test, 'login', { email, password, tenantId });
@@ -57,7 +57,7 @@ describe('login of a person of several tenants', () => {
     }
   });
 
-  it('401: a tenant of others', async () => {
+  it('401: a tenant of other people', async () => {
     const { email, password } = person;
     const { tenantId } = await createTenant(test);
     expectError(await post(test, 'login', { email, password, tenantId }), 401, 'AUTHENTICATION_ERROR');
@@ -75,20 +75,20 @@ describe('selectTenant', () => {
     expect(entry!.user_id).toBe(answer.body.user.id);
   });
 
-  it('200: the tenant id in capitals', async () => {
+  it('200: the tenant id in upper case', async () => {
     const answer = await select(await beginLogin(), person.first.tenantId.toUpperCase());
     expect(answer.body.user.tenantId).toBe(person.first.tenantId);
     expect(await statusOf(test, answer.body.accessToken)).toBe(200);
   });
 
-  it('200: remembers what login was asked to remember', async () => {
+  it('200: keeps rememberMe of the login', async () => {
     const { accessToken: token } = (await select(await beginLogin({ rememberMe: true }))).body;
     const sessions = await test.call('GET', '/api/v1/auth/sessions', { token });
     const [session] = sessions.body.data;
     expect(Date.parse(session.expires_at) - Date.parse(session.created_at)).toBe(14 * day);
   });
 
-  it('200: exactly one of 50 at once', async () => {
+  it('200: exactly one of 50 concurrent requests', async () => {
     for (let round = 0; round < 3; round++) {
       const token = await beginLogin();
       expect(countStatuses(await inParallel(50, () => select(token)))).toEqual({ 200: 1, 401: 49 });
@@ -99,25 +99,25 @@ describe('selectTenant', () => {
     ['no token', { tenantId: '01890000-0000-7000-8000-000000000000' }],
     ['no tenant', { selectionToken: 'x'.repeat(43) }],
     ['an empty token', { selectionToken: '', tenantId: '01890000-0000-7000-8000-000000000000' }],
-    ['a tenant that is no uuid', { selectionToken: 'x'.repeat(43), tenantId: 'first' }],
+    ['a tenant that is not a uuid', { selectionToken: 'x'.repeat(43), tenantId: 'first' }],
   ])('400: %s', async (_what, body) => {
     expectError(await post(test, 'select-tenant', body), 400, 'VALIDATION_ERROR');
   });
 
-  it('401: a token twice', async () => {
+  it('401: a used token', async () => {
     const token = await beginLogin();
     expect((await select(token)).status).toBe(200);
     expectError(await select(token), 401, 'AUTHENTICATION_ERROR');
     expectError(await select(token, person.first.tenantId), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('401: a token that was never given out, or is none', async () => {
+  it('401: a token that was never issued, or is malformed', async () => {
     for (const token of ['x'.repeat(43), 'x', `${'x'.repeat(42)} `, 'x'.repeat(200)]) {
       expectError(await select(token), 401, 'AUTHENTICATION_ERROR');
     }
   });
 
-  it('401: a tenant of others or of nobody', async () => {
+  it('401: a tenant of other people, or an unknown one', async () => {
     const foreign = await createTenant(test);
     const token = await beginLogin();
     for (const tenantId of [foreign.tenantId, '01890000-0000-7000-8000-000000000000']) {
@@ -141,7 +141,7 @@ describe('selectTenant', () => {
     expectError(await post(test, 'reset-password', { token, password: 'stolen horse' }), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('401: begun with a password that was reset meanwhile', async () => {
+  it('401: after a login with a password that was reset meanwhile', async () => {
     const { email, password, second } = await createPersonOfTwo(test);
     const { selectionToken } = (await post(test, 'login', { email, password })).body;
     const reset = await post(test, 'reset-password', { token: await requestReset(test, email), password: 'new horse' });

@@ -9,7 +9,8 @@ import { useService } from '#test/support/harness';
 const clock = createClock();
 const test = useService({ now: clock.now });
 
-const attempt = (email: string, ip = '127.0.0.1') => loginAttempt(test.service.services, email, ip, TooManyFailures);
+const attempt = (email: string, ip = '127.0.0.1') =>
+  loginAttempt(test.service.services, { email }, ip, TooManyFailures);
 
 async function isAdmitted(email: string, ip?: string): Promise<boolean> {
   return attempt(email, ip)
@@ -25,7 +26,7 @@ async function refund(drawn: ReturnType<typeof attempt>): Promise<void> {
 }
 
 describe('an attempt', () => {
-  it('is drawn exactly once, however many come at once', async () => {
+  it('is counted exactly once, for any number of concurrent requests', async () => {
     const email = newEmail();
     const admitted = await Promise.all(Array.from({ length: 100 }, () => isAdmitted(email)));
     expect(admitted.filter(Boolean)).toHaveLength(10);
@@ -41,7 +42,7 @@ describe('an attempt', () => {
     expect(await isAdmitted(email)).toBe(true);
   });
 
-  it('is not given back to the window after its own', async () => {
+  it('is not given back to a later window', async () => {
     const email = newEmail();
     const drawn = attempt(email);
     await drawn.admit();
@@ -51,7 +52,7 @@ describe('an attempt', () => {
     expect(await isAdmitted(email)).toBe(false);
   });
 
-  it('draws from no budget when one of them is spent', async () => {
+  it('uses no budget if one of them is exhausted', async () => {
     const email = newEmail();
     const ip = '203.0.113.60';
     while (await isAdmitted(email, ip));
@@ -59,8 +60,8 @@ describe('an attempt', () => {
     expect(await isAdmitted(newEmail(), ip)).toBe(true);
   });
 
-  it('leaves no address behind in the table', async () => {
-    const email = `${newId()}@nobody.example`;
+  it('stores no address in the table', async () => {
+    const email = `${newId()}@person.example`;
     await attempt(email).admit();
     const rows = await test.service.services.database
       .credential()

@@ -6,23 +6,43 @@ import { createAttempt, type Attempt } from '#core/throttle/throttle';
 import { forgetAttempts } from '#core/throttle/throttle.queries';
 import { addressBucket, isLoopback, throttleRules } from '#modules/auth/auth.rules';
 
-/** Guesses at one account's password: by account wherever they come from, by address whatever they aim at. */
-export function loginAttempt(services: Services, email: string, ip: string, error: ErrorDefinition): Attempt {
-  const account = { key: accountKey(services, email), ...throttleRules.account };
+/**
+ * Target of a guess: an app account, or the account of the address. An origin from which the account has logged in has
+ * its own budget, so that strangers cannot lock the user out there.
+ */
+export type LoginTarget = { email: string; knownOrigin?: string | undefined } | { appAccountId: string };
+
+/** Failed attempts are counted per target from every address, and per address for every target. */
+export function loginAttempt(services: Services, target: LoginTarget, ip: string, error: ErrorDefinition): Attempt {
+  const account = { key: targetKey(services, target), ...throttleRules.account };
   const address = { key: `login-ip:${addressBucket(ip)}`, ...throttleRules.address };
   return createAttempt(services, isLoopback(ip) ? [account] : [account, address], error);
 }
 
-/** Whoever has proven the address need not wait for those who guessed at its password. */
-export function liftLoginLock(services: Services, email: string): Query<never> {
-  return forgetAttempts({ key: accountKey(services, email) });
+function targetKey(services: Services, target: LoginTarget): string {
+  return 'email' in target ? accountKey(services, target) : `login-app:${target.appAccountId}`;
 }
 
-function accountKey(services: Services, email: string): string {
-  return `login:${hashed(services, email)}`;
+/**
+ * A user who has verified the address is not blocked by failed attempts of others. The origins are those of the
+ * account.
+ */
+export function liftLoginLock(services: Services, email: string, origins: readonly { origin: string }[]) {
+  const keys = [undefined, ...origins.map(({ origin }) => origin)].map((knownOrigin) =>
+    accountKey(services, { email, knownOrigin }),
+  );
+  return keys.map((key): Query<never> => forgetAttempts({ key }));
 }
 
-// Hashed, so that the table is no list of who tried to log in.
+function accountKey(
+  services: Services,
+  { email, knownOrigin }: { email: string; knownOrigin?: string | undefined },
+): string {
+  const key = `login:${hashed(services, email)}`;
+  return knownOrigin === undefined ? key : `${key}:${knownOrigin}`;
+}
+
+// Hashed, so that the table does not list who tried to log in.
 function hashed(services: Services, email: string): string {
   return keyedHash(services.encryption.keyFor('throttle'), email);
 }
@@ -35,24 +55,26 @@ export function registrationAttempt(services: Services, ip: string, error: Error
   );
 }
 
-/** Reset mails to one address, whether or not it has an account. */
+/** Reset mails to one address, with or without an account. */
 export function resetMailAttempt(services: Services, email: string, error: ErrorDefinition): Attempt {
   return createAttempt(services, [{ key: `reset:${hashed(services, email)}`, ...throttleRules.resetMail }], error);
 }
 
-/** Mails that ask one person to prove the address. */
+/** Verification mails to one account. */
 export function verificationMailAttempt(services: Services, email: string, error: ErrorDefinition): Attempt {
   const budget = { key: `verification:${hashed(services, email)}`, ...throttleRules.verificationMail };
   return createAttempt(services, [budget], error);
 }
 
-/** Invitations by mail: to one address whoever invites, and from one tenant whomever it invites. */
+/** Invitation mails: to one address from all tenants, and from one tenant to all addresses. */
 export function invitationMailAttempt(
   services: Services,
-  { email, tenantId }: { email: string; tenantId: string },
+  { email, tenantId, isProven }: { email: string; tenantId: string; isProven: boolean },
   error: ErrorDefinition,
 ): Attempt {
   const recipient = { key: `invitation:${hashed(services, email)}`, ...throttleRules.invitationMail };
-  const tenant = { key: `invitations-of:${tenantId}`, ...throttleRules.invitationsOfTenant };
+  const { invitationsOfTenant, invitationsOfUnprovenTenant } = throttleRules;
+  const rule = isProven ? invitationsOfTenant : invitationsOfUnprovenTenant;
+  const tenant = { key: `invitations-of:${tenantId}`, ...rule };
   return createAttempt(services, [recipient, tenant], error);
 }

@@ -9,7 +9,7 @@ import { createClock, hour, mailsTo, minute, post, tokenIn } from '#modules/auth
 import { createMember, createTenant } from '#test/support/factories';
 import { startService, useService } from '#test/support/harness';
 
-// In the past, so that the relay of this service finds no mail of the other suites due.
+// In the past, so that the relay of this service finds no due mail of other suites.
 const clock = createClock(new Date('2021-06-01T12:00:00Z'));
 const test = useService({ now: clock.now });
 
@@ -73,7 +73,7 @@ describe('a reset mail', () => {
     expect((await post(test, 'login', { email, password: 'another horse' })).status).toBe(200);
   });
 
-  it('is sent again when the server refused it for now, and is not lost', async () => {
+  it('is sent again after a temporary refusal of the server, and is not lost', async () => {
     const { email } = await createMember(test, await createTenant(test));
     refusals.refuse = true;
     expect((await forgot(email)).statusCode).toBe(200);

@@ -2,10 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { auditEvent } from '#core/audit/audit.queries';
 import type { Actor, Person, RequestFacts } from '#core/access/principal';
+import { addressFlow, flowOf } from '#core/concurrency/flows';
 import { AppError } from '#core/errors/app-error';
 import type { Services } from '#core/services';
 import { auditInEach } from '#modules/auth/accounts/account-events';
 import {
+  findAccount,
   findAccountByEmail,
   findOneTimeToken,
   findPassword,
@@ -15,7 +17,7 @@ import {
 } from '#modules/auth/accounts/accounts.queries';
 import { normaliseEmail } from '#modules/auth/accounts/email-address';
 import { acceptInvitation } from '#modules/auth/accounts/invitations.service';
-import { clearAccount } from '#modules/auth/accounts/take-over';
+import { offerDisowning } from '#modules/auth/accounts/disowning.service';
 import { OneTimeTokenRefused, TooManyFailures, WrongPassword } from '#modules/auth/auth.errors';
 import { oneTimeTokenHash } from '#modules/auth/auth.rules';
 import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
@@ -23,12 +25,16 @@ import type { ChangePasswordBody, ResetPasswordBody } from '#modules/auth/auth.s
 import { loginAttempt, resetMailAttempt } from '#modules/auth/login/throttle';
 import { replaceByMail, replacePassword } from '#modules/auth/passwords/replace-password';
 import { accountPlace, openPasswordHash, sealPassword } from '#modules/auth/passwords/stored-password';
+import { findKnownOrigin } from '#modules/auth/sessions/known-logins';
 
 const resetMs = 60 * 60_000;
-/** More than a reset mail costs to write, so that the time of the answer does not tell whether one was. */
+/** Longer than writing a reset mail takes, so that the response time does not reveal whether one was written. */
 const resetAnswerMs = 250;
 
-/** Changes one's own password and ends every other session of the account. @throws WrongPassword, TooManyFailures */
+/**
+ * Changes the password of the caller and revokes every other session of the account.
+ * @throws WrongPassword, TooManyFailures
+ */
 export async function changePassword(
   services: Services,
   actor: Actor<Person>,
@@ -36,14 +42,15 @@ export async function changePassword(
 ): Promise<void> {
   const { accountId } = actor;
   const row = await services.database.credential().first(findPassword({ accountId }));
-  const attempt = loginAttempt(services, actor.email, actor.request.ip, TooManyFailures);
+  const knownOrigin = await findKnownOrigin(services, accountId, actor.request);
+  const attempt = loginAttempt(services, { email: actor.email, knownOrigin }, actor.request.ip, TooManyFailures);
   const stored = openPasswordHash(services, accountPlace(accountId), row?.password_hash ?? null);
-  const matches = await services.passwords.verify(body.currentPassword, stored, () => attempt.admit());
+  const matches = await services.passwords.verify(body.currentPassword, stored, flowOf(actor), () => attempt.admit());
   if (!matches) {
     await auditRefusal(services, actor);
     throw WrongPassword();
   }
-  const passwordHash = await sealPassword(services, accountPlace(accountId), body.newPassword);
+  const passwordHash = await sealPassword(services, accountPlace(accountId), body.newPassword, flowOf(actor));
   const change = {
     accountId,
     provenAt: row?.password_changed_at ?? null,
@@ -56,7 +63,7 @@ export async function changePassword(
   };
   const changed = await services.database.credential().transaction((tx) => replacePassword(tx, change));
   services.principals.forget(`account:${accountId}`);
-  // Somebody set another password meanwhile, so the proven one is not the current one any more.
+  // Another request set a new password meanwhile, so the verified one is no longer current.
   if (!changed) throw WrongPassword();
 }
 
@@ -67,7 +74,7 @@ async function auditRefusal(services: Services, actor: Actor<Person>): Promise<v
   await services.database.credential(tenantId).slow.all(row);
 }
 
-/** Sends a reset link if the address has an account. The caller learns nothing either way, not even from the time. */
+/** Sends a reset link if the address has an account. Neither the answer nor its timing reveals it. */
 export async function forgotPassword(services: Services, address: string, request: RequestFacts): Promise<void> {
   const email = normaliseEmail(address);
   await resetMailAttempt(services, email, TooManyFailures).admit();
@@ -83,19 +90,22 @@ async function mailResetLink(services: Services, email: string, request: Request
   const token = { purpose: 'password_reset', accountId: account.id, lifetimeMs: resetMs } as const;
   const { secret, insert } = newOneTimeToken(services, token);
   const link = `${services.settings.publicUrl}/reset-password#token=${secret}`;
-  const mail = services.mail.compose({ to: email, subject: 'Set a new password', text: resetText(link) }, now);
   const memberships = await db.all(listMemberships({ accountId: account.id }));
   await db.transaction(async (tx) => {
+    const state = await tx.first(findAccount({ accountId: account.id }));
+    const disowning = state && (await offerDisowning(services, tx, state));
     await tx.all(insert);
-    await tx.all(mail);
+    if (disowning !== undefined) await tx.all(disowning.insert);
+    const text = `${resetText(link)}${disowning?.text ?? ''}`;
+    await tx.all(services.mail.compose({ to: email, subject: 'Set a new password', text }, now));
     await auditInEach(tx, memberships, request, { action: 'auth.password_reset_requested', at });
   });
   services.mail.wake();
 }
 
 /**
- * Sets a new password by a token from a mail, ends all sessions and lifts the login lock. The token came by mail, so the
- * address is proven to be the person's. An invitation that would ask for a password is accepted with it.
+ * Sets a new password by a token from a mail, revokes all sessions and removes the login lock. The token verifies the
+ * address, because it came by mail. It also accepts an invitation that would require a password.
  * @throws OneTimeTokenRefused
  */
 export async function resetPassword(services: Services, body: ResetPasswordBody, request: RequestFacts): Promise<void> {
@@ -107,14 +117,12 @@ export async function resetPassword(services: Services, body: ResetPasswordBody,
   if (token === undefined) throw OneTimeTokenRefused();
   const { account_id: accountId, purpose } = token;
   if (purpose === 'invitation') return joinWithPassword(services, body, request);
-  const passwordHash = await sealPassword(services, accountPlace(accountId), body.password);
+  const passwordHash = await sealPassword(services, accountPlace(accountId), body.password, addressFlow(request.ip));
   const at = services.now().toISOString();
   await services.database.credential().transaction(async (tx) => {
     const account = await tx.first(lockAccountState({ accountId }));
     const used = await tx.first(useOneTimeToken({ hash, purpose, now: at }));
     if (account === undefined || used === undefined) throw OneTimeTokenRefused();
-    // What was set up before anybody had proven the address may be of somebody who only claimed it.
-    if (account.email_verified_at === null) await clearAccount(tx, accountId);
     await replaceByMail(services, tx, account, { passwordHash, request, at });
   });
   services.principals.forget(`account:${accountId}`);
@@ -122,11 +130,11 @@ export async function resetPassword(services: Services, body: ResetPasswordBody,
 
 async function joinWithPassword(services: Services, body: ResetPasswordBody, request: RequestFacts): Promise<void> {
   await acceptInvitation(services, body, request).catch((error: unknown) => {
-    // No link sets the password of an account whose address is proven but one that its owner asked for.
+    // For an account with a verified address, only a reset link that its owner requested sets the password.
     throw error instanceof AppError && error.status === 422 ? OneTimeTokenRefused() : error;
   });
 }
 
 function resetText(link: string): string {
-  return `Somebody, hopefully you, asked for a new password.\n\nSet it here within one hour:\n${link}\n\nIf it was not you, ignore this mail: nothing has changed.\n`;
+  return `We received a request to reset your password.\n\nSet a new one here within one hour:\n${link}\n\nIf you did not request this, ignore this mail: nothing has changed.\n`;
 }

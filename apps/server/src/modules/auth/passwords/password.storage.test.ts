@@ -7,7 +7,7 @@ import { accountPlace, openPasswordHash } from '#modules/auth/passwords/stored-p
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { startService, useService } from '#test/support/harness';
 
-// As it is where nobody configures it.
+// The default configuration.
 const environment = { PASSWORD_MEMORY_KIB: '19456' };
 const test = useService({ environment });
 let tenant: Tenant;
@@ -31,7 +31,7 @@ describe('a stored password', () => {
     expect(() => openPasswordHash(test.service.services, accountPlace(tenant.admin.userId), sealed)).toThrow(Error);
   });
 
-  it('that somebody copied to another account opens nothing', async () => {
+  it('that was copied to another account does not work there', async () => {
     const [known, victim] = [await createMember(test, tenant), await createMember(test, tenant)];
     await test.service.services.database.credential().all({
       text: 'update accounts set password_hash = (select password_hash from accounts where email = $1) where email = $2',
@@ -51,7 +51,7 @@ describe('after PASSWORD_PASSES was raised', () => {
   });
   afterAll(() => stricter.close());
 
-  it('a login stores the password anew, and nothing else changes', async () => {
+  it('a login renews the stored hash, and changes nothing else', async () => {
     const { email, password, token } = await createMember(test, tenant);
     const before = await readStored(email);
     const login = { method: 'POST', url: '/api/v1/public/auth/login', payload: { email, password } } as const;
@@ -64,7 +64,7 @@ describe('after PASSWORD_PASSES was raised', () => {
     expect(await statusOf(test, token)).toBe(200);
   });
 
-  it('logins at once all succeed, whichever of them stores it', async () => {
+  it('concurrent logins all succeed, and one of them stores it', async () => {
     const { email, password } = await createMember(test, tenant);
     const login = { method: 'POST', url: '/api/v1/public/auth/login', payload: { email, password } } as const;
     const answers = await Promise.all(Array.from({ length: 4 }, () => stricter.http.inject(login)));

@@ -28,7 +28,7 @@ async function canLogIn(email: string, password: string): Promise<number> {
 }
 
 describe('changePassword', () => {
-  it('200: the new one counts, the others’ sessions end, the own stays, and it is recorded', async () => {
+  it('200: the new one is valid, the other sessions are revoked, this one remains, and it is recorded', async () => {
     const { email, password, token, refreshToken, userId } = await createMember(test, tenant);
     const other = await logIn(test, { email, password });
     expect(await statusOf(test, other.token)).toBe(200);
@@ -48,7 +48,7 @@ describe('changePassword', () => {
     expectNoSecrets(test, [password, 'another horse']);
   });
 
-  it('200: ends the sessions in all tenants of the person', async () => {
+  it('200: revokes the sessions in all tenants of the account', async () => {
     const { email, password, first, second } = await createPersonOfTwo(test);
     const own = await logIn(test, { email, password, tenantId: first.tenantId });
     const elsewhere = await logIn(test, { email, password, tenantId: second.tenantId });
@@ -58,7 +58,7 @@ describe('changePassword', () => {
     expect(await statusOf(test, own.token)).toBe(200);
   });
 
-  it('200: ends what was mailed to reset the old one', async () => {
+  it('200: invalidates mailed reset links of the old one', async () => {
     const { email, password, token } = await createMember(test, tenant);
     const resetToken = await requestReset(test, email);
     await change(token, password, 'another horse');
@@ -66,7 +66,7 @@ describe('changePassword', () => {
     expectError(reset, 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('200: one of several at once that prove the same password', async () => {
+  it('200: one of several concurrent requests with the same current password', async () => {
     const { email, password, token } = await createMember(test, tenant);
     const answers = await inParallel(8, (at) => change(token, password, `another horse ${at}`));
     const { 200: changed, 422: refused = 0, 503: busy = 0 } = countStatuses(answers);
@@ -91,7 +91,7 @@ describe('changePassword', () => {
     expectError(await test.call('POST', '/api/v1/auth/change-password', { body }), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('422: the wrong current password changes nothing, ends nothing, and is recorded', async () => {
+  it('422: a wrong current password changes nothing, revokes nothing, and is recorded', async () => {
     const { email, password, token, userId } = await createMember(test, tenant);
     const other = await logIn(test, { email, password });
     expectError(await change(token, 'wrong horse', 'another horse'), 422, 'UNPROCESSABLE_ENTITY', 'WRONG_PASSWORD');
@@ -124,7 +124,7 @@ describe('passwords', () => {
     expect(await canLogIn(email, set.toUpperCase())).toBe(401);
   });
 
-  it('count to their last character', async () => {
+  it('are significant to their last character', async () => {
     const { email, password, token } = await createMember(test, tenant);
     const long = 'x'.repeat(256);
     await change(token, password, long);

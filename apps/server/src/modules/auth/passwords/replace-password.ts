@@ -3,6 +3,7 @@ import type { Query } from '#core/db/query';
 import type { Transaction } from '#core/db/scopes';
 import type { Services } from '#core/services';
 import { accountChanged } from '#modules/auth/accounts/account-events';
+import { clearUnproven } from '#modules/auth/accounts/take-over';
 import {
   markEmailVerified,
   revokeOneTimeTokens,
@@ -10,27 +11,29 @@ import {
   type AccountState,
 } from '#modules/auth/accounts/accounts.queries';
 import { liftLoginLock } from '#modules/auth/login/throttle';
+import { listOrigins } from '#modules/auth/sessions/known-logins.queries';
 
 type Replacement = {
   accountId: string;
-  /** When the password that was proven had been set; null where none was asked for. */
+  /** Time at which the verified password was set; null if none was required. */
   provenAt: string | null;
   passwordHash: string;
   keepSessionId: string | null;
   action: string;
   request: RequestFacts;
   at: string;
-  /** What else changes if it does. */
+  /** Statements of the same transaction. */
   also: readonly Query<never>[];
 };
 
 /**
- * Sets the password, ends all other sessions and whatever was mailed about the old one. Forget `account:<id>` afterwards.
- * @returns false when the proven password is not the current one any more.
+ * Sets the password, revokes all other sessions and deletes all mailed tokens of the old one. Forget `account:<id>`
+ * afterwards.
+ * @returns false if the verified password is no longer current
  */
 export async function replacePassword(tx: Transaction, replacement: Replacement): Promise<boolean> {
   const { accountId, passwordHash, provenAt, at, also } = replacement;
-  // The account first, as everywhere: two that lock in different orders would block each other.
+  // The account is locked first, as everywhere: different lock orders would deadlock.
   if ((await tx.first(updatePasswordHash({ accountId, passwordHash, provenAt, at }))) === undefined) return false;
   await tx.all(revokeOneTimeTokens({ accountId, now: at }));
   for (const query of also) await tx.all(query);
@@ -38,7 +41,11 @@ export async function replacePassword(tx: Transaction, replacement: Replacement)
   return true;
 }
 
-/** The same for who came with a mailed link: the address is theirs, and who guessed at the password does not lock them out. */
+/**
+ * The same for a user with a mailed link, which verifies the address and removes the login lock. If the account has
+ * factors from before the verification, it remains unverified: they may belong to another person, and the owner of the
+ * address can still disown the account.
+ */
 export async function replaceByMail(
   services: Services,
   tx: Transaction,
@@ -46,12 +53,15 @@ export async function replaceByMail(
   change: { passwordHash: string; request: RequestFacts; at: string },
 ): Promise<void> {
   const { id: accountId, email } = account;
+  const origins = await tx.all(listOrigins({ accountId }));
+  const isDoubtful = account.email_verified_at === null && (await clearUnproven(tx, accountId));
+  const proven = isDoubtful ? [] : [markEmailVerified({ accountId, at: change.at })];
   await replacePassword(tx, {
     ...change,
     accountId,
     provenAt: null,
     keepSessionId: null,
     action: 'auth.password_reset',
-    also: [markEmailVerified({ accountId, at: change.at }), liftLoginLock(services, email)],
+    also: [...proven, ...liftLoginLock(services, email, origins)],
   });
 }

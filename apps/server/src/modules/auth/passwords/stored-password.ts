@@ -1,17 +1,19 @@
+import type { Flow } from '#core/concurrency/fair-queue';
 import type { Services } from '#core/services';
 
-/** Where the hash of an account's password rests. */
+/** Encryption context of the password hash of an account. */
 export const accountPlace = (accountId: string) => `accounts.password_hash:${accountId}`;
-/** Where the hash of an app account's password rests. */
+/** Encryption context of the password hash of an app account. */
 export const appAccountPlace = (appAccountId: string) => `app_accounts.password_hash:${appAccountId}`;
 
-/** Password hashes rest encrypted: a stolen dump alone is no material for guessing. */
+/** Password hashes are encrypted at rest, so that a stolen dump alone does not permit offline guesses. */
 export async function sealPassword(
   services: Pick<Services, 'encryption' | 'passwords'>,
   place: string,
   password: string,
+  flow: Flow,
 ): Promise<string> {
-  return services.encryption.encrypt(await services.passwords.hash(password), place);
+  return services.encryption.encrypt(await services.passwords.hash(password, flow), place);
 }
 
 export function openPasswordHash(

@@ -39,7 +39,7 @@ describe('a system administrator who names a tenant', () => {
     expectError(await test.call('GET', `${contacts}/${here}`, { token: root.token }), 404, 'NOT_FOUND');
   });
 
-  it('is named in the audit trail of that tenant, with the tenant at home', async () => {
+  it('is named in the audit trail of that tenant, with the home tenant', async () => {
     const created = await test.call('POST', contacts, { ...as(tenant.tenantId), body: { firstName: 'Grace' } });
     expect(created.status).toBe(201);
     expect(created.body.data.tenant_id).toBe(tenant.tenantId);
@@ -49,8 +49,8 @@ describe('a system administrator who names a tenant', () => {
     expect(entry.details.actor).toEqual({ type: 'user', id: root.userId, actingFromTenantId: systemTenantId });
   });
 
-  it('adds people there, and is named for that too', async () => {
-    const body = { email: `${newId()}@nobody.example`, password: 'correct horse' };
+  it('adds users there, and is recorded for that too', async () => {
+    const body = { email: `${newId()}@person.example`, password: 'correct horse' };
     const created = await test.call('POST', '/api/v1/secure/users', { ...as(tenant.tenantId), body });
     expect(created.status).toBe(201);
     const login = await post(test, 'login', body);
@@ -60,7 +60,7 @@ describe('a system administrator who names a tenant', () => {
     expect(entry.details.actor).toEqual({ type: 'user', id: root.userId, actingFromTenantId: systemTenantId });
   });
 
-  it('keeps the own sessions and the own profile', async () => {
+  it('keeps the caller’s sessions and profile', async () => {
     const me = await test.call('GET', '/api/v1/auth/me', as(tenant.tenantId));
     expect(me.body.data).toMatchObject({ id: root.userId, tenantId: systemTenantId });
     const sessions = await test.call('GET', '/api/v1/auth/sessions', as(tenant.tenantId));
@@ -77,21 +77,21 @@ describe('a system administrator who names a tenant', () => {
     expect(new Set(answers.map(comparable)).size).toBe(1);
   });
 
-  it('400: what is no tenant id', async () => {
+  it('400: an invalid tenant id', async () => {
     for (const name of ['acme', '*', "' or 1=1", `${tenant.tenantId}x`, ` ${tenant.tenantId},x`, '']) {
       expectError(await test.call('GET', contacts, as(name)), 400, 'VALIDATION_ERROR');
     }
   });
 
-  it('takes nothing of it into the next request', async () => {
+  it('does not affect the next request', async () => {
     await test.call('GET', contacts, as(tenant.tenantId));
     const own = await test.call('POST', contacts, { token: root.token, body: { firstName: 'Root' } });
     expect(own.body.data.tenant_id).toBe(systemTenantId);
   });
 });
 
-describe('anybody else who names a tenant', () => {
-  it('may name the own one', async () => {
+describe('any other caller who names a tenant', () => {
+  it('may name the caller’s tenant', async () => {
     expect((await test.call('GET', contacts, as(tenant.tenantId, tenant.admin.token))).status).toBe(200);
   });
 
@@ -107,7 +107,7 @@ describe('anybody else who names a tenant', () => {
     expect(new Set(answers.map(comparable)).size).toBe(1);
   });
 
-  it('401: without a valid token first of all', async () => {
+  it('401: without a valid token, before any other check', async () => {
     expectError(
       await test.call('GET', contacts, { headers: { 'x-tenant-id': tenant.tenantId } }),
       401,
@@ -117,7 +117,7 @@ describe('anybody else who names a tenant', () => {
   });
 });
 
-describe('what is taken from a user acts on the next request', () => {
+describe('reduced access applies to the next request', () => {
   const patch = (userId: string, body: Record<string, unknown>) =>
     test.call('PATCH', `/api/v1/secure/users/${userId}`, { token: tenant.admin.token, body });
   const users = (token: string) => test.call('GET', '/api/v1/secure/users', { token });
@@ -130,7 +130,7 @@ describe('what is taken from a user acts on the next request', () => {
     expect(await statusOf(test, deputy.token)).toBe(200);
   });
 
-  it('demotion of oneself', async () => {
+  it('demotion by the user', async () => {
     const deputy = await createMember(test, tenant, { isTenantAdmin: true });
     const url = `/api/v1/secure/users/${deputy.userId}`;
     const change = { token: deputy.token, body: { isTenantAdmin: false } };

@@ -3,10 +3,10 @@ import { isSystemAdmin, type Person, type Principal, type RequestFacts } from '#
 import type { CachedPrincipal } from '#core/access/principal-cache';
 import { InvalidToken, TwoCredentials } from '#core/errors/common-errors';
 import { formats } from '#core/http/formats';
-import type { Credentials } from '#core/http/credentials';
+import { bearerToken, type Credentials } from '#core/http/credentials';
 import type { Services } from '#core/services';
 import { ForeignTenantNamed, TenantIdRefused, TenantNotNamed } from '#modules/auth/auth.errors';
-import { secondFactorDebt } from '#modules/auth/auth.rules';
+import { missingAssurance } from '#modules/auth/auth.rules';
 import {
   findActiveFactor,
   findAppAccountPrincipal,
@@ -18,10 +18,10 @@ import {
 
 type Found = Principal | Promise<Principal>;
 
-/** Turns a presented API key into its principal, for this request. */
+/** Resolves an API key to its principal for this request. */
 export type KeyAuthenticator = (key: string, credentials: Credentials, request: RequestFacts) => Found;
 
-/** Turns the presented credentials into a principal; synchronous when they were seen before. */
+/** Resolves credentials to a principal; synchronously if they are cached. */
 export function createAuthenticator(services: Services, authenticateKey: KeyAuthenticator) {
   return (credentials: Credentials, request: RequestFacts): Found | undefined => {
     const { authorization, apiKey, tenantId } = credentials;
@@ -42,13 +42,14 @@ function authenticateToken(services: Services, authorization: string, acceptExpi
   if (token === undefined) throw InvalidToken();
   const known = principals.find(token);
   if (known !== undefined) return known;
-  // Past the cache: what it keeps, every route would take.
-  if (acceptExpired) return loadPrincipal(services, token, { acceptExpired }).then(({ principal }) => principal);
+  // Not cached, because every route would accept a cached principal.
+  if (acceptExpired) return loadExpired(services, token);
   return principals.load(token, () => loadPrincipal(services, token));
 }
 
-function bearerToken(authorization: string): string | undefined {
-  return /^Bearer +([\w.~+/-]+=*)$/i.exec(authorization)?.[1];
+async function loadExpired(services: Services, token: string): Promise<Principal> {
+  const { principal, expiresAt } = await loadPrincipal(services, token, { acceptExpired: true });
+  return principal.kind === 'api_key' ? principal : { ...principal, isExpired: expiresAt <= services.now().getTime() };
 }
 
 async function loadPrincipal(
@@ -84,7 +85,7 @@ async function loadPrincipal(
   };
 }
 
-/** When the tenant's days of grace end: from then on the session may owe a factor. */
+/** Time at which the grace period of the tenant ends; from then a factor may be missing. */
 function graceEnd({ two_factor_required_from: requiredFrom }: PrincipalRow, now: Date): number {
   const end = requiredFrom === null ? Infinity : Date.parse(requiredFrom);
   return end > now.getTime() ? end : Infinity;
@@ -104,7 +105,7 @@ function toPerson(tenantId: string, row: PrincipalRow, factor: { hasFactor: bool
     isTenantAdmin: row.is_tenant_admin,
     isSystemAdmin: isSystemAdmin({ tenant_id: tenantId, is_tenant_admin: row.is_tenant_admin }),
     permissions: new Set(row.permissions),
-    owes: secondFactorDebt({ ...factor, isAssured, requiredFrom: row.two_factor_required_from }),
+    owes: missingAssurance({ ...factor, isAssured, requiredFrom: row.two_factor_required_from }),
     isAssured,
     isAccountWide: row.account_wide,
   };
@@ -128,7 +129,7 @@ function toAppAccount(tenantId: string, sessionId: string, row: AppAccountSessio
   };
 }
 
-/** A system administrator reaches another tenant only by naming it, and is its administrator there. */
+/** A system administrator enters another tenant only by naming it, and has administrator permissions there. */
 async function actFor(
   services: Services,
   principal: Principal,
@@ -143,7 +144,7 @@ async function actFor(
   return { ...principal, tenantId: tenantId.toLowerCase() };
 }
 
-// The edge learns of no principal here, so it cannot record the refusal itself.
+// The HTTP layer gets no principal here, so it cannot record the refusal itself.
 function foreignTenant(
   { securityEvents }: Services,
   { kind, id, tenantId, userId }: Principal,

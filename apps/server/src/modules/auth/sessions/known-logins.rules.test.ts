@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { browserKind, networkOf } from '#modules/auth/sessions/known-logins.rules';
 
 describe('browserKind', () => {
-  it('stays when a browser is updated', () => {
+  it('stays the same after an update of the browser', () => {
     const firefox = (version: string) =>
       `Mozilla/5.0 (X11; Linux x86_64; rv:${version}) Gecko/20100101 Firefox/${version}`;
     expect(browserKind(firefox('149.0'))).toBe(browserKind(firefox('150.0.1')));

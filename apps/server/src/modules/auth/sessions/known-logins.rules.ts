@@ -1,12 +1,12 @@
-/** The kind of a browser: the same after its next update. */
+/** The kind of a browser; it stays the same after an update. */
 export function browserKind(userAgent: string | null): string {
   return (userAgent ?? '').replaceAll(/[\d._]+/g, '');
 }
 
-/** The network that an address is of, as wide as one that hands out changing addresses: /16, or /32 of IPv6. */
+/** The network of an address, as wide as one that assigns changing addresses: /16, or /32 for IPv6. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address.split('.').slice(0, 2).join('.');
-  // What `::` stands for are zeros.
+  // `::` stands for zeros.
   const [head = ''] = address.split('::');
   return [...head.split(':').filter(Boolean), '0', '0'].slice(0, 2).join(':');
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { Service } from '#app/service';
-import { auditOf, createClock, createPersonOfTwo, hour, post, statusOf } from '#modules/auth/testing/steps';
+import { auditOf, createClock, createPersonOfTwo, hour, inParallel, post, statusOf } from '#modules/auth/testing/steps';
 import { createMember, createTenant, logIn, type Person, type Tenant } from '#test/support/factories';
 import { expectError, startService, useService } from '#test/support/harness';
 
@@ -16,7 +16,7 @@ beforeAll(async () => {
 const logout = (token: string | undefined, query = '') => post(test, `logout${query}`, undefined, { token });
 
 describe('logout', () => {
-  it('200: the very next request is refused, refreshing too, and it is recorded', async () => {
+  it('200: the next request and the next refresh are refused, and it is recorded', async () => {
     const member = await createMember(test, tenant);
     expect(await statusOf(test, member.token)).toBe(200);
     const answer = await logout(member.token);
@@ -30,14 +30,14 @@ describe('logout', () => {
     expect(entry).toMatchObject({ user_id: member.userId, resource_type: 'session' });
   });
 
-  it('200: other sessions go on', async () => {
+  it('200: other sessions continue', async () => {
     const member = await createMember(test, tenant);
     const other = await logIn(test, { email: member.email, password: member.password });
     await logout(member.token);
     expect(await statusOf(test, other.token)).toBe(200);
   });
 
-  it('200: with scope=all every session of the person in this tenant ends', async () => {
+  it('200: with scope=all revokes every session of the user in this tenant', async () => {
     const { email, password, first, second } = await createPersonOfTwo(test);
     const inFirst: Person[] = [];
     for (let count = 0; count < 3; count++) {
@@ -52,7 +52,7 @@ describe('logout', () => {
     expect(await statusOf(test, first.admin.token)).toBe(200);
   });
 
-  it('200: without a token, with a dead one, and with what is none', async () => {
+  it('200: without a token, with an expired one, and with a malformed one', async () => {
     const { token } = await createMember(test, tenant);
     await logout(token);
     for (const dead of [undefined, token, `${token}x`, 'x', 'a b']) expect((await logout(dead)).status).toBe(200);
@@ -61,7 +61,7 @@ describe('logout', () => {
     }
   });
 
-  it('200: with an empty body that calls itself JSON', async () => {
+  it('200: with an empty body of type JSON', async () => {
     const answer = await test.raw({
       method: 'POST',
       url: '/api/v1/public/auth/logout',
@@ -77,10 +77,32 @@ describe('logout', () => {
   });
 });
 
-describe('logout with an access token that has ended', () => {
+describe('logout of all sessions while 50 sessions start from the calling one', () => {
+  it('leaves none of them active: 5 rounds', async () => {
+    const { tenantId } = tenant;
+    for (let round = 0; round < 5; round++) {
+      const { token, userId } = await createMember(test, tenant);
+      const switching = inParallel(50, () =>
+        test.call('POST', '/api/v1/auth/switch-tenant', { token, body: { tenantId } }),
+      );
+      // The first of them have started, and others wait, when all are revoked.
+      const { database } = test.service.services;
+      const text = 'select count(*) > 1 as begun from sessions where tenant_id = $1 and user_id = $2';
+      const count = { text, values: [tenantId, userId], prepare: false };
+      await expect.poll(() => database.credential(tenantId).first(count), { interval: 1 }).toEqual({ begun: true });
+      expect((await logout(token, '?scope=all')).status).toBe(200);
+      for (const { status, body } of await switching) {
+        if (status === 200) expect(await statusOf(test, body.accessToken)).toBe(401);
+      }
+      expect(await statusOf(test, token)).toBe(401);
+    }
+  });
+});
+
+describe('logout with an expired access token', () => {
   const past15Minutes = hour / 4 + 6000;
 
-  it('200: ends its session and the refresh tokens of it, and nothing else', async () => {
+  it('200: ends its session and refresh tokens, and nothing else', async () => {
     const { admin } = await createTenant(test);
     const { email, password } = admin;
     const other = await logIn(test, { email, password });
@@ -94,18 +116,21 @@ describe('logout with an access token that has ended', () => {
     expect(entry).toMatchObject({ user_id: admin.userId, details: { sessions: 1 } });
   });
 
-  it('200: with scope=all, all of them', async () => {
+  it('200: with scope=all ends only its session, and the message says so', async () => {
     const { admin } = await createTenant(test);
     const { email, password } = admin;
     const other = await logIn(test, { email, password });
     clock.advance(past15Minutes);
-    expect((await logout(admin.token, '?scope=all')).status).toBe(200);
-    for (const { refreshToken } of [admin, other]) {
-      expectError(await post(test, 'refresh', { refreshToken }), 401, 'INVALID_TOKEN');
-    }
+    const answer = await logout(admin.token, '?scope=all');
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { message: expect.stringContaining('Other sessions continue') },
+    });
+    expectError(await post(test, 'refresh', { refreshToken: admin.refreshToken }), 401, 'INVALID_TOKEN');
+    expect((await post(test, 'refresh', { refreshToken: other.refreshToken })).status).toBe(200);
   });
 
-  it('opens nothing: before, between and after, every other operation refuses the token', async () => {
+  it('every other operation refuses the token before, during and after the logout', async () => {
     const { admin } = await createTenant(test);
     const { token } = admin;
     clock.advance(past15Minutes);
@@ -114,7 +139,7 @@ describe('logout with an access token that has ended', () => {
       expectError(await test.call('GET', '/api/v1/secure/users', { token }), 401, 'TOKEN_EXPIRED');
     };
     await refused();
-    // A refused logout recognises the session, too.
+    // A refused logout identifies the session, too.
     expect((await logout(token, '?scope=world')).status).toBe(400);
     await refused();
     expect((await post(test, 'refresh', { refreshToken: admin.refreshToken })).status).toBe(200);
@@ -122,7 +147,7 @@ describe('logout with an access token that has ended', () => {
     await refused();
   });
 
-  it('200: without effect when it was not ours, or its session has ended', async () => {
+  it('200: without effect for a foreign token, or an ended session', async () => {
     const { admin } = await createTenant(test);
     const { email, password, token } = admin;
     const other = await logIn(test, { email, password });
@@ -148,7 +173,7 @@ describe('logout with an access token that has ended', () => {
 
 describe('a second process', () => {
   beforeAll(async () => {
-    // Where the clock has moved, the tokens of before have ended.
+    // After a change of the clock, earlier tokens have expired.
     tenant = await createTenant(test);
   });
 
@@ -165,7 +190,7 @@ describe('a second process', () => {
   };
   const until401 = (token: string) => expect.poll(() => statusThere(token), { interval: 5, timeout: 5000 }).toBe(401);
 
-  it('refuses the token as soon as the first one has ended the session', async () => {
+  it('refuses the token as soon as the first process has ended the session', async () => {
     for (let round = 0; round < 5; round++) {
       const { token } = await createMember(test, tenant);
       expect(await statusThere(token)).toBe(200);
@@ -174,7 +199,7 @@ describe('a second process', () => {
     }
   });
 
-  it('refuses the tokens of all sessions that a change of the password ends', async () => {
+  it('refuses the tokens of all sessions that a password change revokes', async () => {
     const member = await createMember(test, tenant);
     const other = await logIn(test, { email: member.email, password: member.password });
     expect([await statusThere(member.token), await statusThere(other.token)]).toEqual([200, 200]);
@@ -184,7 +209,7 @@ describe('a second process', () => {
     expect(await statusThere(member.token)).toBe(200);
   });
 
-  it('refuses the token of the session that had to make room', async () => {
+  it('refuses the token of an evicted session', async () => {
     const member = await createMember(test, tenant);
     const { email, password } = member;
     expect(await statusThere(member.token)).toBe(200);
@@ -203,7 +228,8 @@ describe('a second process', () => {
   it('refuses a replayed session', async () => {
     const member = await createMember(test, tenant);
     expect(await statusThere(member.token)).toBe(200);
-    for (let count = 0; count < 2; count++) await post(test, 'refresh', { refreshToken: member.refreshToken });
+    const { refreshToken } = (await post(test, 'refresh', { refreshToken: member.refreshToken })).body;
+    for (const used of [refreshToken, member.refreshToken]) await post(test, 'refresh', { refreshToken: used });
     await until401(member.token);
   });
 });

@@ -20,7 +20,7 @@ export const insertRefreshToken = statement<
   }),
 );
 
-/** Uses a refresh token up: of any number of parallel uses exactly one gets the row. */
+/** Consumes a refresh token: exactly one of several concurrent calls gets the row. */
 export const useRefreshToken = statement<{ hash: Buffer; now: string }, { tenant_id: string; session_id: string }>(
   (p) =>
     builder
@@ -46,12 +46,12 @@ export const findRefreshToken = statement<
     .where('hash', '=', p.hash),
 );
 
-/** Housekeeping: tokens that are long dead. */
-export const deleteExpiredRefreshTokens = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+/** Deletes expired tokens after their retention period. */
+export const deleteExpiredRefreshTokens = statement<{ before: string; limit: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('refresh_tokens')
     .where('hash', 'in', (db) =>
-      db.selectFrom('refresh_tokens').select('hash').where('expires_at', '<', p.before).limit(p.most),
+      db.selectFrom('refresh_tokens').select('hash').where('expires_at', '<', p.before).limit(p.limit),
     )
     .returning(sql<number>`1`.as('deleted')),
 );

@@ -22,7 +22,7 @@ async function begin(options: { rememberMe?: boolean } = {}): Promise<string> {
 }
 
 describe('refreshTokens', () => {
-  it('200: a new pair; the access token from before goes on until it ends', async () => {
+  it('200: a new pair; the earlier access token stays valid until it expires', async () => {
     const { email, password } = member;
     const before = await logIn(test, { email, password });
     const answer = await refresh(before.refreshToken);
@@ -37,7 +37,7 @@ describe('refreshTokens', () => {
     expect(await statusOf(test, before.token)).toBe(200);
   });
 
-  it('200: again and again, in one and the same session', async () => {
+  it('200: repeatedly, in the same session', async () => {
     let pair = (await refresh(await begin())).body;
     const listOwn = async () => {
       const sessions = await test.call('GET', '/api/v1/auth/sessions', { token: pair.accessToken });
@@ -59,7 +59,7 @@ describe('refreshTokens', () => {
     expectError(await post(test, 'refresh', body), 400, 'VALIDATION_ERROR');
   });
 
-  it('401: what is no refresh token', async () => {
+  it('401: a malformed refresh token', async () => {
     const { email, password } = member;
     const { token, refreshToken } = await logIn(test, { email, password });
     const wrong = [
@@ -81,7 +81,7 @@ describe('refreshTokens', () => {
     expect(await statusOf(test, await begin())).toBe(401);
   });
 
-  it('401: for a suspended user, whose sessions stay ended', async () => {
+  it('401: for a suspended user, whose sessions remain revoked', async () => {
     const suspended = await createMember(test, tenant);
     const { token } = await logIn(test, { email: tenant.admin.email, password: tenant.admin.password });
     for (const status of ['suspended', 'active']) {
@@ -101,7 +101,7 @@ describe('refreshTokens', () => {
     expectError(await refresh(idle), 401, 'INVALID_TOKEN');
   });
 
-  it('401: after 7 days, however busy', async () => {
+  it('401: after 7 days of constant use', async () => {
     let token = await begin();
     for (let passed = 0; passed + 23 < 7 * 24; passed += 23) {
       clock.advance(23 * hour);
@@ -111,7 +111,7 @@ describe('refreshTokens', () => {
     expectError(await refresh(token), 401, 'INVALID_TOKEN');
   });
 
-  it('401: remembered after 14 idle days', async () => {
+  it('401: with rememberMe, after 14 idle days', async () => {
     const [used, idle] = [await begin({ rememberMe: true }), await begin({ rememberMe: true })];
     clock.advance(14 * day - minute);
     expect((await refresh(used)).status).toBe(200);
@@ -119,7 +119,7 @@ describe('refreshTokens', () => {
     expectError(await refresh(idle), 401, 'INVALID_TOKEN');
   });
 
-  it('401: remembered after 30 days, however busy', async () => {
+  it('401: with rememberMe, after 30 days of constant use', async () => {
     let token = await begin({ rememberMe: true });
     for (const days of [13, 13, 3.9]) {
       clock.advance(days * day);
@@ -129,7 +129,7 @@ describe('refreshTokens', () => {
     expectError(await refresh(token), 401, 'INVALID_TOKEN');
   });
 
-  it('moves the end of the session by its use, never beyond the absolute one', async () => {
+  it('extends the session by its use, never beyond its absolute end', async () => {
     let pair = (await refresh(await begin())).body;
     const read = async () => {
       const sessions = await test.call('GET', '/api/v1/auth/sessions', { token: pair.accessToken });

@@ -3,7 +3,7 @@ import { announceRevocation } from '#core/access/revocation';
 import type { RequestFacts } from '#core/access/principal';
 import { isSystemAdmin } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
-import { keyedHash, newSecret } from '#core/crypto/secrets';
+import { newSecret } from '#core/crypto/secrets';
 import { enterTenant } from '#core/db/database';
 import type { Query } from '#core/db/query';
 import type { Transaction } from '#core/db/scopes';
@@ -11,7 +11,7 @@ import type { Services } from '#core/services';
 import { presentRefreshToken, refreshTokenHash, sessionLifetime } from '#modules/auth/auth.rules';
 import { listMemberships } from '#modules/auth/accounts/accounts.queries';
 import { rememberLogin } from '#modules/auth/sessions/known-logins.queries';
-import { browserKind, networkOf } from '#modules/auth/sessions/known-logins.rules';
+import { originOf } from '#modules/auth/sessions/known-logins';
 import { insertRefreshToken } from '#modules/auth/sessions/refresh-tokens.queries';
 import {
   endOldestSessions,
@@ -24,7 +24,7 @@ import {
 } from '#modules/auth/sessions/sessions.queries';
 import { securityNotice, wakeNotices } from '#modules/notifications/index';
 
-const maxSessionsPerUser = 20;
+export const maxSessionsPerUser = 20;
 
 /** The specification's "Session user". */
 type SessionUser = {
@@ -48,56 +48,58 @@ export type StartedSession = {
   expiresIn: number;
 };
 
-/** Who begins a session, and what has to be true for it at the moment it begins. */
+/** The owner of a new session, and the conditions that must hold when it starts. */
 export type SessionRequest = {
   accountId: string;
   tenantId: string;
   remembered: boolean;
-  /** A second factor was given already, in the session that this one goes on from. */
+  /** Whether the previous session of a switch has a verified second factor. */
   isAssured?: boolean;
-  /** False when a provider that the tenant configured vouches for the person. */
+  /** False if a connector of this tenant delivered the code of that factor. */
+  isAssuranceAccountWide?: boolean;
+  /** False if a provider of the tenant authenticated the user. */
   isAccountWide?: boolean;
-  /** When the session that this one goes on from ends at the latest: so does this one. */
+  /** Latest end of the previous session, which also ends this one. */
   expiresBy?: string;
-  /** What the audit row says of the login beyond who and from where. */
+  /** Details of the login for the audit event. */
   details?: Record<string, unknown> | undefined;
   request: RequestFacts;
-  /** Each has to find its row in the session's own transaction: what was proven a moment ago may be void by now. */
+  /** Each must find its row in the transaction of the session: a verified fact may be outdated by now. */
   proof: readonly Query<unknown>[];
   also: readonly Query<never>[];
 };
 
 /**
- * Starts a session of an account in one tenant, in one transaction with its proof and whatever `also` names.
- * @returns undefined when the proof does not hold or the account has no active user in an active tenant there.
+ * Starts a session of an account in one tenant, in one transaction with its proof and the statements of `also`.
+ * @returns undefined if the proof does not hold or the account has no active user in an active tenant
  */
-export async function startSession(services: Services, who: SessionRequest): Promise<StartedSession | undefined> {
-  const { accountId, tenantId } = who;
+export async function startSession(services: Services, params: SessionRequest): Promise<StartedSession | undefined> {
+  const { accountId, tenantId } = params;
   const profile = await services.database.credential(tenantId).first(findSessionProfile({ tenantId, accountId }));
   if (profile === undefined) return undefined;
-  const session = { ...who, ...newNames(), userId: profile.user_id, isAppAccount: false };
+  const session = { ...params, ...newNames(), userId: profile.user_id, isAppAccount: false };
   return begin(services, session, presentSessionUser(profile));
 }
 
-/** The same for an app account, whose id stands for account and user. */
+/** The same for an app account, whose id is used for account and user. */
 export async function startAppAccountSession(
   services: Services,
-  who: SessionRequest & { name: string; email: string; tenantName: string; flags: readonly string[] },
+  params: SessionRequest & { name: string; email: string; tenantName: string; flags: readonly string[] },
 ): Promise<StartedSession | undefined> {
-  const { accountId: id, tenantId } = who;
+  const { accountId: id, tenantId } = params;
   return begin(
     services,
-    { ...who, ...newNames(), userId: id, isAppAccount: true },
+    { ...params, ...newNames(), userId: id, isAppAccount: true },
     {
       id,
-      email: who.email,
-      displayName: who.name,
-      fullName: who.name,
+      email: params.email,
+      displayName: params.name,
+      fullName: params.name,
       tenantId,
-      tenantName: who.tenantName,
+      tenantName: params.tenantName,
       groups: [],
       groupDetails: null,
-      permissions: [...who.flags],
+      permissions: [...params.flags],
       isSystemAdmin: false,
       isTenantAdmin: false,
     },
@@ -121,7 +123,7 @@ async function begin(services: Services, session: NewSession, user: SessionUser)
   return { user, refreshToken, ...token };
 }
 
-/** `ended` had to make room; undefined when the new one could not begin. */
+/** `ended` lists the sessions that were evicted; undefined if the new one could not start. */
 async function insertStarted(
   services: Services,
   tx: Transaction,
@@ -142,6 +144,7 @@ async function insertStarted(
     remembered,
     isAppAccount: session.isAppAccount,
     assurance: session.isAssured === true ? (2 as const) : (1 as const),
+    assuranceAccountWide: session.isAssuranceAccountWide ?? true,
     accountWide: session.isAccountWide ?? true,
     ip,
     userAgent,
@@ -156,32 +159,34 @@ async function insertStarted(
     if ((await tx.first(query)) === undefined) return undefined;
   }
   const isTold = !session.isAppAccount && (await noteLogin(services, tx, { session, at }));
-  const who = session.isAppAccount ? appAccountActor(tenantId, accountId) : { tenantId, userId };
+  const actor = session.isAppAccount ? appAccountActor(tenantId, accountId) : { tenantId, userId };
   const { details = {} } = session;
   const event = { action: 'auth.login', resourceType: 'session', resourceId: sessionId, details };
   const [ended] = await Promise.all([
-    tx.all(endOldestSessions({ tenantId, accountId, keep: maxSessionsPerUser, at })),
+    tx.all(endOldestSessions({ ...row, keep: maxSessionsPerUser })),
     tx.all(insertRefreshToken({ hash: refreshTokenHash(session.refreshToken)!, tenantId, sessionId, at, expiresAt })),
     ...session.also.map((query) => tx.all(query)),
-    tx.all(auditEvent({ ...who, request }, at, event)),
+    tx.all(auditEvent({ ...actor, request }, at, event)),
   ]);
   await announceSessions(tx, ended);
   return { ended, isTold };
 }
 
 /**
- * Tells people of a login from where they have not been before: by every channel where it is, and in the inbox of their
- * other tenants, since whoever it was may not look into this one. @returns whether it is one
+ * Notifies users of a login from a new origin: by every channel in this tenant, and in the inbox of their other
+ * tenants, which an intruder may not be able to read.
+ * @returns whether the origin is new
  */
 async function noteLogin(
-  { encryption }: Services,
+  services: Services,
   tx: Transaction,
   { session, at }: { session: NewSession; at: string },
 ): Promise<boolean> {
   const { accountId, tenantId, request } = session;
-  const place = `${accountId}:${browserKind(request.userAgent)}:${networkOf(request.ip)}`;
-  const origin = keyedHash(encryption.keyFor('known-logins'), place);
-  const seen = await tx.first(rememberLogin({ accountId, origin, at }));
+  // A tenant switch, or a provider of one tenant, does not authenticate the account itself.
+  const isProven = session.expiresBy === undefined && (session.isAccountWide ?? true);
+  const origin = originOf(services, accountId, request);
+  const seen = await tx.first(rememberLogin({ accountId, origin, at, provenAt: isProven ? at : null }));
   if (!seen!.is_news) return false;
   for (const { tenant_id: id, user_id: userId } of await tx.all(listMemberships({ accountId }))) {
     const channels = id === tenantId ? {} : ({ channels: ['in_app'] } as const);
@@ -192,17 +197,17 @@ async function noteLogin(
   return true;
 }
 
-/** An app account in the audit trail, where no principal stands for it. */
+/** The actor of an app account for the audit trail, before it has a principal. */
 export function appAccountActor(tenantId: string, id: string) {
   return { kind: 'app_account' as const, id, tenantId, userId: null };
 }
 
-/** Tells the other processes of ended sessions, when and only when the transaction commits. */
+/** Announces ended sessions to the other processes, only when the transaction commits. */
 export async function announceSessions(tx: Transaction, ended: readonly { id: string }[]): Promise<void> {
   await Promise.all(ended.map((session) => tx.all(announceRevocation(`session:${session.id}`))));
 }
 
-/** Makes ended sessions end here and now; call it after the commit. */
+/** Removes ended sessions from the cache of this process; call it after the commit. */
 export function forgetSessions(services: Services, ended: readonly { id: string }[]): void {
   for (const session of ended) services.principals.forget(`session:${session.id}`);
 }

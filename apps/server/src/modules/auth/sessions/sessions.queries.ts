@@ -24,6 +24,7 @@ type NewSession = {
   remembered: boolean;
   isAppAccount: boolean;
   assurance: 1 | 2;
+  assuranceAccountWide: boolean;
   accountWide: boolean;
   ip: string;
   userAgent: string | null;
@@ -40,6 +41,7 @@ const newSessionColumns = [
   'remembered',
   'is_app_account',
   'assurance',
+  'assurance_account_wide',
   'account_wide',
   'ip_address',
   'user_agent',
@@ -49,12 +51,13 @@ const newSessionColumns = [
   'expires_at',
 ] as const;
 
-/** What a new session says of itself, in the order of its columns behind those of whose it is. */
+/** Columns of a new session, in order, after the columns of its owner. */
 function sessionFacts(p: NewSession) {
   return [
     sql<boolean>`${p.remembered}::boolean`.as('remembered'),
     sql<boolean>`${p.isAppAccount}::boolean`.as('is_app_account'),
     sql<number>`${p.assurance}::smallint`.as('assurance'),
+    sql<boolean>`${p.assuranceAccountWide}::boolean`.as('assurance_account_wide'),
     sql<boolean>`${p.accountWide}::boolean`.as('account_wide'),
     sql<string>`${p.ip}::text`.as('ip_address'),
     sql<string>`${p.userAgent}::text`.as('user_agent'),
@@ -65,7 +68,7 @@ function sessionFacts(p: NewSession) {
   ] as const;
 }
 
-/** Nothing is inserted unless the person is an active user of the tenant. */
+/** Inserts nothing unless the account is an active user of the tenant. */
 export const insertSession = statement<NewSession, { user_id: string }>((p) =>
   builder
     .insertInto('sessions')
@@ -87,7 +90,7 @@ export const insertSession = statement<NewSession, { user_id: string }>((p) =>
     .returning('user_id'),
 );
 
-/** The same for an app account, whose id stands for user and account. */
+/** The same for an app account, whose id is used for user and account. */
 export const insertAppAccountSession = statement<NewSession, { user_id: string }>((p) =>
   builder
     .insertInto('sessions')
@@ -131,7 +134,7 @@ export const findSessionProfile = statement<{ tenantId: string; accountId: strin
     .where('tenants.status', '=', 'active'),
 );
 
-/** Holds the user for the transaction: a suspension comes before it, and refuses it, or after it, and ends its session. */
+/** Locks the user for the transaction: an earlier suspension refuses the session, a later one revokes it. */
 export const touchLogin = statement<{ tenantId: string; accountId: string; at: string }, { id: string }>((p) =>
   builder
     .updateTable('users')
@@ -153,9 +156,12 @@ export const lockAppAccount = statement<{ tenantId: string; accountId: string },
     .forNoKeyUpdate(),
 );
 
-/** Ends the oldest live sessions beyond the newest `keep`. */
+/**
+ * Ends the oldest active sessions beyond the newest `keep` of the same assurance level. Sessions with only a password
+ * do not evict sessions with a second factor.
+ */
 export const endOldestSessions = statement<
-  { tenantId: string; accountId: string; keep: number; at: string },
+  { tenantId: string; accountId: string; assurance: 1 | 2; keep: number; at: string },
   { id: string }
 >((p) =>
   builder
@@ -168,6 +174,7 @@ export const endOldestSessions = statement<
         .select('id')
         .where('tenant_id', '=', p.tenantId)
         .where('account_id', '=', p.accountId)
+        .where('assurance', '=', p.assurance)
         .where('ended_at', 'is', null)
         .where('expires_at', '>', p.at)
         .where('idle_expires_at', '>', p.at)
@@ -187,12 +194,12 @@ export type PrincipalRow = {
   permissions: string[];
   assurance: number;
   account_wide: boolean;
-  /** From when on the tenant requires a second factor; null when it does not. */
+  /** Time from which the tenant requires a second factor; null if it does not. */
   two_factor_required_from: string | null;
   expires_at: string;
 };
 
-/** The session with the rights of its user, if session, user and tenant are all alive. */
+/** The session with the permissions of its user, if session, user and tenant are active. */
 export const findPrincipal = statement<{ tenantId: string; sessionId: string; now: string }, PrincipalRow>((p) =>
   builder
     .selectFrom('sessions')
@@ -236,7 +243,7 @@ export type AppAccountSessionRow = {
   expires_at: string;
 };
 
-/** The session of an app account, if session, app account and tenant are all alive. */
+/** The session of an app account, if session, app account and tenant are active. */
 export const findAppAccountPrincipal = statement<
   { tenantId: string; sessionId: string; now: string },
   AppAccountSessionRow
@@ -264,7 +271,7 @@ export const findAppAccountPrincipal = statement<
     .where('tenants.status', '=', 'active'),
 );
 
-/** Whether the account has a second factor in force. */
+/** Whether the account has an enabled second factor. */
 export const findActiveFactor = statement<{ accountId: string }, { account_id: string }>((p) =>
   builder
     .selectFrom('two_factor_methods')
@@ -272,17 +279,6 @@ export const findActiveFactor = statement<{ accountId: string }, { account_id: s
     .where('account_id', '=', p.accountId)
     .where('enabled_at', 'is not', null)
     .limit(1),
-);
-
-/** Lifts a session once its second factor was given. */
-export const assureSession = statement<{ tenantId: string; sessionId: string }, { id: string }>((p) =>
-  builder
-    .updateTable('sessions')
-    .set({ assurance: 2 })
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.sessionId)
-    .where('ended_at', 'is', null)
-    .returning('id'),
 );
 
 export type SessionRow = {
@@ -321,7 +317,7 @@ export const endSession = statement<
     .returning('id'),
 );
 
-/** Ends the sessions of a person in one tenant, all of them or all but one. */
+/** Ends the sessions of a user in one tenant, all of them or all except one. */
 export const endAccountSessions = statement<
   { tenantId: string; accountId: string; exceptSessionId: string | null; at: string },
   { id: string }
@@ -336,7 +332,7 @@ export const endAccountSessions = statement<
     .returning('id'),
 );
 
-/** Moves the idle limit of a live session forward, never beyond its absolute end. */
+/** Extends the idle timeout of an active session, up to its absolute end. */
 export const extendSession = statement<
   { tenantId: string; sessionId: string; now: string },
   { account_id: string; user_id: string; remembered: boolean; expires_at: string }
@@ -355,7 +351,7 @@ export const extendSession = statement<
     .returning(['account_id', 'user_id', 'remembered', sql<string>`idle_expires_at`.as('expires_at')]),
 );
 
-/** Ends a session whoever's it is: the answer to a replayed refresh token. */
+/** Ends a session of any owner, after a replay of a refresh token. */
 export const endSessionById = statement<
   { tenantId: string; sessionId: string; at: string },
   { user_id: string; is_app_account: boolean }
@@ -369,12 +365,12 @@ export const endSessionById = statement<
     .returning(['user_id', 'is_app_account']),
 );
 
-/** Housekeeping over all tenants: sessions that are long dead. */
-export const deleteEndedSessions = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+/** Deletes ended sessions of all tenants after their retention period. */
+export const deleteEndedSessions = statement<{ before: string; limit: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('sessions')
     .where(({ eb, refTuple, selectFrom }) => {
-      const dead = selectFrom('sessions').select(['tenant_id', 'id']).where('expires_at', '<', p.before).limit(p.most);
+      const dead = selectFrom('sessions').select(['tenant_id', 'id']).where('expires_at', '<', p.before).limit(p.limit);
       return eb(refTuple('tenant_id', 'id'), 'in', dead.$asTuple('tenant_id', 'id'));
     })
     .returning(sql<number>`1`.as('deleted')),
@@ -384,7 +380,7 @@ export const findTenantStatus = statement<{ tenantId: string }, { status: string
   builder.selectFrom('tenants').select('status').where('id', '=', p.tenantId),
 );
 
-/** The tenant, while it is one: whatever its status, as long as it is not over with it. */
+/** The tenant with any status, unless its grace period is over. */
 export const findStandingTenant = statement<{ tenantId: string; now: string }, { id: string }>((p) =>
   builder
     .selectFrom('tenants')

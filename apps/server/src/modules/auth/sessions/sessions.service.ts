@@ -1,7 +1,9 @@
 import { auditEvent } from '#core/audit/audit.queries';
 import { permissionNames } from '#core/access/permissions';
 import type { Actor, SessionPrincipal } from '#core/access/principal';
+import type { Transaction } from '#core/db/scopes';
 import type { Services } from '#core/services';
+import { lockAccount } from '#modules/auth/accounts/accounts.queries';
 import { SessionNotFound, LoginRefused } from '#modules/auth/auth.errors';
 import { announceSessions, forgetSessions } from '#modules/auth/sessions/session-start';
 import {
@@ -9,10 +11,11 @@ import {
   endSession,
   findSessionProfile,
   listSessions,
+  lockAppAccount,
   type SessionRow,
 } from '#modules/auth/sessions/sessions.queries';
 
-/** The person as the session sees it (specification, "Current user"); with what they may do when that is asked for. */
+/** The current user of the session (specification, "Current user"), with permissions on request. */
 export async function getCurrentUser(
   services: Services,
   actor: Actor<SessionPrincipal>,
@@ -51,7 +54,7 @@ export async function listOwnSessions(services: Services, actor: Actor<SessionPr
   return { data: rows.map((row) => presentSession(row, sessionId)) };
 }
 
-/** @throws SessionNotFound for ended, unknown and other people's sessions alike. */
+/** @throws SessionNotFound for ended and unknown sessions, and those of other users, with the same answer */
 export async function revokeSession(
   services: Services,
   actor: Actor<SessionPrincipal>,
@@ -70,22 +73,24 @@ export async function revokeSession(
   forgetSessions(services, [ended]);
 }
 
-/** Ends the caller's session, or all of the caller's sessions in this tenant. Without a live session there is nothing to do. */
+/**
+ * Ends the session of the caller, or all sessions of the caller in this tenant. Without an active session it does
+ * nothing.
+ * @returns whether other sessions continue because this one may not end them
+ */
 export async function logout(
   services: Services,
   actor: Actor<SessionPrincipal> | undefined,
   scope: 'all' | undefined,
-): Promise<void> {
-  if (actor === undefined) return;
+): Promise<{ othersContinue: boolean }> {
+  if (actor === undefined) return { othersContinue: false };
+  const isForAll = scope === 'all' && mayRevokeOthers(actor);
   const { homeTenantId: tenantId, id: userId, sessionId } = actor;
-  const accountId = actor.kind === 'user' ? actor.accountId : actor.id;
   const at = services.now().toISOString();
   const ended = await services.database.credential(tenantId).transaction(async (tx) => {
-    const sessions = await tx.all(
-      scope === 'all'
-        ? endAccountSessions({ tenantId, accountId, exceptSessionId: null, at })
-        : endSession({ tenantId, sessionId, userId, at }),
-    );
+    const sessions = isForAll
+      ? await endAll(tx, actor, at)
+      : await tx.all(endSession({ tenantId, sessionId, userId, at }));
     if (sessions.length === 0) return sessions;
     const event = {
       action: 'auth.logout',
@@ -98,6 +103,21 @@ export async function logout(
     return sessions;
   });
   forgetSessions(services, ended);
+  return { othersContinue: scope === 'all' && !isForAll };
+}
+
+/** Neither an expired access token nor the password alone may end sessions with more assurance. */
+function mayRevokeOthers(actor: SessionPrincipal): boolean {
+  return actor.isExpired !== true && (actor.kind === 'app_account' || actor.owes !== 'second_factor');
+}
+
+/** Locks the account first: a session that starts meanwhile is seen, or finds that its predecessor has ended. */
+async function endAll(tx: Transaction, actor: SessionPrincipal, at: string): Promise<{ id: string }[]> {
+  const { homeTenantId: tenantId } = actor;
+  const accountId = actor.kind === 'user' ? actor.accountId : actor.id;
+  if (actor.kind === 'user') await tx.all(lockAccount({ accountId, provenAt: null }));
+  else await tx.all(lockAppAccount({ tenantId, accountId }));
+  return tx.all(endAccountSessions({ tenantId, accountId, exceptSessionId: null, at }));
 }
 
 function presentSession(row: SessionRow, currentId: string) {

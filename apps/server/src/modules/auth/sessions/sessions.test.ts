@@ -42,7 +42,7 @@ async function list(token: string): Promise<Session[]> {
 const revoke = (token: string, id: string) => test.call('DELETE', `${path}/${id}`, { token });
 
 describe('getCurrentUser', () => {
-  it('200: the person, exactly', async () => {
+  it('200: the user, exactly', async () => {
     const { token, userId, email } = await createMember(test, tenant, { permissions: ['users.read'] });
     const answer = await test.call('GET', '/api/v1/auth/me', { token });
     expect(answer.status).toBe(200);
@@ -66,7 +66,7 @@ describe('getCurrentUser', () => {
       return { permissions, isTenantAdmin, isSystemAdmin };
     };
 
-    it('200: what the groups of the person hold, sorted, each once, as it is now', async () => {
+    it('200: the current permissions of the groups of the user, sorted, without duplicates', async () => {
       const { token, userId } = await createMember(test, tenant, { permissions: ['users.read', 'groups.read'] });
       await grant(test, tenant.tenantId, userId, ['users.read', 'audit_logs.read']);
       expect(await rights(token)).toEqual({
@@ -84,7 +84,7 @@ describe('getCurrentUser', () => {
       });
     });
 
-    it('200: of a system administrator at home, whatever tenant is named', async () => {
+    it('200: of a system administrator in the home tenant, for every named tenant', async () => {
       const { token } = await logInSystemAdmin(test);
       expect(await rights(token)).toMatchObject({ isTenantAdmin: true, isSystemAdmin: true });
       const headers = { 'x-tenant-id': tenant.tenantId };
@@ -92,7 +92,7 @@ describe('getCurrentUser', () => {
       expect(answer.body.data).toMatchObject({ tenantId: systemTenantId, isSystemAdmin: true });
     });
 
-    it('200: of an app account its flags, sorted', async () => {
+    it('200: the flags of an app account, sorted', async () => {
       const permissions = { spaces: { write: true, read: true, delete: false }, geo: { geocode: true } };
       const { token } = await logIn(test, await createAppAccount(test, tenant, { permissions }));
       expect(await rights(token)).toEqual({
@@ -125,7 +125,7 @@ describe('getCurrentUser', () => {
 });
 
 describe('listOwnSessions', () => {
-  it('200: newest first, the own one marked, with where they come from', async () => {
+  it('200: newest first, the current one marked, with their origins', async () => {
     const { email, password, token } = await createMember(test, tenant);
     const from = { ip: '198.51.100.40', headers: { 'user-agent': 'Phone/1.0' } };
     const phone = (await post(test, 'login', { email, password }, from)).body.accessToken;
@@ -160,7 +160,7 @@ describe('listOwnSessions', () => {
 });
 
 describe('revokeSession', () => {
-  it('204: acts on the next request, on refreshing too, and is recorded', async () => {
+  it('204: applies to the next request and refresh, and is recorded', async () => {
     const { email, password, token, userId } = await createMember(test, tenant);
     const lost = await logIn(test, { email, password });
     expect(await statusOf(test, lost.token)).toBe(200);
@@ -174,20 +174,20 @@ describe('revokeSession', () => {
     expect(entry).toMatchObject({ user_id: userId, resource_id: session!.id });
   });
 
-  it('204: the own one', async () => {
+  it('204: the current session', async () => {
     const { token } = await createMember(test, tenant);
     const [own] = await list(token);
     expect((await revoke(token, own!.id.toUpperCase())).status).toBe(204);
     expect(await statusOf(test, token)).toBe(401);
   });
 
-  it('204: exactly once of 20 at once', async () => {
+  it('204: exactly one of 20 concurrent requests', async () => {
     const { email, password, token } = await createMember(test, tenant);
     const [session] = await list((await logIn(test, { email, password })).token);
     expect(countStatuses(await inParallel(20, () => revoke(token, session!.id)))).toEqual({ 204: 1, 404: 19 });
   });
 
-  it('400: an id that is none', async () => {
+  it('400: an invalid id', async () => {
     expectError(await revoke(tenant.admin.token, 'current'), 400, 'VALIDATION_ERROR');
   });
 
@@ -195,7 +195,7 @@ describe('revokeSession', () => {
     expectError(await test.call('DELETE', `${path}/${newId()}`), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('404: the same bytes for unknown, ended, and other people’s sessions', async () => {
+  it('404: the same bytes for unknown and ended sessions, and those of other users', async () => {
     const { email, password, token } = await createMember(test, tenant);
     const ended = await logIn(test, { email, password });
     const [endedSession] = await list(ended.token);

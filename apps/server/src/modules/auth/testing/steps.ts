@@ -6,19 +6,12 @@ import { invitationMailAttempt } from '#modules/auth/login/throttle';
 import { createMember, createTenant, joinTenant, unique, type Person, type Tenant } from '#test/support/factories';
 import type { Answer, Call, TestService } from '#test/support/harness';
 
-/** A clock that tests move; until it is set back it never shows the same time twice. */
+/** A clock that only tests move, independent of the load of the machine; it never returns the same time twice. */
 export function createClock(startsAt: Date = new Date()) {
-  let offsetMs = startsAt.getTime() - Date.now();
-  let last = 0;
+  let last = startsAt.getTime();
   return {
-    now: () => {
-      last = Math.max(last + 1, Date.now() + offsetMs);
-      return new Date(last);
-    },
-    advance: (ms: number) => {
-      offsetMs += ms;
-      last += ms;
-    },
+    now: () => new Date((last += 1)),
+    advance: (ms: number) => void (last += ms),
   };
 }
 
@@ -26,12 +19,12 @@ export const minute = 60_000;
 export const hour = 60 * minute;
 export const day = 24 * hour;
 
-/** A call of one of the public authentication operations. */
+/** Calls a public authentication operation. */
 export function post(test: TestService, operation: string, body?: unknown, call: Call = {}): Promise<Answer> {
   return test.call('POST', `/api/v1/public/auth/${operation}`, { ...call, ...(body === undefined ? {} : { body }) });
 }
 
-/** The status that the access token gets on an ordinary request. */
+/** The status of an ordinary request with the access token. */
 export async function statusOf(test: TestService, token: string): Promise<number> {
   return (await test.call('GET', '/api/v1/auth/me', { token })).status;
 }
@@ -40,19 +33,19 @@ export function inParallel(times: number, call: (at: number) => Promise<Answer>)
   return Promise.all(Array.from({ length: times }, (_, at) => call(at)));
 }
 
-/** How often each status was answered. */
+/** The number of answers by status. */
 export function countStatuses(answers: readonly Answer[]): Record<number, number> {
   const counts: Record<number, number> = {};
   for (const { status } of answers) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }
 
-/** The bytes of an error body that may not tell one case from another. */
+/** The bytes of an error body that must not distinguish cases. */
 export function comparable(answer: Answer): string {
   return answer.text.replace(/"requestId":"[^"]*"/, '"requestId":""').replace(/"timestamp":"[^"]*"/, '"timestamp":""');
 }
 
-/** A person with one password who belongs to two tenants, and is logged in at neither. */
+/** A person with one password and two tenants, logged in at neither. */
 export async function createPersonOfTwo(test: TestService) {
   const [first, second] = [await createTenant(test), await createTenant(test)];
   const person = await createMember(test, first);
@@ -73,7 +66,10 @@ export async function outboxOf(test: TestService, admin: Person, recipient: stri
   }
 }
 
-/** Mails to the address, newest first, past the interface: operators who log in for each would end each other's sessions. */
+/**
+ * Mails to the address, newest first, read without the API: operators who log in for each would evict each other's
+ * sessions.
+ */
 export async function mailsTo(test: TestService, recipient: string) {
   const { database, mail: relay } = test.service.services;
   const text = 'select * from mail_outbox where recipient = $1 order by id desc';
@@ -81,7 +77,7 @@ export async function mailsTo(test: TestService, recipient: string) {
   return mails.map((mail) => ({ ...mail, text: relay.read(mail) }));
 }
 
-/** Asks for a reset mail and reads its token. */
+/** Requests a reset mail and reads its token. */
 export async function requestReset(test: TestService, email: string): Promise<string> {
   expect((await post(test, 'forgot-password', { email })).status).toBe(200);
   return mailedToken(test, email);
@@ -95,10 +91,10 @@ export async function invite(test: TestService, tenant: Tenant, body: { email: s
   return { userId: invited.body.data.id as string, token: await mailedToken(test, body.email) };
 }
 
-/** As if the tenant had mailed so many invitations, each to somebody else. */
+/** As if the tenant had mailed the given number of invitations, each to another address. */
 export async function countInvitations(test: TestService, tenantId: string, times: number): Promise<void> {
   for (let count = 0; count < times; count++) {
-    const to = { email: newEmail(), tenantId };
+    const to = { email: newEmail(), tenantId, isProven: true };
     await invitationMailAttempt(test.service.services, to, TooManyInvitations).admit();
   }
 }
@@ -113,7 +109,7 @@ export function tokenIn(text: string): string {
   return /#token=([\w-]{43})\n/.exec(text)![1]!;
 }
 
-/** The actions in the audit trail of the person's tenant, newest first. */
+/** The actions in the audit trail of the user's tenant, newest first. */
 export async function auditOf(test: TestService, admin: { token: string }, action: string) {
   const trail = await test.call('GET', `/api/v1/secure/audit-logs?action=${action}&limit=200`, { token: admin.token });
   expect(trail.status).toBe(200);
@@ -126,10 +122,10 @@ export async function auditOf(test: TestService, admin: { token: string }, actio
 }
 
 export function newEmail(): string {
-  return `${unique('person')}@nobody.example`;
+  return `${unique('person')}@person.example`;
 }
 
-/** Nothing that was typed in or handed out may stand in the log. */
+/** No secret of a request or an answer may be in the log. */
 export function expectNoSecrets(test: TestService, secrets: readonly string[]): void {
   expect(test.logLines.length).toBeGreaterThan(0);
   expect(test.logLines.filter((line) => secrets.some((secret) => line.includes(secret)))).toEqual([]);

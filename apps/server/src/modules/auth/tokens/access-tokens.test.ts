@@ -17,7 +17,7 @@ type Claims = Record<string, unknown>;
 let tenant: Tenant;
 let other: Tenant;
 let genuine: { header: Header; claims: Claims; signature: string };
-/** The key that signed the genuine token, as nobody but the service itself has it. */
+/** The key that signed the genuine token, which only the service has. */
 let ours: SigningKey;
 let theirs: SigningKey;
 
@@ -38,7 +38,7 @@ const read = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toStrin
 const write = (part: unknown) => base64url.encode(JSON.stringify(part));
 const seconds = (fromNow: number) => Math.floor(Date.now() / 1000) + fromNow;
 
-/** Signed by us unless `key` says otherwise: what is wrong with it is what the caller put in. */
+/** Signed by the service unless `key` is given: only the caller's changes make it invalid. */
 async function sign(changes: { header?: Header; claims?: Claims; key?: SigningKey } = {}): Promise<string> {
   const header = write({ ...genuine.header, ...changes.header });
   const content = `${header}.${write({ ...genuine.claims, ...changes.claims })}`;
@@ -56,7 +56,7 @@ const unsigned = (header: Header, signature = '') => `${write(header)}.${write(g
 const part = (at: number) => tenant.admin.token.split('.')[at]!;
 const withSignature = (signature: string) => `${part(0)}.${part(1)}.${signature}`;
 
-/** The same 64 bytes in another spelling: the last character has four bits that mean nothing. */
+/** The same 64 bytes in another spelling: four bits of the last character have no meaning. */
 function respelled(): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
   const last = alphabet.indexOf(genuine.signature.at(-1)!);
@@ -90,7 +90,7 @@ const forged: [string, () => string | Promise<string>][] = [
   ['a key that it brings along', () => sign({ key: theirs, header: { jwk: theirs.publicJwk } })],
   ['a key that it points to', () => sign({ key: theirs, header: { jku: 'http://127.0.0.1:1/jwks.json' } })],
   ['no kid', () => sign({ header: { kid: undefined } })],
-  ['a kid that nobody has', () => sign({ header: { kid: newId() } })],
+  ['an unknown kid', () => sign({ header: { kid: newId() } })],
   ['a kid that is a path', () => sign({ header: { kid: '../../../dev/null' } })],
   ['a kid that is a statement', () => sign({ header: { kid: "' or ''='" } })],
   ['a kid that is a list', () => sign({ header: { kid: [ours.id] } })],
@@ -111,7 +111,7 @@ const forged: [string, () => string | Promise<string>][] = [
   ['no time of issue', () => sign({ claims: { iat: undefined } })],
   ['no session', () => sign({ claims: { sid: undefined } })],
   ['a session that never was', () => sign({ claims: { sid: newId() } })],
-  ['a session that is no uuid', () => sign({ claims: { sid: '1' } })],
+  ['a session that is not a uuid', () => sign({ claims: { sid: '1' } })],
   ['a session that is a list', () => sign({ claims: { sid: [genuine.claims.sid] } })],
   ['the session of another tenant', () => sign({ claims: { tid: other.tenantId } })],
   ['no tenant', () => sign({ claims: { tid: undefined } })],
@@ -133,8 +133,8 @@ const forged: [string, () => string | Promise<string>][] = [
   ['two parts', () => `${part(0)}.${part(1)}`],
   ['four parts', () => `${tenant.admin.token}.${part(2)}`],
   ['five parts, as if encrypted', () => `${part(0)}..${part(1)}.${part(2)}.x`],
-  ['a payload that is no object', () => `${part(0)}.${base64url.encode('[]')}.${part(2)}`],
-  ['a header that is no JSON', () => `${base64url.encode('{')}.${part(1)}.${part(2)}`],
+  ['a payload that is not an object', () => `${part(0)}.${base64url.encode('[]')}.${part(2)}`],
+  ['a header that is not JSON', () => `${base64url.encode('{')}.${part(1)}.${part(2)}`],
   ['in capitals', () => tenant.admin.token.toUpperCase()],
   ['twice', () => tenant.admin.token.repeat(2)],
   ['10 000 characters', () => 'x'.repeat(10_000)],
@@ -144,7 +144,7 @@ const forged: [string, () => string | Promise<string>][] = [
 ];
 
 describe('an access token', () => {
-  it('is taken when nothing is wrong with it: what signs the forged ones signs a genuine one', async () => {
+  it('is accepted if it is valid: the helper that signs forged tokens signs a genuine one', async () => {
     expect(await statusOf(test, tenant.admin.token)).toBe(200);
     expect(await statusOf(test, await sign())).toBe(200);
     expect(await statusOf(test, await sign({ claims: { aud: ['one', 'atrium'], exp: seconds(60) } }))).toBe(200);
@@ -152,7 +152,7 @@ describe('an access token', () => {
 
   it.each(forged)('401: %s', async (_what, forge) => {
     const token = await forge();
-    // Twice, as what was refused may not be remembered as good.
+    // Twice, because a refused token must not be cached as valid.
     for (let count = 0; count < 2; count++) {
       const answer = await test.call('GET', '/api/v1/auth/me', { token });
       expect({ status: answer.status, error: answer.body.error }).toEqual({
@@ -184,7 +184,7 @@ describe('an access token', () => {
     expectError(await test.call('GET', '/api/v1/auth/me', { headers }), 401, 'INVALID_TOKEN');
   });
 
-  it('200: the scheme in any letters', async () => {
+  it('200: the scheme in any case', async () => {
     for (const scheme of ['bearer', 'BEARER']) {
       const headers = { authorization: `${scheme} ${tenant.admin.token}` };
       expect((await test.call('GET', '/api/v1/auth/me', { headers })).status).toBe(200);

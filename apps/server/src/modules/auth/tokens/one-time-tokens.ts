@@ -9,7 +9,7 @@ type Wanted = Omit<Parameters<typeof insertOneTimeToken>[0], 'hash' | 'payload' 
   lifetimeMs: number;
 };
 
-/** A secret that is good once until its time is up, and the statement that makes it so; only its hash is stored. */
+/** A secret that is valid once until its expiry, and the statement that stores its hash. */
 export function newOneTimeToken(
   { now }: Pick<Services, 'now'>,
   { purpose, accountId, payload = {}, lifetimeMs }: Wanted,

@@ -11,7 +11,7 @@ const test = useService();
 const claims = () => ({ accountId: newId(), tenantId: newId(), sessionId: newId(), userId: newId() });
 const kidOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[0]!, 'base64url').toString()).kid as string;
 
-/** A process of its own as far as keys go; `loads` counts how often it asked the database, and may keep it from answering. */
+/** A separate process with respect to keys; `loads` counts its queries, and can make them fail. */
 function createProcess(now: () => Date) {
   const { database, encryption } = test.service.services;
   const loads = { count: 0, fail: false };
@@ -26,12 +26,12 @@ function createProcess(now: () => Date) {
   return { tokens: createAccessTokens(options), loads };
 }
 
-// Far ahead, where no other suite has keys; each test further than the one before.
+// Far in the future, where no other suite has keys; each test later than the one before.
 let years = 10;
 const createFuture = () => createClock(new Date(Date.now() + (years += 10) * 365 * day));
 
 describe('signing keys', () => {
-  it('are made once, however many ask at first', async () => {
+  it('are created once, for any number of concurrent first requests', async () => {
     const { tokens } = createProcess(createFuture().now);
     const issued = await Promise.all(Array.from({ length: 20 }, () => tokens.issue(claims())));
     expect(new Set(issued.map((one) => kidOf(one.accessToken))).size).toBe(1);
@@ -50,24 +50,24 @@ describe('signing keys', () => {
     expect(await tokens.verify(accessToken)).toMatchObject({ tenantId: expect.any(String) });
   });
 
-  it('are shared: what one process signs another accepts at once', async () => {
+  it('are shared: a token of one process is accepted by another at once', async () => {
     const { now } = createFuture();
     const [first, second] = [createProcess(now).tokens, createProcess(now).tokens];
     await second.issue(claims());
     await expect(second.verify((await first.issue(claims())).accessToken)).resolves.toBeDefined();
   });
 
-  it('of another process are accepted although it rotated right after we looked', async () => {
+  it('of another process are accepted, although it rotated right after our query', async () => {
     const { now } = createFuture();
     const [first, second] = [createProcess(now).tokens, createProcess(now).tokens];
-    // Both find no key at the same moment, so each makes one.
+    // Both find no key at the same time, so each creates one.
     const [ofFirst, ofSecond] = await Promise.all([first.issue(claims()), second.issue(claims())]);
     await expect(first.verify(ofSecond.accessToken)).resolves.toBeDefined();
     await expect(second.verify(ofFirst.accessToken)).resolves.toBeDefined();
   });
 
   describe('of another process', () => {
-    /** Two processes, the second of which has made a key that the first has not looked for yet. */
+    /** Two processes; the second has created a key that the first has not read yet. */
     async function setUp() {
       const clock = createFuture();
       const { tokens: first, loads } = createProcess(clock.now);
@@ -78,7 +78,7 @@ describe('signing keys', () => {
       return { clock, first, loads, published, accessToken, kid: kidOf(accessToken) };
     }
 
-    it('are published within 5 seconds, and looked for no more often than that', async () => {
+    it('are published within 5 seconds, with no more queries than that', async () => {
       const { clock, loads, published, kid } = await setUp();
       const before = loads.count;
       for (let count = 0; count < 20; count++) expect(await published()).not.toContain(kid);
@@ -91,12 +91,12 @@ describe('signing keys', () => {
 
     it('are published at once after they were used', async () => {
       const { first, published, accessToken, kid } = await setUp();
-      // It is not valid before the time of the process that made it.
+      // It is not valid before the clock of the process that created it.
       await expect(first.verify(accessToken)).rejects.toThrow('not valid');
       expect(await published()).toContain(kid);
     });
 
-    it('do not keep the known ones from being published while the database is away', async () => {
+    it('do not prevent the publication of known ones while the database is unavailable', async () => {
       const { clock, loads, published, kid } = await setUp();
       clock.advance(5001);
       loads.fail = true;
@@ -107,7 +107,7 @@ describe('signing keys', () => {
     });
   });
 
-  it('that are made up do not become load on the database', async () => {
+  it('that are invented cause no load on the database', async () => {
     const { now } = createFuture();
     const { tokens, loads } = createProcess(now);
     const { accessToken } = await tokens.issue(claims());

@@ -16,15 +16,15 @@ import { insertSigningKey, listSigningKeys } from '#modules/auth/tokens/signing-
 type Options = { database: Database; encryption: Encryption; issuer: string; lifetimeSeconds: number; now(): Date };
 
 const day = 86_400_000;
-/** A key signs for 90 days and is accepted a day longer, far beyond the life of what it signed. */
+/** A key signs for 90 days and is accepted for one more day, far longer than a token lives. */
 const signsMs = 90 * day;
 const acceptedMs = signsMs + day;
-/** How long another process's new key may be unknown here, and how often what nobody knows may ask for it. */
+/** Maximum delay until a new key of another process is known, and minimum pause between lookups of unknown keys. */
 const reloadEveryMs = 5000;
 
 type LoadedKey = SigningKey & { createdAt: number };
 
-/** Access tokens under keys that all processes share through the database; rotated without anybody's help. */
+/** Access tokens, signed with keys that all processes share through the database; the rotation is automatic. */
 export function createAccessTokens(options: Options): AccessTokens {
   const { issuer, lifetimeSeconds, now } = options;
   const keys = createKeyRing(options);
@@ -66,7 +66,7 @@ function createKeyRing(options: Options) {
 
   async function create(): Promise<void> {
     await createKey(options);
-    // Not `reload`: that may be one which began before the key was there.
+    // Not `reload`: it may have started before the key existed.
     await load();
   }
 
@@ -74,7 +74,7 @@ function createKeyRing(options: Options) {
     const find = () => keys.find((key) => key.id === id)?.publicJwk;
     const known = find();
     if (known !== undefined) return known;
-    // Another process may have rotated; tokens with made-up key ids must not turn into database load.
+    // Another process may have rotated the key; tokens with invented key ids must not cause database load.
     if (now().getTime() - missedAt > reloadEveryMs) {
       missedAt = now().getTime();
       await reload();
@@ -85,7 +85,7 @@ function createKeyRing(options: Options) {
   async function published(): Promise<JWK[]> {
     if (now().getTime() - publishedAt > reloadEveryMs) {
       publishedAt = now().getTime();
-      // Without the database the keys that we know are still right.
+      // Without the database, the known keys are still valid.
       await reload().catch(() => undefined);
     }
     await signingKey();

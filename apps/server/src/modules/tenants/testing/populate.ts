@@ -8,7 +8,7 @@ import type { TestService } from '#test/support/harness';
 import { insertNotificationRows } from '#test/support/notification-rows';
 import { insertProviderRows } from '#test/support/provider-rows';
 
-/** A tenant with rows in every table that a tenant can have rows in, but for files. */
+/** A tenant with rows in every table with rows of tenants, except files. */
 export async function populate(test: TestService): Promise<Tenant & { spaceId: string }> {
   const tenant = await createTenant(test);
   const { token, userId } = tenant.admin;
@@ -37,13 +37,13 @@ export async function populate(test: TestService): Promise<Tenant & { spaceId: s
   const app = await createAppAccount(test, tenant);
   await test.call('GET', '/api/v1/auth/me', { token: (await logIn(test, app)).token });
   const usage = () => test.call('GET', `/api/v1/secure/app-accounts/${app.id}/usage-stats`, { token });
-  // What a credential did is written beside its requests.
-  await vi.waitUntil(async () => (await usage()).body.data.total_requests === 1, { timeout: 10_000 });
+  // Usage is written asynchronously, next to the requests.
+  await vi.waitUntil(async () => (await usage()).body.data.total_requests === 1, { timeout: 30_000 });
   await insertRest(test, { tenantId: tenant.tenantId, spaceId, userId });
   return { ...tenant, spaceId };
 }
 
-/** Past the interface, whatever of it there is: rows as it would write them. */
+/** Rows that the API would write, inserted directly. */
 async function insertRest(test: TestService, ids: { tenantId: string; spaceId: string; userId: string }) {
   const { tenantId, spaceId, userId } = ids;
   const [parent, child, event] = [newId(), newId(), newId()];

@@ -1,4 +1,5 @@
 import type { Actor, Person } from '#core/access/principal';
+import { keyedHash } from '#core/crypto/secrets';
 import type { Services } from '#core/services';
 import { createAttempt, type Attempt } from '#core/throttle/throttle';
 import { secondFactorBudget } from '#modules/auth/index';
@@ -6,18 +7,18 @@ import { TooManyCodes, TooManyGuesses } from '#modules/two-factor/two-factor.err
 import { guessRules, sendRules } from '#modules/two-factor/two-factor.rules';
 import type { DeliveredMethod } from '#modules/two-factor/two-factor.schemas';
 
-/** What a guess aims at: one delivered code, or whatever code the account's app or list has at the moment. */
+/** Target of a guess: one delivered code, or any current code of the app or the backup codes of the account. */
 export type Challenge = { kind: 'delivered'; method: DeliveredMethod; codeId: string } | { kind: 'totp' | 'backup' };
 
 /**
- * Whose budget it is. A session that one tenant's provider vouched for has one of its own: whoever runs the provider must not
- * be able to spend what the person has everywhere else.
+ * Owner of the budget. A session through a provider of one tenant has its own, so that the operator of the provider
+ * cannot use up the budget of the account.
  */
 export function budgetOwner(actor: Actor<Person>): string {
   return actor.isAccountWide ? actor.accountId : `${actor.accountId}@${actor.homeTenantId}`;
 }
 
-/** A guess draws from the budget of its challenge, and from the one that all guesses at the account share. */
+/** A guess counts against the budget of its challenge and the budget of the account. */
 export function guessAttempt(services: Services, owner: string, challenge: Challenge): Attempt {
   return createAttempt(
     services,
@@ -34,11 +35,20 @@ function challengeKey(challenge: Challenge, owner: string): string {
   return `2fa-${challenge.kind}:${owner}`;
 }
 
-/** Codes sent for an account, whatever the method and the reason. */
-export function sendAttempt(services: Services, owner: string): Attempt {
-  return createAttempt(
-    services,
-    sendRules.map(({ name, ...rule }) => ({ key: `2fa-send-${name}:${owner}`, ...rule })),
-    TooManyCodes,
-  );
+/**
+ * Budget of codes sent for an account, for every method and reason. Codes to an unverified target also count against a
+ * budget of the target, over all accounts, because its owner may not have requested any.
+ */
+export function sendAttempt(services: Services, owner: string, unprovenTarget?: string): Attempt {
+  const budgets = sendRules.flatMap(({ name, ...rule }) => {
+    const ofAccount = { key: `2fa-send-${name}:${owner}`, ...rule };
+    if (unprovenTarget === undefined) return [ofAccount];
+    return [ofAccount, { key: `2fa-target-${name}:${hashed(services, unprovenTarget)}`, ...rule }];
+  });
+  return createAttempt(services, budgets, TooManyCodes);
+}
+
+// Hashed, so that the table does not list addresses and numbers.
+function hashed({ encryption }: Services, target: string): string {
+  return keyedHash(encryption.keyFor('throttle'), target.normalize('NFKC').toLowerCase());
 }

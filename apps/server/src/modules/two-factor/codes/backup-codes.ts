@@ -9,7 +9,7 @@ const purpose = 'two-factor-backup-codes';
 
 type Hashing = Pick<Services, 'encryption'>;
 
-/** A fresh set: the codes to hand out, and what is kept of them. */
+/** A new set: the codes to show, and their stored form. */
 export function newBackupCodes({ encryption }: Hashing, accountId: string): { codes: string[]; hashes: string[] } {
   const codes = new Set<string>();
   while (codes.size < backupCodeCount) codes.add(writeBackupCode(newBytes(codeBytes)));
@@ -17,7 +17,7 @@ export function newBackupCodes({ encryption }: Hashing, accountId: string): { co
   return { codes: [...codes], hashes: [...codes].map((code) => keyedHash(key, `${accountId}:${code}`)) };
 }
 
-/** A set that is handed out voids the one before it. */
+/** A new set invalidates the previous one. */
 export async function replaceBackupCodes(
   tx: Transaction,
   set: { accountId: string; hashes: readonly string[]; at: string },
@@ -27,7 +27,7 @@ export async function replaceBackupCodes(
   await tx.all(insertBackupCodes({ accountId, codeHashes, at }));
 }
 
-/** Uses the code up, if it is one of the account's. */
+/** Consumes the code if it belongs to the account. */
 export async function useBackupCode(
   { encryption }: Hashing,
   tx: Transaction,

@@ -3,39 +3,56 @@ import { keyedHash, newDigits } from '#core/crypto/secrets';
 import type { Query } from '#core/db/query';
 import type { Transaction } from '#core/db/scopes';
 import type { Services } from '#core/services';
-import { canSendMessage, NoDeliveryChannel, sendMessage } from '#modules/connectors/index';
-import { NoMailServer } from '#modules/two-factor/two-factor.errors';
+import { findMessageRoute, NoDeliveryChannel, sendMessage, type MessageRoute } from '#modules/connectors/index';
+import type { Proof } from '#modules/two-factor/account';
+import { FactorOfOtherTenant, NoMailServer } from '#modules/two-factor/two-factor.errors';
 import { consumeCode, insertCode } from '#modules/two-factor/two-factor.queries';
 import { codeLifeSeconds, withoutGaps } from '#modules/two-factor/two-factor.rules';
 import type { DeliveredMethod } from '#modules/two-factor/two-factor.schemas';
 
-/** A code that has been stored and is to go out. */
+/** A stored code that waits for delivery. */
 export type CodeMessage = { method: DeliveredMethod; target: string; code: string };
 
 const digits = 6;
 const purpose = 'two-factor-codes';
 
-/** Refuses what nobody would deliver, instead of pretending. @throws NoMailServer, NoDeliveryChannel, OperationDisabled */
-export async function assertDeliverable(services: Services, tenantId: string, method: DeliveredMethod): Promise<void> {
+/** The current route of a code, and what the code would prove. */
+export type Delivery = Proof & { tenantId: string; route: MessageRoute | undefined };
+
+/**
+ * E-mail uses the mail server of the installation. Other codes use the connectors of the tenant only if the factor was
+ * set up in it: any other tenant of the user could read them and use them.
+ * @throws NoMailServer, NoDeliveryChannel, FactorOfOtherTenant, OperationDisabled
+ */
+export async function findDelivery(
+  services: Services,
+  tenantId: string,
+  { method, enrolledIn }: { method: DeliveredMethod; enrolledIn: string | null },
+): Promise<Delivery> {
   if (method === 'email') {
     if (!services.mail.canDeliver) throw NoMailServer();
-  } else if (!(await canSendMessage(services, { tenantId, channel: method }))) throw NoDeliveryChannel();
+    return { tenantId, accountWide: true, route: undefined };
+  }
+  const onlyInstallation = enrolledIn !== tenantId;
+  const route = await findMessageRoute(services, { tenantId, channel: method, onlyInstallation });
+  if (route === undefined) throw onlyInstallation ? FactorOfOtherTenant() : NoDeliveryChannel();
+  return { tenantId, accountWide: !route.isOfTenant, route };
 }
 
-/** Stores a fresh code for one session, and with it the mail that brings it. */
+/** Stores a new code for one session, together with its mail. */
 export async function issueCode(
   services: Services,
   tx: Transaction,
-  to: { accountId: string; sessionId: string; method: DeliveredMethod; target: string },
+  to: { accountId: string; sessionId: string; method: DeliveredMethod; target: string } & Proof,
 ): Promise<CodeMessage> {
-  const { target, ...whose } = to;
+  const { target, ...owner } = to;
   const { encryption, mail } = services;
   const now = services.now();
   const message = { method: to.method, target, code: newDigits(digits) };
   const id = newId();
   await tx.all(
     insertCode({
-      ...whose,
+      ...owner,
       id,
       codeHash: keyedHash(encryption.keyFor(purpose), `${id}:${message.code}`),
       at: now.toISOString(),
@@ -50,25 +67,30 @@ export async function issueCode(
 }
 
 /**
- * Sends what was stored; call it after the commit, for it may talk to a provider. Where that goes wrong the code stays valid.
+ * Sends the stored code; call it after the commit, because it may call a provider. If the delivery fails, the code
+ * stays valid.
  * @throws ProvidersRefused, MessageNotDelivered, OperationDisabled, QuotaExceeded
  */
-export async function dispatchCode(services: Services, tenantId: string, message: CodeMessage): Promise<void> {
-  const { method, target: to, code } = message;
+export async function dispatchCode(
+  services: Services,
+  { tenantId, route }: Delivery,
+  { method, target: to, code }: CodeMessage,
+): Promise<void> {
   if (method === 'email') services.mail.wake();
-  else await sendMessage(services, { tenantId, channel: method, to, text: textOf(code) });
+  else await sendMessage(services, { tenantId, channel: method, to, text: textOf(code), ...(route && { route }) });
 }
 
 function textOf(code: string): string {
-  return `Your code is ${code}. It is valid for five minutes.\n\nIf you did not ask for it, somebody knows your password: change it.\n`;
+  return `Your code is ${code}. It is valid for five minutes.\n\nIf you did not request it, change your password: another person may know it.\n`;
 }
 
-/** Uses up the code that the session was sent, if it is right. */
+/** Consumes the code of the session if it is correct, and returns what it proves. */
 export async function useDeliveredCode(
   { encryption }: Pick<Services, 'encryption'>,
   tx: Transaction,
   { codeId, code, at }: { codeId: string; code: string; at: string },
-): Promise<boolean> {
+): Promise<Proof | undefined> {
   const codeHash = keyedHash(encryption.keyFor(purpose), `${codeId}:${withoutGaps(code)}`);
-  return (await tx.first(consumeCode({ id: codeId, codeHash, at }))) !== undefined;
+  const used = await tx.first(consumeCode({ id: codeId, codeHash, at }));
+  return used && { accountWide: used.account_wide };
 }

@@ -1,7 +1,7 @@
 import type { Actor, Person } from '#core/access/principal';
 import type { Services } from '#core/services';
 import { auditInEach, listMemberships } from '#modules/auth/index';
-import { activeMethods, usableMethod, withAccount, type LockedAccount } from '#modules/two-factor/account';
+import { activeMethods, usableMethod, withAccount, type LockedAccount, type Proof } from '#modules/two-factor/account';
 import { budgetOwner, guessAttempt, type Challenge } from '#modules/two-factor/codes/attempts';
 import { useBackupCode } from '#modules/two-factor/codes/backup-codes';
 import { useDeliveredCode } from '#modules/two-factor/codes/delivered-codes';
@@ -14,37 +14,38 @@ import type { Method } from '#modules/two-factor/two-factor.schemas';
 
 export type Owner = { services: Services; actor: Actor<Person> };
 
-/** A code that was given, and what it is tried against. */
+/** A submitted code and the target that it is compared with. */
 export type Guess = { challenge: Challenge; code: string };
 
-/** What a code of the method would be tried against at this moment. */
+/** The current target for a code of the method. */
 export async function challengeOf({ services, actor }: Owner, method: Method): Promise<Challenge> {
   const { accountId, sessionId } = actor;
   if (method === 'totp') return { kind: 'totp' };
   const newest = await services.database.credential().first(findNewestCode({ accountId, method, sessionId }));
-  // Who was sent nothing may guess as often, at nothing.
+  // Without a sent code, the same limits apply, and every guess fails.
   return { kind: 'delivered', method, codeId: newest?.id ?? sessionId };
 }
 
 /**
- * Counts a guess, tries it and does what it was given for, in one transaction with using the code up. A wrong one is
+ * Counts a guess, compares it and performs its action, in one transaction that also consumes the code. A wrong guess is
  * recorded instead.
  * @throws CodeRefused, TooManyGuesses, FactorNotEnabled
  */
 export async function withCode<Result>(
   { services, actor }: Owner,
   guess: Guess,
-  work: (account: LockedAccount) => Promise<Result>,
+  work: (account: LockedAccount, proof: Proof) => Promise<Result>,
 ): Promise<Result> {
   const attempt = guessAttempt(services, budgetOwner(actor), guess.challenge);
   await attempt.admit();
   const done = await withAccount(services, actor, async (account) => {
-    if (!(await isRight(services, account, guess))) {
+    const proof = await prove(services, account, guess);
+    if (proof === undefined) {
       await recordFailure(account, guess.challenge);
       return undefined;
     }
     for (const query of attempt.refund()) await account.tx.all(query);
-    return { result: await work(account) };
+    return { result: await work(account, proof) };
   });
   if (done !== undefined) return done.result;
   const { homeTenantId: tenantId, userId, request } = actor;
@@ -53,17 +54,25 @@ export async function withCode<Result>(
   throw CodeRefused();
 }
 
-function isRight(services: Services, account: LockedAccount, { challenge, code }: Guess): Promise<boolean> {
+/** Codes of an authenticator app and backup codes belong to the account and count in all its tenants. */
+const ofAccount: Proof = { accountWide: true };
+
+/** What the code proves; undefined if it is wrong. */
+async function prove(
+  services: Services,
+  account: LockedAccount,
+  { challenge, code }: Guess,
+): Promise<Proof | undefined> {
   const { tx, at, actor } = account;
   switch (challenge.kind) {
     case 'totp':
-      return isRightTotp(services, account, code);
+      return (await isRightTotp(services, account, code)) ? ofAccount : undefined;
     case 'delivered':
       if (usableMethod(account, challenge.method) === undefined) throw FactorNotEnabled();
       return useDeliveredCode(services, tx, { codeId: challenge.codeId, code, at });
     case 'backup':
       if (activeMethods(account).length === 0) throw FactorNotEnabled();
-      return useBackupCode(services, tx, { accountId: actor.accountId, code, at });
+      return (await useBackupCode(services, tx, { accountId: actor.accountId, code, at })) ? ofAccount : undefined;
   }
 }
 
@@ -82,7 +91,7 @@ async function recordFailure({ tx, actor, at }: LockedAccount, challenge: Challe
   await auditInEach(tx, memberships, actor.request, { action: 'two_factor.failed', at, details });
 }
 
-/** What the trail calls the kind of code. */
+/** Name of the kind of code in the audit trail. */
 export function nameOf(challenge: Challenge): Method | 'backup_code' {
   if (challenge.kind === 'delivered') return challenge.method;
   return challenge.kind === 'totp' ? 'totp' : 'backup_code';

@@ -3,7 +3,7 @@ import type { MethodRow } from '#modules/two-factor/two-factor.queries';
 
 type Vault = Pick<Services, 'encryption'>;
 
-/** The seed together with what was handed out with it, so that neither can be swapped before the first code arrives. */
+/** The seed, encrypted together with its backup codes, so that neither can be exchanged before the first code. */
 export type SealedSeed = { seed: string; backupCodeHashes: readonly string[] };
 
 const seedPlace = (accountId: string) => `two_factor_methods.secret:${accountId}:totp`;

@@ -27,7 +27,7 @@ describe('stepOf', () => {
     expect(stepOf(rfcSeed, digits, at(seconds))).toBeUndefined();
   });
 
-  it('is off by one step at most, and says which step the code is of', () => {
+  it('accepts a difference of one step, and returns the step of the code', () => {
     const begins = 1_700_000_010;
     const step = begins / 30;
     for (let count = 0; count < 20; count++) {
@@ -37,13 +37,13 @@ describe('stepOf', () => {
         expect({ shift, found: stepOf(secret, code, at(begins + shift)) }).toEqual({ shift, found: step });
       }
       for (const shift of [-3600, -31, 60, 3600]) {
-        // By a rare chance the code is right for another step; never for its own.
+        // The code may happen to match another step, but never its own.
         expect(stepOf(secret, code, at(begins + shift))).not.toBe(step);
       }
     }
   });
 
-  it('takes nothing but six ASCII digits', () => {
+  it('accepts only six ASCII digits', () => {
     const seconds = 59;
     for (const code of ['', '28708', '2870822', '287 82', '２８７０８２', '-28708', '28708\n', '0x4617', 'abcdef'])
       expect({ code, step: stepOf(rfcSeed, code, at(seconds)) }).toEqual({ code, step: undefined });
@@ -51,11 +51,11 @@ describe('stepOf', () => {
 });
 
 describe('newSeed', () => {
-  it('is 160 bits in Base32, and never the same', () => {
+  it('is 160 bits in Base32, and always different', () => {
     const seeds = Array.from({ length: 200 }, newSeed);
     expect(new Set(seeds).size).toBe(200);
     for (const seed of seeds) expect(seed).toMatch(/^[A-Z2-7]{32}$/);
-    // Every bit is set in some and not in others: nothing is left at zero.
+    // Every bit varies: none is always zero.
     const bytes = seeds.map((seed) => Secret.fromBase32(seed).bytes);
     const any = (fold: (sum: number, byte: number) => number, start: number) =>
       Array.from({ length: 20 }, (_, place) => bytes.reduce((sum, all) => fold(sum, all[place]!), start));

@@ -7,10 +7,10 @@ import type { Answer, TestService } from '#test/support/harness';
 
 export type Clock = ReturnType<typeof createClock>;
 
-/** What a person keeps who has set up an authenticator app. */
+/** Data of a user who has enrolled an authenticator app. */
 export type Enrolled = { secret: string; backupCodes: string[] };
 
-/** A call of one of the operations on the own second factors. */
+/** Calls an operation on the second factors of the caller. */
 export function twoFactor(
   test: TestService,
   operation: string,
@@ -22,24 +22,24 @@ export function twoFactor(
   return test.call(method as 'GET' | 'DELETE' | 'POST', url, { token, body });
 }
 
-/** The code that an app shows, made by another implementation than ours. */
+/** The code that an app shows, computed by an independent implementation. */
 export function appCode(secret: string, at: Date, steps = 0): string {
   return generateSync({ secret, epoch: Math.floor(at.getTime() / 1000) + 30 * steps });
 }
 
-/** The code of a time step that no earlier code was for. */
+/** The code of a time step without an earlier code. */
 export function freshCode(secret: string, clock: Clock): string {
   clock.advance(30_000);
   return appCode(secret, clock.now());
 }
 
-/** A code that is right at no time near this one. */
+/** A code that is wrong at all times near this one. */
 export function wrongCode(secret: string, clock: Clock): string {
   const right = [-2, -1, 0, 1, 2].map((steps) => appCode(secret, clock.now(), steps));
   return ['000000', '111111', '222222', '333333', '444444', '555555'].find((code) => !right.includes(code))!;
 }
 
-/** Sets up an authenticator app; the person's session is the one that goes on. */
+/** Enrols an authenticator app; the session of the user continues. */
 export async function enrolTotp(test: TestService, clock: Clock, person: { token: string }): Promise<Enrolled> {
   const enabled = await twoFactor(test, 'enable/totp', person);
   expect(enabled).toMatchObject({ status: 200 });
@@ -64,17 +64,17 @@ export async function statusOfFactors(test: TestService, person: { token: string
   };
 }
 
-/** Another session of the person. */
+/** Another session of the user. */
 export function logInAgain(test: TestService, { email, password }: Person, tenantId?: string): Promise<Person> {
   return logIn(test, { email, password, ...(tenantId === undefined ? {} : { tenantId }) });
 }
 
-/** What an ordinary request of the session is answered. */
+/** The answer to an ordinary request of the session. */
 export function ordinary(test: TestService, { token }: { token: string }): Promise<Answer> {
   return test.call('GET', '/api/v1/secure/spaces', { token });
 }
 
-/** Sets what the tenant's settings say about second factors. */
+/** Sets the second-factor settings of the tenant. */
 export async function requireFactor(test: TestService, tenantId: string, from: Date): Promise<void> {
   await test.service.services.database.tenant(tenantId).all({
     text: `update tenants set settings = settings || $2 where id = $1`,
@@ -84,5 +84,5 @@ export async function requireFactor(test: TestService, tenantId: string, from: D
   test.service.services.principals.forget(`tenant:${tenantId}`);
 }
 
-/** Access tokens that outlive what the tests do to the clock. */
+/** Access tokens that outlive the clock changes of the tests. */
 export const environment = { ACCESS_TOKEN_SECONDS: '3600' };
