@@ -1,10 +1,10 @@
 import { defineModule } from '#core/http/route';
-import { carriers } from '#modules/notifications/channels/carriers';
+import { adapters } from '#modules/notifications/channels/adapters';
 import { deliveryRoutes } from '#modules/notifications/deliveries/deliveries.routes';
 import { deliverBy } from '#modules/notifications/deliveries/delivering';
 import { inboxRoutes } from '#modules/notifications/inbox/inbox.routes';
 import { forgetNotifications, sweepNotifications } from '#modules/notifications/jobs';
-import { tellNotices } from '#modules/notifications/notices/expansion';
+import { expandNotices } from '#modules/notifications/notices/expansion';
 import { noticeRoutes } from '#modules/notifications/notices/notices.routes';
 import { preferenceRoutes } from '#modules/notifications/preferences/preferences.routes';
 import { pushRoutes } from '#modules/notifications/push/push.routes';
@@ -14,11 +14,11 @@ export { removePreferencesOf } from '#modules/notifications/preferences/preferen
 export { removeSubscriptionsOf } from '#modules/notifications/push/subscriptions.service';
 export { securityNotice } from '#modules/notifications/security/security-notices';
 
-/** What people are told, over which channels, and why or why not. */
+/** Notifications: audiences, channels, preferences, deliveries and the inbox. */
 export const notificationsModule = defineModule({
   name: 'notifications',
-  description: 'What people are told, over which channels, and why or why not',
+  description: 'Notifications: audiences, channels, preferences, deliveries and the inbox',
   routes: [...preferenceRoutes, ...inboxRoutes, ...pushRoutes, ...noticeRoutes, ...deliveryRoutes],
   jobs: [sweepNotifications, forgetNotifications],
-  work: [tellNotices(), deliverBy(carriers)],
+  work: [expandNotices(), deliverBy(adapters)],
 });

@@ -8,7 +8,7 @@ import { useService } from '#test/support/harness';
 
 const test = useService();
 
-/** Two notices that were told to everybody, the first of them 91 days ago. */
+/** Two notices to all users, the first of them 91 days old. */
 async function begin() {
   const tenant = await createTenant(test);
   const { send, tell, ask, list } = stepsOf(test, tenant);

@@ -2,7 +2,7 @@ import { deleteInBatches } from '#core/db/batches';
 import type { Job } from '#core/jobs/job';
 import type { Services } from '#core/services';
 import { listWaiting } from '#modules/notifications/deliveries/deliveries.queries';
-import { sendDeliveries } from '#modules/notifications/deliveries/pieces';
+import { sendDeliveries } from '#modules/notifications/deliveries/tasks';
 import {
   deleteOldDeliveries,
   deleteOldNotices,
@@ -10,12 +10,12 @@ import {
   listTenantsWithOld,
   listTenantsWithQueued,
 } from '#modules/notifications/notices/notices.queries';
-import { noticesWork, pieceOf } from '#modules/notifications/notices/wake';
+import { noticesWork, taskOf } from '#modules/notifications/notices/wake';
 
-const mostAtOnce = 1000;
+const maxConcurrent = 1000;
 const keptMs = 90 * 24 * 60 * 60_000;
 
-/** Finds what a process left behind that ended between a commit and the word of it, or while it carried something. */
+/** Finds work of processes that ended between a commit and its task, or during a delivery. */
 export const sweepNotifications: Job = {
   name: 'notifications-sweep',
   description: 'Has notices told and notifications delivered that no process works on.',
@@ -24,14 +24,14 @@ export const sweepNotifications: Job = {
   timeoutMs: 60_000,
   async run({ services }) {
     const { slow } = services.database.platform();
-    const tenants = await slow.all(listTenantsWithQueued({ most: mostAtOnce }));
+    const tenants = await slow.all(listTenantsWithQueued({ most: maxConcurrent }));
     if (tenants.length > 0) {
       await services.queue.sendMany(
         noticesWork,
-        tenants.map(({ id }) => pieceOf(id)),
+        tenants.map(({ id }) => taskOf(id)),
       );
     }
-    const waiting = await slow.all(listWaiting({ now: services.now().toISOString(), most: mostAtOnce }));
+    const waiting = await slow.all(listWaiting({ now: services.now().toISOString(), most: maxConcurrent }));
     await sendDeliveries(
       services,
       waiting.map(({ tenant_id: tenantId, channel }) => ({ tenantId, channel })),
@@ -47,7 +47,7 @@ export const forgetNotifications: Job = {
   timeoutMs: 30 * 60_000,
   async run({ services, signal }) {
     const before = new Date(services.now().getTime() - keptMs).toISOString();
-    const tenants = await services.database.platform().slow.all(listTenantsWithOld({ before, most: mostAtOnce }));
+    const tenants = await services.database.platform().slow.all(listTenantsWithOld({ before, most: maxConcurrent }));
     const failures: unknown[] = [];
     for (const { id: tenantId } of tenants) {
       signal.throwIfAborted();

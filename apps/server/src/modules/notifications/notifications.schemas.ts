@@ -1,6 +1,7 @@
 import Type from 'typebox';
 
-/** What a notification carries for programs, as it is answered. */
+/** Data for programs, as the API answers it. */
 export const NotificationData = Type.Record(Type.String({ maxLength: 200 }), Type.Unknown(), {
   title: 'NotificationData',
+  description: 'Data for programs; empty if none was sent.',
 });

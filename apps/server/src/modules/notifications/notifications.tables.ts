@@ -93,7 +93,7 @@ export type PushSubscriptionRow = {
   expires_at: string | null;
 };
 
-/** As much of a user as it takes to tell them something. */
+/** The properties of a user that notifications need. */
 export type PersonRow = {
   tenant_id: string;
   id: string;
@@ -105,7 +105,7 @@ export type PersonRow = {
   status: string;
 };
 
-/** What the database itself writes of a notice at first. */
+/** Columns with a default of the database. */
 type Generated = { attempts?: number; due_at?: string };
 
 export type NotificationTables = {

@@ -5,13 +5,13 @@ import type { Texts } from '#modules/notifications/notifications.types';
 
 export type { Outcome } from '#modules/notifications/channels/outcome.types';
 
-/** One notification on its way to one person. */
-export type Parcel = {
+/** The rendered notification for one recipient. */
+export type ChannelMessage = {
   tenantId: string;
-  /** Of the delivery, the same for each attempt: for channels that recognise repetitions. */
+  /** Identifier of the delivery, the same for each attempt, so that channels can detect duplicates. */
   deliveryId: string;
   notificationId: string;
-  /** The same object for parcels that are on their way at the same time, so that what concerns all of them is read once. */
+  /** Cache key that concurrent messages share, so that common data is read once. */
   moment: object;
   person: PersonRow;
   category: string;
@@ -22,7 +22,7 @@ export type Parcel = {
 };
 
 /**
- * Hands a notification to whoever carries it on.
- * @throws the reason of the signal where it was aborted, whatever came of the attempt; else only what is a fault of our own
+ * Sends a message over a channel.
+ * @throws the reason of the signal if it is aborted, independent of the outcome; otherwise only internal errors
  */
-export type Carrier = (services: Services, parcel: Parcel, signal: AbortSignal) => Promise<Outcome>;
+export type ChannelAdapter = (services: Services, message: ChannelMessage, signal: AbortSignal) => Promise<Outcome>;

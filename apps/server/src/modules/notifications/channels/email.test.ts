@@ -9,9 +9,9 @@ import { connectorAt, startProvider } from '#modules/connectors/messaging/adapte
 import { smtpFake } from '#modules/connectors/messaging/adapters/smtp/testing/fake';
 import { override } from '#modules/connectors/overrides/testing/overrides';
 import { createConnector } from '#modules/connectors/testing/connectors';
-import type { Parcel } from '#modules/notifications/channels/channel';
+import type { ChannelMessage } from '#modules/notifications/channels/channel';
 import { email } from '#modules/notifications/channels/email';
-import { parcelFor } from '#modules/notifications/channels/testing/parcels';
+import { messageFor } from '#modules/notifications/channels/testing/messages';
 import { createTenant, proveAddress, type Tenant } from '#test/support/factories';
 import { startService, testServiceOf, useService } from '#test/support/harness';
 
@@ -55,7 +55,7 @@ beforeEach(async () => {
   await proveAddress(test, address);
 });
 
-const send = (parcel: Parcel) => email(relay.services, parcel, never);
+const send = (message: ChannelMessage) => email(relay.services, message, never);
 /** But for what proves the address. */
 const receivedBy = (to: string) =>
   received.filter(({ mail, recipients }) => recipients.includes(to) && mail.subject !== 'Confirm your address');
@@ -72,34 +72,34 @@ const outbox = (id: string) =>
   });
 
 it('arrives by the mail server of the installation', async () => {
-  const parcel = parcelFor(tenant, { person: { locale: 'de-AT' } });
-  expect(await send(parcel)).toEqual({ kind: 'taken' });
+  const message = messageFor(tenant, { person: { locale: 'de-AT' } });
+  expect(await send(message)).toEqual({ kind: 'taken' });
   const { mail, recipients } = await arrived();
   expect(recipients).toEqual([address]);
   expect(mail.subject).toBe('Water off on Monday');
   expect(mail.from?.text).toBe('"Atrium" <no-reply@atrium.example>');
-  expect(mail.messageId).toBe(`<${parcel.deliveryId}@atrium>`);
+  expect(mail.messageId).toBe(`<${message.deliveryId}@atrium>`);
   expect(mail.html).toBe(false);
   expect(mail.text).toContain(`From 8 to 10.\n\nhttps://house.example/notes/1\n\n-- \nSie erhalten`);
   expect(mail.text).toContain(tenant.name);
 });
 
 it('arrives once, however often it is attempted, also at the same time and after it was sent', async () => {
-  const parcel = parcelFor(tenant);
-  const attempt = () => send(parcel);
+  const message = messageFor(tenant);
+  const attempt = () => send(message);
   const outcomes = await Promise.all(Array.from({ length: 50 }, attempt));
   expect(outcomes).toEqual(outcomes.map(() => ({ kind: 'taken' })));
   await arrived();
   await expect
-    .poll(() => outbox(parcel.deliveryId), { interval: 10, timeout: 20_000 })
-    .toMatchObject([{ id: parcel.deliveryId, sent_at: expect.any(String) }]);
-  const [before] = await outbox(parcel.deliveryId);
+    .poll(() => outbox(message.deliveryId), { interval: 10, timeout: 20_000 })
+    .toMatchObject([{ id: message.deliveryId, sent_at: expect.any(String) }]);
+  const [before] = await outbox(message.deliveryId);
   expect(await attempt()).toEqual({ kind: 'taken' });
-  expect(await outbox(parcel.deliveryId)).toEqual([before]);
-  // Whatever were sent again would be before this.
+  expect(await outbox(message.deliveryId)).toEqual([before]);
+  // A second mail would arrive before this one.
   const later = await createTenant(test);
   await proveAddress(test, later.admin.email);
-  await send(parcelFor(later));
+  await send(messageFor(later));
   await arrived(later.admin.email);
   expect(receivedBy(address)).toHaveLength(1);
 });
@@ -110,8 +110,8 @@ it.each([
   'Water\r\n\r\nFrom: canary@example.com\r\n.\r\nRCPT TO:<canary@example.com>',
   'Water\u0000\u2028Bcc: canary@example.com',
   '=?utf-8?Q?Water=0D=0ABcc:_canary@example.com?=',
-])('says %j in the subject, and it is no more than that', async (title) => {
-  await send(parcelFor(tenant, { texts: { title, body: '.\r\n.\r\nQUIT\r\n' } }));
+])('has %j in the subject, and only that', async (title) => {
+  await send(messageFor(tenant, { texts: { title, body: '.\r\n.\r\nQUIT\r\n' } }));
   const { mail, recipients } = await arrived();
   expect(recipients).toEqual([address]);
   expect([mail.bcc, mail.cc]).toEqual([undefined, undefined]);
@@ -122,37 +122,37 @@ it.each([
 it("arrives by the tenant's own mail server where it has one, under an id that stays the same", async () => {
   const provider = await startProvider(smtpFake);
   await createConnector(testServiceOf(relay, test.connection), tenant.admin.token, connectorAt(smtpFake, provider));
-  const parcel = parcelFor(tenant);
-  expect(await send(parcel)).toEqual({ kind: 'taken' });
+  const message = messageFor(tenant);
+  expect(await send(message)).toEqual({ kind: 'taken' });
   expect(provider.taken).toMatchObject([{ to: address, subject: 'Water off on Monday' }]);
-  expect(await outbox(parcel.deliveryId)).toEqual([]);
+  expect(await outbox(message.deliveryId)).toEqual([]);
   provider.fail('error');
-  expect((await send(parcel)).kind).not.toBe('taken');
-  expect(await outbox(parcel.deliveryId)).toEqual([]);
+  expect((await send(message)).kind).not.toBe('taken');
+  expect(await outbox(message.deliveryId)).toEqual([]);
 });
 
 it('switched_off: no other way is taken where the tenant may send no mail', async () => {
   const by = testServiceOf(relay, test.connection);
   await override(by, tenant.tenantId, { operation: 'messaging.email', enabled: false });
-  const parcel = parcelFor(tenant);
-  expect(await send(parcel)).toEqual({ kind: 'switched_off' });
-  expect(await outbox(parcel.deliveryId)).toEqual([]);
+  const message = messageFor(tenant);
+  expect(await send(message)).toEqual({ kind: 'switched_off' });
+  expect(await outbox(message.deliveryId)).toEqual([]);
 });
 
 it.each([
   [true, 1],
   [false, 2],
-])('goes after what somebody waits for: critical %s is %i', async (isCritical, priority) => {
-  const parcel = parcelFor(tenant, { isCritical });
-  await send(parcel);
-  expect(await outbox(parcel.deliveryId)).toMatchObject([{ priority }]);
+])('follows mails that a user waits for: critical %s is %i', async (isCritical, priority) => {
+  const message = messageFor(tenant, { isCritical });
+  await send(message);
+  expect(await outbox(message.deliveryId)).toMatchObject([{ priority }]);
 });
 
-it('no_address: one that nobody has proven to be theirs, and one that is not that of the account any more', async () => {
+it('no_address: an unverified address, and one that the account no longer has', async () => {
   const unproven = await createTenant(test);
-  const parcels = [parcelFor(unproven), parcelFor(tenant, { person: { email: unproven.admin.email } })];
-  for (const parcel of parcels) {
-    expect(await send(parcel)).toEqual({ kind: 'no_address' });
-    expect(await outbox(parcel.deliveryId)).toEqual([]);
+  const messages = [messageFor(unproven), messageFor(tenant, { person: { email: unproven.admin.email } })];
+  for (const message of messages) {
+    expect(await send(message)).toEqual({ kind: 'no_address' });
+    expect(await outbox(message.deliveryId)).toEqual([]);
   }
 });

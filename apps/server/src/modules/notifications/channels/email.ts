@@ -1,33 +1,34 @@
+import { plainName } from '#core/mail/plain-name';
 import type { Services } from '#core/services';
-import type { Carrier, Parcel } from '#modules/notifications/channels/channel';
-import { findProven, findTenantName } from '#modules/notifications/channels/channels.queries';
+import type { ChannelAdapter, ChannelMessage } from '#modules/notifications/channels/channel';
+import { findBrand, findProven } from '#modules/notifications/channels/channels.queries';
 import { handToConnectors } from '#modules/notifications/channels/messages';
 import { absoluteLink, mailOf } from '#modules/notifications/channels/texts.rules';
 
 /**
- * Through a connector for mail where there is one, else as the service's own mail. That goes to proven addresses only: whoever
- * may add users to a tenant could have anything written to anybody.
+ * Sends through a connector for e-mail, otherwise as the service's own mail. The latter uses verified addresses only: otherwise
+ * an administrator who adds users could send any text to any address.
  */
-export const email: Carrier = async (services, parcel, signal) => {
-  const { email: to } = parcel.person;
+export const email: ChannelAdapter = async (services, message, signal) => {
+  const { email: to } = message.person;
   if (to === '') return { kind: 'no_address' };
-  const mail = { to, ...(await write(services, parcel)) };
-  const outcome = await handToConnectors(services, parcel, { channel: 'email', ...mail }, signal);
+  const mail = { to, ...(await write(services, message)) };
+  const outcome = await handToConnectors(services, message, { channel: 'email', ...mail }, signal);
   if (outcome.kind !== 'no_provider' || !services.mail.canDeliver) return outcome;
-  const { tenantId, person, deliveryId, isCritical } = parcel;
+  const { tenantId, person, deliveryId, isCritical } = message;
   const db = services.database.credential(tenantId);
   if ((await db.first(findProven({ tenantId, id: person.id, email: to }))) === undefined) return { kind: 'no_address' };
-  // The id makes nothing of a second attempt.
+  // The id makes a second attempt a no-op.
   const priority = isCritical ? 'critical' : 'notice';
-  await db.slow.all(services.mail.compose({ id: deliveryId, priority, ...mail }, services.now()));
+  await db.slow.all(services.mail.compose({ id: deliveryId, priority, tenantId, ...mail }, services.now()));
   services.mail.wake();
   return { kind: 'taken' };
 };
 
-async function write(services: Services, { tenantId, person, ...parcel }: Parcel) {
-  const found = await services.database.tenant(tenantId).first(findTenantName({ tenantId }));
+async function write(services: Services, { tenantId, person, ...message }: ChannelMessage) {
+  const found = await services.database.credential(tenantId).first(findBrand({ tenantId }));
   const { publicUrl } = services.settings;
   const settingsUrl = `${publicUrl}/settings/notifications`;
-  const link = absoluteLink(parcel.link, publicUrl);
-  return mailOf({ ...parcel, link, locale: person.locale, tenantName: found?.name ?? '', settingsUrl });
+  const link = absoluteLink(message.link, publicUrl);
+  return mailOf({ ...message, link, locale: person.locale, tenantName: plainName(found?.name ?? ''), settingsUrl });
 }

@@ -8,14 +8,14 @@ import {
   QuotaExceeded,
   sendMessage,
 } from '#modules/connectors/index';
-import type { Outcome, Parcel } from '#modules/notifications/channels/channel';
+import type { Outcome, ChannelMessage } from '#modules/notifications/channels/channel';
 
 type Message = Parameters<typeof sendMessage>[1];
 
-/** Hands a message to the connectors of the tenant and the installation. */
+/** Sends a message through the connectors of the tenant and the installation. */
 export async function handToConnectors(
   services: Services,
-  { tenantId, deliveryId: id, moment }: Parcel,
+  { tenantId, deliveryId: id, moment }: ChannelMessage,
   message: Omit<Message, 'tenantId' | 'id' | 'moment' | 'signal'>,
   signal: AbortSignal,
 ): Promise<Outcome> {
@@ -28,7 +28,7 @@ export async function handToConnectors(
   }
 }
 
-/** What nobody could have been asked for or may be, what nobody takes, and what may go better another time. */
+/** The outcome of each error of a connector call. */
 const kinds: readonly (readonly [ErrorDefinition, 'no_provider' | 'switched_off' | 'refused' | 'failed'])[] = [
   [NoDeliveryChannel, 'no_provider'],
   [OperationDisabled, 'switched_off'],
@@ -45,7 +45,7 @@ function toOutcome(error: unknown): Outcome {
   const { retryAfterSeconds } = error;
   if (kind === 'no_provider' || kind === 'switched_off') return { kind };
   if (retryAfterSeconds === undefined) return kind === 'failed' ? { kind, error } : { kind };
-  // Where a wait is named, one that was not asked may take it then.
+  // With Retry-After, a connector that was paused may accept the message later.
   const retryAfterMs = retryAfterSeconds * 1000;
   return error.details?.['asked'] === false
     ? { kind: 'not_asked', retryAfterMs }

@@ -1,7 +1,7 @@
 /**
- * What came of an attempt. `taken`: the channel has it. `refused`: it never will. `failed`: it may another time, after
- * `retryAfterMs` at the soonest. `not_asked`: all who carry it want to be left alone just now. `no_address`, `no_provider`: nobody
- * could be asked, and nobody was; `switched_off`: nobody may be.
+ * Outcome of an attempt. `taken`: the channel accepted it. `refused`: permanent failure. `failed`: temporary failure; retry
+ * after `retryAfterMs`. `not_asked`: all providers are paused. `no_address`, `no_provider`: no provider was called.
+ * `switched_off`: the operation is disabled.
  */
 export type Outcome =
   | { kind: 'taken' }

@@ -46,6 +46,15 @@ describe('mailOf', () => {
   const about = { category: 'maintenance', locale: 'en', tenantName: 'House 7', settingsUrl: 'https://a.example/s' };
   const write = (rest: Partial<Parameters<typeof mailOf>[0]> = {}) => mailOf({ texts, link, ...about, ...rest });
 
+  it.each(['en', 'de-AT', 'fr', 'es', 'it', 'ja'])(
+    'speaks of an organisation where it may not name the tenant: %s',
+    (locale) => {
+      const { text } = write({ locale, tenantName: '' });
+      expect(text).toMatch(/organi(s|zz?)a/i);
+      expect(text).not.toMatch(/  |undefined/);
+    },
+  );
+
   it('says what it is about, why it came and how not to get the next one', () => {
     expect(write()).toEqual({
       subject: 'Water off on Monday',

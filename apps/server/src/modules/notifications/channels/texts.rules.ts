@@ -2,23 +2,23 @@ import type { Texts } from '#modules/notifications/notifications.types';
 
 type Written = { texts: Texts; link: string | null };
 
-/** Where a link leads for whoever is not in the product: one that begins with a slash leads to a page of it. */
+/** The absolute form of a link; a path leads to a page of the product. */
 export function absoluteLink(link: string | null, publicUrl: string): string | null {
   return link?.startsWith('/') === true ? `${publicUrl}${link}` : link;
 }
 
-/** What an SMS is cut to: two of them where all characters are of the basic set. */
+/** Maximum length of an SMS: two parts in the basic character set. */
 const smsCharacters = 300;
 const chatCharacters = 1000;
 const subjectCharacters = 200;
 
-/** Title and link, in as few characters as may be. */
+/** Title and link, as short as possible. */
 export function smsText({ texts, link }: Written): string {
   const end = link === null || link.length > smsCharacters / 2 ? '' : `\n${link}`;
   return `${cut(oneLine(texts.title), smsCharacters - end.length)}${end}`;
 }
 
-/** Title, as much of the body as there is room for, and link. */
+/** Title, the part of the body that fits, and link. */
 export function chatText({ texts, link }: Written): string {
   const end = link === null || link.length > chatCharacters / 2 ? '' : `\n\n${link}`;
   const start = cut(oneLine(texts.title), smsCharacters);
@@ -29,14 +29,15 @@ export function chatText({ texts, link }: Written): string {
 
 type Letter = Written & {
   category: string;
-  /** Of the person, as a BCP 47 tag. */
+  /** Locale of the recipient as a BCP 47 tag. */
   locale: string;
+  /** Empty if the mail must not name the tenant. */
   tenantName: string;
-  /** Where the person changes what they are told. */
+  /** Page on which the recipient changes preferences. */
   settingsUrl: string;
 };
 
-/** A mail that says why it came and how not to get the next one. */
+/** A mail with its reason and a link to the preferences. */
 export function mailOf({ texts, link, ...letter }: Letter): { subject: string; text: string } {
   const subject = cut(oneLine(texts.title), subjectCharacters);
   const parts = [oneLine(texts.title), plain(texts.body), link ?? '', `-- \n${footerOf(letter)}`];
@@ -44,6 +45,15 @@ export function mailOf({ texts, link, ...letter }: Letter): { subject: string; t
 }
 
 type Reasons = Omit<Letter, 'texts' | 'link'>;
+
+/** Texts for mails that must not name the tenant. */
+const unnamed: Readonly<Record<string, string>> = {
+  en: 'your organisation',
+  de: 'Ihrer Organisation',
+  fr: 'votre organisation',
+  es: 'su organización',
+  it: 'una organizzazione',
+};
 
 const footers: Readonly<Record<string, (tenantName: string, category: string) => string>> = {
   en: (tenant, category) =>
@@ -59,17 +69,18 @@ const footers: Readonly<Record<string, (tenantName: string, category: string) =>
 };
 
 function footerOf({ category, locale, settingsUrl, tenantName }: Reasons): string {
-  const language = locale.split(/[-_]/)[0]!.toLowerCase();
-  const footer = (Object.hasOwn(footers, language) ? footers[language] : undefined) ?? footers['en']!;
-  return `${footer(oneLine(tenantName), oneLine(category))}\n${settingsUrl}`;
+  const wanted = locale.split(/[-_]/)[0]!.toLowerCase();
+  const language = Object.hasOwn(footers, wanted) ? wanted : 'en';
+  const tenant = oneLine(tenantName) || unnamed[language]!;
+  return `${footers[language]!(tenant, oneLine(category))}\n${settingsUrl}`;
 }
 
-/** Without anything that a header, or a line of its own, could be made with. */
+/** Removes characters that could start a header or a new line. */
 export function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ').trim();
 }
 
-/** With no other control characters than line breaks and tabs. */
+/** Removes control characters except line breaks and tabs. */
 export function plain(text: string): string {
   return text
     .replaceAll(/\r\n?/g, '\n')
@@ -80,7 +91,7 @@ export function plain(text: string): string {
 const ellipsis = '...';
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
-/** The beginning of a text, which ends between two characters as people see them. */
+/** The beginning of a text, cut between two grapheme clusters. */
 export function cut(text: string, most: number): string {
   if (text.length <= most) return text;
   const segments = segmenter.segment(text);

@@ -1,3 +1,6 @@
 import { defineError } from '#core/errors/app-error';
 
-export const NotificationNotFound = defineError('NOT_FOUND', 'The notification does not exist, or is not yours.');
+export const NotificationNotFound = defineError(
+  'NOT_FOUND',
+  'The notification does not exist, or it belongs to another user.',
+);

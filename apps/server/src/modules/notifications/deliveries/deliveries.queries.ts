@@ -37,17 +37,17 @@ const columns = [
   'sent_at',
 ] as const;
 
-/** How long whoever has taken deliveries has for them; after that others take them. */
+/** Lease of claimed deliveries; after that, other processes claim them. */
 export const leaseMs = 90_000;
 
-/** The clocks of processes differ, and whoever is ahead would take deliveries from the living: leases go by the database's. */
+/** Leases use the clock of the database, because a process with a fast clock would take deliveries from live ones. */
 const databaseNow = sql`now()`;
 
 type Claiming = OfChannel & { claim: string; now: string; most: number };
 
 /**
- * Takes what is due, the critical first, and what somebody took and never answered for. Nothing is taken for a tenant that is
- * suspended or to be deleted; it goes on once the tenant is active again.
+ * Claims due deliveries, critical ones first, and those with an expired lease. Deliveries of a suspended or deleted tenant
+ * wait until the tenant is active again.
  */
 export const claimDue = statement<Claiming, DeliveryRow>((p) => ({
   compile: () =>
@@ -66,7 +66,7 @@ export const claimDue = statement<Claiming, DeliveryRow>((p) => ({
   execute: () => Promise.resolve([]),
 }));
 
-/** When the next one is due, or the lease of one ends whose process may be dead; null where none is. */
+/** Time of the next due delivery or the next expiring lease; null if there is none. */
 export const findNextDue = statement<OfChannel & { now: string }, { at: string | null }>((p) => {
   const waiting = (isCritical: RawBuilder<boolean>) => sql`(select due_at as at from notification_deliveries
     where tenant_id = ${p.tenantId} and channel = ${p.channel} and is_critical = ${isCritical}
@@ -101,7 +101,7 @@ export const listNotices = statement<ByIds, NoticeFacts>((p) =>
     .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
 );
 
-/** One by one: as long as PostgreSQL has no statistics of a table, it would rather read all that the tenant has there. */
+/** Looked up one by one: without statistics, PostgreSQL would read all rows of the tenant. */
 export const listLanguages = statement<ByIds, Pick<NotificationRow, 'id' | 'language'>>((p) => ({
   compile: () =>
     sql`select found.id, found.language from unnest(${p.ids}::uuid[]) as given (id) cross join lateral (
@@ -125,8 +125,8 @@ type Settling = {
 };
 
 /**
- * Writes what came of deliveries, as far as they are still under the claim, and puts what is for the inbox there. They are found
- * one by one, too.
+ * Writes the outcomes of deliveries that are still under the claim, and adds inbox entries. Rows are looked up one by one,
+ * too.
  */
 export const settleDeliveries = statement<Settling, never>((p) => ({
   compile: () =>
@@ -153,8 +153,8 @@ export const settleDeliveries = statement<Settling, never>((p) => ({
 }));
 
 /**
- * Over all active tenants: channels with something due, or taken by somebody who never answered. Goes from channel to channel by
- * an index, however much waits on each.
+ * Channels of all active tenants with due deliveries or expired leases. It skips from channel to channel in an index,
+ * independent of the number of deliveries.
  */
 export const listWaiting = statement<{ now: string; most: number }, { tenant_id: string; channel: Channel }>((p) => {
   const due = (isCritical: RawBuilder<boolean>) => sql`exists (select from notification_deliveries
@@ -190,7 +190,7 @@ type DeliveryFilters = {
 
 type Page = { limit: number; offset: number };
 
-/** The newest first. */
+/** Newest first. */
 export function listDeliveries(tenantId: string, filters: DeliveryFilters, page: Page): Query<DeliveryRow> {
   const rows = matching(tenantId, filters).select(columns).orderBy('id', 'desc');
   return toQuery(rows.limit(page.limit).offset(page.offset));
@@ -221,8 +221,8 @@ export const findOwnNotification = statement<Own, { id: string }>((p) =>
     .where('user_id', '=', p.userId),
 );
 
-/** Those of a notification. */
-export const listWays = statement<{ tenantId: string; id: string }, DeliveryRow>((p) =>
+/** Deliveries of a notification. */
+export const listDeliveriesOf = statement<{ tenantId: string; id: string }, DeliveryRow>((p) =>
   builder
     .selectFrom('notification_deliveries')
     .select(columns)

@@ -2,20 +2,20 @@ import type { Actor, Person } from '#core/access/principal';
 import type { TenantDb } from '#core/db/scopes';
 import { pageOfMatches } from '#core/db/totals';
 import { toPage } from '#core/http/paging';
-import { sentenceOf } from '#modules/notifications/deliveries/because.rules';
+import { sentenceOf } from '#modules/notifications/deliveries/explanation.rules';
 import { NotificationNotFound } from '#modules/notifications/deliveries/deliveries.errors';
 import {
   countDeliveries,
   findOwnNotification,
   listDeliveries,
-  listWays,
+  listDeliveriesOf,
 } from '#modules/notifications/deliveries/deliveries.queries';
 import type { ListDeliveriesQuery } from '#modules/notifications/deliveries/deliveries.schemas';
 import type { DeliveryRow } from '#modules/notifications/notifications.tables';
 
 type SetHeader = (name: string, value: string) => void;
 
-/** What reached whom over which channel, and why or why not; the newest first. */
+/** Lists deliveries of the tenant with status and reason, newest first. */
 export async function listAllDeliveries(
   { db, setHeader }: { db: TenantDb; setHeader: SetHeader },
   { limit = 50, offset = 0, noticeId, userId, channel, status }: ListDeliveriesQuery,
@@ -32,12 +32,12 @@ export async function listAllDeliveries(
   return toPage(rows.map(presentDelivery), page, total, setHeader);
 }
 
-/** How the caller was told something. @throws NotificationNotFound */
+/** Lists the deliveries of a notification of the caller. @throws NotificationNotFound */
 export async function listOwnDeliveries({ db, actor }: { db: TenantDb; actor: Actor<Person> }, id: string) {
   const { tenantId } = db;
   const [[own], rows] = await db.flight([
     findOwnNotification({ tenantId, userId: actor.userId, id }),
-    listWays({ tenantId, id }),
+    listDeliveriesOf({ tenantId, id }),
   ]);
   if (own === undefined) throw NotificationNotFound();
   return { data: rows.map(presentDelivery) };

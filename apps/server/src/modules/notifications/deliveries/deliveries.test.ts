@@ -4,7 +4,7 @@ import { newId } from '#core/crypto/ids';
 import type { Outcome } from '#modules/notifications/channels/channel';
 import { deliverBatch, deliverBy } from '#modules/notifications/deliveries/delivering';
 import { sweepNotifications } from '#modules/notifications/jobs';
-import { fakeCarriers, stepsOf, taken } from '#modules/notifications/notices/testing/steps';
+import { fakeAdapters, stepsOf, taken } from '#modules/notifications/notices/testing/steps';
 import { createMember, createTenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
 
@@ -44,15 +44,15 @@ function door() {
 }
 
 describe('what is due', () => {
-  it('is handed to whoever carries it, with all that there is to say', async () => {
+  it('passes the complete message to the channel adapter', async () => {
     const { tenant, mail, deliver, only, ask } = await begin();
     await ask(`update users set locale = 'de-AT', phone = '+43 660' where tenant_id = $1`);
     const fields = { link: '/news', data: { id: 1 }, isCritical: true, i18n: { de: { title: 'Zu' } } };
     const { id: noticeId } = await mail(fields);
-    const { carriers, parcels } = fakeCarriers();
-    await deliver('email', carriers);
+    const { adapters, messages } = fakeAdapters();
+    await deliver('email', adapters);
     const delivery = await only();
-    expect(parcels).toEqual([
+    expect(messages).toEqual([
       {
         channel: 'email',
         tenantId: tenant.tenantId,
@@ -72,7 +72,7 @@ describe('what is due', () => {
       userId: tenant.admin.userId,
       status: 'sent',
       reason: 'delivered',
-      because: expect.stringMatching(/^The channel has taken it\. Neither/),
+      because: expect.stringMatching(/^The channel has accepted it\. Neither/),
       attempts: 1,
       interruptions: 0,
       sentAt: expect.any(String),
@@ -82,57 +82,56 @@ describe('what is due', () => {
   it.each<[string, Outcome, object]>([
     ['refused', { kind: 'refused' }, { status: 'failed', reason: 'refused' }],
     ['without an address', { kind: 'no_address' }, { status: 'suppressed', reason: 'no_address' }],
-    ['without anybody to carry it', { kind: 'no_provider' }, { status: 'suppressed', reason: 'no_provider' }],
+    ['without a provider', { kind: 'no_provider' }, { status: 'suppressed', reason: 'no_provider' }],
   ])('%s ends there', async (_what, outcome, expected) => {
     const { mail, deliver, only, skipPause } = await begin();
     await mail();
-    const { carriers, parcels } = fakeCarriers(() => outcome);
-    await deliver('email', carriers);
+    const { adapters, messages } = fakeAdapters(() => outcome);
+    await deliver('email', adapters);
     expect(await only()).toMatchObject({ ...expected, attempts: 1, sentAt: null });
     await skipPause();
-    await deliver('email', carriers);
-    expect(parcels).toHaveLength(1);
+    await deliver('email', adapters);
+    expect(messages).toHaveLength(1);
   });
 
   it('is tried seven times, later each time', async () => {
     const { mail, deliver, only, skipPause, dequeue, waiting } = await begin();
     await mail();
-    const { carriers, parcels } = fakeCarriers(() => ({ kind: 'failed', error: new Error('no luck') }));
+    const { adapters, messages } = fakeAdapters(() => ({ kind: 'failed', error: new Error('no luck') }));
     for (const minutes of [1, 5, 15, 60, 240, 720]) {
       await dequeue();
       const now = new Date();
-      await deliver('email', carriers, { ...test.service.services, now: () => now });
+      await deliver('email', adapters, { ...test.service.services, now: () => now });
       const { status, reason, dueAt, attempts } = await only();
-      expect({ status, reason, attempts }).toEqual({ status: 'queued', reason: 'retry', attempts: parcels.length });
+      expect({ status, reason, attempts }).toEqual({ status: 'queued', reason: 'retry', attempts: messages.length });
       expect(Date.parse(dueAt) - now.getTime()).toBe(minutes * minuteMs);
       const [piece] = await waiting();
-      expect(piece).toMatchObject({ name: 'notifications-deliveries', channel: 'email' });
-      expect(Math.abs(piece!['seconds'] - minutes * 60)).toBeLessThan(30);
+      expect(piece).toMatchObject({ name: 'notifications-deliveries', channel: 'email', due: new Date(dueAt) });
       await skipPause();
     }
-    await deliver('email', carriers);
+    await deliver('email', adapters);
     expect(await only()).toMatchObject({ status: 'failed', reason: 'attempts_used_up', attempts: 7 });
-    await deliver('email', carriers);
-    expect(parcels).toHaveLength(7);
-    expect(new Set(parcels.map(({ deliveryId }) => deliveryId)).size).toBe(1);
+    await deliver('email', adapters);
+    expect(messages).toHaveLength(7);
+    expect(new Set(messages.map(({ deliveryId }) => deliveryId)).size).toBe(1);
   });
 
   it('is tried again no sooner than the channel asks for', async () => {
     const { mail, deliver, only } = await begin();
     await mail();
     const now = new Date();
-    const { carriers } = fakeCarriers(() => ({ kind: 'failed', error: undefined, retryAfterMs: 90 * minuteMs }));
-    await deliver('email', carriers, { ...test.service.services, now: () => now });
+    const { adapters } = fakeAdapters(() => ({ kind: 'failed', error: undefined, retryAfterMs: 90 * minuteMs }));
+    await deliver('email', adapters, { ...test.service.services, now: () => now });
     expect(Date.parse((await only())['dueAt']) - now.getTime()).toBe(90 * minuteMs);
   });
 
-  it('counts as failed where a carrier breaks, which is told to the operator', async () => {
+  it('counts as failed where a adapter breaks, which is told to the operator', async () => {
     const { mail, deliver, only } = await begin();
     await mail();
-    const { carriers } = fakeCarriers(() => Promise.reject(new Error('broken carrier')));
-    await deliver('email', carriers);
+    const { adapters } = fakeAdapters(() => Promise.reject(new Error('broken adapter')));
+    await deliver('email', adapters);
     expect(await only()).toMatchObject({ status: 'queued', reason: 'retry', interruptions: 0 });
-    expect(test.logLines.filter((line) => line.includes('broken carrier'))).toHaveLength(1);
+    expect(test.logLines.filter((line) => line.includes('broken adapter'))).toHaveLength(1);
   });
 
   it.each<[string, Outcome, object]>([
@@ -145,7 +144,7 @@ describe('what is due', () => {
   ])('that %s is told to the operator, without addresses or texts', async (kind, outcome, more) => {
     const { mail, deliver, only } = await begin();
     await mail();
-    await deliver('email', fakeCarriers(() => outcome).carriers);
+    await deliver('email', fakeAdapters(() => outcome).adapters);
     const { id, userId } = await only();
     const lines = test.logLines.filter((line) => line.includes(id));
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
@@ -154,17 +153,17 @@ describe('what is due', () => {
     for (const secret of ['example.com', 'Closed', userId]) expect(lines.join('')).not.toContain(secret);
   });
 
-  it('is given up where nobody answers, and may have arrived', async () => {
+  it('times out without an answer, and may have arrived', async () => {
     const { mail, way, only } = await begin();
     await mail();
     const signals: AbortSignal[] = [];
-    const { carriers } = fakeCarriers((_, signal) => (signals.push(signal), new Promise(() => undefined)));
-    await deliverBatch(test.service.services, way, { carriers, patienceMs: 20 });
+    const { adapters } = fakeAdapters((_, signal) => (signals.push(signal), new Promise(() => undefined)));
+    await deliverBatch(test.service.services, way, { adapters, timeoutMs: 20 });
     expect(await only()).toMatchObject({
       status: 'queued',
       reason: 'retry',
       interruptions: 1,
-      because: expect.stringMatching(/Nobody saw the end of an attempt: it may have arrived more than once\.$/),
+      because: expect.stringMatching(/The outcome of an attempt is unknown: it may have arrived more than once\.$/),
     });
     expect(signals[0]!.aborted).toBe(true);
   });
@@ -174,10 +173,10 @@ describe('what is due', () => {
     await createPeople(20);
     await mail();
     await mail({ isCritical: true });
-    const { carriers, parcels } = fakeCarriers();
-    await deliver('email', carriers);
-    expect(parcels.slice(0, 16).every(({ isCritical }) => isCritical)).toBe(true);
-    expect(parcels).toHaveLength(42);
+    const { adapters, messages } = fakeAdapters();
+    await deliver('email', adapters);
+    expect(messages.slice(0, 16).every(({ isCritical }) => isCritical)).toBe(true);
+    expect(messages).toHaveLength(42);
   });
 });
 
@@ -193,9 +192,9 @@ describe('what has changed since the people were told', () => {
     const { mail, deliver, only, ask } = await begin();
     await mail();
     await ask(statement);
-    const { carriers, parcels } = fakeCarriers();
-    await deliver('email', carriers);
-    expect(parcels).toEqual([]);
+    const { adapters, messages } = fakeAdapters();
+    await deliver('email', adapters);
+    expect(messages).toEqual([]);
     expect(await only()).toMatchObject({ ...expected, status: 'suppressed', attempts: 0 });
   });
 
@@ -203,9 +202,9 @@ describe('what has changed since the people were told', () => {
     const { tenant, mail, deliver, only, prefer } = await begin();
     await mail();
     const preferenceId = await prefer({ person: tenant.admin.userId, channel: 'email', enabled: false });
-    const { carriers, parcels } = fakeCarriers();
-    await deliver('email', carriers);
-    expect(parcels).toEqual([]);
+    const { adapters, messages } = fakeAdapters();
+    await deliver('email', adapters);
+    expect(messages).toEqual([]);
     const decided = { layer: 'user_override', preferenceId };
     expect(await only()).toMatchObject({ status: 'suppressed', reason: 'turned_off', ...decided });
   });
@@ -215,7 +214,7 @@ describe('what has changed since the people were told', () => {
     await mail();
     expect(await only()).toMatchObject({ layer: 'built_in', preferenceId: null });
     const preferenceId = await prefer({ person: tenant.admin.userId, channel: 'email', enabled: true });
-    await deliver('email', fakeCarriers().carriers);
+    await deliver('email', fakeAdapters().adapters);
     expect(await only()).toMatchObject({ status: 'sent', layer: 'user_override', preferenceId });
   });
 
@@ -223,12 +222,12 @@ describe('what has changed since the people were told', () => {
     const { tenant, mail, deliver, only, prefer } = await begin();
     await mail();
     await prefer({ person: tenant.admin.userId, channel: 'email', quiet_hours: nights });
-    const { carriers, parcels } = fakeCarriers();
-    await deliver('email', carriers, atHour(3));
-    expect(parcels).toEqual([]);
+    const { adapters, messages } = fakeAdapters();
+    await deliver('email', adapters, atHour(3));
+    expect(messages).toEqual([]);
     const waits = { status: 'queued', reason: 'quiet_hours', attempts: 0, dueAt: atHour(6).now().toISOString() };
     expect(await only()).toMatchObject(waits);
-    await deliver('email', carriers, atHour(6));
+    await deliver('email', adapters, atHour(6));
     expect(await only()).toMatchObject({ status: 'sent', attempts: 1 });
   });
 });
@@ -246,23 +245,23 @@ describe('a process that dies', () => {
     const { mail, way, only, endLeases, dequeue, sweep, waiting, deliver } = await begin();
     await mail();
     const [begun, end] = [door(), door()];
-    const hanging = fakeCarriers(async () => {
+    const hanging = fakeAdapters(async () => {
       begun.open();
       await end.opened;
       return { kind: 'refused' };
     });
-    const dying = deliverBatch(test.service.services, way, { carriers: hanging.carriers });
+    const dying = deliverBatch(test.service.services, way, { adapters: hanging.adapters });
     await begun.opened;
     expect(await only()).toMatchObject({ status: 'sending', reason: 'due', attempts: 1, interruptions: 0 });
-    const { carriers, parcels } = fakeCarriers();
-    await deliver('email', carriers);
-    expect(parcels).toEqual([]);
+    const { adapters, messages } = fakeAdapters();
+    await deliver('email', adapters);
+    expect(messages).toEqual([]);
     await endLeases();
     await dequeue();
     await sweep();
     expect(await waiting()).toMatchObject([{ name: 'notifications-deliveries', channel: 'email' }]);
-    await deliver('email', carriers);
-    expect(parcels).toHaveLength(1);
+    await deliver('email', adapters);
+    expect(messages).toHaveLength(1);
     end.open();
     await dying;
     expect(await only()).toMatchObject({ status: 'sent', attempts: 2, interruptions: 1 });
@@ -275,23 +274,23 @@ describe('a process that dies', () => {
       `update notification_deliveries set status = 'sending', attempts = 7, interruptions = 6, claim = uuidv7(),
          claimed_until = now() - interval '1 s' where tenant_id = $1`,
     );
-    const { carriers, parcels } = fakeCarriers();
-    await deliver('email', carriers);
-    expect(parcels).toEqual([]);
+    const { adapters, messages } = fakeAdapters();
+    await deliver('email', adapters);
+    expect(messages).toEqual([]);
     expect(await only()).toMatchObject({ status: 'failed', reason: 'attempts_used_up', attempts: 7, interruptions: 7 });
   });
 
   it('leaves a turn for the end of its lease', async () => {
     const { mail, deliver, dequeue, waiting, ask } = await begin();
     await mail();
-    await ask(
-      `update notification_deliveries set status = 'sending', claim = uuidv7(), claimed_until = now() + interval '50 s'
-       where tenant_id = $1`,
+    const [lease] = await ask(
+      `update notification_deliveries set status = 'sending', claim = uuidv7(),
+         claimed_until = date_trunc('milliseconds', now()) + interval '50 s'
+       where tenant_id = $1 returning claimed_until as until`,
     );
     await dequeue();
-    await deliver('email', fakeCarriers().carriers);
-    const [piece] = await waiting();
-    expect(Math.abs(piece!['seconds'] - 50)).toBeLessThan(15);
+    await deliver('email', fakeAdapters().adapters);
+    expect(await waiting()).toMatchObject([{ due: lease!['until'] }]);
   });
 });
 
@@ -300,16 +299,16 @@ describe('fifty turns at once', () => {
     const { mail, way, createPeople, log } = await begin();
     await createPeople(199);
     await mail();
-    const { carriers, parcels } = fakeCarriers(async () => {
+    const { adapters, messages } = fakeAdapters(async () => {
       await new Promise(setImmediate);
       return taken();
     });
     const work = async () => {
-      while ((await deliverBatch(test.service.services, way, { carriers })) > 0);
+      while ((await deliverBatch(test.service.services, way, { adapters })) > 0);
     };
     await Promise.all(Array.from({ length: 50 }, work));
-    expect(parcels).toHaveLength(200);
-    expect(new Set(parcels.map(({ person }) => person.id)).size).toBe(200);
+    expect(messages).toHaveLength(200);
+    expect(new Set(messages.map(({ person }) => person.id)).size).toBe(200);
     const rows = await log('&channel=email&status=sent');
     expect(rows.map(({ attempts }) => attempts)).toEqual(Array.from({ length: 200 }, () => 1));
   }, 60_000);
@@ -321,34 +320,34 @@ describe('turns', () => {
     await createPeople(500);
     await mail();
     await dequeue();
-    const { carriers, parcels } = fakeCarriers();
-    await deliver('email', carriers);
-    expect(parcels).toHaveLength(400);
+    const { adapters, messages } = fakeAdapters();
+    await deliver('email', adapters);
+    expect(messages).toHaveLength(400);
     expect(await waiting()).toMatchObject([{ name: 'notifications-deliveries', channel: 'email' }]);
-    await deliver('email', carriers);
-    expect(parcels).toHaveLength(501);
+    await deliver('email', adapters);
+    expect(messages).toHaveLength(501);
   }, 60_000);
 
   it('of a channel come one after the other in a process, and look again where something was sent', async () => {
     const { mail, way, log } = await begin();
     await mail();
     const [begun, end] = [door(), door()];
-    const { carriers, parcels } = fakeCarriers(async () => {
+    const { adapters, messages } = fakeAdapters(async () => {
       begun.open();
       await end.opened;
       return taken();
     });
-    const { run } = deliverBy(carriers);
+    const { run } = deliverBy(adapters);
     const { signal } = new AbortController();
     const turn = () => run({ services: test.service.services, data: way, attempt: 1, signal });
     const first = turn();
     await begun.opened;
     await mail();
     await turn();
-    expect(parcels).toHaveLength(1);
+    expect(messages).toHaveLength(1);
     end.open();
     await first;
-    expect(parcels).toHaveLength(2);
+    expect(messages).toHaveLength(2);
     expect(await log('&channel=email&status=sent')).toHaveLength(2);
   });
 
@@ -356,12 +355,12 @@ describe('turns', () => {
     const { mail, way } = await begin();
     await mail();
     const [begun, end] = [door(), door()];
-    const { carriers, parcels } = fakeCarriers(async () => {
+    const { adapters, messages } = fakeAdapters(async () => {
       begun.open();
       await end.opened;
       return taken();
     });
-    const { run } = deliverBy(carriers);
+    const { run } = deliverBy(adapters);
     const turn = (signal: AbortSignal) => run({ services: test.service.services, data: way, attempt: 1, signal });
     const [over, living] = [new AbortController(), new AbortController()];
     const first = turn(over.signal).catch((error: unknown) => error);
@@ -369,7 +368,7 @@ describe('turns', () => {
     over.abort(new Error('it took too long'));
     await mail();
     const second = turn(living.signal);
-    await expect.poll(() => parcels.length).toBe(2);
+    await expect.poll(() => messages.length).toBe(2);
     end.open();
     await second;
     expect(await first).toMatchObject({ message: 'it took too long' });
@@ -378,16 +377,16 @@ describe('turns', () => {
   it('that are told to stop while they take something give it back', async () => {
     const { mail, way, only } = await begin();
     await mail();
-    const { carriers, parcels } = fakeCarriers();
+    const { adapters, messages } = fakeAdapters();
     const stopping = new AbortController();
     const now = () => {
       stopping.abort(new Error('the process stops'));
       return new Date();
     };
     const services = { ...test.service.services, now };
-    const batch = deliverBatch(services, way, { carriers, signal: stopping.signal });
+    const batch = deliverBatch(services, way, { adapters, signal: stopping.signal });
     await expect(batch).rejects.toThrow('the process stops');
-    expect(parcels).toEqual([]);
+    expect(messages).toEqual([]);
     expect(await only()).toMatchObject({ status: 'queued', reason: 'due', attempts: 0 });
   });
 
@@ -397,7 +396,7 @@ describe('turns', () => {
     await mail();
     const [begun, end] = [door(), door()];
     const signals: AbortSignal[] = [];
-    const { carriers, parcels } = fakeCarriers(async (_parcel, signal) => {
+    const { adapters, messages } = fakeAdapters(async (_message, signal) => {
       signals.push(signal);
       if (signals.length === 3) begun.open();
       await end.opened;
@@ -405,7 +404,7 @@ describe('turns', () => {
     });
     const stopping = new AbortController();
     const context = { services: test.service.services, data: way, attempt: 1, signal: stopping.signal };
-    const turn = deliverBy(carriers)
+    const turn = deliverBy(adapters)
       .run(context)
       .catch((error: unknown) => error);
     await begun.opened;
@@ -413,7 +412,7 @@ describe('turns', () => {
     expect(signals.map(({ aborted }) => aborted)).toContain(false);
     end.open();
     expect(await turn).toMatchObject({ message: 'the process stops' });
-    expect(parcels).toHaveLength(3);
+    expect(messages).toHaveLength(3);
     const counts = await Promise.all(
       ['sent', 'queued', 'sending'].map(async (status) => (await log(`&channel=email&status=${status}`)).length),
     );
@@ -429,9 +428,9 @@ it('what was late for the inbox gets there', async () => {
   await send({ channels: ['in_app'] });
   await tell(atHour(3));
   const inbox = () => ask(`select inbox_at from notifications where tenant_id = $1`);
-  await deliver('in_app', fakeCarriers().carriers, atHour(5));
+  await deliver('in_app', fakeAdapters().adapters, atHour(5));
   expect(await inbox()).toEqual([{ inbox_at: null }]);
-  await deliver('in_app', fakeCarriers().carriers, atHour(7));
+  await deliver('in_app', fakeAdapters().adapters, atHour(7));
   const now = atHour(7).now();
   expect(await inbox()).toEqual([{ inbox_at: now }]);
   expect(await log()).toMatchObject([{ status: 'sent', reason: 'delivered', sentAt: now.toISOString() }]);
@@ -442,15 +441,15 @@ it('nothing goes out of a tenant that is suspended, until it is active again', a
   await mail();
   await dequeue();
   await ask(`update tenants set status = 'suspended' where id = $1`);
-  const { carriers, parcels } = fakeCarriers();
-  await deliver('email', carriers);
+  const { adapters, messages } = fakeAdapters();
+  await deliver('email', adapters);
   await sweep();
-  expect([parcels, await waiting()]).toEqual([[], []]);
+  expect([messages, await waiting()]).toEqual([[], []]);
   await ask(`update tenants set status = 'active' where id = $1`);
   await sweep();
   expect(await waiting()).toHaveLength(1);
-  await deliver('email', carriers);
-  expect(parcels).toHaveLength(1);
+  await deliver('email', adapters);
+  expect(messages).toHaveLength(1);
 });
 
 describe('the log', () => {
@@ -470,7 +469,7 @@ describe('the log', () => {
     expect(tenant.tenantId).toBeDefined();
   });
 
-  it('of the own notifications is for everybody, and of no others', async () => {
+  it("returns every user's own notifications only", async () => {
     const { tenant, send, tell, ask } = await begin();
     const member = await createMember(test, tenant);
     await send();

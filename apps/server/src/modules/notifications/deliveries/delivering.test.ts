@@ -1,7 +1,8 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
-import { deliverBatch } from '#modules/notifications/deliveries/delivering';
-import { fakeCarriers, stepsOf, taken } from '#modules/notifications/notices/testing/steps';
+import { createFairTurns } from '#core/concurrency/fair-semaphore';
+import { deliverBatch, deliverBy } from '#modules/notifications/deliveries/delivering';
+import { fakeAdapters, stepsOf, taken } from '#modules/notifications/notices/testing/steps';
 import { createTenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 
@@ -40,23 +41,23 @@ function watched(requests: number) {
 describe('what was taken together', () => {
   it('is written together, however slowly it goes out', async () => {
     const { way, log } = await mails(8);
-    const { carriers } = fakeCarriers();
+    const { adapters } = fakeAdapters();
     const { services, texts } = watched(100_000);
-    expect(await deliverBatch(services, way, { carriers })).toBe(8);
+    expect(await deliverBatch(services, way, { adapters })).toBe(8);
     expect(texts.filter((text) => text.includes('settled as'))).toHaveLength(1);
     expect(await log('&channel=email&status=sent')).toHaveLength(8);
   });
 
-  it('is written without one that nobody sees the end of', async () => {
+  it('is written without an outcome that is unknown', async () => {
     const { way, log } = await mails(8);
     const end = Promise.withResolvers<void>();
-    const { carriers, parcels } = fakeCarriers(async () => {
-      if (parcels.length === 1) await end.promise;
+    const { adapters, messages } = fakeAdapters(async () => {
+      if (messages.length === 1) await end.promise;
       return taken();
     });
-    const batch = deliverBatch(test.service.services, way, { carriers });
+    const batch = deliverBatch(test.service.services, way, { adapters });
     const sent = async () => (await log('&channel=email&status=sent')).length;
-    await expect.poll(sent, { timeout: 5000 }).toBe(7);
+    await expect.poll(sent, { timeout: 30_000 }).toBe(7);
     end.resolve();
     await batch;
     expect(await sent()).toBe(8);
@@ -67,12 +68,32 @@ describe('what was taken together', () => {
     let at = 0;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => at);
     onTestFinished(() => clock.mockRestore());
-    const { carriers, parcels } = fakeCarriers(() => {
-      at += parcels.length === 12 ? 2001 : 10;
+    const { adapters, messages } = fakeAdapters(() => {
+      at += messages.length === 12 ? 2001 : 10;
       return taken();
     });
-    await deliver('email', carriers);
-    const moments = parcels.map(({ moment }) => parcels.findIndex((parcel) => parcel.moment === moment));
+    await deliver('email', adapters);
+    const moments = messages.map(({ moment }) => messages.findIndex((message) => message.moment === moment));
     expect(moments).toEqual([...Array(16).fill(0), ...Array(8).fill(16)]);
   });
+});
+
+describe('tenants with many deliveries', () => {
+  it('have the single one of another tenant go out after a few, not after all of theirs', async () => {
+    const flooding = await Promise.all(Array.from({ length: 5 }, () => mails(60)));
+    const quiet = await mails(1);
+    const { adapters, messages } = fakeAdapters();
+    const work = deliverBy(adapters);
+    const { services } = test.service;
+    const { signal } = new AbortController();
+    const turn = (way: object) => async () => {
+      await work.run({ services, data: way as never, attempt: 1, signal });
+    };
+    // As the queue does: so many at once, in the order in which they came.
+    const runs = createFairTurns(work.concurrency);
+    await Promise.all([...flooding, quiet].map(({ way }) => runs({ tenant: 'all', principal: '' }, turn(way))));
+    expect(messages).toHaveLength(301);
+    // Each of the others has had a batch of eight, or two.
+    expect(messages.findIndex(({ tenantId }) => tenantId === quiet.way.tenantId)).toBeLessThan(100);
+  }, 60_000);
 });

@@ -1,13 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 import { restAfter } from '#core/background/rest';
+import { createFairTurns, type FairTurns } from '#core/concurrency/fair-semaphore';
 import { newId } from '#core/crypto/ids';
 import type { TenantDb } from '#core/db/scopes';
 import { isTimeout, withDeadline } from '#core/outbound/deadline';
 import { workDrainMs } from '#core/queue/terms';
 import type { Work } from '#core/queue/work';
 import type { Services } from '#core/services';
-import type { Carrier, Parcel } from '#modules/notifications/channels/channel';
+import type { ChannelAdapter, ChannelMessage } from '#modules/notifications/channels/channel';
 import {
   claimDue,
   findNextDue,
@@ -20,7 +21,7 @@ import {
 } from '#modules/notifications/deliveries/deliveries.queries';
 import type { OfChannel } from '#modules/notifications/deliveries/deliveries.types';
 import { gapMs } from '#modules/notifications/deliveries/pace.rules';
-import { deliveriesWork, keyOf, sendDeliveries, sendDeliveriesLater } from '#modules/notifications/deliveries/pieces';
+import { deliveriesWork, keyOf, sendDeliveries, sendDeliveriesLater } from '#modules/notifications/deliveries/tasks';
 import {
   afterAttempt,
   insteadOfAttempt,
@@ -29,105 +30,123 @@ import {
   type Settlement,
 } from '#modules/notifications/deliveries/settlement.rules';
 import { settling } from '#modules/notifications/deliveries/settling';
-import { textsIn } from '#modules/notifications/notices/telling.rules';
+import { textsIn } from '#modules/notifications/notices/fan-out.rules';
 import type { DeliveryRow } from '#modules/notifications/notifications.tables';
 import type { Channel } from '#modules/notifications/notifications.types';
 import { decider, patternsOf, timer } from '#modules/notifications/preferences/decision.rules';
 import { listDefaults, listOverridesOf } from '#modules/notifications/preferences/preferences.queries';
-import { createTurns } from '#modules/notifications/turns';
+import { createKeyedRuns } from '#modules/notifications/keyed-runs';
 
-export type Carriers = Readonly<Record<Exclude<Channel, 'in_app'>, Carrier>>;
+export type ChannelAdapters = Readonly<Record<Exclude<Channel, 'in_app'>, ChannelAdapter>>;
 
 /**
- * How many are attempted at a time for a channel of a tenant. No more are taken than are begun within moments: of what a process
- * that is killed has taken, all counts as if it may have reached its person.
+ * Concurrent attempts for a channel of a tenant. A batch claims only what starts at once: after a crash, all claimed
+ * deliveries count as possibly delivered.
  */
 const atOnce = 8;
 /**
- * For how long ends are gathered at most before they are written; a process that is killed meanwhile has them go out again. As long
- * as all that were taken take to be begun, however far apart: one statement then writes what came of them.
+ * Maximum time to collect outcomes before a write; after a crash in this time they are sent again. It covers the start of all
+ * claimed deliveries, so that one statement writes their outcomes.
  */
 const gatherMs = 500;
-/** For how long it is known who carries for a tenant, before it is read again. */
+/** Cache time of the connectors of a tenant. */
 const momentMs = 2000;
-/** For the inbox nobody has to be asked: it takes two statements, and larger ones would be felt. */
+/** Batch size for the inbox, which needs no provider; larger statements would delay requests. */
 const atOnceToInbox = 50;
-/** How long one attempt may take: what is under way when the process is told to stop comes to its end, and is written down. */
+/** Timeout of an attempt: attempts under way at shutdown can finish and are recorded. */
 const attemptMs = workDrainMs - 1500;
-/** After so many batches, or so long, another channel or tenant gets its turn. */
+/**
+ * Concurrent channels of tenants in a process, and concurrent batches. Batches are shared equally among tenants, and then
+ * among their channels.
+ */
+const atOnceInProcess = { channels: 32, batches: 4, batchesOfTenant: 3 };
+/** Limits of one run, so that other channels and tenants get their share. */
 const batchesInRow = 50;
-const mostMs = 10_000;
+const maxMs = 10_000;
 
-/** Hands deliveries that are due to those who carry them on. */
-export function deliverBy(carriers: Carriers): Work<OfChannel> {
-  const turns = createTurns();
+/** The background task that sends due deliveries through the channel adapters. */
+export function deliverBy(adapters: ChannelAdapters): Work<OfChannel> {
+  const runs = createKeyedRuns();
+  const inShares = createFairTurns(atOnceInProcess.batches, atOnceInProcess.batchesOfTenant);
   return {
     name: deliveriesWork,
-    concurrency: 4,
+    concurrency: atOnceInProcess.channels,
     attempts: 5,
     backoff: { firstSeconds: 2, mostSeconds: 300 },
     timeoutMs: 2 * 60_000,
-    async run({ services, data: way, signal }) {
-      const isLeft = await turns.take(keyOf(way), signal, () => takeTurn({ services, carriers, way, signal }));
+    async run({ services, data: target, signal }) {
+      const isLeft = await runs.run(keyOf(target), signal, () =>
+        runBatches({ services, adapters, target, signal, inShares }),
+      );
       if (isLeft === undefined) return;
-      if (isLeft) return sendDeliveries(services, [way]);
+      if (isLeft) return sendDeliveries(services, [target]);
       const next = await services.database
-        .tenant(way.tenantId)
-        .slow.first(findNextDue({ ...way, now: services.now().toISOString() }));
-      if (next?.at) await sendDeliveriesLater(services, way, next.at);
+        .tenant(target.tenantId)
+        .slow.first(findNextDue({ ...target, now: services.now().toISOString() }));
+      if (next?.at) await sendDeliveriesLater(services, target, next.at);
     },
   };
 }
 
-type Turn = { services: Services; carriers: Carriers; way: OfChannel; signal: AbortSignal };
+type Run = {
+  services: Services;
+  adapters: ChannelAdapters;
+  target: OfChannel;
+  signal: AbortSignal;
+  inShares: FairTurns;
+};
 
-/** @returns whether there may be something left. */
-async function takeTurn({ services, carriers, way, signal }: Turn): Promise<boolean> {
+/** @returns whether work may be left. */
+async function runBatches({ services, adapters, target, signal, inShares }: Run): Promise<boolean> {
   const startedAt = performance.now();
   let moment = { since: startedAt };
-  for (let count = 0; count < batchesInRow && performance.now() - startedAt < mostMs; count++) {
-    // What is under way ends by itself; nothing more is begun.
-    signal.throwIfAborted();
-    const batchAt = performance.now();
-    if (batchAt - moment.since > momentMs) moment = { since: batchAt };
-    if ((await deliverBatch(services, way, { carriers, signal, moment })) === 0) return false;
-    // The others have rested between attempts.
-    await (way.channel === 'in_app' ? restAfter(batchAt) : pause(gapMs(services.requestCounts.lately())));
+  for (let count = 0; count < batchesInRow && performance.now() - startedAt < maxMs; count++) {
+    const isLeft = await inShares({ tenant: target.tenantId, principal: target.channel }, async () => {
+      // Attempts under way finish; no new ones start.
+      signal.throwIfAborted();
+      const batchAt = performance.now();
+      if (batchAt - moment.since > momentMs) moment = { since: batchAt };
+      if ((await deliverBatch(services, target, { adapters, signal, moment })) === 0) return false;
+      // Other channels pause between attempts.
+      await (target.channel === 'in_app' ? restAfter(batchAt) : pause(gapMs(services.requestCounts.lately())));
+      return true;
+    });
+    if (!isLeft) return false;
   }
   return true;
 }
 
-type Delivering = { carriers: Carriers; signal?: AbortSignal; patienceMs?: number; moment?: object };
+type Delivering = { adapters: ChannelAdapters; signal?: AbortSignal; timeoutMs?: number; moment?: object };
 
-/** Takes what is due and attempts it. @returns how many it took. */
+/** Claims and attempts due deliveries. @returns the number of claimed deliveries. */
 export async function deliverBatch(
   services: Services,
-  way: OfChannel,
-  { carriers, signal, patienceMs = attemptMs, moment = {} }: Delivering,
+  target: OfChannel,
+  { adapters, signal, timeoutMs = attemptMs, moment = {} }: Delivering,
 ): Promise<number> {
-  const { tenantId, channel } = way;
+  const { tenantId, channel } = target;
   const db = services.database.tenant(tenantId);
   const claim = newId();
   const most = channel === 'in_app' ? atOnceToInbox : atOnce;
-  const taken = await db.slow.all(claimDue({ ...way, claim, now: services.now().toISOString(), most }));
+  const taken = await db.slow.all(claimDue({ ...target, claim, now: services.now().toISOString(), most }));
   if (taken.length === 0) return 0;
   const allAttempted = Promise.withResolvers<void>();
   const settle = settling(
     (settlements) => db.slow.all(settleDeliveries(toColumns(settlements, { tenantId, claim, now: services.now() }))),
-    { patienceMs: leaseMs - patienceMs, gather: () => Promise.race([allAttempted.promise, pause(gatherMs)]) },
+    { retryForMs: leaseMs - timeoutMs, gather: () => Promise.race([allAttempted.promise, pause(gatherMs)]) },
   );
   const prepared = prepare(services, db, { taken, moment }).finally(() => signal?.throwIfAborted());
   const attempt = await prepared.catch(async (error: unknown) => {
-    // Also where the process was told to stop meanwhile: there is no time left to see the end of an attempt.
+    // This includes a shutdown: there is no time left for an attempt.
     allAttempted.resolve();
     await Promise.allSettled(taken.map((delivery) => settle(notBegun(delivery))));
     throw error;
   });
-  const carrier = channel === 'in_app' ? undefined : carriers[channel];
+  const adapter = channel === 'in_app' ? undefined : adapters[channel];
   const betweenThem = gapMs(services.requestCounts.lately());
   const attempts = taken.map(async (delivery, index) => {
-    if (carrier !== undefined && index > 0) await pause(index * betweenThem);
-    return signal?.aborted === true ? notBegun(delivery) : attempt(delivery, carrier, patienceMs);
+    if (adapter !== undefined && index > 0) await pause(index * betweenThem);
+    return signal?.aborted === true ? notBegun(delivery) : attempt(delivery, adapter, timeoutMs);
   });
   void Promise.allSettled(attempts).then(() => allAttempted.resolve());
   const ended = await Promise.allSettled(attempts.map(async (settlement) => settle(await settlement)));
@@ -136,9 +155,9 @@ export async function deliverBatch(
   return taken.length;
 }
 
-type Attempt = (delivery: DeliveryRow, carrier: Carrier | undefined, patienceMs: number) => Promise<Settlement>;
+type Attempt = (delivery: DeliveryRow, adapter: ChannelAdapter | undefined, timeoutMs: number) => Promise<Settlement>;
 
-/** Looks once more at all that decides: much may have changed since the people were told. */
+/** Reads everything that decides again: it may have changed since the fan-out. */
 async function prepare(
   services: Services,
   db: TenantDb,
@@ -161,7 +180,7 @@ async function prepare(
   const decide = new Map(taken.map(({ category }) => [category, decider(category, defaults)]));
   const { timeOf } = timer(services.now());
 
-  const attempt = async (delivery: DeliveryRow, carrier: Carrier | undefined, patienceMs: number) => {
+  const attempt = async (delivery: DeliveryRow, adapter: ChannelAdapter | undefined, timeoutMs: number) => {
     const person = personOf.get(delivery.user_id);
     const notice = noticeOf.get(delivery.notice_id)!;
     const decision = decide.get(delivery.category)!(delivery.channel, overridesOf.get(delivery.user_id) ?? []);
@@ -174,21 +193,21 @@ async function prepare(
     });
     if (instead !== undefined) return instead;
     const language = languageOf.get(delivery.notification_id) ?? null;
-    const parcel = toParcel(delivery, { person: person!, notice, language, moment });
-    const end = carrier && (await carry(services, parcel, carrier, patienceMs));
+    const message = toMessage(delivery, { person: person!, notice, language, moment });
+    const end = adapter && (await send(services, message, adapter, timeoutMs));
     if (end !== undefined) logFailure(services, delivery, end);
     return afterAttempt(decided, end ?? { kind: 'taken' }, services.now());
   };
-  return (delivery, carrier, patienceMs) =>
-    attempt(delivery, carrier, patienceMs).catch((error: unknown) => {
-      services.log.error({ err: error, deliveryId: delivery.id }, 'a delivery failed for a reason of our own');
+  return (delivery, adapter, timeoutMs) =>
+    attempt(delivery, adapter, timeoutMs).catch((error: unknown) => {
+      services.log.error({ err: error, deliveryId: delivery.id }, 'a delivery failed because of an internal error');
       return afterAttempt(delivery, { kind: 'failed', error }, services.now());
     });
 }
 
-type Contents = Pick<Parcel, 'person' | 'moment'> & { notice: NoticeFacts; language: string | null };
+type Contents = Pick<ChannelMessage, 'person' | 'moment'> & { notice: NoticeFacts; language: string | null };
 
-function toParcel(delivery: DeliveryRow, { person, notice, language, moment }: Contents): Parcel {
+function toMessage(delivery: DeliveryRow, { person, notice, language, moment }: Contents): ChannelMessage {
   return {
     tenantId: delivery.tenant_id,
     deliveryId: delivery.id,
@@ -203,14 +222,19 @@ function toParcel(delivery: DeliveryRow, { person, notice, language, moment }: C
   };
 }
 
-async function carry(services: Services, parcel: Parcel, carrier: Carrier, patienceMs: number): Promise<End> {
+async function send(
+  services: Services,
+  message: ChannelMessage,
+  adapter: ChannelAdapter,
+  timeoutMs: number,
+): Promise<End> {
   try {
-    return await withDeadline(patienceMs, undefined, (signal) => {
+    return await withDeadline(timeoutMs, undefined, (signal) => {
       const over = new Promise<never>((_, reject) =>
         signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
       );
-      // Not every carrier ends with its signal.
-      return Promise.race([carrier(services, parcel, signal), over]);
+      // Some adapters ignore their signal.
+      return Promise.race([adapter(services, message, signal), over]);
     });
   } catch (error) {
     if (isTimeout(error)) return { kind: 'unseen' };
@@ -218,11 +242,11 @@ async function carry(services: Services, parcel: Parcel, carrier: Carrier, patie
   }
 }
 
-/** Says nothing of what was sent to whom: messages of providers may repeat it. */
+/** Logs no content and no provider messages, which may contain content. */
 function logFailure({ log }: Services, { id: deliveryId, channel, attempts }: DeliveryRow, end: End): void {
   if (end.kind !== 'failed' && end.kind !== 'refused' && end.kind !== 'unseen') return;
   const cause = end.kind === 'failed' ? kindOf(end.error) : undefined;
-  log.warn({ deliveryId, channel, attempt: attempts, outcome: end.kind, cause }, 'a delivery came to nothing');
+  log.warn({ deliveryId, channel, attempt: attempts, outcome: end.kind, cause }, 'a delivery attempt failed');
 }
 
 function kindOf(error: unknown): string | undefined {

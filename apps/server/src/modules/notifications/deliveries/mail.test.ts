@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { smtpFake } from '#modules/connectors/messaging/adapters/smtp/testing/fake';
 import { connectorAt, startProvider, type Fault } from '#modules/connectors/messaging/adapters/testing/provider';
 import { createConnector } from '#modules/connectors/testing/connectors';
-import { carriers } from '#modules/notifications/channels/carriers';
+import { adapters } from '#modules/notifications/channels/adapters';
 import { stepsOf } from '#modules/notifications/notices/testing/steps';
 import { createTenant, proveAddress } from '#test/support/factories';
 import { useService } from '#test/support/harness';
@@ -23,7 +23,7 @@ async function begin() {
 
 it('a mail is handed to the mail server of the tenant', async () => {
   const { provider, deliver, only } = await begin();
-  await deliver('email', carriers);
+  await deliver('email', adapters);
   expect(provider.taken).toMatchObject([{ subject: 'Closed' }]);
   expect(await only()).toMatchObject({ status: 'sent', reason: 'delivered', attempts: 1 });
 });
@@ -33,11 +33,11 @@ it.each<Fault>(['error', 'cut', 'silence'])(
   async (fault) => {
     const { provider, deliver, only } = await begin();
     provider.fail(fault);
-    await deliver('email', carriers);
+    await deliver('email', adapters);
     expect(await only()).toMatchObject({
       status: 'queued',
       reason: 'retry',
-      because: expect.stringMatching(/^The channel failed; it is tried again\./),
+      because: expect.stringMatching(/^The channel failed; another attempt follows\./),
       attempts: 1,
     });
     expect(Date.parse((await only())['dueAt'])).toBeGreaterThan(Date.now());

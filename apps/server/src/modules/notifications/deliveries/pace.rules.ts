@@ -1,9 +1,9 @@
-const gap = { leastMs: 5, mostMs: 40, perRequestMs: 0.05 };
+const gap = { minMs: 5, maxMs: 40, perRequestMs: 0.05 };
 
 /**
- * From the beginning of one delivery to that of the next, in milliseconds: those whose requests are answered would feel many at once.
- * @param requests how many were answered in this second and the one before
+ * Milliseconds between the starts of two deliveries; many at once would slow down requests.
+ * @param requests number of requests answered in this second and the previous one
  */
 export function gapMs(requests: number): number {
-  return Math.min(gap.leastMs + gap.perRequestMs * requests, gap.mostMs);
+  return Math.min(gap.minMs + gap.perRequestMs * requests, gap.maxMs);
 }

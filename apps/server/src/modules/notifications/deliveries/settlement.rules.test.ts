@@ -19,7 +19,7 @@ describe('afterAttempt', () => {
     expect(afterAttempt(taken(attempts), end, now)).toMatchObject({ status: 'queued', attempts, dueAt: inMs(ms) });
   });
 
-  it('is no attempt where nobody was asked', () => {
+  it('does not count an attempt if no provider was called', () => {
     for (const [retryAfterMs, ms] of [
       [5000, minute / 2],
       [2 * minute, 2 * minute],
@@ -29,7 +29,7 @@ describe('afterAttempt', () => {
     }
   });
 
-  it('does not wait for ever for somebody to ask', () => {
+  it('does not wait forever for a provider', () => {
     const old = taken(1, new Date(now.getTime() - 73 * 60 * minute));
     const settled = afterAttempt(old, { kind: 'not_asked', retryAfterMs: 5000 }, now);
     expect(settled).toMatchObject({ status: 'failed', reason: 'attempts_used_up' });

@@ -3,7 +3,7 @@ import type { Delivery } from '#modules/notifications/deliveries/deliveries.type
 import type { DeliveryReason, DeliveryStatus, Layer } from '#modules/notifications/notifications.types';
 import type { Time } from '#modules/notifications/preferences/decision.rules';
 
-/** What is written of a delivery after an attempt, or instead of one. */
+/** The new state of a delivery after an attempt, or instead of one. */
 export type Settlement = {
   id: string;
   status: DeliveryStatus;
@@ -15,31 +15,31 @@ export type Settlement = {
   interruptions: number;
 };
 
-/** What came of an attempt; `unseen`: it was given up, and nobody knows what it did. */
+/** Outcome of an attempt; `unseen`: it timed out, and its effect is unknown. */
 export type End = Outcome | { kind: 'unseen' };
 
 const minuteMs = 60_000;
-/** After each attempt but the last. */
+/** Backoff after each attempt except the last. */
 const pauseMinutes = [1, 5, 15, 60, 240, 720];
-const mostAttempts = pauseMinutes.length + 1;
-/** Whatever a channel asks for. */
-const longestPauseMs = 24 * 60 * minuteMs;
-/** How soon it is looked again whether somebody can be asked, and for how long that is done. */
-const leastWaitMs = minuteMs / 2;
-const longestWaitMs = 3 * 24 * 60 * minuteMs;
+const maxAttempts = pauseMinutes.length + 1;
+/** Upper bound, also for Retry-After of a channel. */
+const maxPauseMs = 24 * 60 * minuteMs;
+/** Bounds of the wait for a provider while all are paused. */
+const minWaitMs = minuteMs / 2;
+const maxWaitMs = 3 * 24 * 60 * minuteMs;
 
-/** As it stands while it is under way. */
+/** The unchanged part of a delivery. */
 function present(delivery: Delivery): Omit<Settlement, 'status' | 'reason'> {
   const { id, layer, preference_id: preferenceId, due_at: dueAt, attempts, interruptions } = delivery;
   return { id, layer, preferenceId, dueAt, attempts, interruptions };
 }
 
-/** As if nobody had taken it. */
+/** The state before the claim. */
 export function notBegun(delivery: Delivery): Settlement {
   return { ...present(delivery), attempts: delivery.attempts - 1, status: 'queued', reason: 'due' };
 }
 
-/** After an attempt. */
+/** The state after an attempt. */
 export function afterAttempt(delivery: Delivery, end: End, now: Date): Settlement {
   const same = present(delivery);
   switch (end.kind) {
@@ -60,20 +60,19 @@ export function afterAttempt(delivery: Delivery, end: End, now: Date): Settlemen
   }
 }
 
-function repeated(same: Omit<Settlement, 'status' | 'reason'>, leastMs: number, now: Date): Settlement {
+function repeated(same: Omit<Settlement, 'status' | 'reason'>, minMs: number, now: Date): Settlement {
   const minutes = pauseMinutes[same.attempts - 1];
   if (minutes === undefined) return { ...same, status: 'failed', reason: 'attempts_used_up' };
-  const pauseMs = Math.min(Math.max(minutes * minuteMs, leastMs), longestPauseMs);
+  const pauseMs = Math.min(Math.max(minutes * minuteMs, minMs), maxPauseMs);
   return { ...same, status: 'queued', reason: 'retry', dueAt: new Date(now.getTime() + pauseMs).toISOString() };
 }
 
 type Waiting = { end: { retryAfterMs: number }; now: Date; since: string };
 
-/** It was nobody's attempt, so it takes none of those that there are. */
+/** No provider was called, so this does not use an attempt. */
 function waiting(same: Omit<Settlement, 'status' | 'reason'>, { end, now, since }: Waiting): Settlement {
-  if (now.getTime() - Date.parse(since) > longestWaitMs)
-    return { ...same, status: 'failed', reason: 'attempts_used_up' };
-  const pauseMs = Math.min(Math.max(leastWaitMs, end.retryAfterMs), longestPauseMs);
+  if (now.getTime() - Date.parse(since) > maxWaitMs) return { ...same, status: 'failed', reason: 'attempts_used_up' };
+  const pauseMs = Math.min(Math.max(minWaitMs, end.retryAfterMs), maxPauseMs);
   return { ...same, status: 'queued', reason: 'retry', dueAt: new Date(now.getTime() + pauseMs).toISOString() };
 }
 
@@ -84,14 +83,14 @@ type Facts = {
   time: Time;
 };
 
-/** What keeps a delivery that was taken from being attempted now; undefined where nothing does. */
+/** The state of a claimed delivery that must not be attempted now; undefined if it can be. */
 export function insteadOfAttempt(delivery: Delivery, facts: Facts): Settlement | undefined {
   const { isEnabled, time } = facts;
-  // Counted when it was taken, but there was none.
+  // The claim counted an attempt that did not happen.
   const same = { ...present(delivery), attempts: delivery.attempts - 1 };
   const suppressed = { ...same, status: 'suppressed' as const };
-  // All that took it before died over it, or nearly so.
-  if (same.attempts >= mostAttempts) return { ...same, status: 'failed', reason: 'attempts_used_up' };
+  // Earlier attempts crashed their process or nearly so.
+  if (same.attempts >= maxAttempts) return { ...same, status: 'failed', reason: 'attempts_used_up' };
   if (facts.isCancelled) return { ...suppressed, reason: 'cancelled' };
   if (!facts.isActive) return { ...suppressed, reason: 'not_active' };
   if (!isEnabled) return { ...suppressed, reason: 'turned_off' };

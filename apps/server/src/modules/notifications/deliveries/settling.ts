@@ -7,20 +7,20 @@ type Write = (settlements: readonly Settlement[]) => Promise<unknown>;
 type Waiting = { settlement: Settlement; written: () => void; lost: (error: unknown) => void };
 
 type Terms = {
-  /** How long it is tried while the database is away or busy: after that others may have taken them. */
-  patienceMs: number;
-  /** What the first of some waits for, so that others are written with it. */
+  /** Time to retry while the database is unavailable; after that, other processes may have claimed the deliveries. */
+  retryForMs: number;
+  /** The wait of the first outcome for others of the same write. */
   gather(): Promise<unknown>;
 };
 
 const retryMs = 1000;
 
 /**
- * Writes what came of deliveries; what comes in while it is gathered, or while a statement is under way, goes together. What
- * cannot be written with the others is written alone.
+ * Writes outcomes of deliveries in batches: outcomes that arrive during the wait or a write share the next statement. If a
+ * batch is refused, each outcome is written alone.
  */
-export function settling(write: Write, { patienceMs, gather }: Terms): (settlement: Settlement) => Promise<void> {
-  const until = performance.now() + patienceMs;
+export function settling(write: Write, { retryForMs, gather }: Terms): (settlement: Settlement) => Promise<void> {
+  const until = performance.now() + retryForMs;
   let waiting: Waiting[] = [];
   let writing: Promise<void> | undefined;
 
@@ -37,16 +37,16 @@ export function settling(write: Write, { patienceMs, gather }: Terms): (settleme
   async function writeSome(some: readonly Waiting[]): Promise<void> {
     const settlements = some.map(({ settlement }) => settlement);
     try {
-      await patiently(() => write(settlements));
+      await withRetries(() => write(settlements));
       some.forEach(({ written }) => written());
     } catch (error) {
       if (some.length === 1 || isPassing(error)) return some.forEach(({ lost }) => lost(error));
-      // One that the database refuses does not have the others go out again.
+      // One refused outcome must not cause duplicates of the others.
       for (const one of some) await writeSome([one]);
     }
   }
 
-  async function patiently(attempt: () => Promise<unknown>): Promise<void> {
+  async function withRetries(attempt: () => Promise<unknown>): Promise<void> {
     for (;;) {
       try {
         await attempt();

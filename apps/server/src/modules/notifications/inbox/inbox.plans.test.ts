@@ -23,7 +23,7 @@ beforeAll(async () => {
        from generate_series(1, $2::int) n`,
       [by.tenantId, count],
     );
-    // Every twentieth for one person, the first ones for another, all for somebody; the half of it read.
+    // Every twentieth for one person, the first ones for another, all for some user; half of them read.
     await client.query(
       `insert into notifications (tenant_id, id, notice_id, user_id, category, created_at, inbox_at, read_at)
        select $1::uuid, gen_random_uuid(), md5(n::text || $1::uuid::text)::uuid, reader, 'news', now(),

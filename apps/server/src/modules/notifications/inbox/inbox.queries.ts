@@ -9,7 +9,7 @@ const builder = queryBuilder<NotificationTables>();
 type ByPerson = { tenantId: string; userId: string };
 type ById = ByPerson & { id: string };
 
-/** A notification that is in an inbox, with its notice. */
+/** A notification in an inbox with its notice. */
 export type InboxRow = Pick<NotificationRow, 'id' | 'category' | 'language' | 'read_at'> &
   Pick<NoticeRow, 'title' | 'body' | 'i18n' | 'link' | 'data' | 'is_critical'> & { inbox_at: string };
 
@@ -25,7 +25,7 @@ const fromNotice = [
   'notice.is_critical',
 ] as const;
 
-/** The newest first. */
+/** Newest first. */
 export function listInbox(
   by: ByPerson,
   filters: Filters,
@@ -79,7 +79,7 @@ export const countUnread = statement<ByPerson, { unread: number }>((p) =>
     .where('dismissed_at', 'is', null),
 );
 
-/** `readAt` null makes it unread again; what is read stays read since when it was. */
+/** `readAt` null marks it unread; a notification that is already read keeps its time. */
 export const markNotification = statement<ById & { readAt: string | null }, InboxRow>(
   (p) =>
     builder
@@ -103,7 +103,7 @@ export const markNotification = statement<ById & { readAt: string | null }, Inbo
 
 type Reading = ByPerson & { before: string; at: string; most: number };
 
-/** Locked in one order, so that two of the same person never wait for each other in a circle. */
+/** Locked in one order, so that two requests of a user cannot deadlock. */
 export const markAllRead = statement<Reading, { id: string }>((p) => {
   const unread = builder
     .selectFrom('notifications')

@@ -13,14 +13,14 @@ import {
 } from '#modules/notifications/inbox/inbox.service';
 
 const collection = '/api/v1/secure/notifications';
-const notAudited = { none: 'what a person does with the own inbox concerns nobody else' };
+const notAudited = { none: 'changes only the inbox of the caller' };
 
 export const inboxRoutes = [
   defineRoute({
     method: 'GET',
     path: collection,
     operationId: 'listNotifications',
-    summary: 'The inbox of the caller, the newest first',
+    summary: 'List notifications in your inbox, newest first',
     access: access.member(),
     schema: { query: schemas.ListInboxQuery, response: { 200: schemas.NotificationPage } },
     handler: ({ actor, query, services, setHeader }) => listNotifications({ services, actor, setHeader }, query),
@@ -29,7 +29,7 @@ export const inboxRoutes = [
     method: 'GET',
     path: `${collection}/unread-count`,
     operationId: 'getUnreadNotificationCount',
-    summary: 'How many notifications in the inbox are not read',
+    summary: 'Count unread notifications in your inbox',
     access: access.member(),
     schema: { response: { 200: schemas.UnreadCount } },
     handler: ({ actor, services }) => getUnreadCount({ services, actor }),
@@ -38,7 +38,7 @@ export const inboxRoutes = [
     method: 'POST',
     path: `${collection}/read-all`,
     operationId: 'readAllNotifications',
-    summary: 'Mark all notifications as read, or those that were there by a time',
+    summary: 'Mark all notifications as read, or those up to a given time',
     access: access.member(),
     schema: { body: schemas.ReadAllBody, response: { 200: schemas.ReadAllAnswer } },
     audit: notAudited,
@@ -49,7 +49,7 @@ export const inboxRoutes = [
     method: 'POST',
     path: `${collection}/{id}/read`,
     operationId: 'readNotification',
-    summary: 'Mark a notification as read; doing it again is safe',
+    summary: 'Mark a notification as read; repeating it has no effect',
     access: access.member(),
     schema: { params: IdParams, response: { 200: schemas.NotificationAnswer } },
     errors: [NotificationNotFound],
@@ -60,7 +60,7 @@ export const inboxRoutes = [
     method: 'POST',
     path: `${collection}/{id}/unread`,
     operationId: 'unreadNotification',
-    summary: 'Mark a notification as not read',
+    summary: 'Mark a notification as unread',
     access: access.member(),
     schema: { params: IdParams, response: { 200: schemas.NotificationAnswer } },
     errors: [NotificationNotFound],
@@ -71,7 +71,7 @@ export const inboxRoutes = [
     method: 'DELETE',
     path: `${collection}/{id}`,
     operationId: 'dismissNotification',
-    summary: 'Remove a notification from the inbox',
+    summary: 'Remove a notification from your inbox',
     access: access.member(),
     schema: { params: IdParams, response: { 204: null } },
     errors: [NotificationNotFound],

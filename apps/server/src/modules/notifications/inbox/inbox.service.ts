@@ -14,15 +14,15 @@ import {
   type InboxRow,
 } from '#modules/notifications/inbox/inbox.queries';
 import type { ListInboxQuery, ReadAllBody } from '#modules/notifications/inbox/inbox.schemas';
-import { textsIn } from '#modules/notifications/notices/telling.rules';
+import { textsIn } from '#modules/notifications/notices/fan-out.rules';
 
-/** Whoever acts for another tenant has an inbox at home and nowhere else. */
+/** A user who acts for another tenant has an inbox only in the home tenant. */
 type Scope = { services: Services; actor: Actor<Person> };
 
-/** With one statement. */
-const mostRead = 5000;
+/** Batch size of one statement. */
+const maxRead = 5000;
 
-/** The newest first. */
+/** Newest first. */
 export async function listNotifications(
   { setHeader, ...scope }: Scope & { setHeader(name: string, value: string): void },
   { limit = 50, offset = 0, unread, category }: ListInboxQuery,
@@ -39,7 +39,7 @@ export async function getUnreadCount(scope: Scope) {
   return { data: (await db.first(countUnread(by)))! };
 }
 
-/** Reading it again changes nothing. @throws NotificationNotFound */
+/** Idempotent. @throws NotificationNotFound */
 export async function markRead(scope: Scope, id: string) {
   return mark(scope, id, scope.services.now().toISOString());
 }
@@ -49,22 +49,22 @@ export async function markUnread(scope: Scope, id: string) {
   return mark(scope, id, null);
 }
 
-/** What comes meanwhile stays unread. */
+/** Notifications that arrive in the meantime stay unread. */
 export async function readAll({ signal, ...scope }: Scope & { signal: AbortSignal }, body: ReadAllBody) {
   const { db, by } = atHome(scope);
   const at = scope.services.now().toISOString();
-  // RFC 3339 allows small letters, which not every parser takes.
+  // RFC 3339 allows lower case, which not every parser accepts.
   const before = body?.before === undefined ? at : new Date(body.before.toUpperCase()).toISOString();
   let read = 0;
   for (;;) {
     signal.throwIfAborted();
-    const { length } = await db.slow.all(markAllRead({ ...by, before, at, most: mostRead }));
+    const { length } = await db.slow.all(markAllRead({ ...by, before, at, most: maxRead }));
     read += length;
-    if (length < mostRead) return { data: { read } };
+    if (length < maxRead) return { data: { read } };
   }
 }
 
-/** It is gone from the inbox; how it reached the person stays on record. @throws NotificationNotFound */
+/** Removes it from the inbox; its deliveries stay on record. @throws NotificationNotFound */
 export async function dismiss(scope: Scope, id: string): Promise<void> {
   const { db, by } = atHome(scope);
   const at = scope.services.now().toISOString();

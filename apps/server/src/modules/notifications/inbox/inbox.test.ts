@@ -18,7 +18,7 @@ let machines: Call[];
 
 beforeAll(async () => {
   tenant = await createTenant(test);
-  // So that nothing gets into an inbox by itself, such as that somebody has logged in.
+  // Prevents security notifications, such as about a login.
   await newDefault(test, tenant.admin, { category: '*', channel: 'in_app', enabled: false });
   stranger = await createTenant(test);
   const flags = { users: { read: true } };
@@ -136,7 +136,7 @@ describe('listNotifications', () => {
 });
 
 describe('getUnreadNotificationCount', () => {
-  it('200: exact, whatever is read, dismissed, or not there yet', async () => {
+  it('200: exact with read, dismissed and delayed notifications', async () => {
     const by = await someone();
     const ids = [await tell(test, by), await tell(test, by), await tell(test, by), await tell(test, by)];
     await tell(test, by, { inboxAt: null });
@@ -202,7 +202,7 @@ describe('readAllNotifications', () => {
     expect((await idsOf(by, '?unread=false')).toSorted()).toEqual([old, seen, late].toSorted());
   });
 
-  it('200: nobody else’s, and nothing that is dismissed or not there yet', async () => {
+  it("200: only the caller's, without dismissed and delayed ones", async () => {
     const [by, other] = [await someone(), await someone()];
     const others = await tell(test, other);
     const gone = await tell(test, by);
@@ -253,7 +253,7 @@ describe('all of them', () => {
     expectError(await read(tenant.admin, ids[2]!), 404, 'NOT_FOUND');
   });
 
-  it('400, 401, 403: no uuid, nobody, machines', async () => {
+  it('400, 401, 403: not a UUID, without credentials, machines', async () => {
     for (const one of [read, unread, dismiss]) {
       expectError(await one(tenant.admin, 'x'), 400, 'VALIDATION_ERROR');
       expectError(await one({}, newId()), 401, 'AUTHENTICATION_ERROR');

@@ -11,10 +11,10 @@ type ById = { tenantId: string; id: string };
 const builder = queryBuilder<NotificationTables>();
 const resourceType = 'notice';
 
-/** Before all others. */
+/** Lowest possible id. */
 export const firstId = '00000000-0000-0000-0000-000000000000';
 
-/** The clocks of processes differ, and what one has just sent must be due for another. */
+/** Uses the clock of the database, because the clocks of processes differ. */
 const databaseNow = sql<string>`now()`;
 const isDue = sql<boolean>`due_at <= ${databaseNow}`;
 
@@ -36,7 +36,7 @@ const columns = [...summaryColumns, 'body', 'i18n', 'link', 'data', 'audience', 
 
 export type NoticeSummaryRow = Pick<NoticeRow, (typeof summaryColumns)[number]>;
 
-/** Needs no more than the right to insert, so that it can go into any transaction of the tenant. */
+/** Needs only the privilege to insert, so that it fits into any transaction of the tenant. */
 export const insertNotice = statement<NoticeRow, never>((p) => insertion(p));
 
 export const insertSentNotice = statement<NoticeRow & AuditParams, NoticeRow>((p) =>
@@ -48,7 +48,7 @@ function insertion(p: NoticeRow) {
   return builder.insertInto('notices').values({ ...row, tenant_id: p.tenant_id });
 }
 
-/** What is sent in a tenant, and how much of it at a time, is decided by one transaction at a time. */
+/** Serialises the creation of notices in a tenant, for the key and the limit. */
 export const lockNotices = statement<{ tenantId: string }, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock(hashtextextended('notices:' || ${p.tenantId}::text, 0))`.compile(builder),
@@ -65,7 +65,7 @@ export const countQueued = statement<{ tenantId: string }, { total: number }>((p
 
 type Named = { tenantId: string; userIds: readonly string[]; groupIds: readonly string[] };
 
-/** How many of the ids are of nobody, and of no group, within the tenant. */
+/** Number of ids without a user or group in the tenant. */
 export const countUnknown = statement<Named, { users: number; groups: number }>((p) =>
   builder.selectNoFrom([
     sql<number>`(select count(*) from unnest(${p.userIds}::uuid[]) as given (id) where not exists (
@@ -81,7 +81,7 @@ export const findNoticeByKey = statement<{ tenantId: string; key: string }, Noti
   builder.selectFrom('notices').select(columns).where('tenant_id', '=', p.tenantId).where('client_key', '=', p.key),
 );
 
-/** Of those that people have sent: what the service itself tells somebody is for nobody else. */
+/** Only notices of users: notifications of the service are private to their recipient. */
 const sent = (p: { tenantId: string }) =>
   builder.selectFrom('notices').where('tenant_id', '=', p.tenantId).where('created_by', 'is not', null);
 
@@ -117,7 +117,7 @@ export const countDeliveries = statement<ById, Count>((p) =>
 
 type Suppressing = ById & { after: string; most: number; at: string };
 
-/** What waits of a notice goes nowhere; what is on its way at the moment is whoever's who carries it. */
+/** Suppresses waiting deliveries of a notice; attempts under way continue. */
 export const suppressWaiting = statement<Suppressing, { id: string }>((p) => ({
   compile: () =>
     sql`with waiting as materialized (
@@ -146,8 +146,8 @@ export const cancelNotice = statement<{ id: string; at: string } & AuditParams, 
 );
 
 /**
- * The one whose turn is next, held to the end of the transaction; critical ones come first. None where all are in other hands, nor
- * for a tenant that is suspended or to be deleted.
+ * Locks the next notice until the end of the transaction, critical ones first. No row if other processes have all of them, or if
+ * the tenant is suspended or deleted.
  */
 export const lockNextNotice = statement<{ tenantId: string }, NoticeRow>((p) =>
   builder
@@ -165,7 +165,7 @@ export const lockNextNotice = statement<{ tenantId: string }, NoticeRow>((p) =>
     .skipLocked(),
 );
 
-/** The next active people of an audience, by id. */
+/** The next active users of an audience, by id. */
 export function listRecipients(notice: NoticeRow, most: number): Query<Recipient> {
   const { tenant_id: tenantId, audience, last_user_id: after } = notice;
   const people = builder
@@ -261,7 +261,7 @@ export const advanceNotice = statement<Progress, never>((p) =>
 
 type Failing = ById & { pauseMinutes: readonly number[]; at: string };
 
-/** Puts off one that could not be told, longer each time; it ends where there is no further pause. */
+/** Postpones a notice with growing backoff; it fails after the last pause. */
 export const putOffNotice = statement<Failing, Pick<NoticeRow, 'status'>>((p) => ({
   compile: () => {
     const pause = sql`(${p.pauseMinutes}::float8[])[attempts + 1]`;
@@ -275,7 +275,7 @@ export const putOffNotice = statement<Failing, Pick<NoticeRow, 'status'>>((p) =>
   execute: () => Promise.resolve([]),
 }));
 
-/** Over all active tenants: those with something to tell that nobody has told to everybody yet. */
+/** Active tenants with unfinished notices. */
 export const listTenantsWithQueued = statement<{ most: number }, { id: string }>((p) =>
   builder
     .selectFrom('tenants')
@@ -288,7 +288,7 @@ export const listTenantsWithQueued = statement<{ most: number }, { id: string }>
     .limit(p.most),
 );
 
-/** Over all tenants: those with something told that is too old to be kept. */
+/** Tenants with records beyond their retention. */
 export const listTenantsWithOld = statement<{ before: string; most: number }, { id: string }>((p) =>
   builder
     .selectFrom('tenants')

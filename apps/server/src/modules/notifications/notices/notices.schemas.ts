@@ -21,20 +21,28 @@ const Category = Type.String({
   maxLength: 120,
   format: 'line',
   pattern: '^[^*]+$',
-  description: 'What it is about, such as `news` or `news.office`: preferences are by category.',
+  description: 'Category, such as `news` or `news.office`; preferences apply by category.',
 });
 const Link = Type.Union([
   Type.String({ format: 'secure-uri', maxLength: 2000 }),
-  Type.String({ pattern: '^/(?:[^/\\\\\\s]\\S*)?$', maxLength: 2000 }),
+  Type.String({ format: 'app-route', pattern: '^/', maxLength: 2000 }),
 ]);
+const linkDescription = 'HTTPS address, or path within the application, that opens on a click; null for none.';
+const everyoneDescription = 'All active users of the tenant; not combined with userIds or groupIds.';
+const i18nDescription =
+  'Title and body by language (ISO 639-1); recipients with another language get `title` and `body`.';
 const Texts = closed({
-  title: Type.Optional(Type.String({ minLength: 1, maxLength: 200 })),
-  body: Type.Optional(Type.String({ maxLength: 10_000 })),
+  title: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'Title in this language.' })),
+  body: Type.Optional(Type.String({ maxLength: 10_000, description: 'Text in this language.' })),
 });
-const ids = (most: number) => Type.Optional(Type.Array(Uuid, { maxItems: most }));
+const ids = (maxItems: number, description: string) => Type.Optional(Type.Array(Uuid, { maxItems, description }));
 const Audience = closed(
-  { everyone: Type.Optional(Type.Literal(true)), userIds: ids(1000), groupIds: ids(100) },
-  { minProperties: 1, description: 'Everybody, or some people, the members of some groups, or both of these.' },
+  {
+    everyone: Type.Optional(Type.Literal(true, { description: everyoneDescription })),
+    userIds: ids(1000, 'Recipients, by identifier.'),
+    groupIds: ids(100, 'Groups whose members are recipients, by identifier.'),
+  },
+  { minProperties: 1, description: 'Either all users (`everyone`), or users, members of groups, or both.' },
 );
 
 export const CreateNoticeBody = closed({
@@ -42,18 +50,25 @@ export const CreateNoticeBody = closed({
     Type.String({
       minLength: 1,
       maxLength: 100,
-      description: 'What you call it: sent again with the same key and content, nobody is told twice.',
+      description: 'Client-chosen key; a repeated request with the same key and content sends nothing again.',
     }),
   ),
   category: Category,
-  title: Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' }),
-  body: Type.String({ maxLength: 10_000 }),
+  title: Type.String({ minLength: 1, maxLength: 200, pattern: '\\S', description: 'Title.' }),
+  body: Type.String({ maxLength: 10_000, description: 'Text; it may be empty.' }),
   i18n: Type.Optional(
-    Type.Record(Language, Texts, { additionalProperties: false, maxProperties: 200, ...jsonOfAtMost(65_536) }),
+    Type.Record(Language, Texts, {
+      additionalProperties: false,
+      maxProperties: 200,
+      ...jsonOfAtMost(65_536),
+      description: `${i18nDescription} At most 65536 bytes as JSON.`,
+    }),
   ),
-  link: Type.Optional(nullable(Link)),
-  data: Type.Optional(freeObjectOfAtMost(8192)),
-  isCritical: Type.Optional(Type.Boolean({ default: false, description: 'Goes out in quiet hours, too.' })),
+  link: Type.Optional(Type.Union([Link, Type.Null()], { description: linkDescription })),
+  data: Type.Optional(freeObjectOfAtMost(8192, { description: 'Data for programs; at most 8192 bytes as JSON.' })),
+  isCritical: Type.Optional(
+    Type.Boolean({ default: false, description: 'Whether quiet hours do not delay it, unless they say so.' }),
+  ),
   channels: Type.Optional(Channels),
   audience: Audience,
 });
@@ -61,42 +76,56 @@ export type CreateNoticeBody = Static<typeof CreateNoticeBody>;
 
 const summary = {
   id: Uuid,
-  key: nullable(Type.String()),
+  key: nullable(Type.String(), { description: 'Key that the sender chose; null if none.' }),
   category: Type.String(),
-  title: Type.String(),
+  title: Type.String({ description: 'Title.' }),
   isCritical: Type.Boolean(),
-  channels: nullable(Type.Array(Type.Enum([...channels]), { description: 'Null where it may take all.' })),
-  status: Type.Enum([...noticeStatuses]),
+  channels: nullable(Type.Array(Type.Enum([...channels])), {
+    description: 'Channels that may carry it; null for all.',
+  }),
+  status: Type.Enum([...noticeStatuses], {
+    description: '`queued`: fan-out is under way; `done`: all recipients have a notification.',
+  }),
   createdBy: nullable(Uuid),
-  recipients: Type.Integer({ description: 'People who have a notification of it so far.' }),
+  recipients: Type.Integer({ description: 'Number of users for whom the fan-out has created a notification.' }),
   createdAt: Timestamp,
   completedAt: nullable(Timestamp),
 };
 const notice = {
   ...summary,
-  body: Type.String(),
-  i18n: Type.Record(Language, Texts, { additionalProperties: false }),
-  link: nullable(Type.String()),
+  body: Type.String({ description: 'Text.' }),
+  i18n: Type.Record(Language, Texts, { additionalProperties: false, description: i18nDescription }),
+  link: nullable(Type.String(), { description: linkDescription }),
   data: NotificationData,
-  audience: closed({
-    everyone: Type.Optional(Type.Literal(true)),
-    userIds: Type.Optional(Type.Array(Uuid)),
-    groupIds: Type.Optional(Type.Array(Uuid)),
-  }),
+  audience: closed(
+    {
+      everyone: Type.Optional(Type.Literal(true, { description: everyoneDescription })),
+      userIds: Type.Optional(Type.Array(Uuid)),
+      groupIds: Type.Optional(Type.Array(Uuid)),
+    },
+    { description: 'Recipients as the sender named them.' },
+  ),
 };
 export const NoticeAnswer = dataOf(closed(notice, { title: 'Notice' }));
 export const NoticePage = pageOf(closed(summary, { title: 'NoticeSummary' }));
 
-const ByStatus = closed(Object.fromEntries(deliveryStatuses.map((status) => [status, Type.Integer()])));
+const countOf = (status: string) => Type.Integer({ description: `Number of deliveries with status \`${status}\`.` });
+const byStatus = (description: string) =>
+  closed(Object.fromEntries(deliveryStatuses.map((status) => [status, countOf(status)])), { description });
 export const NoticeReport = dataOf(
   closed({
     ...notice,
     deliveries: closed(
-      Object.fromEntries(channels.map((channel) => [channel, ByStatus])) as Record<Channel, typeof ByStatus>,
-      { description: 'How many at this moment, by channel and status.' },
+      Object.fromEntries(
+        channels.map((channel) => [channel, byStatus(`Deliveries over \`${channel}\`, by status.`)]),
+      ) as Record<Channel, ReturnType<typeof byStatus>>,
+      { description: 'Current number of deliveries, by channel and status.' },
     ),
   }),
 );
 
-export const ListNoticesQuery = Type.Object({ ...paging, status: Type.Optional(Type.Enum([...noticeStatuses])) });
+export const ListNoticesQuery = Type.Object({
+  ...paging,
+  status: Type.Optional(Type.Enum([...noticeStatuses], { description: 'Status of the notification.' })),
+});
 export type ListNoticesQuery = Static<typeof ListNoticesQuery>;

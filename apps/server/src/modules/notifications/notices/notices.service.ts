@@ -39,18 +39,18 @@ import { channels, deliveryStatuses, type Audience } from '#modules/notification
 
 type Scope = { services: Services; db: TenantDb; actor: Actor<Person> };
 
-/** Of a tenant, each in its turn. */
-const mostQueued = 20;
+/** Maximum number of unfinished notices of a tenant. */
+const maxQueued = 20;
 const suppressedAtOnce = 1000;
-/** What waits beyond so many is suppressed when its time comes. */
-const mostSuppressedAtOnce = 50;
+/** Limit of immediate suppression; further deliveries are suppressed when they are due. */
+const maxSuppressedBatches = 50;
 
 /**
- * Tells something to an audience: people get it soon after. With the key of an equal one that is there already nothing happens.
+ * Creates a notice; the fan-out follows in the background. An equal notice with the same key is returned unchanged.
  * @throws CategoryReserved, AmbiguousAudience, UnknownAudience, TooManyNotices, NoticeKeyTaken
  */
 export async function createNotice({ services, db, actor }: Scope, body: CreateNoticeBody) {
-  // Whoever may tell people something must not pass for the service.
+  // Senders must not impersonate the service.
   if (/^\s*security(\.|\s*$)/i.test(body.category)) throw CategoryReserved();
   const { tenantId } = db;
   const at = services.now().toISOString();
@@ -60,7 +60,7 @@ export async function createNotice({ services, db, actor }: Scope, body: CreateN
     await tx.all(lockNotices({ tenantId }));
     const earlier = await findEarlier(tx, row);
     if (earlier !== undefined) return earlier;
-    if ((await tx.first(countQueued({ tenantId })))!.total >= mostQueued) throw TooManyNotices();
+    if ((await tx.first(countQueued({ tenantId })))!.total >= maxQueued) throw TooManyNotices();
     await assertKnown(tx, row);
     return (await tx.first(insertSentNotice({ ...row, ...auditParams(actor, at, details) })))!;
   });
@@ -128,7 +128,7 @@ async function assertKnown(tx: Transaction, { tenant_id: tenantId, audience }: N
 
 type SetHeader = (name: string, value: string) => void;
 
-/** Those that people have sent, the newest first. */
+/** Notices of users, newest first. */
 export async function listSentNotices(
   { db, setHeader }: { db: TenantDb; setHeader: SetHeader },
   { limit = 50, offset = 0, status }: ListNoticesQuery,
@@ -144,7 +144,7 @@ export async function listSentNotices(
   return toPage(rows.map(presentSummary), page, total, setHeader);
 }
 
-/** With how far it has got, counted at this moment. @throws NoticeNotFound */
+/** Includes current delivery counts. @throws NoticeNotFound */
 export async function getNotice(db: TenantDb, id: string) {
   const { tenantId } = db;
   const [[notice], counts] = await db.slow.flight([findNotice({ tenantId, id }), countDeliveries({ tenantId, id })]);
@@ -159,12 +159,12 @@ export async function getNotice(db: TenantDb, id: string) {
   return { data: { ...presentNotice(notice), deliveries } };
 }
 
-/** What has not gone out goes nowhere. @throws NoticeNotFound, NoticeEnded */
+/** Suppresses all deliveries that were not sent. @throws NoticeNotFound, NoticeEnded */
 export async function cancelSentNotice({ services, db, actor }: Scope, id: string) {
   const { tenantId } = db;
   const at = services.now().toISOString();
   const { notice, last } = await db.transaction(async (tx) => {
-    // Whoever tells it to people at the moment holds it, and is waited for.
+    // Waits for a batch of the fan-out that holds the lock.
     const found = await tx.first(lockNotice({ tenantId, id }));
     if (found === undefined) throw NoticeNotFound();
     const suppressed = await tx.all(suppressWaiting({ tenantId, id, after: firstId, most: suppressedAtOnce, at }));
@@ -179,12 +179,12 @@ export async function cancelSentNotice({ services, db, actor }: Scope, id: strin
 async function suppressRest(db: TenantDb, { id, at, after }: { id: string; at: string; after: string | undefined }) {
   const { tenantId } = db;
   let last = after;
-  for (let count = 1; count < mostSuppressedAtOnce && last !== undefined; count++) {
+  for (let count = 1; count < maxSuppressedBatches && last !== undefined; count++) {
     last = lastOf(await db.slow.all(suppressWaiting({ tenantId, id, after: last, most: suppressedAtOnce, at })));
   }
 }
 
-/** Behind which there may be more; undefined where there is nothing more. */
+/** The last id, after which there may be more rows; undefined if there are none. */
 function lastOf(rows: readonly { id: string }[]): string | undefined {
   if (rows.length < suppressedAtOnce) return undefined;
   return rows.map(({ id }) => id).reduce((highest, id) => (id > highest ? id : highest));

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
-import { fakeCarriers, path, stepsOf } from '#modules/notifications/notices/testing/steps';
+import { fakeAdapters, path, stepsOf } from '#modules/notifications/notices/testing/steps';
 import { race, trailOf } from '#test/support/directory';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Call } from '#test/support/harness';
@@ -130,7 +130,7 @@ describe('createNotice', () => {
     expect(refused.body.details).toMatchObject({ unknownUsers: 3, unknownGroups: 1 });
   });
 
-  it('422: everybody and some', async () => {
+  it('422: everyone combined with userIds', async () => {
     const { post } = stepsOf(test, tenant);
     const audience = { everyone: true, userIds: [tenant.admin.userId] };
     expectError(await post({ audience }), 422, 'UNPROCESSABLE_ENTITY', 'AMBIGUOUS_AUDIENCE');
@@ -179,7 +179,7 @@ describe('listNotices', () => {
     const { send, list, ask } = await begin();
     const ids = [];
     for (let at = 0; at < 3; at++) ids.unshift((await send({ title: `${at}` })).id);
-    // What the service itself tells somebody is nobody else's.
+    // Notifications of the service are private to their recipient.
     await ask(`update notices set created_by = null where tenant_id = $1 and id = $2`, [ids[0]]);
     const { body } = await list('?limit=1');
     expect(body.data.map(({ id }: { id: string }) => id)).toEqual([ids[1]]);
@@ -195,7 +195,7 @@ describe('getNotice', () => {
     await prefer({ person: quiet, channel: 'push', enabled: false });
     const { id } = await send();
     await tell();
-    await deliver('email', fakeCarriers().carriers);
+    await deliver('email', fakeAdapters().adapters);
     const none = { queued: 0, sending: 0, sent: 0, failed: 0, suppressed: 0 };
     expect((await get(id)).body.data).toMatchObject({ status: 'done', recipients: 5, completedAt: expect.any(String) });
     expect((await get(id)).body.data.deliveries).toEqual({
@@ -222,7 +222,7 @@ describe('getNotice', () => {
 });
 
 describe('cancelNotice', () => {
-  it('200: before anybody was told', async () => {
+  it('200: before the fan-out', async () => {
     const { tenant: own, send, cancel, tell, get, log } = await begin();
     const { id } = await send();
     expect((await cancel(id)).body.data).toMatchObject({ id, status: 'cancelled', recipients: 0 });
@@ -236,23 +236,23 @@ describe('cancelNotice', () => {
     expectError(await cancel(id), 409, 'CONFLICT', 'NOTICE_ENDED');
   });
 
-  it('200: what is told to everybody, as far as it has not gone out', async () => {
+  it('200: deliveries to all users that were not sent', async () => {
     const { send, cancel, tell, deliver, log, createPeople } = await begin();
     // More than are suppressed with one statement.
     await createPeople(1510);
     const { id } = await send({ channels: ['in_app', 'email'] });
     await tell();
-    const { carriers, parcels } = fakeCarriers();
-    await deliver('email', carriers);
-    expect(parcels.length).toBeLessThan(500);
+    const { adapters, messages } = fakeAdapters();
+    await deliver('email', adapters);
+    expect(messages.length).toBeLessThan(500);
     expect((await cancel(id)).status).toBe(200);
-    const before = parcels.length;
-    await deliver('email', carriers);
-    expect(parcels).toHaveLength(before);
+    const before = messages.length;
+    await deliver('email', adapters);
+    expect(messages).toHaveLength(before);
     expect(await log('&status=queued')).toEqual([]);
     expect((await log('&status=suppressed'))[0]).toMatchObject({
       reason: 'cancelled',
-      because: expect.stringMatching(/taken it back/),
+      because: expect.stringMatching(/cancelled it/),
     });
     expectError(await cancel(id), 409, 'CONFLICT', 'NOTICE_ENDED');
   }, 60_000);

@@ -1,10 +1,10 @@
 import type { NoticeRow, PersonRow } from '#modules/notifications/notifications.tables';
 
-/** As much of somebody as it takes to decide how they are told. */
+/** The properties of a user that the fan-out needs. */
 export type Recipient = Pick<PersonRow, 'id' | 'locale' | 'timezone'>;
 
-/** As much of a notice. */
+/** The properties of a notice that the fan-out needs. */
 export type Told = Pick<NoticeRow, 'category' | 'channels' | 'is_critical' | 'i18n'>;
 
-/** What a notice says. */
+/** The texts of a notice. */
 export type Written = Pick<NoticeRow, 'title' | 'body' | 'i18n'>;

@@ -4,7 +4,7 @@ import { insertNotice } from '#modules/notifications/notices/notices.queries';
 import type { NoticeRow } from '#modules/notifications/notifications.tables';
 import type { Channel, Texts } from '#modules/notifications/notifications.types';
 
-/** What the service itself tells a person. */
+/** A notification of the service itself. */
 export type OwnNotice = Texts & {
   tenantId: string;
   userId: string;
@@ -12,13 +12,13 @@ export type OwnNotice = Texts & {
   i18n?: NoticeRow['i18n'];
   isCritical?: boolean;
   data?: Record<string, unknown>;
-  /** All, where none are named. */
+  /** Default: all. */
   channels?: readonly Channel[] | undefined;
 };
 
 /**
- * The statement that tells a person something; run it in the transaction of its cause, within the tenant. It reaches the
- * person soon after the commit by itself, and at once where `wakeNotices` is called.
+ * The statement that notifies a user; run it in the transaction of its cause, within the tenant. The fan-out starts soon after
+ * the commit, or at once after `wakeNotices`.
  */
 export function composeNotice(notice: OwnNotice, at: string): Query<never> {
   const { tenantId, userId, category, title, body, i18n = {}, isCritical = false, data = {}, channels } = notice;

@@ -1,21 +1,21 @@
 import type { Services } from '#core/services';
 
-/** The work that tells people what there is to tell, one turn of a tenant at a time. */
+/** Queue of fan-out tasks; one task of a tenant runs at a time. */
 export const noticesWork = 'notifications-notices';
 
 export type OfTenant = { tenantId: string };
 
-export const pieceOf = (tenantId: string) => ({ data: { tenantId }, key: tenantId });
+export const taskOf = (tenantId: string) => ({ data: { tenantId }, key: tenantId });
 
 /**
- * Has people told at once what a transaction has left for them; call it after the commit. Where it fails nothing is lost: it is
- * looked for every minute.
+ * Starts the fan-out at once; call it after the commit. A failure loses nothing: a job looks for unfinished notices every
+ * minute.
  */
 export async function wakeNotices({ queue, log }: Pick<Services, 'queue' | 'log'>, tenantId: string): Promise<void> {
   try {
-    const { data, key } = pieceOf(tenantId);
+    const { data, key } = taskOf(tenantId);
     await queue.send(noticesWork, data, { key });
   } catch (error) {
-    log.warn({ err: error }, 'notices wait for the next look for what was left behind');
+    log.warn({ err: error }, 'notices wait for the next run of the sweep job');
   }
 }

@@ -41,7 +41,7 @@ describe('patternsOf', () => {
 describe('decide', () => {
   type Case = { wanted?: string; defaults?: Preference[]; overrides?: Preference[] };
   it.each<[string, Case, [isEnabled: boolean, layer: string, category?: string]]>([
-    ['nobody has said anything', {}, [true, 'built_in']],
+    ['no preference exists', {}, [true, 'built_in']],
     ['the tenant says no', { defaults: [off('a.b')] }, [false, 'tenant_default', 'a.b']],
     ['the person says yes', { defaults: [off('a.b')], overrides: [on('a.b')] }, [true, 'user_override', 'a.b']],
     ['the person says no to all', { defaults: [on('a.b')], overrides: [off('*')] }, [false, 'user_override', '*']],
@@ -67,7 +67,7 @@ describe('decide', () => {
       [true, 'locked', 'a.b'],
     ],
     [
-      'a lock that is none',
+      'a lock that is false',
       { defaults: [on('a.b', { locked: false })], overrides: [off('*')] },
       [false, 'user_override', '*'],
     ],
@@ -121,7 +121,7 @@ describe('decide', () => {
       ],
       ['not a zone', [[], [on('a.b', { quietHours: { timezone: 'UTC' } })]], [null, null]],
       [
-        'no days, that is none',
+        'no days',
         [[on('*', { quietHours: night })], [on('*', { quietHours: { ...own, days: [] } })]],
         [{ ...own, days: [] }, 'user_override'],
       ],
@@ -229,7 +229,7 @@ describe('timeOf', () => {
     });
   });
 
-  it('is now where there are none, or half', () => {
+  it('is now without quiet hours, or with half of them', () => {
     const at = { now: new Date(), timezone: null, isCritical: false };
     expect(timeOf({ quietHours: null }, at)).toEqual({ kind: 'now' });
     for (const quietHours of [{}, { start: '00:00' }, { end: '00:00' }]) {

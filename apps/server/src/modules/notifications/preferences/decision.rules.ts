@@ -1,6 +1,6 @@
 import { builtInChannels, type Channel, type Layer, type QuietHours } from '#modules/notifications/notifications.types';
 
-/** As much of a preference as a decision looks at. */
+/** The properties of a preference that a decision needs. */
 export type Preference = {
   id: string;
   category: string;
@@ -10,19 +10,19 @@ export type Preference = {
   rules: { locked?: boolean };
 };
 
-/** What may decide: the defaults of the tenant, and what the person has said. */
+/** The preferences of the tenant and of the user. */
 export type Layers = { defaults: readonly Preference[]; overrides: readonly Preference[] };
 
 export type Decision = {
   isEnabled: boolean;
   layer: Layer;
-  /** The preference that decided; null for what is built in. */
+  /** The preference that decided; null for the built-in default. */
   preferenceId: string | null;
-  /** The category of that preference, which may stand for several. */
+  /** The category of that preference, possibly a wildcard. */
   category: string | null;
-  /** Those that hold, of whichever layer. Where the default is locked they drop nothing, and a person's let pass what is critical. */
+  /** Quiet hours that apply. Under a locked default they never drop, and those of a user never delay critical notifications. */
   quietHours: QuietHours | null;
-  /** Which layer they are from; null where there are none. */
+  /** Layer of the quiet hours; null if there are none. */
   quietHoursLayer: 'user_override' | 'tenant_default' | null;
 };
 
@@ -33,12 +33,12 @@ type Window = { start: Temporal.PlainTime; end: Temporal.PlainTime; days: Readon
 
 export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
 
-/** Nothing waits longer, whatever its quiet hours say. */
-const longestDelayMs = 8 * 86_400_000;
+/** Upper bound of a delay by quiet hours. */
+const maxDelayMs = 8 * 86_400_000;
 
 /**
- * What speaks about a category, the most specific first: `a.b.c`, `a.b.*`, `a.*`, `*`. So `a.*` is about all that is below
- * `a`, and not about `a`.
+ * The patterns that match a category, most specific first: `a.b.c`, `a.b.*`, `a.*`, `*`. `a.*` matches all categories below
+ * `a`, but not `a` itself.
  */
 export function patternsOf(category: string): string[] {
   const parts = category.split('.');
@@ -46,12 +46,12 @@ export function patternsOf(category: string): string[] {
   return [...new Set([category, ...above, '*'])];
 }
 
-/** What holds for a category on a channel. The most specific category of a layer wins: itself, then `a.b.*`, `a.*`, `*`. */
+/** Decides about a category on a channel. Within a layer the most specific pattern wins. */
 export function decide({ category, channel }: Wanted, { defaults, overrides }: Layers): Decision {
   return decider(category, defaults)(channel, overrides);
 }
 
-/** `decide` for many people: what the tenant says about a category is looked through once for each channel. */
+/** `decide` for many users: defaults of the tenant are matched once per channel. */
 export function decider(category: string, defaults: readonly Preference[]) {
   const ranks = new Map(patternsOf(category).map((pattern, rank) => [pattern, rank]));
   const defaultsOf = Map.groupBy(matching(ranks, defaults), ({ channel }) => channel);
@@ -64,7 +64,7 @@ export function decider(category: string, defaults: readonly Preference[]) {
   };
 }
 
-/** Both the most specific first. */
+/** Both lists are sorted, most specific first. */
 function decideBetween(channel: Channel, defaults: readonly Preference[], overrides: readonly Preference[]): Decision {
   const isLocked = defaults[0]?.rules.locked === true;
   const deciding = (isLocked ? undefined : overrides[0]) ?? defaults[0];
@@ -77,15 +77,15 @@ function decideBetween(channel: Channel, defaults: readonly Preference[], overri
   };
 }
 
-/** Whose time it is, and whether it can wait. */
+/** Time zone of the recipient, and whether the notification is critical. */
 type Whose = { timezone: string | null; isCritical: boolean };
 
-/** When something that is decided may go out: now, later, or never because quiet hours drop it. */
+/** When a notification can be sent: now, later, or never because quiet hours drop it. */
 export function timeOf(decision: Pick<Decision, 'quietHours'>, { now, ...whose }: Whose & { now: Date }): Time {
   return timer(now).timeOf(decision, whose);
 }
 
-/** `timeOf` for many people at one moment: what is the same for them is worked out once. */
+/** `timeOf` for many users at the same instant: equal quiet hours are evaluated once. */
 export function timer(now: Date) {
   const ends = new Map<string, number | undefined>();
   const unknownZones = new Set<string>();
@@ -111,7 +111,7 @@ export function timer(now: Date) {
   }
 
   return {
-    /** Zones that are none any more; others were taken instead, UTC in the end. */
+    /** Time zones that no longer exist; the next known one was used instead, finally UTC. */
     unknownZones,
     timeOf({ quietHours }: Pick<Decision, 'quietHours'>, { timezone, isCritical }: Whose): Time {
       if (quietHours === null || (isCritical && quietHours.exceptCritical !== false)) return { kind: 'now' };
@@ -122,7 +122,7 @@ export function timer(now: Date) {
   };
 }
 
-/** Whether it is still in the time zone database, where it was checked when somebody named it. */
+/** Whether the time zone database still has the zone; it was valid when it was stored. */
 function isZone(name: string): boolean {
   try {
     return new Temporal.ZonedDateTime(0n, name).timeZoneId !== '';
@@ -131,12 +131,12 @@ function isZone(name: string): boolean {
   }
 }
 
-/** Whether there is no time outside of them. */
+/** Whether quiet hours cover the whole week. */
 export function neverEnd({ start, end, days }: QuietHours): boolean {
   return start !== undefined && start === end && weekdays.every((day) => days?.includes(day) ?? true);
 }
 
-/** Those about a category, the most specific first. */
+/** Preferences that match a category, most specific first. */
 function matching(ranks: ReadonlyMap<string, number>, preferences: readonly Preference[]): Preference[] {
   return preferences
     .filter(({ category }) => ranks.has(category))
@@ -158,7 +158,7 @@ function quietHoursOf(overrides: readonly Preference[], defaults: readonly Prefe
   return { quietHours: holding, quietHoursLayer: own === undefined ? 'tenant_default' : 'user_override' } as const;
 }
 
-/** What everybody must get may come later, but it comes; and at once where it is critical, unless the tenant says otherwise. */
+/** A locked notification can be delayed but not dropped; a critical one is sent at once unless the tenant delays it. */
 function underLock(quietHours: QuietHours, isOwn: boolean): QuietHours {
   const holding = quietHours.mode === 'drop' ? { ...quietHours, mode: 'delay' as const } : quietHours;
   return isOwn && holding.exceptCritical === false ? { ...holding, exceptCritical: true } : holding;
@@ -179,21 +179,21 @@ function toWindow(quietHours: QuietHours, timezone: string): Window | undefined 
   };
 }
 
-/** When the quiet hours are over that hold at a moment; undefined where none do. */
+/** End of the quiet hours that apply at an instant; undefined if none do. */
 function endOf(window: Window, now: number): number | undefined {
   let at = now;
   for (let next = endAround(window, at); next !== undefined; next = endAround(window, at)) {
-    if (next >= now + longestDelayMs) return now + longestDelayMs;
+    if (next >= now + maxDelayMs) return now + maxDelayMs;
     at = next;
   }
   return at === now ? undefined : at;
 }
 
-/** The latest end of the single nights, as it were, that a moment is in; the next may begin right there. */
+/** The latest end of all intervals that contain the instant; the next interval may start there. */
 function endAround({ start, end, days, timezone }: Window, at: number): number | undefined {
   const today = Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(timezone).toPlainDate();
   const nextDay = Temporal.PlainTime.compare(start, end) < 0 ? 0 : 1;
-  // Not yesterday and today alone: zones have left out whole days, and have turned clocks back over midnight.
+  // More than yesterday and today: zones have skipped whole days, and have set clocks back over midnight.
   const ends = [-2, -1, 0, 1]
     .map((offset) => today.add({ days: offset }))
     .filter((day) => days.has(weekdays[day.dayOfWeek - 1]!))
@@ -206,7 +206,7 @@ function endAround({ start, end, days, timezone }: Window, at: number): number |
   return ends.length === 0 ? undefined : Math.max(...ends);
 }
 
-/** Of what clocks show. Where they show it twice, the one asked for; where they skip it, when they do. */
+/** Instant of a local time. An ambiguous time uses `fold`; a skipped time is the instant of the skip. */
 function momentOf(local: Temporal.PlainDateTime, timezone: string, fold: 'earlier' | 'later'): number {
   const zoned = local.toZonedDateTime(timezone, { disambiguation: fold });
   if (zoned.toPlainDateTime().equals(local)) return zoned.epochMilliseconds;

@@ -26,7 +26,7 @@ const resourceType = 'notification_preference';
 type Deciding = Pick<PreferenceRow, 'id' | 'category' | 'channel' | 'enabled' | 'quiet_hours' | 'rules'>;
 const deciding = ['id', 'category', 'channel', 'enabled', 'quiet_hours', 'rules'] as const;
 
-/** All that the tenant says; `decide` takes them as `defaults`. */
+/** All defaults of the tenant. */
 export const listDefaults = statement<{ tenantId: string }, Deciding>((p) =>
   builder
     .selectFrom('notification_preferences')
@@ -35,7 +35,7 @@ export const listDefaults = statement<{ tenantId: string }, Deciding>((p) =>
     .where('user_id', 'is', null),
 );
 
-/** What some people say about what `patternsOf(category)` names; `decide` takes those of each as `overrides`. */
+/** Overrides of some users that match `patternsOf(category)`. */
 export const listOverridesOf = statement<
   { tenantId: string; userIds: readonly string[]; patterns: readonly string[] },
   Deciding & { user_id: string }
@@ -49,10 +49,10 @@ export const listOverridesOf = statement<
     .where(sql<boolean>`category = any(${p.patterns}::text[])`),
 );
 
-/** Of the tenant, or of a person. */
+/** The owner of preferences: the tenant, or a user. */
 export type Owner = { userId: string | null };
 
-/** All that one person, or the tenant itself, says. */
+/** All preferences of one owner. */
 export const listPreferencesOf = statement<{ tenantId: string } & Owner, Deciding>((p) =>
   builder
     .selectFrom('notification_preferences')
@@ -63,13 +63,13 @@ export const listPreferencesOf = statement<{ tenantId: string } & Owner, Decidin
 
 type Listed = {
   tenantId: string;
-  /** Whose; null for the tenant's own. */
+  /** Owners; null for the tenant. */
   owners: readonly (string | null)[];
   category: string | undefined;
   channel: Channel | undefined;
 };
 
-/** Those of the tenant first; then by category and channel. */
+/** Defaults first; then by category and channel. */
 export function listPreferences({ tenantId, owners, category, channel }: Listed): Query<PreferenceRow> {
   let rows: SelectQueryBuilder<NotificationTables, 'notification_preferences', object> = builder
     .selectFrom('notification_preferences')
@@ -86,7 +86,7 @@ export function listPreferences({ tenantId, owners, category, channel }: Listed)
   return toQuery(inOrder.select(columns));
 }
 
-/** What one person, or the tenant itself, says is changed by one transaction at a time. */
+/** Serialises changes of one owner's preferences. */
 export const lockPreferences = statement<{ tenantId: string } & Owner, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock(hashtextextended('notification-preferences:' || ${p.tenantId}::text || coalesce(${p.userId}::text, ''), 0))`.compile(
@@ -94,7 +94,7 @@ export const lockPreferences = statement<{ tenantId: string } & Owner, never>((p
     ),
 }));
 
-/** Held to the end of the transaction: what is left out of a change stays as it is in them. */
+/** Locked until the end of the transaction, because omitted properties keep their values. */
 export const lockPreferencesOf = statement<{ tenantId: string } & Owner, PreferenceRow>((p) =>
   builder
     .selectFrom('notification_preferences')
@@ -105,7 +105,7 @@ export const lockPreferencesOf = statement<{ tenantId: string } & Owner, Prefere
     .forUpdate(),
 );
 
-/** New ones and changed ones, as they are to be, as JSON; those of one owner, each category and channel once. */
+/** Upserts preferences of one owner, given as JSON, each category and channel once. */
 export const putPreferences = statement<{ tenantId: string; rows: string }, PreferenceRow>((p) => ({
   compile: () =>
     sql`insert into notification_preferences (${sql.join(columns.map((name) => sql.ref(name)))})
@@ -123,7 +123,7 @@ export const putPreferences = statement<{ tenantId: string; rows: string }, Pref
 
 type Deletion = { id: string; userId: string | null; includesOthers: boolean } & AuditParams;
 
-/** One of the person; of everybody else, and of the tenant, where others are included. */
+/** Deletes a preference of the user, or of any owner if others are included. */
 export const deletePreference = statement<Deletion, { id: string }>((p) => {
   const change = builder
     .deleteFrom('notification_preferences')
@@ -134,12 +134,12 @@ export const deletePreference = statement<Deletion, { id: string }>((p) => {
   return withAudit<{ id: string }>(change, { action: 'notification_preference.deleted', resourceType }, p);
 });
 
-/** Of somebody who is no user of the tenant any more. */
+/** For a user who was removed from the tenant. */
 export const deletePreferencesOf = statement<{ tenantId: string; userId: string }, never>((p) =>
   builder.deleteFrom('notification_preferences').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.userId),
 );
 
-/** Held to the end of the transaction against whoever deletes the user. */
+/** Locks the user against deletion until the end of the transaction. */
 export const sharePerson = statement<{ tenantId: string; id: string }, Pick<PersonRow, 'id'>>((p) =>
   builder
     .selectFrom('users')

@@ -14,13 +14,7 @@ import {
 
 const collection = '/api/v1/secure/admin/notifications/preferences';
 const own = '/api/v1/secure/notifications/preferences';
-const wrong = [
-  errors.InvalidPreference,
-  errors.PreferenceListedTwice,
-  errors.CategoryLocked,
-  errors.TooManyPreferences,
-  errors.PersonNotFound,
-];
+const wrong = [errors.InvalidPreference, errors.CategoryLocked, errors.TooManyPreferences, errors.PersonNotFound];
 
 const adminRoutes = [
   defineRoute({
@@ -28,10 +22,10 @@ const adminRoutes = [
     path: collection,
     operationId: 'listNotificationPreferences',
     summary:
-      'Defaults of the tenant and what a user says; for the own ones (scope user_override) no permission is needed',
+      'List notification preferences: tenant defaults and those of a user; your own (scope user_override) need no permission',
     access: access.member(),
     schema: { query: schemas.ListPreferencesQuery, response: { 200: schemas.PreferenceList } },
-    errors: [errors.PersonNotFound, errors.NoOwnPreferences],
+    errors: [errors.PersonNotFound, errors.MembershipRequired],
     handler: ({ actor, db, query, services }) => listNotificationPreferences({ services, db, actor }, query),
   }),
   defineRoute({
@@ -39,10 +33,10 @@ const adminRoutes = [
     path: collection,
     operationId: 'updateNotificationPreferences',
     summary:
-      'Create or change preferences: the own ones, or with notifications.manage those of a user or what all get by default',
+      'Create or update notification preferences; those of others and the defaults of the tenant need notifications.manage',
     access: access.member(),
     schema: { body: schemas.UpdatePreferencesBody, response: { 200: schemas.PreferenceList } },
-    errors: [...wrong, errors.DefaultsHaveNoUser, errors.NoOwnPreferences],
+    errors: [...wrong, errors.UserNotAllowed, errors.UserRequired, errors.MembershipRequired],
     audit: 'notification_preference.updated',
     handler: ({ actor, body, db, services }) => updatePreferences({ services, db, actor }, body),
   }),
@@ -50,17 +44,18 @@ const adminRoutes = [
     method: 'GET',
     path: `${collection}/effective`,
     operationId: 'explainNotificationPreferences',
-    summary: 'What holds for a user on each channel at this moment, and why; for oneself no permission is needed',
+    summary: 'Explain the current notification settings of a user on each channel; your own need no permission',
     access: access.member(),
     schema: { query: schemas.EffectiveQuery, response: { 200: schemas.EffectivePreferences } },
-    errors: [errors.PersonNotFound, errors.NoOwnPreferences],
+    errors: [errors.PersonNotFound, errors.MembershipRequired],
     handler: ({ actor, db, query, services }) => explainPreferences({ services, db, actor }, query),
   }),
   defineRoute({
     method: 'DELETE',
     path: `${collection}/{id}`,
     operationId: 'deleteNotificationPreference',
-    summary: 'Delete a preference, so that the next layer decides: an own one, or with notifications.manage any',
+    summary:
+      'Delete a notification preference; the next layer decides again. Those of others need notifications.manage',
     access: access.member(),
     schema: { params: IdParams, response: { 204: null } },
     errors: [errors.PreferenceNotFound],
@@ -74,7 +69,7 @@ const ownRoutes = [
     method: 'GET',
     path: own,
     operationId: 'listOwnNotificationPreferences',
-    summary: 'What the caller wants to be told, and how',
+    summary: 'List your notification preferences',
     access: access.member(),
     schema: { query: schemas.ListOwnPreferencesQuery, response: { 200: schemas.PreferenceList } },
     errors: [errors.PersonNotFound],
@@ -85,7 +80,7 @@ const ownRoutes = [
     method: 'PATCH',
     path: own,
     operationId: 'updateOwnNotificationPreferences',
-    summary: 'Create or change own preferences, all of them or none',
+    summary: 'Create or update your notification preferences, all or none of them',
     access: access.member(),
     schema: { body: schemas.UpdateOwnPreferencesBody, response: { 200: schemas.PreferenceList } },
     errors: wrong,
@@ -96,7 +91,7 @@ const ownRoutes = [
     method: 'GET',
     path: `${own}/effective`,
     operationId: 'explainOwnNotificationPreferences',
-    summary: 'What holds for the caller on each channel at this moment, and why',
+    summary: 'Explain your current notification settings on each channel',
     access: access.member(),
     schema: { query: schemas.OwnEffectiveQuery, response: { 200: schemas.EffectivePreferences } },
     errors: [errors.PersonNotFound],
@@ -107,7 +102,7 @@ const ownRoutes = [
     method: 'DELETE',
     path: `${own}/{id}`,
     operationId: 'deleteOwnNotificationPreference',
-    summary: 'Delete an own preference, so that the tenant decides again',
+    summary: 'Delete one of your notification preferences; the tenant defaults apply again',
     access: access.member(),
     schema: { params: IdParams, response: { 204: null } },
     errors: [errors.PreferenceNotFound],

@@ -14,22 +14,31 @@ import { channels } from '#modules/notifications/notifications.types';
 import { weekdays } from '#modules/notifications/preferences/decision.rules';
 
 const Channel = Type.Enum([...channels]);
-const Scope = Type.Enum(['tenant_default', 'user_override']);
+const scopes = ['tenant_default', 'user_override'] as const;
+const Scope = Type.Enum(scopes, { description: 'Whether it is a default of the tenant or an override of one user.' });
+const quietHours =
+  '`timezone`, `start` and `end` (HH:MM), `days` (`mon` to `sun`), `mode` (`delay` or `drop`) and `exceptCritical`; other keys have no effect.';
+const rules = '`locked`: true in a tenant default forbids overrides by users; other keys have no effect.';
 const Category = Type.String({
   minLength: 1,
   maxLength: 120,
-  description: 'A category, `news.*` for all below one, or `*` for all. The most specific one counts.',
+  description: 'Category, `news.*` for all categories below `news`, or `*` for all. The most specific match applies.',
 });
+
+const givenObject = (description: string) =>
+  freeObjectOfAtMost(2048, { description: `${description} At most 2048 bytes as JSON.` });
+const storedObject = (description: string) =>
+  Type.Record(Type.String({ maxLength: 200 }), Type.Unknown(), { description });
 
 const preferences = Type.Array(
   closed({
     category: Category,
     channel: Channel,
-    enabled: Type.Boolean(),
-    quietHours: Type.Optional(freeObjectOfAtMost(2048)),
-    rules: Type.Optional(freeObjectOfAtMost(2048)),
+    enabled: Type.Boolean({ description: 'Whether the channel delivers notifications of the category.' }),
+    quietHours: Type.Optional(givenObject(quietHours)),
+    rules: Type.Optional(givenObject(rules)),
   }),
-  { minItems: 1, maxItems: 100 },
+  { minItems: 1, maxItems: 100, description: 'Preferences to create or update; of duplicates the last one applies.' },
 );
 
 export const UpdatePreferencesBody = closed({
@@ -43,7 +52,9 @@ export const UpdateOwnPreferencesBody = closed({ preferences });
 export type GivenPreference = UpdatePreferencesBody['preferences'][number];
 
 const filters = {
-  category: Type.Optional(Type.String({ minLength: 1, maxLength: 120, description: 'Exact.' })),
+  category: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 120, description: 'Exact category, wildcards included.' }),
+  ),
   channel: Type.Optional(Channel),
 };
 export const ListOwnPreferencesQuery = Type.Object(filters);
@@ -58,13 +69,15 @@ const NotificationPreference = closed(
   {
     id: Uuid,
     tenantId: Uuid,
-    userId: nullable(Uuid),
+    userId: nullable(Uuid, {
+      description: 'User, by identifier; null for tenant defaults.',
+    }),
     scope: Scope,
-    category: Type.String(),
+    category: Type.String({ description: 'Category, or a wildcard such as `news.*` or `*`.' }),
     channel: Channel,
-    enabled: Type.Boolean(),
-    quietHours: FreeObject,
-    rules: FreeObject,
+    enabled: Type.Boolean({ description: 'Whether the channel delivers notifications of the category.' }),
+    quietHours: storedObject(quietHours),
+    rules: storedObject(rules),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   },
@@ -76,7 +89,7 @@ const category = Type.Optional(
   Type.String({
     minLength: 1,
     maxLength: 120,
-    description: 'What holds for it; without, for what nobody speaks about.',
+    description: 'Category to explain; default: one that no specific preference matches.',
   }),
 );
 export const OwnEffectiveQuery = Type.Object({ category });
@@ -86,18 +99,28 @@ export type EffectiveQuery = Static<typeof EffectiveQuery>;
 const EffectivePreference = closed(
   {
     channel: Channel,
-    enabled: Type.Boolean(),
-    layer: Type.Enum(['locked', 'user_override', 'tenant_default', 'built_in']),
-    preferenceId: nullable(Uuid),
-    category: nullable(Type.String({ description: 'Of the preference that decides, which may stand for several.' })),
-    quietHours: nullable(FreeObject),
-    quietHoursLayer: nullable(Scope),
-    timezone: nullable(Type.String({ description: 'The zone that the quiet hours go by.' })),
-    outcome: Type.Enum(['sent', 'delayed', 'dropped', 'turned_off'], {
-      description: 'What became of something sent at this moment that is not critical.',
+    enabled: Type.Boolean({ description: 'Whether the channel delivers notifications of the category.' }),
+    layer: Type.Enum(['locked', 'user_override', 'tenant_default', 'built_in'], {
+      description: 'Layer of preferences that decides.',
     }),
-    until: nullable(Type.String({ format: 'date-time', maxLength: 40, description: 'Where it is delayed.' })),
-    because: Type.String(),
+    preferenceId: nullable(Uuid, {
+      description: 'Preference that decides; null for the built-in default.',
+    }),
+    category: nullable(Type.String(), {
+      description: 'Category of the preference that decides, possibly a wildcard; null for the built-in default.',
+    }),
+    quietHours: Type.Union([FreeObject, Type.Null()], { description: 'Quiet hours that apply; null if none do.' }),
+    quietHoursLayer: nullable(Type.Enum(scopes), {
+      description: 'Layer that sets the quiet hours; null if none apply.',
+    }),
+    timezone: nullable(Type.String(), { description: 'IANA time zone of the quiet hours; null if none apply.' }),
+    outcome: Type.Enum(['sent', 'delayed', 'dropped', 'turned_off'], {
+      description: 'Result for a notification that is sent now and is not critical.',
+    }),
+    until: nullable(Timestamp, {
+      description: 'End of the delay (RFC 3339, UTC); null if it is not delayed.',
+    }),
+    because: Type.String({ description: 'Reason as text for people.' }),
   },
   { title: 'EffectiveNotificationPreference' },
 );
@@ -105,7 +128,7 @@ export const EffectivePreferences = listOf(EffectivePreference);
 
 const Clock = Type.String({ pattern: '^([01]\\d|2[0-3]):[0-5]\\d$' });
 
-/** The keys of quietHours that have a meaning; all others are free. */
+/** The keys of quietHours that have an effect; all others are free. */
 export const QuietHours = Type.Object({
   timezone: Type.Optional(TimeZone),
   start: Type.Optional(Clock),
@@ -115,5 +138,5 @@ export const QuietHours = Type.Object({
   exceptCritical: Type.Optional(Type.Boolean()),
 });
 
-/** The same of rules. */
+/** The keys of rules that have an effect. */
 export const Rules = Type.Object({ locked: Type.Optional(Type.Boolean()) });

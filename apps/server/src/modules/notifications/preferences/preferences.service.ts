@@ -11,13 +11,13 @@ import { decide, neverEnd, timeOf, type Layers } from '#modules/notifications/pr
 import { explain } from '#modules/notifications/preferences/explanation.rules';
 import {
   CategoryLocked,
-  DefaultsHaveNoUser,
+  UserNotAllowed,
   InvalidPreference,
-  NoOwnPreferences,
+  MembershipRequired,
   PersonNotFound,
-  PreferenceListedTwice,
   PreferenceNotFound,
   TooManyPreferences,
+  UserRequired,
 } from '#modules/notifications/preferences/preferences.errors';
 import {
   deletePreference,
@@ -44,20 +44,20 @@ type Scope = { services: Services; db: TenantDb; actor: Actor<Person> };
 type OwnScope = Omit<Scope, 'db'>;
 type Given<Query> = { [Name in keyof Query]: Query[Name] | undefined };
 
-/** Of a tenant, and of each person. */
-const mostPreferences = 500;
+/** Limit for the tenant, and for each user. */
+const maxPreferences = 500;
 
 const others = access.permission('notifications.manage');
 
-/** Whoever acts for another tenant has preferences at home and nowhere else. */
+/** A user who acts for another tenant has preferences only in the home tenant. */
 export function atHome({ services, actor }: OwnScope): Scope {
   const { homeTenantId: tenantId } = actor;
   return { services, db: services.database.tenant(tenantId), actor: { ...actor, tenantId } };
 }
 
 /**
- * What the tenant says, and what one person says; one of both where a scope is named, and then the caller where nobody is.
- * @throws NotPermitted, NoOwnPreferences, PersonNotFound
+ * Lists defaults of the tenant and overrides of one user, or only one of them with a scope. The default user is the caller.
+ * @throws NotPermitted, MembershipRequired, PersonNotFound
  */
 export async function listNotificationPreferences({ db, actor }: Scope, query: Given<ListPreferencesQuery>) {
   const { tenantId } = db;
@@ -76,22 +76,21 @@ export async function listNotificationPreferences({ db, actor }: Scope, query: G
 }
 
 /**
- * All of them or none. Without a scope it is about a person, without a person about the caller.
- * @throws NotPermitted, DefaultsHaveNoUser, NoOwnPreferences, PersonNotFound, InvalidPreference, PreferenceListedTwice,
- * CategoryLocked, TooManyPreferences
+ * Stores all preferences or none; the last duplicate applies. Without scope and user they belong to the caller.
+ * @throws NotPermitted, UserNotAllowed, UserRequired, MembershipRequired, PersonNotFound, InvalidPreference, CategoryLocked,
+ * TooManyPreferences
  */
 export async function updatePreferences({ services, db, actor }: Scope, body: UpdatePreferencesBody) {
   const { tenantId } = db;
-  const { preferences } = body;
   const owner = ownerOf(actor, body);
-  assertMeaning(preferences, owner);
-  assertOnce(preferences);
+  assertMeaning(body.preferences, owner);
+  const preferences = withoutDuplicates(body.preferences);
   const at = services.now().toISOString();
   const rows = await db.transaction(async (tx) => {
     const before = await lockAll(tx, tenantId, owner);
     if (owner.userId !== null) await assertUnlocked(tx, tenantId, preferences);
     const added = preferences.filter((given) => !before.has(keyOf(given))).length;
-    if (before.size + added > mostPreferences) throw TooManyPreferences();
+    if (before.size + added > maxPreferences) throw TooManyPreferences();
     const next = preferences.map((given) => toRow(given, before.get(keyOf(given)), { tenantId, ...owner, at }));
     const put = await tx.all(putPreferences({ tenantId, rows: JSON.stringify(next) }));
     await tx.all(auditEvent(actor, at, eventOf(owner, preferences)));
@@ -100,7 +99,7 @@ export async function updatePreferences({ services, db, actor }: Scope, body: Up
   return { data: preferences.map((given) => presentPreference(rows.get(keyOf(given))!)) };
 }
 
-/** What held before holds again. The own one, or anybody's with the permission. @throws PreferenceNotFound */
+/** Deletes a preference of the caller, or of any owner with the permission. @throws PreferenceNotFound */
 export async function deleteNotificationPreference({ services, db, actor }: Scope, id: string): Promise<void> {
   const isAtHome = actor.tenantId === actor.homeTenantId;
   const whose = { userId: isAtHome ? actor.userId : null, includesOthers: decideAccess(others, actor).allowed };
@@ -112,12 +111,12 @@ export async function deleteOwnPreference(scope: OwnScope, id: string): Promise<
   await deleteOne(atHome(scope), id, { userId: scope.actor.userId, includesOthers: false });
 }
 
-/** For whoever deletes a user. */
+/** Part of the deletion of a user. */
 export async function removePreferencesOf(tx: Transaction, tenantId: string, userId: string): Promise<void> {
   await tx.all(deletePreferencesOf({ tenantId, userId }));
 }
 
-/** What holds for somebody on each channel at this moment, and why. @throws NotPermitted, NoOwnPreferences, PersonNotFound */
+/** Explains the current settings of a user on each channel. @throws NotPermitted, MembershipRequired, PersonNotFound */
 export async function explainPreferences(
   { services, db, actor }: Scope,
   { userId, category = '*' }: Given<EffectiveQuery>,
@@ -157,19 +156,20 @@ function effective(wanted: { category: string; channel: Channel }, layers: Layer
   };
 }
 
-/** @throws NotPermitted, DefaultsHaveNoUser, NoOwnPreferences */
+/** @throws NotPermitted, UserNotAllowed, UserRequired, MembershipRequired */
 function ownerOf(actor: Actor<Person>, { scope, userId }: Pick<UpdatePreferencesBody, 'scope' | 'userId'>): Owner {
+  if (scope === 'user_override' && userId === undefined) throw UserRequired();
   if (scope !== 'tenant_default') return { userId: personOf(actor, userId) };
   assertMayDecideForOthers(actor);
-  if (userId !== undefined) throw DefaultsHaveNoUser();
+  if (userId !== undefined) throw UserNotAllowed();
   return { userId: null };
 }
 
-/** Whoever is named, or the caller. @throws NotPermitted, NoOwnPreferences */
+/** The given user, or the caller. @throws NotPermitted, MembershipRequired */
 function personOf(actor: Actor<Person>, userId: string | undefined): string {
   const own = actor.tenantId === actor.homeTenantId ? actor.userId : undefined;
   const id = userId ?? own;
-  if (id === undefined) throw NoOwnPreferences();
+  if (id === undefined) throw MembershipRequired();
   if (id !== own) assertMayDecideForOthers(actor);
   return id;
 }
@@ -180,7 +180,7 @@ function assertMayDecideForOthers(actor: Actor<Person>): void {
   if (!decision.allowed) throw decision.error;
 }
 
-/** All that the owner has said, which nobody else changes until the end of the transaction. @throws PersonNotFound */
+/** All preferences of the owner, locked until the end of the transaction. @throws PersonNotFound */
 async function lockAll(tx: Transaction, tenantId: string, { userId }: Owner): Promise<Map<string, PreferenceRow>> {
   if (userId !== null && (await tx.first(sharePerson({ tenantId, id: userId }))) === undefined) throw PersonNotFound();
   await tx.all(lockPreferences({ tenantId, userId }));
@@ -224,21 +224,16 @@ function problemOf(quietHours: QuietHours): string | undefined {
   return neverEnd(quietHours) ? 'quietHours would never end: turn the channel off instead' : undefined;
 }
 
-/** @throws PreferenceListedTwice */
-function assertOnce(given: readonly GivenPreference[]): void {
-  const seen = new Set<string>();
-  for (const { category, channel } of given) {
-    const key = keyOf({ category, channel });
-    if (seen.has(key)) throw PreferenceListedTwice({ details: { category, channel } });
-    seen.add(key);
-  }
+/** Keeps the last preference of each category and channel. */
+function withoutDuplicates(given: readonly GivenPreference[]): GivenPreference[] {
+  return [...new Map(given.map((preference) => [keyOf(preference), preference])).values()];
 }
 
 function keyOf({ category, channel }: { category: string; channel: Channel }): string {
   return `${channel} ${category}`;
 }
 
-/** What is left out stays as it was. */
+/** Omitted properties keep their values. */
 function toRow(
   { category, channel, enabled, quietHours, rules }: GivenPreference,
   before: PreferenceRow | undefined,

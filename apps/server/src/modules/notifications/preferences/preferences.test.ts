@@ -75,7 +75,6 @@ describe('updateNotificationPreferences', () => {
 
   it.each([
     ['nobody', () => ({})],
-    ['the scope', () => ({ scope: 'user_override' })],
     ['oneself', () => ({ userId: member.userId })],
     ['oneself in capitals', () => ({ userId: member.userId.toUpperCase(), scope: 'user_override' })],
   ])('200: own ones of a plain member who names %s', async (_, to) => {
@@ -84,7 +83,7 @@ describe('updateNotificationPreferences', () => {
     expect(body.data).toMatchObject([{ userId: member.userId, scope: 'user_override', category: 'own' }]);
   });
 
-  it('200: of another user, and own ones of an administrator, who names nobody', async () => {
+  it("200: of another user, and an administrator's own without userId", async () => {
     const other = await someone();
     const { body } = await put(test, manager, [{}], { userId: other.userId });
     expect(body.data).toMatchObject([{ userId: other.userId, scope: 'user_override' }]);
@@ -149,7 +148,7 @@ describe('updateNotificationPreferences', () => {
     expect((await put(test, by, items)).body.data).toHaveLength(100);
   });
 
-  it('401, 403: nobody, machines, and plain members about anybody but themselves', async () => {
+  it('401, 403: without credentials, machines, and members for other users', async () => {
     expectError(await put(test, {}, [{}]), 401, 'AUTHENTICATION_ERROR');
     for (const machine of machines) expectError(await put(test, machine, [{}]), 403, 'AUTHORIZATION_ERROR');
     for (const to of [{ scope: 'tenant_default' }, { userId: manager.userId }, { userId: newId() }]) {
@@ -167,17 +166,41 @@ describe('updateNotificationPreferences', () => {
     }
   });
 
-  it('422: a user of a default', async () => {
+  it('400: a user of a default', async () => {
     const to = { scope: 'tenant_default', userId: member.userId };
-    expectError(await put(test, admin, [{}], to), 422, 'UNPROCESSABLE_ENTITY', 'DEFAULTS_HAVE_NO_USER');
+    expectError(await put(test, admin, [{}], to), 400, 'VALIDATION_ERROR', 'USER_NOT_ALLOWED');
   });
 
-  it('422: the same twice, with none of them written', async () => {
+  it('400: scope user_override without a user, for every caller, with nothing written', async () => {
     const { by } = await newTenant();
-    const answer = await put(test, by, [{ category: 'a' }, {}, { channel: 'sms' }, { enabled: true }]);
-    expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'LISTED_TWICE');
-    expect(answer.body.details).toMatchObject({ category: 'news', channel: 'email' });
+    for (const who of [by, manager, member])
+      expectError(await put(test, who, [{}], { scope: 'user_override' }), 400, 'VALIDATION_ERROR', 'USER_REQUIRED');
     expect((await listOwn(by)).body.data).toEqual([]);
+  });
+
+  it('200: the last of duplicates in one request wins, for users and defaults', async () => {
+    const { own, by } = await newTenant();
+    const items = [
+      { category: 'a', rules: { digest: 'daily' } },
+      { category: 'b' },
+      { category: 'a', channel: 'sms' },
+      { category: 'a', enabled: true, quietHours: night },
+    ];
+    for (const to of [{ userId: own.admin.userId }, { scope: 'tenant_default' }]) {
+      const { status, body } = await put(test, by, items, to);
+      expect(status).toBe(200);
+      expect(body.data).toMatchObject([
+        { category: 'a', channel: 'email', enabled: true, quietHours: night, rules: {} },
+        { category: 'b', channel: 'email', enabled: false },
+        { category: 'a', channel: 'sms', enabled: false },
+      ]);
+    }
+    expect((await listOwn(by)).body.data).toHaveLength(3);
+  });
+
+  it('422: a duplicate that is invalid, though a later one would win', async () => {
+    const answer = await putOwn(test, member, [{ quietHours: { start: '24:00' } }, {}]);
+    expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'INVALID_PREFERENCE');
   });
 
   it.each<[unknown, string]>([
@@ -210,7 +233,7 @@ describe('updateNotificationPreferences', () => {
     expect(await newOverride(test, member, { category: 'fits', quietHours })).toMatchObject({ quietHours });
   });
 
-  it('422: a lock that is no boolean, or of a person', async () => {
+  it('422: a lock that is not a boolean, or in an override', async () => {
     const noBoolean = await put(test, admin, [{ rules: { locked: 1 } }], { scope: 'tenant_default' });
     expectError(noBoolean, 422, 'UNPROCESSABLE_ENTITY', 'INVALID_PREFERENCE');
     expect(noBoolean.body.details.problem).toBe('preferences.0.rules.locked must be boolean');
@@ -220,7 +243,7 @@ describe('updateNotificationPreferences', () => {
     }
   });
 
-  it('422: what the tenant has locked, for anybody; the rest of it stays open', async () => {
+  it('422: a locked category, for every caller; other categories stay open', async () => {
     const { by } = await newTenant();
     await newDefault(test, by, { category: 'security.*', enabled: true, rules: { locked: true } });
     await newDefault(test, by, { category: 'security.news', enabled: true });
@@ -237,7 +260,7 @@ describe('updateNotificationPreferences', () => {
   it('422: a system administrator who acts for the tenant has no own ones there; 200 for others', async () => {
     const root = await logInSystemAdmin(test);
     const there = { token: root.token, headers: { 'x-tenant-id': tenant.tenantId } };
-    expectError(await put(test, there, [{}]), 422, 'UNPROCESSABLE_ENTITY', 'NO_OWN_PREFERENCES');
+    expectError(await put(test, there, [{}]), 422, 'UNPROCESSABLE_ENTITY', 'MEMBERSHIP_REQUIRED');
     expectError(await put(test, there, [{}], { userId: root.userId }), 404, 'NOT_FOUND');
     expect((await put(test, there, [{}], { userId: member.userId })).status).toBe(200);
     expect((await put(test, there, [{}], { scope: 'tenant_default' })).status).toBe(200);
@@ -290,7 +313,7 @@ describe('listNotificationPreferences', () => {
     expect(idsOf((await listOwn(person, '?channel=sms')).body.data)).toEqual([]);
   });
 
-  it('200: own ones, whoever is named', async () => {
+  it("200: the caller's own, for any userId", async () => {
     for (const userId of [own.admin.userId, 'x']) {
       expect(idsOf((await listOwn(person, `?userId=${userId}&scope=tenant_default`)).body.data)).toEqual([ids.persons]);
       const { data } = (await test.call('GET', `${ownPath}/effective?userId=${userId}&category=news`, person)).body;
@@ -304,7 +327,7 @@ describe('listNotificationPreferences', () => {
     }
   });
 
-  it('401, 403: nobody, machines, and plain members about anybody but themselves', async () => {
+  it('401, 403: without credentials, machines, and members for other users', async () => {
     expectError(await list({}), 401, 'AUTHENTICATION_ERROR');
     expectError(await listOwn({}), 401, 'AUTHENTICATION_ERROR');
     for (const machine of machines) {
@@ -315,14 +338,14 @@ describe('listNotificationPreferences', () => {
     for (const query of others) expectError(await list(person, query), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it('404, 422: a user who is not there; a system administrator who acts for the tenant and names nobody', async () => {
+  it('404, 422: a user who is not there; a system administrator who acts for the tenant without userId', async () => {
     for (const userId of [newId(), stranger.admin.userId]) {
       expectError(await list(by, `?userId=${userId}`), 404, 'NOT_FOUND');
     }
     const { token } = await logInSystemAdmin(test);
     const there = { token, headers: { 'x-tenant-id': own.tenantId } };
     expect(idsOf((await list(there)).body.data)).toEqual([ids.sms, ids.default]);
-    expectError(await list(there, '?scope=user_override'), 422, 'UNPROCESSABLE_ENTITY', 'NO_OWN_PREFERENCES');
+    expectError(await list(there, '?scope=user_override'), 422, 'UNPROCESSABLE_ENTITY', 'MEMBERSHIP_REQUIRED');
     expect(idsOf((await listOwn(there)).body.data)).not.toContain(ids.own);
   });
 });
@@ -357,12 +380,12 @@ describe('explainNotificationPreferences', () => {
       sms: { ...nothing, enabled: false, layer: 'built_in', outcome: 'turned_off', until: null },
     });
     expect(Object.values(said).map(({ because }) => because)).toEqual([
-      'The tenant has turned in_app off for everything, and the person has said nothing about it.',
-      'The person has turned push off for news.*.',
-      'The tenant has turned email on for news.* and locked it: nobody can decide otherwise.',
-      'Neither the person nor the tenant has said anything, and sms is off then.',
-      'Neither the person nor the tenant has said anything, and chatapp is off then.',
-      'Neither the person nor the tenant has said anything, and webhook is off then.',
+      'The tenant has turned in_app off for everything, and the user has no preference for it.',
+      'The user has turned push off for news.*.',
+      'The tenant has turned email on for news.* and locked it; users cannot override it.',
+      'Neither the user nor the tenant has a preference, and sms is off by default.',
+      'Neither the user nor the tenant has a preference, and chatapp is off by default.',
+      'Neither the user nor the tenant has a preference, and webhook is off by default.',
     ]);
     expect(await explain(by, `?userId=${person.userId}&category=news.office`)).toMatchObject({
       status: 200,
@@ -388,7 +411,7 @@ describe('explainNotificationPreferences', () => {
     const midnight = today.add({ days: 2 }).startOfDay();
     expect(Date.parse(email.until)).toBe(midnight.epochMilliseconds);
     expect(email.because).toBe(
-      `The tenant has turned email on for everything, and the person has said nothing about it. Quiet hours of the tenant delay it until ${email.until}.`,
+      `The tenant has turned email on for everything, and the user has no preference for it. Quiet hours of the tenant delay it until ${email.until}.`,
     );
     const dropping = { start: '00:00', end: '00:00', days, mode: 'drop', timezone: zone };
     await newOverride(test, person, { enabled: true, quietHours: dropping });
@@ -427,13 +450,13 @@ describe('deleteNotificationPreference', () => {
     expect(trail.map(({ resource_id: id }) => id)).toEqual(expect.arrayContaining([first.id, second.id, standard.id]));
   });
 
-  it('404: what is not the own one looks as what is not there', async () => {
+  it("404: another user's looks like a missing one", async () => {
     const standard = await newDefault(test, admin, { category: 'stays' });
     const managers = await newOverride(test, manager);
     for (const id of [standard.id, managers.id, newId()]) {
       for (const one of [remove, removeOwn]) expectError(await one(member, id), 404, 'NOT_FOUND');
     }
-    // By the own path nobody gets at others, whatever they may.
+    // The user's own path never reaches other users, even with permissions.
     const members = await newOverride(test, member, { category: 'stays' });
     expectError(await removeOwn(admin, members.id), 404, 'NOT_FOUND');
     const outside = { token: stranger.admin.token };
@@ -441,7 +464,7 @@ describe('deleteNotificationPreference', () => {
     expect(idsOf((await list(admin, `?userId=${member.userId}&category=stays`)).body.data)).toHaveLength(2);
   });
 
-  it('400, 401, 403: no uuid, nobody, machines', async () => {
+  it('400, 401, 403: not a UUID, without credentials, machines', async () => {
     for (const one of [remove, removeOwn]) {
       expectError(await one(admin, 'x'), 400, 'VALIDATION_ERROR');
       expectError(await one({}, newId()), 401, 'AUTHENTICATION_ERROR');
@@ -469,7 +492,7 @@ describe('updateOwnNotificationPreferences', () => {
     }
   });
 
-  it('401, 403: nobody, machines', async () => {
+  it('401, 403: without credentials, machines', async () => {
     expectError(await putOwn(test, {}, [{}]), 401, 'AUTHENTICATION_ERROR');
     for (const machine of machines) expectError(await putOwn(test, machine, [{}]), 403, 'AUTHORIZATION_ERROR');
   });

@@ -6,7 +6,7 @@ type Vault = Pick<Services, 'database' | 'encryption' | 'now'>;
 
 const name = 'vapid';
 
-/** As whom the installation speaks to push services: made once, for browsers subscribe to what they know it by. */
+/** The VAPID keys of the installation; created once, because subscriptions depend on them. */
 export async function findOrCreatePushKeys(vault: Vault): Promise<PushKeys> {
   const { database, encryption, now } = vault;
   const db = database.platform();
@@ -20,7 +20,7 @@ export async function findOrCreatePushKeys(vault: Vault): Promise<PushKeys> {
     created_at: now().toISOString(),
   };
   await db.slow.all(insertPushKeys(row));
-  // Of several processes that made some, one has stored its own.
+  // If several processes created keys, the first stored ones apply.
   return open(vault, (await db.slow.first(findPushKeys({ name })))!);
 }
 

@@ -3,11 +3,11 @@ import { defineError } from '#core/errors/app-error';
 export const SubscriptionNotFound = defineError('NOT_FOUND', 'The push subscription does not exist.');
 export const EndpointNotAllowed = defineError(
   'UNPROCESSABLE_ENTITY',
-  'endpoint is an address that the service does not call. Send what pushManager.subscribe() of the browser answers.',
+  'The service does not call the address in endpoint. Send the result of pushManager.subscribe() in the browser.',
   'ADDRESS_NOT_ALLOWED',
 );
 export const SubscriptionUnusable = defineError(
   'UNPROCESSABLE_ENTITY',
-  'Nothing can be encrypted for these keys. Send what pushManager.subscribe() of the browser answers.',
+  'The keys are invalid for encryption. Send the result of pushManager.subscribe() in the browser.',
   'INVALID_SUBSCRIPTION',
 );

@@ -8,7 +8,7 @@ const builder = queryBuilder<NotificationTables>();
 
 type Whose = { tenantId: string; userId: string };
 
-/** The newest first. */
+/** Newest first. */
 export const listSubscriptions = statement<Whose & { now: string }, PushSubscriptionRow>((p) =>
   builder
     .selectFrom('push_subscriptions')
@@ -20,7 +20,7 @@ export const listSubscriptions = statement<Whose & { now: string }, PushSubscrip
     .orderBy('id', 'desc'),
 );
 
-/** Who registers a browser in a tenant does so alone until the transaction ends. */
+/** Serialises subscriptions in a tenant until the end of the transaction. */
 export const lockSubscriptions = statement<{ tenantId: string }, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock(hashtextextended('push-subscriptions:' || ${p.tenantId}::text, 0))`.compile(
@@ -45,7 +45,7 @@ export const deleteOfOthers = statement<Whose & { endpointHash: Buffer }, never>
     .where('endpoint_hash', '=', p.endpointHash),
 );
 
-/** What has expired, and of what has not all but those that were registered or renewed last. */
+/** Deletes expired subscriptions, and all except the most recently renewed ones. */
 export const deleteSurplus = statement<Whose & { keep: number; now: string }, never>((p) =>
   builder
     .deleteFrom('push_subscriptions')
@@ -108,7 +108,7 @@ export const deleteSubscriptionsOf = statement<Whose, never>((p) =>
   builder.deleteFrom('push_subscriptions').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.userId),
 );
 
-/** Those that their push services know no more; not where they were registered anew meanwhile. */
+/** Deletes subscriptions that the push service no longer knows, unless they were renewed in the meantime. */
 export const deleteGone = statement<{ tenantId: string; ids: readonly string[]; sealed: readonly string[] }, never>(
   (p) =>
     builder
@@ -118,7 +118,7 @@ export const deleteGone = statement<{ tenantId: string; ids: readonly string[]; 
       .where(sql<boolean>`sealed = any(${p.sealed}::text[])`),
 );
 
-// ---------------------------------------------------------------- as whom the installation speaks
+// ---------------------------------------------------------------- keys of the installation
 
 export type PushKeysRow = NotificationTables['push_keys'];
 
@@ -126,7 +126,7 @@ export const findPushKeys = statement<{ name: string }, PushKeysRow>((p) =>
   builder.selectFrom('push_keys').selectAll().where('name', '=', p.name),
 );
 
-/** Nothing where another process was first. */
+/** No row if another process was first. */
 export const insertPushKeys = statement<PushKeysRow, never>((row) =>
   builder
     .insertInto('push_keys')

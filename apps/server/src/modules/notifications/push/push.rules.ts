@@ -1,20 +1,20 @@
 import { cut, oneLine, plain } from '#modules/notifications/channels/texts.rules';
 import type { Texts } from '#modules/notifications/notifications.types';
 
-/** Push services take 4096 bytes at least (RFC 8030 section 7.2), of which the encryption takes its part. */
+/** Push services accept at least 4096 bytes (RFC 8030 section 7.2), including the encryption overhead. */
 const mostBytes = 3072;
-const mostLinkBytes = 1500;
+const maxLinkBytes = 1500;
 const titleCharacters = 200;
 const bodyCharacters = 3000;
 
 type Told = { deliveryId: string; notificationId: string; category: string; texts: Texts; link: string | null };
 
-/** What the service worker of the browser gets, with as much of the body as fits; `isShort` for none of it. */
+/** The payload for the service worker, with the part of the body that fits; `isShort` omits the body. */
 export function payloadOf({ texts, link, ...told }: Told, { isShort }: { isShort: boolean }): string {
   const { deliveryId, notificationId, category } = told;
   const title = cut(oneLine(texts.title), titleCharacters);
   const ids = { deliveryId, notificationId };
-  const known = { ...ids, category, title, link: link !== null && byteLength(link) > mostLinkBytes ? null : link };
+  const known = { ...ids, category, title, link: link !== null && byteLength(link) > maxLinkBytes ? null : link };
   const body = plain(texts.body);
   for (let most = isShort ? 0 : bodyCharacters; ; most = Math.floor(most * 0.8)) {
     const payload = JSON.stringify({ ...known, body: most < 10 ? '' : cut(body, most) });
@@ -26,7 +26,7 @@ function byteLength(text: string): number {
   return Buffer.byteLength(text);
 }
 
-/** Whom the operator of a push service may ask: the installation where it has an address of its own, else who sends its mail. */
+/** Contact for operators of push services: the installation's https origin, otherwise its mail address. */
 export function contactOf(publicUrl: string, sender: string): string {
   const url = URL.parse(publicUrl);
   if (url?.protocol === 'https:' && url.hostname !== 'localhost') return url.origin;
@@ -36,12 +36,12 @@ export function contactOf(publicUrl: string, sender: string): string {
 
 export type Answer =
   | { kind: 'taken' }
-  /** The push service does not know the browser any more. */
+  /** The push service no longer knows the browser. */
   | { kind: 'gone' }
   | { kind: 'refused' }
   | { kind: 'failed'; retryAfterMs?: number; error: unknown };
 
-/** Told on one browser is told: those that failed are left out, for the others would be told twice. */
+/** One success counts for the user: a retry for failed browsers would notify the others twice. */
 export function together(answers: readonly Answer[]): Exclude<Answer, { kind: 'gone' }> | { kind: 'no_address' } {
   const of = <Kind extends Answer['kind']>(kind: Kind) =>
     answers.filter((answer): answer is Extract<Answer, { kind: Kind }> => answer.kind === kind);

@@ -1,8 +1,8 @@
 import { decodeProtectedHeader, importJWK, jwtVerify } from 'jose';
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import type { Parcel } from '#modules/notifications/channels/channel';
-import { parcelFor } from '#modules/notifications/channels/testing/parcels';
+import type { ChannelMessage } from '#modules/notifications/channels/channel';
+import { messageFor } from '#modules/notifications/channels/testing/messages';
 import { push } from '#modules/notifications/push/push';
 import { newBrowser, type TestBrowser } from '#modules/notifications/push/testing/browser';
 import { startPushService, type TestPushService } from '#modules/notifications/push/testing/push-service';
@@ -34,8 +34,8 @@ async function register(token = tenant.admin.token, rest: object = {}): Promise<
   return { ...browser, id: answer.body.data.id };
 }
 
-const send = (rest: Parameters<typeof parcelFor>[1] = {}, signal = never) =>
-  push(test.service.services, parcelFor(tenant, rest), signal);
+const send = (rest: Parameters<typeof messageFor>[1] = {}, signal = never) =>
+  push(test.service.services, messageFor(tenant, rest), signal);
 const registered = async (token = tenant.admin.token) =>
   (await test.call('GET', `${path}/subscriptions`, { token })).body.data.map(({ id }: { id: string }) => id);
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
@@ -44,25 +44,25 @@ const long = { title: '"Ü\n'.repeat(60), body: 'Ünïcode 👩‍👩‍👧 "q
 describe('what arrives', () => {
   it('is for the browser only, and says what it is about', async () => {
     const [browser, stranger] = [await register(), newBrowser()];
-    const parcel = parcelFor(tenant);
-    expect(await push(test.service.services, parcel, never)).toEqual({ kind: 'taken' });
-    const [message] = service.received;
+    const message = messageFor(tenant);
+    expect(await push(test.service.services, message, never)).toEqual({ kind: 'taken' });
+    const [request] = service.received;
     expect(service.received).toHaveLength(1);
-    expect(browser.read(message!.body)).toEqual({
-      deliveryId: parcel.deliveryId,
-      notificationId: parcel.notificationId,
-      category: parcel.category,
+    expect(browser.read(request!.body)).toEqual({
+      deliveryId: message.deliveryId,
+      notificationId: message.notificationId,
+      category: message.category,
       title: 'Water off on Monday',
       body: 'From 8 to 10.',
       link: 'https://house.example/notes/1',
     });
-    expect(() => stranger.read(message!.body)).toThrow(/authenticate/);
-    expect(message).toMatchObject({
+    expect(() => stranger.read(request!.body)).toThrow(/authenticate/);
+    expect(request).toMatchObject({
       path: new URL(browser.subscription.endpoint).pathname,
       headers: {
         'content-encoding': 'aes128gcm',
         'content-type': 'application/octet-stream',
-        topic: parcel.deliveryId.replaceAll('-', ''),
+        topic: message.deliveryId.replaceAll('-', ''),
         ttl: '259200',
         urgency: 'normal',
       },
@@ -98,7 +98,7 @@ describe('what arrives', () => {
     expect(service.received[0]!.headers['urgency']).toBe('high');
   });
 
-  it('is short enough for every push service, whatever it says', async () => {
+  it('is short enough for every push service, for any text', async () => {
     const browser = await register();
     await send({ texts: long, link: `https://house.example/${'x'.repeat(1400)}` });
     const { body } = service.received[0]!;
@@ -110,7 +110,7 @@ describe('what arrives', () => {
     expect(read['link']).toHaveLength(1422);
   });
 
-  it('goes to every browser of the person, and to nobody else', async () => {
+  it('goes to every browser of the user, and to no other user', async () => {
     const member = await createMember(test, tenant);
     const [first, second] = [await register(), await register()];
     await register(member.token);
@@ -142,7 +142,7 @@ describe('no_address', () => {
     expect(service.received).toHaveLength(2);
   });
 
-  it('but a browser that registers anew meanwhile stays', async () => {
+  it('but a browser that subscribes again in the meantime stays', async () => {
     const { subscription, id } = await register();
     service.behave((response) => {
       const { token } = tenant.admin;
@@ -182,7 +182,7 @@ describe('a fault of our own', () => {
   const change = (text: string, values: unknown[] = []) =>
     test.service.services.database.tenant(tenant.tenantId).slow.all({ text, values, prepare: false });
 
-  it('with one browser keeps nobody from what others have got: they are told once', async () => {
+  it('with one browser does not affect the others: they get the message once', async () => {
     const [moved, other] = [await register(), await register()];
     await change('update push_subscriptions set sealed = $3 where tenant_id = $1 and id = $2', [
       tenant.tenantId,
@@ -191,11 +191,11 @@ describe('a fault of our own', () => {
     ]);
     expect(await send()).toEqual({ kind: 'taken' });
     expect(service.received.map((each) => each.path)).toEqual([new URL(other.subscription.endpoint).pathname]);
-    const lines = test.logLines.filter((line) => line.includes('reason of our own'));
+    const lines = test.logLines.filter((line) => line.includes('internal error'));
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([{ level: 'error', subscriptionId: moved.id }]);
   });
 
-  it('with the list of browsers keeps nobody from what they have got', async () => {
+  it('with the list of browsers causes no duplicate', async () => {
     const [gone] = [await register(), await register()];
     service.behave(410, gone.subscription.endpoint);
     const { services } = test.service;
@@ -206,8 +206,8 @@ describe('a fault of our own', () => {
     };
     const database = { tenant: () => access, platform: () => services.database.platform() };
     const away = { ...services, database } as unknown as typeof services;
-    expect(await push(away, parcelFor(tenant), never)).toEqual({ kind: 'taken' });
-    expect(test.logLines.filter((line) => line.includes('could not be forgotten'))).toHaveLength(1);
+    expect(await push(away, messageFor(tenant), never)).toEqual({ kind: 'taken' });
+    expect(test.logLines.filter((line) => line.includes('could not be deleted'))).toHaveLength(1);
     expect(await send()).toEqual({ kind: 'taken' });
     expect(await registered()).not.toContain(gone.id);
   });
@@ -225,7 +225,7 @@ describe('failed', () => {
 
   it.each<[string, Parameters<TestPushService['behave']>[0]]>([
     ['ends the connection', (_response, request) => void request.socket.end()],
-    ['says what is no HTTP', (_response, request) => void request.socket.end('canary\r\n\r\n')],
+    ['answers invalid HTTP', (_response, request) => void request.socket.end('canary\r\n\r\n')],
     [
       'answers without end',
       (response) => {
@@ -245,7 +245,7 @@ describe('failed', () => {
     expect(await send()).toMatchObject({ kind: 'failed' });
   });
 
-  it('where nobody is there', async () => {
+  it('without a listener', async () => {
     const browser = newBrowser('https://127.0.0.1:1024');
     const { token } = tenant.admin;
     await test.call('POST', `${path}/subscriptions`, { token, body: browser.subscription });
@@ -294,9 +294,9 @@ describe('the signal', () => {
 
 it('says again what was said before under the same topic', async () => {
   await register();
-  const parcel: Parcel = parcelFor(tenant);
-  for (let attempt = 0; attempt < 2; attempt += 1) await push(test.service.services, parcel, never);
+  const message: ChannelMessage = messageFor(tenant);
+  for (let attempt = 0; attempt < 2; attempt += 1) await push(test.service.services, message, never);
   expect(new Set(service.received.map(({ headers }) => headers['topic']))).toEqual(
-    new Set([parcel.deliveryId.replaceAll('-', '')]),
+    new Set([message.deliveryId.replaceAll('-', '')]),
   );
 });

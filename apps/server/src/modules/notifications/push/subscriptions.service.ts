@@ -27,11 +27,11 @@ import {
 import type { SubscribePushBody } from '#modules/notifications/push/push.schemas';
 import { isUsable, type Browser } from '#modules/notifications/push/web-push';
 
-/** Whoever acts for another tenant is told nothing there: it is the browser of the person at home. */
+/** A browser belongs to the home tenant of the user, also while the user acts for another tenant. */
 type Scope = { services: Services; actor: Actor<Person> };
 
-/** The one that was not renewed for longest makes room for the next: one that is used no more says so to nobody. */
-const mostOfPerson = 10;
+/** A new subscription replaces the least recently renewed one, because browsers do not report disuse. */
+const maxPerUser = 10;
 
 export async function getPushKey(services: Services) {
   const { publicKey } = await findOrCreatePushKeys(services);
@@ -46,9 +46,9 @@ export async function listOwnSubscriptions({ services, actor }: Scope) {
 }
 
 /**
- * Has a browser take what the person is told by push. It belongs to whoever of the tenant registered it last, for people
- * share browsers; the same person again renews its keys.
- * @throws EndpointNotAllowed, SubscriptionUnusable, PersonNotFound where somebody deletes the user meanwhile
+ * Subscribes a browser. Users can share a browser: the latest user of the tenant owns the subscription, and the same user renews
+ * its keys.
+ * @throws EndpointNotAllowed, SubscriptionUnusable, PersonNotFound if the user is deleted concurrently
  */
 export async function subscribe(scope: Scope, body: SubscribePushBody) {
   const { services, actor } = scope;
@@ -70,7 +70,7 @@ export async function subscribe(scope: Scope, body: SubscribePushBody) {
 async function create(tx: Transaction, { services, actor }: Scope, row: PushSubscriptionRow) {
   const { homeTenantId: tenantId, userId } = actor;
   const now = row.created_at;
-  await tx.all(deleteSurplus({ tenantId, userId, keep: mostOfPerson - 1, now }));
+  await tx.all(deleteSurplus({ tenantId, userId, keep: maxPerUser - 1, now }));
   const audit = auditParams({ ...actor, tenantId }, services.now().toISOString(), { origin: row.origin });
   return tx.first(insertSubscription({ ...audit, ...row }));
 }
@@ -85,14 +85,14 @@ export async function unsubscribe({ services, actor }: Scope, id: string): Promi
   if (deleted === undefined) throw SubscriptionNotFound();
 }
 
-/** For whoever deletes a user. */
+/** Part of the deletion of a user. */
 export async function removeSubscriptionsOf(tx: Transaction, tenantId: string, userId: string): Promise<void> {
   await tx.all(deleteSubscriptionsOf({ tenantId, userId }));
 }
 
-/** @throws Error where it was tampered with or moved */
+/** @throws Error if it was modified or moved to another row */
 export function openBrowser(services: Pick<Services, 'encryption'>, row: PushSubscriptionRow): Browser {
-  return JSON.parse(services.encryption.decrypt(row.sealed, placeOf(row.id))) as Browser;
+  return JSON.parse(services.encryption.decrypt(row.sealed, contextOf(row.id))) as Browser;
 }
 
 function toRow({ services, actor }: Scope, id: string, { endpoint, keys, expirationTime }: SubscribePushBody) {
@@ -104,7 +104,7 @@ function toRow({ services, actor }: Scope, id: string, { endpoint, keys, expirat
     user_id: actor.userId,
     endpoint_hash: sha256(endpoint),
     origin: new URL(endpoint).origin,
-    sealed: services.encryption.encrypt(JSON.stringify(browser), placeOf(id)),
+    sealed: services.encryption.encrypt(JSON.stringify(browser), contextOf(id)),
     user_agent: actor.request.userAgent,
     created_at: now,
     renewed_at: now,
@@ -112,7 +112,7 @@ function toRow({ services, actor }: Scope, id: string, { endpoint, keys, expirat
   };
 }
 
-function placeOf(id: string): string {
+function contextOf(id: string): string {
   return `push_subscriptions.sealed:${id}`;
 }
 

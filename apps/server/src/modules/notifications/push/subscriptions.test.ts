@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { parcelFor } from '#modules/notifications/channels/testing/parcels';
+import { messageFor } from '#modules/notifications/channels/testing/messages';
 import { push } from '#modules/notifications/push/push';
 import { newBrowser } from '#modules/notifications/push/testing/browser';
 import { startPushService } from '#modules/notifications/push/testing/push-service';
@@ -33,7 +33,7 @@ const stored = () =>
   });
 
 describe('getPushKey', () => {
-  it('200: the same for everybody', async () => {
+  it('200: the same key for all users', async () => {
     const [own, other] = [tenant.admin.token, (await createTenant(test)).admin.token];
     const [first, second] = [
       await test.call('GET', keyPath, { token: own }),
@@ -93,7 +93,7 @@ describe('subscribePush', () => {
     expect(after!['sealed']).not.toBe(before!['sealed']);
   });
 
-  it('201: a browser belongs to whoever of the tenant registered it last', async () => {
+  it('201: a browser belongs to the latest user of the tenant who subscribed it', async () => {
     const member = await createMember(test, tenant);
     const { subscription } = newBrowser();
     await subscribe(subscription);
@@ -133,7 +133,7 @@ describe('subscribePush', () => {
     expect(await stored()).toHaveLength(10);
   });
 
-  it('201: for whoever acts for another tenant it is the browser at home', async () => {
+  it('201: for a user who acts for another tenant, it belongs to the home tenant', async () => {
     const { token } = await logInSystemAdmin(test);
     const { subscription } = newBrowser();
     const answer = await subscribe(subscription, token, { 'x-tenant-id': tenant.tenantId });
@@ -171,7 +171,7 @@ describe('subscribePush', () => {
     ['no keys', ({ endpoint }) => ({ endpoint })],
     ['no auth', ({ endpoint, keys }) => ({ endpoint, keys: { p256dh: keys.p256dh } })],
     ['keys of another form', ({ endpoint, keys }) => ({ endpoint, keys: { ...keys, auth: 'ä'.repeat(22) } })],
-    ['a time that is none', (body) => ({ ...body, expirationTime: -1 })],
+    ['an invalid time', (body) => ({ ...body, expirationTime: -1 })],
     ['a time beyond all years', (body) => ({ ...body, expirationTime: 8.64e15 })],
     ['something else', (body) => ({ ...body, userId: tenant.admin.userId })],
   ])('400: %s', async (_what, change) => {
@@ -224,7 +224,7 @@ describe('subscribePush', () => {
 });
 
 describe('unsubscribePush', () => {
-  it('204, and 404 from then on', async () => {
+  it('204, and 404 afterwards', async () => {
     const { id } = (await subscribe()).body.data;
     const remove = () => test.call('DELETE', `${path}/${id}`, { token: tenant.admin.token });
     expect((await remove()).status).toBe(204);
@@ -232,7 +232,7 @@ describe('unsubscribePush', () => {
     expectError(await remove(), 404, 'NOT_FOUND');
   });
 
-  it("404: another person's, another tenant's, and to whoever administers the tenant", async () => {
+  it("404: another user's, another tenant's, and for administrators of the tenant", async () => {
     const [member, stranger] = [await createMember(test, tenant), await createTenant(test)];
     const { id } = (await subscribe(undefined, member.token)).body.data;
     for (const { token } of [tenant.admin, stranger.admin])
@@ -241,7 +241,7 @@ describe('unsubscribePush', () => {
     expect(await list()).toEqual([]);
   });
 
-  it('401 without credentials, 400 for what is no id', async () => {
+  it('401 without credentials, 400 for an invalid id', async () => {
     expectError(await test.call('DELETE', `${path}/${tenant.tenantId}`), 401, 'AUTHENTICATION_ERROR');
     expectError(await test.call('DELETE', `${path}/x`, { token: tenant.admin.token }), 400, 'VALIDATION_ERROR');
   });
@@ -257,7 +257,7 @@ describe('what is stored', () => {
     expect((await stored()).map((row) => row['user_id'])).toEqual([tenant.admin.userId]);
   });
 
-  const send = () => push(test.service.services, parcelFor(tenant), new AbortController().signal);
+  const send = () => push(test.service.services, messageFor(tenant), new AbortController().signal);
 
   it('does not open in another row', async () => {
     await subscribe();

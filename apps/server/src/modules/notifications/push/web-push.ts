@@ -14,7 +14,7 @@ export function newPushKeys(): PushKeys {
   return webPush.generateVAPIDKeys();
 }
 
-/** Whether something can be encrypted for these keys: a point of the curve, and a secret long enough. */
+/** Whether the keys are valid: a point of the curve, and a secret that is long enough. */
 export function isUsable({ keys }: Pick<Browser, 'keys'>): boolean {
   try {
     encrypt(keys, '');
@@ -25,9 +25,9 @@ export function isUsable({ keys }: Pick<Browser, 'keys'>): boolean {
 }
 
 /**
- * What a push service takes (RFC 8030), readable for the browser only (RFC 8291). The library never sends: what leaves the
- * service does so through core/outbound.
- * @param contact whom the operator of the push service may ask, `https:` or `mailto:`
+ * The request for a push service (RFC 8030), encrypted for the browser (RFC 8291). The library does not send, because all
+ * outbound calls use core/outbound.
+ * @param contact contact for the operator of the push service, `https:` or `mailto:`
  */
 export function toRequest(
   { endpoint, keys }: Browser,

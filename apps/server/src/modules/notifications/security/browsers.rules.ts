@@ -14,7 +14,7 @@ const systems: readonly [RegExp, string][] = [
   [/\b(Linux|X11)\b/, 'Linux'],
 ];
 
-/** `Firefox, Linux` of a User-Agent; what a stranger says of itself beyond that reaches nobody. Empty where nothing is known. */
+/** `Firefox, Linux` from a User-Agent; other untrusted parts are dropped. Empty if unknown. */
 export function describeBrowser(userAgent: string | null): string {
   if (userAgent === null) return '';
   const found = [browsers, systems].map((names) => names.find(([pattern]) => pattern.test(userAgent))?.[1]);

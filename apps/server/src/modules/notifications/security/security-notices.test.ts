@@ -79,7 +79,7 @@ describe('a login', () => {
     expect(await toldTo(person)).toHaveLength(1);
   });
 
-  it('is told in each tenant of the account, and going on in another one is no news', async () => {
+  it('is sent in each tenant of the account, and not again for a switch of the tenant', async () => {
     const person = await createMember(test, tenant);
     const other = await createTenant(test);
     const userId = await joinTenant(test, other, person);
@@ -101,7 +101,7 @@ describe('a login', () => {
     expect(await toldTo(person)).toEqual([]);
   });
 
-  it('says nothing in the words of whoever logs in', async () => {
+  it('contains no text of the client that logs in', async () => {
     const person = await createMember(test, tenant);
     await logInFrom(person, '192.0.2.1', 'Firefox/1 call https://evil.example');
     expect(JSON.stringify(await toldTo(person))).not.toContain('evil');
@@ -124,7 +124,7 @@ describe('second factors', () => {
     ]);
   });
 
-  it('are told in the inbox when an administrator resets them: the mail goes out whatever the person wants', async () => {
+  it('are told in the inbox when an administrator resets them: the mail is sent independent of preferences', async () => {
     const person = await createMember(test, tenant);
     await enrolTotp(test, clock, person);
     const url = `/api/v1/secure/users/${person.userId}/two-factor`;
@@ -137,7 +137,7 @@ describe('API keys', () => {
   const create = (token: string, headers = {}) =>
     test.call('POST', '/api/v1/secure/api-keys', { token, headers, body: { name: "$& '{}'", permissions: {} } });
 
-  it('are told to whoever makes or rotates one', async () => {
+  it('are sent to the user who creates or rotates one', async () => {
     const before = (await toldTo(tenant.admin)).length;
     const { body } = await create(tenant.admin.token);
     const url = `/api/v1/secure/api-keys/${body.data.id}/rotate`;
@@ -148,7 +148,7 @@ describe('API keys', () => {
     ]);
   });
 
-  it('are told to who made the one that somebody else rotates, too', async () => {
+  it('are sent to the creator of a key that another user rotates, too', async () => {
     const other = await createMember(test, tenant, { isTenantAdmin: true });
     const before = (await toldTo(tenant.admin)).length;
     const { body } = await create(tenant.admin.token);
@@ -160,7 +160,7 @@ describe('API keys', () => {
     expect(await toldTo(tenant.admin)).toHaveLength(before + 2);
   });
 
-  it('are told to nobody when somebody of another tenant makes one', async () => {
+  it('are not sent if a user of another tenant creates one', async () => {
     const root = await logInSystemAdmin(test);
     const answer = await create(root.token, { 'x-tenant-id': tenant.tenantId });
     expect(answer.status).toBe(201);

@@ -18,15 +18,15 @@ export type SecurityNotice = {
   tenantId: string;
   userId: string;
   event: SecurityEvent;
-  /** What it happened to: the method of a factor, the name of a key. */
+  /** The affected object: the method of a factor, or the name of a key. */
   subject?: string;
   request: { ip: string; userAgent: string | null };
-  /** All, unless some would tell the person twice. */
+  /** Default: all; fewer if a channel would duplicate another message. */
   channels?: readonly Channel[];
 };
 
 /**
- * The statement that tells a person what was done in their name; run it in the transaction that does it, within the tenant,
+ * The statement that notifies a user of a security event; run it in the transaction of the event, within the tenant,
  * and before its audit rows.
  */
 export function securityNotice(notice: SecurityNotice, at: string): Query<never> {

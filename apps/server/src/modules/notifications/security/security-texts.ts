@@ -1,3 +1,4 @@
+import { plainName } from '#core/mail/plain-name';
 import type { Texts } from '#modules/notifications/notifications.types';
 
 export type SecurityEvent =
@@ -14,7 +15,7 @@ type Language = (typeof languages)[number];
 
 type Facts = { subject: string; ip: string; browser: string; at: string };
 
-/** `{}` stands for what it happened to. */
+/** `{}` is the placeholder for the affected object. */
 const titles: Record<Language, Record<SecurityEvent, string>> = {
   en: {
     login: 'New login to your account',
@@ -79,7 +80,7 @@ const labels: Record<Language, { at: string; ip: string; browser: string }> = {
   it: { at: 'Ora', ip: 'Indirizzo', browser: 'Programma' },
 };
 
-/** What a person is told, in every language that the product itself speaks. */
+/** Texts of security notifications in all languages of the product. */
 export function textsOf(event: SecurityEvent, facts: Facts): Record<Language, Texts> {
   const texts = languages.map((language) => [language, textsIn(language, event, facts)] as const);
   return Object.fromEntries(texts) as Record<Language, Texts>;
@@ -92,7 +93,7 @@ function textsIn(language: Language, event: SecurityEvent, { subject, ip, browse
     `${label.ip}: ${ip}`,
     ...(browser === '' ? [] : [`${label.browser}: ${browser}`]),
   ];
-  // Through a function, as a name may hold what a replacement text gives a meaning to.
-  const title = titles[language][event].replace('{}', () => subject);
+  // A function, because a name may contain replacement patterns such as `$&`.
+  const title = titles[language][event].replace('{}', () => plainName(subject));
   return { title, body: `${lines.join('\n')}\n\n${advice[language]}` };
 }

@@ -10,7 +10,7 @@ type Given = { category?: string; channel?: string; enabled?: boolean; quietHour
 
 export const preference = (given: Given = {}) => ({ category: 'news', channel: 'email', enabled: false, ...given });
 
-/** By the path for everybody; `to` names scope and user. */
+/** Uses the administrators' path; `to` has scope and user. */
 export function put(test: TestService, by: Call, preferences: Given[], to: object = {}): Promise<Answer> {
   return test.call('PATCH', adminPath, { ...by, body: { preferences: preferences.map(preference), ...to } });
 }

@@ -2,9 +2,9 @@ import { expect } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
 import type { Services } from '#core/services';
-import type { Outcome, Parcel } from '#modules/notifications/channels/channel';
-import { deliverBy, type Carriers } from '#modules/notifications/deliveries/delivering';
-import { tellNotices } from '#modules/notifications/notices/expansion';
+import type { Outcome, ChannelMessage } from '#modules/notifications/channels/channel';
+import { deliverBy, type ChannelAdapters } from '#modules/notifications/deliveries/delivering';
+import { expandNotices } from '#modules/notifications/notices/expansion';
 import { channels, type Channel } from '#modules/notifications/notifications.types';
 import { withClient } from '#test/support/database';
 import type { Tenant } from '#test/support/factories';
@@ -16,21 +16,23 @@ type Row = Record<string, any>;
 
 const least = { category: 'news', title: 'Closed', body: 'On Monday.', audience: { everyone: true } };
 
-/** Carriers that take everything, or do with it what they are told, and remember what they were given. */
-export function fakeCarriers(behave: (parcel: Parcel, signal: AbortSignal) => Outcome | Promise<Outcome> = taken) {
-  const parcels: (Parcel & { channel: Channel })[] = [];
-  const carrierOf = (channel: Channel) => async (_services: Services, parcel: Parcel, signal: AbortSignal) => {
-    parcels.push({ ...parcel, channel });
-    return behave(parcel, signal);
+/** ChannelAdapters that take everything, or do with it what they are told, and remember what they were given. */
+export function fakeAdapters(
+  behave: (message: ChannelMessage, signal: AbortSignal) => Outcome | Promise<Outcome> = taken,
+) {
+  const messages: (ChannelMessage & { channel: Channel })[] = [];
+  const adapterOf = (channel: Channel) => async (_services: Services, message: ChannelMessage, signal: AbortSignal) => {
+    messages.push({ ...message, channel });
+    return behave(message, signal);
   };
   const outside = channels.filter((channel) => channel !== 'in_app');
-  const carriers = Object.fromEntries(outside.map((channel) => [channel, carrierOf(channel)])) as Carriers;
-  return { carriers, parcels };
+  const adapters = Object.fromEntries(outside.map((channel) => [channel, adapterOf(channel)])) as ChannelAdapters;
+  return { adapters, messages };
 }
 
 export const taken = (): Outcome => ({ kind: 'taken' });
 
-/** The calls of these tests, as the administrator of a tenant unless somebody else is named; no queue is started. */
+/** The calls of these tests, as the administrator of a tenant unless another user is given; no queue is started. */
 export function stepsOf(test: TestService, tenant: Tenant) {
   const admin: Call = { token: tenant.admin.token };
   const { tenantId } = tenant;
@@ -80,23 +82,23 @@ export function stepsOf(test: TestService, tenant: Tenant) {
     /** Does turns as a process would that takes them from the queue, until there is nothing to tell. */
     async tell(services: Services = test.service.services): Promise<void> {
       const left = `select from notices where tenant_id = $1 and status = 'queued' limit 1`;
-      do await tellNotices().run({ services, data: { tenantId }, attempt: 1, signal });
+      do await expandNotices().run({ services, data: { tenantId }, attempt: 1, signal });
       while ((await ask(left)).length > 0);
     },
     turn: (services: Services = test.service.services) =>
-      tellNotices().run({ services, data: { tenantId }, attempt: 1, signal }),
+      expandNotices().run({ services, data: { tenantId }, attempt: 1, signal }),
     /** Does one turn of a channel. */
-    deliver: (channel: Channel, carriers: Carriers, services: Services = test.service.services) =>
-      deliverBy(carriers).run({ services, data: { tenantId, channel }, attempt: 1, signal }),
+    deliver: (channel: Channel, adapters: ChannelAdapters, services: Services = test.service.services) =>
+      deliverBy(adapters).run({ services, data: { tenantId, channel }, attempt: 1, signal }),
 
-    /** What the queue holds for the tenant: which work, on which channel, due in how many seconds. */
+    /** What the queue holds for the tenant: which work, on which channel, due when. */
     waiting: () =>
       ask(
-        `select name, data ->> 'channel' as channel, extract(epoch from start_after - now())::float8 as seconds
+        `select name, data ->> 'channel' as channel, start_after as due
          from queue.job where data ->> 'tenantId' = $1::text and state = 'created' order by name, start_after`,
       ),
     dequeue: () => ask(`delete from queue.job where data ->> 'tenantId' = $1::text`),
-    /** As if so much time had gone by for whoever has taken something, or waits to try again. */
+    /** Moves leases and retry times back, as if that time had passed. */
     skipPause: () =>
       ask(`update notification_deliveries set due_at = least(due_at, now() - interval '1 s') where tenant_id = $1`),
     endLeases: () =>

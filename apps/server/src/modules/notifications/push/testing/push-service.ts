@@ -14,7 +14,7 @@ export type TestPushService = {
   origin: string;
   /** Everything that it was sent, in order. */
   received: Pushed[];
-  /** From now on it does this instead of taking what it is sent; for one endpoint, or all. */
+  /** Replaces the behaviour for later messages; for one endpoint, or all. */
   behave(how: Behave | number, endpoint?: string): void;
 };
 

@@ -6,10 +6,10 @@ import { startHttpProvider, type HttpProvider } from '#modules/connectors/messag
 import { webhookFake } from '#modules/connectors/messaging/adapters/webhook/testing/fake';
 import { override } from '#modules/connectors/overrides/testing/overrides';
 import { createConnector } from '#modules/connectors/testing/connectors';
-import type { Parcel } from '#modules/notifications/channels/channel';
-import { carriers } from '#modules/notifications/channels/carriers';
-import { parcelFor } from '#modules/notifications/channels/testing/parcels';
-import { createTenant, type Tenant } from '#test/support/factories';
+import type { ChannelMessage } from '#modules/notifications/channels/channel';
+import { adapters } from '#modules/notifications/channels/adapters';
+import { messageFor } from '#modules/notifications/channels/testing/messages';
+import { createTenant, proveAddress, type Tenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 
 // Alone, so that no connector of the installation delivers in place of those that a test makes.
@@ -33,11 +33,11 @@ async function provide(rest: Record<string, unknown> = {}): Promise<HttpProvider
 
 const channels = ['sms', 'chatapp', 'email', 'webhook'] as const;
 type Channel = (typeof channels)[number];
-const carry = (channel: Channel, parcel: Parcel = parcelFor(tenant), signal = never) =>
-  carriers[channel](test.service.services, parcel, signal);
+const carry = (channel: Channel, message: ChannelMessage = messageFor(tenant), signal = never) =>
+  adapters[channel](test.service.services, message, signal);
 
-it('every channel but the inbox has a carrier', () => {
-  expect(Object.keys(carriers).toSorted()).toEqual(['chatapp', 'email', 'push', 'sms', 'webhook']);
+it('every channel but the inbox has a adapter', () => {
+  expect(Object.keys(adapters).toSorted()).toEqual(['chatapp', 'email', 'push', 'sms', 'webhook']);
 });
 
 describe('what arrives', () => {
@@ -54,13 +54,14 @@ describe('what arrives', () => {
     '%s: with a link that leads from outside to where it does within',
     async (channel) => {
       const provider = await provide();
-      await carry(channel, parcelFor(tenant, { link: '/news/1' }));
+      await carry(channel, messageFor(tenant, { link: '/news/1' }));
       expect(provider.taken[0]!.text).toMatch(/^https:\/\/atrium\.example\/news\/1$/m);
     },
   );
 
   it('email: as a mail to the address, which says why it came', async () => {
     const provider = await provide();
+    await proveAddress(test, tenant.admin.email);
     expect(await carry('email')).toEqual({ kind: 'taken' });
     expect(provider.taken).toEqual([
       { to: tenant.admin.email, subject: 'Water off on Monday', text: expect.stringContaining('From 8 to 10.') },
@@ -69,15 +70,23 @@ describe('what arrives', () => {
     for (const part of [tenant.name, 'maintenance.planned', '/settings/notifications']) expect(text).toContain(part);
   });
 
+  it('email: names no tenant none of whose administrators has proven an address', async () => {
+    const provider = await provide();
+    expect(await carry('email')).toEqual({ kind: 'taken' });
+    const { text } = provider.taken[0]!;
+    expect(text).toContain('you are a member of your organisation');
+    expect(text).not.toContain(tenant.name);
+  });
+
   it('webhook: everything, as it is', async () => {
     const provider = await provide();
-    const parcel = parcelFor(tenant, { isCritical: true, texts: { title: 'a\r\nb', body: '' }, link: null });
-    expect(await carry('webhook', parcel)).toEqual({ kind: 'taken' });
+    const message = messageFor(tenant, { isCritical: true, texts: { title: 'a\r\nb', body: '' }, link: null });
+    expect(await carry('webhook', message)).toEqual({ kind: 'taken' });
     expect(JSON.parse(provider.requests[0]!.body)).toEqual({
       channel: 'webhook',
       notification: {
-        deliveryId: parcel.deliveryId,
-        notificationId: parcel.notificationId,
+        deliveryId: message.deliveryId,
+        notificationId: message.notificationId,
         tenantId: tenant.tenantId,
         userId: tenant.admin.userId,
         category: 'maintenance.planned',
@@ -98,11 +107,11 @@ describe('what arrives', () => {
 
   it.each(channels)('%s: under the id of the delivery, at each attempt', async (channel) => {
     const provider = await provide();
-    const parcel = parcelFor(tenant);
-    for (let attempt = 0; attempt < 2; attempt += 1) await carry(channel, parcel);
+    const message = messageFor(tenant);
+    for (let attempt = 0; attempt < 2; attempt += 1) await carry(channel, message);
     expect(provider.requests.map(({ headers }) => headers['webhook-id'])).toEqual([
-      parcel.deliveryId,
-      parcel.deliveryId,
+      message.deliveryId,
+      message.deliveryId,
     ]);
   });
 
@@ -110,14 +119,14 @@ describe('what arrives', () => {
     'email: with a subject of one line: %j',
     async (title) => {
       const provider = await provide();
-      await carry('email', parcelFor(tenant, { texts: { title, body: '' } }));
+      await carry('email', messageFor(tenant, { texts: { title, body: '' } }));
       expect(provider.taken[0]!.subject).not.toMatch(/\p{Cc}/u);
     },
   );
 });
 
 describe.each(channels)('%s', (channel) => {
-  it('no_provider: nobody serves the channel', async () => {
+  it('no_provider: the channel has no connector', async () => {
     expect(await carry(channel)).toEqual({ kind: 'no_provider' });
     const others = ['sms', 'chatapp', 'email', 'webhook'].filter((other) => other !== channel);
     const provider = await provide({ config: { adapter: 'webhook', channels: others } });
@@ -150,21 +159,24 @@ describe.each(channels)('%s', (channel) => {
     expect(provider.requests).toHaveLength(isSentAgain ? 2 : 1);
   });
 
-  it('failed: it asks for patience; until that is over nobody is asked', async () => {
+  it('failed: it sends Retry-After; until then no provider is called', async () => {
     const provider = await provide();
     provider.misbehave((response) => response.writeHead(429, { 'retry-after': '300' }).end());
     for (const kind of ['failed', 'not_asked']) {
       const outcome = (await carry(channel)) as { kind: string; retryAfterMs: number };
       expect(outcome.kind).toBe(kind);
-      expect(outcome.retryAfterMs).toBeGreaterThan(290_000);
+      expect(outcome.retryAfterMs).toBeGreaterThan(180_000);
       expect(outcome.retryAfterMs).toBeLessThanOrEqual(300_000);
     }
     expect(provider.requests).toHaveLength(1);
   });
 
-  it('failed: the ceiling of the tenant is reached, until its period ends', async () => {
+  it('failed: the quota of the tenant is exceeded, until its period ends', async () => {
     const provider = await provide();
-    await override(test, tenant.tenantId, { operation: `messaging.${channel}`, ceilings: { requests_per_month: 1 } });
+    await override(test, tenant.tenantId, {
+      operation: `messaging.${channel}`,
+      quotaLimits: { requests_per_month: 1 },
+    });
     expect(await carry(channel)).toEqual({ kind: 'taken' });
     const outcome = await carry(channel);
     expect(outcome).toMatchObject({ kind: 'failed', error: { details: { code: 'QUOTA_EXCEEDED' } } });
@@ -177,42 +189,42 @@ describe.each(channels)('%s', (channel) => {
     const controller = new AbortController();
     const reason = new Error('the process stops');
     provider.misbehave(() => controller.abort(reason));
-    await expect(carry(channel, parcelFor(tenant), controller.signal)).rejects.toBe(reason);
+    await expect(carry(channel, messageFor(tenant), controller.signal)).rejects.toBe(reason);
   });
 
   it('throws it where it was aborted before', async () => {
     const provider = await provide();
     const reason = new Error('the process stops');
-    await expect(carry(channel, parcelFor(tenant), AbortSignal.abort(reason))).rejects.toBe(reason);
+    await expect(carry(channel, messageFor(tenant), AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(provider.requests).toEqual([]);
   });
 
   it('throws what is a fault of our own', async () => {
-    await expect(carry(channel, parcelFor(tenant, { tenantId: 'no id' }))).rejects.toThrow(/uuid/);
+    await expect(carry(channel, messageFor(tenant, { tenantId: 'no id' }))).rejects.toThrow(/uuid/);
   });
 });
 
 describe.each(['sms', 'chatapp'] as const)('%s', (channel) => {
   it.each([null, ''])('no_address: phone %j', async (phone) => {
     const provider = await provide();
-    expect(await carry(channel, parcelFor(tenant, { person: { phone } }))).toEqual({ kind: 'no_address' });
+    expect(await carry(channel, messageFor(tenant, { person: { phone } }))).toEqual({ kind: 'no_address' });
     expect(provider.requests).toEqual([]);
   });
 });
 
 describe('email without a connector', () => {
   it('no_provider: no mail server either, and nothing waits for one', async () => {
-    const parcel = parcelFor(tenant, { deliveryId: newId() });
-    expect(await carry('email', parcel)).toEqual({ kind: 'no_provider' });
+    const message = messageFor(tenant, { deliveryId: newId() });
+    expect(await carry('email', message)).toEqual({ kind: 'no_provider' });
     const rows = await test.service.services.database.platform().all({
       text: 'select id from mail_outbox where id = $1',
-      values: [parcel.deliveryId],
+      values: [message.deliveryId],
       prepare: false,
     });
     expect(rows).toEqual([]);
   });
 
-  it('no_address: somebody without one', async () => {
-    expect(await carry('email', parcelFor(tenant, { person: { email: '' } }))).toEqual({ kind: 'no_address' });
+  it('no_address: a user without one', async () => {
+    expect(await carry('email', messageFor(tenant, { person: { email: '' } }))).toEqual({ kind: 'no_address' });
   });
 });

@@ -1,12 +1,12 @@
 import { newId } from '#core/crypto/ids';
-import type { Parcel } from '#modules/notifications/channels/channel';
+import type { ChannelMessage } from '#modules/notifications/channels/channel';
 import type { Tenant } from '#test/support/factories';
 
 /** A notification for the administrator of a tenant. */
-export function parcelFor(
+export function messageFor(
   { tenantId, admin }: Pick<Tenant, 'tenantId' | 'admin'>,
-  { person, ...rest }: Partial<Omit<Parcel, 'person'>> & { person?: Partial<Parcel['person']> } = {},
-): Parcel {
+  { person, ...rest }: Partial<Omit<ChannelMessage, 'person'>> & { person?: Partial<ChannelMessage['person']> } = {},
+): ChannelMessage {
   const { userId: id, email } = admin;
   const facts = { display_name: 'Ada', locale: 'en', phone: '+4915112345678', timezone: null, status: 'active' };
   return {

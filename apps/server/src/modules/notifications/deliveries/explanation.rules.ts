@@ -1,20 +1,20 @@
 import type { Delivery } from '#modules/notifications/deliveries/deliveries.types';
 import { deliveryReasons, type Layer } from '#modules/notifications/notifications.types';
 
-/** Who has decided that a channel is, or is not, taken. */
+/** Which layer decided about the channel. */
 const deciders: Record<Layer, string> = {
-  locked: 'The default of the tenant decided, which it has locked.',
-  user_override: 'What the person has said decided.',
-  tenant_default: 'The default of the tenant decided.',
-  built_in: 'Neither the person nor the tenant has said anything; the built-in default decided.',
+  locked: 'A locked default of the tenant decided.',
+  user_override: 'A preference of the user decided.',
+  tenant_default: 'A default of the tenant decided.',
+  built_in: 'Neither the user nor the tenant has a preference; the built-in default decided.',
 };
 
-/** Why a delivery is what it is, for whoever asks why they got something, or did not. */
+/** Explains the state of a delivery to people. */
 export function sentenceOf({ reason, layer, interruptions }: Pick<Delivery, 'reason' | 'layer' | 'interruptions'>) {
   const sentences = [deliveryReasons[reason], deciders[layer]];
   if (interruptions > 0) {
     const attempts = interruptions === 1 ? 'an attempt' : `${interruptions} attempts`;
-    sentences.push(`Nobody saw the end of ${attempts}: it may have arrived more than once.`);
+    sentences.push(`The outcome of ${attempts} is unknown: it may have arrived more than once.`);
   }
   return sentences.join(' ');
 }
