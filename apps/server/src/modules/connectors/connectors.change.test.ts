@@ -201,7 +201,7 @@ describe('credentials', () => {
     expect(await credentials(id)).toEqual(stored);
   });
 
-  it.each(elsewhere)('200: sent anew or dropped, the address may become %s', async (api_base_url) => {
+  it.each(elsewhere)('200: with new or removed credentials, the address can become %s', async (api_base_url) => {
     for (const auth_config of [{ token: 'new' }, {}, null]) {
       const { id } = await createWith();
       expect((await patch(id, { api_base_url, auth_config })).body.data).toMatchObject({ api_base_url });
@@ -228,7 +228,7 @@ describe('credentials', () => {
     expect((await patch(id, { auth_config: { ...shown, more: 'x' } })).body.data).toMatchObject(unproven);
   });
 
-  it('that cannot be opened any more are shown as none, and are entered anew', async () => {
+  it('that cannot be decrypted are shown as null, and can be replaced', async () => {
     const { id } = await createWith();
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
       text: `update connectors set auth_config = 'v1.gone' where tenant_id = $1 and id = $2`,

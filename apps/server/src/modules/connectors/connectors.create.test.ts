@@ -279,21 +279,20 @@ describe('createConnector for messages', () => {
     ['auth_config.secret', {}, { secret: '' }],
     ['auth_config.secret', {}, { secret: 'x'.repeat(513) }],
     ['auth_config.secret', {}, { secret: 'whsec_not base64' }],
-    ['config.from', { adapter: 'twilio' }, twilio],
+    ['config.from', { adapter: 'twilio', from: null }, twilio],
     ['config.from', { adapter: 'twilio', from: 'More than eleven' }, twilio],
-    ['auth_config.account_sid', { adapter: 'twilio', from: 'Atrium' }, null],
     ['auth_config.account_sid', { adapter: 'twilio', from: 'Atrium' }, { ...twilio, account_sid: '../../x' }],
-    ['auth_config.auth_token', { adapter: 'twilio', from: 'Atrium' }, { account_sid: 'AC1' }],
-    ['config.phone_number_id', { adapter: 'whatsapp-cloud' }, { token: 'canary' }],
+    ['auth_config.auth_token', { adapter: 'twilio', from: 'Atrium' }, { account_sid: 'AC1', auth_token: 5 }],
+    ['auth_config.auth_token', { adapter: 'twilio' }, { auth_token: '' }],
     ['config.phone_number_id', { adapter: 'whatsapp-cloud', phone_number_id: '1/../2' }, { token: 'canary' }],
-    ['auth_config.token', { adapter: 'whatsapp-cloud', phone_number_id: '1' }, null],
+    ['auth_config.token', { adapter: 'whatsapp-cloud', phone_number_id: '1' }, { token: null }],
   ];
   it.each(bad)('422: %s in %j %j', async (problem, config, auth_config) => {
     const answer = await create({ category: 'communication', config, auth_config });
     expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'INVALID_CONFIG');
     expect(answer.body.details.problem).toContain(problem);
     expect(answer.text).not.toContain('canary');
-    // Of other categories nobody knows what their settings mean, as long as they name no adapter.
+    // Settings of other categories are unknown without an adapter.
     const { adapter, ...rest } = config as Record<string, unknown>;
     const elsewhere = { category: 'integration', auth_config };
     expect((await create({ ...elsewhere, config: rest })).status).toBe(201);
@@ -314,12 +313,12 @@ describe('createConnector for other adapters', () => {
   });
 
   const refused: [string, Record<string, unknown>][] = [
-    ['nobody has', { config: { adapter: 'pigeon' } }],
-    ['that is no name', { config: { adapter: 5 } }],
+    ['unknown', { config: { adapter: 'pigeon' } }],
+    ['not a string', { config: { adapter: 5 } }],
     ['of a name that objects have', { config: { adapter: 'constructor' } }],
     ['of another category', { config: { adapter: 'nominatim' }, category: 'system_sync' }],
-    ['whose credentials are missing', { config: { adapter: 'deepl' } }],
-    ['named by api_key, whose credentials are missing', { api_key: 'deepl' }],
+    ['whose credentials have another form', { config: { adapter: 'deepl' }, auth_config: { api_key: 5 } }],
+    ['named by api_key, with an invalid option', { api_key: 'deepl', config: { formality: 'rude' } }],
   ];
   it.each(refused)('422: an adapter %s', async (_what, body) => {
     const answer = await create({ api_key: unique('api'), ...body });

@@ -26,7 +26,7 @@ export type ConnectorRow = {
   consecutive_failures: number;
   auto_disable_threshold: number;
   auto_disabled: boolean;
-  /** How often it was switched off for its failures since it last did well. */
+  /** Number of auto-disables since the latest success. */
   ejections: number;
   retry_at: string | null;
   probe_until: string | null;
@@ -79,7 +79,7 @@ export const findConnector = statement<{ tenantId: string; id: string }, Connect
   builder.selectFrom('connectors').select(connectorColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
-/** Held to the end of the transaction, so that credentials stay with the address that they were checked for. */
+/** Locked until the end of the transaction, so that the credentials and the address stay consistent. */
 export const lockConnector = statement<{ tenantId: string; id: string }, ConnectorRow>((p) =>
   builder
     .selectFrom('connectors')
@@ -89,7 +89,7 @@ export const lockConnector = statement<{ tenantId: string; id: string }, Connect
     .forUpdate(),
 );
 
-/** Those that an administrator wants called, whatever became of them, by priority. */
+/** Enabled connectors by priority, in any health state. */
 export const listEnabledConnectors = statement<{ tenantId: string }, ConnectorRow>((p) =>
   builder
     .selectFrom('connectors')
@@ -98,11 +98,11 @@ export const listEnabledConnectors = statement<{ tenantId: string }, ConnectorRo
     .where('enabled', '=', true)
     .orderBy('priority')
     .orderBy('id')
-    // More than there can be.
+    // Above the maximum number of connectors.
     .limit(200),
 );
 
-/** Which connectors there are is decided by one transaction at a time. */
+/** Serialises the creation of connectors, for the limit. */
 export const lockConnectors = statement<{ tenantId: string }, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock(hashtextextended('connectors:' || ${p.tenantId}::text, 0))`.compile(builder),
@@ -128,6 +128,8 @@ export type NewConnector = Pick<
   | 'description'
   | 'tags'
   | 'category'
+  | 'error_message'
+  | 'error_details'
   | 'created_by'
   | 'created_at'
 >;
@@ -148,6 +150,8 @@ export const insertConnector = statement<NewConnector & AuditParams, ConnectorRo
       description: p.description,
       tags: p.tags,
       category: p.category,
+      error_message: p.error_message,
+      error_details: p.error_details,
       created_by: p.created_by,
       created_at: p.created_at,
       updated_at: p.created_at,

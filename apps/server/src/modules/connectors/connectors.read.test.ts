@@ -151,7 +151,7 @@ describe('connectors of the installation', () => {
       await markFailed(test, systemTenantId, id);
       ids.unshift(id);
     }
-    // Somebody of the system tenant who is no system administrator.
+    // A user of the system tenant who is not a system administrator.
     const { email, password } = { email: `${unique('operator')}@system.test`, password: 'correct horse' };
     const created = await test.call('POST', '/api/v1/secure/users', { token: root.token, body: { email, password } });
     await grant(test, systemTenantId, created.body.data.id, ['providers.read', 'providers.manage']);
@@ -230,7 +230,7 @@ describe('connectors of the installation', () => {
     expect(body).toEqual(await list('', by));
   });
 
-  it('are changed by system administrators in the system tenant, and by nobody else', async () => {
+  it('are changed only by system administrators in the system tenant', async () => {
     const { body: before } = await test.call('GET', `${path}/${ids[1]}`, { token: root.token });
     const naming = { token: root.token, headers: { 'x-tenant-id': tenant.tenantId } };
     for (const caller of [{ token }, { token: manager.token }, naming]) {

@@ -1,6 +1,6 @@
 import { CredentialsRequired } from '#modules/connectors/connectors.errors';
 
-/** What is shown of every credential; sent back, it stands for the stored one. */
+/** Replaces every credential in answers; sent back, it keeps the stored value. */
 const mask = '••••••••';
 
 type Fields = Record<string, unknown>;
@@ -9,7 +9,7 @@ export function maskCredentials(stored: Fields): Fields {
   return Object.fromEntries(Object.keys(stored).map((key) => [key, mask]));
 }
 
-/** The credentials with stored values in the place of masks. @throws CredentialsRequired where nothing is stored under a masked key */
+/** Replaces masks by stored values. @throws CredentialsRequired if a masked key has no stored value */
 export function unmaskCredentials(sent: Fields, stored: Fields | null): Fields {
   return Object.fromEntries(
     Object.entries(sent).map(([key, value]) => {
@@ -24,7 +24,7 @@ export function isSameOrigin(left: string, right: string): boolean {
   return originOf(left) === originOf(right);
 }
 
-/** Scheme, host and port; in the sense of browsers all mail servers would have the same origin, which is none. */
+/** Scheme, host and port; `URL.origin` is `null` for all mail servers. */
 export function originOf(url: string): string {
   const { protocol, host } = new URL(url);
   return `${protocol}//${host}`;

@@ -6,7 +6,7 @@ import { newId } from '#core/crypto/ids';
 import type { Statements, TenantDb, Transaction } from '#core/db/scopes';
 import type { Services } from '#core/services';
 import { createAttempt } from '#core/throttle/throttle';
-import { assertProviderConfig } from '#modules/connectors/adapters';
+import { assertComplete, assertProviderConfig, missingIn } from '#modules/connectors/adapters';
 import {
   AddressNotAllowed,
   ConnectorNotFound,
@@ -38,18 +38,18 @@ import type {
 } from '#modules/connectors/connectors.schemas';
 import { openCredentials, sealCredentials, type Credentials } from '#modules/connectors/credentials';
 import { checkConnector, isWell } from '#modules/connectors/health/checks.service';
-import { messageOf, unproven } from '#modules/connectors/health/health.rules';
+import { incomplete, isIncomplete, messageOf, unproven } from '#modules/connectors/health/health.rules';
 import { noteMove } from '#modules/connectors/health/health.service';
 import { dropFromOrders, listAddresses } from '#modules/connectors/overrides/overrides.queries';
 
-/** So that each call may look through all of them. */
+/** Limits the work of each call, which reads all connectors. */
 const mostConnectors = 100;
-/** Of a tenant. Each is a call to wherever the connector leads. */
+/** Tests per tenant, because each test makes an outside call. */
 const testBudget = { max: 10, windowMs: 60_000 };
 
 type Scope = { db: TenantDb; actor: Actor<Person>; services: Services };
 
-/** Own connectors by priority, then those of the installation. */
+/** The tenant's connectors by priority, then those of the installation. */
 export async function listConnectors({ db, actor, services }: Scope, query: ListConnectorsQuery) {
   const { limit = 50, offset = 0, ...filters } = query;
   const own = await pageOf(db.slow, db.tenantId, filters, { limit, offset });
@@ -60,7 +60,7 @@ export async function listConnectors({ db, actor, services }: Scope, query: List
   return { data: [...data, ...system.rows.map(presentRedacted)], total: own.total + system.total, limit, offset };
 }
 
-/** Where the installation's connectors lead is for system administrators only, in the system tenant too. */
+/** Only system administrators see addresses of the installation's connectors, also in the system tenant. */
 function presentTo(actor: Actor, services: Services, row: ConnectorRow) {
   const isHidden = row.tenant_id === systemTenantId && !actor.isSystemAdmin;
   return isHidden ? presentRedacted(row) : presentConnector(services, row);
@@ -97,7 +97,8 @@ export async function createConnector({ db, actor, services }: Scope, body: Crea
   const { category = 'app_service', config = {} } = body;
   const sent = body.auth_config ?? null;
   const credentials = sent === null ? null : unmaskCredentials(sent, null);
-  assertProviderConfig({ key: body.api_key, category, baseUrl: body.api_base_url, config, credentials });
+  const described = { key: body.api_key, category, baseUrl: body.api_base_url, config, credentials };
+  assertProviderConfig(described);
   const insert = insertConnector({
     id,
     api_key: body.api_key,
@@ -110,6 +111,7 @@ export async function createConnector({ db, actor, services }: Scope, body: Crea
     description: body.description ?? null,
     tags: body.tags ?? null,
     category,
+    ...knownOf(missingIn(described)),
     created_by: actor.userId,
     created_at: at,
     ...auditParams(actor, at, { fields: Object.keys(body) }),
@@ -134,7 +136,7 @@ export async function updateConnector({ db, actor, services }: Scope, id: string
 
 type Change = { changes: Omit<Parameters<typeof updateConnectorRow>[1], 'updated_at'>; details?: { fields: string[] } };
 
-/** Under lock, so that credentials stay with the address that they were checked for. */
+/** Locks the row, so that the credentials and the address stay consistent. */
 async function change({ db, actor, services }: Scope, id: string, decide: (stored: ConnectorRow) => Change) {
   const now = services.now();
   const at = now.toISOString();
@@ -154,26 +156,40 @@ function changesOf(services: Services, stored: ConnectorRow, body: UpdateConnect
   const known = readableCredentials(services, stored);
   const credentials = nextCredentials(stored, known, body);
   const merged = { ...stored, ...plain };
+  const described = describe(merged, credentials);
+  const missing = missingIn(described);
   if (['category', 'config', 'auth_config', 'api_base_url'].some((field) => field in body)) {
-    const { api_key: key, api_base_url: baseUrl, category, config } = merged;
-    assertProviderConfig({ key, category, baseUrl, config, credentials });
+    assertProviderConfig(described);
+    // A complete connector must stay complete; an incomplete one can get its settings step by step.
+    if (!isIncomplete(stored)) assertComplete(missing);
   }
-  // Nobody knows yet how the other address or the other credentials do.
+  // The health state does not apply to a new address or new credentials.
   const isOther = sent !== undefined && !isStored(stored, known, credentials);
-  const isUnproven = isOther || merged.api_base_url !== stored.api_base_url;
+  const isUnproven = isOther || merged.api_base_url !== stored.api_base_url || isIncomplete(stored);
   return {
     ...(plain as ConnectorChanges),
     ...(isOther ? { auth_config: sealCredentials(services, stored.id, credentials) } : {}),
-    ...(isUnproven ? unproven : {}),
+    ...(isUnproven ? { ...unproven, ...knownOf(missing) } : {}),
   };
 }
 
-/** What cannot be opened any more is nobody's, so anything in its place is other. */
+type Stored = Pick<ConnectorRow, 'api_key' | 'api_base_url' | 'category' | 'config'>;
+
+function describe({ api_key: key, api_base_url: baseUrl, category, config }: Stored, credentials: Credentials) {
+  return { key, baseUrl, category, config, credentials };
+}
+
+/** Health state of a connector that was never called. */
+function knownOf(missing: readonly string[]): Pick<ConnectorRow, 'error_message' | 'error_details'> {
+  return missing.length === 0 ? { error_message: null, error_details: null } : incomplete(missing);
+}
+
+/** Credentials that cannot be decrypted count as changed. */
 function isStored(stored: ConnectorRow, known: Credentials, credentials: Credentials): boolean {
   return isDeepStrictEqual(known, credentials) && (known === null) === (stored.auth_config === null);
 }
 
-/** Stored credentials never follow to another origin: whoever changes the address has to know them. */
+/** Stored credentials never move to another origin: a change of the address requires them again. */
 function nextCredentials(stored: ConnectorRow, known: Credentials, body: UpdateConnectorBody): Credentials {
   const { auth_config: sent, api_base_url: baseUrl } = body;
   const moves = baseUrl !== undefined && !isSameOrigin(baseUrl, stored.api_base_url);
@@ -200,15 +216,18 @@ export async function deleteConnector({ db, actor, services }: Scope, id: string
   if (deleted.length === 0) throw await unknown(services, id);
 }
 
-/** Then orders that name it mean that one, too. */
+/** Whether the installation has a connector with the same name, which preferred orders can mean. */
 async function isOfInstallation({ database }: Services, key: string): Promise<boolean> {
   return (await database.platform().first(listAddresses({ tenantId: systemTenantId, keys: [key] }))) !== undefined;
 }
 
-/** Its failures count no more: it gets a new chance. @throws ConnectorNotFound, SystemLevelConnector */
+/** Resets all failures. @throws ConnectorNotFound, SystemLevelConnector */
 export async function enableConnector(scope: Scope, id: string) {
   assertMayChange(scope.db, scope.actor);
-  return change(scope, id, () => ({ changes: { ...unproven, enabled: true, action: 'provider.enabled' } }));
+  return change(scope, id, (stored) => {
+    const known = knownOf(missingIn(describe(stored, readableCredentials(scope.services, stored))));
+    return { changes: { ...unproven, ...known, enabled: true, action: 'provider.enabled' } };
+  });
 }
 
 /** @throws ConnectorNotFound, SystemLevelConnector */
@@ -220,21 +239,30 @@ export async function disableConnector({ db, actor, services }: Scope, id: strin
   return { data: presentConnector(services, row) };
 }
 
-/** Asks it now how it does, whether it is enabled or not. @throws ConnectorNotFound, SystemLevelConnector, TooManyConnectorTests */
+/** Runs a health check, also on a disabled connector; an incomplete one is not called. @throws ConnectorNotFound, SystemLevelConnector, TooManyConnectorTests */
 export async function testConnector({ db, actor, services }: Scope, id: string, signal: AbortSignal) {
   assertMayChange(db, actor);
   const row = await db.first(findConnector({ tenantId: db.tenantId, id }));
   if (row === undefined) throw await unknown(services, id);
   const budget = { key: `connector-tests:${db.tenantId}`, ...testBudget };
   await createAttempt(services, [budget], TooManyConnectorTests).admit();
+  const data = isIncomplete(row) ? untested(row) : await tested(services, { row, actor, signal });
+  const event = { action: 'provider.tested', resourceType: 'provider', resourceId: row.id, details: { ok: data.ok } };
+  await db.slow.all(auditEvent(actor, services.now().toISOString(), event));
+  return { data };
+}
+
+async function tested(
+  services: Services,
+  { row, actor, signal }: { row: ConnectorRow; actor: Actor<Person>; signal: AbortSignal },
+) {
   const caller = { userId: actor.userId, requestId: actor.request.id };
   const { outcome, latencyMs, health } = await checkConnector(services, { row, caller, signal });
-  const ok = isWell(outcome);
-  const event = { action: 'provider.tested', resourceType: 'provider', resourceId: row.id, details: { ok } };
-  await db.slow.all(auditEvent(actor, services.now().toISOString(), event));
-  return {
-    data: { ok, status: health.status, latency_ms: latencyMs, error_message: messageOf(outcome) },
-  };
+  return { ok: isWell(outcome), status: health.status, latency_ms: latencyMs, error_message: messageOf(outcome) };
+}
+
+function untested({ status, error_message }: ConnectorRow) {
+  return { ok: false, status, latency_ms: 0, error_message };
 }
 
 async function assertRoom(tx: Transaction, tenantId: string): Promise<void> {
@@ -251,7 +279,7 @@ function assertCallable(services: Services, baseUrl: string): void {
   if (!services.outbound.canTarget(baseUrl)) throw AddressNotAllowed();
 }
 
-/** Every tenant sees the connectors of the installation, so their existence is no secret. */
+/** All tenants see the connectors of the installation, so a 403 reveals nothing. */
 async function unknown(services: Services, id: string): Promise<Error> {
   return (await findSystemLevel(services, id)) === undefined ? ConnectorNotFound() : SystemLevelConnector();
 }
@@ -265,7 +293,7 @@ function presentConnector(services: Services, row: ConnectorRow) {
   return present(row, credentials === null ? null : maskCredentials(credentials));
 }
 
-/** Null for those that cannot be opened, too: nobody could repair a connector that cannot be shown. */
+/** Also null if decryption fails, so that an administrator can still see and repair the connector. */
 function readableCredentials(services: Services, row: ConnectorRow): Credentials {
   try {
     return openCredentials(services, row);
@@ -275,13 +303,13 @@ function readableCredentials(services: Services, row: ConnectorRow): Credentials
   }
 }
 
-/** A connector of the installation as other tenants see it: that it is there and works, not where it is. */
+/** A connector of the installation as other tenants see it: name and health, but no address. */
 function presentRedacted(row: ConnectorRow) {
   const hidden = { config: {}, error_message: null, error_details: null, created_by: null };
   return { ...present(row, null), api_base_url: hiddenBaseUrl, ...hidden };
 }
 
-// A valid address (RFC 2606) that leads nowhere: clients may parse it.
+// A valid but reserved address (RFC 2606), because clients may parse it.
 const hiddenBaseUrl = 'https://hidden.invalid';
 
 function present(row: ConnectorRow, authConfig: Credentials) {

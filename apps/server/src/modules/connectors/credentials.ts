@@ -1,6 +1,6 @@
 import type { Services } from '#core/services';
 
-/** What a connector logs in with; null for one that needs nothing. */
+/** Credentials of a connector; null if it needs none. */
 export type Credentials = Record<string, unknown> | null;
 
 type Vault = Pick<Services, 'encryption'>;
@@ -9,7 +9,7 @@ export function sealCredentials({ encryption }: Vault, id: string, credentials: 
   return credentials === null ? null : encryption.encrypt(JSON.stringify(credentials), placeOf(id));
 }
 
-/** @throws Error when the stored value was tampered with or its key is gone */
+/** @throws Error if the stored value was modified or its key no longer exists */
 export function openCredentials({ encryption }: Vault, row: { id: string; auth_config: string | null }): Credentials {
   if (row.auth_config === null) return null;
   return JSON.parse(encryption.decrypt(row.auth_config, placeOf(row.id))) as Credentials;

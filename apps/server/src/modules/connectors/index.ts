@@ -3,7 +3,7 @@ import { ConnectorKeyTaken } from '#modules/connectors/connectors.errors';
 import { connectorJobs } from '#modules/connectors/connectors.jobs';
 import { connectorRoutes } from '#modules/connectors/connectors.routes';
 
-export { patienceSeconds } from '#modules/connectors/calls/answers.rules';
+export { parseRetryAfter } from '#modules/connectors/calls/answers.rules';
 export { isOperationKey, operations, type OperationKey } from '#modules/connectors/calls/operations';
 export { assertOperationEnabled } from '#modules/connectors/calls/provider-calls.service';
 export {
@@ -27,9 +27,9 @@ export {
   readCustomerCredentials,
   sealCustomerCredentials,
 } from '#modules/connectors/overrides/customer-credentials';
-export { ceilingProblem, termsOf, type Ceiling, type Terms } from '#modules/connectors/overrides/overrides.rules';
+export { quotaLimitProblem, termsOf, type QuotaLimit, type Terms } from '#modules/connectors/overrides/overrides.rules';
 export { endOf, startOf } from '#modules/connectors/overrides/quotas.rules';
-export { canSendMessage, sendMessage } from '#modules/connectors/messaging/messaging.service';
+export { findMessageRoute, sendMessage, type MessageRoute } from '#modules/connectors/messaging/messaging.service';
 export { protectionVersion, translateTexts } from '#modules/connectors/translation/translation.service';
 
 /** Connectors to outside providers, and the messages that leave through them. */

@@ -3,7 +3,7 @@ import type { Fields } from '#modules/connectors/provider';
 
 /** Something that connectors are for, each by one of the adapters. */
 export type Kind<Adapter> = {
-  /** By the name that `config.adapter` or the api_key of the connector gives. */
+  /** Adapters by `config.adapter` or api_key. */
   readonly adapters: Readonly<Record<string, Adapter>>;
   /** The categories that a connector for this may have. */
   readonly categories: readonly string[];
@@ -17,7 +17,7 @@ export type Named = {
   key?: string | undefined;
 };
 
-/** The adapter that a connector names; undefined where there is none of that name. */
+/** The adapter that a connector names; undefined for an unknown name. */
 export function adapterIn<Adapter>(
   { adapters, byDefault }: Omit<Kind<Adapter>, 'categories'>,
   { config, key }: Named,
@@ -26,7 +26,7 @@ export function adapterIn<Adapter>(
   return typeof name === 'string' && Object.hasOwn(adapters, name) ? adapters[name] : undefined;
 }
 
-/** A connector as far as it says what it is for. */
+/** The properties of a connector that select its adapter. */
 export type Describing = Pick<ConnectorRow, 'api_key' | 'category' | 'config'>;
 
 /** Whether a connector is of the kind. */

@@ -3,7 +3,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 /** A connector as its adapter sees it. */
 export type ProviderSettings = { baseUrl: string; config: Fields; credentials: Fields | null };
 
-/** The first of these fields that is missing, no text, or does not match. */
+/** The first of these fields that is missing, not a string, or does not match. */
 export function firstProblem(
   place: 'config' | 'auth_config',
   fields: Fields | null,
@@ -17,12 +17,12 @@ export function firstProblem(
   return undefined;
 }
 
-/** For all that is not mail. */
+/** For all providers except mail servers. */
 export function webProblem(baseUrl: string): string | undefined {
   return /^https?:/i.test(baseUrl) ? undefined : 'api_base_url has to begin with https: or http:.';
 }
 
-/** A path below a base URL, whose own query stays. */
+/** A path below a base URL; the query of the base URL stays. */
 export function below(baseUrl: string, path: string): string {
   const url = new URL(baseUrl);
   const start = url.pathname.endsWith('/') ? url.pathname.slice(0, -1) : url.pathname;
@@ -30,5 +30,5 @@ export function below(baseUrl: string, path: string): string {
   return url.href;
 }
 
-/** Text that may stand in a header: printable ASCII without a space at either end. */
+/** A valid header value: printable ASCII without leading or trailing space. */
 export const headerText = /^[\x21-\x7e](?:[\x20-\x7e]{0,4094}[\x21-\x7e])?$/;

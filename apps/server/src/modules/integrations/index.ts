@@ -5,18 +5,17 @@ import { keepCalls } from '#modules/integrations/retention';
 
 const retention: Job = {
   name: 'provider-call-retention',
-  description:
-    'Makes the partitions of calls to providers for the days to come, and removes those of days that are over.',
+  description: 'Creates partitions of the provider call log for the coming days and drops expired ones.',
   schedule: '17 * * * *',
   catchUp: 'run_once',
   timeoutMs: 10 * 60_000,
   run: keepCalls,
 };
 
-/** The control plane: what outside providers were called for, what came of it, and who may use which. */
+/** The control plane: provider operations, their calls and metrics, tenant overrides and routing. */
 export const integrationsModule = defineModule({
   name: 'integrations',
-  description: 'What outside providers were called for, what came of it, and what a tenant does differently',
+  description: 'Control plane of outside providers: operations, calls, metrics, tenant overrides and routing',
   routes: integrationRoutes,
   jobs: [retention],
 });

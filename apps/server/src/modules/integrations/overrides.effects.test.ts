@@ -8,7 +8,7 @@ import { path, savedOverride } from '#modules/integrations/testing/traffic';
 import { createTenant, logInSystemAdmin, unique, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
 
-// Connectors and overrides of the installation count for everybody.
+// Connectors and overrides of the installation apply to all tenants.
 const test = useService({ ownDatabase: true, environment: { OUTBOUND_ALLOWED_CIDRS: '127.0.0.1/32' } });
 let tenant: Tenant;
 let other: Tenant;
@@ -74,7 +74,7 @@ describe('enabled', () => {
     expect(await served(tenant)).toBe('own');
   });
 
-  it('false of the installation refuses it for all, whatever they say themselves', async () => {
+  it('false of the installation refuses it for all tenants, independent of their overrides', async () => {
     const provider = await provide(tenant.admin.token, 'own');
     const { id } = await forAll({ enabled: false });
     await override(tenant, { enabled: true });
@@ -130,7 +130,7 @@ describe('preferred_provider_order', () => {
 });
 
 describe('customer_credentials', () => {
-  it('log in for that tenant only, and their failures count against nobody', async () => {
+  it('are used for that tenant only, and their failures do not count against the connector', async () => {
     const wrong = libretranslateFake.wrongCredentials;
     const shared = await provide(root, 'shared', { auth_config: libretranslateFake.credentials });
     const mine = await override(tenant, { customer_credentials: { shared: wrong } });

@@ -4,7 +4,7 @@ import type { Services } from '#core/services';
 
 export type Scope = { db: TenantDb; actor: Actor<Person>; services: Services };
 
-/** Whose rows a caller sees. */
+/** The rows that a caller can see. */
 export type Reach = {
   db: { readonly slow: Statements };
   /** Undefined for all tenants of the installation. */
@@ -12,8 +12,8 @@ export type Reach = {
 };
 
 /**
- * A system administrator who acts for the installation sees all tenants, or the one that was asked for. Everybody else sees
- * the tenant they act for: of any other one that they ask for, row level security leaves nothing.
+ * System administrators in the system tenant see all tenants, or the requested one. Other callers see only the tenant they act
+ * for: row level security hides any other requested tenant.
  */
 export function reachOf({ db, actor, services }: Scope, asked?: string): Reach {
   if (seesAllTenants(db, actor)) return { db: services.database.platform(), tenantId: asked };

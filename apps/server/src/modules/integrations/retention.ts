@@ -4,7 +4,7 @@ import type { JobContext } from '#core/jobs/job';
 const dayMs = 24 * 60 * 60_000;
 const keptDays = 30;
 
-/** Housekeeping: partitions for the calls of the days to come, and the end of days that are over. */
+/** Creates partitions for the coming days and drops expired ones. */
 export async function keepCalls({ services, connection }: JobContext): Promise<void> {
   const now = services.now();
   const before = new Date(now.getTime() - keptDays * dayMs);

@@ -17,7 +17,7 @@ export const findCatalog = statement<ById, CatalogRow>((p) =>
     .$castTo<CatalogRow>(),
 );
 
-/** The same without the models, which are many. */
+/** The row without its models, which are large. */
 export const findRefresh = statement<ById, Pick<CatalogTable, 'fetched_at' | 'refresh_until' | 'failures'>>((p) =>
   builder
     .selectFrom('model_catalogs')
@@ -26,7 +26,7 @@ export const findRefresh = statement<ById, Pick<CatalogTable, 'fetched_at' | 're
     .where('task', '=', p.task),
 );
 
-/** Nothing where somebody else is at it, or has been since the row was looked at. */
+/** No row if another process refreshes the list, or has done so since the row was read. */
 export const claimRefresh = statement<
   ById & { now: string; until: string; seenFetchedAt: string | null; seenFailures: number },
   { task: CatalogTable['task'] }
@@ -64,7 +64,7 @@ export const saveCatalog = statement<
     .where('task', '=', p.task),
 );
 
-/** Keeps the copy, if there is one; `retryAt` is null where the failure was not the provider's. */
+/** Keeps the stored list; `retryAt` is null if the provider did not fail. */
 export const noteFailure = statement<ById & { failures: number; retryAt: string | null }, never>((p) =>
   builder
     .updateTable('model_catalogs')

@@ -69,7 +69,7 @@ describe('selectModels', () => {
     ]);
   });
 
-  it('orders names in whatever case', () => {
+  it('sorts names case-insensitively', () => {
     expect(idsOf([model('b', { name: 'beta' }), model('a', { name: 'Gamma' }), model('c', { name: 'Alpha' })])).toEqual(
       ['c', 'b', 'a'],
     );

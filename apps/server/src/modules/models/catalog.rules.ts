@@ -13,37 +13,37 @@ export type ModelOrder = { column: 'name' | 'price' | 'context_length'; descendi
 const hourMs = 60 * 60_000;
 const dayMs = 24 * hourMs;
 const firstPauseMs = 60_000;
-const longestPauseMs = hourMs;
-/** Fewer than switch a connector off. */
+const maxPauseMs = hourMs;
+/** Fewer than the auto-disable threshold of a connector. */
 const failuresToBelieve = 3;
 
-/** So old that it is to be asked for anew. */
+/** Age at which a list is refreshed. */
 export function isStale(fetchedAt: string, now: Date): boolean {
   return now.getTime() - Date.parse(fetchedAt) >= dayMs;
 }
 
-/** So old that it will be before the job comes again, which has an hour and some for it. */
+/** Whether the list becomes too old before the next run of the job. */
 export function isAging(fetchedAt: string, now: Date): boolean {
   return now.getTime() - Date.parse(fetchedAt) >= dayMs - 2 * hourMs;
 }
 
-/** How long to leave a provider alone after so many failures in a row: longer each time, an hour at most. */
+/** Backoff after consecutive failures, at most one hour. */
 export function pauseAfter(failures: number): number {
-  return Math.min(firstPauseMs * 2 ** Math.min(failures - 1, 30), longestPauseMs);
+  return Math.min(firstPauseMs * 2 ** Math.min(failures - 1, 30), maxPauseMs);
 }
 
-/** Whether that there are no models any more is rather a fault; who says so again and again is believed. */
+/** Whether an empty list counts as a failure; it is accepted after several in a row. */
 export function isDoubtful({ had, failures }: { had: number; failures: number }): boolean {
   return had > 0 && failures < failuresToBelieve;
 }
 
-/** Unknown is not free: what the prompt and the answer cost has to be known, and all that is known has to be nothing. */
+/** The prices of input and output must be known, and all known prices must be 0. */
 export function isFree({ promptPrice, completionPrice, imagePrice, requestPrice }: Priced): boolean {
   if (promptPrice === null || completionPrice === null) return false;
   return [promptPrice, completionPrice, imagePrice, requestPrice].every((price) => price === null || isZero(price));
 }
 
-/** Those that are still there and match, in order; by name unless it is said otherwise, and what is unknown comes last. */
+/** Unexpired models that match, sorted by name by default; unknown values come last. */
 export function selectModels<Model extends Listed>(
   models: readonly Model[],
   { search, minContext, free }: ModelFilters,

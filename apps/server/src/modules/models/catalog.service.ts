@@ -18,32 +18,32 @@ import { claimRefresh, findCatalog, findRefresh, noteFailure, saveCatalog } from
 import type { CatalogRow } from '#modules/models/catalog.tables';
 import { isAging, isDoubtful, isStale, pauseAfter } from '#modules/models/catalog.rules';
 
-/** Longer than all attempts at providers take together. */
+/** Longer than all attempts at providers together. */
 const leaseMs = 30_000;
 const lookAgainMs = 100;
 
-/** A list that a provider gave. */
+/** The list of a provider. */
 export type Catalog = Extract<CatalogRow, { fetched_at: string }>;
 
-/** Whose list it is, and which connectors it may be from. */
+/** Owner and possible connectors of a list. */
 type Place = { tenantId: string; task: ModelTask; sources: readonly string[] };
 
 type Wanted = {
   tenantId: string;
   task: ModelTask;
   caller: { userId: string | null; requestId: string | null };
-  /** Ends the wait for a list; a provider that is asked already is waited for all the same, by whoever comes next. */
+  /** Ends the wait for a list; a running provider call continues for the next caller. */
   signal?: AbortSignal;
 };
 
-/** Whose connector it is, is no business of those who merely see its list. */
+/** Hides the owner of the connector from users who only read its list. */
 const nobody = { userId: null, requestId: null };
 
 /**
- * The models that count for the tenant: of its own connectors where it has some, else of the installation's. Asks a provider
- * only where there is no list yet; an old one is answered, and a new one asked for behind the answer's back.
- * @throws NoProvider (503), OperationDisabled (403), and where there is no list yet, ProvidersRefused (422), ProvidersFailed (502)
- * and QuotaExceeded (429)
+ * The models of the tenant's own connectors, or of the installation's if it has none. Waits for a provider only if there is no
+ * list yet; an old list is returned and refreshed in the background.
+ * @throws NoProvider (503), OperationDisabled (403), and without a list ProvidersRefused (422), ProvidersFailed (502) and
+ * QuotaExceeded (429)
  */
 export async function readCatalog(services: Services, { tenantId, task, caller, signal }: Wanted): Promise<Catalog> {
   const [place] = await Promise.all([
@@ -61,7 +61,7 @@ export async function readCatalog(services: Services, { tenantId, task, caller, 
   return row;
 }
 
-/** For the job: the installation's list anew before it is old. */
+/** Refreshes the installation's list before it is too old; called by the job. */
 export async function renewSystemCatalog(
   services: Services,
   task: ModelTask,
@@ -91,7 +91,7 @@ function findRow({ database }: Services, { tenantId, task }: Place): Promise<Cat
   return db.slow.first(findCatalog({ tenantId, task }));
 }
 
-/** A list of a connector that is gone, or leads elsewhere now, says nothing about what there is. */
+/** A list is invalid if its connector was deleted or has a new address. */
 function isUsable(row: CatalogRow, { sources }: Place): row is Catalog {
   return row.source !== null && sources.includes(row.source);
 }
@@ -113,10 +113,10 @@ function refreshBehind(services: Services, wanted: Place & Wanted, row: CatalogR
   });
 }
 
-/** What this process asks for at the moment, by tenant and task. */
+/** Running refreshes of this process by tenant and task. */
 const underWay = perDatabase(() => new Map<string, Promise<Catalog | undefined>>());
 
-/** @throws the reason of the signal; ProvidersFailed (502) where it is that the time is over */
+/** @throws the reason of the signal, or ProvidersFailed (502) for a timeout */
 async function orEnded<Result>(work: Promise<Result>, signal = new AbortController().signal): Promise<Result> {
   const ended = Promise.withResolvers<never>();
   const end = () =>
@@ -130,7 +130,7 @@ async function orEnded<Result>(work: Promise<Result>, signal = new AbortControll
   }
 }
 
-/** Asks a provider, or waits for whoever does already. */
+/** Calls a provider, or waits for a call that is under way. */
 function refresh(
   services: Services,
   wanted: Place & Wanted,
@@ -187,13 +187,13 @@ async function ask(services: Services, wanted: Place & Wanted, seen: CatalogRow 
   }
 }
 
-/** It is not to be asked again at once. */
+/** Sets the backoff after a failure. */
 function isOfProvider(error: unknown): boolean {
   if (!(error instanceof AppError)) return false;
   return error.code === ProvidersFailed.code || error.details?.['code'] === ProvidersRefused.reason;
 }
 
-/** Another process asks: until it is done, or its time is over. */
+/** Waits for the refresh of another process until it ends or its lease expires. */
 async function waitForOther({ database }: Services, { tenantId, task }: Place): Promise<undefined> {
   const db = database.tenant(tenantId);
   const giveUp = AbortSignal.timeout(leaseMs);

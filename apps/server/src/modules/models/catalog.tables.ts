@@ -1,6 +1,6 @@
 import type { Model, ModelTask } from '#modules/connectors/index';
 
-/** Either a provider has answered before, or nothing is known yet. */
+/** A list from a provider, or an empty row before the first answer. */
 type Copy =
   | { models: Model[]; provider: string; source: string; fetched_at: string }
   | { models: null; provider: null; source: null; fetched_at: null };
@@ -13,7 +13,7 @@ export type CatalogRow = Copy & {
   failures: number;
 };
 
-/** The same as it is written: models as JSON. */
+/** The row as written, with models as JSON. */
 export type CatalogTable = {
   tenant_id: string;
   task: ModelTask;

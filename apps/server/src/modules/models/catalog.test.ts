@@ -7,7 +7,7 @@ import { path, systemTenantId } from '#modules/connectors/testing/connectors';
 import { readCatalog, renewSystemCatalog } from '#modules/models/catalog.service';
 import { entry, provideModels, provideSystemModels, url, type Hub } from '#modules/models/testing/catalogs';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
-import { startService, useService } from '#test/support/harness';
+import { startService, useService, patientTiming } from '#test/support/harness';
 
 // Connectors of the installation serve all tenants, so these have a database of their own.
 const environment = { OUTBOUND_ALLOWED_CIDRS: '127.0.0.1/32' };
@@ -19,7 +19,7 @@ let clock: number;
 let other: Service;
 
 beforeAll(async () => {
-  other = await startService({ connection: test.connection, environment });
+  other = await startService({ connection: test.connection, databaseTiming: patientTiming, environment });
 });
 afterAll(() => other.close());
 beforeEach(async () => {
@@ -77,7 +77,7 @@ describe('a list that was given before', () => {
     expect(hub.asked).toHaveLength(2);
   });
 
-  it('stays where there are none any more, until that was said again and again', async () => {
+  it('stays if the new list is empty, until several empty lists in a row', async () => {
     const hub = await provide();
     hub.list([entry('old')]);
     await read();
@@ -94,7 +94,7 @@ describe('a list that was given before', () => {
     expect(await idsRead()).toEqual([]);
   });
 
-  it('is waited for no longer than somebody waits, and comes to whoever is next', async () => {
+  it('is waited for until the caller leaves, and serves the next one', async () => {
     const hub = await provide();
     let finish: (() => void) | undefined;
     hub.misbehave((response) => {
@@ -151,7 +151,7 @@ describe('a list that was given before', () => {
       await read();
       hub.say(() => ({ status, body: 'canary' }));
       const minute = 60_000;
-      // When somebody reads, and how often the provider has been asked by then.
+      // Time of each read, and the number of provider calls until then.
       const asked: [number, number][] = [
         [day, 2],
         [day + minute - 1, 2],
@@ -242,7 +242,7 @@ describe('whose list it is', () => {
     expect(await row()).toBeUndefined();
   });
 
-  it("a tenant with a connector of its own sees that one's, and nobody else does", async () => {
+  it('a tenant with a connector of its own sees the models of that one, and no other tenant does', async () => {
     (await provideSystemModels(test)).list([entry('shared')]);
     const own = await provide();
     own.list([entry('own')]);
@@ -260,7 +260,7 @@ describe('whose list it is', () => {
     expect(system.asked).toEqual([]);
   });
 
-  it("is the installation's again while the own connector is disabled, and once it is gone", async () => {
+  it("is the installation's again while the tenant's connector is disabled, and once it is gone", async () => {
     (await provideSystemModels(test)).list([entry('shared')]);
     const own = await provide();
     own.list([entry('own')]);
@@ -286,7 +286,7 @@ describe('whose list it is', () => {
     expect(await idsRead()).toEqual(['elsewhere']);
   });
 
-  it('is refused where the operation is switched off for the tenant, and for nobody else', async () => {
+  it('is refused only for the tenant that has disabled the operation', async () => {
     const hub = await provideSystemModels(test);
     await read();
     await test.service.services.database.tenant(tenant.tenantId).slow.all({

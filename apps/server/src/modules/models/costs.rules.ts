@@ -1,12 +1,12 @@
-/** The number is `units` / 10 ^ `scale`, so that nothing is ever rounded. */
+/** The number `units` / 10 ^ `scale`, which avoids rounding. */
 type Decimal = { units: bigint; scale: number };
 
-/** As a rule of thumb; who needs it exactly has to ask the model. */
+/** An approximation; only the model knows the exact number. */
 const charactersPerToken = 4;
 
 type Prices = { promptPrice: string | null; completionPrice: string | null; requestPrice: string | null };
 
-/** What a request would cost: a part is null where its price, or its length, is unknown, and so is the total then. */
+/** Cost of a request; a part with an unknown price or length is null, and so is the total. */
 export function estimateCost(
   { promptPrice, completionPrice, requestPrice }: Prices,
   { characters, expectedCharacters }: { characters: number; expectedCharacters: number | undefined },
@@ -14,12 +14,12 @@ export function estimateCost(
   const prompt = costOf(promptPrice, characters);
   const completion = expectedCharacters === undefined ? null : costOf(completionPrice, expectedCharacters);
   const isWhole = prompt !== null && completion !== null;
-  // Most have no price per request, and none that have one keep it to themselves.
+  // A missing price per request means 0.
   const total = isWhole ? sum([prompt, completion, toDecimal(requestPrice ?? '0')]) : null;
   return { prompt: written(prompt), completion: written(completion), total: written(total) };
 }
 
-/** Of two prices in decimal notation; negative where the first is lower. */
+/** Compares two prices in decimal notation; negative if the first is lower. */
 export function comparePrices(left: string, right: string): number {
   const [a, b] = sameScale(toDecimal(left), toDecimal(right));
   return a < b ? -1 : Number(a > b);

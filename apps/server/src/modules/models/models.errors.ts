@@ -1,3 +1,6 @@
 import { defineError } from '#core/errors/app-error';
 
-export const ModelNotFound = defineError('NOT_FOUND', 'The model is not in the catalog.');
+export const ModelNotFound = defineError(
+  'NOT_FOUND',
+  'The model is not in the catalog. List the models and use one of their identifiers.',
+);

@@ -10,10 +10,10 @@ import type { EstimateBody, ListModelsQuery } from '#modules/models/models.schem
 
 type Scope = { actor: Actor; services: Services; untilAbandoned(): AbortSignal };
 
-/** Less than a route has. */
-const patienceMs = 14_000;
+/** Less than the timeout of the route. */
+const timeoutMs = 14_000;
 
-/** With the age of the list, in seconds, in a header. @throws NoProvider, ProvidersRefused, ProvidersFailed, OperationDisabled, QuotaExceeded */
+/** Sends the age of the list in seconds in a header. @throws NoProvider, ProvidersRefused, ProvidersFailed, OperationDisabled, QuotaExceeded */
 export async function listModels(
   { setHeader, ...scope }: Scope & { setHeader(name: string, value: string): void },
   query: ListModelsQuery,
@@ -42,7 +42,7 @@ export async function estimateModelCost(scope: Scope, body: EstimateBody) {
 }
 
 function catalogFor({ actor, services, untilAbandoned }: Scope, task: ModelTask) {
-  const signal = AbortSignal.any([untilAbandoned(), AbortSignal.timeout(patienceMs)]);
+  const signal = AbortSignal.any([untilAbandoned(), AbortSignal.timeout(timeoutMs)]);
   const caller = { userId: actor.userId, requestId: actor.request.id };
   return readCatalog(services, { tenantId: actor.tenantId, task, caller, signal });
 }

@@ -87,7 +87,7 @@ describe('listModels', () => {
     ['?free=true', ['acme/painter:free']],
     ['?free=false', ['acme/writer-2', 'router/auto']],
     ['?sort=-name', ['router/auto', 'acme/writer-2', 'acme/painter:free']],
-    // Nobody knows what the last one costs, so it is neither the cheapest nor the dearest.
+    // The price of the last one is unknown, so it comes last in both orders.
     ['?sort=price', ['acme/painter:free', 'acme/writer-2', 'router/auto']],
     ['?sort=-price', ['acme/writer-2', 'acme/painter:free', 'router/auto']],
     ['?sort=contextLength', ['acme/painter:free', 'acme/writer-2', 'router/auto']],
@@ -155,7 +155,7 @@ describe('listModels', () => {
     expect((await list()).body.data.total).toBe(3);
   });
 
-  it('503: nobody lists models', async () => {
+  it('503: no connector lists models', async () => {
     expectError(await list(), 503, 'SERVICE_UNAVAILABLE', 'NO_PROVIDER');
   });
 });
@@ -229,7 +229,7 @@ describe('estimateModelCost', () => {
     expectError(await estimate({ model_id: 'acme/unknown', characters: 1 }), 404, 'NOT_FOUND');
   });
 
-  it('503: nobody lists models', async () => {
+  it('503: no connector lists models', async () => {
     expectError(await estimate({ model_id: 'a', characters: 1 }), 503, 'SERVICE_UNAVAILABLE', 'NO_PROVIDER');
   });
 });

@@ -1,96 +1,17 @@
-import { access } from '#core/access/access';
-import { defineModule, defineRoute } from '#core/http/route';
-import { IdParams } from '#core/http/schemas';
-import {
-  InvalidJsonSchema,
-  TypeDefinitionNotFound,
-  TypeInUse,
-  TypeKeyTaken,
-} from '#modules/type-definitions/type-definitions.errors';
-import * as schemas from '#modules/type-definitions/type-definitions.schemas';
-import {
-  createTypeDefinition,
-  deleteTypeDefinition,
-  getTypeDefinition,
-  listTypeDefinitions,
-  updateTypeDefinition,
-} from '#modules/type-definitions/type-definitions.service';
+import { defineModule } from '#core/http/route';
+import { TypeKeyTaken } from '#modules/type-definitions/type-definitions.errors';
+import { typeDefinitionRoutes } from '#modules/type-definitions/type-definitions.routes';
 
-export { PropertiesDoNotFit, TypeNotFound, TypeOfOtherEntity } from '#modules/type-definitions/type-definitions.errors';
+export { PropertiesInvalid, TypeEntityMismatch, TypeNotFound } from '#modules/type-definitions/type-definitions.errors';
+
 export { shareTypeDefinition } from '#modules/type-definitions/type-definitions.queries';
+
 export { assertPropertiesFit } from '#modules/type-definitions/typed-properties';
 
-/** Types of spaces and resources: which properties their records have. */
+/** Types of spaces and resources; a type defines the properties of its records. */
 export const typeDefinitionsModule = defineModule({
   name: 'type-definitions',
-  description: 'Types of spaces and resources: which properties their records have',
+  description: 'Manage types of spaces and resources, which define the properties of records',
   constraints: { type_definitions_key_key: TypeKeyTaken },
-  routes: [
-    defineRoute({
-      method: 'GET',
-      path: '/api/v1/secure/type-definitions',
-      operationId: 'listTypeDefinitions',
-      summary: 'Types of spaces and resources by name, with search and filters',
-      access: access.member('typeDefinitions.read'),
-      schema: { query: schemas.ListTypeDefinitionsQuery, response: { 200: schemas.TypeDefinitionPage } },
-      tool: {
-        toolset: 'types',
-        description:
-          'Lists the types of spaces and resources, with the JSON Schema that the properties of their records have to fit.',
-      },
-      handler: ({ db, query, setHeader }) => listTypeDefinitions({ db, setHeader }, query),
-    }),
-    defineRoute({
-      method: 'POST',
-      path: '/api/v1/secure/type-definitions',
-      operationId: 'createTypeDefinition',
-      summary: 'Create a type of spaces or resources with the JSON Schema of its properties',
-      access: access.permission('type_definitions.manage'),
-      schema: { body: schemas.CreateTypeDefinitionBody, response: { 201: schemas.TypeDefinitionAnswer } },
-      errors: [TypeKeyTaken, InvalidJsonSchema],
-      audit: 'type_definition.created',
-      handler: ({ actor, body, db, services }) => createTypeDefinition({ db, actor, now: services.now }, body),
-    }),
-    defineRoute({
-      method: 'GET',
-      path: '/api/v1/secure/type-definitions/{id}',
-      operationId: 'getTypeDefinition',
-      summary: 'One type',
-      access: access.member('typeDefinitions.read'),
-      schema: { params: IdParams, response: { 200: schemas.TypeDefinitionAnswer } },
-      errors: [TypeDefinitionNotFound],
-      tool: {
-        toolset: 'types',
-        description: 'One type of spaces or resources by its id, with the JSON Schema of the properties.',
-      },
-      handler: ({ db, params }) => getTypeDefinition(db, params.id),
-    }),
-    defineRoute({
-      method: 'PATCH',
-      path: '/api/v1/secure/type-definitions/{id}',
-      operationId: 'updateTypeDefinition',
-      summary: 'Change a type; a new schema holds from the next time each of its records is written',
-      access: access.permission('type_definitions.manage'),
-      schema: {
-        params: IdParams,
-        body: schemas.UpdateTypeDefinitionBody,
-        response: { 200: schemas.TypeDefinitionAnswer },
-      },
-      errors: [TypeDefinitionNotFound, TypeKeyTaken, InvalidJsonSchema],
-      audit: 'type_definition.updated',
-      handler: ({ actor, body, db, params, services }) =>
-        updateTypeDefinition({ db, actor, now: services.now }, params.id, body),
-    }),
-    defineRoute({
-      method: 'DELETE',
-      path: '/api/v1/secure/type-definitions/{id}',
-      operationId: 'deleteTypeDefinition',
-      summary: 'Delete a type that no record has',
-      access: access.permission('type_definitions.manage'),
-      schema: { params: IdParams, response: { 204: null } },
-      errors: [TypeDefinitionNotFound, TypeInUse],
-      audit: 'type_definition.deleted',
-      handler: ({ actor, db, params, services }) => deleteTypeDefinition({ db, actor, now: services.now }, params.id),
-    }),
-  ],
+  routes: typeDefinitionRoutes,
 });

@@ -1,4 +1,4 @@
-/** A JSON Schema as far as it has schemas within it. */
+/** The keywords of a JSON Schema that contain subschemas or names. */
 export type JsonSchema = {
   properties?: Record<string, Subschema>;
   required?: string[];
@@ -14,10 +14,10 @@ export type JsonSchema = {
 };
 export type Subschema = JsonSchema | boolean;
 
-/** What a type may ask for: compiling a schema and checking properties against it hold up everybody else. */
+/** Limits of the schema of a type. `steps` bounds the time of one check: 50,000 steps take less than 15 ms. */
 export const schemaLimits = { bytes: 32_768, subschemas: 200, depth: 8, steps: 50_000 } as const;
 
-/** How many schemas there are, the outermost included, and how deep they lie. */
+/** Counts all schemas, including the outermost one, and their depth. */
 export function sizeOf(schema: Subschema): { subschemas: number; depth: number } {
   const inner = subschemasOf(schema).map(sizeOf);
   return {
@@ -29,58 +29,39 @@ export function sizeOf(schema: Subschema): { subschemas: number; depth: number }
 function subschemasOf(schema: Subschema): Subschema[] {
   if (typeof schema === 'boolean') return [];
   const { properties = {}, additionalProperties, items } = schema;
-  return [...Object.values(properties), additionalProperties, items, ...alternativesOf(schema)].filter(
-    (inner) => inner !== undefined,
-  );
+  const { anyOf = [], oneOf = [], allOf = [], not, if: condition, then, else: otherwise } = schema;
+  const single = [additionalProperties, items, not, condition, then, otherwise];
+  return [...Object.values(properties), ...anyOf, ...oneOf, ...allOf, ...single.filter((inner) => inner !== undefined)];
 }
 
-/** The schemas that the same value is held against. */
-function alternativesOf({ anyOf = [], oneOf = [], allOf = [], ...schema }: JsonSchema): Subschema[] {
-  const conditions = [schema.not, schema.if, schema.then, schema.else];
-  return [...anyOf, ...oneOf, ...allOf, ...conditions.filter((inner) => inner !== undefined)];
-}
-
-/**
- * How many rules are applied when the whole of a value is checked, counted no further than the budget. It bounds time and
- * the number of errors: schemas do not refer to each other, so what makes it many is lists of alternatives within lists.
- */
-export function stepsToCheck(schema: Subschema, value: unknown, budget: number): number {
-  if (typeof schema === 'boolean') return 1;
-  let steps = 1 + Object.keys(schema).length + (schema.required?.length ?? 0);
-  for (const inner of alternativesOf(schema)) {
-    if (steps > budget) return steps;
-    steps += stepsToCheck(inner, value, budget - steps);
+/** Finds a condition without effect and returns a message; undefined if all conditions have an effect. */
+export function findIgnored(schema: Subschema): string | undefined {
+  if (typeof schema === 'boolean') return undefined;
+  const { if: condition, then, else: otherwise } = schema;
+  if (condition !== undefined && then === undefined && otherwise === undefined) {
+    return 'has an "if" without "then" and "else", which is ignored: add one of them or remove the "if"';
   }
-  for (const [inner, item] of partsOf(schema, value)) {
-    if (steps > budget) return steps;
-    steps += stepsToCheck(inner, item, budget - steps);
+  if (condition === undefined && (then !== undefined || otherwise !== undefined)) {
+    return 'has a "then" or "else" without "if", which is ignored: add the "if" or remove them';
   }
-  return steps;
+  return subschemasOf(schema)
+    .map(findIgnored)
+    .find((message) => message !== undefined);
 }
 
-function* partsOf({ properties = {}, additionalProperties, items }: JsonSchema, value: unknown) {
-  if (Array.isArray(value)) {
-    for (const item of value) yield [items ?? true, item] as const;
-  } else if (typeof value === 'object' && value !== null) {
-    for (const [name, item] of Object.entries(value)) {
-      yield [Object.hasOwn(properties, name) ? properties[name]! : (additionalProperties ?? true), item] as const;
-    }
-  }
-}
-
-/** One thing that is wrong: where, and against which rule; never the value. */
+/** One error: its place and its rule, but never the value. */
 export type FieldError = { path: string; message: string };
 
-/** The same for somebody who may not know of all properties. */
+/** Replaces the errors of properties that the caller must not see. */
 export function conceal(errors: readonly PlacedError[], visible: ReadonlySet<string> | undefined): FieldError[] {
-  const hidden = { path: 'properties', message: 'properties that you cannot see do not fit the type' };
-  const told = errors.map(({ property, path, message }) =>
+  const hidden = { path: 'properties', message: 'properties that you cannot see do not match the type' };
+  const shown = errors.map(({ property, path, message }) =>
     property === undefined || visible === undefined || visible.has(property) ? { path, message } : hidden,
   );
-  return told.filter((error, at) => told.findIndex((other) => isSame(other, error)) === at);
+  return shown.filter((error, at) => shown.findIndex((other) => isSame(other, error)) === at);
 }
 
-/** With the property that it concerns, where it is about one. */
+/** An error with the property that it concerns, if it concerns one. */
 export type PlacedError = FieldError & { property: string | undefined };
 
 function isSame(left: FieldError, right: FieldError): boolean {

@@ -1,33 +1,22 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
+import { Ajv, type ValidateFunction } from 'ajv';
 
 import { formats } from '#core/http/formats';
 import { ipVersion } from '#core/net/addresses';
 import {
+  findIgnored,
   schemaLimits,
   sizeOf,
-  stepsToCheck,
   type JsonSchema,
   type PlacedError,
 } from '#modules/type-definitions/json-schemas.rules';
+import { prepareEvaluation } from '#modules/type-definitions/schema-evaluation.rules';
 
-/** What is wrong with the properties; empty when they fit. */
+/** Returns the errors of the properties; empty if they match. */
 export type PropertyCheck = (properties: Record<string, unknown>) => PlacedError[];
 
 const maxErrors = 20;
-const unknownName = 'is not a known property';
 
-const shared = {
-  strict: true,
-  strictTypes: false,
-  strictTuples: false,
-  strictRequired: false,
-  allowUnionTypes: true,
-  ownProperties: true,
-  // Safe, because no schema repeats another: `stepsToCheck` bounds how many errors there can be.
-  allErrors: true,
-} as const;
-
-// A day has no time of its own, so it is one when its midnight is.
+// A date is valid if its midnight is a valid date-time.
 const isDate = (text: string) => text.length === 10 && formats['date-time']!(`${text}T00:00:00Z`);
 
 const propertyFormats = {
@@ -36,7 +25,7 @@ const propertyFormats = {
   email: formats.email!,
   ipv4: (text: string) => ipVersion(text) === 4,
   ipv6: (text: string) => ipVersion(text) === 6,
-  uri: formats.uri!,
+  uri: formats['web-uri']!,
   uuid: formats.uuid!,
 };
 
@@ -44,12 +33,12 @@ const count = { type: 'integer', minimum: 0, maximum: 1_000_000 };
 const number = { type: 'number' };
 const scalar = { type: ['string', 'number', 'boolean', 'null'], maxLength: 500 };
 const inner = { $ref: '#/$defs/schema' };
-const several = { type: 'array', minItems: 1, maxItems: 50, items: inner };
+const schemaList = { type: 'array', minItems: 1, maxItems: 50, items: inner };
 const types = { enum: ['string', 'number', 'integer', 'boolean', 'object', 'array', 'null'] };
 
 /**
- * The part of JSON Schema (draft-07 and 2020-12 agree on it) that types are written in. There are no references, which
- * could repeat a schema without end, and no patterns, because nobody can tell which of them take for ever.
+ * The supported keywords: those on which draft-07 and 2020-12 agree. References are left out because they can recurse without
+ * end, and patterns because their evaluation time cannot be bounded.
  */
 const keywords = {
   $schema: { enum: ['http://json-schema.org/draft-07/schema#', 'https://json-schema.org/draft/2020-12/schema'] },
@@ -79,100 +68,61 @@ const keywords = {
   minProperties: count,
   maxProperties: count,
   additionalProperties: inner,
-  anyOf: several,
-  oneOf: several,
-  allOf: several,
+  anyOf: schemaList,
+  oneOf: schemaList,
+  allOf: schemaList,
   ...Object.fromEntries(['not', 'if', 'then', 'else'].map((name) => [name, inner])),
 };
 
 let schemaCheck: ValidateFunction | undefined;
 
-/** Made when the first schema comes: it is large, and most processes see none. */
+/** Created lazily: it is large, and most processes check no schema. */
 function makeSchemaCheck(): ValidateFunction {
-  return new Ajv({ ...shared, validateSchema: false }).compile({
+  const options = { strict: true, strictTypes: false, ownProperties: true, allErrors: true, validateSchema: false };
+  return new Ajv({ ...options, allowUnionTypes: true }).compile({
     allOf: [{ $ref: '#/$defs/schema' }, { type: 'object', properties: { type: { const: 'object' } } }],
     $defs: { schema: { type: ['object', 'boolean'], properties: keywords, additionalProperties: false } },
   });
 }
 
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const entries = Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1));
-  return `{${entries.map(([name, item]) => `${JSON.stringify(name)}:${canonical(item)}`).join(',')}}`;
-}
-
-/** What keeps a JSON Schema from being the schema of a type; empty when nothing does. */
+/** Returns the reasons why a JSON Schema cannot be the schema of a type; empty for a valid one. */
 export function findSchemaErrors(schema: Record<string, unknown>): PlacedError[] {
-  const about = (message: string) => [{ path: 'json_schema', message, property: undefined }];
+  const problem = (message: string) => [{ path: 'json_schema', message, property: undefined }];
   schemaCheck ??= makeSchemaCheck();
   if (!schemaCheck(schema)) {
-    return placed('json_schema', schemaCheck.errors!).map((error) =>
-      error.message === unknownName ? { ...error, message: 'is not a keyword that types are written in' } : error,
-    );
+    return schemaCheck.errors!.slice(0, maxErrors).map((error) => {
+      const { additionalProperty } = error.params as Record<string, string | undefined>;
+      const steps = error.instancePath.split('/').slice(1).map(unescaped);
+      if (additionalProperty === undefined) return placed('json_schema', steps, error.message ?? 'is not valid');
+      return placed('json_schema', [...steps, additionalProperty], 'is not a supported keyword');
+    });
   }
   const { subschemas, depth } = sizeOf(schema);
   if (subschemas > schemaLimits.subschemas) {
-    return about(`must not have more than ${schemaLimits.subschemas} schemas within it`);
+    return problem(`must not have more than ${schemaLimits.subschemas} schemas within it`);
   }
-  if (depth > schemaLimits.depth) return about(`must not be more than ${schemaLimits.depth} schemas deep`);
-  try {
-    compile(schema);
-    return [];
-  } catch (error) {
-    return about((error as Error).message.slice(0, 200));
-  }
+  if (depth > schemaLimits.depth) return problem(`must not be more than ${schemaLimits.depth} schemas deep`);
+  const ignored = findIgnored(schema);
+  return ignored === undefined ? [] : problem(ignored);
 }
 
-/** @param schema one that `findSchemaErrors` has nothing against. */
+/** @param schema a schema without errors (see `findSchemaErrors`). */
 export function createPropertyCheck(schema: JsonSchema): PropertyCheck {
-  const validate = compile(schema);
+  const evaluate = prepareEvaluation(schema, { steps: schemaLimits.steps, errors: maxErrors }, propertyFormats);
   return (properties) => {
-    if (stepsToCheck(schema, properties, schemaLimits.steps) > schemaLimits.steps) {
+    const errors = evaluate(properties);
+    if (errors === undefined) {
       return [{ path: 'properties', message: 'have too many values to check', property: undefined }];
     }
-    return validate(properties) ? [] : placed('properties', validate.errors!);
+    return errors.map(({ steps, message }) => placed('properties', steps, message));
   };
 }
 
-// Each with a compiler of its own: one for all would remember every schema that it has ever seen.
-function compile(schema: object) {
-  const ajv = new Ajv({
-    ...shared,
-    meta: false,
-    validateSchema: false,
-    multipleOfPrecision: 9,
-    formats: propertyFormats,
-  });
-  // The library compares each item with each other one, which takes a second for a list of 16,000.
-  ajv.removeKeyword('uniqueItems');
-  ajv.addKeyword({
-    keyword: 'uniqueItems',
-    type: 'array',
-    schemaType: 'boolean',
-    error: { message: 'must NOT have duplicate items' },
-    validate: (isUnique: boolean, items: unknown[]) => !isUnique || new Set(items.map(canonical)).size === items.length,
-  });
-  return ajv.compile(schema);
-}
-
-function placed(root: string, errors: readonly ErrorObject[]): PlacedError[] {
-  return errors.slice(0, maxErrors).map((error) => {
-    const { missingProperty, additionalProperty } = error.params as Record<string, string | undefined>;
-    const last = missingProperty ?? additionalProperty;
-    const steps = [...error.instancePath.split('/').slice(1).map(unescaped), ...(last === undefined ? [] : [last])];
-    const path = [root, ...steps.map((step) => step.slice(0, 100))].join('.');
-    return { path, message: messageOf(error), property: steps[0] };
-  });
+function placed(root: string, steps: string[], message: string): PlacedError {
+  return { path: [root, ...steps.map((step) => step.slice(0, 100))].join('.'), message, property: steps[0] };
 }
 
 // JSON Pointer, RFC 6901 section 3.
 function unescaped(step: string): string {
   return step.replaceAll('~1', '/').replaceAll('~0', '~');
-}
-
-function messageOf({ keyword, message }: ErrorObject): string {
-  if (keyword === 'additionalProperties') return unknownName;
-  if (keyword === 'required') return 'is required';
-  return message ?? 'is not valid';
 }

@@ -19,8 +19,8 @@ export type TypeDefinitionRow = {
   updated_at: string;
 };
 
-type Using = { tenant_id: string; id: string; type_id: string | null };
-type Tables = { type_definitions: TypeDefinitionRow; spaces: Using; resources: Using };
+type Typed = { tenant_id: string; id: string; type_id: string | null };
+type Tables = { type_definitions: TypeDefinitionRow; spaces: Typed; resources: Typed };
 type ById = { tenantId: string; id: string };
 
 const builder = queryBuilder<Tables>();
@@ -44,7 +44,7 @@ export const findTypeDefinition = statement<ById, TypeDefinitionRow>((p) =>
 
 export type TypeVersionRow = Pick<TypeDefinitionRow, 'id' | 'entity_type' | 'updated_at'>;
 
-/** Without the schema, which is large and mostly known. */
+/** Leaves out the schema, which is large and usually cached. */
 export const findTypeVersion = statement<ById, TypeVersionRow>((p) =>
   builder
     .selectFrom('type_definitions')
@@ -53,7 +53,7 @@ export const findTypeVersion = statement<ById, TypeVersionRow>((p) =>
     .where('id', '=', p.id),
 );
 
-/** Held to the end of the transaction, for a record that is to have the type: before anything that its deletion may wait for. */
+/** Locks the type until the transaction ends, for a new reference. It comes first, so that a concurrent deletion cannot deadlock. */
 export const shareTypeDefinition = statement<ById, { id: string }>((p) =>
   builder
     .selectFrom('type_definitions')
@@ -63,7 +63,7 @@ export const shareTypeDefinition = statement<ById, { id: string }>((p) =>
     .forKeyShare(),
 );
 
-/** Held to the end of the transaction; waits for a record that is just being given the type. */
+/** Locks the type until the transaction ends, and waits for records that are being assigned to it. */
 export const lockTypeDefinition = statement<ById, { id: string }>((p) =>
   builder
     .selectFrom('type_definitions')
@@ -102,7 +102,7 @@ export function updateTypeDefinition(
 ): Query<TypeDefinitionRow> {
   const change = builder
     .updateTable('type_definitions')
-    // Two changes within a millisecond are two versions all the same.
+    // Two changes within a millisecond must have different versions.
     .set({ ...changes, updated_at: sql<string>`greatest(${at}::timestamptz, updated_at + interval '1 millisecond')` })
     .where('tenant_id', '=', audit.tenantId)
     .where('id', '=', id)
@@ -139,7 +139,7 @@ export function listTypeDefinitions(
   let query = filtered(tenantId, filters).select(columns);
   if (column === 'name') query = query.orderBy(sql`lower(name)`, direction);
   if (column === 'key') query = query.orderBy('key', direction);
-  // Ids are UUIDv7: their order is the order of creation.
+  // Ids are UUIDv7, so their order is the order of creation.
   return toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
 }
 

@@ -12,7 +12,7 @@ beforeAll(async () => {
   admin = { token: (await createTenant(test)).admin.token };
 });
 
-describe('at once', () => {
+describe('concurrent requests', () => {
   it('one of fifty types gets a key', async () => {
     for (let round = 0; round < rounds; round++) {
       const body = { key: unique('key').toLowerCase() };
@@ -20,7 +20,7 @@ describe('at once', () => {
     }
   });
 
-  it('a type goes, or a record has it: never both', async () => {
+  it('a type is deleted or used by a record, but never both', async () => {
     for (let round = 0; round < rounds; round++) {
       const { id } = await create(test, admin, 'types');
       const [deleted, ...created] = await Promise.all([
@@ -35,7 +35,7 @@ describe('at once', () => {
     }
   });
 
-  it('every change of a schema is a version of its own, however fast they follow each other', async () => {
+  it('every change of a schema creates a new version, also within a millisecond', async () => {
     const { id } = await create(test, admin, 'types');
     const url = `${paths.types}/${id}`;
     const change = (at: number) =>
@@ -44,7 +44,7 @@ describe('at once', () => {
     expect(new Set(answers.map(({ body }) => body.data.updated_at)).size).toBe(width);
   });
 
-  it('a record is always held against the schema that was there before it came', async () => {
+  it('a record is always checked against a schema that was current when its request started', async () => {
     const { id } = await create(test, admin, 'types');
     const url = `${paths.types}/${id}`;
     for (let round = 0; round < width; round++) {

@@ -1,7 +1,6 @@
 import Type, { type Static } from 'typebox';
 
 import {
-  FreeObject,
   Timestamp,
   Uuid,
   closed,
@@ -14,11 +13,14 @@ import {
 } from '#core/http/schemas';
 import { schemaLimits } from '#modules/type-definitions/json-schemas.rules';
 
-const EntityType = Type.Enum(['space', 'resource']);
-const Key = Type.String({ minLength: 1, maxLength: 100, pattern: '^[a-z0-9-]+$' });
+const EntityType = Type.Enum(['space', 'resource'], { description: 'Kind of records that can have the type.' });
+const key = { description: 'Key by which programs find the type; unique for each kind of record in the tenant.' };
+const Key = Type.String({ minLength: 1, maxLength: 100, pattern: '^[a-z0-9-]+$', ...key });
 const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' });
 const Description = Type.String({ maxLength: 5000 });
-const JsonSchema = freeObjectOfAtMost(schemaLimits.bytes);
+const JsonSchema = freeObjectOfAtMost(schemaLimits.bytes, {
+  description: `JSON Schema of the properties, without "$ref" and "pattern"; at most ${schemaLimits.bytes} bytes as JSON.`,
+});
 
 export const CreateTypeDefinitionBody = closed({
   entity_type: EntityType,
@@ -42,10 +44,12 @@ const TypeDefinition = closed(
     id: Uuid,
     tenant_id: Uuid,
     entity_type: EntityType,
-    key: Type.String(),
+    key: Type.String(key),
     name: Type.String(),
     description: nullable(Type.String()),
-    json_schema: FreeObject,
+    json_schema: Type.Record(Type.String({ maxLength: 200 }), Type.Unknown(), {
+      description: 'JSON Schema of the properties.',
+    }),
     created_by: nullable(Uuid),
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -59,7 +63,9 @@ export const TypeDefinitionPage = pageOf(TypeDefinition);
 export const ListTypeDefinitionsQuery = Type.Object({
   ...paging,
   sort: sortable(['name', 'key', 'created_at']),
-  search: Type.Optional(Type.String({ maxLength: 200, description: 'In name, key and description.' })),
+  search: Type.Optional(
+    Type.String({ maxLength: 200, description: 'Words that must all occur in the name, the key or the description.' }),
+  ),
   entity_type: Type.Optional(EntityType),
   key: Type.Optional(Key),
 });

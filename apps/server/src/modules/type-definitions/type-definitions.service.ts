@@ -76,7 +76,7 @@ export async function createTypeDefinition({ db, actor, now }: Scope, body: Crea
 }
 
 /**
- * Records keep the properties they have: a new schema holds from the next time each is written.
+ * Does not change records: a new schema applies to a record when that record is next written.
  * @throws TypeDefinitionNotFound, InvalidJsonSchema, TypeKeyTaken (through the constraint)
  */
 export async function updateTypeDefinition({ db, actor, now }: Scope, id: string, body: UpdateTypeDefinitionBody) {

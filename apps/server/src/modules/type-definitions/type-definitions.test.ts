@@ -30,7 +30,7 @@ const ofBytes = (bytes: number) => ({ examples: ['ü', 'x'.repeat(bytes - 22)] }
 const schema = { type: 'object', properties: { seats: { type: 'integer' } }, required: ['seats'] };
 
 describe('createTypeDefinition', () => {
-  it('201: keeps every field and says who created it', async () => {
+  it('201: keeps every field and records who created it', async () => {
     const fields = {
       entity_type: 'space',
       key: unique('room').toLowerCase(),
@@ -104,23 +104,23 @@ describe('createTypeDefinition', () => {
     expectError(await post(test, admin, 'types', { [field]: undefined }), 400, 'VALIDATION_ERROR');
   });
 
-  it('401, 403: nobody, a plain member, a key that may read', async () => {
+  it('401, 403: no credentials, a member without permissions, a key with the read flag', async () => {
     expectError(await post(test, {}, 'types'), 401, 'AUTHENTICATION_ERROR');
     for (const by of [member, key]) expectError(await post(test, by, 'types'), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it('409: a key that is taken', async () => {
+  it('409: a duplicate key', async () => {
     const type = await create(test, admin, 'types');
     expectError(await post(test, admin, 'types', { key: type.key }), 409, 'CONFLICT', 'TYPE_KEY_TAKEN');
   });
 
-  it('422: a schema that is none, with the places', async () => {
+  it('422: an invalid schema; the answer contains the places', async () => {
     const answer = await post(test, admin, 'types', {
       json_schema: { properties: { a: { pattern: '(a+)+$' }, b: { minimum: 'canary' } } },
     });
     expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'INVALID_JSON_SCHEMA');
     expect(answer.body.details.errors).toEqual([
-      { path: 'json_schema.properties.a.pattern', message: 'is not a keyword that types are written in' },
+      { path: 'json_schema.properties.a.pattern', message: 'is not a supported keyword' },
       { path: 'json_schema.properties.b.minimum', message: 'must be number' },
     ]);
     expect(answer.text).not.toContain('canary');
@@ -128,7 +128,7 @@ describe('createTypeDefinition', () => {
 });
 
 describe('getTypeDefinition and listTypeDefinitions', () => {
-  it('200: for every member, and for a key that may', async () => {
+  it('200: for every member, and for a key with the flag', async () => {
     const { id } = await create(test, admin, 'types');
     for (const by of [member, key]) {
       expect((await get(id, by)).status).toBe(200);
@@ -139,7 +139,7 @@ describe('getTypeDefinition and listTypeDefinitions', () => {
     expectError(await test.call('GET', path, blind), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it("404: an unknown id and another tenant's", async () => {
+  it('404: an unknown id, and the id of another tenant', async () => {
     const { id } = await create(test, admin, 'types');
     expectError(await get(newId()), 404, 'NOT_FOUND');
     expectError(await get(id, stranger), 404, 'NOT_FOUND');
@@ -184,7 +184,7 @@ describe('updateTypeDefinition', () => {
     ['json_schema', { properties: { a: {} } }],
     ['key', `renamed-${newId()}`],
   ];
-  it.each(changes)('200: %s becomes %j, and nothing else changes', async (field, value) => {
+  it.each(changes)('200: %s becomes %j; other fields keep their values', async (field, value) => {
     const before = await create(test, admin, 'types', { json_schema: schema, description: 'D' });
     const { status, body } = await patch(before.id, { [field]: value }, manager);
     expect(status).toBe(200);
@@ -199,7 +199,7 @@ describe('updateTypeDefinition', () => {
     expect(await trailOf(test, tenant.tenantId, before.id)).toHaveLength(1);
   });
 
-  it('400, 401, 403, 404: what is not allowed', async () => {
+  it('400, 401, 403, 404: requests that are not allowed', async () => {
     const { id } = await create(test, admin, 'types');
     for (const body of [{ entity_type: 'space' }, { name: null }, { json_schema: null }, { key: 'X' }, []]) {
       expectError(await patch(id, body), 400, 'VALIDATION_ERROR');
@@ -216,7 +216,7 @@ describe('updateTypeDefinition', () => {
     expect((await patch(one.id, { key: one.key })).status).toBe(200);
   });
 
-  it('422: a schema that is none; the old one stays', async () => {
+  it('422: an invalid schema; the previous one stays', async () => {
     const before = await create(test, admin, 'types', { json_schema: schema });
     const answer = await patch(before.id, { json_schema: { $ref: '#' } });
     expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'INVALID_JSON_SCHEMA');
@@ -225,14 +225,14 @@ describe('updateTypeDefinition', () => {
 });
 
 describe('deleteTypeDefinition', () => {
-  it('204: a type that no record has', async () => {
+  it('204: a type that no record uses', async () => {
     const { id } = await create(test, admin, 'types');
     expect((await remove(id, manager)).status).toBe(204);
     expectError(await get(id), 404, 'NOT_FOUND');
     expectError(await remove(id), 404, 'NOT_FOUND');
   });
 
-  it.each(['space', 'resource'] as const)('409: a type that a %s has, until it has none', async (entityType) => {
+  it.each(['space', 'resource'] as const)('409: a type while a %s uses it', async (entityType) => {
     const { id } = await create(test, admin, 'types', { entity_type: entityType });
     const collection = entityType === 'space' ? 'spaces' : 'resources';
     const record = await create(test, admin, collection, { type_id: id });
@@ -242,7 +242,7 @@ describe('deleteTypeDefinition', () => {
     expect((await remove(id)).status).toBe(204);
   });
 
-  it("401, 403, 404: nobody, a plain member, a key, another tenant's", async () => {
+  it('401, 403, 404: no credentials, a member without permissions, a key, another tenant', async () => {
     const { id } = await create(test, admin, 'types');
     expectError(await remove(id, {}), 401, 'AUTHENTICATION_ERROR');
     for (const by of [member, key]) expectError(await remove(id, by), 403, 'AUTHORIZATION_ERROR');

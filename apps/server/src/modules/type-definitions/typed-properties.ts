@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Statements } from '#core/db/scopes';
 import { conceal, schemaLimits } from '#modules/type-definitions/json-schemas.rules';
 import { createPropertyCheck, type PropertyCheck } from '#modules/type-definitions/property-checks';
-import { PropertiesDoNotFit, TypeNotFound, TypeOfOtherEntity } from '#modules/type-definitions/type-definitions.errors';
+import { PropertiesInvalid, TypeEntityMismatch, TypeNotFound } from '#modules/type-definitions/type-definitions.errors';
 import {
   findTypeDefinition,
   findTypeVersion,
@@ -18,13 +18,14 @@ export type TypedProperties = {
   entityType: EntityType;
   typeId: string;
   properties: Record<string, unknown>;
-  /** What the caller may know of; undefined means all. */
+  /** Names of the properties that the caller may see; undefined means all of them. */
   visible?: ReadonlySet<string> | undefined;
 };
 
 type Compiled = { check: PropertyCheck; bytes: number };
 
-// By what it costs to keep them: room for 128 of the largest, or for thousands of the usual ones.
+// Bounded by size: 128 of the largest checks, or thousands of typical ones. Keys contain the tenant, so that response times
+// reveal nothing about other tenants.
 const checks = new LRUCache<string, Compiled>({
   max: 10_000,
   maxSize: 128 * schemaLimits.bytes,
@@ -32,26 +33,27 @@ const checks = new LRUCache<string, Compiled>({
 });
 
 /**
- * Holds properties against the type that a record has or is given, as the type is at this moment.
- * @throws TypeNotFound, TypeOfOtherEntity, PropertiesDoNotFit with `details.errors`: places and rules, never values
+ * Checks properties against the current version of a type.
+ * @throws TypeNotFound, TypeEntityMismatch, PropertiesInvalid with `details.errors`, which contain places and rules, but never values
  */
 export async function assertPropertiesFit(db: Reader, typed: TypedProperties): Promise<void> {
   const version = await db.first(findTypeVersion({ tenantId: typed.tenantId, id: typed.typeId }));
   if (version === undefined) throw TypeNotFound();
-  if (version.entity_type !== typed.entityType) throw TypeOfOtherEntity();
-  const check = checks.get(keyOf(version))?.check ?? (await load(db, typed));
+  if (version.entity_type !== typed.entityType) throw TypeEntityMismatch();
+  const check = checks.get(keyOf(typed, version))?.check ?? (await load(db, typed));
   const errors = check(typed.properties);
-  if (errors.length > 0) throw PropertiesDoNotFit({ details: { errors: conceal(errors, typed.visible) } });
+  if (errors.length > 0) throw PropertiesInvalid({ details: { errors: conceal(errors, typed.visible) } });
 }
 
-async function load(db: Reader, { tenantId, typeId }: TypedProperties): Promise<PropertyCheck> {
+async function load(db: Reader, typed: TypedProperties): Promise<PropertyCheck> {
+  const { tenantId, typeId } = typed;
   const type = await db.first(findTypeDefinition({ tenantId, id: typeId }));
   if (type === undefined) throw TypeNotFound();
   const check = createPropertyCheck(type.json_schema);
-  checks.set(keyOf(type), { check, bytes: JSON.stringify(type.json_schema).length });
+  checks.set(keyOf(typed, type), { check, bytes: JSON.stringify(type.json_schema).length });
   return check;
 }
 
-function keyOf({ id, updated_at: updatedAt }: TypeVersionRow): string {
-  return `${id} ${updatedAt}`;
+function keyOf({ tenantId }: TypedProperties, { id, updated_at: updatedAt }: TypeVersionRow): string {
+  return `${tenantId} ${id} ${updatedAt}`;
 }

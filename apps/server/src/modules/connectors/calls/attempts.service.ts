@@ -3,7 +3,7 @@ import { isTimeout, withDeadline } from '#core/outbound/deadline';
 import { OutboundError } from '#core/outbound/outbound';
 import type { Services } from '#core/services';
 import { isNotAsked, ProviderFailure } from '#modules/connectors/calls/failures';
-import { notePatience } from '#modules/connectors/calls/own-patience';
+import { noteOwnPause } from '#modules/connectors/calls/own-pauses';
 import { circuitOf } from '#modules/connectors/calls/pauses';
 import type { Provider, ProviderCall, ProviderConnect, ProviderFetch } from '#modules/connectors/calls/provider-call';
 import { refusalOf, toOutcome } from '#modules/connectors/calls/refusals';
@@ -14,39 +14,39 @@ import { noteOutcome } from '#modules/connectors/health/health.service';
 
 export type Served<Result> = { result: Result; provider: Provider; tokens: number };
 
-/** Why an attempt brought nothing; `refused`: the provider is there, but does not take this. */
+/** Why an attempt failed; `refused`: the provider works, but refuses this request. */
 export type Missed = 'refused' | 'failed' | 'not_asked';
 
 export type Limits = {
   candidate: Candidate;
-  /** Of the whole call; aborted with the caller's signal too. */
+  /** Deadline of the whole call; also aborted by the caller's signal. */
   deadline: AbortSignal;
   attemptMs: number;
-  /** Whether a circuit that has opened keeps it from being asked; not where it is to be found out how it does. */
+  /** Whether an open circuit prevents the attempt; false for a probe. */
   heedsCircuit: boolean;
-  /** Told when a provider may have done the work, though nobody gets anything of it. */
+  /** Called when a provider may have done the work although the caller gets no result. */
   onSpent(): void;
 };
 
-/** What is seen of an attempt while it runs. */
+/** Observed state of a running attempt. */
 type Attempt = {
   candidate: Candidate;
   circuit: string | undefined;
   startedAt: number;
   httpStatus: number | undefined;
-  /** Something was to be sent, for which a place has to be free. */
+  /** A request was started and may wait for a permit. */
   isQueued: boolean;
-  /** Something is on its way to the provider, or was. */
+  /** A request was sent to the provider. */
   isSent: boolean;
-  /** It has answered well at least once. */
+  /** The provider has answered successfully at least once. */
   hasAnswered: boolean;
-  /** Aborted when its time is over, or the caller has left. */
+  /** Aborted at the timeout, or when the caller disconnects. */
   signal: AbortSignal | undefined;
 };
 
 /**
- * One attempt at one provider; how it went is written down, unless nobody was asked: its circuit was open, or no place for
- * a call became free.
+ * Makes one attempt at one provider and records its outcome. Nothing is recorded if no request was sent: the circuit was open,
+ * or no permit became free.
  * @throws the reason of the caller's signal, and nothing else
  */
 export async function attemptAt<Result>(
@@ -68,11 +68,11 @@ export async function attemptAt<Result>(
     return { result, provider, tokens: tokens ?? 0 };
   } catch (error) {
     if (mayHaveWorked(attempt)) onSpent();
-    // That nobody waits any more is nobody's failure.
+    // A disconnected caller does not count as a failure of the provider.
     if (call.signal?.aborted === true) noteCancellation(services, call, attempt);
     call.signal?.throwIfAborted();
     if (wasNotAsked(services, attempt, error)) return 'not_asked';
-    // One that was given hardly any time is not to blame that it was not enough.
+    // A timeout after a very short time does not count as a failure.
     const isFair = !deadline.aborted || latencyOf(attempt) >= attemptMs / 2;
     const failure = toFailure(error);
     await noteFailure(services, call, { attempt, error, failure, isFair });
@@ -85,7 +85,7 @@ function begin(candidate: Candidate, circuit: string | undefined): Attempt {
   return { candidate, circuit, startedAt: performance.now(), ...nothing };
 }
 
-/** Unless it said no, or could not be reached. */
+/** True unless the provider refused or was unreachable. */
 function mayHaveWorked({ isSent, hasAnswered, signal }: Attempt): boolean {
   return isSent && (hasAnswered || signal?.aborted === true);
 }
@@ -93,7 +93,7 @@ function mayHaveWorked({ isSent, hasAnswered, signal }: Attempt): boolean {
 function wasNotAsked(services: Services, attempt: Attempt, error: unknown): boolean {
   const { candidate, isQueued, isSent, signal } = attempt;
   if (isCircuitOpen(error)) return true;
-  // Where there is no signal yet, the time was over before it began.
+  // Without a signal, the deadline passed before the attempt started.
   const hasOnlyWaited = isTimeout(error) && !isSent && (isQueued || signal === undefined);
   if (!hasOnlyWaited && !isNotAsked(error)) return false;
   services.log.warn({ connectorId: candidate.row.id, err: error }, 'no place for a call to a provider became free');
@@ -143,10 +143,10 @@ function placeFor({ tenantId }: ProviderCall<unknown>, attempt: Attempt) {
   return { owner: tenantId, onPlace: () => void (attempt.isSent = true) };
 }
 
-/** Settles with the attempt or, where that does not heed its signal, when the time is over. */
+/** Settles with the attempt, or at the timeout if the attempt ignores its signal. */
 function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
   return new Promise((resolve, reject) => {
-    // Not at once: whoever heeds it knows better what the time was lost with.
+    // Deferred: an attempt that observes the signal reports a more precise error.
     const giveUp = () => void setImmediate(() => reject(signal.reason as Error));
     if (signal.aborted) giveUp();
     signal.addEventListener('abort', giveUp, { once: true });
@@ -179,11 +179,11 @@ async function noteFailure(
   const outcome = kind === 'rate_limited' ? 'rate_limited' : 'failure';
   record(services, call, attempt, { outcome, failure: kind, latencyMs: latencyOf(attempt), tokens: null });
   if (failure === undefined || !isFair) return;
-  if (candidate.isOwnCredentials) notePatience(services, { tenantId: call.tenantId, ...candidate }, toOutcome(failure));
+  if (candidate.isOwnCredentials) noteOwnPause(services, { tenantId: call.tenantId, ...candidate }, toOutcome(failure));
   else await noteHealth(services, candidate, toOutcome(failure));
 }
 
-/** No outcome, so none of its health; but somebody was asked, and it shows. */
+/** Recorded without an effect on health: the provider was called, but the outcome is unknown. */
 function noteCancellation(services: Services, call: ProviderCall<unknown>, attempt: Attempt): void {
   if (!attempt.isSent) return;
   record(services, call, attempt, {
@@ -194,23 +194,23 @@ function noteCancellation(services: Services, call: ProviderCall<unknown>, attem
   });
 }
 
-/** What is refused only for now may be taken another time, as after any failure. */
+/** A temporary refusal allows a retry, like any other failure. */
 function missedBy(failure: ProviderFailure | undefined): Missed {
   return failure?.kind === 'refused' && !failure.mayPass ? 'refused' : 'failed';
 }
 
-/** Undefined for a fault of our own, which says nothing of the provider. */
+/** Undefined for an internal error, which does not concern the provider. */
 function toFailure(error: unknown): ProviderFailure | undefined {
   if (error instanceof ProviderFailure) return error;
   if (error instanceof OutboundError || isTimeout(error)) return new ProviderFailure('unreachable', { cause: error });
-  // Settings that were good once may not be any more.
+  // Stored settings may no longer be valid.
   if (error instanceof AppError && error.details?.['code'] === InvalidConnectorConfig.reason)
     return new ProviderFailure('credentials', { cause: error });
-  // Of JSON that is none.
+  // Invalid JSON.
   return error instanceof SyntaxError ? new ProviderFailure('content', { cause: error }) : undefined;
 }
 
-/** How well it goes with credentials of a tenant's own is no news of the connector that all share. */
+/** Outcomes with a tenant's own credentials do not affect the health of the shared connector. */
 async function noteHealth(services: Services, { row, isOwnCredentials }: Candidate, outcome: Outcome): Promise<void> {
   if (isOwnCredentials) return;
   try {

@@ -3,13 +3,13 @@ import type { FailureKind } from '#modules/connectors/calls/answers.rules';
 
 export type { FailureKind } from '#modules/connectors/calls/answers.rules';
 
-/** Thrown within an attempt; whoever runs attempts goes on to the next provider. */
+/** Thrown within an attempt; the next provider is tried. */
 export class ProviderFailure extends Error {
   override name = 'ProviderFailure';
   readonly kind: FailureKind;
   readonly httpStatus: number | undefined;
   readonly retryAfterSeconds: number | undefined;
-  /** Of a refusal: the same may be taken another time. */
+  /** For a refusal: whether it is temporary. */
   readonly mayPass: boolean;
 
   constructor(
@@ -24,13 +24,13 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** Whether something went wrong that says nothing of a provider: nobody got as far as to ask it. */
+/** Whether the error occurred before the provider was called. */
 export function isNotAsked(error: unknown): boolean {
   if (error instanceof OutboundError) return error.isNotAsked;
   return error instanceof Error && error.cause !== undefined && isNotAsked(error.cause);
 }
 
-/** For adapters: the provider answered, but its answer is of no use. */
+/** For adapters: the answer of the provider is unusable. */
 export function unusable(reason: string): ProviderFailure {
   return new ProviderFailure('content', { cause: new Error(reason) });
 }

@@ -58,7 +58,7 @@ describe('the only provider, switched off', () => {
     const held: ServerResponse[] = [];
     only.answer((response) => void held.push(response));
     const calls = Array.from({ length: 10 }, () => greet().catch((error: unknown) => error));
-    await vi.waitFor(() => expect(held).toHaveLength(1));
+    await vi.waitFor(() => expect(held).toHaveLength(1), { timeout: 30_000 });
     time += 6000;
     await expect(greet()).rejects.toMatchObject(refusal(5));
     held[0]!.end('hello');
@@ -66,7 +66,7 @@ describe('the only provider, switched off', () => {
     expect([served.length, only.asked.length]).toEqual([1, 6]);
   });
 
-  it('is free for the next one soon after a try that nobody waited for', async () => {
+  it('releases the probe soon after an attempt that its caller left', async () => {
     const only = await ejected();
     const leaving = new AbortController();
     const reason = new Error('left');
@@ -80,7 +80,7 @@ describe('the only provider, switched off', () => {
 });
 
 describe('the only provider, switched off for others', () => {
-  it('is tried with own credentials as far as their circuit lets it, and keeps nobody from finding out', async () => {
+  it('is tried with own credentials within their circuit, without occupying the probe of others', async () => {
     const only = await ejected();
     await override(test, tenant.tenantId, { credentials: { [only.key]: { token: 'of the tenant' } } });
     for (let at = 0; at < 8; at += 1) await expect(greet()).rejects.toMatchObject({ status: 502 });
@@ -89,7 +89,7 @@ describe('the only provider, switched off for others', () => {
   });
 });
 
-describe('the only provider, which asked for patience', () => {
+describe('the only provider, paused by Retry-After', () => {
   it('is left alone for as long as it said', async () => {
     const only = await provide();
     only.answer(status(429, { 'retry-after': '120' }));

@@ -1,12 +1,12 @@
 export type OperationDomain = 'messaging' | 'translation' | 'models' | 'geocoding' | 'connectors';
 
-/** Something that the service has outside providers do. */
+/** A task that outside providers perform. */
 export type Operation = {
-  /** Fixed for ever: overrides refer to it. */
+  /** Never changes: overrides refer to it. */
   readonly id: string;
   readonly name: string;
   readonly domain: OperationDomain;
-  /** True where the installation does it by itself, for nobody in particular: no tenant asks for it. */
+  /** True if the installation runs it on its own, not on request of a tenant. */
   readonly isSystemScoped: boolean;
 };
 

@@ -1,19 +1,19 @@
 import type { Services } from '#core/services';
-import { askedToWaitUntil } from '#modules/connectors/calls/own-patience';
-import { asksPatience } from '#modules/connectors/calls/routing.rules';
+import { ownPauseUntil } from '#modules/connectors/calls/own-pauses';
+import { hasRetryAfter } from '#modules/connectors/calls/routing.rules';
 import type { Candidate } from '#modules/connectors/calls/routing.service';
 
-/** Until when nobody calls it because it asked for that. */
-export function patienceOf(
+/** End of the pause that Retry-After requested. */
+export function retryAfterOf(
   services: Pick<Services, 'database' | 'now'>,
   tenantId: string,
   { row, isOwnCredentials }: Candidate,
 ): string | undefined {
-  if (isOwnCredentials) return askedToWaitUntil(services, { tenantId, row });
-  return asksPatience(row, services.now()) ? row.retry_at! : undefined;
+  if (isOwnCredentials) return ownPauseUntil(services, { tenantId, row });
+  return hasRetryAfter(row, services.now()) ? row.retry_at! : undefined;
 }
 
-/** What went wrong before it was changed or did well again counts no more; nor does what happens with other credentials. */
+/** The key changes with the configuration, each recovery and the credentials, so that older failures do not count. */
 export function circuitOf(tenantId: string, { row, isOwnCredentials }: Candidate): string {
   return isOwnCredentials
     ? `${row.id} ${tenantId} ${row.updated_at}`

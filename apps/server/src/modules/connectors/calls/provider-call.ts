@@ -2,10 +2,10 @@ import type { Outbound, OutboundInit } from '#core/outbound/outbound';
 import type { Route, Wanted } from '#modules/connectors/calls/routing.service';
 import type { ProviderSettings } from '#modules/connectors/provider';
 
-/** Who serves an attempt. */
+/** The provider of an attempt. */
 export type Provider = ProviderSettings & {
   connectorId: string;
-  /** The api_key of the connector, which is what answers call `provider_used`. */
+  /** The api_key of the connector; `provider_used` in answers. */
   key: string;
 };
 
@@ -16,22 +16,22 @@ export type ProviderFetch = (url: string, init?: OutboundInit) => Promise<Respon
 export type ProviderConnect = Outbound['connect'];
 
 export type ProviderCall<Result> = Wanted & {
-  /** For the log of calls. */
+  /** For the call log. */
   caller: { userId: string | null; requestId: string | null };
-  /** How much text is sent; counted against ceilings before the first attempt. */
+  /** Number of characters to send; counted against quotas before the first attempt. */
   characters?: number;
-  /** The reason that it is aborted with is thrown as it is. */
+  /** Its abort reason is rethrown unchanged. */
   signal?: AbortSignal;
-  /** How long one attempt and all together may take. */
-  patience?: { attemptMs: number; totalMs: number };
-  /** Where it was read for several calls of the same moment. */
+  /** Timeouts of one attempt and of all attempts together. */
+  timeouts?: { attemptMs: number; totalMs: number };
+  /** The route, if it was read once for several concurrent calls. */
   route?: Promise<Route>;
-  /** Whether the provider may be sent the same once more when it does not answer. */
+  /** Whether the request may be retried at the provider after no answer. */
   isRepeatable?: boolean;
   /**
    * One attempt.
-   * @param signal aborted when the time of the attempt is over; `fetch` asks it by itself
-   * @throws ProviderFailure where the next provider is to be tried
+   * @param signal aborted at the timeout of the attempt; `fetch` observes it
+   * @throws ProviderFailure to try the next provider
    */
   attempt(
     provider: Provider,

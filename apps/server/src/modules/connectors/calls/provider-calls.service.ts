@@ -3,9 +3,9 @@ import { withDeadline } from '#core/outbound/deadline';
 import type { Services } from '#core/services';
 import { attemptAt, type Served } from '#modules/connectors/calls/attempts.service';
 import type { Provider, ProviderCall } from '#modules/connectors/calls/provider-call';
-import { patienceOf } from '#modules/connectors/calls/pauses';
+import { retryAfterOf } from '#modules/connectors/calls/pauses';
 import { readinessOf, secondsUntilRetry, type Readiness } from '#modules/connectors/calls/routing.rules';
-import { findRoute, type Candidate, type Wanted } from '#modules/connectors/calls/routing.service';
+import { findRoute, type Candidate, type Route, type Wanted } from '#modules/connectors/calls/routing.service';
 import {
   NoProvider,
   OperationDisabled,
@@ -17,29 +17,29 @@ import { reserve } from '#modules/connectors/overrides/quotas.service';
 
 export type { Provider, ProviderCall, ProviderFetch } from '#modules/connectors/calls/provider-call';
 
-const defaultPatience = { attemptMs: 10_000, totalMs: 14_000 };
+const defaultTimeouts = { attemptMs: 10_000, totalMs: 14_000 };
 
 /**
- * Has the first provider that can do it carry out an operation, within the tenant's terms: those that its override names,
- * then its own by priority, then the installation's. Whoever asked for patience is passed over; whoever is known to fail,
- * too, while there are others, and is tried by one caller at a time where there are none.
- * @throws OperationDisabled (403), NoProvider (503) when nobody serves the operation, QuotaExceeded (429), ProvidersRefused
- *   (422) when all who were asked do not take this, with Retry-After where others were passed over, ProvidersFailed (502) when
- *   one has failed, with Retry-After where none could be asked
+ * Calls providers in failover order until one succeeds: those of the tenant's override, then its own by priority, then the
+ * installation's. Paused connectors are skipped. Failing connectors are skipped too; without others, one call at a time
+ * tries them.
+ * @throws OperationDisabled (403), NoProvider (503) without a connector for the operation, QuotaExceeded (429),
+ *   ProvidersRefused (422) if all called providers refuse, with Retry-After if others were skipped, ProvidersFailed (502) if
+ *   one failed, with Retry-After if none could be called
  */
 export async function callProviders<Result>(
   services: Services,
   call: ProviderCall<Result>,
 ): Promise<{ result: Result; provider: Provider }> {
-  const { isEnabled, candidates, ceilings } = await (call.route ?? findRoute(services, call));
+  const { isEnabled, candidates, quotaLimits } = await (call.route ?? findRoute(services, call));
   if (!isEnabled) throw OperationDisabled();
   if (candidates.length === 0) throw NoProvider();
   const { tenantId, operation, characters = 0 } = call;
-  const reservation = await reserve(services, { tenantId, operation, ceilings, characters });
+  const reservation = await reserve(services, { tenantId, operation, quotaLimits, characters });
   let isSpent = false;
   const onSpent = () => void (isSpent = true);
   try {
-    const { attemptMs, totalMs } = call.patience ?? defaultPatience;
+    const { attemptMs, totalMs } = call.timeouts ?? defaultTimeouts;
     const { tokens, ...served } = await withDeadline(totalMs, call.signal, (deadline) =>
       tryEach(services, call, { candidates, deadline, attemptMs: Math.min(attemptMs, totalMs), onSpent }),
     );
@@ -48,16 +48,16 @@ export async function callProviders<Result>(
     });
     return served;
   } catch (error) {
-    // Whoever hangs up gets nothing back of what the provider may have done.
+    // A caller who disconnects gets no quota back, because the provider may have done the work.
     if (isSpent) throw error;
     await reservation.giveBack().catch((cause: unknown) => {
-      services.log.error({ err: cause, tenantId, operation }, 'what was taken of a ceiling could not be given back');
+      services.log.error({ err: cause, tenantId, operation }, 'a quota reservation could not be released');
     });
     throw error;
   }
 }
 
-/** Where nobody has to be asked, because the answer is known already. @throws OperationDisabled (403) */
+/** For results that need no provider call. @throws OperationDisabled (403) */
 export async function assertOperationEnabled(
   services: Services,
   { tenantId, operation }: Pick<Wanted, 'tenantId' | 'operation'>,
@@ -66,11 +66,11 @@ export async function assertOperationEnabled(
   if (!isEnabled) throw OperationDisabled();
 }
 
-/** Whether `callProviders` would have somebody to try. @throws OperationDisabled (403) */
-export async function hasProvider(services: Services, wanted: Wanted): Promise<boolean> {
-  const { isEnabled, candidates } = await findRoute(services, wanted);
-  if (!isEnabled) throw OperationDisabled();
-  return candidates.length > 0;
+/** The providers that `callProviders` would try; undefined if there are none. @throws OperationDisabled (403) */
+export async function findServingRoute(services: Services, wanted: Wanted): Promise<Route | undefined> {
+  const route = await findRoute(services, wanted);
+  if (!route.isEnabled) throw OperationDisabled();
+  return route.candidates.length > 0 ? route : undefined;
 }
 
 type Trying = { candidates: readonly Candidate[]; deadline: AbortSignal; attemptMs: number; onSpent(): void };
@@ -99,13 +99,14 @@ async function tryEach<Result>(
     if (served === 'refused') refusing.add(candidate);
   }
   call.signal?.throwIfAborted();
-  // Whoever failed might have taken it.
-  if (hasFailed || deadline.aborted) throw ProvidersFailed({ retryAfterSeconds: await patienceAsked(services, call) });
+  // The provider that failed might accept it next time.
+  if (hasFailed || deadline.aborted)
+    throw ProvidersFailed({ retryAfterSeconds: await findRetryAfterSeconds(services, call) });
   if (refusing.size > 0) throw refusalBy(refusing, { services, call, candidates });
   return tryLastResort(services, call, { ...limits, candidates, passedOver });
 }
 
-/** Where nobody could be asked: the first that nobody else is trying just now, and the next where that does not take this. */
+/** If no provider could be called: tries the first that no other call is probing, and the next one after a refusal. */
 async function tryLastResort<Result>(
   services: Services,
   call: ProviderCall<Result>,
@@ -114,45 +115,45 @@ async function tryLastResort<Result>(
   const { tenantId } = call;
   const refusing = new Set<Candidate>();
   for (const candidate of candidates) {
-    if (patienceOf(services, tenantId, candidate) !== undefined) continue;
+    if (retryAfterOf(services, tenantId, candidate) !== undefined) continue;
     const { isOwnCredentials } = candidate;
-    // Nothing of what comes of own credentials is written down, so these must not keep others from finding out.
+    // Outcomes with own credentials are not recorded, so they must not occupy the probe of other calls.
     const isFree = isOwnCredentials ? passedOver.includes(candidate) : await mayTryEarly(services, candidate.row);
     if (!isFree) continue;
     const attempt = attemptAt(services, call, { ...limits, candidate, heedsCircuit: isOwnCredentials });
     const served = await (isOwnCredentials ? attempt : asProbe(services, candidate, attempt));
     if (typeof served === 'object') return served;
-    if (served === 'failed') throw ProvidersFailed({ retryAfterSeconds: await patienceAsked(services, call) });
+    if (served === 'failed') throw ProvidersFailed({ retryAfterSeconds: await findRetryAfterSeconds(services, call) });
     if (served === 'refused') refusing.add(candidate);
   }
   if (refusing.size > 0) throw refusalBy(refusing, { services, call, candidates });
-  const until = (candidate: Candidate) => patienceOf(services, tenantId, candidate);
+  const until = (candidate: Candidate) => retryAfterOf(services, tenantId, candidate);
   const retryAfterSeconds = secondsToRetry(services, candidates, until);
   throw ProvidersFailed({ retryAfterSeconds, details: { asked: false } });
 }
 
-/** How long all of them want to be left alone by now; undefined where one does not. */
-async function patienceAsked(services: Services, wanted: Wanted): Promise<number | undefined> {
+/** Seconds until the first connector can be called again, if all of them are paused now; otherwise undefined. */
+async function findRetryAfterSeconds(services: Services, wanted: Wanted): Promise<number | undefined> {
   const { candidates } = await findRoute(services, wanted);
-  const until = (candidate: Candidate) => patienceOf(services, wanted.tenantId, candidate);
+  const until = (candidate: Candidate) => retryAfterOf(services, wanted.tenantId, candidate);
   const isAskedByAll = candidates.every((candidate) => until(candidate) !== undefined);
   return isAskedByAll && candidates.length > 0 ? secondsToRetry(services, candidates, until) : undefined;
 }
 
 type Asked = { services: Services; call: Pick<Wanted, 'tenantId'>; candidates: readonly Candidate[] };
 
-/** The others are away, and nobody knows whether they take this. */
+/** The skipped connectors may accept the request later. */
 function refusalBy(refusing: ReadonlySet<Candidate>, { services, call, candidates }: Asked): AppError {
   const others = candidates.filter((candidate) => !refusing.has(candidate));
   if (others.length === 0) return ProvidersRefused();
-  const until = (candidate: Candidate) => patienceOf(services, call.tenantId, candidate) ?? candidate.row.retry_at;
+  const until = (candidate: Candidate) => retryAfterOf(services, call.tenantId, candidate) ?? candidate.row.retry_at;
   return ProvidersRefused({ retryAfterSeconds: secondsToRetry(services, others, until) });
 }
 
-/** Of many callers that find a pause over, one gets to try. */
+/** Of many calls after the end of a pause, one makes the probe. */
 async function readinessNow(services: Services, tenantId: string, candidate: Candidate): Promise<Readiness> {
   const { row, isOwnCredentials } = candidate;
-  if (patienceOf(services, tenantId, candidate) !== undefined) return 'out';
+  if (retryAfterOf(services, tenantId, candidate) !== undefined) return 'out';
   const readiness = readinessOf(row, { now: services.now(), isOwnCredentials });
   return readiness === 'probe' && !(await mayProbe(services, row)) ? 'out' : readiness;
 }

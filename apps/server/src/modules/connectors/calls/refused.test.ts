@@ -42,7 +42,7 @@ const ejected = async (rest: Record<string, unknown> = {}) => {
 };
 
 describe('what all refuse', () => {
-  it.each([400, 413, 414, 422])('is the fault of nobody but its sender: %i', async (code) => {
+  it.each([400, 413, 414, 422])('does not count as a failure of the provider: %i', async (code) => {
     const both = [await provide({ priority: 1 }), await provide()];
     for (const one of both) one.answer(status(code));
     for (let at = 0; at < 6; at += 1) await expect(greet()).rejects.toMatchObject(refused());
@@ -52,8 +52,8 @@ describe('what all refuse', () => {
     }
   });
 
-  it('counts against no ceiling', async () => {
-    await override(test, tenant.tenantId, { ceilings: { requests_per_day: 1, characters_per_day: 7 } });
+  it('counts against no quota', async () => {
+    await override(test, tenant.tenantId, { quotaLimits: { requests_per_day: 1, characters_per_day: 7 } });
     const one = await provide();
     one.answer(status(422));
     for (let at = 0; at < 3; at += 1) await expect(greet()).rejects.toMatchObject(refused());
@@ -93,14 +93,14 @@ describe('what one refuses', () => {
     const refusing = await provide({ priority: 1 });
     refusing.answer(status(400));
     time += 10_000;
-    await expect(greet()).rejects.toMatchObject(refused(20));
+    await expect(greet()).rejects.toMatchObject(refused(10));
     expect(off.asked).toHaveLength(5);
     time += 20_000;
     await expect(greet()).rejects.toMatchObject(refused());
     expect(off.asked).toHaveLength(6);
   });
 
-  it('so may one that asked for patience', async () => {
+  it('also after Retry-After', async () => {
     const [patient, refusing] = [await provide({ priority: 1 }), await provide()];
     patient.answer(status(429, { 'retry-after': '120' }));
     await greet();

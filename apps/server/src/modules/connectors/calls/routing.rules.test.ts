@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { asksPatience, inOrder, readinessOf, type Standing } from '#modules/connectors/calls/routing.rules';
+import { hasRetryAfter, inOrder, readinessOf, type Standing } from '#modules/connectors/calls/routing.rules';
 
 const now = new Date('2026-03-01T12:00:00Z');
 const ahead = '2026-03-01T12:00:01Z';
@@ -32,14 +32,14 @@ describe('inOrder', () => {
 describe('readinessOf', () => {
   it.each<[string, Standing, boolean, string]>([
     ['one that does well', well, false, 'ready'],
-    ['one that asked for patience', { ...well, retry_at: ahead }, false, 'out'],
-    ['one whose patience is over', { ...well, retry_at: over }, false, 'ready'],
+    ['paused by Retry-After', { ...well, retry_at: ahead }, false, 'out'],
+    ['after the end of Retry-After', { ...well, retry_at: over }, false, 'ready'],
     ['one that was switched off', { ...off, retry_at: ahead }, false, 'out'],
     ['one whose pause is over', { ...off, retry_at: over }, false, 'probe'],
     ['one without a pause', off, false, 'probe'],
-    ['one that somebody tries', { ...off, retry_at: over, probe_until: ahead }, false, 'out'],
+    ['under probe by another call', { ...off, retry_at: over, probe_until: ahead }, false, 'out'],
     ['one whose try was never ended', { ...off, retry_at: over, probe_until: over }, false, 'probe'],
-    ['with own credentials: asked others for patience', { ...well, retry_at: ahead }, true, 'ready'],
+    ['with own credentials: paused for others', { ...well, retry_at: ahead }, true, 'ready'],
     [
       'with own credentials: refused those of others',
       { ...off, retry_at: ahead, error_details: { kind: 'credentials' } },
@@ -63,16 +63,16 @@ describe('readinessOf', () => {
   });
 });
 
-describe('asksPatience', () => {
+describe('hasRetryAfter', () => {
   const ejected = { ...off, ejections: 1, last_error: '2026-03-01T11:59:40Z' };
   it.each<[string, Standing, boolean]>([
     ['one that does well', well, false],
     ['one that asked for it', { ...well, retry_at: ahead }, true],
     ['one that asked for it before', { ...well, retry_at: over }, false],
-    ['one that was switched off', { ...ejected, retry_at: '2026-03-01T12:00:10Z' }, false],
-    ['one that failed again in its pause', { ...ejected, retry_at: '2026-03-01T12:00:05Z' }, false],
+    ['one that was switched off', { ...ejected, retry_at: '2026-03-01T12:00:00Z' }, false],
+    ['one that failed again in its pause', { ...ejected, retry_at: '2026-03-01T11:59:55Z' }, false],
     ['one that was switched off and asked for more', { ...ejected, retry_at: '2026-03-01T12:01:00Z' }, true],
   ])('%s', (_what, standing, expected) => {
-    expect(asksPatience(standing, now)).toBe(expected);
+    expect(hasRetryAfter(standing, now)).toBe(expected);
   });
 });

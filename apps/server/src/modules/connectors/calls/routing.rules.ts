@@ -1,6 +1,6 @@
 import { pauseEndsAt } from '#modules/connectors/health/health.rules';
 
-/** The own ones by priority and then the installation's, as they come; those that the order names are moved to its front. */
+/** The tenant's connectors by priority, then the installation's; those in the preferred order come first. */
 export function inOrder<Row extends { api_key: string }>(rows: readonly Row[], order: readonly string[]): Row[] {
   const place = ({ api_key: key }: Row) => {
     const at = order.indexOf(key);
@@ -9,7 +9,7 @@ export function inOrder<Row extends { api_key: string }>(rows: readonly Row[], o
   return rows.toSorted((left, right) => place(left) - place(right));
 }
 
-/** What is known of how a connector does, as far as it decides whether it is called. */
+/** The part of the health state that decides whether a connector is called. */
 export type Standing = {
   auto_disabled: boolean;
   retry_at: string | null;
@@ -20,8 +20,8 @@ export type Standing = {
 };
 
 /**
- * `probe`: its pause is over, and one caller may try whether it has recovered. `out`: it is called only where nobody else is
- * left.
+ * `probe`: its pause is over, and one call may test whether it has recovered. `out`: it is called only if no other connector
+ * is left.
  */
 export type Readiness = 'ready' | 'probe' | 'out';
 
@@ -29,7 +29,7 @@ export function readinessOf(
   row: Standing,
   { now, isOwnCredentials }: { now: Date; isOwnCredentials: boolean },
 ): Readiness {
-  // What it thinks of other credentials says nothing of these, and what comes of these is not written down.
+  // Health belongs to the connector's credentials, and outcomes with other credentials are not recorded.
   if (isOwnCredentials && (!row.auto_disabled || row.error_details?.['kind'] === 'credentials')) return 'ready';
   if (isAhead(row.retry_at, now)) return 'out';
   if (isOwnCredentials) return 'ready';
@@ -37,15 +37,15 @@ export function readinessOf(
   return isAhead(row.probe_until, now) ? 'out' : 'probe';
 }
 
-/** Whether it is left alone because it asked for that, and not for its failures. */
-export function asksPatience(row: Standing, now: Date): boolean {
+/** Whether it is paused because of Retry-After, not because of failures. */
+export function hasRetryAfter(row: Standing, now: Date): boolean {
   const { retry_at: retryAt, auto_disabled: isOff } = row;
   if (!isAhead(retryAt, now)) return false;
   const pausedUntil = pauseEndsAt(row);
   return !isOff || (pausedUntil !== null && Date.parse(retryAt!) > pausedUntil);
 }
 
-/** How long it takes until this one may be tried again. */
+/** Seconds until it may be called again. */
 export function secondsUntilRetry(until: string, now: Date): number {
   return Math.max(1, Math.ceil((Date.parse(until) - now.getTime()) / 1000));
 }

@@ -4,42 +4,44 @@ import { Timestamp, Uuid, closed, dataOf, nullable } from '#core/http/schemas';
 import { statuses } from '#modules/connectors/connectors.schemas';
 
 const Percent = (of: string) => Type.Number({ minimum: 0, maximum: 100, description: `Percent of ${of}.` });
-const Latency = Type.Number({ minimum: 0, description: 'Milliseconds.' });
+const Latency = Type.Number({ minimum: 0, description: 'Latency in milliseconds; an average is 0 without calls.' });
+
+const optionalTimestamp = (description: string) => nullable(Timestamp, { description });
 
 const Activity = closed({
   id: Uuid,
   provider_name: Type.String(),
-  status: Type.Enum(['success', 'failure', 'rate_limited'] as const),
+  status: Type.Enum(['success', 'failure', 'rate_limited'] as const, { description: 'Outcome of the call.' }),
   timestamp: Timestamp,
   latency_ms: Latency,
 });
 
 const ProviderStats = closed({
-  provider_key: Type.String(),
+  provider_key: Type.String({ description: 'The api_key of the connector.' }),
   provider_name: Type.String(),
-  status: Type.Enum(statuses),
+  status: Type.Enum(statuses, { description: 'Health state of the connector.' }),
   success_rate: Percent(
-    'the calls of the tenant under this key that succeeded; 100 without any. Connectors of one key share them',
+    'the calls of the tenant with this key that succeeded; 100 without calls. Connectors with the same key share it',
   ),
   avg_latency_ms: Latency,
-  last_success: nullable(Timestamp),
-  last_error: nullable(Timestamp),
+  last_success: optionalTimestamp('Time of the latest success (RFC 3339, UTC); null if there was none.'),
+  last_error: optionalTimestamp('Time of the latest failure (RFC 3339, UTC); null if there was none.'),
 });
 
 export const ConnectorDashboard = dataOf(
   closed({
-    total_providers: Type.Integer({ description: 'Those of the tenant and of the installation.' }),
-    active_providers: Type.Integer({ description: 'Enabled, and not known to fail.' }),
-    inactive_providers: Type.Integer({ description: 'Disabled by an administrator.' }),
+    total_providers: Type.Integer({ description: 'Number of connectors of the tenant and of the installation.' }),
+    active_providers: Type.Integer({ description: 'Number of enabled connectors without failure state.' }),
+    inactive_providers: Type.Integer({ description: 'Number of connectors that an administrator has disabled.' }),
     error_providers: Type.Integer({
-      description: 'Enabled, but offline, in error, or switched off for their failures.',
+      description: 'Number of enabled connectors that are offline, in error, or auto-disabled.',
     }),
     uptime_percentage: Percent(
-      'calls and checks that were answered; those asked for patience are not counted, and without any it is 100',
+      'calls and health checks that succeeded; rate-limited ones do not count, and it is 100 without calls',
     ),
     avg_latency_ms: Latency,
-    cache_hit_rate: Percent('what was wanted that did not have to be asked for'),
-    recent_activity: Type.Array(Activity),
-    provider_stats: Type.Array(ProviderStats),
+    cache_hit_rate: Percent('results that came from the cache instead of a provider'),
+    recent_activity: Type.Array(Activity, { description: 'Latest 20 calls of the tenant, newest first.' }),
+    provider_stats: Type.Array(ProviderStats, { description: 'Figures of each connector.' }),
   }),
 );

@@ -14,7 +14,7 @@ const dayMs = 24 * 60 * 60_000;
 const hourMs = 60 * 60_000;
 const recentCalls = 20;
 
-/** Connectors of the tenant and those of the installation, by name only, with the tenant's own calls of the last 24 hours. */
+/** Connectors of the tenant and of the installation by name, with the tenant's calls of the last 24 hours. */
 export async function getConnectorDashboard({ db, services }: { db: TenantDb; services: Services }) {
   const { tenantId } = db;
   await services.callLog.flush();
@@ -46,7 +46,7 @@ export async function getConnectorDashboard({ db, services }: { db: TenantDb; se
       cache_hit_rate: percentOf(total.cache_hits, total.cache_hits + total.requests, 0),
       recent_activity: recent.map((call) => ({
         id: call.id,
-        // Of one that was deleted, the key is what is left.
+        // A deleted connector has only its key left.
         provider_name: names.get(call.connector_id) ?? call.provider,
         status: call.outcome,
         timestamp: call.called_at,

@@ -1,7 +1,7 @@
 import { systemTenantId } from '#core/access/principal';
 import type { Services } from '#core/services';
 import type { OperationKey } from '#modules/connectors/calls/operations';
-import { circuitOf, patienceOf } from '#modules/connectors/calls/pauses';
+import { circuitOf, retryAfterOf } from '#modules/connectors/calls/pauses';
 import { readinessOf } from '#modules/connectors/calls/routing.rules';
 import { findRoute, type Candidate } from '#modules/connectors/calls/routing.service';
 import { listConnectors, type ConnectorRow } from '#modules/connectors/connectors.queries';
@@ -12,17 +12,17 @@ type Needed = Pick<Services, 'database' | 'encryption' | 'now' | 'outbound'>;
 type Wanted = { tenantId: string; operation: OperationKey };
 
 /**
- * What a connector is to an operation right now. `next`: where those before it fail. `paused`: it failed or asked for
- * patience, and is passed over; with own credentials only by this process and for this tenant. `unusable`: its credentials
- * cannot be read, or were given for another address. `unfit`: it is of another kind. `spared`: others are asked instead of it.
+ * Role of a connector for an operation at this time. `next`: called if the ones before it fail. `paused`: skipped after failures or
+ * Retry-After; with own credentials only in this process and for this tenant. `unusable`: its credentials cannot be decrypted, or
+ * belong to another address. `incomplete`: settings are missing. `unfit`: another kind. `spared`: others are called instead.
  */
-export type Part = 'serves' | 'next' | 'paused' | 'unusable' | 'disabled' | 'spared' | 'unfit';
+export type Part = 'serves' | 'next' | 'paused' | 'unusable' | 'incomplete' | 'disabled' | 'spared' | 'unfit';
 
 export type ExplainedProvider = {
   row: ConnectorRow;
   part: Part;
   isOwnCredentials: boolean;
-  /** Until when it is, or was, passed over. */
+  /** End of the current or latest pause. */
   retryAt: string | null;
 };
 
@@ -30,14 +30,15 @@ export type ExplainedRoute = Terms & { providers: ExplainedProvider[] };
 
 const most = 100;
 
-/** Who would serve the operation for the tenant if it were called now, who after them, and why the others would not. */
+/** Explains which connectors would serve the operation for the tenant now, in which order, and why the others would not. */
 export async function explainRoute(services: Needed, wanted: Wanted): Promise<ExplainedRoute> {
   const { tenantId, operation } = wanted;
   const [connectors, route] = await Promise.all([
     connectorsOf(services, tenantId),
     findRoute(services, { ...wanted, serves: kinds[operation] }),
   ]);
-  const { candidates: fit, ...terms } = route;
+  const { candidates: fit, incomplete, ...terms } = route;
+  const lacking = new Set(incomplete.map(({ row }) => row.id));
   const isSpared = sparing(operation, tenantId, fit);
   const candidates = fit.filter(({ row }) => !isSpared(row));
   const inOrder = explainCandidates(services, tenantId, candidates);
@@ -45,7 +46,7 @@ export async function explainRoute(services: Needed, wanted: Wanted): Promise<Ex
     .filter(({ id }) => candidates.every(({ row }) => row.id !== id))
     .map((row) => ({
       row,
-      part: partOfRest(operation, row, isSpared),
+      part: lacking.has(row.id) ? ('incomplete' as const) : partOfRest(operation, row, isSpared),
       isOwnCredentials: false,
       retryAt: row.retry_at,
     }));
@@ -61,7 +62,7 @@ async function connectorsOf({ database }: Needed, tenantId: string): Promise<Con
   return [...own, ...system];
 }
 
-/** Models of others are other models: those of the installation count only where the tenant has none of its own. */
+/** Models differ by provider: the installation's connectors serve only tenants without their own. */
 function sparing(operation: OperationKey, tenantId: string, fit: readonly Candidate[]): (row: ConnectorRow) => boolean {
   const hasOwn = operation === 'models.list' && fit.some(({ row }) => row.tenant_id === tenantId);
   return (row) => hasOwn && row.tenant_id !== tenantId;
@@ -70,7 +71,7 @@ function sparing(operation: OperationKey, tenantId: string, fit: readonly Candid
 function explainCandidates(services: Needed, tenantId: string, candidates: readonly Candidate[]): ExplainedProvider[] {
   const states = candidates.map((candidate) => stateOf(services, tenantId, candidate));
   const isReady = states.includes('ready');
-  // Where one is tried in vain, those that are passed over are not.
+  // After an attempt with an unusable connector, paused ones are not tried.
   const first = isReady ? 'ready' : states.includes('unusable') ? undefined : 'last resort';
   const served = first === undefined ? -1 : states.indexOf(first);
   return candidates.map((candidate, index) => {
@@ -80,12 +81,12 @@ function explainCandidates(services: Needed, tenantId: string, candidates: reado
   });
 }
 
-/** `last resort`: it is called only where nobody else is left, and `out`: not even then. */
+/** `last resort`: called only if no other connector is left; `out`: not called at all. */
 type State = 'ready' | 'last resort' | 'out' | 'unusable';
 
 function stateOf(services: Needed, tenantId: string, candidate: Candidate): State {
   const { row, isOwnCredentials, credentials } = candidate;
-  if (patienceOf(services, tenantId, candidate) !== undefined) return 'out';
+  if (retryAfterOf(services, tenantId, candidate) !== undefined) return 'out';
   const isOpen = services.outbound.circuitOpenUntil(circuitOf(tenantId, candidate)) !== undefined;
   if (isOpen && isOwnCredentials) return 'out';
   try {
@@ -94,16 +95,16 @@ function stateOf(services: Needed, tenantId: string, candidate: Candidate): Stat
     return 'unusable';
   }
   const readiness = readinessOf(row, { now: services.now(), isOwnCredentials });
-  // Whoever tries whether one has recovered asks it whatever its circuit says.
+  // A probe ignores the circuit.
   return readiness === 'out' || (isOpen && readiness !== 'probe') ? 'last resort' : 'ready';
 }
 
 function pausedUntil(services: Needed, tenantId: string, candidate: Candidate): string | null {
   const { row, isOwnCredentials } = candidate;
   const ofProcess =
-    patienceOf(services, tenantId, candidate) ??
+    retryAfterOf(services, tenantId, candidate) ??
     services.outbound.circuitOpenUntil(circuitOf(tenantId, candidate))?.toISOString();
-  // What others are told of the connector holds for own credentials only while it is switched off.
+  // The shared pause applies to own credentials only while the connector is auto-disabled.
   const isShared = !isOwnCredentials || readinessOf(row, { now: services.now(), isOwnCredentials }) === 'out';
   return ofProcess ?? (isShared ? row.retry_at : null);
 }

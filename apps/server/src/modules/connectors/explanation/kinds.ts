@@ -5,9 +5,9 @@ import { servesChannel } from '#modules/connectors/messaging/adapters/adapters';
 import * as models from '#modules/connectors/models/adapters/adapters';
 import * as translation from '#modules/connectors/translation/adapters/adapters';
 
-/** Which connectors an operation is for. What a single call asks for, such as a pair of languages, may leave fewer. */
+/** Connectors that can serve an operation; a single call may allow fewer, such as for a pair of languages. */
 export const kinds: Readonly<Record<OperationKey, (row: Describing) => boolean>> = {
-  // Each connector is checked by itself: nobody is chosen for it.
+  // A health check concerns one connector and has no route.
   'connectors.check': () => false,
   'messaging.sms': servesChannel('sms'),
   'messaging.chatapp': servesChannel('chatapp'),

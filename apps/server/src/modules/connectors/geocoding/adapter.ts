@@ -1,4 +1,5 @@
 import type { ProviderSettings } from '#modules/connectors/provider';
+import type { Needs } from '#modules/connectors/settings';
 
 export type PlaceAddress = {
   street: string | null;
@@ -13,21 +14,22 @@ export type PlaceAddress = {
 
 export type Place = { name: string; lat: number; lng: number; type: string | null; address: PlaceAddress };
 
-/** In the language given by its two letters, or in that of the place. */
+/** Language of the results (ISO 639-1); default: the local language. */
 export type PlaceSearch = { text: string; limit: number; language: string | undefined };
 export type Coordinates = { lat: number; lng: number; language: string | undefined };
 
 type Request = { url: string; headers: Record<string, string> };
 
-/** Speaks one provider's protocol. Both `read…` throw ProviderFailure where the answer makes no sense. */
+/** The protocol of one provider. Both `read…` throw ProviderFailure for unusable content. */
 export type GeocodingAdapter = {
-  /** What is missing or wrong in the settings, as a sentence for whoever made them; never with a value in it. */
+  readonly needs?: Needs;
+  /** A problem with optional settings, as a sentence without values. */
   problem(settings: ProviderSettings): string | undefined;
-  /** Costs the provider next to nothing, and is answered with 2xx where all is well. */
+  /** A cheap request that the provider answers with 2xx if it works. */
   check(settings: ProviderSettings): Request;
   searchRequest(settings: ProviderSettings, wanted: PlaceSearch): Request;
   readSearch(body: string, wanted: PlaceSearch): Place[];
   reverseRequest(settings: ProviderSettings, wanted: Coordinates): Request;
-  /** Null where there is nothing at the coordinates. */
+  /** Null if nothing is at the coordinates. */
   readReverse(body: string): Place | null;
 };

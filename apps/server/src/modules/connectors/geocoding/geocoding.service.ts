@@ -8,12 +8,13 @@ import {
 } from '#modules/connectors/calls/provider-calls.service';
 import type { Coordinates, GeocodingAdapter, Place, PlaceSearch } from '#modules/connectors/geocoding/adapter';
 import { adapterOf, serves } from '#modules/connectors/geocoding/adapters/adapters';
+import { isUsable } from '#modules/connectors/settings';
 
-type Call = Pick<ProviderCall<unknown>, 'tenantId' | 'caller' | 'signal' | 'patience'>;
+type Call = Pick<ProviderCall<unknown>, 'tenantId' | 'caller' | 'signal' | 'timeouts'>;
 
 /**
- * Places that a text may mean, the likeliest first; `provider` is the api_key of the connector that answered.
- * @throws NoProvider (503) when nobody can search, ProvidersRefused (422) when all refuse, ProvidersFailed (502) when one has failed
+ * Finds places by text, most likely first; `provider` is the api_key of the connector that answered.
+ * @throws NoProvider (503) without a connector, ProvidersRefused (422) if all refuse, ProvidersFailed (502) if one failed
  */
 export async function searchPlaces(
   services: Services,
@@ -35,8 +36,8 @@ export async function searchPlaces(
 }
 
 /**
- * What is at the coordinates, or null.
- * @throws NoProvider (503) when nobody can look it up, ProvidersRefused (422) when all refuse, ProvidersFailed (502) when one has failed
+ * Finds the place at the coordinates, or null.
+ * @throws NoProvider (503) without a connector, ProvidersRefused (422) if all refuse, ProvidersFailed (502) if one failed
  */
 export async function findPlaceAt(
   services: Services,
@@ -58,7 +59,7 @@ export async function findPlaceAt(
 
 function usableAdapter(settings: Provider): GeocodingAdapter {
   const adapter = adapterOf(settings)!;
-  if (adapter.problem(settings) !== undefined) throw new ProviderFailure('credentials');
+  if (!isUsable(adapter, settings)) throw new ProviderFailure('credentials');
   return adapter;
 }
 

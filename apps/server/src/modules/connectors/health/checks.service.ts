@@ -10,24 +10,25 @@ import { refusalOf, toOutcome } from '#modules/connectors/calls/refusals';
 import type { ConnectorRow } from '#modules/connectors/connectors.queries';
 import { openCredentials } from '#modules/connectors/credentials';
 import { listQuietConnectors, passOverCheck } from '#modules/connectors/health/health.queries';
-import { isProvenByAnswer, type Health, type Outcome } from '#modules/connectors/health/health.rules';
+import { isIncomplete, isProvenByAnswer, type Health, type Outcome } from '#modules/connectors/health/health.rules';
 import { mayProbe, noteOutcome } from '#modules/connectors/health/health.service';
 import type { ProviderSettings } from '#modules/connectors/provider';
+import { isUsable } from '#modules/connectors/settings';
 
-/** A minute, less what the ticks of the dispatcher and the waiting below differ. */
+/** One minute less the variation of the dispatcher and the jitter below. */
 const quietMs = 55_000;
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 const atOnce = 10;
-/** More than a run has the time for: the longest unheard of each tenant come first, and the rest in the next run. */
-const mostPerRun = 1000;
-/** All of one tenant that hang take a run less than half of its time. */
-const mostPerTenant = 20;
-/** A run begins nothing any more then, and so ends before the next one. */
-const longestRunMs = 40_000;
+/** More than one run can check: each tenant's longest unchecked connectors come first, the rest in the next run. */
+const maxPerRun = 1000;
+/** If all of them hang, one tenant uses less than half of the time of a run. */
+const maxPerTenant = 20;
+/** No check starts after this time, so that a run ends before the next one. */
+const maxRunMs = 40_000;
 
 type Check = {
   row: ConnectorRow;
-  /** Who asked for it; nobody where the clock did. */
+  /** The caller; undefined for scheduled checks. */
   caller?: { userId: string | null; requestId: string | null } | undefined;
   signal?: AbortSignal;
 };
@@ -35,17 +36,17 @@ type Check = {
 export type Checked = { outcome: Outcome; latencyMs: number; health: Health };
 
 /**
- * Asks a connector how it does, in the cheapest way that there is, and writes it down.
- * @throws the reason of the signal when that is aborted
+ * Runs the cheapest possible health check and records its outcome.
+ * @throws the reason of the signal if it is aborted
  */
 export async function checkConnector(services: Services, { row, caller, signal }: Check): Promise<Checked> {
   const startedAt = performance.now();
-  const asked = withDeadline(patienceMs, signal, (until) => ask(services, row, until));
+  const asked = withDeadline(timeoutMs, signal, (until) => ask(services, row, until));
   const found = await asked.catch((error: unknown) => {
     signal?.throwIfAborted();
     return toFailure(error);
   });
-  // All places for calls were taken, which tells nothing of the connector.
+  // No permit was free, which does not concern the connector.
   if (isNotAsked(found)) return { outcome: { kind: 'unreachable', httpStatus: undefined }, latencyMs: 0, health: row };
   const latencyMs = Math.round(performance.now() - startedAt);
   const outcome: Outcome = found instanceof ProviderFailure ? toOutcome(found) : { kind: found, latencyMs };
@@ -54,7 +55,7 @@ export async function checkConnector(services: Services, { row, caller, signal }
   return { outcome, latencyMs, health: health ?? row };
 }
 
-/** Whether it answered as it should. */
+/** Whether the provider answered as expected. */
 export function isWell({ kind }: Outcome): boolean {
   return kind === 'success' || kind === 'reached';
 }
@@ -79,14 +80,14 @@ function record(services: Services, { row, caller }: Check, { outcome, latencyMs
   });
 }
 
-/** Checks those of all tenants that nothing was heard of for a minute. */
+/** Checks connectors of all tenants that had no call for a minute. */
 export async function checkQuietConnectors(
   services: Services,
-  { signal, jitterMs, runMs = longestRunMs }: { signal: AbortSignal; jitterMs: number; runMs?: number },
+  { signal, jitterMs, runMs = maxRunMs }: { signal: AbortSignal; jitterMs: number; runMs?: number },
 ): Promise<{ checked: number; failed: number }> {
   const endsAt = performance.now() + runMs;
   const now = services.now();
-  const most = { perTenant: mostPerTenant, limit: mostPerRun };
+  const most = { perTenant: maxPerTenant, limit: maxPerRun };
   const quiet = { now: now.toISOString(), since: new Date(now.getTime() - quietMs).toISOString() };
   const rows = await services.database.platform().slow.all(listQuietConnectors({ ...quiet, ...most }));
   const result = { checked: 0, failed: 0 };
@@ -94,7 +95,7 @@ export async function checkQuietConnectors(
     for (let row = rows.shift(); row !== undefined; row = rows.shift()) {
       signal.throwIfAborted();
       if (performance.now() >= endsAt) return;
-      // What is due at the same second is not asked at the same second.
+      // Jitter spreads checks that are due at the same time.
       await sleep(Math.random() * jitterMs, undefined, { signal });
       const isGood = await checkOne(services, row, signal);
       if (isGood !== undefined) result.checked += 1;
@@ -105,7 +106,7 @@ export async function checkQuietConnectors(
   return result;
 }
 
-/** Undefined where nobody was asked. What goes wrong with one here keeps nobody from asking the others. */
+/** Undefined if no request was sent. An internal error with one connector does not stop the other checks. */
 async function checkOne(services: Services, row: ConnectorRow, signal: AbortSignal): Promise<boolean | undefined> {
   try {
     if (!(await isDue(services, row))) return undefined;
@@ -113,18 +114,18 @@ async function checkOne(services: Services, row: ConnectorRow, signal: AbortSign
     return isWell(outcome);
   } catch (error) {
     signal.throwIfAborted();
-    services.log.error({ err: error, connectorId: row.id }, 'a connector could not be checked');
+    services.log.error({ err: error, connectorId: row.id }, 'a health check failed because of an internal error');
     return false;
   }
 }
 
-/** One that was switched off is tried by one caller at a time, and by a check only where that can prove that it is well. */
+/** An auto-disabled connector gets one probe at a time, and only if the check can prove recovery; an incomplete one gets none. */
 async function isDue(services: Services, row: ConnectorRow): Promise<boolean> {
-  if (!row.auto_disabled) return true;
-  const canProve = adapterOf(row)?.check !== undefined || isProvenByAnswer(row);
+  if (!row.auto_disabled && !isIncomplete(row)) return true;
+  const canProve = !isIncomplete(row) && (adapterOf(row)?.check !== undefined || isProvenByAnswer(row));
   if (canProve && (await mayProbe(services, row))) return true;
   const { tenant_id: tenantId, id } = row;
-  // Otherwise it would come before all others for ever.
+  // Otherwise it would always come first.
   await services.database.tenant(tenantId).slow.all(passOverCheck({ tenantId, id, at: services.now().toISOString() }));
   return false;
 }
@@ -133,7 +134,7 @@ async function isDue(services: Services, row: ConnectorRow): Promise<boolean> {
 async function ask(services: Services, row: ConnectorRow, signal: AbortSignal): Promise<'success' | 'reached'> {
   const settings = settingsOf(services, row);
   const adapter = adapterOf(row);
-  if (adapter?.problem(settings) !== undefined) throw new ProviderFailure('credentials');
+  if (adapter !== undefined && !isUsable(adapter, settings)) throw new ProviderFailure('credentials');
   if (adapter?.check !== undefined)
     return askByAdapter(services, { ...adapter.check(settings), owner: row.tenant_id }, signal);
   const mail = mailTargetOf(settings.baseUrl);
@@ -141,7 +142,7 @@ async function ask(services: Services, row: ConnectorRow, signal: AbortSignal): 
     (await services.outbound.connect({ ...mail, signal, owner: row.tenant_id })).destroy();
     return 'reached';
   }
-  // Without credentials: whoever refuses that, or knows no such address or method, is there.
+  // Sent without credentials: a 401, 404 or 405 proves that the provider is reachable.
   const { status } = await services.outbound.fetch(settings.baseUrl, {
     method: 'HEAD',
     signal,
@@ -151,12 +152,15 @@ async function ask(services: Services, row: ConnectorRow, signal: AbortSignal): 
   return 'reached';
 }
 
+/** Lists of languages and models are long, but only the status matters. */
+const maxCheckBytes = 1_048_576;
+
 async function askByAdapter(
   services: Services,
   { url, ...request }: ReturnType<NonNullable<ConnectorAdapter['check']>> & { owner: string },
   signal: AbortSignal,
 ): Promise<'success'> {
-  const answer = await services.outbound.fetch(url, { ...request, signal });
+  const answer = await services.outbound.fetch(url, { ...request, signal, maxBytes: maxCheckBytes });
   if (!answer.ok) throw refusalOf(answer, services.now());
   return 'success';
 }

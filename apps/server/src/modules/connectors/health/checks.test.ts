@@ -30,7 +30,7 @@ const run = () => checkQuietConnectors(test.service.services, { signal: new Abor
 const callAt = () => greet(test, { tenantId: tenant.tenantId }).catch(() => undefined);
 
 describe('the checks of connectors', () => {
-  it('ask those that nothing was heard of for a minute, whoever they belong to, and no others', async () => {
+  it('check only connectors without a call for a minute, of all tenants', async () => {
     const [quiet, disabled] = [await provide(), await provide({ enabled: false })];
     const other = await createGreeter(test, (await createTenant(test)).admin.token);
     await run();
@@ -55,7 +55,7 @@ describe('the checks of connectors', () => {
     expect(one.asked).toEqual([undefined]);
   });
 
-  it.each([404, 405, 501, 401, 302])('take %i for a sign of life', async (code) => {
+  it.each([404, 405, 501, 401, 302])('take %i as proof that the provider is reachable', async (code) => {
     const one = await provide();
     one.answer(status(code));
     await run();
@@ -95,7 +95,7 @@ describe('the checks of connectors', () => {
     for (let at = 0; at < 5; at += 1) await callAt();
     expect(await stored(one)).toMatchObject({ auto_disabled: true });
     one.heal();
-    aheadMs = 29_000;
+    aheadMs = 19_000;
     await run();
     expect(await stored(one)).toMatchObject({ auto_disabled: true });
     aheadMs = 61_000;
@@ -250,7 +250,7 @@ describe('testConnector', () => {
     expect(one.asked).toEqual([]);
   });
 
-  it('429: the eleventh in a minute, of all connectors of the tenant, and nobody is asked', async () => {
+  it('429: the eleventh in a minute, over all connectors of the tenant, without a call', async () => {
     const [one, another] = [await provide(), await provide()];
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, at) => send((at % 2 === 0 ? one : another).id, token)),
@@ -275,7 +275,7 @@ describe('testConnector', () => {
       latency_ms: 0,
       error_message: 'The provider gave no usable answer.',
     };
-    // An address that is closed to calls, a name that nobody has, and a port where nobody listens.
+    // A blocked address, a name that does not resolve, and a closed port.
     for (const url of ['http://localhost:8099', 'http://nobody.invalid', 'http://127.0.0.1:1024'])
       expect(await told(url)).toEqual(closed);
   });

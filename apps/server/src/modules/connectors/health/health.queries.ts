@@ -35,7 +35,7 @@ type HealthColumns = Pick<
   | 'last_latency_ms'
 >;
 
-/** `updated_at` stays: nobody has changed the connector. */
+/** `updated_at` stays, because no user changed the connector. */
 export const updateHealth = statement<
   HealthColumns & { tenantId: string; id: string; checkedAt: string | null },
   never
@@ -60,7 +60,7 @@ export const updateHealth = statement<
     .where('id', '=', p.id),
 );
 
-/** The next success of one that does well; no row when somebody else has just said so, or it does not do well any more. */
+/** Records another success of a healthy connector; no row if it is already recorded, or the connector is no longer healthy. */
 export const touchHealth = statement<
   { tenantId: string; id: string; at: string; before: string; latencyMs: number },
   { id: string }
@@ -77,7 +77,7 @@ export const touchHealth = statement<
     .returning('id'),
 );
 
-/** One caller gets to try whether it has recovered, if its pause is over by `pausedUntil`; the others get no row. */
+/** Claims the probe of a connector whose pause is over by `pausedUntil`; concurrent callers get no row. */
 export const claimProbe = statement<
   { tenantId: string; id: string; now: string; until: string; pausedUntil: string },
   { id: string }
@@ -92,7 +92,7 @@ export const claimProbe = statement<
     .returning('id'),
 );
 
-/** Whoever was to try has done so; a success or a longer pause has ended it already. */
+/** Releases the probe; a success or a longer pause has already done so. */
 export const endProbe = statement<{ tenantId: string; id: string; until: string }, never>((p) =>
   builder
     .updateTable('connectors')
@@ -120,8 +120,8 @@ export const insertConnectorEvent = statement<ConnectorEventRow, never>((p) =>
 const heardAt = sql<string>`coalesce(greatest(last_health_check, last_success, last_error), '-infinity')`;
 
 /**
- * Of all tenants: those that nothing was heard of since then and that may be called. First the longest unheard of each
- * tenant, then the second of each, and so on.
+ * Connectors of all tenants without a call since then that can be called. The longest unchecked of each tenant come first,
+ * then the second of each, and so on.
  */
 export const listQuietConnectors = statement<
   { now: string; since: string; perTenant: number; limit: number },
@@ -147,7 +147,7 @@ export const listQuietConnectors = statement<
     .limit(p.limit),
 );
 
-/** Its turn is over for now, though nobody was asked. */
+/** Moves the connector to the end of the order without a check. */
 export const passOverCheck = statement<{ tenantId: string; id: string; at: string }, never>((p) =>
   builder
     .updateTable('connectors')

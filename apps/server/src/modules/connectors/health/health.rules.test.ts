@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { patienceSeconds } from '#modules/connectors/calls/answers.rules';
+import { parseRetryAfter } from '#modules/connectors/calls/answers.rules';
 import { readinessOf } from '#modules/connectors/calls/routing.rules';
 import {
-  isDoingWell,
-  isHeardOf,
+  isHealthy,
+  hasRecentSuccess,
   messageOf,
   moveOf,
   nextHealth,
@@ -30,7 +30,7 @@ const failure = fc.record({
 const outcome: fc.Arbitrary<Outcome> = fc.oneof(
   fc.record({ kind: fc.constant('success' as const), latencyMs: fc.nat(1000) }),
   fc.record({ kind: fc.constant('reached' as const), latencyMs: fc.nat(1000) }),
-  fc.record({ kind: fc.constant('rate_limited' as const), patienceSeconds: fc.integer({ min: 1, max: 600 }) }),
+  fc.record({ kind: fc.constant('rate_limited' as const), retryAfterSeconds: fc.integer({ min: 1, max: 600 }) }),
   failure,
 ) as fc.Arbitrary<Outcome>;
 const step = fc.record({ outcome, afterMs: fc.nat(700_000) });
@@ -61,7 +61,7 @@ const expectAlways = (check: (one: Step) => void) =>
 const isFailure = ({ kind }: Outcome) => kind !== 'success' && kind !== 'reached' && kind !== 'rate_limited';
 const ms = (at: string | null) => (at === null ? -Infinity : Date.parse(at));
 
-describe('whatever happens to a connector', () => {
+describe('any sequence of events', () => {
   it('is active and forgiven after a success', () => {
     expectAlways(({ before, after, outcome: { kind } }) => {
       const { last_error } = before;
@@ -94,7 +94,7 @@ describe('whatever happens to a connector', () => {
     });
   });
 
-  it('is left alone for 30 s times the ejections, 10 minutes at most, and never longer for failures within a pause', () => {
+  it('is left alone for 20 s times the ejections, 10 minutes at most, and never longer for failures within a pause', () => {
     expectAlways(({ before, after, outcome: what, at }) => {
       if (!isFailure(what) || !after.auto_disabled) return;
       if (before.auto_disabled && ms(before.retry_at) > at.getTime()) {
@@ -102,14 +102,14 @@ describe('whatever happens to a connector', () => {
         return;
       }
       expect(after.ejections).toBe(before.ejections + 1);
-      expect(ms(after.retry_at) - at.getTime()).toBe(Math.min(after.ejections * 30_000, 600_000));
+      expect(ms(after.retry_at) - at.getTime()).toBe(Math.min(after.ejections * 20_000, 600_000));
     });
   });
 
   it('is not called before the time that it asked for', () => {
     expectAlways(({ before, after, outcome: what, at }) => {
       if (what.kind !== 'rate_limited') return;
-      expect(ms(after.retry_at)).toBe(Math.max(ms(before.retry_at), at.getTime() + what.patienceSeconds * 1000));
+      expect(ms(after.retry_at)).toBe(Math.max(ms(before.retry_at), at.getTime() + what.retryAfterSeconds * 1000));
       expect(readinessOf(after, { now: at, isOwnCredentials: false })).toBe('out');
     });
   });
@@ -149,25 +149,25 @@ describe('a success of one that does well', () => {
   it.each<[string, Health, boolean, boolean]>([
     ['the first one', fresh, false, false],
     ['after failures', { ...well('2026-03-01T12:00:00Z'), consecutive_failures: 1 }, false, false],
-    ['after a request for patience', { ...well('2026-03-01T12:00:00Z'), retry_at: start.toISOString() }, false, false],
+    ['after Retry-After', { ...well('2026-03-01T12:00:00Z'), retry_at: start.toISOString() }, false, false],
     ['the first one since it was written by a check', well(null), true, false],
     ['after ten seconds', well('2026-03-01T11:59:50Z'), true, false],
     ['within ten seconds', well('2026-03-01T11:59:50.001Z'), true, true],
   ])('%s', (_what, health, doesWell, isHeard) => {
-    expect([isDoingWell(health), isHeardOf(health, start)]).toEqual([doesWell, isHeard]);
+    expect([isHealthy(health), hasRecentSuccess(health, start)]).toEqual([doesWell, isHeard]);
   });
 });
 
 describe('pauseOf', () => {
   it.each([
-    [1, 30_000],
-    [2, 60_000],
-    [20, 600_000],
-    [21, 600_000],
+    [1, 20_000],
+    [2, 40_000],
+    [30, 600_000],
+    [31, 600_000],
   ])('%i', (ejections, pause) => expect(pauseOf(ejections)).toBe(pause));
 });
 
-describe('patienceSeconds', () => {
+describe('retryAfterSeconds', () => {
   it.each<[string | null, number]>([
     [null, 5],
     ['', 5],
@@ -181,5 +181,5 @@ describe('patienceSeconds', () => {
     ['Sun, 01 Mar 2026 12:00:30 GMT', 30],
     ['Sun, 01 Mar 2026 11:00:00 GMT', 1],
     ['Mon, 01 Mar 2027 12:00:00 GMT', 600],
-  ])('%j', (header, seconds) => expect(patienceSeconds(header, start)).toBe(seconds));
+  ])('%j', (header, seconds) => expect(parseRetryAfter(header, start)).toBe(seconds));
 });

@@ -2,7 +2,7 @@ import type { FailureKind } from '#modules/connectors/calls/answers.rules';
 
 export type Status = 'active' | 'degraded' | 'offline' | 'error' | 'unknown';
 
-/** What is known of how a connector does; times as in the database. */
+/** Health state of a connector; times as in the database. */
 export type Health = {
   status: Status;
   last_success: string | null;
@@ -18,34 +18,35 @@ export type Health = {
   last_latency_ms: number | null;
 };
 
-/** What came of a call or of a check. */
+/** Outcome of a call or a health check. */
 export type Outcome =
   | { kind: 'success'; latencyMs: number }
-  /** It answered to a request that proves no more than that it is there. */
+  /** An answer that proves only that the provider is reachable. */
   | { kind: 'reached'; latencyMs: number }
-  | { kind: 'rate_limited'; patienceSeconds: number }
+  | { kind: 'rate_limited'; retryAfterSeconds: number }
   | { kind: Exclude<FailureKind, 'rate_limited'>; httpStatus: number | undefined };
 
-const pauseMs = 30_000;
-const longestPauseMs = 600_000;
+/** A recovered provider is used within 30 s, the pause and the circuit included. */
+const pauseMs = 20_000;
+const maxPauseMs = 600_000;
 const successEveryMs = 10_000;
 
-/** One fixed sentence per kind: nothing of what the provider said or where it is. */
+/** A fixed sentence per kind, without content or address of the provider. */
 const messages: Record<FailureKind, string> = {
   unreachable: 'The provider gave no usable answer.',
-  credentials: 'The provider refused the credentials, or they or the settings cannot be used.',
-  refused: 'The provider did not take the request.',
+  credentials: 'The provider refused the credentials, or the credentials or settings are unusable.',
+  refused: 'The provider refused the request.',
   answer: 'The provider answered with an error.',
-  content: 'The provider answered with something that could not be used.',
-  rate_limited: 'The provider asks for patience.',
+  content: 'The provider answered with unusable content.',
+  rate_limited: 'The provider limits the request rate.',
 };
 
-/** Null for what is no failure. */
+/** Null without a failure. */
 export function messageOf({ kind }: Pick<Outcome, 'kind'>): string | null {
   return kind === 'success' || kind === 'reached' ? null : messages[kind];
 }
 
-/** How the connector does after an outcome; the very same object where that changes nothing. */
+/** Health state after an outcome; the same object if nothing changes. */
 export function nextHealth(health: Health, outcome: Outcome, now: Date): Health {
   switch (outcome.kind) {
     case 'success':
@@ -53,8 +54,8 @@ export function nextHealth(health: Health, outcome: Outcome, now: Date): Health 
     case 'reached':
       return isProvenByAnswer(health) ? recovered(health, outcome.latencyMs, now) : notRefuted(health, outcome);
     case 'rate_limited':
-      return patient(health, outcome.patienceSeconds, now);
-    // Others may be served well.
+      return rateLimited(health, outcome.retryAfterSeconds, now);
+    // The refusal concerns this request only.
     case 'refused':
       return health;
     case 'unreachable':
@@ -65,42 +66,42 @@ export function nextHealth(health: Health, outcome: Outcome, now: Date): Health 
   }
 }
 
-/** One whose next success is written down only now and then. */
-export function isDoingWell({ status, consecutive_failures: failures, retry_at: retryAt }: Health): boolean {
+/** Whether further successes are recorded only from time to time. */
+export function isHealthy({ status, consecutive_failures: failures, retry_at: retryAt }: Health): boolean {
   return status === 'active' && failures === 0 && retryAt === null;
 }
 
-/** One that did well, and whose last success is so young that another one is no news. */
-export function isHeardOf(health: Health, now: Date): boolean {
+/** Whether the latest success is too recent to record another one. */
+export function hasRecentSuccess(health: Health, now: Date): boolean {
   const { last_success: last } = health;
-  return isDoingWell(health) && last !== null && Date.parse(last) > quietSince(now).getTime();
+  return isHealthy(health) && last !== null && Date.parse(last) > quietSince(now).getTime();
 }
 
-/** A success that was written down since then is enough. */
+/** A success recorded since then is recent enough. */
 export function quietSince(now: Date): Date {
   return new Date(now.getTime() - successEveryMs);
 }
 
-/** When the pause after its last failure is over; null for one that was never switched off. */
+/** End of the pause after the latest failure; null if it was never auto-disabled. */
 export function pauseEndsAt({ last_error: last, ejections }: Pick<Health, 'last_error' | 'ejections'>): number | null {
   return last === null || ejections === 0 ? null : Date.parse(last) + pauseOf(ejections);
 }
 
-/** How long it is left alone after it was switched off so many times in a row. */
+/** Pause after a number of consecutive auto-disables. */
 export function pauseOf(ejections: number): number {
-  return Math.min(pauseMs * ejections, longestPauseMs);
+  return Math.min(pauseMs * ejections, maxPauseMs);
 }
 
 export type Severity = 'info' | 'warning' | 'error';
 
-/** What is told of a move from one state to the next; undefined where there was none. */
+/** Event for a change of state; undefined without a change. */
 export function moveOf(
   from: Pick<Health, 'status' | 'auto_disabled'>,
   to: Pick<Health, 'status' | 'auto_disabled' | 'error_message'>,
 ): { severity: Severity; reason: string; message: string } | undefined {
   if (from.status === to.status && from.auto_disabled === to.auto_disabled) return undefined;
   if (to.auto_disabled && !from.auto_disabled) {
-    const message = 'The connector was switched off for its failures.';
+    const message = 'The connector was auto-disabled because of its failures.';
     return { severity: 'error', reason: 'auto_disabled', message };
   }
   if (to.status === 'active') {
@@ -108,7 +109,7 @@ export function moveOf(
     return { severity: 'info', reason: from.status === 'unknown' ? 'works' : 'recovered', message };
   }
   if (to.status === 'unknown') {
-    return { severity: 'info', reason: 'reset', message: 'The connector gets a new chance.' };
+    return { severity: 'info', reason: 'reset', message: 'The state of the connector was reset.' };
   }
   const severity = to.status === 'degraded' ? 'warning' : 'error';
   return { severity, reason: to.status, message: to.error_message ?? messages.answer };
@@ -124,8 +125,21 @@ const withoutFailures = {
   probe_until: null,
 } as const satisfies Partial<Health>;
 
-/** What enabling, another address and other credentials make of it: nobody knows yet how it does. */
+/** Health state after enabling, or after a change of address or credentials. */
 export const unproven = { ...withoutFailures, status: 'unknown', last_error: null } as const satisfies Partial<Health>;
+
+/** Error of an incomplete connector, which is not called. */
+export function incomplete(missing: readonly string[]): Pick<Health, 'error_message' | 'error_details'> {
+  const isOne = missing.length === 1;
+  const error_message = `The connector is not used: ${missing.join(', ')} ${isOne ? 'is' : 'are'} missing. Add ${isOne ? 'it' : 'them'}.`;
+  return { error_message, error_details: { kind: incompleteKind, missing } };
+}
+
+export function isIncomplete({ error_details: details }: Pick<Health, 'error_details'>): boolean {
+  return details?.['kind'] === incompleteKind;
+}
+
+const incompleteKind = 'incomplete';
 
 function recovered(health: Health, latencyMs: number, now: Date): Health {
   return {
@@ -137,7 +151,7 @@ function recovered(health: Health, latencyMs: number, now: Date): Health {
   };
 }
 
-/** Whether any answer is a good sign: whoever refused credentials or answered nonsense has not got better by being there. */
+/** Whether a reachable provider counts as recovered; not after refused credentials or invalid answers. */
 export function isProvenByAnswer({
   consecutive_failures: failures,
   auto_disabled: isOff,
@@ -146,14 +160,14 @@ export function isProvenByAnswer({
   return (failures === 0 && !isOff) || details?.['kind'] === 'unreachable';
 }
 
-/** There, but no wiser: only a call can show whether it does its work again. */
+/** Reachable, but only a call can prove recovery. */
 function notRefuted(health: Health, { latencyMs }: { latencyMs: number }): Health {
   return { ...health, last_latency_ms: latencyMs };
 }
 
-function patient(health: Health, seconds: number, now: Date): Health {
+function rateLimited(health: Health, seconds: number, now: Date): Health {
   const until = new Date(now.getTime() + seconds * 1000);
-  // Whoever asked for more patience before has not taken it back.
+  // A longer pause from an earlier answer still applies.
   const retryAt = isAhead(health.retry_at, until) ? health.retry_at : until.toISOString();
   return { ...health, retry_at: retryAt, probe_until: null };
 }
@@ -174,7 +188,7 @@ function failed(health: Health, { kind, httpStatus }: Failed, now: Date): Health
   };
 }
 
-/** Failures of calls that were under way, or had no other choice, do not make a pause longer that has just begun. */
+/** Failures of calls that were already under way do not extend a new pause. */
 function ejected(health: Health, now: Date): Partial<Health> {
   if (health.auto_disabled && isAhead(health.retry_at, now)) return {};
   const ejections = health.ejections + 1;

@@ -10,8 +10,8 @@ import {
   updateHealth,
 } from '#modules/connectors/health/health.queries';
 import {
-  isDoingWell,
-  isHeardOf,
+  isHealthy,
+  hasRecentSuccess,
   moveOf,
   nextHealth,
   quietSince,
@@ -20,17 +20,17 @@ import {
 } from '#modules/connectors/health/health.rules';
 import { heartbeatsOf } from '#modules/connectors/health/heartbeats';
 
-/** As long as an attempt may take: whoever has claimed a probe and died keeps nobody else from it for longer. */
+/** Lease of a probe: the maximum duration of an attempt, so that a crash does not block it longer. */
 const probeMs = 30_000;
-/** How long after a try the next one may follow where nobody else is left. */
+/** Minimum time between attempts of the last resort. */
 export const lastResortMs = 5000;
 
 type Found = { outcome: Outcome; at: Date; isCheck: boolean };
 
 /**
- * Writes down what came of a call or a check with the connector's own credentials. Under lock, so that of many at once each
- * counts; as the tenant that the connector belongs to, which may be the system tenant.
- * @returns how it does now; undefined when it is gone, or is not what was called any more.
+ * Records the outcome of a call or health check with the connector's credentials. The row lock makes every concurrent outcome
+ * count. It runs as the tenant of the connector, which may be the system tenant.
+ * @returns the new health state; undefined if the connector was deleted or changed
  */
 export async function noteOutcome(
   { database }: Pick<Services, 'database'>,
@@ -42,20 +42,20 @@ export async function noteOutcome(
   if (outcome.kind === 'refused' && !isCheck) return row;
   if (outcome.kind !== 'success') {
     heartbeats.noteFailure(row.id);
-    // Once more afterwards: a success may have been written right before the failure was.
+    // Again after the write: a success may have been recorded right before the failure.
     return write(database, row, found).finally(() => heartbeats.noteFailure(row.id));
   }
   if (isCheck) return write(database, row, found);
-  if (isDoingWell(row) && heartbeats.isFresh(row.id, at)) return row;
+  if (isHealthy(row) && heartbeats.isFresh(row.id, at)) return row;
   const watch = heartbeats.watch(row.id);
-  const touched = isDoingWell(row) ? await touch(database, row, { latencyMs: outcome.latencyMs, at }) : undefined;
+  const touched = isHealthy(row) ? await touch(database, row, { latencyMs: outcome.latencyMs, at }) : undefined;
   const next = touched ?? (await write(database, row, found));
   const { last_success: last = null } = next ?? {};
   if (last !== null) watch.sawWell(new Date(last));
   return next;
 }
 
-/** One statement for the next success of one that does well; undefined where it may do so no more, or was just heard of. */
+/** One statement for another success of a healthy connector; undefined if it is not healthy, or a success is recent. */
 async function touch(
   database: Services['database'],
   row: ConnectorRow,
@@ -77,7 +77,7 @@ function write(
   return database.tenant(tenantId).transaction(async (tx) => {
     const stored = await tx.first(lockConnector({ tenantId, id }));
     if (stored === undefined || !isSame(stored, row)) return undefined;
-    if (outcome.kind === 'success' && !isCheck && isHeardOf(stored, at)) return stored;
+    if (outcome.kind === 'success' && !isCheck && hasRecentSuccess(stored, at)) return stored;
     const next = nextHealth(stored, outcome, at);
     await tx.all(updateHealth({ ...next, tenantId, id, checkedAt: isCheck ? at.toISOString() : null }));
     await noteMove(tx, stored, next, at);
@@ -115,7 +115,7 @@ export function mayProbe(services: Clock, row: ConnectorRow): Promise<boolean> {
   return claim(services, row, services.now().toISOString());
 }
 
-/** Whether the caller is the one that may try it before that, because nobody else is left. */
+/** Whether the caller may make the last-resort attempt. */
 export function mayTryEarly(services: Clock, row: ConnectorRow): Promise<boolean> {
   return claim(services, row, 'infinity');
 }

@@ -1,5 +1,6 @@
 import type { Outbound } from '#core/outbound/outbound';
 import type { ProviderSettings } from '#modules/connectors/provider';
+import type { Needs } from '#modules/connectors/settings';
 
 /** How a message reaches a person, or a program on their behalf. */
 export type Channel = 'sms' | 'chatapp' | 'email' | 'webhook';
@@ -20,11 +21,11 @@ export type MessageRequest = {
   url: string;
   headers: Record<string, string>;
   body: string;
-  /** As of outbound calls: whoever gets it recognises by its id what is sent twice. */
+  /** Repeatable like an outbound call: the recipient detects duplicates by the id. */
   isRecognised?: boolean;
 };
 
-/** For providers that recognise repetitions: the id of the message where it has one, of the attempt where not; and its time. */
+/** For duplicate detection: the id of the message, otherwise of the attempt, and its time. */
 export type Envelope = { id: string; at: Date };
 
 type Description = {
@@ -32,7 +33,8 @@ type Description = {
   readonly channels: readonly Channel[];
   /** What it serves unless `config.channels` says otherwise. */
   readonly defaultChannels: readonly Channel[];
-  /** What is missing or wrong in the settings, as a sentence for whoever made them; never with a value in it. */
+  readonly needs?: Needs;
+  /** A problem with optional settings, as a sentence without values. */
   problem(settings: ProviderSettings): string | undefined;
 };
 
@@ -44,9 +46,9 @@ export type RequestAdapter = Description & {
 /** Speaks another protocol than HTTP. */
 export type SendingAdapter = Description & {
   /** @throws ProviderFailure unless the provider has taken the message */
-  send(settings: ProviderSettings, message: Message, envelope: Envelope, way: Way): Promise<void>;
+  send(settings: ProviderSettings, message: Message, envelope: Envelope, transport: Transport): Promise<void>;
 };
 
-export type Way = { outbound: Pick<Outbound, 'connect'>; signal: AbortSignal };
+export type Transport = { outbound: Pick<Outbound, 'connect'>; signal: AbortSignal };
 
 export type Adapter = RequestAdapter | SendingAdapter;

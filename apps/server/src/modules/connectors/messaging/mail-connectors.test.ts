@@ -77,13 +77,13 @@ describe('createConnector for mail', () => {
     ['api_base_url', { api_base_url: 'https://mail.example.com' }],
     ['api_base_url', { config: { adapter: 'webhook' } }],
     ['api_base_url', { category: 'app_service', config: {} }],
-    ['config.from', { config: { adapter: 'smtp' } }],
+    ['config.from', { config: { adapter: 'smtp', from: null } }],
     ['config.from', { config: { adapter: 'smtp', from: 'nobody' } }],
     ['config.from', { config: { adapter: 'smtp', from: 'a@example.com, b@example.com' } }],
     ['config.from', { config: { adapter: 'smtp', from: 'Atrium <a@example.com>\r\nBcc: b@example.com' } }],
     ['config.channels', { config: { ...smtp.config, channels: ['sms'] } }],
-    ['auth_config.user', { auth_config: null }],
-    ['auth_config.password', { auth_config: { user: 'atrium' } }],
+    ['auth_config.user', { auth_config: { user: '' } }],
+    ['auth_config.password', { auth_config: { password: 5 } }],
     ['auth_config.password', { auth_config: { user: 'atrium', password: 'canary\r\nRCPT TO:<a@example.com>' } }],
   ])('422: %s in %j', async (problem, body) => {
     const answer = await create(body);

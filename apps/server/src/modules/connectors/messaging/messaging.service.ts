@@ -3,7 +3,7 @@ import { AppError } from '#core/errors/app-error';
 import type { Services } from '#core/services';
 import type { OperationKey } from '#modules/connectors/calls/operations';
 import type { Provider, ProviderConnect, ProviderFetch } from '#modules/connectors/calls/provider-call';
-import { callProviders, hasProvider, type ProviderCall } from '#modules/connectors/calls/provider-calls.service';
+import { callProviders, findServingRoute, type ProviderCall } from '#modules/connectors/calls/provider-calls.service';
 import { findRoute, type Route, type Wanted } from '#modules/connectors/calls/routing.service';
 import {
   MessageNotDelivered,
@@ -18,7 +18,7 @@ import { adapterOf, assertMessagingConfig, servesChannel } from '#modules/connec
  * For who waits in a request: all attempts together end before it does. The first has most of the time, because one that is
  * given up may have taken the message; who refuses it or cannot be reached says so soon, and leaves time for the next.
  */
-const defaultPatience = { attemptMs: 10_000, totalMs: 13_000 };
+const defaultTimeouts = { attemptMs: 10_000, totalMs: 13_000 };
 
 const operations = {
   sms: 'messaging.sms',
@@ -29,17 +29,26 @@ const operations = {
 
 export type OutgoingMessage = Message & {
   tenantId: string;
-  /** The same for each attempt at the same message, for providers that recognise repetitions. */
+  /** The same for each attempt at a message, so that providers can detect duplicates. */
   id?: string;
   /**
-   * The same object for messages of a tenant over one channel that are sent within a moment: who takes them is read once for all,
-   * and anew after one that came to nothing.
+   * Cache key that concurrent messages of a tenant over one channel share: the route is read once, and again after a failure.
    */
   moment?: object;
-  /** For the log of calls; nobody where no request asked for it. */
+  /** The route, if `findMessageRoute` has already read it. */
+  route?: MessageRoute;
+  /** For the call log; empty if no request caused it. */
   caller?: { userId: string | null; requestId: string | null };
   /** The reason that it is aborted with is thrown as it is. */
   signal?: AbortSignal;
+};
+
+/** The connectors that a message would be handed to, in their order. */
+export type MessageRoute = {
+  route: Route;
+  onlyInstallation: boolean;
+  /** The tenant configured one of them, and so may read the message. */
+  isOfTenant: boolean;
 };
 
 const nobody = { userId: null, requestId: null };
@@ -57,12 +66,15 @@ const reads = new WeakMap<object, Read>();
  */
 export async function sendMessage(
   services: Services,
-  { tenantId, id, moment, caller = nobody, signal: outer, ...message }: OutgoingMessage,
-  patience = defaultPatience,
+  { tenantId, id, moment, route: known, caller = nobody, signal: outer, ...message }: OutgoingMessage,
+  timeouts = defaultTimeouts,
 ): Promise<void> {
-  const wanted = wantedOf({ tenantId, channel: message.channel });
-  const route = moment === undefined ? {} : { route: routeOf(services, wanted, moment) };
-  const within = { ...route, patience, ...(outer === undefined ? {} : { signal: outer }) };
+  const wanted = {
+    ...wantedOf({ tenantId, channel: message.channel }),
+    ...(known && { onlyInstallation: known.onlyInstallation }),
+  };
+  const route = known === undefined ? momentRoute(services, wanted, moment) : { route: Promise.resolve(known.route) };
+  const within = { ...route, timeouts, ...(outer === undefined ? {} : { signal: outer }) };
   const attempt: ProviderCall<undefined>['attempt'] = async (provider, fetch, signal, connect) => {
     await hand(services, { provider, message, id, fetch, signal, connect });
     return { result: undefined };
@@ -76,10 +88,14 @@ export async function sendMessage(
   }
 }
 
+function momentRoute(services: Services, wanted: Wanted, moment: object | undefined): { route?: Promise<Route> } {
+  return moment === undefined ? {} : { route: routeOf(services, wanted, moment) };
+}
+
 function routeOf(services: Services, wanted: Wanted, moment: object): Promise<Route> {
   const { tenantId, operation } = wanted;
   const known = reads.get(moment);
-  // Whatever a caller takes for the same moment, one tenant's providers never serve another.
+  // The key includes the tenant, so that a shared object never mixes routes of tenants.
   if (known?.tenantId === tenantId && known.operation === operation) return known.route;
   const route = findRoute(services, wanted);
   reads.set(moment, { tenantId, operation, route });
@@ -96,9 +112,16 @@ function notDelivered(cause: AppError): AppError {
   return MessageNotDelivered({ cause, retryAfterSeconds: cause.retryAfterSeconds, ...details });
 }
 
-/** Whether a message of the tenant on this channel would be tried at all. @throws OperationDisabled (403) */
-export function canSendMessage(services: Services, wanted: { tenantId: string; channel: Channel }): Promise<boolean> {
-  return hasProvider(services, wantedOf(wanted));
+/**
+ * Who would be handed a message of the tenant on this channel; undefined where no connector serves it.
+ * @throws OperationDisabled (403)
+ */
+export async function findMessageRoute(
+  services: Services,
+  { onlyInstallation = false, ...wanted }: { tenantId: string; channel: Channel; onlyInstallation?: boolean },
+): Promise<MessageRoute | undefined> {
+  const route = await findServingRoute(services, { ...wantedOf(wanted), onlyInstallation });
+  return route && { route, onlyInstallation, isOfTenant: route.candidates.some(({ isOfTenant }) => isOfTenant) };
 }
 
 function wantedOf({ tenantId, channel }: { tenantId: string; channel: Channel }) {
@@ -114,6 +137,9 @@ type Handing = {
   connect: ProviderConnect;
 };
 
+/** Nothing of it is read but its status. */
+const maxAnswerBytes = 65_536;
+
 /** @throws InvalidConnectorConfig for settings that make no sense any more, ProviderFailure */
 async function hand(
   services: Services,
@@ -127,7 +153,7 @@ async function hand(
     return;
   }
   const { url, ...request } = adapter.request(provider, message, envelope);
-  await fetch(url, { method: 'POST', ...request });
+  await fetch(url, { method: 'POST', ...request, maxBytes: maxAnswerBytes });
 }
 
 function isOf(error: unknown, { code, reason }: { code: string; reason: string | undefined }): error is AppError {

@@ -1,9 +1,10 @@
 import type { ProviderSettings } from '#modules/connectors/provider';
+import type { Needs } from '#modules/connectors/settings';
 
 /** What models make. */
 export type ModelTask = 'text' | 'image';
 
-/** A model as its provider lists it. Prices are US dollars in plain decimal notation, null where nobody knows them. */
+/** A model as its provider lists it. Prices are US dollars in plain decimal notation, null if unknown. */
 export type Model = {
   id: string;
   name: string;
@@ -16,20 +17,21 @@ export type Model = {
   completionPrice: string | null;
   /** Per image. */
   imagePrice: string | null;
-  /** Per request, whatever its size. */
+  /** Price per request, independent of its size. */
   requestPrice: string | null;
   /** The first instant at which it is not there any more, in RFC 3339. */
   expiresAt: string | null;
 };
 
-/** `dropped` are entries that are no model as the protocol describes it, or were there before. */
+/** `dropped`: number of invalid or duplicate entries. */
 export type ModelList = { models: Model[]; dropped: number };
 
 /** Speaks one provider's protocol. */
 export type ModelsAdapter = {
-  /** What is missing or wrong in the settings, as a sentence for whoever made them; never with a value in it. */
+  readonly needs?: Needs;
+  /** A problem with optional settings, as a sentence without values. */
   problem(settings: ProviderSettings): string | undefined;
   request(settings: ProviderSettings, task: ModelTask): { url: string; headers: Record<string, string> };
-  /** @throws ProviderFailure where the answer is no list of models */
+  /** @throws ProviderFailure if the answer is not a list of models */
   read(body: string, task: ModelTask): ModelList;
 };

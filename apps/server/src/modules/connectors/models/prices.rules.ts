@@ -2,8 +2,8 @@ const decimal = /^(\d+)(?:\.(\d+))?(?:e([+-]?\d{1,3}))?$/i;
 const maxLength = 80;
 
 /**
- * A price in plain decimal notation. What is written plainly stays as it was received, an exponent is written out without
- * loss, and whatever is no price is null: nothing, less than nothing (as for a price that changes), or no number.
+ * A price in plain decimal notation. A plain number stays unchanged, and an exponent is expanded without loss. Other values are
+ * null: missing, negative (a variable price), or not a number.
  */
 export function toPrice(received: unknown): string | null {
   if (typeof received !== 'string' || received.length > maxLength) return null;

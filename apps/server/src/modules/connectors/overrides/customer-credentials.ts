@@ -5,13 +5,14 @@ import { InvalidConnectorConfig } from '#modules/connectors/connectors.errors';
 import { maskCredentials, originOf, unmaskCredentials } from '#modules/connectors/connectors.rules';
 import { listAddresses } from '#modules/connectors/overrides/overrides.queries';
 import { credentialsByKey } from '#modules/connectors/overrides/overrides.rules';
+import { missingSettings, settingsProblem } from '#modules/connectors/settings';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Credentials of a tenant's own by the api_key of the connector that they are for. */
+/** Credentials of a tenant by the api_key of their connector. */
 export type CustomerCredentials = Readonly<Record<string, Given>>;
 
-/** `origins`: where the connectors of that name led when they were given. */
+/** `origins`: addresses of the connectors of that name when the credentials were stored. */
 type Given = { credentials: Fields; origins: readonly string[] };
 
 type Stored = { isFlat: boolean; byKey: Record<string, Given> };
@@ -21,15 +22,15 @@ type Vault = Pick<Services, 'encryption'>;
 type Sealing = {
   tenantId: string;
   overrideId: string;
-  /** As the client sent them: by api_key, or flat for the first provider in the order. A mask stands for what is stored. */
+  /** As sent: by api_key, or flat for the first provider in the order. A mask keeps the stored value. */
   sent: Fields;
   order: readonly string[];
   stored: string | null;
 };
 
 /**
- * @throws CredentialsRequired (422) where a mask stands for nothing, or for what was given for another address,
- *   InvalidConnectorConfig (422) for what no connector of that name could log in with
+ * @throws CredentialsRequired (422) for a mask without a stored value, or with one for another address,
+ *   InvalidConnectorConfig (422) if no connector of that name can use the credentials
  */
 export async function sealCustomerCredentials(
   services: Pick<Services, 'database' | 'encryption'>,
@@ -43,7 +44,7 @@ export async function sealCustomerCredentials(
     const named = connectors.filter(({ api_key: of }) => of === key);
     const found = named.map(({ api_base_url: url }) => originOf(url));
     const before = Object.hasOwn(known, key) ? known[key] : undefined;
-    // A connector that is gone for now may come back elsewhere.
+    // A deleted connector may be created again at another address.
     const origins = found.length === 0 ? (before?.origins ?? []) : found;
     const stays = before !== undefined && origins.every((origin) => before.origins.includes(origin));
     const credentials = unmaskCredentials({ ...fields }, stays ? { ...before.credentials } : null);
@@ -54,7 +55,7 @@ export async function sealCustomerCredentials(
   return services.encryption.encrypt(JSON.stringify(value), placeOf(overrideId));
 }
 
-/** What may be shown: the names of the fields, in the shape in which they were sent. */
+/** The field names in the shape in which they were sent, with masked values. */
 export function maskCustomerCredentials(
   vault: Vault,
   { id, customer_credentials: stored }: { id: string; customer_credentials: string | null },
@@ -65,7 +66,7 @@ export function maskCustomerCredentials(
   return isFlat ? ((masked[0]?.[1] ?? {}) as Record<string, unknown>) : Object.fromEntries(masked);
 }
 
-/** @throws Error when the stored value was tampered with or its key is gone */
+/** @throws Error if the stored value was modified or its key no longer exists */
 export function openCustomerCredentials(
   vault: Vault,
   { id, customer_credentials: stored }: { id: string; customer_credentials: string | null },
@@ -73,7 +74,7 @@ export function openCustomerCredentials(
   return stored === null ? {} : open(vault, id, stored).byKey;
 }
 
-/** Nothing where they cannot be opened any more. */
+/** Empty if they cannot be decrypted. */
 export function readCustomerCredentials(
   vault: Vault,
   { id, customer_credentials: stored }: { id: string; customer_credentials: string | null },
@@ -81,19 +82,23 @@ export function readCustomerCredentials(
   return stored === null ? {} : (readable(vault, id, stored)?.byKey ?? {});
 }
 
-/** Credentials never follow a connector to where it did not lead when they were given; nor to one that was not there yet. */
+/** Credentials are never sent to an address that the connector did not have when they were stored. */
 export function mayBeSent({ origins }: Given, baseUrl: string): boolean {
   return origins.includes(originOf(baseUrl));
 }
 
 type Connector = Awaited<ReturnType<typeof connectorsOf>>[number];
 
-/** What the adapters of the connectors ask of them; texts of one line in any case, which all credentials are. */
+/** Validates the credentials with the adapters; every credential is one line of text. */
 function assertUsable(credentials: Fields, { place, named }: { place: string; named: readonly Connector[] }): void {
-  const problems = named.map(({ api_key: key, api_base_url: baseUrl, category, config }) =>
-    findAdapter({ key, category, config })?.problem({ baseUrl, config, credentials }),
-  );
-  // What is wrong with the rest of a connector is not to be mended here.
+  const problems = named.flatMap(({ api_key: key, api_base_url: baseUrl, category, config }) => {
+    const adapter = findAdapter({ key, category, config });
+    if (adapter === undefined) return [];
+    const settings = { baseUrl, config, credentials };
+    const missing = missingSettings(adapter, settings).map((name) => `${name} is missing.`);
+    return [...missing, settingsProblem(adapter, settings)];
+  });
+  // Other problems of the connector do not concern this request.
   const ofAdapter = problems.find((problem) => problem?.startsWith('auth_config.'))?.replace('auth_config', place);
   const problem = lineProblem(credentials, place) ?? ofAdapter;
   if (problem !== undefined) throw InvalidConnectorConfig({ details: { problem } });
@@ -116,7 +121,7 @@ function open({ encryption }: Vault, id: string, stored: string): Stored {
   return JSON.parse(encryption.decrypt(stored, placeOf(id))) as Stored;
 }
 
-/** Undefined for what cannot be opened any more: it is shown as nothing and given anew. */
+/** Undefined if decryption fails: it is shown as missing and must be sent again. */
 function readable(vault: Vault, id: string, stored: string): Stored | undefined {
   try {
     return open(vault, id, stored);

@@ -27,7 +27,7 @@ export const findOverride = statement<{ tenantId: string; operation: string }, O
     .where('operation_key', '=', p.operation),
 );
 
-/** Where the connectors of these names lead, and what for. */
+/** Addresses and kinds of the connectors with these names. */
 export const listAddresses = statement<
   { tenantId: string; keys: readonly string[] },
   Pick<ConnectorRow, 'api_key' | 'api_base_url' | 'category' | 'config'>
@@ -39,7 +39,7 @@ export const listAddresses = statement<
     .where(sql<boolean>`api_key = any(${p.keys}::text[])`),
 );
 
-/** No order of the tenant names it any longer. */
+/** Removes the name from all preferred orders of the tenant. */
 export const dropFromOrders = statement<{ tenantId: string; key: string }, never>((p) =>
   builder
     .updateTable('operation_overrides')

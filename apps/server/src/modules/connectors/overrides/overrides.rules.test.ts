@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import {
-  ceilingProblem,
+  quotaLimitProblem,
   credentialsByKey,
   termsOf,
   type Override,
@@ -12,14 +12,14 @@ const plain: Override = { enabled: true, preferred_provider_order: [], quota_cei
 const capped = (quota_ceiling: Record<string, unknown>): Override => ({ ...plain, quota_ceiling });
 
 describe('termsOf', () => {
-  it('is everything without a limit where nobody says otherwise', () => {
-    expect(termsOf(undefined, undefined)).toEqual({ isEnabled: true, order: [], ceilings: [] });
-    expect(termsOf(plain, plain)).toEqual({ isEnabled: true, order: [], ceilings: [] });
+  it('is enabled without limits by default', () => {
+    expect(termsOf(undefined, undefined)).toEqual({ isEnabled: true, order: [], quotaLimits: [] });
+    expect(termsOf(plain, plain)).toEqual({ isEnabled: true, order: [], quotaLimits: [] });
   });
 
-  it('takes the smaller of two ceilings, and each that stands alone', () => {
+  it('takes the smaller of two quota limits, and a single one unchanged', () => {
     const own = capped({ requests_per_day: 5, tokens_per_month: 9, other: 1 });
-    expect(termsOf(own, capped({ requests_per_day: 7, characters_per_day: 3 })).ceilings).toEqual([
+    expect(termsOf(own, capped({ requests_per_day: 7, characters_per_day: 3 })).quotaLimits).toEqual([
       { unit: 'requests', period: 'day', ceiling: 5 },
       { unit: 'characters', period: 'day', ceiling: 3 },
       { unit: 'tokens', period: 'month', ceiling: 9 },
@@ -33,7 +33,7 @@ describe('termsOf', () => {
   });
 });
 
-describe('ceilingProblem', () => {
+describe('quotaLimitProblem', () => {
   it.each<[unknown, boolean]>([
     [1, false],
     [Number.MAX_SAFE_INTEGER, false],
@@ -44,7 +44,7 @@ describe('ceilingProblem', () => {
     [null, true],
     [1e300, true],
   ])('%j', (value, isWrong) => {
-    expect(ceilingProblem({ requests_per_day: value, other: 'x' }) !== undefined).toBe(isWrong);
+    expect(quotaLimitProblem({ requests_per_day: value, other: 'x' }) !== undefined).toBe(isWrong);
   });
 });
 

@@ -96,7 +96,7 @@ describe('the order of providers', () => {
     expect((await greet()).provider.connectorId).toBe(namesake.id);
     await test.call('DELETE', `${path}/${namesake.id}`, { token: tenant.admin.token });
     expect((await greet()).provider.connectorId).toBe(shared.id);
-    // Orders of others keep the names of the installation's, which count for nothing while there is none.
+    // Orders of other tenants keep names of the installation's connectors, without an effect while none exists.
     await test.call('DELETE', `${path}/${shared.id}`, { token: system });
     expect((await greet()).provider.connectorId).toBe(first.id);
     const again = await provide({ api_key: shared.key }, system);
@@ -240,7 +240,7 @@ describe("credentials of a tenant's own", () => {
       expect([mayBeSent(given, `${first.url}/v2`), mayBeSent(given, elsewhere.url)]).toEqual([true, false]);
     });
 
-    it('are shown as none, and given anew, where they do not open any more', async () => {
+    it('are shown as empty, and can be replaced, if they cannot be decrypted', async () => {
       expect(masked('v1.gone')).toEqual({});
       const sealed = await seal({ deepl: { key: 'new' } }, { stored: 'v1.gone' });
       expect(opened(sealed)).toEqual([['deepl', { key: 'new' }]]);

@@ -24,7 +24,7 @@ type Of = { tenantId: string; operation: string; windows: string };
 const raw = <Row>(query: ReturnType<typeof sql>) =>
   ({ compile: () => query.compile(builder) }) as unknown as Built<Row>;
 
-/** Periods begin at nothing; afterwards there is a row to lock for each. */
+/** Creates a row with usage 0 for each new period, so that it can be locked. */
 export const openQuota = statement<Of, never>((p) =>
   raw(sql`insert into operation_quota (tenant_id, operation_key, unit, period, starts_at, used)
     select ${p.tenantId}::uuid, ${p.operation}::text, w.unit, w.period, w.starts_at, 0
@@ -32,7 +32,7 @@ export const openQuota = statement<Of, never>((p) =>
     on conflict do nothing`),
 );
 
-// All lock in the same order, so nobody waits in a circle.
+// All transactions lock in the same order, so that they cannot deadlock.
 const locked = (p: Of) => sql`
   locked as materialized (
     select q.unit, q.period, q.starts_at, q.used, w.amount, w.ceiling
@@ -43,8 +43,8 @@ const locked = (p: Of) => sql`
     for update of q)`;
 
 /**
- * Takes what is wanted of each period, or nothing at all, and says which have not so much left. Where nothing is wanted now
- * (tokens are known afterwards only), something has to be left.
+ * Reserves the amount in all periods or in none, and returns the exceeded ones. An amount of 0 (tokens are known only afterwards)
+ * needs a remaining quota.
  */
 export const reserveQuota = statement<Of, { period: 'minute' | 'day' | 'month'; is_over: boolean }>((p) =>
   raw(sql`with ${locked(p)},
@@ -58,7 +58,7 @@ export const reserveQuota = statement<Of, { period: 'minute' | 'day' | 'month'; 
     select period, is_over from judged`),
 );
 
-/** Adds what was used beyond what was taken, or gives back what was not; never below nothing. */
+/** Corrects the usage after a call; never below 0. */
 export const settleQuota = statement<Of, never>((p) =>
   raw(sql`with ${locked(p)}
     update operation_quota q set used = greatest(0, q.used + l.amount)
@@ -67,7 +67,7 @@ export const settleQuota = statement<Of, never>((p) =>
       and q.unit = l.unit and q.period = l.period and q.starts_at = l.starts_at and l.amount <> 0`),
 );
 
-/** Housekeeping: periods that have begun so long ago are over, whatever their length. */
+/** Deletes periods that have ended. */
 export const deleteOldQuota = statement<{ before: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('operation_quota')

@@ -23,8 +23,8 @@ beforeEach(async () => {
 
 const greet = (rest: Partial<Parameters<typeof greetAt>[1]> = {}) =>
   greetAt(test, { tenantId: tenant.tenantId, ...rest });
-const ceilings = (given: Record<string, unknown>, tenantId = tenant.tenantId) =>
-  override(test, tenantId, { ceilings: given });
+const quotaLimits = (given: Record<string, unknown>, tenantId = tenant.tenantId) =>
+  override(test, tenantId, { quotaLimits: given });
 const used = async () => {
   const rows = await test.service.services.database.tenant(tenant.tenantId).all<Record<string, any>>({
     text: 'select unit, period, used from operation_quota where tenant_id = $1 order by starts_at, unit, period',
@@ -40,13 +40,13 @@ const exceeded = (retryAfterSeconds: number) => ({
 });
 const served = (tokens?: number) => async () => ({ result: 'served', tokens });
 
-describe('a ceiling', () => {
+describe('a quota limit', () => {
   beforeEach(async () => {
     await createGreeter(test, tenant.admin.token);
   });
 
-  it('429: with the time to the end of its period, after which it begins anew', async () => {
-    await ceilings({ requests_per_minute: 2 });
+  it('429: with the time to the end of its period, after which the quota resets', async () => {
+    await quotaLimits({ requests_per_minute: 2 });
     await greet();
     await greet();
     await expect(greet()).rejects.toMatchObject(exceeded(40));
@@ -60,13 +60,13 @@ describe('a ceiling', () => {
 
   it('429: to the end of the longest period that is used up', async () => {
     time = Date.parse('2026-03-31T12:00:00Z');
-    await ceilings({ requests_per_minute: 1, requests_per_day: 1, requests_per_month: 2 });
+    await quotaLimits({ requests_per_minute: 1, requests_per_day: 1, requests_per_month: 2 });
     await greet();
     await expect(greet()).rejects.toMatchObject(exceeded(12 * 3600));
   });
 
   it('takes all or nothing', async () => {
-    await ceilings({ requests_per_day: 10, characters_per_day: 100, characters_per_month: 1000 });
+    await quotaLimits({ requests_per_day: 10, characters_per_day: 100, characters_per_month: 1000 });
     await greet({ characters: 60 });
     await expect(greet({ characters: 41 })).rejects.toMatchObject({ status: 429 });
     expect(await used()).toEqual(
@@ -81,21 +81,21 @@ describe('a ceiling', () => {
   });
 
   it('429: for more than there ever is', async () => {
-    await ceilings({ characters_per_day: 10 });
+    await quotaLimits({ characters_per_day: 10 });
     await expect(greet({ characters: 11 })).rejects.toMatchObject({ status: 429 });
     expect(await used()).toEqual([['characters_per_day', 0]]);
   });
 
   it('of tokens is counted after the call', async () => {
-    await ceilings({ tokens_per_month: 100 });
+    await quotaLimits({ tokens_per_month: 100 });
     await greet({ attempt: served(60) });
     await greet({ attempt: served(60) });
     expect(await used()).toEqual([['tokens_per_month', 120]]);
     await expect(greet({ attempt: served(1) })).rejects.toMatchObject({ status: 429 });
   });
 
-  it('is not touched by what nobody served', async () => {
-    await ceilings({ requests_per_day: 10, characters_per_month: 100 });
+  it('does not count a failed operation', async () => {
+    await quotaLimits({ requests_per_day: 10, characters_per_month: 100 });
     const broken = () => Promise.reject(new TypeError('broken'));
     await expect(greet({ attempt: broken, characters: 50 })).rejects.toMatchObject({ status: 502 });
     const leaving = AbortSignal.abort(new Error('left'));
@@ -108,27 +108,27 @@ describe('a ceiling', () => {
     );
   });
 
-  it('counts a call once, whoever has to be asked', async () => {
+  it('counts an operation once, independent of the number of providers', async () => {
     const failing = await createGreeter(test, tenant.admin.token, { priority: 1 });
     failing.answer(status(500));
-    await ceilings({ requests_per_day: 10 });
+    await quotaLimits({ requests_per_day: 10 });
     await greet();
     expect(failing.asked).toHaveLength(1);
     expect(await used()).toEqual([['requests_per_day', 1]]);
   });
 
   it('of the installation is tightened by a tenant, never widened, and counted for each tenant', async () => {
-    await ceilings({ requests_per_day: 2 }, systemTenantId);
-    await ceilings({ requests_per_day: 100 });
+    await quotaLimits({ requests_per_day: 2 }, systemTenantId);
+    await quotaLimits({ requests_per_day: 100 });
     await greet();
     await greet();
     await expect(greet()).rejects.toMatchObject({ status: 429 });
-    await ceilings({ requests_per_day: 1 });
+    await quotaLimits({ requests_per_day: 1 });
     await expect(greet()).rejects.toMatchObject({ status: 429 });
     const other = await createTenant(test);
     await createGreeter(test, other.admin.token);
     expect((await greet({ tenantId: other.tenantId })).result).toBe('hello');
-    await ceilings({}, systemTenantId);
+    await quotaLimits({}, systemTenantId);
   });
 
   it('is used exactly, 50 at once in 20 rounds', async () => {
@@ -136,7 +136,7 @@ describe('a ceiling', () => {
       tenant = await createTenant(test);
       await createGreeter(test, tenant.admin.token);
       const most = round + 10;
-      await ceilings({ requests_per_minute: most, requests_per_month: 1000, characters_per_day: 10_000 });
+      await quotaLimits({ requests_per_minute: most, requests_per_month: 1000, characters_per_day: 10_000 });
       const calls = Array.from({ length: 50 }, () => greet({ attempt: served(), characters: 7 }));
       const outcomes = await Promise.allSettled(calls);
       const good = outcomes.filter(({ status: how }) => how === 'fulfilled').length;

@@ -1,38 +1,40 @@
 import type { ProviderSettings } from '#modules/connectors/provider';
+import type { Needs } from '#modules/connectors/settings';
 
-/** Two languages that differ, by two letters each. */
+/** Two different languages (ISO 639-1). */
 export type LanguagePair = { source: string; target: string };
 
-/** `isMarkup` where a text has markers in it, or entities: what takes no markup takes it literally otherwise. */
+/** `isMarkup`: texts contain markers or entities, which plain text providers would take literally. */
 export type TranslationRequest = LanguagePair & { texts: readonly string[]; isMarkup: boolean };
 
 export type TokenUse = { input: number; output: number; total: number };
 
-/** Null where the provider says nothing of it. */
+/** Null if the provider does not report it. */
 export type Translated = { texts: string[]; model: string | null; tokens: TokenUse | null };
 
-/** Speaks one provider's protocol. What it is not to change stands in the texts as `<x id="1"/>` and `<g id="2">…</g>`. */
+/** The protocol of one provider. Protected parts are in the texts as `<x id="1"/>` and `<g id="2">…</g>`. */
 export type TranslationAdapter = {
-  /** In one request. */
+  /** Maximum number of texts in a request. */
   readonly maxTexts: number;
-  /** Of all texts in one request together, and so of each. */
+  /** Maximum length of all texts in a request. */
   readonly maxCharacters: number;
-  /** Requests at the same time. */
+  /** Maximum number of concurrent requests. */
   readonly parallel: number;
-  /** Whether it reads texts as markup, so that `&`, `<` and `>` have to be entities. */
+  /** Whether the provider parses texts as markup, so that `&`, `<` and `>` must be entities. */
   readonly escapes: boolean;
-  /** What it would change besides, and so gets as markers. */
+  /** Further text that the provider would change, and so gets as markers. */
   readonly alsoProtects?: RegExp;
-  /** What may help where markers were lost: to ask once more, to send what is between them, or nothing. */
+  /** Remedy for lost markers: a retry, sending the text between them, or none. */
   readonly retry: 'again' | 'apart' | 'never';
-  /** What is missing or wrong in the settings, as a sentence for whoever made them; never with a value in it. */
+  readonly needs?: Needs;
+  /** A problem with optional settings, as a sentence without values. */
   problem(settings: ProviderSettings): string | undefined;
   request(
     settings: ProviderSettings,
     wanted: TranslationRequest,
   ): { url: string; headers: Record<string, string>; body: string };
-  /** @throws ProviderFailure unless it is exactly so many texts */
+  /** @throws ProviderFailure unless the number of texts is exact */
   read(settings: ProviderSettings, answer: string, count: number): Translated;
-  /** A GET that costs nothing; any 2xx means that the provider is there and knows the credentials. */
+  /** A free GET; 2xx proves that the provider works and accepts the credentials. */
   check(settings: ProviderSettings): { url: string; headers: Record<string, string> };
 };

@@ -1,11 +1,11 @@
-/** A connector's `config`, as far as it is about languages. */
+/** The language settings in the `config` of a connector. */
 type Config = Readonly<Record<string, unknown>>;
 
 const code = /^[a-z]{2}$/;
 const providerCode = /^[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8}){0,3}$/;
 const pair = /^[a-z]{2}-[a-z]{2}$/;
 
-/** What is wrong with `config.language_map` or `config.pairs`; both are optional. */
+/** The problem of `config.language_map` or `config.pairs`; both are optional. */
 export function languageProblem({ language_map: map = {}, pairs = [] }: Config): string | undefined {
   if (typeof map !== 'object' || map === null || Array.isArray(map)) return 'config.language_map has to be an object.';
   const isMap = Object.entries(map).every(
@@ -17,7 +17,7 @@ export function languageProblem({ language_map: map = {}, pairs = [] }: Config):
   return isList ? undefined : 'config.pairs has to list pairs of languages, as in ["en-es","es-en"].';
 }
 
-/** Whether the connector is for this pair: every one, unless `config.pairs` says which. */
+/** Whether the connector supports the pair; all pairs without `config.pairs`. */
 export function isListedPair({ pairs }: Config, { source, target }: { source: string; target: string }): boolean {
   return !Array.isArray(pairs) || pairs.length === 0 || pairs.includes(`${source}-${target}`);
 }
@@ -31,7 +31,7 @@ export function mappedLanguage({ language_map: map }: Config, language: string):
 
 const names = new Intl.DisplayNames(['en'], { type: 'language', fallback: 'none' });
 
-/** What a language is called in English, such as "Brazilian Portuguese". */
+/** English name of a language, such as "Brazilian Portuguese". */
 export function languageName(language: string): string {
   try {
     return names.of(language.replaceAll('_', '-')) ?? language;

@@ -14,14 +14,14 @@ import {
   type Segment,
 } from '#modules/connectors/translation/protection/pieces.rules';
 
-/** A provider to be asked. */
+/** A provider to call. */
 export type Engine = { adapter: TranslationAdapter; settings: ProviderSettings; fetch: ProviderFetch };
 
 export type Job = LanguagePair & { texts: readonly string[]; isHtml: boolean };
 
 /**
- * Has one provider translate all texts, in as many requests as it needs.
- * @throws ProviderFailure when one of them fails, or one of the texts is of no use
+ * Translates all texts with one provider, in as many requests as needed.
+ * @throws ProviderFailure if a request fails, or a translation is unusable
  */
 export async function translateAll(engine: Engine, job: Job): Promise<Translated> {
   const { isHtml, texts } = job;
@@ -33,8 +33,8 @@ export async function translateAll(engine: Engine, job: Job): Promise<Translated
   return { ...said, texts: translated };
 }
 
-/** A text of more lines than this is sent in fewer parts, and one that came back broken is not taken apart into more. */
-const mostParts = 100;
+/** Maximum number of parts of a text, also after a retry in smaller parts. */
+const maxParts = 100;
 
 function layoutFor(
   { alsoProtects, escapes, maxCharacters }: TranslationAdapter,
@@ -45,7 +45,7 @@ function layoutFor(
   const layout = takeApart(text, { isHtml, alsoProtects })
     .flatMap((part) => (isSegment(part) ? cutToFit(part, measure) : [part]))
     .flatMap((part) => (isSegment(part) ? trim(part, isHtml) : [part]));
-  return layout.filter(isSegment).length > mostParts ? pack(layout, measure) : layout;
+  return layout.filter(isSegment).length > maxParts ? pack(layout, measure) : layout;
 }
 
 function segmentsOf(layouts: readonly Layout[]): Segment[] {
@@ -68,14 +68,14 @@ async function translateSegments(engine: Engine, job: Job, { segments, said }: W
   const { retry } = engine.adapter;
   if (retry === 'never' || (retry === 'apart' && !lost.every(hasMarkers))) throw firstProblem(results);
   const layouts = lost.map((segment): Layout => (retry === 'again' ? [segment] : atItsMarkers(segment, job.isHtml)));
-  if (retry === 'apart' && segmentsOf(layouts).length > mostParts) throw firstProblem(results);
+  if (retry === 'apart' && segmentsOf(layouts).length > maxParts) throw firstProblem(results);
   const retried = await attempt(engine, job, { segments: segmentsOf(layouts), said });
   if (!retried.every((result) => typeof result === 'string')) throw firstProblem(retried);
   const saved = fill(layouts, retried);
   return results.map((result) => (typeof result === 'string' ? result : saved.shift()!));
 }
 
-/** What a segment has become, or why its translation is of no use. */
+/** The translation of a segment, or its problem. */
 type Result = string | { problem: string };
 
 function firstProblem(results: readonly Result[]): Error {
@@ -112,7 +112,7 @@ async function ask(
   return adapter.read(settings, await answer.text(), texts.length);
 }
 
-/** As many at a time as the provider takes. */
+/** Limited to the concurrency of the provider. */
 function batchesOf(segments: readonly Segment[], adapter: TranslationAdapter): string[][] {
   const batches: string[][] = [];
   let room = 0;
@@ -129,7 +129,7 @@ function batchesOf(segments: readonly Segment[], adapter: TranslationAdapter): s
   return batches;
 }
 
-/** The results in the order of the items; after a failure nothing more is begun, and what was begun is given up. */
+/** Results in the order of the items; after a failure no item starts, and running ones are aborted. */
 async function inParallel<Item, Done>(
   items: readonly Item[],
   most: number,

@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
+import { countBytesRead } from '#core/outbound/testing/outside';
 import { createConnector } from '#modules/connectors/testing/connectors';
 import { apertiumFake } from '#modules/connectors/translation/adapters/apertium/testing/fake';
 import { deeplFake } from '#modules/connectors/translation/adapters/deepl/testing/fake';
@@ -100,7 +101,7 @@ describe('translateTexts', () => {
     expect(foreign.requests).toEqual([]);
   });
 
-  it('takes hardly any memory for answers that are hostile', async () => {
+  it('reads no more of a hostile answer than the limit, and keeps nothing of it', async () => {
     const hostile = [
       'x'.repeat(10_000_000),
       JSON.stringify(openaiFake.answer(['x'.repeat(900_000)])),
@@ -115,19 +116,17 @@ describe('translateTexts', () => {
       `{"choices":[{"message":{"content":${JSON.stringify('[{'.repeat(300_000))}}}]}`,
       `{"choices":[{"message":{"content":${JSON.stringify(`${'<think>'.repeat(100_000)}{"translations":["x"]}`)}}}]}`,
     ];
-    const run = async () => {
-      for (const body of hostile) {
-        await connect(test, tenant, []);
-        const provider = await provide(openaiFake);
-        provider.misbehave((response) => response.writeHead(200).end(body));
-        await expect(translate(test, tenant, ['The <b>house</b> of {{x}}'], { html: true })).rejects.toMatchObject({
-          status: 502,
-        });
-      }
-    };
-    await run();
-    const before = process.memoryUsage().rss;
-    await run();
-    expect(process.memoryUsage().rss - before).toBeLessThan(32 * 1024 * 1024);
+    for (const body of hostile) {
+      await connect(test, tenant, []);
+      const provider = await provide(openaiFake);
+      provider.misbehave((response) => response.writeHead(200).end(body));
+      const [read, logged] = [countBytesRead(), test.logLines.length];
+      await expect(translate(test, tenant, ['The <b>house</b> of {{x}}'], { html: true })).rejects.toMatchObject({
+        status: 502,
+      });
+      expect([1, 2]).toContain(provider.requests.length);
+      expect(read()).toBeLessThan(1.5 * 1_048_576 * provider.requests.length);
+      expect(test.logLines.slice(logged).join('').length).toBeLessThan(16_384);
+    }
   });
 });

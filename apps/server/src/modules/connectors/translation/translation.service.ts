@@ -1,6 +1,7 @@
 import type { Services } from '#core/services';
 import { ProviderFailure } from '#modules/connectors/calls/failures';
 import { callProviders, type Provider, type ProviderCall } from '#modules/connectors/calls/provider-calls.service';
+import { isUsable } from '#modules/connectors/settings';
 import type { TokenUse, TranslationAdapter } from '#modules/connectors/translation/adapter';
 import { adapterOf, serves } from '#modules/connectors/translation/adapters/adapters';
 import { isListedPair } from '#modules/connectors/translation/languages.rules';
@@ -8,32 +9,32 @@ import { takeApart } from '#modules/connectors/translation/protection/layout';
 import { isSegment } from '#modules/connectors/translation/protection/pieces.rules';
 import { translateAll } from '#modules/connectors/translation/segments';
 
-/** Changes with what is kept of a text and what is taken of an answer, so that what was translated otherwise is not taken for the same. */
+/** Changes with the protection rules, so that the memory does not return translations of older rules. */
 export const protectionVersion = 2;
 
-export type TextsToTranslate = Pick<ProviderCall<unknown>, 'tenantId' | 'caller' | 'signal' | 'patience'> & {
+export type TextsToTranslate = Pick<ProviderCall<unknown>, 'tenantId' | 'caller' | 'signal' | 'timeouts'> & {
   operation: 'translation.text' | 'translation.i18n' | 'translation.entity' | 'translation.entity_type';
   texts: readonly string[];
-  /** Two letters each; they differ. */
+  /** Two different languages (ISO 639-1). */
   source: string;
   target: string;
   html: boolean;
 };
 
 export type TranslatedTexts = {
-  /** In the order in which they came. */
+  /** In the order of the texts. */
   texts: string[];
-  /** The api_key of the connector, or "none" where there was nothing to translate. */
+  /** The api_key of the connector, or "none" if there was nothing to translate. */
   provider: string;
   model: string | null;
   tokens: TokenUse | null;
 };
 
 /**
- * Has one provider translate all texts: the first whose answer keeps every placeholder and tag. Texts without a word in
- * them stay as they are.
- * @throws NoProvider (503) when nobody translates this pair, ProvidersRefused (422) when all refuse, ProvidersFailed (502)
- *   when one has failed
+ * Translates all texts with the first provider whose answer keeps every placeholder and tag. Texts without words stay
+ * unchanged.
+ * @throws NoProvider (503) without a connector for the pair, ProvidersRefused (422) if all refuse, ProvidersFailed (502)
+ *   if one failed
  */
 export async function translateTexts(services: Services, wanted: TextsToTranslate): Promise<TranslatedTexts> {
   const { texts, source, target, html: isHtml, ...call } = wanted;
@@ -53,9 +54,9 @@ export async function translateTexts(services: Services, wanted: TextsToTranslat
   return { ...result, provider: provider.key };
 }
 
-/** Settings may have been stored before an adapter came to ask for more. */
+/** Settings may have been stored before the adapter required more. */
 function usableAdapter(settings: Provider): TranslationAdapter {
   const adapter = adapterOf(settings)!;
-  if (adapter.problem(settings) !== undefined) throw new ProviderFailure('credentials');
+  if (!isUsable(adapter, settings)) throw new ProviderFailure('credentials');
   return adapter;
 }

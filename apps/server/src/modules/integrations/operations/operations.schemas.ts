@@ -1,21 +1,23 @@
 import Type from 'typebox';
 
-import { Timestamp, closed, dataOf, listOf, nullable } from '#core/http/schemas';
+import { Uuid, closed, dataOf, listOf, nullable } from '#core/http/schemas';
 import { Call, Metric } from '#modules/integrations/traffic/traffic.schemas';
 
-const since = 'Since the beginning of the hour 24 hours ago.';
+const since = 'since the start of the hour 24 hours ago';
 
 const summary = {
   operation_key: Type.String(),
-  operation_name: Type.String(),
-  operation_domain: Type.String(),
+  operation_name: Type.String({ description: 'Name of the operation, for people.' }),
+  operation_domain: Type.String({ description: 'Group of the operation, such as `translation`.' }),
   enabled: Type.Boolean({
-    description: 'False where an override of the tenant or of the installation switches it off.',
+    description: 'False if an override of the tenant or of the installation disables it.',
   }),
-  system_scoped: Type.Boolean({ description: 'The installation does it by itself, whatever tenants say of it.' }),
-  request_count_24h: Type.Integer({ description: `${since} Each attempt at a provider is a request.` }),
+  system_scoped: Type.Boolean({
+    description: 'Whether the installation runs it on its own; tenants cannot disable it.',
+  }),
+  request_count_24h: Type.Integer({ description: `Number of provider calls ${since}; each attempt counts.` }),
   failure_count_24h: Type.Integer({
-    description: `${since} Those that a provider refused for now (429) included.`,
+    description: `Number of calls without success ${since}, rate-limited ones (429) included.`,
   }),
 };
 
@@ -23,14 +25,18 @@ export const OperationsAnswer = listOf(closed(summary, { title: 'Operation' }));
 
 export const OperationParams = closed({ operationKey: Type.String({ minLength: 1, maxLength: 200 }) });
 
-/** How much of a ceiling is used. */
+/** Usage of a quota. */
 export const Quota = closed(
   {
-    ceiling: Type.String({ description: 'Its key in quota_ceiling.' }),
-    limit: Type.Integer({ description: 'The smaller one of the ceilings of the tenant and of the installation.' }),
-    used: Type.Integer(),
-    remaining: Type.Integer(),
-    resets_at: Timestamp,
+    ceiling: Type.String({ description: 'Key of the quota in quota_ceiling.' }),
+    limit: Type.Integer({ description: 'Quota limit: the smaller of those of the tenant and of the installation.' }),
+    used: Type.Integer({ description: 'Usage in the current period.' }),
+    remaining: Type.Integer({ description: 'Amount left in the current period; never negative.' }),
+    resets_at: Type.String({
+      format: 'date-time',
+      maxLength: 40,
+      description: 'End of the current period (RFC 3339, UTC).',
+    }),
   },
   { title: 'Quota' },
 );
@@ -41,15 +47,20 @@ export const OperationAnswer = dataOf(
       operation: closed(
         {
           ...summary,
-          id: Type.String({ format: 'uuid', description: 'What overrides call operation_id.' }),
-          override_id: nullable(Type.String({ format: 'uuid', description: 'Of the override of the tenant.' })),
-          preferred_provider_order: Type.Array(Type.String()),
-          quotas: Type.Array(Quota, { description: 'Of one tenant; empty over all of them.' }),
+          id: Type.String({
+            format: 'uuid',
+            description: 'Identifier of the operation; the operation_id of overrides.',
+          }),
+          override_id: nullable(Uuid, { description: 'Override of the tenant, by identifier; null if there is none.' }),
+          preferred_provider_order: Type.Array(Type.String(), {
+            description: 'The api_keys of connectors that are tried first, in this order.',
+          }),
+          quotas: Type.Array(Quota, { description: 'Quotas of the tenant; empty over all tenants.' }),
         },
-        { title: 'OperationDetail' },
+        { title: 'OperationDetail', description: 'The operation with its override and quotas.' },
       ),
-      metrics: Type.Array(Metric, { description: 'The last 24 hours, the latest first; at most 500.' }),
-      recent_logs: Type.Array(Call, { description: 'The last 50 calls of 7 days.' }),
+      metrics: Type.Array(Metric, { description: 'Hourly metrics of the last 24 hours, latest first; at most 500.' }),
+      recent_logs: Type.Array(Call, { description: 'Latest 50 calls of the last 7 days.' }),
     },
     { title: 'OperationWithTraffic' },
   ),

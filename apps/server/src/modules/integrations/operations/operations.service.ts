@@ -13,7 +13,7 @@ const keys = Object.keys(operations) as OperationKey[];
 const most = { calls: 50, hours: 500 };
 const recentMs = 7 * dayMs;
 
-/** All operations that there are, with what was called of them and whether the tenant may. */
+/** All operations with their calls in the last 24 hours, and whether the tenant may use them. */
 export async function listOperations(scope: Scope, query: ReachQuery) {
   const reach = reachOf(scope, query.tenantId);
   const { tenantId } = reach;
@@ -39,13 +39,13 @@ export async function getOperation(scope: Scope, operationKey: string, query: Re
     listCalls(recent, { limit: most.calls, offset: 0 }),
   ]);
   const overrides = await overridesOf(scope, reach);
-  const { ceilings, ...terms } = termsIn(overrides, operationKey);
+  const { quotaLimits, ...terms } = termsIn(overrides, operationKey);
   const operation = {
     ...summaryOf(operationKey, terms, sums),
     id: operations[operationKey].id,
     override_id: overrides.own.find((row) => row.operation_key === operationKey)?.id ?? null,
     preferred_provider_order: [...terms.order],
-    quotas: tenantId === undefined ? [] : await quotasOf(services, { db, tenantId, operationKey, ceilings }),
+    quotas: tenantId === undefined ? [] : await quotasOf(services, { db, tenantId, operationKey, quotaLimits }),
   };
   return { data: { operation, metrics: metrics.map(presentHour), recent_logs: calls.map(presentCall) } };
 }
@@ -66,7 +66,7 @@ function summaryOf(key: OperationKey, { isEnabled }: Pick<Terms, 'isEnabled'>, s
 
 type Overrides = { own: readonly OverrideRow[]; rules: readonly OverrideRow[] };
 
-/** Those of the tenant, and the installation's, which are the rule for all. Over all tenants only the latter. */
+/** Overrides of the tenant and of the installation; over all tenants only the latter. */
 async function overridesOf({ services }: Scope, { db, tenantId }: Reach): Promise<Overrides> {
   const [own, rules] = await Promise.all([
     db.slow.all(findOverrides({ tenantId: tenantId ?? systemTenantId })),

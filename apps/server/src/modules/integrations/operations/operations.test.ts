@@ -84,7 +84,7 @@ describe('listOperations', () => {
     expect(await isEnabled()).toBe(true);
   });
 
-  it('200: counts of the own tenant only; all of them for system administrators', async () => {
+  it("200: counts of the caller's tenant only; all of them for system administrators", async () => {
     const other = await createTenant(test);
     const counted = async (token?: string, query = '') => {
       const found: { request_count_24h: number }[] = await read(`operations${query}`, token);
@@ -131,8 +131,8 @@ describe('getOperation', () => {
   });
 
   it('200: with what the tenant may use of it, which the installation can only lessen', async () => {
-    const ceilings = { requests_per_day: 100, characters_per_month: 5000, note: 'mine' };
-    const { id } = await own({ preferred_provider_order: ['openai'], quota_ceiling: ceilings });
+    const quotaLimits = { requests_per_day: 100, characters_per_month: 5000, note: 'mine' };
+    const { id } = await own({ preferred_provider_order: ['openai'], quota_ceiling: quotaLimits });
     const rule = await forAll({ quota_ceiling: { requests_per_day: 40, tokens_per_month: 9 } });
     const { operation } = await one();
     expect(operation).toMatchObject({ override_id: id, preferred_provider_order: ['openai'] });

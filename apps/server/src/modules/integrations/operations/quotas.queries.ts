@@ -11,7 +11,7 @@ export type UsedRow = {
 
 const builder = queryBuilder<{ operation_quota: UsedRow }>();
 
-/** What was used of an operation in periods that began then or later. */
+/** Usage of an operation in periods that start at that time or later. */
 export function listUsed(of: { tenantId: string; operationKey: string; since: string }): Query<UsedRow> {
   return toQuery(
     builder

@@ -22,7 +22,7 @@ type Tables = { operation_overrides: OverrideRow };
 type OverrideSelect = SelectQueryBuilder<Tables, 'operation_overrides', object>;
 
 export type OverrideFilters = {
-  /** Undefined for all tenants: for the platform only. */
+  /** Undefined for all tenants; only with the platform connection. */
   tenantId: string | undefined;
   operationKey?: string | undefined;
   search?: string | undefined;
@@ -30,7 +30,7 @@ export type OverrideFilters = {
 
 const builder = queryBuilder<Tables>();
 
-/** Held to the end of the transaction, so that credentials that are sent back masked are those that are kept. */
+/** Locked until the end of the transaction, so that masks keep the current credentials. */
 export const lockOverride = statement<{ tenantId: string; operationKey: string }, OverrideRow>((p) =>
   builder
     .selectFrom('operation_overrides')
@@ -47,7 +47,7 @@ export type OverrideChanges = Pick<
 
 const saved = { action: 'tenant_override.saved', resourceType: 'tenant_override' };
 
-/** Nothing where somebody else was faster: then there is one to change. */
+/** No row if another request created it first; the caller then updates it. */
 export function insertOverride(
   row: OverrideChanges & { id: string; operation_key: string; at: string },
   audit: AuditParams,
@@ -84,7 +84,7 @@ export const deleteOverride = statement<{ id: string } & AuditParams, { id: stri
   return withAudit<{ id: string }>(change, { action: 'tenant_override.deleted', resourceType: 'tenant_override' }, p);
 });
 
-/** Whose it is: for system administrators, who may change those of any tenant. */
+/** Tenant of an override, for system administrators, who can change all of them. */
 export const findOwner = statement<{ id: string }, { tenant_id: string }>((p) =>
   builder.selectFrom('operation_overrides').select('tenant_id').where('id', '=', p.id),
 );

@@ -5,7 +5,7 @@ import type { Transaction } from '#core/db/scopes';
 import { pageOfMatches } from '#core/db/totals';
 import { parseSort } from '#core/http/paging';
 import {
-  ceilingProblem,
+  quotaLimitProblem,
   isOperationKey,
   maskCustomerCredentials,
   operations,
@@ -14,9 +14,9 @@ import {
   type OperationKey,
 } from '#modules/connectors/index';
 import {
-  CeilingInvalid,
+  QuotaLimitInvalid,
   OperationNotFound,
-  RuleForAll,
+  InstallationOverride,
   TenantOverrideNotFound,
 } from '#modules/integrations/integrations.errors';
 import {
@@ -40,16 +40,16 @@ import { reachTenant } from '#modules/tenants/index';
 type Saving = { scope: Scope; actor: Actor<Person>; at: string; body: SaveTenantOverrideBody };
 
 /**
- * Creates what the tenant does differently in an operation, or changes it: what is left out keeps its value. Recorded in the
- * trail of the tenant that it is about.
- * @throws TenantNotFound, RuleForAll, OperationNotFound, CeilingInvalid, CredentialsRequired, InvalidConnectorConfig
+ * Creates or updates the override of an operation; omitted properties keep their values. Recorded in the audit trail of the
+ * affected tenant.
+ * @throws TenantNotFound, InstallationOverride, OperationNotFound, QuotaLimitInvalid, CredentialsRequired, InvalidConnectorConfig
  */
 export async function saveTenantOverride(scope: Scope, body: SaveTenantOverrideBody) {
   const { db } = await reachTenant(scope, body.tenantId);
   assertMayChange(scope, db.tenantId);
   if (!isOperationKey(body.operation_key)) throw OperationNotFound();
-  const problem = ceilingProblem(body.quota_ceiling ?? {});
-  if (problem !== undefined) throw CeilingInvalid({ details: { problem } });
+  const problem = quotaLimitProblem(body.quota_ceiling ?? {});
+  if (problem !== undefined) throw QuotaLimitInvalid({ details: { problem } });
   const actor = { ...scope.actor, tenantId: db.tenantId };
   const saving = { scope, actor, body, at: scope.services.now().toISOString() };
   const row = await db.transaction((tx) => saveIn(tx, saving));
@@ -62,7 +62,7 @@ async function saveIn(tx: Transaction, saving: Saving): Promise<OverrideRow> {
     const stored = await tx.first(lockOverride({ tenantId, operationKey }));
     const row = await tx.first(await (stored === undefined ? inserted(saving) : updated(saving, stored)));
     if (row !== undefined) return row;
-    // Somebody else has created it in between.
+    // Another request has created it in between.
   }
 }
 
@@ -99,7 +99,7 @@ async function changesOf({ scope, body }: Saving, stored: Kept): Promise<Overrid
   };
 }
 
-/** Credentials that named no connector while nothing was preferred: now it is known for whom they are. */
+/** Assigns flat credentials to a connector once there is a preferred order. */
 function unassigned(services: Scope['services'], stored: Kept, order: readonly string[]) {
   return order.length === 0 ? undefined : readCustomerCredentials(services, stored)['']?.credentials;
 }
@@ -127,7 +127,7 @@ export async function listTenantOverrides(
   return { data, total, limit, offset };
 }
 
-/** From then on the operation works as for everybody. @throws TenantOverrideNotFound, RuleForAll */
+/** Deletes an override; the defaults of the installation apply again. @throws TenantOverrideNotFound, InstallationOverride */
 export async function deleteTenantOverride(scope: Scope, id: string): Promise<void> {
   const tenantId = await ownerOf(scope, id);
   assertMayChange(scope, tenantId);
@@ -145,9 +145,9 @@ async function ownerOf({ db, actor, services }: Scope, id: string): Promise<stri
   return found.tenant_id;
 }
 
-/** What holds for the system tenant holds for all. */
+/** An override of the system tenant applies to all tenants. */
 function assertMayChange({ actor }: Scope, tenantId: string): void {
-  if (tenantId === systemTenantId && !actor.isSystemAdmin) throw RuleForAll();
+  if (tenantId === systemTenantId && !actor.isSystemAdmin) throw InstallationOverride();
 }
 
 function present({ services }: Scope, row: OverrideRow) {

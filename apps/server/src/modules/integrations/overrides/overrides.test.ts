@@ -140,12 +140,12 @@ describe('saveTenantOverride', () => {
     expect(await opened()).toEqual(['']);
     expect((await saved({ preferred_provider_order: ['openai', 'deepl'] })).customer_credentials).toEqual(masked);
     expect(await opened()).toEqual(['openai']);
-    // They are not handed on to whoever is preferred later.
+    // They do not move to a connector that is preferred later.
     await saved({ preferred_provider_order: ['deepl'] });
     expect(await opened()).toEqual(['openai']);
   });
 
-  it('200: changes the rest where stored credentials do not open any more, and keeps them until they are given anew', async () => {
+  it('200: updates other properties if stored credentials cannot be decrypted, and keeps them until they are replaced', async () => {
     const { id } = await saved({ customer_credentials: { openai: { token: 'canary' } } });
     const damage = `update operation_overrides set customer_credentials = 'v1.broken' where tenant_id = $1`;
     const db = test.service.services.database.tenant(tenant.tenantId);
@@ -209,7 +209,7 @@ describe('saveTenantOverride', () => {
     ['no operation', { operation_key: undefined }],
     ['no enabled', { enabled: undefined }],
     ['enabled as text', { enabled: 'true' }],
-    ['a tenant that is no id', { tenantId: 'mine' }],
+    ['a tenant that is not a UUID', { tenantId: 'mine' }],
     ['51 providers', { preferred_provider_order: Array.from({ length: 51 }, (_, at) => `p${at}`) }],
     ['a provider twice', { preferred_provider_order: ['a', 'a'] }],
     ['a provider without a name', { preferred_provider_order: [''] }],
@@ -217,7 +217,7 @@ describe('saveTenantOverride', () => {
     ['a config that is a list', { override_config: [] }],
     ['a config of more than 16 KiB', { override_config: { text: 'x'.repeat(16_384) } }],
     ['credentials of more than 16 KiB', { customer_credentials: { a: { text: 'x'.repeat(16_384) } } }],
-    ['ceilings of more than 16 KiB', { quota_ceiling: { text: 'x'.repeat(16_384) } }],
+    ['quota limits of more than 16 KiB', { quota_ceiling: { text: 'x'.repeat(16_384) } }],
     ['an unknown property', { noSuchProperty: 1 }],
   ])('400: %s', async (what, body) => {
     const answer = what === 'nothing' ? await saveOverride(test, tenant.admin.token, {}) : await save(body);
@@ -250,10 +250,10 @@ describe('saveTenantOverride', () => {
     expect((await list('', other.admin.token)).body.total).toBe(0);
   });
 
-  it.each([0, -1, 1.5, 'ten', null, true])('422: a ceiling of %s', async (ceiling) => {
+  it.each([0, -1, 1.5, 'ten', null, true])('422: a quota limit of %s', async (ceiling) => {
     for (const key of ['requests_per_minute', 'characters_per_month', 'tokens_per_month']) {
       const answer = await save({ quota_ceiling: { [key]: ceiling } });
-      expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'CEILING_INVALID');
+      expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'QUOTA_LIMIT_INVALID');
       expect(answer.body.details.problem).toContain(key);
     }
     expect((await list()).body.total).toBe(0);
@@ -289,7 +289,7 @@ describe('saveTenantOverride', () => {
       ]) {
         const answer = await save(body);
         expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'INVALID_CONFIG');
-        expect(answer.body.details.problem).toMatch(/^customer_credentials\.(?:deepl\.)?api_key has /);
+        expect(answer.body.details.problem).toMatch(/^customer_credentials\.(?:deepl\.)?api_key (?:has |is missing)/);
         expect(answer.text).not.toContain('canary');
       }
     expect((await save({ customer_credentials: { deepl: { api_key: 'canary' } } })).status).toBe(200);
@@ -320,7 +320,7 @@ describe('listTenantOverrides', () => {
     expect((await list('?limit=1&offset=1')).body).toMatchObject({ data: [{ id: text.id }], total: 2 });
   });
 
-  it('200: of the own tenant only; of all for system administrators', async () => {
+  it("200: of the caller's tenant only; of all for system administrators", async () => {
     const other = await createTenant(test);
     const { id } = await saved();
     const { id: foreign } = await savedOverride(test, other.admin.token, { tenantId: other.tenantId });
@@ -359,12 +359,12 @@ describe('listTenantOverrides', () => {
 });
 
 describe('the rule for all', () => {
-  it('403: is changed by nobody of the system tenant but system administrators', async () => {
+  it('403: in the system tenant only system administrators change it', async () => {
     const person = { email: `${unique('operator')}@system.test`, password: 'correct horse' };
     const created = await test.call('POST', '/api/v1/secure/users', { token: root, body: person });
     await grant(test, systemTenantId, created.body.data.id, ['integrations.read', 'integrations.manage']);
     const { token } = await logIn(test, person);
-    // An operation that nobody in these tests asks for, since it counts for all of them.
+    // An operation that no other test uses, because the override applies to all of them.
     const body = { tenantId: systemTenantId, operation_key: 'geocoding.reverse' };
     expectError(await save({ ...body, enabled: false }, token), 403, 'AUTHORIZATION_ERROR', 'SYSTEM_LEVEL');
     const { id } = await saved(body, root);

@@ -7,18 +7,19 @@ import type { ExplainRouteBody } from '#modules/integrations/routing/routing.sch
 import { reachTenant } from '#modules/tenants/index';
 
 const because: Readonly<Record<ExplainedProvider['part'], string>> = {
-  serves: 'It is the first that can be called.',
-  next: 'It is called where those before it fail.',
+  serves: 'It is the first connector that can be called.',
+  next: 'It is called if the connectors before it fail.',
   paused:
-    'It failed too often or asked for patience: the others are asked until retry_at. Where there are none, one call at a time tries it if it failed, and none if it asked.',
-  unusable: 'Its credentials cannot be used: they are for another address, or cannot be read any more.',
-  disabled: 'It is switched off.',
-  spared: 'Others are asked instead of it.',
-  unfit: 'Its category, adapter or channels are for other operations.',
+    'It failed too often or sent Retry-After; calls skip it until retry_at. If no other connector can serve, one call at a time still tries a connector that failed, and none a connector that sent Retry-After.',
+  incomplete: 'Required settings are missing; its error_message names them.',
+  unusable: 'Its credentials are unusable: they belong to another address or cannot be decrypted.',
+  disabled: 'It is disabled.',
+  spared: 'Other connectors are called instead of it.',
+  unfit: 'Its category, adapter or channels serve other operations.',
 };
 
 const becauseOfOwn =
-  'With the credentials of the tenant it failed too often or asked for patience, and this process passes it over until retry_at.';
+  'With the credentials of the tenant it failed too often or sent Retry-After; this process skips it until retry_at.';
 
 /** @throws TenantNotFound, OperationNotFound */
 export async function explain(scope: Scope, body: ExplainRouteBody) {
@@ -27,8 +28,11 @@ export async function explain(scope: Scope, body: ExplainRouteBody) {
   const { operation_key: operationKey } = body;
   const { tenantId } = db;
   if (!isOperationKey(operationKey)) throw OperationNotFound();
-  const { isEnabled, order, ceilings, providers } = await explainRoute(services, { tenantId, operation: operationKey });
-  const quotas = await quotasOf(services, { db, tenantId, operationKey, ceilings });
+  const { isEnabled, order, quotaLimits, providers } = await explainRoute(services, {
+    tenantId,
+    operation: operationKey,
+  });
+  const quotas = await quotasOf(services, { db, tenantId, operationKey, quotaLimits });
   const isOver = quotas.some(({ remaining }) => remaining === 0);
   const served = providers.find(({ part }) => part === 'serves');
   const isServed = providers.some(({ part }) => canServe.has(part));
@@ -54,7 +58,7 @@ function refusalOf({ isEnabled, isServed, isOver }: { isEnabled: boolean; isServ
   return isOver ? ('QUOTA_EXCEEDED' as const) : null;
 }
 
-/** Never where it leads, nor what it is configured with. */
+/** Without address and configuration, which other tenants must not see. */
 function present({ row, part, isOwnCredentials, retryAt }: ExplainedProvider, order: readonly string[]) {
   return {
     api_key: row.api_key,

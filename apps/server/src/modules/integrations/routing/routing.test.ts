@@ -8,7 +8,7 @@ import { ago, path, savedOverride } from '#modules/integrations/testing/traffic'
 import { createMember, createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
 
-// Connectors of the installation serve everybody.
+// Connectors of the installation serve all tenants.
 const test = useService({ ownDatabase: true, environment: { OUTBOUND_ALLOWED_CIDRS: '127.0.0.1/32' } });
 const later = new Date(Date.now() + 3_600_000).toISOString();
 let tenant: Tenant;
@@ -47,7 +47,7 @@ async function set(id: string, fields: Record<string, unknown>): Promise<void> {
 }
 
 describe('explainProviderRoute', () => {
-  it('200: nobody', async () => {
+  it('200: no connector', async () => {
     expect(await explained()).toEqual({
       operation_key: 'translation.text',
       tenantId: tenant.tenantId,
@@ -88,7 +88,7 @@ describe('explainProviderRoute', () => {
     expect(answer.text).not.toContain('canary');
   });
 
-  it('200: the own ones by priority, then those of the installation, then the others', async () => {
+  it("200: the tenant's by priority, then those of the installation, then the others", async () => {
     const shared = await translator('shared', { priority: 1 }, root);
     await translator('second', { priority: 20 });
     await translator('first', { priority: 10 });
@@ -131,7 +131,7 @@ describe('explainProviderRoute', () => {
     expect(unknown).toEqual(['nobody']);
   });
 
-  it('200: those that failed or asked for patience are passed over, unless nobody else is left', async () => {
+  it('200: failed and paused ones are skipped, unless no other is left', async () => {
     const failing = await translator('failing', { priority: 1 });
     const patient = await translator('patient', { priority: 2 });
     const well = await translator('well', { priority: 3 });
@@ -185,7 +185,7 @@ describe('explainProviderRoute', () => {
         one.retry_at,
       ]);
 
-    it('200: until when one that asked for patience is passed over, and nobody else', async () => {
+    it('200: the end of a pause by Retry-After, for this tenant only', async () => {
       const [own, other] = [await greeter(1), await greeter(2)];
       await override({ customer_credentials: { [own.key]: { token: 'of the tenant' } } });
       own.answer(status(429, { 'retry-after': '300' }));
@@ -206,7 +206,7 @@ describe('explainProviderRoute', () => {
       expect((await explained()).served_by).toBe(own.key);
     });
 
-    it('200: until when one that fails is passed over, and that nobody is left then', async () => {
+    it('200: the end of a pause after failures, and that no connector is left', async () => {
       const own = await greeter(1);
       await override({ customer_credentials: { [own.key]: { token: 'of the tenant' } } });
       own.answer(status(500));
@@ -225,7 +225,7 @@ describe('explainProviderRoute', () => {
     });
   });
 
-  it('200: refused where the operation is switched off or its ceiling is reached', async () => {
+  it('200: refused if the operation is disabled or its quota is exceeded', async () => {
     await translator('mine');
     await override({ enabled: false });
     expect(await explained()).toMatchObject({

@@ -20,7 +20,7 @@ export type HealthRow = {
 
 const builder = queryBuilder<{ connectors: HealthRow }>();
 
-/** @param tenantId undefined for all tenants: for the platform only. */
+/** @param tenantId undefined for all tenants; only with the platform connection. */
 export function countStatuses(tenantId: string | undefined): Query<{ status: ConnectorStatus; connectors: number }> {
   return toQuery(
     connectors(tenantId)
@@ -29,7 +29,7 @@ export function countStatuses(tenantId: string | undefined): Query<{ status: Con
   );
 }
 
-/** @param tenantId undefined for all tenants: for the platform only. */
+/** @param tenantId undefined for all tenants; only with the platform connection. */
 export function listHealth(tenantId: string | undefined, limit: number): Query<HealthRow> {
   return toQuery(
     connectors(tenantId)

@@ -6,7 +6,7 @@ import { addCall, addEvent, addHour, ago, hourAgo, path } from '#modules/integra
 import { createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
 
-// Of all tenants everything is counted here, so nobody else may add to it.
+// Of all tenants everything is counted here, so no other test may add calls.
 const test = useService({ ownDatabase: true });
 const day = 24 * 3_600_000;
 let tenant: Tenant;
@@ -69,7 +69,7 @@ describe('getIntegrationOverview', () => {
     expect(await read('overview')).toEqual({ ...nothing, warning_state_events_24h: 2, error_state_events_24h: 1 });
   });
 
-  it('200: connectors by state, those of the installation with the own ones', async () => {
+  it('200: connectors by state, of the tenant and of the installation', async () => {
     const statuses = ['active', 'active', 'degraded', 'offline', 'error', 'unknown'];
     for (const status of statuses) {
       const { id } = await createConnector(test, tenant.admin.token);

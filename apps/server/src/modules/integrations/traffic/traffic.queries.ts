@@ -55,9 +55,9 @@ export type EventRow = {
 
 type Tables = { provider_calls: CallRow; provider_call_hours: HourRow; connector_events: EventRow };
 
-/** Whose, and from when to when: both bounds always, so that only partitions of those days are looked at. `to` is excluded. */
+/** Tenant and time range; both bounds are required, so that only partitions of those days are read. `to` is exclusive. */
 type Within = {
-  /** Undefined for all tenants: for the platform only. */
+  /** Undefined for all tenants; only with the platform connection. */
   tenantId: string | undefined;
   from: string;
   to: string;
@@ -90,7 +90,7 @@ export function countCalls(filters: TrafficFilters): Query<{ total: number }> {
   return countMatches(calls(filters).select('id'));
 }
 
-/** The last ones that did not succeed, besides those of one operation. */
+/** Latest calls without success, except those of one operation. */
 export function listFailedCalls(
   { besides, ...filters }: TrafficFilters & { besides: string },
   limit: number,
@@ -108,7 +108,7 @@ export function listFailedCalls(
 
 export type HourOrder = { column: 'hour' | 'requests' | 'failures'; descending: boolean };
 
-/** Where equal, the latest first. */
+/** Ties are sorted latest first. */
 export function listHours(
   filters: TrafficFilters,
   { order = { column: 'hour', descending: true }, ...page }: Page & { order?: HourOrder },
@@ -132,7 +132,7 @@ export function countHours(filters: TrafficFilters): Query<{ total: number }> {
 
 export type Sums = { operation_key: string; requests: number; successes: number };
 
-/** What was called in whole hours, operation by operation. */
+/** Calls of whole hours by operation. */
 export function sumHours(filters: TrafficFilters): Query<Sums> {
   return toQuery(
     hours(filters)
@@ -145,7 +145,7 @@ export function sumHours(filters: TrafficFilters): Query<Sums> {
   );
 }
 
-/** The last changes for the worse. */
+/** Latest changes to a worse state. */
 export function listAlerts(within: Within, limit: number): Query<EventRow> {
   return toQuery(
     events(within)

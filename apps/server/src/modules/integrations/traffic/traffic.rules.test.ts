@@ -32,7 +32,7 @@ describe('periodOf', () => {
     { from: '2026-03-01T00:00:00Z', to: '2026-02-28T00:00:00Z' },
     { from: '2027-03-02T00:00:00Z', to: '2027-03-01T00:00:00Z' },
   ])('refuses $from to $to', (asked) => {
-    expect(() => periodOf(asked, ofOne)).toThrow('from has to be before to');
+    expect(() => periodOf(asked, ofOne)).toThrow('from must be before to');
   });
 
   it('refuses more than 7 days of all tenants', () => {

@@ -11,7 +11,7 @@ export const tenantFilter = {
     Type.String({
       format: 'uuid',
       description:
-        'Of one tenant. System administrators in the system tenant see all tenants without it; others see their own, and nothing of another one.',
+        'Tenant to read. Default: all tenants for system administrators in the system tenant, otherwise the tenant of the caller. Other callers get no records of another tenant.',
     }),
   ),
 };
@@ -23,36 +23,46 @@ const filters = {
   ...paging,
   ...tenantFilter,
   operation_key: Type.Optional(Type.String({ maxLength: 100 })),
-  provider: Type.Optional(Type.String({ maxLength: 100, description: 'The api_key of a connector.' })),
+  provider: Type.Optional(Type.String({ maxLength: 100, description: 'The api_key of the connector.' })),
 };
 
 export const ListCallsQuery = Type.Object({
   ...filters,
   sort: sortable(['timestamp']),
-  status: Type.Optional(Type.Enum(outcomes)),
+  status: Type.Optional(Type.Enum(outcomes, { description: 'Outcome of the call.' })),
   from: Type.Optional(
     Type.String({
       ...instant,
-      description: 'This instant and later. Without it the last 30 days, or over all tenants the last 24 hours.',
+      description:
+        'Start of the time range (RFC 3339), inclusive. Default: 30 days ago, or 24 hours ago over all tenants.',
     }),
   ),
-  to: Type.Optional(Type.String({ ...instant, description: 'Before this instant. Over all tenants at most 7 days.' })),
+  to: Type.Optional(
+    Type.String({
+      ...instant,
+      description: 'End of the time range (RFC 3339), exclusive. Over all tenants the range is at most 7 days.',
+    }),
+  ),
 });
 export type ListCallsQuery = Static<typeof ListCallsQuery>;
 
 export const ListMetricsQuery = Type.Object({
   ...filters,
   sort: sortable(['hour', 'requests', 'failures']),
-  status: Type.Optional(Type.Enum(outcomes, { description: 'Hours in which there were such calls.' })),
+  status: Type.Optional(Type.Enum(outcomes, { description: 'Only hours with calls of this outcome.' })),
   from: Type.Optional(
     Type.String({
       ...instant,
       description:
-        'From the hour of this instant on. Without it the last 30 days, or over all tenants the last 24 hours.',
+        'Start of the time range (RFC 3339), rounded down to the hour. Default: 30 days ago, or 24 hours ago over all tenants.',
     }),
   ),
   to: Type.Optional(
-    Type.String({ ...instant, description: 'Hours that begin before this instant. Over all tenants at most 7 days.' }),
+    Type.String({
+      ...instant,
+      description:
+        'End of the time range (RFC 3339): hours that start before it. Over all tenants the range is at most 7 days.',
+    }),
   ),
 });
 export type ListMetricsQuery = Static<typeof ListMetricsQuery>;
@@ -61,63 +71,69 @@ export type ListMetricsQuery = Static<typeof ListMetricsQuery>;
 export const Call = closed(
   {
     id: Uuid,
-    tenantId: Type.String({ format: 'uuid', description: 'For whom the call was made.' }),
+    tenantId: Type.String({ format: 'uuid', description: 'Tenant for which the call was made.' }),
     timestamp: Timestamp,
     operation_key: Type.String(),
     connector_id: Uuid,
-    provider: Type.String({ description: 'The api_key that the connector has, or had.' }),
+    provider: Type.String({ description: 'The api_key of the connector at the time of the call.' }),
     status: Type.Enum(outcomes, {
-      description: 'rate_limited: the provider asked for patience (429 or 408), which is no failure of its health.',
+      description: 'Outcome; `rate_limited`: the provider answered 429 or 408, which does not count as a failure.',
     }),
-    failure: nullable(
-      Type.String({ description: 'What went wrong, in one of a few words; nothing that the provider said.' }),
-    ),
-    http_status: nullable(Type.Integer()),
+    failure: nullable(Type.String(), {
+      description: 'Kind of the failure, such as `unreachable`; null for a success.',
+    }),
+    http_status: nullable(Type.Integer(), { description: 'HTTP status of the provider; null without an answer.' }),
     latency_ms: Type.Number(),
-    own_credentials: Type.Boolean({ description: 'With the customer_credentials of the tenant.' }),
-    characters: nullable(Type.Integer({ description: 'How much text was sent.' })),
-    tokens: nullable(Type.Integer()),
-    request_id: nullable(Type.String({ description: 'X-Request-Id of the request that the call was made for.' })),
-    user_id: nullable(Uuid),
+    own_credentials: Type.Boolean({ description: 'Whether the call used the customer_credentials of the tenant.' }),
+    characters: nullable(Type.Integer(), { description: 'Number of characters sent; null if not applicable.' }),
+    tokens: nullable(Type.Integer(), {
+      description: 'Number of tokens that the provider reported; null if it did not.',
+    }),
+    request_id: nullable(Type.String(), {
+      description: 'X-Request-Id of the request that caused the call; null if none did.',
+    }),
+    user_id: nullable(Uuid, { description: 'User who caused the call, by identifier; null if none did.' }),
   },
   { title: 'ProviderCall' },
 );
 
 const percent = (of: string) =>
-  Type.Number({ minimum: 0, maximum: 100, description: `Percent of ${of}; 100 of none.` });
+  Type.Number({ minimum: 0, maximum: 100, description: `Percent of ${of}; 100 without requests.` });
 
-/** What was called in one hour. */
+/** Calls of one hour. */
 export const Metric = closed(
   {
-    hour: Type.String({ format: 'date-time', description: 'When it began.' }),
+    hour: Type.String({ format: 'date-time', description: 'Start of the hour (RFC 3339, UTC).' }),
     tenantId: Uuid,
     operation_key: Type.String(),
-    provider: Type.String(),
-    requests: Type.Integer({ description: 'successes + failures + rate_limited; each attempt counts.' }),
-    successes: Type.Integer(),
-    failures: Type.Integer(),
-    rate_limited: Type.Integer(),
-    cache_hits: Type.Integer({ description: 'Answers that took no request.' }),
+    provider: Type.String({ description: 'The api_key of the connector at the time of the calls.' }),
+    requests: Type.Integer({
+      description: 'Number of calls: successes + failures + rate_limited; each attempt counts.',
+    }),
+    successes: Type.Integer({ description: 'Number of calls that succeeded.' }),
+    failures: Type.Integer({ description: 'Number of calls that failed.' }),
+    rate_limited: Type.Integer({ description: 'Number of calls that the provider answered with 429 or 408.' }),
+    cache_hits: Type.Integer({ description: 'Number of results that came from the cache without a call.' }),
     success_rate: percent('the requests that succeeded'),
-    avg_latency_ms: nullable(Type.Number({ description: 'Null without requests.' })),
-    characters: Type.Integer(),
-    tokens: Type.Integer(),
+    avg_latency_ms: nullable(Type.Number(), { description: 'Average latency in milliseconds; null without requests.' }),
+    characters: Type.Integer({ description: 'Number of characters sent.' }),
+    tokens: Type.Integer({ description: 'Number of tokens that the provider reported.' }),
   },
   { title: 'ProviderMetric' },
 );
 
-/** A connector that got worse. */
+/** A change of a connector to a worse state. */
 const StateAlert = closed(
   {
     id: Uuid,
-    tenantId: Type.String({ format: 'uuid', description: 'Whose connector it is.' }),
+    tenantId: Type.String({ format: 'uuid', description: 'Tenant that owns the connector.' }),
     timestamp: Timestamp,
     connector_id: Uuid,
-    provider: Type.String(),
-    from_status: Type.Enum(statuses),
-    to_status: Type.Enum(statuses),
-    severity: Type.Enum(['warning', 'error']),
-    reason: Type.String(),
+    provider: Type.String({ description: 'The api_key of the connector at that time.' }),
+    from_status: Type.Enum(statuses, { description: 'Health state before the change.' }),
+    to_status: Type.Enum(statuses, { description: 'Health state after the change.' }),
+    severity: Type.Enum(['warning', 'error'], { description: 'Severity of the change.' }),
+    reason: Type.String({ description: 'Code of the change, such as `degraded` or `auto_disabled`.' }),
     message: Type.String(),
   },
   { title: 'StateAlert' },
@@ -125,18 +141,26 @@ const StateAlert = closed(
 
 const HealthCheck = closed(
   {
-    id: Type.String({ format: 'uuid', description: 'Of the connector.' }),
-    tenantId: nullable(Type.String({ format: 'uuid', description: 'Null for connectors of the installation.' })),
+    id: Type.String({ format: 'uuid', description: 'Connector, by identifier.' }),
+    tenantId: nullable(Uuid, { description: 'Tenant of the connector; null for connectors of the installation.' }),
     api_key: Type.String(),
     api_name: Type.String(),
-    status: Type.Enum(statuses),
-    enabled: Type.Boolean(),
-    auto_disabled: Type.Boolean(),
+    status: Type.Enum(statuses, { description: 'Health state of the connector.' }),
+    enabled: Type.Boolean({ description: 'Whether an administrator has the connector enabled.' }),
+    auto_disabled: Type.Boolean({ description: 'Whether calls skip the connector because of its failures.' }),
     consecutive_failures: Type.Integer(),
-    last_health_check: nullable(Timestamp),
-    last_latency_ms: nullable(Type.Integer()),
-    retry_at: nullable(Type.String({ format: 'date-time', description: 'Nobody calls it before then.' })),
-    error_message: nullable(Type.String({ description: 'Null too for what others than its owner see.' })),
+    last_health_check: nullable(Timestamp, {
+      description: 'Time of the latest health check (RFC 3339, UTC); null if there was none.',
+    }),
+    last_latency_ms: nullable(Type.Integer(), {
+      description: 'Latency of the latest success in milliseconds; null if unknown.',
+    }),
+    retry_at: nullable(Type.String({ format: 'date-time' }), {
+      description: 'Earliest time of the next call (RFC 3339, UTC); null if it is not paused.',
+    }),
+    error_message: nullable(Type.String(), {
+      description: 'Latest error; null if there is none, or if the caller does not own the connector.',
+    }),
   },
   { title: 'HealthCheck' },
 );
@@ -145,27 +169,27 @@ const page = { total: Type.Integer(), limit: Type.Integer(), offset: Type.Intege
 export const CallPage = closed({ data: Type.Array(Call), ...page });
 export const MetricPage = closed({ data: Type.Array(Metric), ...page });
 
-const since = 'Since the beginning of the hour 24 hours ago.';
+const since = 'since the start of the hour 24 hours ago';
 const count = (description: string) => Type.Integer({ description });
 
 export const OverviewAnswer = dataOf(
   closed(
     {
-      total_requests_24h: count(`${since} Each attempt at a provider is a request; checks of connectors are none.`),
-      success_requests_24h: count(since),
-      failure_requests_24h: count(`${since} Those that a provider refused for now (429) included.`),
+      total_requests_24h: count(`Number of provider calls ${since}; each attempt counts, health checks do not.`),
+      success_requests_24h: count(`Number of calls that succeeded ${since}.`),
+      failure_requests_24h: count(`Number of calls without success ${since}, rate-limited ones (429) included.`),
       success_rate_24h: percent('the requests that succeeded, with two decimals'),
-      warning_state_events_24h: count(`${since} How often a connector got worse.`),
-      error_state_events_24h: count(`${since} How often a connector failed for good.`),
+      warning_state_events_24h: count(`Number of changes of connectors to state degraded ${since}.`),
+      error_state_events_24h: count(`Number of changes of connectors to a failed state ${since}.`),
       health_status: closed(
         {
-          active: Type.Integer(),
-          degraded: Type.Integer(),
-          offline: Type.Integer(),
-          error: Type.Integer(),
-          unknown: Type.Integer(),
+          active: count('Number of active connectors.'),
+          degraded: count('Number of degraded connectors.'),
+          offline: count('Number of offline connectors.'),
+          error: count('Number of connectors in error.'),
+          unknown: count('Number of connectors in unknown state.'),
         },
-        { description: 'How many connectors are in each state: those of the tenant and of the installation.' },
+        { description: 'Number of connectors by health state, of the tenant and of the installation.' },
       ),
     },
     { title: 'IntegrationOverview' },
@@ -175,9 +199,15 @@ export const OverviewAnswer = dataOf(
 export const DiagnosticsAnswer = dataOf(
   closed(
     {
-      recent_failures: Type.Array(Call, { description: 'The last 50 of 7 days that did not succeed, besides checks.' }),
-      recent_state_alerts: Type.Array(StateAlert, { description: 'The last 50 of 7 days.' }),
-      latest_health_checks: Type.Array(HealthCheck, { description: 'Of at most 200 connectors, the latest first.' }),
+      recent_failures: Type.Array(Call, {
+        description: 'Latest 50 calls of the last 7 days without success; no health checks.',
+      }),
+      recent_state_alerts: Type.Array(StateAlert, {
+        description: 'Latest 50 changes of the last 7 days to a worse state.',
+      }),
+      latest_health_checks: Type.Array(HealthCheck, {
+        description: 'Latest health checks of at most 200 connectors, latest first.',
+      }),
     },
     { title: 'IntegrationDiagnostics' },
   ),

@@ -24,10 +24,10 @@ type Reader = Scope & { setHeader(name: string, value: string): void };
 
 const most = { failures: 50, alerts: 50, healthChecks: 200 };
 const diagnosedMs = 7 * dayMs;
-/** Asks every connector every minute whatever is called, so that it would drown the rest. */
+/** Health checks, which run every minute for each connector and would hide other calls. */
 const checking: OperationKey = 'connectors.check';
 
-/** @throws PeriodTurned, PeriodTooLong */
+/** @throws PeriodInvalid, PeriodTooLong */
 export async function searchCalls(scope: Reader, query: ListCallsQuery) {
   const { limit = 50, offset = 0 } = query;
   const { db, ...filters } = filtersOf(scope, query);
@@ -38,7 +38,7 @@ export async function searchCalls(scope: Reader, query: ListCallsQuery) {
   return toPage(scope, { ...found, rows: found.rows.map(presentCall) }, { limit, offset });
 }
 
-/** @throws PeriodTurned, PeriodTooLong */
+/** @throws PeriodInvalid, PeriodTooLong */
 export async function searchMetrics(scope: Reader, query: ListMetricsQuery) {
   const { limit = 50, offset = 0 } = query;
   const { db, ...rest } = filtersOf(scope, query);
@@ -117,7 +117,7 @@ export async function getDiagnostics(scope: Scope, query: ReachQuery) {
   return { data };
 }
 
-/** Every tenant sees how the installation's connectors are, because they serve it too. */
+/** All tenants see the health of the installation's connectors, which serve them too. */
 function isShownShared(tenantId: string | undefined): boolean {
   return tenantId !== undefined && tenantId !== systemTenantId;
 }

@@ -256,7 +256,7 @@ describe.each(['logs', 'metrics'])('%s of whom', (what) => {
     return answer.body.data.map((row: { tenantId: string }) => row.tenantId);
   };
 
-  it('200: the own tenant only, whichever one is asked for', async () => {
+  it("200: the caller's tenant only, for any requested tenant", async () => {
     const other = await createTenant(test);
     for (let at = 0; at < 50; at++) {
       const hour = { provider: `p${at}` };
@@ -336,7 +336,7 @@ describe('who may read', () => {
     expectError(await test.call('GET', `${path}/${what}`), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('a member of the system tenant who is no administrator sees that tenant and no other', async () => {
+  it('a member of the system tenant without administration sees that tenant only', async () => {
     const system = { tenantId: systemTenantId, domain: 'system', name: '', admin: { token: root } } as Tenant;
     const member = await createMember(test, system, { permissions: ['integrations.read'] });
     const provider = newId();

@@ -137,7 +137,7 @@ describe.each(fakes)('$adapter', (fake) => {
   it('fails when the provider does not answer in time', async () => {
     const provider = await provide();
     provider.misbehave(() => undefined);
-    const hurried = { ...call(), patience: { attemptMs: 100, totalMs: 10_000 } };
+    const hurried = { ...call(), timeouts: { attemptMs: 100, totalMs: 10_000 } };
     await expect(searchPlaces(test.service.services, hurried, fake.search.wanted)).rejects.toMatchObject(failed);
   });
 

@@ -45,10 +45,10 @@ async function provideAt<P extends { origin: string }>(
   return provider;
 }
 
-const sendBy = (channel: Channel, text: string, patience?: { attemptMs: number; totalMs: number }) => {
+const sendBy = (channel: Channel, text: string, timeouts?: { attemptMs: number; totalMs: number }) => {
   const subject = channel === 'email' ? { subject: 'Ünïcode & more' } : {};
   const message = { tenantId: tenant.tenantId, channel, to: toBy(channel), ...subject, text };
-  return sendMessage(test.service.services, message, patience);
+  return sendMessage(test.service.services, message, timeouts);
 };
 
 /** Neither the message, which may be a code, nor what opens the provider. */

@@ -6,8 +6,9 @@ import { twilio } from '#modules/connectors/messaging/adapters/twilio/twilio';
 import { webhook } from '#modules/connectors/messaging/adapters/webhook/webhook';
 import { whatsappCloud } from '#modules/connectors/messaging/adapters/whatsapp-cloud/whatsapp-cloud';
 import { webProblem, type ProviderSettings } from '#modules/connectors/provider';
+import { missingSettings, settingsProblem } from '#modules/connectors/settings';
 
-/** By the name that `config.adapter` or the api_key of the connector gives. */
+/** Adapters by `config.adapter` or api_key. */
 export const adapters: Readonly<Record<string, Adapter>> = { webhook, smtp, twilio, 'whatsapp-cloud': whatsappCloud };
 
 /** The category that a connector for messages has. */
@@ -16,7 +17,7 @@ export const categories: readonly string[] = ['communication'];
 /** Of connectors that name none. */
 export const byDefault = 'webhook';
 
-/** The adapter of a connector for messages; undefined when there is none of that name. */
+/** The message adapter of a connector; undefined for an unknown name. */
 export function adapterOf(named: Named): Adapter | undefined {
   return adapterIn({ adapters, byDefault }, named);
 }
@@ -35,13 +36,16 @@ export function servesChannel(channel: Channel): (row: Describing) => boolean {
     categories.includes(category) && channelsOf({ config, key }).includes(channel);
 }
 
-/** @throws InvalidConnectorConfig when messages could never be sent with these settings */
+/** @throws InvalidConnectorConfig when messages cannot be sent with these settings */
 export function assertMessagingConfig(settings: ProviderSettings & Named): void {
-  const problem = problemOf(settings);
+  const problem = messagingProblem(settings);
   if (problem !== undefined) throw InvalidConnectorConfig({ details: { problem } });
+  const [missing] = missingSettings(adapterOf(settings)!, settings);
+  if (missing !== undefined) throw InvalidConnectorConfig({ details: { problem: `${missing} is missing.` } });
 }
 
-function problemOf(settings: ProviderSettings & Named): string | undefined {
+/** What is wrong with the settings that are there. */
+export function messagingProblem(settings: ProviderSettings & Named): string | undefined {
   const { baseUrl, config } = settings;
   const adapter = adapterOf(settings);
   if (adapter === undefined) return `config.adapter has to be one of ${Object.keys(adapters).join(', ')}.`;
@@ -49,5 +53,5 @@ function problemOf(settings: ProviderSettings & Named): string | undefined {
   const known: readonly unknown[] = adapter.channels;
   const isListed = Array.isArray(channels) && channels.length > 0 && channels.every((name) => known.includes(name));
   if (!isListed) return `config.channels has to list some of ${adapter.channels.join(', ')}.`;
-  return ('request' in adapter ? webProblem(baseUrl) : undefined) ?? adapter.problem(settings);
+  return ('request' in adapter ? webProblem(baseUrl) : undefined) ?? settingsProblem(adapter, settings);
 }

@@ -38,7 +38,7 @@ describe.each(fakes)('$adapter', (fake) => {
     return { ...provider, connector };
   }
 
-  const list = (task: 'text' | 'image' = 'text', rest: { patience?: { attemptMs: number; totalMs: number } } = {}) =>
+  const list = (task: 'text' | 'image' = 'text', rest: { timeouts?: { attemptMs: number; totalMs: number } } = {}) =>
     fetchModels(test.service.services, { tenantId: tenant.tenantId, task, caller, expectsSome: false, ...rest });
 
   /** Nothing of what opens the provider, and nothing that it said. */
@@ -132,7 +132,7 @@ describe.each(fakes)('$adapter', (fake) => {
   it('fails when the provider does not answer in time', async () => {
     const provider = await provide();
     provider.misbehave(() => undefined);
-    await expect(list('text', { patience: { attemptMs: 100, totalMs: 10_000 } })).rejects.toMatchObject(failed);
+    await expect(list('text', { timeouts: { attemptMs: 100, totalMs: 10_000 } })).rejects.toMatchObject(failed);
   });
 
   it.each<[string, Record<string, unknown>]>([

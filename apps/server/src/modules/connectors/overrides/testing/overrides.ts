@@ -5,14 +5,14 @@ import type { TestService } from '#test/support/harness';
 type Given = {
   enabled?: boolean;
   order?: string[];
-  ceilings?: Record<string, unknown>;
+  quotaLimits?: Record<string, unknown>;
   credentials?: Record<string, unknown>;
   operation?: string;
 };
 
 /** An override as the control plane writes it. */
 export async function override(test: TestService, tenantId: string, given: Given): Promise<string> {
-  const { enabled = true, order = [], ceilings = {}, credentials = {}, operation = 'geocoding.search' } = given;
+  const { enabled = true, order = [], quotaLimits = {}, credentials = {}, operation = 'geocoding.search' } = given;
   const overrideId = newId();
   const { services } = test.service;
   const sealed = await sealCustomerCredentials(services, {
@@ -28,7 +28,7 @@ export async function override(test: TestService, tenantId: string, given: Given
            on conflict (tenant_id, operation_key) do update set id = excluded.id, enabled = excluded.enabled,
              preferred_provider_order = excluded.preferred_provider_order, quota_ceiling = excluded.quota_ceiling,
              customer_credentials = excluded.customer_credentials`,
-    values: [tenantId, overrideId, operation, enabled, order, JSON.stringify(ceilings), sealed],
+    values: [tenantId, overrideId, operation, enabled, order, JSON.stringify(quotaLimits), sealed],
     prepare: false,
   });
   return overrideId;

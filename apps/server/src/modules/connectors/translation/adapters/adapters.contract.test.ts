@@ -158,7 +158,7 @@ describe.each(fakes)('$adapter', (fake) => {
   });
 
   it.each([
-    ['asks for patience', () => ({ status: 429, body: { error: 'canary' }, headers: { 'retry-after': '7' } })],
+    ['limits the rate', () => ({ status: 429, body: { error: 'canary' }, headers: { 'retry-after': '7' } })],
     ['has nothing left', () => fake.quotaExceeded],
     ['is broken', () => ({ status: 500, body: { error: 'canary Secret sentence' } })],
     ['is elsewhere', () => ({ status: 302, body: {}, headers: { location: 'http://127.0.0.1:1/canary' } })],
@@ -250,17 +250,17 @@ describe.each(fakes)('$adapter', (fake) => {
 
   it('goes on to the next when the provider hangs, cuts the connection, or never ends', async () => {
     const first = await provideTwo();
-    const patience = { attemptMs: 300, totalMs: 20_000 };
+    const timeouts = { attemptMs: 1000, totalMs: 60_000 };
     first.misbehave(() => undefined);
-    expect(await translate(['Hello'], { patience })).toMatchObject({ provider: 'second' });
+    expect(await translate(['Hello'], { timeouts })).toMatchObject({ provider: 'second' });
     first.misbehave((_response, _verdict, request) => request.socket.destroy());
-    expect(await translate(['Hello'], { patience })).toMatchObject({ provider: 'second' });
+    expect(await translate(['Hello'], { timeouts })).toMatchObject({ provider: 'second' });
     first.misbehave((response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
       const more = () => void (response.writable && response.write(' '.repeat(65_536), () => setImmediate(more)));
       more();
     });
-    expect(await translate(['Hello'], { patience })).toMatchObject({ provider: 'second' });
+    expect(await translate(['Hello'], { timeouts })).toMatchObject({ provider: 'second' });
   });
 
   it('shows its health by a request that costs nothing', async () => {

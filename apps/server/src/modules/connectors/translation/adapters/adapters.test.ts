@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
+import { isUsable, missingSettings, settingsProblem } from '#modules/connectors/settings';
+
 import { adapterOf, adapters } from '#modules/connectors/translation/adapters/adapters';
 
 const settings = (
@@ -22,7 +24,7 @@ describe('problem', () => {
     ['apertium', { language_map: { pt: 'por_BR' }, pairs: ['en-es', 'es-en'] }, null],
     ['apertium', {}],
   ])('of %s with %j: none', (adapter, config, credentials) => {
-    expect(adapters[adapter]!.problem(settings(config, credentials))).toBeUndefined();
+    expect(isUsable(adapters[adapter]!, settings(config, credentials))).toBe(true);
   });
 
   it.each<[string, Record<string, unknown>, RegExp, (Record<string, unknown> | null)?]>([
@@ -47,7 +49,9 @@ describe('problem', () => {
       [adapter, { model: 'a', pairs: ['en|es'] }, /pairs/],
     ]),
   ])('of %s with %j: %s, and not what was sent', (adapter, config, problem, credentials) => {
-    expect(adapters[adapter]!.problem(settings(config, credentials))).toMatch(problem);
+    const given = settings(config, credentials);
+    const [missing] = missingSettings(adapters[adapter]!, given);
+    expect(missing ?? settingsProblem(adapters[adapter]!, given)).toMatch(problem);
   });
 });
 

@@ -44,7 +44,7 @@ it.each([
   ':password.',
   ':smile:',
 ])('says what is wrong: %j is not of the source', (brought) => {
-  const problem = 'there is a tag, a placeholder or an address that nobody wrote';
+  const problem = 'the answer adds a tag, a placeholder or an address';
   const wire = brought.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
   for (const isHtml of [false, true]) {
     expect(said(`Hola ${wire} amigo`, 'Hello there', isHtml)).toEqual({ problem });

@@ -120,7 +120,10 @@ function toPieces(items: readonly InlineItem[], { isHtml, alsoProtects }: HowToT
   return pieces;
 }
 
-/** Tags that belong together, by the index of the first; what is closed out of order, or never, belongs to nothing. */
+/** Pairs within pairs; a page is nested less than that, and the cost of some steps grows with the depth. */
+const maxPairDepth = 32;
+
+/** Tags that belong together, by the index of the first; what is closed out of order, never, or too deep belongs to nothing. */
 function pairsOf(items: readonly InlineItem[]): Map<number, number> {
   const pairs = new Map<number, number>();
   const open: { index: number; name: string }[] = [];
@@ -131,6 +134,7 @@ function pairsOf(items: readonly InlineItem[]): Map<number, number> {
     if (place === -1) continue;
     const first = open[place]!.index;
     open.length = place;
+    if (place >= maxPairDepth) continue;
     pairs.set(first, first);
     pairs.set(index, first);
   }

@@ -36,7 +36,7 @@ export function cutToFit(segment: Segment, measure: Measure): Layout {
 }
 
 /** Pairs are numbered within a segment. */
-const mostPairs = 1_000_000;
+const maxPairs = 1_000_000;
 
 /** Many short segments as few, with what was between them as markers that keep their order. */
 export function pack(layout: Layout, { escapes, maxCharacters }: Measure): Layout {
@@ -47,7 +47,7 @@ export function pack(layout: Layout, { escapes, maxCharacters }: Measure): Layou
       between += part;
       continue;
     }
-    const pieces = part.map((piece) => (isBound(piece) ? { ...piece, pair: piece.pair + index * mostPairs } : piece));
+    const pieces = part.map((piece) => (isBound(piece) ? { ...piece, pair: piece.pair + index * maxPairs } : piece));
     const length = lengthOf(part, escapes) + markerLength;
     const last = parts.at(-1);
     if (typeof last === 'object' && length <= room)

@@ -30,11 +30,13 @@ export function write(segment: Segment, escapes: boolean): string {
 export function read(answer: string, segment: Segment, escapes: boolean): Segment | { problem: string } {
   const reading = readMarkers(answer, tokensOf(segment), escapes);
   if ('problem' in reading) return reading;
-  const pieces = reading.pieces.map((piece) => (typeof piece === 'string' ? tidy(piece, segment) : piece));
+  const given = textOf(segment);
+  const tidy = tidyingFor(given);
+  const pieces = reading.pieces.map((piece) => (typeof piece === 'string' ? tidy(piece) : piece));
   const problem =
     nestingProblem(segment, pieces) ??
-    textProblem(textOf(segment), textOf(pieces)) ??
-    (bringsMore(segment, pieces) ? 'there is a tag, a placeholder or an address that nobody wrote' : undefined);
+    textProblem(given, textOf(pieces)) ??
+    (bringsMore(segment, pieces) ? 'the answer adds a tag, a placeholder or an address' : undefined);
   return problem === undefined ? pieces : { problem };
 }
 
@@ -89,8 +91,8 @@ function readMarker(
   if (slash === '/') return isPair ? close(reading) : undefined;
   const number = Number(/\bid\s*=\s*["']?(\d{1,5})/i.exec(rest)?.[1]) - 1;
   const token = tokens[number];
-  if (token === undefined || 'open' in token !== isPair) return 'there is a marker that nobody wrote';
-  if (!reading.left.delete(number)) return 'a marker is there twice';
+  if (token === undefined || 'open' in token !== isPair) return 'the answer adds a marker';
+  if (!reading.left.delete(number)) return 'a marker is duplicated';
   if ('mark' in token) {
     reading.pieces.push(token.mark);
     return undefined;
@@ -120,11 +122,14 @@ function unescape(text: string, escapes: boolean): string {
   });
 }
 
-/** Blanks that the source has nowhere: engines leave them where they dropped a word, and wrap lines. */
-function tidy(text: string, source: Segment): string {
-  const given = textOf(source);
-  const oneLine = /[\n\r]/.test(given) ? text : text.replaceAll(/ ?[\n\r]+ ?/g, ' ');
-  return / {2}/.test(given) ? oneLine : oneLine.replaceAll(/ {2,}/g, ' ');
+/** Takes away blanks that the source has nowhere: engines leave them where they dropped a word, and wrap lines. */
+function tidyingFor(given: string): (text: string) => string {
+  const hasLines = /[\n\r]/.test(given);
+  const hasGaps = / {2}/.test(given);
+  return (text) => {
+    const oneLine = hasLines ? text : text.replaceAll(/ ?[\n\r]+ ?/g, ' ');
+    return hasGaps ? oneLine : oneLine.replaceAll(/ {2,}/g, ' ');
+  };
 }
 
 function nestingProblem(before: Segment, after: Segment): string | undefined {
@@ -148,14 +153,20 @@ type Place = { parent: Bound | undefined; hasText: boolean };
 /** Which pair each marker is in, and whether a pair has words in it. */
 function placesOf(segment: Segment): Map<Piece, Place> {
   const places = new Map<Piece, Place>();
-  const path: Bound[] = [];
+  const path: { bound: Bound; place: Place }[] = [];
   for (const piece of segment) {
+    const last = path.at(-1);
     if (typeof piece === 'string') {
-      if (/[\p{L}\p{N}]/u.test(piece)) for (const bound of path) places.get(bound)!.hasText = true;
-    } else if (piece.kind === 'close') path.pop();
-    else {
-      places.set(piece, { parent: path.at(-1), hasText: false });
-      if (piece.kind === 'open') path.push(piece);
+      if (last !== undefined) last.place.hasText ||= /[\p{L}\p{N}]/u.test(piece);
+    } else if (piece.kind === 'close') {
+      path.pop();
+      // Told to the one around it only now, so that the time does not grow with the depth.
+      const around = path.at(-1);
+      if (around !== undefined && last!.place.hasText) around.place.hasText = true;
+    } else {
+      const place = { parent: last?.bound, hasText: false };
+      places.set(piece, place);
+      if (piece.kind === 'open') path.push({ bound: piece, place });
     }
   }
   return places;

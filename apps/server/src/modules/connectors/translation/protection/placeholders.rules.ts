@@ -29,13 +29,13 @@ const patterns = [
 
 const longestMessage = 4000;
 
-/** Texts, and between them what nobody may change. */
+/** Texts, separated by protected parts. */
 export type Run = string | { kept: string };
 
 /** @param also what has to be kept besides */
 export function splitAtPlaceholders(text: string, also?: RegExp): Run[] {
-  const sources = also === undefined ? patterns : [...patterns, also.source];
-  const pattern = new RegExp(sources.join('|'), 'gu');
+  const pattern = patternWith(also);
+  pattern.lastIndex = 0;
   const runs: Run[] = [];
   let end = 0;
   for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
@@ -52,7 +52,18 @@ export function splitAtPlaceholders(text: string, also?: RegExp): Run[] {
   return runs;
 }
 
-/** What of a text nobody may change, in its order. */
+const plain = new RegExp(patterns.join('|'), 'gu');
+const extended = new WeakMap<RegExp, RegExp>();
+
+/** Made once: a text of many tags is split once per piece. */
+function patternWith(also: RegExp | undefined): RegExp {
+  if (also === undefined) return plain;
+  const known = extended.get(also) ?? new RegExp([...patterns, also.source].join('|'), 'gu');
+  extended.set(also, known);
+  return known;
+}
+
+/** Protected parts of a text, in order. */
 export function placeholdersIn(text: string): string[] {
   return splitAtPlaceholders(text).flatMap((run) => (typeof run === 'string' ? [] : [run.kept]));
 }

@@ -230,16 +230,16 @@ describe('read', () => {
   it.each([
     ['a marker is missing', 'Hola, la <g id="2">casa <g id="3">roja</g></g> de <x id="4"/> está <g id="5">aquí</g>.'],
     [
-      'there twice',
+      'duplicated',
       'Hola <x id="1"/><x id="1"/>, la <g id="2">casa <g id="3">roja</g></g> de <x id="4"/> está <g id="5">aquí</g>.',
     ],
     [
-      'nobody wrote',
+      'the answer adds',
       'Hola <x id="1"/>, la <g id="2">casa <g id="3">roja</g></g> de <x id="4"/> está <g id="5">aquí</g>.<x id="9"/>',
     ],
-    ['nobody wrote', 'Hola <x/>, la <g id="2">casa <g id="3">roja</g></g> de <x id="4"/> está <g id="5">aquí</g>.'],
+    ['the answer adds', 'Hola <x/>, la <g id="2">casa <g id="3">roja</g></g> de <x id="4"/> está <g id="5">aquí</g>.'],
     [
-      'nobody wrote',
+      'the answer adds',
       'Hola <g id="1"></g>, la <g id="2">casa <g id="3">roja</g></g> de <x id="4"/> está <g id="5">aquí</g>.',
     ],
     ['nested', 'Hola <x id="1"/>, la <g id="2">casa</g> <g id="3">roja</g> de <x id="4"/> está <g id="5">aquí</g>.'],
@@ -265,11 +265,11 @@ describe('read', () => {
     ['characters', 'Hello there', 'Hola\u0000'],
     ['characters', 'Hello there', 'Hola \ud83d'],
     ['characters', 'Hello there', 'Hola \ufffd'],
-    ['nobody wrote', 'Hello there', 'Hola <script>alert(1)</script>'],
-    ['nobody wrote', 'Hello there', 'Hola &lt;img src=x onerror=y&gt;'],
-    ['nobody wrote', 'Hello there', 'Hola {{constructor}}'],
-    ['nobody wrote', 'Hello there', 'Hola ${x}'],
-    ['nobody wrote', 'Hello there', 'Hola, ve a https://evil.example'],
+    ['the answer adds', 'Hello there', 'Hola <script>alert(1)</script>'],
+    ['the answer adds', 'Hello there', 'Hola &lt;img src=x onerror=y&gt;'],
+    ['the answer adds', 'Hello there', 'Hola {{constructor}}'],
+    ['the answer adds', 'Hello there', 'Hola ${x}'],
+    ['the answer adds', 'Hello there', 'Hola, ve a https://evil.example'],
   ])('says what is wrong: %s, of %j', (problem, text, answer) => {
     expect((read(answer, parse(text, false), true) as { problem: string }).problem).toMatch(problem);
   });
@@ -422,5 +422,23 @@ describe('pack', () => {
         }
       }),
     );
+  });
+});
+
+describe('tags that are nested thousands of levels deep', () => {
+  const html = '<b>a'.repeat(1250) + '</b>'.repeat(1250);
+
+  it('are cut to any length without an error, and nothing of them is lost', () => {
+    const measure = { maxCharacters: 200, isHtml: true, escapes: true };
+    const layout = takeApart(html, { isHtml: true }).flatMap((part) =>
+      isSegment(part) ? cutToFit(part, measure) : [part],
+    );
+    expect(rejoin(layout, true)).toBe(html);
+  });
+
+  it('pair up to a bounded depth; the others are kept as they are', () => {
+    const pieces = takeApart(`x${html}x`, { isHtml: true }).filter(isSegment).flat();
+    const pairs = pieces.filter((piece) => typeof piece !== 'string' && piece.kind === 'open');
+    expect(pairs).toHaveLength(32);
   });
 });

@@ -118,7 +118,7 @@ describe('readReverse', () => {
     expect(nominatim.readReverse('{"error":"Unable to geocode"}')).toBeNull();
   });
 
-  it.each(['[]', '{}', '{"error":5}', '{"display_name":"A"}', 'x'])('%s is no answer', (body) => {
+  it.each(['[]', '{}', '{"error":5}', '{"display_name":"A"}', 'x'])('refuses the answer %s', (body) => {
     expect(() => nominatim.readReverse(body)).toThrow('a provider failed: content');
   });
 });

@@ -5,22 +5,22 @@ import { below, firstProblem, type Fields, type ProviderSettings } from '#module
 const maxTextLength = 500;
 const email = /^[\x21-\x3f\x41-\x7e]{1,64}@[a-z0-9.-]{1,189}$/i;
 const coordinate = /^-?\d{1,3}(?:\.\d{1,20})?$/;
-// PostgreSQL would keep none of them, and nobody can read them.
+// PostgreSQL does not store them, and they are unreadable.
 const controls = /\p{Cc}/gu;
 
 /**
- * Nominatim's search and reverse, and what is compatible with them. `config.email` tells the operator of the server whom
- * to write to, as the rules of the public one want it.
+ * Search and reverse of Nominatim and compatible servers. `config.email` is the contact for the operator of the server, which
+ * the usage policy of the public server requires.
  */
 export const nominatim: GeocodingAdapter = {
   problem: ({ config }) => (config['email'] === undefined ? undefined : firstProblem('config', config, { email })),
-  // What is in the middle of the ocean is answered with 200, and `/status` only some of those that are compatible have.
+  // A position in the ocean is answered with 200, while only some compatible servers have `/status`.
   check: (settings) => request(settings, '/reverse', { lat: '0', lon: '0', zoom: '3' }, undefined),
   searchRequest: (settings, { text, limit, language }) =>
     request(settings, '/search', { q: text, limit: String(limit) }, language),
   readSearch(body, { limit }) {
     const answer = parse(body);
-    if (!Array.isArray(answer)) throw unusable('the answer is no list of places');
+    if (!Array.isArray(answer)) throw unusable('the answer is not a list of places');
     const places = answer.map(toPlace).filter((place) => place !== undefined);
     if (places.length === 0 && answer.length > 0) throw unusable('no entry of the list is a place');
     return places.slice(0, limit);
@@ -31,7 +31,7 @@ export const nominatim: GeocodingAdapter = {
     const answer = parse(body);
     if (isObject(answer) && typeof answer['error'] === 'string') return null;
     const place = toPlace(answer);
-    if (place === undefined) throw unusable('the answer is no place');
+    if (place === undefined) throw unusable('the answer is not a place');
     return place;
   },
 };
@@ -55,7 +55,7 @@ function request(
   return { url: url.href, headers: { accept: 'application/json', 'user-agent': 'Atrium' } };
 }
 
-/** Without an exponent, which very small numbers would have otherwise. */
+/** Avoids the exponent of very small numbers. */
 function plain(degrees: number): string {
   return degrees.toFixed(7);
 }
@@ -64,7 +64,7 @@ function parse(body: string): unknown {
   try {
     return JSON.parse(body);
   } catch {
-    throw unusable('the answer is no JSON');
+    throw unusable('the answer is not JSON');
   }
 }
 
@@ -98,7 +98,7 @@ function toText(value: unknown): string | null {
   return text === '' ? null : text;
 }
 
-/** Nominatim writes them as texts. */
+/** Nominatim sends coordinates as strings. */
 function toDegrees(value: unknown, most: number): number | undefined {
   const degrees = typeof value === 'string' && coordinate.test(value) ? Number(value) : value;
   return typeof degrees === 'number' && Math.abs(degrees) <= most ? degrees : undefined;

@@ -2,7 +2,7 @@ import { MailNotTaken, deliverMail, type MailServer } from '#core/mail/mail-deli
 import { mailTargetOf } from '#core/outbound/target';
 import { ProviderFailure } from '#modules/connectors/calls/failures';
 import type { SendingAdapter } from '#modules/connectors/messaging/adapter';
-import { firstProblem, type ProviderSettings } from '#modules/connectors/provider';
+import type { ProviderSettings } from '#modules/connectors/provider';
 
 const address = String.raw`[^\s<>()@,;:"\\]{1,64}@[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?`;
 /** An address, or a name and the address in angle brackets. */
@@ -16,12 +16,9 @@ const oneLine = /^[^\p{Cc}]{1,512}$/u;
 export const smtp: SendingAdapter = {
   channels: ['email'],
   defaultChannels: ['email'],
-  problem: ({ baseUrl, config, credentials }) =>
-    (mailTargetOf(baseUrl) === undefined
-      ? 'api_base_url has to be smtp://host:port or smtps://host:port.'
-      : undefined) ??
-    firstProblem('config', config, { from: sender }) ??
-    firstProblem('auth_config', credentials, { user: oneLine, password: oneLine }),
+  needs: { config: { from: sender }, auth_config: { user: oneLine, password: oneLine } },
+  problem: ({ baseUrl }) =>
+    mailTargetOf(baseUrl) === undefined ? 'api_base_url has to be smtp://host:port or smtps://host:port.' : undefined,
   async send(settings, { to, subject = '', text }, { id }, { outbound, signal }) {
     const from = settings.config['from'] as string;
     const mail = { from, to, subject, text, messageId: `<${id}@${domainOf(from)}>` };

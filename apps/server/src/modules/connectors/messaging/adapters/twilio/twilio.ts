@@ -1,5 +1,5 @@
 import type { RequestAdapter } from '#modules/connectors/messaging/adapter';
-import { below, firstProblem, headerText } from '#modules/connectors/provider';
+import { below, headerText } from '#modules/connectors/provider';
 
 const version = '/2010-04-01';
 
@@ -10,10 +10,12 @@ const version = '/2010-04-01';
 export const twilio: RequestAdapter = {
   channels: ['sms', 'chatapp'],
   defaultChannels: ['sms'],
-  problem: ({ config, credentials }) =>
+  needs: {
     // A number, a short code, or a name of up to 11 characters.
-    firstProblem('config', config, { from: /^(?:\+?[0-9]{3,15}|[a-z0-9 ]{1,11})$/i }) ??
-    firstProblem('auth_config', credentials, { account_sid: /^[a-z0-9]{1,64}$/i, auth_token: headerText }),
+    config: { from: /^(?:\+?[0-9]{3,15}|[a-z0-9 ]{1,11})$/i },
+    auth_config: { account_sid: /^[a-z0-9]{1,64}$/i, auth_token: headerText },
+  },
+  problem: () => undefined,
   request({ baseUrl, config, credentials }, { channel, to, text }) {
     const { account_sid: sid, auth_token: token } = credentials as { account_sid: string; auth_token: string };
     const { pathname } = new URL(baseUrl);

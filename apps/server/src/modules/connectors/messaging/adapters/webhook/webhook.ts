@@ -58,7 +58,7 @@ export const webhook: RequestAdapter = {
         ...signature(settings, `${id}.${timestamp}.${body}`),
       },
       body,
-      // Programs get notifications at least once whatever happens; people must not get a message twice.
+      // Programs get notifications at least once; people must not get a message twice.
       isRecognised: channel === 'webhook',
     };
   },

@@ -1,5 +1,5 @@
 import type { RequestAdapter } from '#modules/connectors/messaging/adapter';
-import { below, firstProblem, headerText } from '#modules/connectors/provider';
+import { below, headerText } from '#modules/connectors/provider';
 
 /**
  * WhatsApp's Cloud API and what is compatible with it. `config.phone_number_id` is the sender, `auth_config.token` the
@@ -8,9 +8,8 @@ import { below, firstProblem, headerText } from '#modules/connectors/provider';
 export const whatsappCloud: RequestAdapter = {
   channels: ['chatapp'],
   defaultChannels: ['chatapp'],
-  problem: ({ config, credentials }) =>
-    firstProblem('config', config, { phone_number_id: /^[0-9]{1,32}$/ }) ??
-    firstProblem('auth_config', credentials, { token: headerText }),
+  needs: { config: { phone_number_id: /^[0-9]{1,32}$/ }, auth_config: { token: headerText } },
+  problem: () => undefined,
   request({ baseUrl, config, credentials }, { to, text }) {
     return {
       url: below(baseUrl, `/${config['phone_number_id'] as string}/messages`),

@@ -173,12 +173,33 @@ describe('read', () => {
     expect([models.map(({ name }) => name), dropped]).toEqual([['First'], 1]);
   });
 
-  it('reads 5,000 models, and of endless ones 10,000', () => {
+  it('reads 5,000 models and no more', () => {
     const many = (count: number) =>
       Array.from({ length: count }, (_, at) => ({ id: `acme/${at}`, name: `Model ${at}` }));
     expect(read(many(5000))).toMatchObject({ models: { length: 5000 }, dropped: 0 });
-    expect(read(many(12_000))).toMatchObject({ models: { length: 10_000 }, dropped: 2000 });
+    expect(read(many(12_000))).toMatchObject({ models: { length: 5000 }, dropped: 7000 });
   });
+
+  it('keeps 1 MiB of descriptions and the models that come after', () => {
+    const description = 'x'.repeat(10_000);
+    const { models } = read(Array.from({ length: 200 }, (_, at) => ({ id: `acme/${at}`, description })));
+    expect(models).toHaveLength(200);
+    expect(models.filter((model) => model.description !== null)).toHaveLength(104);
+    expect(models.findLastIndex((model) => model.description !== null)).toBe(103);
+  });
+
+  it('keeps a price in a text of another field as it is', () => {
+    const description = 'The "prompt": 0.10, is \\"prompt\\": 0.20, or {"prompt":5}';
+    const entry = { id: 'acme/a', description, pricing: { prompt: 0.5 } };
+    expect(readOne(entry)).toMatchObject({ description, promptPrice: '0.5' });
+  });
+
+  it.each(['{"prompt":01}', '{"prompt":1.}', '{"prompt":0x1}', '{"prompt":1 2}', '{"prompt":-}'])(
+    'fails for %s, which is not JSON',
+    (pricing) => {
+      expect(() => pricesOf(pricing)).toThrow(/content/);
+    },
+  );
 
   it('is not confused by names of the language', () => {
     const body = '{"data":[{"id":"__proto__","__proto__":{"pricing":{"prompt":"0"}},"constructor":1}]}';

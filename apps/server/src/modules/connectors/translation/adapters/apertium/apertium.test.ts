@@ -15,7 +15,7 @@ import { useService } from '#test/support/harness';
 
 const test = useService({ environment: { OUTBOUND_ALLOWED_CIDRS: '127.0.0.1/32' } });
 const own = { adapter: 'apertium', basePath: '', config: {}, credentials: null };
-const patience = { attemptMs: 60_000, totalMs: 60_000 };
+const timeouts = { attemptMs: 60_000, totalMs: 60_000 };
 
 describe.skipIf(!hasApertium)('Apertium itself, from apertium-apy and apertium-eng-spa', () => {
   let engine: Apertium;
@@ -28,7 +28,7 @@ describe.skipIf(!hasApertium)('Apertium itself, from apertium-apy and apertium-e
   afterAll(() => engine.stop());
 
   const spanish = async (texts: readonly string[], html = false) =>
-    (await translate(test, tenant, texts, { html, patience })).texts;
+    (await translate(test, tenant, texts, { html, timeouts })).texts;
 
   it('translates both ways', async () => {
     const there = await translate(test, tenant, ['The red house is big.', 'Good morning']);
@@ -67,7 +67,7 @@ describe.skipIf(!hasApertium)('Apertium itself, from apertium-apy and apertium-e
     expect(await spanish(many)).toEqual(many.map((_, index) => `La casa roja ${index + 2}`));
   });
 
-  it('keeps whatever is in a text where it is', async () => {
+  it('keeps all parts of a text in place', async () => {
     const part = fc.constantFrom(
       'the house ',
       'big ',

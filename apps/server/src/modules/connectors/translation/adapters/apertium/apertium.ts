@@ -17,14 +17,14 @@ const codes = new Map(
     .map((line) => line.split(':') as [string, string]),
 );
 
-/** Apertium's web service, apertium-apy. `auth_config.api_key` is for servers that ask for one. */
+/** Apertium's web service, apertium-apy. `auth_config.api_key` is for servers that require one. */
 export const apertium: TranslationAdapter = {
   maxTexts: 1,
-  // It cuts what is longer, in the middle of markers too, and drops what comes after ten such cuts.
+  // The server splits longer texts, even inside markers, and drops the rest after ten splits.
   maxCharacters: 900,
   parallel: 4,
   escapes: true,
-  // It puts these before words that it does not know, and takes them away again together with the text's own.
+  // The server marks unknown words with these characters, and later removes them together with those of the text.
   alsoProtects: /[*#@]+/,
   retry: 'apart',
   problem: ({ config, credentials }) =>
@@ -58,7 +58,7 @@ export const apertium: TranslationAdapter = {
   check: ({ baseUrl }) => ({ url: below(baseUrl, '/listPairs'), headers: {} }),
 };
 
-/** The text's own were sent as markers, so all that are left are Apertium's, which stand before words. */
+/** Those of the text were sent as markers, so the remaining ones are Apertium's marks of unknown words. */
 function withoutMarks(text: string): string {
   return text.replaceAll(/(?<![\p{L}\p{N}&])[*#@](?=[\p{L}\p{N}])/gu, '');
 }

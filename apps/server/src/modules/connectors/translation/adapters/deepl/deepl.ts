@@ -12,13 +12,13 @@ const formality = /^(?:default|more|less|prefer_more|prefer_less)$/;
  */
 export const deepl: TranslationAdapter = {
   maxTexts: 50,
-  // A request has at most 128 KiB, and a character up to four bytes.
+  // A request is at most 128 KiB, and a character at most four bytes.
   maxCharacters: 24_000,
   parallel: 2,
   escapes: true,
   retry: 'never',
-  problem: ({ config, credentials }) =>
-    firstProblem('auth_config', credentials, { api_key: headerText }) ??
+  needs: { auth_config: { api_key: headerText } },
+  problem: ({ config }) =>
     (config['formality'] === undefined ? undefined : firstProblem('config', config, { formality })) ??
     languageProblem(config),
   request(settings, { texts, source, target, isMarkup }) {
@@ -26,7 +26,7 @@ export const deepl: TranslationAdapter = {
     const theirs = (language: string) => (mappedLanguage(config, language) ?? language).toUpperCase();
     const body = {
       text: texts,
-      // Regions are told apart in what is written, not in what is read.
+      // Only target languages have regional variants.
       source_lang: theirs(source).split(/[-_]/)[0],
       target_lang: theirs(target),
       ...(isMarkup ? { tag_handling: 'xml', ignore_tags: ['x'] } : {}),

@@ -3,14 +3,14 @@ import type { TranslationAdapter } from '#modules/connectors/translation/adapter
 import { field, parseJson, textsOf } from '#modules/connectors/translation/answers';
 import { languageProblem, mappedLanguage } from '#modules/connectors/translation/languages.rules';
 
-/** LibreTranslate and what is compatible with it. `auth_config.api_key` is for servers that ask for one. */
+/** LibreTranslate and compatible servers. `auth_config.api_key` is for servers that require one. */
 export const libretranslate: TranslationAdapter = {
   maxTexts: 25,
-  // The public server takes 2,000 in one request.
+  // The public server accepts 2,000 characters per request.
   maxCharacters: 2000,
   parallel: 2,
   escapes: true,
-  // It undoes the entities of its own answers, so that markup and what looks like it cannot be told apart.
+  // The server decodes entities in its answers, so that markup and text that looks like it are indistinguishable.
   alsoProtects: /[<&>]+/,
   retry: 'apart',
   problem: ({ config, credentials }) =>

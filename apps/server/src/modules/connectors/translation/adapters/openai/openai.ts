@@ -5,8 +5,8 @@ import { field, parseJson, textsOf } from '#modules/connectors/translation/answe
 import { languageName, languageProblem, mappedLanguage } from '#modules/connectors/translation/languages.rules';
 
 /**
- * OpenAI's chat completions and what is compatible with them; the base URL ends with the version, such as `/v1`.
- * `config.model` is needed; `config.temperature` and `config.json_mode` are for models that know them.
+ * OpenAI's chat completions and compatible services; the base URL ends with the version, such as `/v1`.
+ * `config.model` is required; `config.temperature` and `config.json_mode` are for models that support them.
  */
 export const openai: TranslationAdapter = {
   maxTexts: 40,
@@ -14,8 +14,8 @@ export const openai: TranslationAdapter = {
   parallel: 4,
   escapes: false,
   retry: 'again',
+  needs: { config: { model: /^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/ } },
   problem: ({ config, credentials }) =>
-    firstProblem('config', config, { model: /^[\x21-\x7e](?:[\x20-\x7e]{0,198}[\x21-\x7e])?$/ }) ??
     optionProblem(config) ??
     (credentials?.['api_key'] === undefined
       ? undefined
@@ -73,7 +73,7 @@ function authorization({ credentials }: ProviderSettings): Record<string, string
   return typeof key === 'string' ? { authorization: `Bearer ${key}` } : {};
 }
 
-/** Texts come as JSON in a message of their own, so that nothing in them reads like a part of these. */
+/** Texts are JSON in a separate message, so that the model does not read them as instructions. */
 function instructions(source: string, target: string): string {
   return [
     `You are a translation engine. You translate from ${languageName(source)} (${source}) to ${languageName(target)} (${target}).`,
@@ -87,7 +87,7 @@ function instructions(source: string, target: string): string {
   ].join(' ');
 }
 
-/** Some compatible endpoints answer in parts. */
+/** Some compatible endpoints send the content in parts. */
 function contentOf(message: unknown): string {
   const content = field(message, 'content');
   if (typeof content === 'string') return content;
@@ -98,7 +98,7 @@ function contentOf(message: unknown): string {
     .join('');
 }
 
-/** Models put fences, thoughts or a sentence around what they were asked for. */
+/** Models add fences, reasoning or a sentence around the result. */
 function jsonWithin(content: string): unknown {
   const text = content.replace(/^\s*<think>[\s\S]*?<\/think>/, '').trim();
   const start = text.search(/[[{]/);
@@ -114,8 +114,8 @@ function tokensOf(usage: unknown): TokenUse | null {
   return { input, output, total: isCount(total) ? total : input + output };
 }
 
-const mostTokens = 1_000_000_000;
+const maxTokens = 1_000_000_000;
 
 function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= mostTokens;
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= maxTokens;
 }
