@@ -8,7 +8,7 @@ import { entityTypeNames } from '#modules/translation/translation.types';
 
 type Needed = Pick<Services, 'database' | 'now' | 'runtimeSettings'>;
 
-/** Forgets translations that are too old or too many, and what is known of the texts of records that are gone. */
+/** Deletes expired and surplus translations, and marks of deleted records. */
 export async function forgetTranslations(services: Needed, signal: AbortSignal): Promise<void> {
   await forgetMemories(services, signal);
   for (const { tenant_id: tenantId } of await services.database.platform().slow.all(listMarkedTenants({}))) {

@@ -8,17 +8,17 @@ import { translationRoutes } from '#modules/translation/translation.routes';
 
 const cleanUp: Job = {
   name: 'translation-clean-up',
-  description: 'Forgets translations that are too old or too many, and what is known of the texts of deleted records.',
+  description: 'Deletes expired and surplus translations from the memory, and the marks of deleted records.',
   schedule: '*/15 * * * *',
   catchUp: 'run_once',
   timeoutMs: 10 * 60_000,
   run: ({ services, signal }) => forgetTranslations(services, signal),
 };
 
-/** Texts, and names and descriptions of records, in other languages, by providers outside. */
+/** Translation of texts, and of names and descriptions of records, by outside providers. */
 export const translationModule = defineModule({
   name: 'translation',
-  description: 'Texts, and names and descriptions of records, in other languages',
+  description: 'Translation of texts, and of names and descriptions of records',
   constraints: { translation_jobs_equal: EqualJobRunning },
   routes: [...translationRoutes, ...jobRoutes],
   jobs: [cleanUp, sweepJobs],

@@ -12,16 +12,16 @@ export type TranslationOperation =
   | 'translation.entity'
   | 'translation.entity_type';
 
-/** For whom texts are translated, and as part of what. */
+/** The caller and the cause of a translation. */
 export type TranslationScope = {
   services: Services;
   db: TenantDb;
   operation: TranslationOperation;
-  /** For the log of calls. */
+  /** For the call log. */
   caller: { userId: string | null; requestId: string | null };
   /**
-   * Asked before texts leave, which those that memory knows do not.
-   * @returns what ends the work when nobody waits for it any more.
+   * Called before texts are sent to a provider; not for texts from the memory.
+   * @returns the signal that aborts the work when no caller waits for it.
    * @throws TooManyTranslationsAtOnce (429), ServiceUnavailable (503)
    */
   begin(): Promise<AbortSignal>;
@@ -29,14 +29,14 @@ export type TranslationScope = {
 
 const minute = 60_000;
 const budgets = { caller: 60, tenant: 600 };
-/** Who waits for a provider holds little but memory, so there may be many of them; not all of one tenant, though. */
+/** Waiting requests need only memory, so many are allowed, with a limit per tenant. */
 const places = { process: 256, tenant: 64 };
 
 export type TranslationRequest = { services: Services; db: TenantDb; actor: Actor; untilAbandoned(): AbortSignal };
 
 /**
- * Translates within a request. Once a provider is needed, and not before, it draws once from the budgets of the caller and the tenant,
- * and holds a place for as long as it takes.
+ * Translates within a request. Only when it needs a provider, it counts once against the rate limits of the caller and the
+ * tenant, and holds a permit until the end.
  */
 export async function translateFor<Result>(
   { services, db, actor, untilAbandoned }: TranslationRequest,
@@ -54,7 +54,7 @@ export async function translateFor<Result>(
   try {
     return await work({ services, db, operation, caller, begin: () => (begun ??= begin()) });
   } finally {
-    // A place that is taken only now is to be given back, too.
+    // A permit that is acquired late must be released, too.
     await begun?.catch(() => undefined);
     release?.();
   }

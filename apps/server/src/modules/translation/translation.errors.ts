@@ -2,22 +2,22 @@ import { defineError } from '#core/errors/app-error';
 
 export const UnknownLanguage = defineError(
   'UNPROCESSABLE_ENTITY',
-  'There is no such language: give two-letter codes of ISO 639-1.',
+  'The language is unknown. Use two-letter codes of ISO 639-1.',
   'UNKNOWN_LANGUAGE',
 );
 export const LanguageNotDetected = defineError(
   'UNPROCESSABLE_ENTITY',
-  'The language of the text could not be told for certain: give source_language.',
+  'The language of the text could not be detected with certainty. Send source_language.',
   'LANGUAGE_NOT_DETECTED',
 );
 export const NothingToTranslate = defineError(
   'UNPROCESSABLE_ENTITY',
-  'There is no text in the source language.',
+  'The source language has no text. Send text in it, or another source_language.',
   'NOTHING_TO_TRANSLATE',
 );
 export const EntityNotFound = defineError('NOT_FOUND', 'The space, resource, tag or category does not exist.');
 export const TooManyTranslationsAtOnce = defineError(
   'RATE_LIMIT_EXCEEDED',
-  'Too many texts were sent for translation. Try again after the time in Retry-After.',
+  'Too many texts are being translated. Try again after the time in Retry-After.',
   'TOO_MANY_TRANSLATIONS',
 );

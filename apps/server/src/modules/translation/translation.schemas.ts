@@ -1,14 +1,20 @@
 import Type, { type Static } from 'typebox';
 
-import { Language, Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging } from '#core/http/schemas';
+import { Timestamp, Language, Uuid, closed, dataOf, nullable, pageOf, paging } from '#core/http/schemas';
 import { entityTypeNames } from '#modules/translation/translation.types';
 
 const GivenLanguage = Type.String({
   pattern: '^[A-Za-z]{2}$',
-  description: 'Two letters (ISO 639-1), in whatever case.',
+  description: 'Language (ISO 639-1), case-insensitive.',
 });
 const targets = {
-  target_languages: Type.Optional(Type.Array(GivenLanguage, { minItems: 1, maxItems: 100 })),
+  target_languages: Type.Optional(
+    Type.Array(GivenLanguage, {
+      minItems: 1,
+      maxItems: 100,
+      description: 'Languages to translate into (ISO 639-1); default: those of the tenant.',
+    }),
+  ),
 };
 const ofLanguages = { additionalProperties: false, maxProperties: 200 };
 const Translations = Type.Record(
@@ -16,27 +22,36 @@ const Translations = Type.Record(
   closed({ name: nullable(Type.String()), description: nullable(Type.String()) }),
   { additionalProperties: false },
 );
-const Languages = Type.Array(Type.String());
-const ProviderUsed = Type.String({ description: 'The api_key of the connector; `none` where nobody was needed.' });
+const Languages = Type.Array(Type.String(), { description: 'Languages with new translations.' });
+const ProviderUsed = Type.String({ description: 'The api_key of the connector; `none` if no provider was needed.' });
 
 export const TranslateTextBody = closed({
-  text: Type.String({ minLength: 1, maxLength: 10_000, pattern: '\\S' }),
+  text: Type.String({ minLength: 1, maxLength: 10_000, pattern: '\\S', description: 'Text to translate.' }),
   source_language: GivenLanguage,
   target_language: GivenLanguage,
-  preserve_html: Type.Optional(Type.Boolean({ default: false })),
+  preserve_html: Type.Optional(
+    Type.Boolean({ default: false, description: 'Whether tags in the text are kept as HTML.' }),
+  ),
 });
 export type TranslateTextBody = Static<typeof TranslateTextBody>;
 
 export const TextAnswer = dataOf(
   closed({
-    translated_text: Type.String(),
-    source_language: Type.String(),
-    target_language: Type.String(),
+    translated_text: Type.String({ description: 'Translated text.' }),
+    source_language: Type.String({ description: 'Source language (ISO 639-1, lower case).' }),
+    target_language: Type.String({ description: 'Target language (ISO 639-1, lower case).' }),
     provider_used: ProviderUsed,
-    model_used: nullable(Type.String()),
-    cached: Type.Boolean(),
-    char_count: Type.Integer(),
-    tokens_used: nullable(closed({ input: Type.Integer(), output: Type.Integer(), total: Type.Integer() })),
+    model_used: nullable(Type.String(), { description: 'Model of the provider; null if it named none.' }),
+    cached: Type.Boolean({ description: 'Whether the translation came from the translation memory.' }),
+    char_count: Type.Integer({ description: 'Length of the text in characters.' }),
+    tokens_used: nullable(
+      closed({
+        input: Type.Integer({ description: 'Number of input tokens.' }),
+        output: Type.Integer({ description: 'Number of output tokens.' }),
+        total: Type.Integer({ description: 'Number of input and output tokens.' }),
+      }),
+      { description: 'Tokens that the provider reported; null if it reported none.' },
+    ),
   }),
 );
 
@@ -46,7 +61,11 @@ const Texts = closed({
 });
 
 export const TranslateI18nBody = closed({
-  i18n_data: Type.Record(Language, Texts, { ...ofLanguages, minProperties: 1 }),
+  i18n_data: Type.Record(Language, Texts, {
+    ...ofLanguages,
+    minProperties: 1,
+    description: 'Texts by language (ISO 639-1).',
+  }),
   source_language: Type.Optional(GivenLanguage),
   ...targets,
 });
@@ -57,13 +76,13 @@ export const I18nAnswer = dataOf(
     translations_i18n: Translations,
     languages_translated: Languages,
     provider_used: ProviderUsed,
-    cached: Type.Boolean({ description: 'Whether all of it came from memory.' }),
+    cached: Type.Boolean({ description: 'Whether all translations came from the translation memory.' }),
   }),
 );
 
 export const EntityType = Type.Enum([...entityTypeNames]);
 
-/** What every translation of records takes beside what says which. */
+/** Options that all translations of records share. */
 export const entityOptions = {
   source_language: Type.Optional(GivenLanguage),
   ...targets,
@@ -74,7 +93,10 @@ export type TranslateEntityBody = Static<typeof TranslateEntityBody>;
 
 export const ProtectionQuery = Type.Object({
   protect_human: Type.Optional(
-    Type.Boolean({ default: false, description: 'Leave what people wrote alone, in target_languages, too.' }),
+    Type.Boolean({
+      default: false,
+      description: 'Whether texts written by users stay unchanged, in target_languages too.',
+    }),
   ),
 });
 
@@ -90,18 +112,17 @@ export const EntityAnswer = dataOf(
   }),
 );
 
-const State = Type.Enum(['human', 'machine', 'stale']);
+const State = Type.Enum(['human', 'machine', 'stale'], {
+  description:
+    '`human`: written or edited by a user; `machine`: translated; `stale`: translated, but the source has changed since.',
+});
 
 export const ListMarksQuery = Type.Object({
   ...paging,
   entity_type: EntityType,
   entity_id: Type.Optional(Uuid),
   language: Type.Optional(Language),
-  state: Type.Optional(
-    Type.Enum(['human', 'machine', 'stale'], {
-      description: '`human`: written or edited by people; `stale`: by a machine, and its source has changed since.',
-    }),
-  ),
+  state: Type.Optional(State),
 });
 export type ListMarksQuery = Static<typeof ListMarksQuery>;
 
@@ -111,10 +132,12 @@ export const MarkPage = pageOf(
       entity_type: EntityType,
       entity_id: Uuid,
       language: Type.String(),
-      field: Type.Enum(['name', 'description']),
+      field: Type.Enum(['name', 'description'], { description: 'Translated property of the record.' }),
       state: State,
-      provider: nullable(Type.String()),
-      translated_at: nullable(Timestamp),
+      provider: nullable(Type.String(), { description: 'The api_key of the connector; null for text of a user.' }),
+      translated_at: nullable(Timestamp, {
+        description: 'Time of the translation (RFC 3339, UTC); null for text of a user.',
+      }),
     },
     { title: 'TranslationMark' },
   ),

@@ -87,12 +87,12 @@ describe('placeOf', () => {
   const category = (translations: Stored) => toEntity({ id: '1', translations }, 'en');
 
   it.each<[string, Stored, string | undefined, string | null | undefined]>([
-    ['the own text', { en: { name: 'Chair' }, de: { name: 'Stuhl' } }, undefined, null],
-    ['another where there is none', { fr: { name: 'Chaise' }, de: { name: 'Stuhl' } }, undefined, 'de'],
+    ['own text', { en: { name: 'Chair' }, de: { name: 'Stuhl' } }, undefined, null],
+    ['a translation without own text', { fr: { name: 'Chaise' }, de: { name: 'Stuhl' } }, undefined, 'de'],
     ['one that says something', { fr: { name: 'Chaise' }, de: { name: ' ' } }, undefined, 'fr'],
     ['the given one', { en: { name: 'Chair' }, de: { name: 'Stuhl' } }, 'de', 'de'],
-    ['the own text where the given one is missing', { en: { name: 'Chair' } }, 'de', null],
-    ['the own text where that is given', { en: { name: 'Chair' }, de: { name: 'Stuhl' } }, 'en', null],
+    ['own text if the given one is missing', { en: { name: 'Chair' } }, 'de', null],
+    ['own text if it is given', { en: { name: 'Chair' }, de: { name: 'Stuhl' } }, 'en', null],
     ['nothing where nothing is', { de: { name: 'Stuhl' } }, 'fr', undefined],
   ])('%s', (_, translations, given, place) => {
     expect(placeOf(category(translations), given, 'en')?.place).toBe(place);

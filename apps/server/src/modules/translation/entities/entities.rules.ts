@@ -6,13 +6,13 @@ export type Texts = { readonly [Name in Field]?: string | null };
 /** Translations by language, as a record keeps them. */
 export type Stored = Readonly<Record<string, Texts>>;
 
-/** Longest name and description in characters, all translations in bytes of JSON. */
+/** Maximum length of name and description in characters, and of all translations in bytes of JSON. */
 export type TextLimits = { name: number; description: number; bytes: number; needsName?: boolean };
 
-/** A record as translation sees it: what it says in the language of its tenant, and in others. */
+/** A record with its own texts and its translations. */
 export type Entity = { id: string; own: Texts; translations: Stored };
 
-/** What a machine wrote where, and from what. */
+/** Origin of a machine translation. */
 export type Mark = {
   entity_id: string;
   language: string;
@@ -23,20 +23,20 @@ export type Mark = {
   provider: string;
 };
 
-/** Without `overwrites`, only what is missing is filled; `protects`: what people wrote is left alone in any case. */
+/** Without `overwrites`, only missing texts are filled; `protects` keeps texts written by users. */
 export type Manner = { overwrites: boolean; protects: boolean };
 
-/** Where the text to translate stands. `place` is the translation that it is; null for the own text of the record. */
+/** Source text. `place` is the key of its translation; null for the record's own text. */
 export type Source = { language: string; place: string | null };
 
-/** A text that is to be had in another language. */
+/** A text to translate into one language. */
 export type Unit = {
   entityId: string;
   language: string;
   field: Field;
   text: string;
   source: Source;
-  /** What stood in the target when this was planned. */
+  /** Text of the target at the time of planning. */
   seen: string | null;
 };
 
@@ -44,11 +44,11 @@ export type TranslatedUnit = Unit & { translation: string; provider: string };
 
 export type Merged = {
   translations: Stored;
-  /** What was put in. */
+  /** Merged translations. */
   written: TranslatedUnit[];
-  /** What was not, because the text that it was made from is not the same any more. */
+  /** Translations of a source text that has changed. */
   outdated: TranslatedUnit[];
-  /** What was not, because there is no room for it. */
+  /** Translations that exceed a limit. */
   unfit: TranslatedUnit[];
 };
 
@@ -56,7 +56,7 @@ export function hashOf(text: string): Buffer {
   return sha256(text);
 }
 
-/** Categories keep their own text among the translations. */
+/** Categories store their own texts in the translations. */
 export function toEntity(
   row: { id: string; name?: string; description?: string | null; translations: Stored },
   baseLanguage: string,
@@ -67,8 +67,8 @@ export function toEntity(
 }
 
 /**
- * Where to translate from: the translation into the given language where there is one, else the own text. Without a language
- * the own text, or where there is none the first translation that says something. Undefined where nothing does.
+ * The source: the translation into the given language, otherwise the record's own text. Without a language: the own text,
+ * otherwise the first translation with text. Undefined without any text.
  */
 export function placeOf(
   { own, translations }: Entity,
@@ -84,7 +84,7 @@ export function placeOf(
   return order.find(saysSomething);
 }
 
-/** What of a record is to be translated into these languages. */
+/** The texts of a record to translate into these languages. */
 export function planUnits(
   entity: Entity,
   source: Source,
@@ -104,7 +104,7 @@ export function planUnits(
     );
 }
 
-/** Puts translations into a record as it is now, which may be another than it was when they were planned. */
+/** Merges translations into the current state of a record, which may have changed since planning. */
 export function merge(
   entity: Entity,
   units: readonly TranslatedUnit[],
@@ -115,7 +115,7 @@ export function merge(
   const mayStand = (unit: TranslatedUnit) => {
     const now = textsIn(entity.translations, unit.language)[unit.field] ?? null;
     const mark = findMark(marks, unit);
-    // Somebody has edited it since: whoever asked did not know of that.
+    // A user has edited it since planning, so the edit stays.
     const isEdited = now !== unit.seen && !isOfMachine(now, mark);
     return !isEdited && mayPut(now, mark, manner);
   };
@@ -124,7 +124,7 @@ export function merge(
   return { ...putAll(entity.translations, current, limits), outdated };
 }
 
-/** As many as fit, in their order. */
+/** As many as fit the limits, in order. */
 function putAll(translations: Stored, units: readonly TranslatedUnit[], limits: TextLimits): Omit<Merged, 'outdated'> {
   const [written, unfit]: [TranslatedUnit[], TranslatedUnit[]] = [[], []];
   let current = translations;

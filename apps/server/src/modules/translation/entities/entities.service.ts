@@ -21,43 +21,43 @@ import { findLanguages } from '#modules/translation/languages/languages.queries'
 import { distinct, isLanguage } from '#modules/translation/languages/languages.rules';
 import type { TranslationScope } from '#modules/translation/scope';
 import { hasText } from '#modules/translation/texts/texts.rules';
-import { translateParcels, type Parcel } from '#modules/translation/texts/parcels.service';
+import { translateBatches, type TextBatch } from '#modules/translation/texts/batches.service';
 import { fields, type EntityType } from '#modules/translation/translation.types';
 
-/** Which records are to be translated, and how. Languages by codes that exist, in lower case. */
+/** Records to translate, and options. Languages are valid codes in lower case. */
 export type Wish = Manner & {
   entityType: EntityType;
   ids: readonly string[];
-  /** Undefined: that of each record. */
+  /** Undefined: chosen per record. */
   source: string | undefined;
-  /** Undefined: all of the tenant. Its default language is never one. */
+  /** Undefined: all languages of the tenant except the default one. */
   targets: readonly string[] | undefined;
 };
 
 export type Outcome = {
-  /** How many of the records exist. */
+  /** Number of existing records. */
   found: number;
   written: TranslatedUnit[];
-  /** Texts that were to be translated and are not: nobody could, or they do not fit where they belong. */
+  /** Number of texts that could not be translated or exceed a limit. */
   failed: number;
   /** Why something could not be translated. */
   failure: AppError | undefined;
 };
 
-/** What else belongs to what was written, at the end of the transaction that writes it; where it throws, nothing is written. */
+/** Runs at the end of the transaction that writes translations; an error rolls it back. */
 export type Accompany = (tx: Transaction, written: readonly TranslatedUnit[], at: string) => Promise<void>;
 
-/** A text that changes again and again while it is translated is left as it is. */
-const mostRounds = 3;
+/** Maximum number of attempts for a text that changes during translation. */
+const maxRounds = 3;
 
 /**
- * Translates records in their place. Providers are called outside of any transaction; what was edited meanwhile stays, and what
- * was translated from a text that is another one by now is translated anew.
+ * Translates records and stores the results. Providers are called outside transactions; concurrent edits stay, and translations
+ * of changed source texts are repeated.
  */
 export async function translateEntities(scope: TranslationScope, wish: Wish, accompany: Accompany): Promise<Outcome> {
   const outcome: Outcome = { found: 0, written: [], failed: 0, failure: undefined };
   let outdated: readonly Unit[] | undefined;
-  for (let round = 0; round < mostRounds; round++) {
+  for (let round = 0; round < maxRounds; round++) {
     const snapshot = await readEntities(scope, wish);
     const plan = await planAll(snapshot, wish);
     const units = plan.units.filter((unit) => outdated?.some((other) => isSameSpot(unit, other)) ?? true);
@@ -66,7 +66,7 @@ export async function translateEntities(scope: TranslationScope, wish: Wish, acc
     outcome.found = snapshot.entities.length;
     outcome.written.push(...done.written);
     outcome.failed += units.length - translated.length + done.unfit.length;
-    // A provider may do better later; what cannot be planned stays so.
+    // A provider failure may be temporary; a planning problem is not.
     outcome.failure ??= failure ?? plan.failure;
     outdated = done.outdated;
     if (outdated.length === 0) return outcome;
@@ -77,7 +77,7 @@ export async function translateEntities(scope: TranslationScope, wish: Wish, acc
 
 type Snapshot = { baseLanguage: string; languages: readonly string[]; entities: Entity[]; marks: Mark[] };
 
-/** Records as they are now, with all that a plan depends on. */
+/** Current records with all data for planning. */
 async function readEntities({ db }: TranslationScope, { entityType: type, ids }: Wish): Promise<Snapshot> {
   const { tenantId } = db;
   const [[tenant], rows, marks] = await db.flight([
@@ -124,16 +124,16 @@ async function sourceOf(
   return language === undefined ? { error: LanguageNotDetected() } : { place, language };
 }
 
-type Batch = Parcel & { units: readonly Unit[] };
+type Batch = TextBatch & { units: readonly Unit[] };
 
-/** Language by language, all texts of one together. */
+/** Groups texts by language. */
 async function translateUnits(scope: TranslationScope, units: readonly Unit[]) {
   const byPair = Map.groupBy(units, ({ source, language }) => `${source.language} ${language}`);
   const batches = [...byPair.values()].map((same): Batch => {
     const { source, language: target } = same[0]!;
     return { source: source.language, target, texts: same.map(({ text }) => text), units: same };
   });
-  const { delivered, failure } = await translateParcels(scope, batches);
+  const { delivered, failure } = await translateBatches(scope, batches);
   const translated = batches.flatMap((batch) =>
     (delivered.get(batch) ?? []).map(({ text: translation, provider }, at): TranslatedUnit => {
       return { ...batch.units[at]!, translation, provider };

@@ -7,7 +7,7 @@ import { tagTextLimits, tagTexts } from '#modules/tags/index';
 import type { Stored, TextLimits } from '#modules/translation/entities/entities.rules';
 import type { EntityType } from '#modules/translation/translation.types';
 
-/** A record with its texts as its table has them. Categories have none but translations. */
+/** A record with its stored texts; categories have only translations. */
 export type TextsRow = { id: string; name?: string; description?: string | null; translations: Stored };
 
 type Some = { tenantId: string; ids: readonly string[] };
@@ -15,9 +15,9 @@ type Change = { tenantId: string; translations: Stored; at: string; userId: stri
 
 type Texts = {
   find(some: Some): Query<TextsRow>;
-  /** Held to the end of the transaction, in the order of ids. */
+  /** Locks rows until the end of the transaction, in the order of ids. */
   lock(some: Some): Query<TextsRow>;
-  /** Which there are, by id, from behind `after`. */
+  /** Existing records by id, after `after`. */
   list(page: { tenantId: string; after: string; most: number }): Query<{ id: string }>;
   /** Without an audit row. */
   write(row: TextsRow, change: Change): Query<{ id: string }>;
@@ -26,11 +26,11 @@ type Texts = {
 type Translatable = {
   texts: Texts;
   limits: TextLimits;
-  /** Who may write the texts of such records, and so have them written. */
+  /** Access rule for changes of such records, which also allows their translation. */
   access: Access;
 };
 
-/** What can be translated in its place. */
+/** Types of records that can be translated. */
 export const entityTypes: Readonly<Record<EntityType, Translatable>> = {
   space: { texts: spaceTexts, limits: textLimits, access: access.permission('spaces.manage', 'spaces.write') },
   resource: {
@@ -45,7 +45,7 @@ export const entityTypes: Readonly<Record<EntityType, Translatable>> = {
   },
   category: {
     texts: categoryTexts as Texts,
-    // A name is what a translation of a category cannot be without.
+    // A translation of a category requires a name.
     limits: { ...categoryTextLimits, needsName: true },
     access: access.tenantAdmin(),
   },

@@ -66,7 +66,7 @@ describe('what people do while a record is translated', () => {
     });
   });
 
-  it.each([{}, { target_languages: ['de', 'fr'] }])('a text that they change is translated anew: %j', async (rest) => {
+  it.each([{}, { target_languages: ['de', 'fr'] }])('a text that they change is translated again: %j', async (rest) => {
     const { id } = await createHall({ description: 'For many' });
     meanwhile(() => edit(id, { name: 'Foyer' }));
     const { body } = await translate(id, rest);
@@ -112,7 +112,7 @@ describe('what people do while a record is translated', () => {
 });
 
 describe('fifty at once', () => {
-  it.each([{}, { target_languages: ['de', 'fr'] }])('lose no edit, whatever they write: %j', async (rest) => {
+  it.each([{}, { target_languages: ['de', 'fr'] }])('lose no edit: %j', async (rest) => {
     const { id } = await createHall({ description: 'For many' });
     const people = await Promise.all([0, 1].map(() => createMember(test, tenant, { permissions: ['spaces.manage'] })));
     const counts = await race(50, (at) => {

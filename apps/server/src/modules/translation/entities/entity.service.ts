@@ -15,7 +15,7 @@ import { entityTypes } from '#modules/translation/entities/entity-types';
 import { findLanguages } from '#modules/translation/languages/languages.queries';
 import { distinct } from '#modules/translation/languages/languages.rules';
 import type { TranslationScope } from '#modules/translation/scope';
-import { providersOf } from '#modules/translation/texts/parcels.service';
+import { providersOf } from '#modules/translation/texts/batches.service';
 import { toLanguage } from '#modules/translation/texts/texts.service';
 import type { EntityType } from '#modules/translation/translation.types';
 import type { TranslateEntityBody } from '#modules/translation/translation.schemas';
@@ -29,8 +29,7 @@ const recordTranslation = {
 };
 
 /**
- * Fills what is missing in the languages of the tenant; or translates into the given languages, in place of what is there, except
- * for what people wrote where that is protected.
+ * Fills missing texts in the languages of the tenant, or overwrites given languages, except protected texts written by users.
  * @throws NotPermitted, EntityNotFound, UnknownLanguage, LanguageNotDetected, NothingToTranslate, and what `translate` does where
  * no language succeeds
  */

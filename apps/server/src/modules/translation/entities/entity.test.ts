@@ -120,7 +120,7 @@ describe('translateEntity', () => {
     expect(answer.body.data.languages_translated).toEqual(['de', 'fr']);
   });
 
-  it('rule 1: where nothing is missing nobody is asked, and nothing changes', async () => {
+  it('rule 1: without missing texts no provider is called, and nothing changes', async () => {
     const { requests } = await provideTranslator(test, tenant);
     const whole = { name: 'x', description: 'y' };
     const { id, answer, stored } = await translateSpace({
@@ -157,7 +157,7 @@ describe('translateEntity', () => {
     expect(requests).toMatchObject([{ source: 'de', target: 'fr' }]);
   });
 
-  it('rule 4: a given source is the translation into it, or else what the own text is said to be', async () => {
+  it('rule 4: a given source is the translation into it, or otherwise the language of the own text', async () => {
     const { requests } = await provideTranslator(test, tenant);
     await translateSpace(
       { translations_i18n: { de: { name: 'Saal' } } },
@@ -170,7 +170,7 @@ describe('translateEntity', () => {
     ]);
   });
 
-  it('rule 4: where the base language is none that exists, the content says which it is', async () => {
+  it('rule 4: if the base language is not valid, it is detected', async () => {
     tenant = await createTenantOf(test, ['xx', 'en', 'de', 'fr']);
     admin = { token: tenant.admin.token };
     const { requests } = await provideTranslator(test, tenant);
@@ -218,7 +218,7 @@ describe('translateEntity', () => {
   it.each([
     ['no type', { entity_type: undefined }],
     ['a type that has no texts', { entity_type: 'group' }],
-    ['an id that is none', { entity_id: 'x' }],
+    ['an invalid id', { entity_id: 'x' }],
     ['no id', { entity_id: undefined }],
     ['no targets', { target_languages: [] }],
     ['a target of three letters', { target_languages: ['deu'] }],
@@ -235,12 +235,12 @@ describe('translateEntity', () => {
       expectError(await translate({ entity_type: type, entity_id }), 404, 'NOT_FOUND');
   });
 
-  it('404: a space is no resource', async () => {
+  it('404: a space is not a resource', async () => {
     const { id } = await create(test, admin, 'spaces');
     expectError(await translate({ entity_type: 'resource', entity_id: id }), 404, 'NOT_FOUND');
   });
 
-  it('422, 502, 503: nothing changes where nobody can translate', async () => {
+  it('422, 502, 503: nothing changes without a translation', async () => {
     const { answer: none, stored } = await translateSpace({});
     expectError(none, 503, 'SERVICE_UNAVAILABLE', 'NO_PROVIDER');
     expect(stored).toEqual({});

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 
+import { createFairTurns } from '#core/concurrency/fair-semaphore';
 import type { Services } from '#core/services';
 import { sweepJobs, translateInBackground } from '#modules/translation/jobs/background';
 import { door, jobIn, stepsOf } from '#modules/translation/jobs/testing/steps';
@@ -12,6 +13,15 @@ import { expectError, useService } from '#test/support/harness';
 
 // Its queue is never started: what waits is done here, one after the other.
 const test = useService({ environment });
+
+/** The service at a time that stands still, so that a pause is exactly what it is to be. */
+function atRest() {
+  const at = new Date();
+  return {
+    services: { ...test.service.services, now: () => at },
+    after: (ms: number) => new Date(at.getTime() + ms),
+  };
+}
 
 async function begin() {
   const tenant = await createTenantOf(test, ['en', 'de']);
@@ -34,17 +44,13 @@ async function begin() {
       const { signal } = new AbortController();
       await translateInBackground.run({ services, data: { tenantId, jobId }, attempt: 1, signal });
     },
-    /** In how many seconds its next turn is due; undefined where nothing waits. */
-    async pauseOf(jobId: string): Promise<number | undefined> {
-      const text = `select extract(epoch from start_after - created_on)::float8 as pause from queue.job
-                    where singleton_key = $1 and state = 'created'`;
-      return (await change(text, [jobId])).rows[0]?.pause as number | undefined;
+    /** When its next turn is due: no sooner than it was sent; undefined where nothing waits. */
+    async dueOf(jobId: string): Promise<Date | undefined> {
+      const text = `select start_after as due from queue.job where singleton_key = $1 and state = 'created'`;
+      return (await change(text, [jobId])).rows[0]?.due as Date | undefined;
     },
-    failSince: (id: string, ago: string) =>
-      within(
-        `update translation_jobs set failing_since = now() - interval '${ago}' where tenant_id = $1 and id = $2`,
-        id,
-      ),
+    failSince: (id: string, at: Date) =>
+      within(`update translation_jobs set failing_since = '${at.toISOString()}' where tenant_id = $1 and id = $2`, id),
     setStatus: (status: string) =>
       within(`update tenants set status = '${status}' where id = $1 and $2::text is not null`, status),
   };
@@ -76,22 +82,21 @@ async function provideAway(tenant: Tenant) {
 /** What one refuses while another is away is none's fault: no connector is left alone for it. */
 describe('a job whose providers fail', () => {
   it('is tried again after pauses that grow, fails after an hour, and can be resumed', async () => {
-    const { tenant, translate, translator, createTags, work, pauseOf, failSince, job, resume } = await begin();
+    const { tenant, translate, translator, createTags, work, dueOf, failSince, job, resume } = await begin();
     await provideAway(tenant);
     await createTags(70);
     refuse(translator, () => true);
     const asked = await translate({ entity_type: 'tag' });
     expect(asked.body.data).toMatchObject({ entities_translated: 0, provider_used: 'none', batches_processed: 0 });
     const id = jobIn(asked);
-    await work(id);
-    expect(await pauseOf(id)).toBeCloseTo(30, 0);
-    await failSince(id, '5 min');
-    await work(id);
-    const pause = await pauseOf(id);
-    expect(pause).toBeGreaterThan(299);
-    expect(pause).toBeLessThan(330);
+    const { services, after } = atRest();
+    await work(id, services);
+    expect(await dueOf(id)).toEqual(after(30_000));
+    await failSince(id, after(-5 * 60_000));
+    await work(id, services);
+    expect(await dueOf(id)).toEqual(after(5 * 60_000));
     expect((await job(id)).body.data).toMatchObject({ status: 'running', error: null });
-    await failSince(id, '1 h');
+    await failSince(id, new Date(Date.now() - 60 * 60_000));
     await work(id);
     const { data: failed } = (await job(id)).body;
     expect(failed).toMatchObject({ status: 'failed', error: expect.stringMatching(/^No provider/), texts_failed: 0 });
@@ -106,7 +111,7 @@ describe('a job whose providers fail', () => {
     });
   }, 60_000);
 
-  it('has all texts translated beside one that nobody can translate', async () => {
+  it('translates all texts except an untranslatable one', async () => {
     const { tenant, translate, translator, createTags, work, job, namesIn } = await begin();
     await provideAway(tenant);
     await createTags(60);
@@ -131,7 +136,7 @@ describe('a job whose providers fail', () => {
     const id = jobIn(await translate({ entity_type: 'tag' }));
     await work(id);
     expect((await job(id)).body.data).toMatchObject({ status: 'running', batches_processed: 1 });
-    await failSince(id, '1 h');
+    await failSince(id, new Date(Date.now() - 60 * 60_000));
     await work(id);
     expect((await job(id)).body.data).toMatchObject({ status: 'failed', entities_translated: 50 });
   }, 60_000);
@@ -162,7 +167,7 @@ describe('a job of which something is refused', () => {
   });
 
   it('has what is left tried again where somebody goes away meanwhile who might take it', async () => {
-    const { tenant, translate, translator, createTags, job, work, pauseOf } = await begin();
+    const { tenant, translate, translator, createTags, job, work, dueOf } = await begin();
     await createTags(25);
     refuse(translator, () => true);
     const away = Promise.withResolvers<Awaited<ReturnType<typeof provideAway>>>();
@@ -172,29 +177,31 @@ describe('a job of which something is refused', () => {
     };
     const id = jobIn(await translate({ entity_type: 'tag' }));
     expect((await job(id)).body.data).toMatchObject({ status: 'running', batches_processed: 0, texts_failed: 0 });
-    await work(id);
-    expect(await pauseOf(id)).toBeCloseTo(30, 0);
+    const { services, after } = atRest();
+    await work(id, services);
+    expect(await dueOf(id)).toEqual(after(30_000));
     await (await away.promise).comeBack();
     await work(id);
     expect((await job(id)).body.data).toMatchObject({ status: 'completed', entities_translated: 25, texts_failed: 0 });
   }, 60_000);
 
   it('waits for another provider that is away, which may take it', async () => {
-    const { tenant, translate, translator, createTags, job, work, pauseOf } = await begin();
+    const { tenant, translate, translator, createTags, job, work, dueOf } = await begin();
     await createTags(60);
     const { comeBack } = await provideAway(tenant);
     refuse(translator, () => true);
     const id = jobIn(await translate({ entity_type: 'tag' }));
-    await work(id);
+    const { services, after } = atRest();
+    await work(id, services);
     expect((await job(id)).body.data).toMatchObject({ status: 'running', texts_failed: 0 });
-    expect(await pauseOf(id)).toBeCloseTo(30, 0);
+    expect(await dueOf(id)).toEqual(after(30_000));
     await comeBack();
     await work(id);
     expect((await job(id)).body.data).toMatchObject({ status: 'completed', entities_translated: 60, texts_failed: 0 });
   }, 60_000);
 });
 
-describe('a job that has reached a ceiling', () => {
+describe('a job at a quota limit', () => {
   const limit = (tenantId: string, most: number) =>
     test.service.services.database.tenant(tenantId).slow.all({
       text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, quota_ceiling, created_at, updated_at)
@@ -203,15 +210,19 @@ describe('a job that has reached a ceiling', () => {
       prepare: false,
     });
 
-  it('goes on when that begins anew', async () => {
-    const { tenant, translate, createTags, pauseOf, work, job } = await begin();
+  it('continues after the reset', async () => {
+    const { tenant, translate, createTags, dueOf, work, job } = await begin();
     await createTags(60);
     await limit(tenant.tenantId, 1);
     const id = jobIn(await translate({ entity_type: 'tag' }));
-    const untilMidnight = 86_400 - ((Date.now() / 1000) % 86_400);
-    expect(Math.abs((await pauseOf(id))! - untilMidnight)).toBeLessThan(30);
+    const isDueAfterMidnight = async () => {
+      const midnight = Math.floor(Date.now() / 86_400_000 + 1) * 86_400_000;
+      const due = (await dueOf(id))!.getTime();
+      expect([due >= midnight, due < midnight + 60_000]).toEqual([true, true]);
+    };
+    await isDueAfterMidnight();
     await work(id);
-    expect(Math.abs((await pauseOf(id))! - untilMidnight)).toBeLessThan(30);
+    await isDueAfterMidnight();
     expect((await job(id)).body.data).toMatchObject({ status: 'running', batches_processed: 1, error: null });
   });
 
@@ -240,7 +251,7 @@ it('a job that fails within the request, after its first batch, is named', async
 
 describe('a tenant that is suspended', () => {
   it('has nothing done until it is active again', async () => {
-    const { translate, translator, createTags, setStatus, work, pauseOf, job } = await begin();
+    const { translate, translator, createTags, setStatus, work, dueOf, job } = await begin();
     await createTags(210);
     const id = jobIn(await translate({ entity_type: 'tag' }));
     const asked = translator.requests.length;
@@ -251,10 +262,10 @@ describe('a tenant that is suspended', () => {
     await setStatus('suspended');
     await work(id);
     await sweep();
-    expect([translator.requests.length - asked, await pauseOf(id)]).toEqual([0, undefined]);
+    expect([translator.requests.length - asked, await dueOf(id)]).toEqual([0, undefined]);
     await setStatus('active');
     await sweep();
-    expect(await pauseOf(id)).toBeDefined();
+    expect(await dueOf(id)).toBeDefined();
     await work(id);
     expect((await job(id)).body.data).toMatchObject({ status: 'completed', entities_translated: 210 });
   });
@@ -278,8 +289,29 @@ describe('a tenant that is suspended', () => {
 });
 
 describe('turns', () => {
+  it('of two tenants with many records leave a third one its share: its few are done after a few of theirs', async () => {
+    const flooding = [await begin(), await begin()];
+    const quiet = await begin();
+    const order: string[] = [];
+    const started = await Promise.all(
+      [...flooding, quiet].map(async (one, at) => {
+        await one.createTags(at === 2 ? 330 : 1500);
+        const id = jobIn(await one.translate({ entity_type: 'tag' }));
+        one.translator.meanwhile = () => Promise.resolve(void order.push(at === 2 ? 'quiet' : 'flood'));
+        return { one, id };
+      }),
+    );
+    // As the queue does: so many at once, in the order in which they came.
+    const turns = createFairTurns(translateInBackground.concurrency);
+    await Promise.all(started.map(({ one, id }) => turns({ tenant: 'all', principal: '' }, () => one.work(id))));
+    expect((await quiet.job(started[2]!.id)).body.data).toMatchObject({ status: 'completed' });
+    expect(order.filter((name) => name === 'flood').length).toBeGreaterThan(50);
+    // At most two rounds of the batches that are under way at once, of more than fifty that the others need.
+    expect(order.indexOf('quiet')).toBeLessThan(25);
+  }, 60_000);
+
   it('end after ten minutes, and what is left is sent on', async () => {
-    const { translate, createTags, work, pauseOf, job } = await begin();
+    const { translate, createTags, work, dueOf, job } = await begin();
     await createTags(330);
     const id = jobIn(await translate({ entity_type: 'tag' }));
     let looks = 0;
@@ -288,11 +320,12 @@ describe('turns', () => {
     const { data } = (await job(id)).body;
     expect(data).toMatchObject({ status: 'running' });
     expect(data.batches_processed).toBeGreaterThan(4);
-    expect(await pauseOf(id)).toBe(0);
+    // Without a pause: the clock of the turn is far ahead.
+    expect((await dueOf(id))!.getTime()).toBeLessThanOrEqual(Date.now());
   });
 
   it('of one tenant come one after the other in a process', async () => {
-    const { translate, translator, createTags, work, pauseOf } = await begin();
+    const { translate, translator, createTags, work, dueOf } = await begin();
     await createTags(210);
     const first = jobIn(await translate({ entity_type: 'tag' }));
     const second = jobIn(await translate({ entity_type: 'tag', target_languages: ['fr'] }));
@@ -301,9 +334,10 @@ describe('turns', () => {
     const working = work(first);
     await asked.opened;
     const before = translator.requests.length;
-    await work(second);
+    const { services, after } = atRest();
+    await work(second, services);
     expect(translator.requests).toHaveLength(before);
-    expect(await pauseOf(second)).toBeGreaterThan(4);
+    expect(await dueOf(second)).toEqual(after(5000));
     translator.meanwhile = () => undefined;
     answered.open();
     await working;
@@ -346,13 +380,13 @@ describe('turns', () => {
       if (answer.status === 429) refused += 1;
       return answer;
     });
-    await vi.waitFor(() => expect([translator.requests.length, refused]).toEqual([3, 47]), { timeout: 10_000 });
+    await vi.waitFor(() => expect([translator.requests.length, refused]).toEqual([3, 47]), { timeout: 30_000 });
     answered.open();
     expect(await racing).toEqual({ 200: 3, 429: 47 });
   });
 });
 
-it('who needs nobody draws on no budget', async () => {
+it('a request without a provider call does not count against rate limits', async () => {
   const { translate } = await begin();
   // One more than a person may have reach a provider in a minute.
   for (let count = 0; count < 61; count++) expect((await translate({ entity_type: 'tag' })).status).toBe(200);

@@ -1,4 +1,5 @@
 import { takePlace } from '#core/background/places';
+import { createFairTurns } from '#core/concurrency/fair-semaphore';
 import { newId } from '#core/crypto/ids';
 import { deleteInBatches } from '#core/db/batches';
 import { AppError } from '#core/errors/app-error';
@@ -19,9 +20,12 @@ type Named = { tenantId: string; jobId: string };
 
 const name = 'translation-jobs';
 const attempts = 5;
-/** After so many, or so long, another job gets its turn. */
-const batchesInRow = 100;
-const mostMs = 10 * 60_000;
+/** Jobs that are worked on in a process side by side, and those of them that translate at once, a few batches at a time. */
+const atOnceInProcess = { jobs: 16, translating: 2 };
+const batchesAtOnce = 5;
+/** After so many times, or so long, another job may be worked on instead. */
+const timesInRow = 20;
+const maxMs = 10 * 60_000;
 const pausesMs = [500, 2000];
 const waitMs = 5000;
 const unexpected = 'Something unexpected happened. The job can be resumed.';
@@ -39,7 +43,7 @@ export async function sendJob(
 /** Translation of many records, as far as no request waits for it. */
 export const translateInBackground: Work<Named> = {
   name,
-  concurrency: 2,
+  concurrency: atOnceInProcess.jobs,
   attempts,
   backoff: { firstSeconds: 2, mostSeconds: 300 },
   // A batch that was begun in time and is tried in parts may take long.
@@ -48,7 +52,7 @@ export const translateInBackground: Work<Named> = {
     const release = takePlaceOf(data.tenantId);
     if (release === undefined) return sendJob(services, data, waitMs);
     try {
-      await goOn({ services, data, signal, isLast: attempt === attempts });
+      await workInShares({ services, data, signal, isLast: attempt === attempts });
     } finally {
       release();
     }
@@ -65,14 +69,33 @@ function takePlaceOf(tenantId: string): (() => void) | undefined {
   }
 }
 
+const inShares = createFairTurns(atOnceInProcess.translating);
+
 type Turn = { services: Services; data: Named; signal: AbortSignal; isLast: boolean };
 
-async function goOn({ services, data, signal, isLast }: Turn): Promise<void> {
+/** Tenants take equal shares: one with many records must not have the few of another wait until it is done. */
+async function workInShares(turn: Turn): Promise<void> {
+  const { services, data } = turn;
+  const endsAt = services.now().getTime() + maxMs;
+  for (let count = 1; ; count++) {
+    const left = await inShares({ tenant: data.tenantId, principal: data.jobId }, () => goOn(turn, endsAt));
+    if (left?.job.status !== 'running') return;
+    if (left.pauseMs > 0 || count === timesInRow || services.now().getTime() >= endsAt)
+      return sendJob(services, data, left.pauseMs);
+  }
+}
+
+/** Undefined where others work on the job, or nothing is to be done. */
+async function goOn({ services, data, signal, isLast }: Turn, endsAt: number): Promise<Left | undefined> {
+  signal.throwIfAborted();
   const claim = newId();
   const db = services.database.tenant(data.tenantId);
   const own = { tenantId: data.tenantId, id: data.jobId, claim };
   const job = await db.slow.first(claimJob(own));
-  if (job === undefined) return waitForOthers(services, data);
+  if (job === undefined) {
+    await waitForOthers(services, data);
+    return undefined;
+  }
   const scope = {
     services,
     db,
@@ -80,12 +103,18 @@ async function goOn({ services, data, signal, isLast }: Turn): Promise<void> {
     caller: { userId: job.created_by, requestId: null },
     begin: () => Promise.resolve(),
   };
-  const left = await workOn({ scope, signal, job, claim, batches: batchesInRow, mostMs, pausesMs }).catch(
-    (error: unknown) => giveUp(error, { services, own, isLast }),
-  );
+  const left = await workOn({
+    scope,
+    signal,
+    job,
+    claim,
+    batches: batchesAtOnce,
+    maxMs: Math.max(0, endsAt - services.now().getTime()),
+    pausesMs,
+  }).catch((error: unknown) => giveUp(error, { services, own, isLast }));
   // Given back, it is gone on with at once.
   signal.throwIfAborted();
-  if (left.job.status === 'running') await sendJob(services, data, left.pauseMs);
+  return left;
 }
 
 /** Somebody works on it, as it seems: should that one be dead, its lease ends soon. Else there is nothing to do for now. */
@@ -107,7 +136,7 @@ async function giveUp(error: unknown, { services, own, isLast }: GivingUp): Prom
 }
 
 const keptMs = 90 * 24 * 60 * 60_000;
-const mostAtOnce = 1000;
+const maxConcurrent = 1000;
 
 /** Finds jobs that nobody works on, because their process is gone, and forgets those that ended long ago. */
 export const sweepJobs: Job = {
@@ -119,7 +148,7 @@ export const sweepJobs: Job = {
   timeoutMs: 60_000,
   async run({ services, signal }) {
     const db = services.database.platform();
-    const abandoned = await db.slow.all(listAbandonedJobs({ most: mostAtOnce }));
+    const abandoned = await db.slow.all(listAbandonedJobs({ most: maxConcurrent }));
     if (abandoned.length > 0) await services.queue.sendMany(name, abandoned.map(toPiece));
     const before = new Date(services.now().getTime() - keptMs).toISOString();
     await deleteInBatches(db, (most) => deleteOldJobs({ before, most }), signal);

@@ -3,17 +3,21 @@ import { defineError } from '#core/errors/app-error';
 export const JobNotFound = defineError('NOT_FOUND', 'The translation job does not exist.');
 export const SomeEntityNotFound = defineError(
   'NOT_FOUND',
-  'One of entity_ids is no record of that type. Nothing was translated.',
+  'A record in entity_ids does not exist or has another type. Nothing was translated. Correct entity_ids and resubmit.',
 );
-export const JobNotRunning = defineError('CONFLICT', 'The translation job has ended.', 'JOB_ENDED');
-export const JobNotFailed = defineError('CONFLICT', 'Only a job that failed can be resumed.', 'JOB_NOT_FAILED');
+export const JobNotRunning = defineError('CONFLICT', 'The translation job has already ended.', 'JOB_ENDED');
+export const JobNotFailed = defineError(
+  'CONFLICT',
+  'The translation job has not failed. Only failed jobs can be resumed.',
+  'JOB_NOT_FAILED',
+);
 export const EqualJobRunning = defineError(
   'CONFLICT',
-  'A job that was asked for the same is under way.',
-  'JOB_UNDER_WAY',
+  'An equal translation job is already running. Wait for it, or cancel it first.',
+  'JOB_ALREADY_RUNNING',
 );
 export const TooManyJobs = defineError(
   'RATE_LIMIT_EXCEEDED',
-  'Too many translations of many records are under way. Begin this one when one of them has ended.',
+  'The tenant has too many running translation jobs. Start this one after another has ended.',
   'TOO_MANY_JOBS',
 );

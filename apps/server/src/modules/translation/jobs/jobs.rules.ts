@@ -34,11 +34,11 @@ export function languagesOf(
 export const batchSize = 50;
 
 /** How many of them a request waits for at most. */
-const mostWithinRequest = 200;
+const maxWithinRequest = 200;
 
 /** How many batches a request does itself. */
 export function batchesWithinRequest(entitiesTotal: number): number {
-  return entitiesTotal <= mostWithinRequest ? Number.POSITIVE_INFINITY : mostWithinRequest / batchSize;
+  return entitiesTotal <= maxWithinRequest ? Number.POSITIVE_INFINITY : maxWithinRequest / batchSize;
 }
 
 /** Two parts of what is more than one. */
@@ -50,17 +50,17 @@ export function halvesOf<Item>(items: readonly Item[]): Item[][] {
 
 const minuteMs = 60_000;
 const shortestPauseMs = 30_000;
-const longestPauseMs = 10 * minuteMs;
-const mostTroubleMs = 60 * minuteMs;
+const maxPauseMs = 10 * minuteMs;
+const maxTroubleMs = 60 * minuteMs;
 const daySeconds = 24 * 3600;
 
-/** How long to wait when providers have done nothing but fail for so long: as long again. Undefined where it has been too long. */
+/** Backoff while all providers fail: as long as the failure lasts so far. Undefined after the maximum. */
 export function pauseOfTrouble(failingForMs: number): number | undefined {
-  if (failingForMs >= mostTroubleMs) return undefined;
-  return Math.min(Math.max(failingForMs, shortestPauseMs), longestPauseMs);
+  if (failingForMs >= maxTroubleMs) return undefined;
+  return Math.min(Math.max(failingForMs, shortestPauseMs), maxPauseMs);
 }
 
-/** How long to wait for a ceiling that begins anew in so many seconds; undefined where that is too long. */
-export function pauseUntilCeiling(seconds: number): number | undefined {
+/** Pause until a quota resets; undefined if the reset is too late. */
+export function pauseUntilReset(seconds: number): number | undefined {
   return seconds < daySeconds ? seconds * 1000 : undefined;
 }

@@ -47,16 +47,16 @@ type SetHeader = (name: string, value: string) => void;
 type Request = { scope: TranslationScope; actor: Actor; setHeader: SetHeader; untilAbandoned(): AbortSignal };
 
 const collection = '/api/v1/secure/ai/translate/jobs';
-/** How long a request works, or waits for an equal one; what is left by then goes on in the background. */
-const patienceMs = 12_000;
+/** Time that a request works, or waits for an equal job; the rest continues in the background. */
+const timeoutMs = 12_000;
 const lookMs = 250;
-/** Of one tenant, each in its turn. */
-const mostRunning = 20;
+/** Maximum number of running jobs of a tenant. */
+const maxRunning = 20;
 
 /**
- * Translates all records of a type, or the given ones, language by language: a few within the request, many in the background.
- * Who asks for what is under way already is told how that goes.
- * @throws UnknownLanguage, SomeEntityNotFound, TooManyJobs, and what `translate` does where nothing can be begun
+ * Translates all or given records of a type, language by language: few within the request, many in the background. An equal
+ * running job is returned instead of a new one.
+ * @throws UnknownLanguage, SomeEntityNotFound, TooManyJobs, and the errors of `translate` if nothing was translated
  */
 export async function translateEntityType(
   { scope, actor, setHeader, untilAbandoned }: Request,
@@ -66,7 +66,7 @@ export async function translateEntityType(
   const { services, db } = scope;
   const asked = toAsked(body, protectsHuman);
   const { languages, total } = await survey(db, asked);
-  const signal = AbortSignal.any([untilAbandoned(), AbortSignal.timeout(patienceMs)]);
+  const signal = AbortSignal.any([untilAbandoned(), AbortSignal.timeout(timeoutMs)]);
   const begun = await begin({ services, db, actor }, asked, { languages, total });
   const { job, failure } =
     begun.claim === undefined
@@ -105,7 +105,7 @@ async function survey(db: TenantDb, asked: Asked): Promise<{ languages: string[]
 }
 
 type Changer = { services: Services; db: TenantDb; actor: Actor };
-type Begun = { job: JobRow; /** Undefined where somebody else began an equal one. */ claim: string | undefined };
+type Begun = { job: JobRow; /** Undefined if an equal job was already running. */ claim: string | undefined };
 
 async function begin({ services, db, actor }: Changer, asked: Asked, found: { languages: string[]; total: number }) {
   const { entityType, source, targets, protectHuman, entityIds } = asked;
@@ -137,14 +137,14 @@ async function begin({ services, db, actor }: Changer, asked: Asked, found: { la
       const job = await tx.first(insert);
       return job === undefined ? undefined : { job, claim };
     });
-    // Undefined where a process of an older release, which asks for no lock, has begun an equal one in between.
+    // Undefined if a process of an older release, which takes no lock, has started an equal job in between.
     if (begun !== undefined) return begun;
   }
 }
 
 async function assertRoom(tx: Transaction, tenantId: string): Promise<void> {
   const { total } = (await tx.first(countRunning({ tenantId })))!;
-  if (total >= mostRunning) throw TooManyJobs({ retryAfterSeconds: 60 });
+  if (total >= maxRunning) throw TooManyJobs({ retryAfterSeconds: 60 });
 }
 
 async function workWithin(scope: TranslationScope, taken: Pick<Taken, 'job' | 'claim' | 'signal'>) {
@@ -153,13 +153,13 @@ async function workWithin(scope: TranslationScope, taken: Pick<Taken, 'job' | 'c
   const batches = batchesWithinRequest(job.entities_total);
   const rest = { tenantId: db.tenantId, jobId: job.id };
   try {
-    const left = await workOn({ ...taken, scope, batches, mostMs: patienceMs, pausesMs: [] });
+    const left = await workOn({ ...taken, scope, batches, maxMs: timeoutMs, pausesMs: [] });
     if (left.failure !== undefined) return left;
     const now = (await db.first(findJob({ tenantId: db.tenantId, id: job.id })))!;
     if (now.status === 'running') await sendJob(services, rest, left.pauseMs);
     return { job: now, failure: undefined };
   } catch (error) {
-    // What was accepted is done, whatever becomes of the request.
+    // An accepted job continues independent of its request.
     await sendJob(services, rest);
     throw error;
   }
@@ -174,7 +174,7 @@ async function waitForEnd(db: TenantDb, job: JobRow, signal: AbortSignal): Promi
   return current;
 }
 
-/** Why the job of somebody else has failed. */
+/** The error of an equal job that failed. */
 function failureOf({ error }: JobRow) {
   const known = [NoProvider, OperationDisabled, ProvidersRefused, QuotaExceeded].find(
     ({ message }) => message === error,
@@ -201,7 +201,7 @@ export async function getTranslationJob(db: TenantDb, id: string) {
   return { data: presentJob(await getJob(db, id)) };
 }
 
-/** What is written stays. @throws JobNotFound, JobNotRunning */
+/** Stored translations stay. @throws JobNotFound, JobNotRunning */
 export async function cancelTranslationJob({ services, db, actor }: Changer, id: string) {
   const at = services.now().toISOString();
   const job = await db.slow.first(cancelJob({ id, at, ...auditParams(actor, at) }));
@@ -210,7 +210,7 @@ export async function cancelTranslationJob({ services, db, actor }: Changer, id:
   throw JobNotRunning();
 }
 
-/** Goes on where it failed. @throws JobNotFound, JobNotFailed, TooManyJobs, EqualJobRunning (through the constraint) */
+/** Continues where it failed. @throws JobNotFound, JobNotFailed, TooManyJobs, EqualJobRunning (through the constraint) */
 export async function resumeTranslationJob({ services, db, actor }: Changer, id: string) {
   const at = services.now().toISOString();
   const { tenantId } = db;

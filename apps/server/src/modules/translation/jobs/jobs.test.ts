@@ -51,7 +51,7 @@ describe('translateEntityType', () => {
       expect((await namesIn('fr'))[59]).toBe(inLanguage('fr', 'Tag 59'));
     });
 
-    it('leaves what is there, and asks nobody where nothing is missing', async () => {
+    it('keeps existing texts, and calls no provider without missing ones', async () => {
       const { translate, translator, admin } = await begin();
       const translations_i18n = { de: { name: 'Von Hand' } };
       const tag = await create(test, admin, 'tags', { name: 'By hand', translations_i18n });
@@ -186,7 +186,7 @@ describe('translateEntityType', () => {
     }
   });
 
-  it('401, 403: nobody, and who may not', async () => {
+  it('401, 403: without credentials or permission', async () => {
     const { tenant, translate } = await begin();
     const body = { entity_type: 'tag' };
     expectError(await translate(body, {}), 401, 'AUTHENTICATION_ERROR');
@@ -215,7 +215,7 @@ describe('translateEntityType', () => {
     }
   });
 
-  it('503: nobody translates; the job can be resumed once somebody does', async () => {
+  it('503: without a provider; the job can be resumed once there is one', async () => {
     const tenant = await createTenantOf(test, ['en', 'de']);
     const { translate, createTags, jobs, resume, untilEnded, namesIn } = stepsOf(test, tenant);
     await createTags(3);
@@ -376,7 +376,7 @@ describe('resumeTranslationJob', () => {
     const [{ id }] = (await jobs('?status=failed')).body.data;
     await provideTranslator(test, tenant);
     jobIn(await translate({ entity_type: 'tag' }));
-    expectError(await resume(id), 409, 'CONFLICT', 'JOB_UNDER_WAY');
+    expectError(await resume(id), 409, 'CONFLICT', 'JOB_ALREADY_RUNNING');
   });
 });
 
@@ -395,7 +395,7 @@ describe('listTranslationJobs', () => {
     expectError(await jobs('?status=lost'), 400, 'VALIDATION_ERROR');
   });
 
-  it("401, 403, 404: nobody, who may not, and another tenant's", async () => {
+  it("401, 403, 404: without credentials or permission, and another tenant's", async () => {
     const { tenant, translate, createTags, jobs, job, cancel, resume } = await begin();
     await createTags(1);
     await translate({ entity_type: 'tag' });

@@ -9,7 +9,7 @@ const builder = queryBuilder<Record<'spaces' | 'resources' | 'tags' | 'categorie
 type Counted = { total: number };
 const total = sql<number>`count(*)::integer`.as('total');
 
-/** How many records of a type a tenant has. */
+/** Number of records of a type in a tenant. */
 export const countEntities = {
   space: statement<{ tenantId: string }, Counted>((p) =>
     builder.selectFrom('spaces').select(total).where('tenant_id', '=', p.tenantId),
@@ -28,7 +28,7 @@ export const countEntities = {
 type Given = { tenantId: string; ids: readonly string[] };
 const isGiven = ({ ids }: Given) => sql<boolean>`id = any(${ids}::uuid[])`;
 
-/** How many of these a tenant has. */
+/** Number of these records in a tenant. */
 export const countGiven = {
   space: statement<Given, Counted>((p) =>
     builder.selectFrom('spaces').select(total).where('tenant_id', '=', p.tenantId).where(isGiven(p)),

@@ -18,49 +18,49 @@ import {
   type JobRow,
   type JobStatus,
 } from '#modules/translation/jobs/jobs.queries';
-import { batchSize, halvesOf, pauseOfTrouble, pauseUntilCeiling } from '#modules/translation/jobs/jobs.rules';
+import { batchSize, halvesOf, pauseOfTrouble, pauseUntilReset } from '#modules/translation/jobs/jobs.rules';
 import { distinct } from '#modules/translation/languages/languages.rules';
 import type { TranslationScope } from '#modules/translation/scope';
 
-/** A job that this process has taken on. */
+/** A job that this process has claimed. */
 export type Taken = {
-  scope: Omit<TranslationScope, 'begin'> & { /** Asked before texts leave. */ begin(): Promise<unknown> };
+  scope: Omit<TranslationScope, 'begin'> & { /** Called before texts are sent. */ begin(): Promise<unknown> };
   /** Ends the work. */
   signal: AbortSignal;
   job: JobRow;
   claim: string;
-  /** How many batches at most, and for how long new ones are begun. */
+  /** Maximum number of batches, and the time in which new ones start. */
   batches: number;
-  mostMs: number;
-  /** The pauses between attempts at a batch that providers failed at, in milliseconds; there are none where somebody waits. */
+  maxMs: number;
+  /** Backoff in milliseconds between attempts at a failed batch; empty while a client waits. */
   pausesMs: readonly number[];
 };
 
 /**
- * `status` is running where something is left to do, after `pauseMs` at the soonest; `failure`: why the job has failed.
+ * `status` is running if work is left, to continue after `pauseMs`; `failure`: why the job has failed.
  */
 export type Left = { job: JobRow; failure: AppError | undefined; pauseMs: number };
 
-/** So many batches in a row that no provider does are a provider that is away, and no texts that cannot be translated. */
+/** Consecutive failed batches that indicate an unavailable provider instead of untranslatable texts. */
 const mostFailedInRow = 3;
-/** So are so many parts of a batch, halves and quarters, of which none is done. */
-const mostFailedParts = 6;
-const mostWaitMs = 30_000;
+/** Consecutive failed parts of a batch that indicate the same. */
+const maxFailedParts = 6;
+const maxWaitMs = 30_000;
 const firstId = '00000000-0000-0000-0000-000000000000';
 
-/** Somebody else works on the job, or it was cancelled: what happens to it is not ours to say. */
+/** Another process has claimed the job, or it was cancelled. */
 class JobLost extends Error {
   override name = 'JobLost';
 }
 
-/** Works through the batches, each counting as soon as it is written, and gives the job back where something is left. */
+/** Processes batches, records each at once, and releases the job if work is left. */
 export async function workOn(taken: Taken): Promise<Left> {
   const { scope, job, claim } = taken;
   const { db } = scope;
   const lost = new AbortController();
   const own = { tenantId: db.tenantId, id: job.id, claim };
   const keeping = setInterval(() => {
-    // Unanswered, it is tried again before the lease is over.
+    // A failed heartbeat is retried before the lease expires.
     db.slow.first(keepJob(own)).then(
       (row) => row === undefined && lost.abort(new JobLost()),
       () => undefined,
@@ -80,7 +80,7 @@ export async function workOn(taken: Taken): Promise<Left> {
 /** One language of some records. */
 type Batch = { language: string; position: number; ids: readonly string[] };
 
-/** What came of the parts of a batch so far: texts that stay as they are, parts that nobody was there for. */
+/** Results of the parts of a batch so far: failed texts, and parts without an available provider. */
 type Tally = { texts: number; away: number; failure: AppError | undefined; hasSucceeded: boolean };
 
 function add(tally: Tally, { failure }: Outcome): void {
@@ -94,10 +94,10 @@ class Run {
   readonly #taken: Taken;
   readonly #startedAt: number;
   #job: JobRow;
-  /** Where the next batch begins: behind those that failed, too, of which the row does not know yet. */
+  /** Start of the next batch, after failed ones that are not recorded yet. */
   #at: Pick<JobRow, 'language_position' | 'last_entity_id'>;
   #failedInRow = { batches: 0, texts: 0 };
-  /** The place of the language of which a whole batch was refused, each record by itself. */
+  /** Position of a language for which every record of a batch was refused. */
   #refusedAt: number | undefined;
 
   constructor(taken: Taken) {
@@ -118,7 +118,7 @@ class Run {
       failure = outcome.failure;
       if (isFinal(failure)) return this.#refused(failure!);
       if (!isOfProviders(failure)) await this.#advance(batch, outcome.failed);
-      // Whoever waits for it gets what there is; what is left is tried again with pauses.
+      // A waiting client gets the partial result; the rest is retried with backoff.
       else if (pausesMs.length === 0) break;
       else if (this.#skip(batch, outcome.failed) >= mostFailedInRow) return this.#waitOut(failure!);
     }
@@ -130,7 +130,7 @@ class Run {
   }
 
   #isTimeOver(): boolean {
-    return this.#now().getTime() - this.#startedAt >= this.#taken.mostMs;
+    return this.#now().getTime() - this.#startedAt >= this.#taken.maxMs;
   }
 
   async #next(): Promise<Batch | undefined> {
@@ -152,7 +152,7 @@ class Run {
     return db.slow.all<{ id: string }>(isSelection ? listGiven({ ...page, id }) : entityTypes[type].texts.list(page));
   }
 
-  /** Undefined where it was stopped. */
+  /** Undefined if it was stopped. */
   async #attempt(batch: Batch): Promise<Outcome | undefined> {
     const { signal, pausesMs } = this.#taken;
     let isAsked = false;
@@ -169,7 +169,7 @@ class Run {
     }
   }
 
-  /** Where each of a whole batch was refused by itself it is the language, and no other batch of it is taken apart. */
+  /** If every record of a batch was refused, the language is unsupported, and its other batches are not split. */
   async #attemptRefused(batch: Batch, whole: Outcome): Promise<Outcome | undefined> {
     if (this.#refusedAt === batch.position) return whole;
     const outcome = await this.#attemptParts(batch, whole);
@@ -177,7 +177,7 @@ class Run {
     return outcome;
   }
 
-  /** One text that nobody can translate does not keep the others from being translated. */
+  /** Splits a batch, so that one untranslatable text does not block the others. */
   async #attemptParts(batch: Batch, whole: Outcome): Promise<Outcome | undefined> {
     const waiting = halvesOf(batch.ids);
     const tally: Tally = { texts: 0, away: 0, failure: whole.failure, hasSucceeded: false };
@@ -187,22 +187,22 @@ class Run {
       const parts = isOfProviders(outcome.failure) || isRefused(outcome.failure) ? halvesOf(ids) : [];
       waiting.push(...parts);
       add(tally, outcome);
-      // What is left of others is counted by their parts.
+      // Failures of larger parts are counted by their halves.
       if (parts.length === 0) tally.texts += outcome.failed;
-      if (tally.away === mostFailedParts && !tally.hasSucceeded) break;
+      if (tally.away === maxFailedParts && !tally.hasSucceeded) break;
     }
     const { texts, failure, hasSucceeded } = tally;
     return hasSucceeded ? { ...whole, failed: texts, failure: undefined } : { ...whole, failure };
   }
 
-  /** Providers that are left alone for their failures, which may be those of the whole, are waited for once. */
+  /** Waits once for paused providers, because the batch may have caused the pause. */
   async #attemptPart(part: Batch): Promise<Outcome | undefined> {
     const { signal } = this.#taken;
     const outcome = await this.#translate(part);
     const { retryAfterSeconds } = outcome?.failure ?? {};
     if (!isOfProviders(outcome?.failure) || retryAfterSeconds === undefined || isRefusal(outcome?.failure))
       return outcome;
-    await pause(Math.min(retryAfterSeconds * 1000, mostWaitMs), undefined, { signal }).catch(() => undefined);
+    await pause(Math.min(retryAfterSeconds * 1000, maxWaitMs), undefined, { signal }).catch(() => undefined);
     return signal.aborted ? undefined : this.#translate(part);
   }
 
@@ -226,7 +226,7 @@ class Run {
     }
   }
 
-  /** Whoever has lost the job writes nothing any more. */
+  /** Writes nothing if the claim was lost. */
   #countIn(language: string, languagesBefore: readonly string[]): Accompany {
     const { scope, claim } = this.#taken;
     const { db, caller } = scope;
@@ -265,7 +265,7 @@ class Run {
     this.#failedInRow = { batches: 0, texts: 0 };
   }
 
-  /** @returns how many in a row have failed. */
+  /** @returns the number of consecutive failures. */
   #skip({ position, ids }: Batch, texts: number): number {
     this.#at = { language_position: position, last_entity_id: ids.at(-1)! };
     const { batches, texts: before } = this.#failedInRow;
@@ -273,11 +273,11 @@ class Run {
     return this.#failedInRow.batches;
   }
 
-  /** A ceiling that soon begins anew is waited for, unless somebody is to be told at once that nothing can be done. */
+  /** Waits for a quota that resets soon, unless a client waits for the error. */
   #refused(failure: AppError): Promise<Left> | Left {
     const { details, retryAfterSeconds } = failure;
-    const isOfCeiling = details?.['code'] === QuotaExceeded.reason && retryAfterSeconds !== undefined;
-    const pauseMs = isOfCeiling ? pauseUntilCeiling(retryAfterSeconds) : undefined;
+    const isQuotaExceeded = details?.['code'] === QuotaExceeded.reason && retryAfterSeconds !== undefined;
+    const pauseMs = isQuotaExceeded ? pauseUntilReset(retryAfterSeconds) : undefined;
     const isTold = this.#taken.pausesMs.length === 0 && this.#job.batches_processed === 0;
     return pauseMs === undefined || isTold ? this.#end('failed', failure) : this.#leave(pauseMs);
   }
@@ -286,7 +286,7 @@ class Run {
     return this.#failedInRow.batches === 0 ? this.#end('completed', undefined) : this.#waitOut(failure!);
   }
 
-  /** It goes on behind the last batch that was done, later each time, and fails when it has done nothing else for long. */
+  /** Continues after the last completed batch with growing backoff, and fails after too long without success. */
   async #waitOut(failure: AppError): Promise<Left> {
     const { scope, claim } = this.#taken;
     const now = this.#now();
@@ -313,22 +313,22 @@ class Run {
   }
 }
 
-/** Another attempt may do better. */
+/** Whether a retry can succeed. */
 function isOfProviders(failure: AppError | undefined): boolean {
   return failure?.code === 'UPSTREAM_ERROR' || (isRefusal(failure) && !isRefused(failure));
 }
 
-/** Nobody takes it, now or later. */
+/** Whether all providers refuse permanently. */
 function isRefused(failure: AppError | undefined): boolean {
   return isRefusal(failure) && failure?.retryAfterSeconds === undefined;
 }
 
-/** Whoever was asked does not take it; where others are away, these may. */
+/** Whether the called providers refuse; paused ones may accept. */
 function isRefusal(failure: AppError | undefined): boolean {
   return failure?.details?.['code'] === ProvidersRefused.reason;
 }
 
-/** Nobody is there to try, or nobody may: the same for all batches. */
+/** Whether no provider can be called, which applies to all batches. */
 function isFinal(failure: AppError | undefined): boolean {
   return failure !== undefined && [403, 429, 503].includes(failure.status);
 }

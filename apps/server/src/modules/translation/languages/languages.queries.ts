@@ -1,6 +1,6 @@
 import { queryBuilder, statement } from '#core/db/query';
 
-/** The language of a tenant, and all that it uses, that one among them. */
+/** The default language of a tenant, and all its languages. */
 export type TenantLanguages = { default_language: string; languages: string[] };
 
 const builder = queryBuilder<{ tenants: TenantLanguages & { id: string } }>();

@@ -9,12 +9,12 @@ const codes = new Set(
   ).split(' '),
 );
 
-/** Whether there is such a language; the code is in lower case. */
+/** Whether the code, in lower case, is valid. */
 export function isLanguage(code: string): boolean {
   return codes.has(code);
 }
 
-/** In the order given, each once. */
+/** Removes duplicates and keeps the order. */
 export function distinct(languages: readonly string[]): string[] {
   return [...new Set(languages)];
 }

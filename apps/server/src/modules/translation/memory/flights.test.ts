@@ -9,7 +9,7 @@ import { createTenantOf, environment, path } from '#modules/translation/testing/
 import { inLanguage, provideTranslator } from '#modules/translation/testing/translator';
 
 let ahead = 0;
-// The configuration of the installation is changed here, so nobody else may live with it.
+// The configuration of the installation is changed here, so no other test may share it.
 const test = useService({ ownDatabase: true, environment, now: () => new Date(Date.now() + ahead) });
 let tenant: Tenant;
 let member: Call;
@@ -27,7 +27,7 @@ const translateText = (change: object = {}, by = member) =>
     body: { text: 'Hall', source_language: 'en', target_language: 'de', ...change },
   });
 const isAsked = (times: number) =>
-  vi.waitFor(() => expect(translator.requests).toHaveLength(times), { timeout: 10_000 });
+  vi.waitFor(() => expect(translator.requests).toHaveLength(times), { timeout: 30_000 });
 
 describe('equal texts at the same time', () => {
   it('are one call to the provider, and all but one are copies', async () => {
@@ -62,14 +62,14 @@ describe('equal texts at the same time', () => {
       if (answer.status === 429) refused += 1;
       return answer;
     });
-    await vi.waitFor(() => expect(refused).toBe(40), { timeout: 9000 });
+    await vi.waitFor(() => expect(refused).toBe(40), { timeout: 30_000 });
     answered.open();
     expect(await racing).toEqual({ 200: 60, 429: 40 });
     expect(translator.requests).toHaveLength(1);
     expect(await race(10, () => translateText({ text: 'Foyer' }))).toEqual({ 429: 10 });
   });
 
-  it('fail together, and are asked for anew afterwards', async () => {
+  it('fail together, and are called again afterwards', async () => {
     translator.misbehave((response) => response.writeHead(500).end());
     const answered = door();
     translator.meanwhile = () => answered.opened;
@@ -123,7 +123,7 @@ describe('equal texts at the same time', () => {
     await configure({ cache_enabled: true });
   });
 
-  it('are none of whoever has them switched off meanwhile', async () => {
+  it('does not share a result with a tenant that disabled the operation', async () => {
     const answered = door();
     translator.meanwhile = () => answered.opened;
     const first = translateText();
@@ -140,7 +140,7 @@ describe('equal texts at the same time', () => {
   });
 });
 
-describe('whoever leaves', () => {
+describe('a caller who leaves', () => {
   const wanted = { source: 'en', target: 'de', html: false, texts: ['Hall'] };
   const translateUntil = (signal: AbortSignal) =>
     translate(
@@ -171,7 +171,7 @@ describe('whoever leaves', () => {
     return { answered, closed: closed.promise, first, second, calls };
   }
 
-  it.each(['first', 'second'] as const)('has nobody else go without it: the %s', async (who) => {
+  it.each(['first', 'second'] as const)('does not abort the call for the others: the %s', async (who) => {
     const { answered, calls, ...both } = await two();
     const at = who === 'first' ? 0 : 1;
     both[who].abort(new Error('left'));
@@ -182,7 +182,7 @@ describe('whoever leaves', () => {
     expect(translator.requests).toHaveLength(1);
   });
 
-  it('as the last one ends the call, and whoever comes next begins anew', async () => {
+  it('as the last one aborts the call, and the next one starts a new call', async () => {
     const { answered, closed, calls, first, second } = await two();
     for (const each of [first, second]) each.abort(new Error('left'));
     for (const call of calls) await expect(call).rejects.toThrow('left');

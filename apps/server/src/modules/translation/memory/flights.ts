@@ -1,15 +1,15 @@
 import { perDatabase } from '#core/db/per-database';
 
-/** Work that several wait for at the same time. */
+/** Work that several callers share. */
 type Flight<Result> = { result: Promise<Result>; waiting: number; leaving: AbortController };
 type Flights = Map<string, Flight<unknown>>;
 
-/** What this process is at, by what it is. */
+/** Running work of this process by key. */
 export const flightsOf = perDatabase<Flights>(() => new Map());
 
 /**
- * Begins the work, or waits for the same that is under way; it is given up when nobody waits for it any more.
- * @throws the reason of the signal, or what the work does
+ * Starts the work, or joins equal work under way (request coalescing). It is aborted when the last caller leaves.
+ * @throws the reason of the signal, or the error of the work
  */
 export async function shareFlight<Result>(
   flights: Flights,
@@ -43,7 +43,7 @@ function launch<Result>(flights: Flights, key: string, begin: (signal: AbortSign
   return flight;
 }
 
-/** Whoever comes now begins anew. */
+/** The next caller starts new work. */
 function land(flights: Flights, key: string, flight: Flight<unknown>): void {
   if (flights.get(key) === flight) flights.delete(key);
 }

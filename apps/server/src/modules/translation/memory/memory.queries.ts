@@ -4,7 +4,7 @@ import { queryBuilder, statement } from '#core/db/query';
 
 export type MemoryRow = {
   tenant_id: string;
-  /** SHA-256 over all that the translation depends on. */
+  /** SHA-256 of all inputs of the translation. */
   key: Buffer;
   translation: string;
   provider: string;
@@ -14,7 +14,7 @@ export type MemoryRow = {
 
 export type Remembered = Pick<MemoryRow, 'translation' | 'provider' | 'model' | 'created_at'>;
 
-/** A connector that is enabled, and when it was last changed. */
+/** An enabled connector with the time of its latest change. */
 export type Maker = { api_key: string; updated_at: string };
 
 type Tables = {
@@ -46,7 +46,7 @@ export const listRemembered = statement<Of & { keys: readonly string[] }, Rememb
     .where('created_at', '>', p.notBefore),
 );
 
-/** A row where the tenant has switched the operation off; for all, where it is that of the installation. */
+/** A row if the tenant has disabled the operation; for all tenants if it is the system tenant. */
 export const findSwitchedOff = statement<{ tenantId: string; operation: string }, { enabled: boolean }>((p) =>
   builder
     .selectFrom('operation_overrides')
@@ -65,8 +65,8 @@ export const listMakers = statement<{ tenantId: string }, Maker>((p) =>
 );
 
 /**
- * `rows` is JSON: `[{key, translation, provider, model}]`, keys in hexadecimal. In the order of keys: requests that remember the
- * same texts must not wait for each other in a circle.
+ * `rows` is JSON: `[{key, translation, provider, model}]`, keys in hexadecimal. Sorted by key, so that concurrent requests with the
+ * same texts cannot deadlock.
  */
 export const remember = statement<{ tenantId: string; rows: string; at: string }, never>((p) =>
   builder
@@ -100,7 +100,7 @@ export const remember = statement<{ tenantId: string; rows: string; at: string }
     ),
 );
 
-/** Housekeeping: how much of which tenant there is. */
+/** Number of entries by tenant. */
 export const listMemories = statement<Record<string, never>, { tenant_id: string; entries: number }>(() =>
   builder
     .selectFrom('translation_memory')
@@ -109,8 +109,8 @@ export const listMemories = statement<Record<string, never>, { tenant_id: string
 );
 
 /**
- * Housekeeping: what is older than that. In the order of keys, as in `remember`; what is being remembered just now is left
- * for the next time.
+ * Deletes expired entries in the order of keys, as in `remember`; entries that are being written are left for the
+ * next run.
  */
 export const forgetOld = statement<{ tenantId: string; before: string; most: number }, { deleted: number }>((p) =>
   builder
@@ -130,7 +130,7 @@ export const forgetOld = statement<{ tenantId: string; before: string; most: num
     .returning(sql<number>`1`.as('deleted')),
 );
 
-/** Housekeeping: so many of the oldest. */
+/** Deletes a number of the oldest entries. */
 export const forgetExcess = statement<{ tenantId: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('translation_memory')

@@ -7,15 +7,15 @@ import { recentOf } from '#modules/translation/memory/recent';
 import { memoryLifeMs, termsOf, type Terms } from '#modules/translation/memory/terms';
 import type { TranslationScope } from '#modules/translation/scope';
 
-/** Two languages that differ, by their codes in lower case. */
+/** Two different languages (ISO 639-1, lower case). */
 export type Pair = { source: string; target: string };
 
 export type Translation = {
   text: string;
-  /** The api_key of the connector that made it. */
+  /** The api_key of the connector that translated it. */
   provider: string;
   model: string | null;
-  /** It was made before, or for somebody else at the same time: nobody was asked for this one. */
+  /** From the memory or from a shared provider call; this request made no call. */
   cached: boolean;
 };
 
@@ -25,8 +25,8 @@ type Wanted = Pair & { html: boolean; texts: readonly string[] };
 type Known = ReadonlyMap<string, Translation>;
 
 /**
- * Translates texts, each in the place of its original: those that were translated lately from memory, the others by a provider,
- * whose translations are remembered. `tokens` is what a provider says that it has used now.
+ * Translates texts in order: from the memory if possible, the others by a provider, whose translations are stored. `tokens` is
+ * the usage that the provider reports.
  * @throws OperationDisabled (403), ProvidersRefused (422), TooManyTranslationsAtOnce, QuotaExceeded (429), ProvidersFailed (502),
  * NoProvider (503)
  */
@@ -48,13 +48,13 @@ type Made = { known: Known; tokens: Tokens | null };
 
 const nothingMade: Made = { known: new Map(), tokens: null };
 
-/** Of all that a translation depends on, in hexadecimal. */
+/** Hash of all inputs of a translation, hexadecimal. */
 function keyOf({ source, target, html }: Wanted, text: string): string {
   const facts = JSON.stringify([protectionVersion, source, target, html ? 'html' : 'plain', text]);
   return sha256Hex(facts);
 }
 
-/** Where the operation is switched off memory knows nothing, and whoever calls a provider then is refused. */
+/** For a disabled operation the memory is empty, so that the provider call refuses the request. */
 async function recall(
   { services, db, operation }: TranslationScope,
   terms: Terms,
@@ -94,7 +94,7 @@ function toTranslation({ translation: text, provider, model }: Remembered): Tran
 
 type Missing = Omit<Wanted, 'texts'> & { missing: ReadonlyMap<string, string> };
 
-/** From a provider; who wants the same at the same time, and may have what is remembered, waits for one answer to all. */
+/** Calls a provider; concurrent requests for the same texts share the call if the memory is enabled. */
 async function obtain(scope: TranslationScope, terms: Terms, wanted: Missing): Promise<Made> {
   const signal = await scope.begin();
   if (!terms.isUsable) return ask(scope, wanted, signal);
@@ -104,12 +104,12 @@ async function obtain(scope: TranslationScope, terms: Terms, wanted: Missing): P
   const flights = flightsOf(services.database);
   const flight = { key: [tenantId, operation, ...keys].join(' '), signal };
   const isJoined = flights.has(flight.key);
-  // It may have been switched off since the others began.
+  // The operation may have been disabled since the shared call started.
   if (isJoined) await assertOperationEnabled(services, { tenantId, operation });
   let isOwn = false;
   const made = await shareFlight(flights, flight, async (until) => {
     isOwn = true;
-    // What was under way when memory was asked may have come back since.
+    // Another call may have filled the memory since the first look-up.
     const known = await recall(scope, terms, keys);
     return known.size === keys.length ? { known, tokens: null } : ask(scope, wanted, until);
   });
@@ -130,9 +130,9 @@ async function ask(scope: TranslationScope, { source, target, html, missing }: M
   const { services, db, operation, caller } = scope;
   const texts = [...missing.values()];
   const call = { tenantId: db.tenantId, operation, caller, texts, source, target, html, signal };
-  const asked = translateTexts(services, { ...call, patience: patienceFor(texts) });
+  const asked = translateTexts(services, { ...call, timeouts: timeoutsFor(texts) });
   const answer = await asked.catch((error: unknown) => {
-    // Whoever has left is no failure of the providers.
+    // A disconnected client does not count as a provider failure.
     signal.throwIfAborted();
     throw error;
   });
@@ -145,27 +145,27 @@ async function ask(scope: TranslationScope, { source, target, html, missing }: M
   return { known: new Map(made), tokens };
 }
 
-/** What is written longer takes longer, and so does what is more. */
-function patienceFor(texts: readonly string[]): { attemptMs: number; totalMs: number } {
+/** Timeouts grow with the length and the number of texts. */
+function timeoutsFor(texts: readonly string[]): { attemptMs: number; totalMs: number } {
   const characters = texts.reduce((sum, { length }) => sum + length, 0);
   const extraMs = Math.min(60_000, 4 * characters + 500 * (texts.length - 1));
   return { attemptMs: 10_000 + extraMs, totalMs: 14_000 + 1.5 * extraMs };
 }
 
 async function keep({ services, db }: TranslationScope, made: readonly [string, Translation][]): Promise<void> {
-  // What needed nobody is as quickly done again.
+  // Texts without a provider call need no entry.
   if (memoryLifeMs(services) === 0 || made.every(([, { provider }]) => provider === 'none')) return;
   const rows = made.map(([key, { text: translation, provider, model }]) => ({ key, translation, provider, model }));
   const at = services.now().toISOString();
   try {
     await db.slow.all(remember({ tenantId: db.tenantId, rows: JSON.stringify(rows), at }));
   } catch (error) {
-    // What was translated and paid for is answered all the same.
+    // A failed write to the memory must not lose a paid translation.
     services.log.warn({ err: error }, 'translations could not be remembered');
   }
 }
 
-/** What PostgreSQL can keep: no NUL, and no half of a character. */
+/** Text that PostgreSQL can store: without NUL and lone surrogates. */
 function toStorable(text: string): string {
   return text.toWellFormed().replaceAll('\0', '');
 }

@@ -10,7 +10,7 @@ import { createTenantOf, environment, path } from '#modules/translation/testing/
 import { provideTranslator } from '#modules/translation/testing/translator';
 
 let ahead = 0;
-// The configuration of the installation and its overrides are changed here, so nobody else may live with it.
+// The configuration of the installation and its overrides are changed here, so no other test may share it.
 const test = useService({ ownDatabase: true, environment, now: () => new Date(Date.now() + ahead) });
 let tenant: Tenant;
 let member: Call;
@@ -124,7 +124,7 @@ describe('what is remembered', () => {
     expect(row).toEqual({ operation_key: 'translation.text', cache_hits: 2, successes: 1 });
   });
 
-  it('is given to nobody for whom the operation is switched off', async () => {
+  it('is not returned if the operation is disabled', async () => {
     expect(await isCached()).toBe(false);
     await override(tenant.tenantId, false);
     ahead += 1000;
@@ -165,7 +165,7 @@ describe('what is remembered', () => {
     await configure({ cache_max_entries: 50_000 });
   });
 
-  it('is left for the next time where somebody is remembering it just now', async () => {
+  it('is left for the next run while another request writes it', async () => {
     await isCached();
     ahead += 31 * day;
     const { tenantId } = tenant;

@@ -4,9 +4,9 @@ import { perDatabase } from '#core/db/per-database';
 import type { Services } from '#core/services';
 import type { Remembered } from '#modules/translation/memory/memory.queries';
 
-/** Of one process, for all tenants together. */
+/** Limit of one process for all tenants together. */
 const maxBytes = 8 * 2 ** 20;
-/** Of an entry beside its texts, roughly. */
+/** Approximate size of an entry without its texts. */
 const overheadBytes = 400;
 
 export type Recent = {
@@ -20,8 +20,8 @@ const recents = perDatabase(() => {
 });
 
 /**
- * What this process has read of one tenant's memory lately: a text that everybody has translated costs no look-up. It is true
- * for as long as its terms hold (`termsOf`), which are looked at each time.
+ * Recently read entries of one tenant's memory in this process: frequent texts need no look-up. They are valid while their terms
+ * are (`termsOf`), which are checked each time.
  */
 export function recentOf(database: Services['database'], tenantId: string): Recent {
   const ofAll = recents(database);

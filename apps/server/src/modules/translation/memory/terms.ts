@@ -7,22 +7,22 @@ import type { Services } from '#core/services';
 import { findSwitchedOff, listMakers, type Maker, type Remembered } from '#modules/translation/memory/memory.queries';
 import type { TranslationOperation } from '#modules/translation/scope';
 
-/** What of memory a tenant may use. */
+/** Rules for the use of the memory by a tenant. */
 export type Terms = {
   isUsable: boolean;
   notBefore: string;
-  /** Nothing older than `notBefore`, and nothing of a connector that is gone, disabled or another one by now. */
+  /** Excludes entries before `notBefore`, and those of a deleted, disabled or changed connector. */
   counts(made: Pick<Remembered, 'provider' | 'created_at'>): boolean;
 };
 
 type Needed = Pick<Services, 'database' | 'now' | 'runtimeSettings'>;
 type Known = Terms & { at: number };
 
-/** So long an answer counts: to ask for each text that is remembered would cost as much as the text. */
+/** Cache time: a look-up for each text would cost as much as the text itself. */
 const freshMs = 1000;
 const maxKnown = 1000;
 
-/** Whoever paid for a translation does not want to pay for it again tomorrow. */
+/** Retention of translations, which are expensive to repeat. */
 const keptMs = 30 * 24 * 60 * 60_000;
 
 const known = perDatabase(() => new LRUCache<string, Known>({ max: maxKnown }));
@@ -30,8 +30,8 @@ const known = perDatabase(() => new LRUCache<string, Known>({ max: maxKnown }));
 type Whose = { tenantId: string; operation: TranslationOperation };
 
 /**
- * Whether caches are on and the operation may be used, by the installation and by the tenant, and when their connectors were
- * changed; as it was at most a second ago.
+ * Whether caches and the operation are enabled, for the installation and the tenant, and the times of connector changes; at most
+ * one second old.
  */
 export function termsOf(services: Needed, whose: Whose): Terms | Promise<Terms> {
   const terms = known(services.database).get(keyOf(whose));
@@ -39,7 +39,7 @@ export function termsOf(services: Needed, whose: Whose): Terms | Promise<Terms> 
   return terms !== undefined && Math.abs(at - terms.at) < freshMs ? terms : ask(services, whose, at);
 }
 
-/** For how long translations are remembered; not at all where caches are switched off. */
+/** Retention of translations; 0 if caches are disabled. */
 export function memoryLifeMs({ runtimeSettings }: Pick<Services, 'runtimeSettings'>): number {
   return runtimeSettings.current(securitySetting).cache_enabled ? keptMs : 0;
 }

@@ -4,7 +4,7 @@ import { findLanguages } from '#modules/translation/languages/languages.queries'
 import { distinct, isLanguage } from '#modules/translation/languages/languages.rules';
 import type { Translation } from '#modules/translation/memory/memory.service';
 import type { TranslationScope } from '#modules/translation/scope';
-import { providersOf, translateParcels } from '#modules/translation/texts/parcels.service';
+import { providersOf, translateBatches } from '#modules/translation/texts/batches.service';
 import { hasText } from '#modules/translation/texts/texts.rules';
 import { toLanguage } from '#modules/translation/texts/texts.service';
 import { fields, type Field } from '#modules/translation/translation.types';
@@ -13,23 +13,23 @@ import type { TranslateI18nBody } from '#modules/translation/translation.schemas
 type Given = TranslateI18nBody['i18n_data'][string];
 
 /**
- * Into the given languages, or all of the tenant but the source; what is not translated comes back as it was sent.
- * @throws UnknownLanguage, LanguageNotDetected, NothingToTranslate, and what `translate` does where no language succeeds
+ * Translates into the given languages, or all of the tenant except the source; other texts are returned unchanged.
+ * @throws UnknownLanguage, LanguageNotDetected, NothingToTranslate, and the errors of `translate` if no language succeeds
  */
 export async function translateI18n(scope: TranslationScope, body: TranslateI18nBody) {
   const { i18n_data: data } = body;
   const wanted = body.target_languages?.map(toLanguage) ?? (await tenantLanguages(scope));
   const { language: source, texts } = await sourceOf(data, body.source_language);
   const populated = fields.filter((field) => hasText(texts[field]));
-  const parcels = distinct(wanted)
+  const batches = distinct(wanted)
     .filter((target) => target !== source)
     .map((target) => ({ source, target, texts: populated.map((field) => texts[field]!) }));
-  const { delivered, failure } = await translateParcels(scope, parcels);
+  const { delivered, failure } = await translateBatches(scope, batches);
   if (delivered.size === 0 && failure !== undefined) throw failure;
-  const done = parcels.filter((parcel) => delivered.has(parcel));
-  const translated = done.map((parcel): [string, Given] => {
-    const results = delivered.get(parcel)!.map(({ text }, at): [Field, string] => [populated[at]!, text]);
-    return [parcel.target, { ...data[parcel.target], ...Object.fromEntries(results) }];
+  const done = batches.filter((batch) => delivered.has(batch));
+  const translated = done.map((batch): [string, Given] => {
+    const results = delivered.get(batch)!.map(({ text }, at): [Field, string] => [populated[at]!, text]);
+    return [batch.target, { ...data[batch.target], ...Object.fromEntries(results) }];
   });
   const translations: Translation[] = [...delivered.values()].flat();
   return {

@@ -86,7 +86,7 @@ describe('translateI18n', () => {
     expect(data.translations_i18n.de.description).toMatch(/^<ul><li>.*<\/li><\/ul>$/);
   });
 
-  it('200: nobody is asked where there is no language to translate into', async () => {
+  it('200: no provider is called without a target language', async () => {
     const single = await createTenant(test);
     const { status, body } = await translate({ i18n_data: { en: { name: 'Hall' } } }, { token: single.admin.token });
     expect({ status, data: body.data }).toEqual({
@@ -119,7 +119,7 @@ describe('translateI18n', () => {
     expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'REFUSED_BY_PROVIDERS');
   });
 
-  it('200: the language of texts under a code that is none is detected', async () => {
+  it('200: the language of texts under an invalid code is detected', async () => {
     const { requests } = await provideTranslator(test, tenant);
     const name = 'Der große Saal im Erdgeschoss neben dem Eingang';
     const { body } = await translate({ i18n_data: { xx: { name } } });
@@ -159,7 +159,7 @@ describe('translateI18n', () => {
     expectError(await translate(body), 422, 'UNPROCESSABLE_ENTITY', reason);
   });
 
-  it('503: there is nobody to translate', async () => {
+  it('503: without a provider', async () => {
     const answer = await translate({ i18n_data: { en: { name: 'Hall' } } });
     expectError(answer, 503, 'SERVICE_UNAVAILABLE', 'NO_PROVIDER');
   });

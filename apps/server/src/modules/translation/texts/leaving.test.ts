@@ -10,7 +10,7 @@ import { provideTranslator } from '#modules/translation/testing/translator';
 
 const test = useService({ environment });
 
-it('nobody is asked any more once the client has left, and the next provider is not tried', async () => {
+it('no provider is called after the client has left', async () => {
   const tenant = await createTenant(test);
   const slow = await provideTranslator(test, tenant, { priority: 1 });
   const next = await provideTranslator(test, tenant, { priority: 2 });

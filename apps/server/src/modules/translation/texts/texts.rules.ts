@@ -1,9 +1,9 @@
-/** Whether there is anything in it but space. */
+/** Whether the text has anything except white space. */
 export function hasText(text: string | null | undefined): text is string {
   return typeof text === 'string' && /\S/.test(text);
 }
 
-/** Characters, of which some take two units of a JavaScript string. */
+/** Number of characters (code points). */
 export function lengthOf(text: string): number {
   return text.length - (text.match(/[\ud800-\udbff][\udc00-\udfff]/g)?.length ?? 0);
 }

@@ -5,7 +5,7 @@ import type { TranslationScope } from '#modules/translation/scope';
 import { lengthOf } from '#modules/translation/texts/texts.rules';
 import type { TranslateTextBody } from '#modules/translation/translation.schemas';
 
-/** @throws UnknownLanguage, and what `translate` does */
+/** @throws UnknownLanguage, and the errors of `translate` */
 export async function translateText(scope: TranslationScope, body: TranslateTextBody) {
   const { text, preserve_html: html = false } = body;
   const source = toLanguage(body.source_language);
@@ -29,7 +29,7 @@ export async function translateText(scope: TranslationScope, body: TranslateText
   };
 }
 
-/** A code as we write it. @throws UnknownLanguage */
+/** A valid code in lower case. @throws UnknownLanguage */
 export function toLanguage(code: string): string {
   const language = code.toLowerCase();
   if (!isLanguage(language)) throw UnknownLanguage();

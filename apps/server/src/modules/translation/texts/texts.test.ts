@@ -78,7 +78,7 @@ describe('translateText', () => {
     expect(body.data.translated_text).toMatch(/^<p>.*<b class="x">.*<\/b>.*<\/p>$/);
   });
 
-  it('200: into its own language nobody translates, with or without a provider', async () => {
+  it('200: equal languages need no provider, with or without one', async () => {
     const text = ' Hall {{name}} <b>\u{1F600}</b> ';
     const { status, body } = await translate({ text, source_language: 'EN', target_language: 'en' });
     expect({ status, data: body.data }).toEqual({
@@ -157,12 +157,12 @@ describe('translateText', () => {
     expectError(await translate(toGerman(), app), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it.each([{ source_language: 'xx' }, { target_language: 'qq' }])('422: %j is no language', async (change) => {
+  it.each([{ source_language: 'xx' }, { target_language: 'qq' }])('422: %j is not a language', async (change) => {
     await provideTranslator(test, tenant);
     expectError(await translate({ ...toGerman(), ...change }), 422, 'UNPROCESSABLE_ENTITY', 'UNKNOWN_LANGUAGE');
   });
 
-  it('429: the sixty-first text in a minute, but not what is remembered; nobody else pays for it', async () => {
+  it('429: the sixty-first text in a minute, but not from the memory; other callers are not limited', async () => {
     await provideTranslator(test, tenant);
     const counts = await race(100, (at) => translate(toGerman(`Hall ${'abcdefghij'[at % 10]}${Math.floor(at / 10)}x`)));
     expect(counts).toEqual({ 200: 60, 429: 40 });
@@ -194,7 +194,7 @@ describe('translateText', () => {
     expect(answer.text).not.toMatch(/secret|127\.0\.0\.1/);
   });
 
-  it('502: with the time to wait where all ask for patience', async () => {
+  it('502: with Retry-After if all are paused', async () => {
     const hurried = await provideTranslator(test, tenant);
     hurried.misbehave((response) => response.writeHead(429, { 'retry-after': '120' }).end());
     expectError(await translate(toGerman()), 502, 'UPSTREAM_ERROR');
@@ -215,7 +215,7 @@ describe('translateText', () => {
     expect(broken.requests).toHaveLength(6);
   });
 
-  it('503: there is nobody to translate', async () => {
+  it('503: without a provider', async () => {
     expectError(await translate(toGerman()), 503, 'SERVICE_UNAVAILABLE', 'NO_PROVIDER');
   });
 });

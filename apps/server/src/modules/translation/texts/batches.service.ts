@@ -2,30 +2,30 @@ import { AppError } from '#core/errors/app-error';
 import { translate, type Pair, type Translation } from '#modules/translation/memory/memory.service';
 import type { TranslationScope } from '#modules/translation/scope';
 
-/** Texts that are all to be had in one other language. */
-export type Parcel = Pair & { texts: readonly string[] };
+/** Texts for the same target language. */
+export type TextBatch = Pair & { texts: readonly string[] };
 
-export type Delivery<Sent extends Parcel> = {
-  /** What came back, in the order of the texts. */
+export type Delivery<Sent extends TextBatch> = {
+  /** Translations in the order of the texts. */
   delivered: Map<Sent, readonly Translation[]>;
-  /** Why some did not. */
+  /** The first error. */
   failure: AppError | undefined;
 };
 
-/** As many providers' requests at once as do not look like an attack. */
+/** Concurrent batches, few enough for the rate limits of providers. */
 const atOnce = 4;
 
-/** Translates what can be: where one language fails, the others are kept. */
-export async function translateParcels<Sent extends Parcel>(
+/** Translates all batches; a failed language does not affect the others. */
+export async function translateBatches<Sent extends TextBatch>(
   scope: TranslationScope,
-  parcels: readonly Sent[],
+  batches: readonly Sent[],
 ): Promise<Delivery<Sent>> {
   const delivery: Delivery<Sent> = { delivered: new Map(), failure: undefined };
-  const waiting = [...parcels];
+  const waiting = [...batches];
   const work = async () => {
-    for (let parcel = waiting.shift(); parcel !== undefined; parcel = waiting.shift()) {
+    for (let batch = waiting.shift(); batch !== undefined; batch = waiting.shift()) {
       try {
-        delivery.delivered.set(parcel, await translateParcel(scope, parcel));
+        delivery.delivered.set(batch, await translateBatch(scope, batch));
       } catch (error) {
         if (!(error instanceof AppError)) throw error;
         delivery.failure ??= error;
@@ -36,8 +36,8 @@ export async function translateParcels<Sent extends Parcel>(
   return delivery;
 }
 
-/** Names and descriptions are plain text as a rule; where there are tags in one, they are kept as tags. */
-async function translateParcel(scope: TranslationScope, { texts, ...pair }: Parcel): Promise<Translation[]> {
+/** Names and descriptions are usually plain text; tags in them are kept as HTML. */
+async function translateBatch(scope: TranslationScope, { texts, ...pair }: TextBatch): Promise<Translation[]> {
   const isHtml = texts.map((text) => /<\/?[a-z][^<>]*>/i.test(text));
   const some = async (html: boolean) => {
     const chosen = texts.filter((_, at) => isHtml[at] === html);
@@ -49,7 +49,7 @@ async function translateParcel(scope: TranslationScope, { texts, ...pair }: Parc
   return isHtml.map((is) => (is ? html : plain).shift()!);
 }
 
-/** Who made them, as answers say it; texts without a word in them need nobody. */
+/** Value of `provider_used`; texts without words need no provider. */
 export function providersOf(translations: readonly Pick<Translation, 'provider'>[]): string {
   const providers = new Set(translations.map(({ provider }) => provider).filter((provider) => provider !== 'none'));
   return providers.size === 0 ? 'none' : [...providers].join(', ');
