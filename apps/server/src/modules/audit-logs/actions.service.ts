@@ -2,8 +2,9 @@ import type { Route } from '#core/http/route';
 
 export type AuditAction = { action: string; resource_type: string; description: string };
 
-/** What is done to something else than the action is named after; `auth.` and `two_factor.` are about accounts. */
+/** Actions whose record differs from their name; `auth.` and `two_factor.` are about accounts. */
 const resourceTypes: Readonly<Record<string, string | readonly string[]>> = {
+  'auth.account_disowned': 'user',
   'auth.login': 'session',
   'auth.logout': 'session',
   'auth.refresh_replayed': 'session',
@@ -20,21 +21,21 @@ const resourceTypes: Readonly<Record<string, string | readonly string[]>> = {
   'two_factor.verified': 'session',
 };
 
-/** What no operation is declared to do: it happens beside what was asked for, or nobody asked. */
-const elsewhere: Readonly<Record<string, string>> = {
-  'auth.login_failed': 'Somebody tried to log in and was refused',
-  'auth.password_change_failed': 'Somebody tried to change the password without knowing the present one',
+/** Actions that no operation declares: side effects of operations, or actions of the service itself. */
+const undeclaredActions: Readonly<Record<string, string>> = {
+  'auth.login_failed': 'A login was refused',
+  'auth.password_change_failed': 'A password change with a wrong current password was refused',
   'auth.refresh_replayed': 'A refresh token was used twice, which ended its session',
-  'mcp.tool_called': 'A program called a tool for somebody; whatever came of it, and beside what the operation records',
-  'tenant.purged': 'What was left of a deleted tenant was removed for good',
-  'translation_job.batch_written': 'A translation of many records has written texts of some of them',
-  'two_factor.enabled': 'The first code of a second factor fitted, so that it is asked for from now on',
+  'mcp.tool_called': 'A client called a tool; recorded for every outcome, in addition to the action of the operation',
+  'tenant.purged': 'A deleted tenant was purged',
+  'translation_job.batch_written': 'A translation job wrote a batch of texts',
+  'two_factor.enabled': 'A second factor was enabled by its first correct code',
   'two_factor.failed': 'A code of the second factor was wrong',
 };
 
-/** All actions that the trail knows, in alphabetical order; what is done to several kinds stands there once for each. */
+/** All actions of the audit trail in alphabetical order, once for each kind of record. */
 export function listActions(routes: readonly Route[]): AuditAction[] {
-  const described = new Map(Object.entries(elsewhere));
+  const described = new Map(Object.entries(undeclaredActions));
   for (const { audit, summary } of routes) {
     if (typeof audit === 'string' && !described.has(audit)) described.set(audit, summary);
   }

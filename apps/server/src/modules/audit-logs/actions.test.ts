@@ -11,7 +11,7 @@ const test = useService();
 const url = '/api/v1/secure/audit-logs/actions';
 const source = path.resolve(import.meta.dirname, '../..');
 
-it('200: every action that an operation is declared to write, once for each kind of record', async () => {
+it('200: every declared action, once for each kind of record', async () => {
   const { admin } = await createTenant(test);
   const { status, body } = await test.call('GET', url, { token: admin.token });
   expect(status).toBe(200);
@@ -26,7 +26,7 @@ it('200: every action that an operation is declared to write, once for each kind
   expect(body.data).toContainEqual({ action: 'auth.login', resource_type: 'session', description: expect.any(String) });
 });
 
-/** What the source calls an action, and what it does it to where it says so in one breath. */
+/** Actions in the source, and their record type if the same expression has it. */
 async function actionsInSource(): Promise<{ action: string; type: string | undefined }[]> {
   const found = [];
   for await (const file of glob('{core,modules}/**/*.ts', { cwd: source })) {
@@ -39,7 +39,7 @@ async function actionsInSource(): Promise<{ action: string; type: string | undef
   return found;
 }
 
-it('knows every action that the source writes, and what it is done to', async () => {
+it('lists every action that the source writes, with its record type', async () => {
   const known = new Map(listActions(modules.flatMap(({ routes }) => routes)).map((one) => [one.action, one]));
   const written = await actionsInSource();
   expect(written.length).toBeGreaterThan(60);

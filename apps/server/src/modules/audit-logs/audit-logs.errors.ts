@@ -2,22 +2,26 @@ import { defineError } from '#core/errors/app-error';
 
 export const VerificationRunning = defineError(
   'CONFLICT',
-  'The trail of this tenant is being verified already: wait for that answer, or ask again later.',
+  'A verification of this audit trail is already running. Wait for its answer, then try again.',
   'VERIFICATION_RUNNING',
 );
 export const ExportRunning = defineError(
   'CONFLICT',
-  'The trail of this tenant is being exported already: wait until that export is complete or broken off.',
+  'An export of this audit trail is already running. Wait until it ends, or cancel it.',
   'EXPORT_RUNNING',
 );
 export const VerificationsRunning = defineError(
   'RATE_LIMIT_EXCEEDED',
-  'Other trails are being verified right now: try again when they are done.',
+  'Other verifications are running. Try again after the time in Retry-After.',
   'VERIFICATIONS_RUNNING',
 );
 export const ExportsRunning = defineError(
   'RATE_LIMIT_EXCEEDED',
-  'Other trails are being exported right now: try again when they are done.',
+  'Other exports are running. Try again after the time in Retry-After.',
   'AUDIT_EXPORTS_RUNNING',
 );
-export const PeriodInvalid = defineError('UNPROCESSABLE_ENTITY', 'from has to be before to.', 'PERIOD_INVALID');
+export const PeriodInvalid = defineError(
+  'UNPROCESSABLE_ENTITY',
+  'from must be before to. Change the time range.',
+  'PERIOD_INVALID',
+);

@@ -13,7 +13,7 @@ let token: string;
 
 type Row = { user?: string; action: string; type: string; resource?: string; ip?: string; at: string };
 
-// Long before the tenant itself, so that none of its own rows gets in between.
+// Long before the creation of the tenant, so that its events do not interfere.
 const rows: Row[] = [
   { user: ada, action: 'auth.login', type: 'session', ip: '192.0.2.1', at: '2020-02-29T23:59:59.999Z' },
   { user: ada, action: 'auth.login_failed', type: 'account', ip: '192.0.2.1', at: '2020-03-01T00:00:00.000Z' },
@@ -69,7 +69,7 @@ async function actions(query: Record<string, string>): Promise<string[]> {
 const at = (...indexes: number[]) => indexes.map((index) => rows[index]!.action);
 
 describe('listAuditLogs', () => {
-  it('200: the newest first, each with everything that is known', async () => {
+  it('200: newest first, with all fields', async () => {
     const { body } = await list(past);
     expect(body.data.map((row: Record<string, any>) => row.created_at)).toEqual(rows.map((row) => row.at).toReversed());
     expect(body.data[0]).toEqual({
@@ -88,20 +88,20 @@ describe('listAuditLogs', () => {
 
   it.each([
     ['user', { user_id: ada }, at(0, 1)],
-    ['user, spelled the other way, in capitals', { userId: ada.toUpperCase() }, at(0, 1)],
-    ['a user who did nothing', { user_id: newId() }, []],
+    ['user, in camelCase and upper case', { userId: ada.toUpperCase() }, at(0, 1)],
+    ['a user without events', { user_id: newId() }, []],
     ['action', { action: 'auth.login' }, at(0)],
-    ['action, which is exact without a star', { action: 'auth' }, []],
+    ['action, exact without a star', { action: 'auth' }, []],
     ['prefix of an action, by whole words', { action: 'auth.*' }, at(0, 1)],
-    ['prefix, another', { action: 'space.*' }, at(2, 3)],
+    ['another prefix', { action: 'space.*' }, at(2, 3)],
     ['resource type', { resource_type: 'space' }, at(2, 3)],
     ['resource', { resourceId: thing }, at(2, 3)],
     ['address', { ip_address: '192.0.2.1' }, at(0, 1)],
     ['address, IPv6', { ipAddress: '2001:db8::1' }, at(2)],
-    ['from, this instant included', { from: '2020-03-01T00:00:00.001Z' }, at(2, 3, 4)],
-    ['to, this instant excluded', { to: '2020-03-01T00:00:00.001Z' }, at(0, 1)],
+    ['from, inclusive', { from: '2020-03-01T00:00:00.001Z' }, at(2, 3, 4)],
+    ['to, exclusive', { to: '2020-03-01T00:00:00.001Z' }, at(0, 1)],
     ['an interval in another zone', { from: '2020-03-01T01:00:00+01:00', to: '2020-03-01T19:00:00-05:00' }, at(1, 2)],
-    ['an interval turned round', { from: '2020-03-02T00:00:00Z', to: '2020-03-01T00:00:00Z' }, []],
+    ['a reversed interval', { from: '2020-03-02T00:00:00Z', to: '2020-03-01T00:00:00Z' }, []],
     ['all at once', { user_id: alan, action: 'space.*', resource_id: thing, ip_address: '2001:db8::1' }, at(2)],
   ])('200: by %s', async (_what, query: Record<string, string>, expected) => {
     expect(await actions(query)).toEqual(expected);
@@ -122,7 +122,7 @@ describe('listAuditLogs', () => {
     expect((await test.call('GET', path, { token: reader.token })).status).toBe(200);
   });
 
-  it("200: never another tenant's rows, whatever is asked for", async () => {
+  it('200: never events of another tenant, for any filter', async () => {
     const other = await createTenant(test);
     const ask = async (query: string): Promise<any[]> =>
       (await test.call('GET', `${path}${query}`, { token: other.admin.token })).body.data;
@@ -168,7 +168,7 @@ describe('listAuditLogs', () => {
     }
   });
 
-  it('405: nobody writes, changes or deletes', async () => {
+  it('405: no method writes, changes or deletes', async () => {
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'] as const) {
       expectError(await test.call(method, path, { token }), 405, 'METHOD_NOT_ALLOWED');
     }

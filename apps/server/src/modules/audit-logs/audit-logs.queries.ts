@@ -42,7 +42,7 @@ export type ChainedRow = AuditLogRow & {
   chain_hash: Buffer | null;
 };
 
-/** The next rows of an export, the oldest first. */
+/** The next rows of an export, oldest first. */
 export function nextAuditLogs(
   tenantId: string,
   filters: AuditLogFilters,
@@ -72,7 +72,7 @@ function filtered(tenantId: string, filters: AuditLogFilters): AuditSelect {
   return query;
 }
 
-// As a range in the order of bytes: that is the index's own, whatever the collation, and leakproof.
+// A range in byte order matches the index for any collation, and is leakproof.
 function beginsWith(prefix: string) {
   const end = prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1);
   return sql<boolean>`action ~>=~ ${prefix} and action ~<~ ${end}`;

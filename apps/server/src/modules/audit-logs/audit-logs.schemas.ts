@@ -5,12 +5,12 @@ import { Timestamp, Uuid, closed, dataOf, listOf, nullable, pageOf, paging, sort
 const instant = { format: 'date-time', maxLength: 40 };
 
 const filters = {
-  user_id: Type.Optional(Uuid),
+  user_id: Type.Optional(Type.String({ format: 'uuid', description: 'Actor, by user identifier.' })),
   action: Type.Optional(
     Type.String({
       maxLength: 100,
       pattern: '^[a-z_]+(\\.[a-z_]+)*(\\.\\*)?$',
-      description: 'Exact, or a prefix such as `auth.*`.',
+      description: 'Action: an exact name, or a prefix such as `auth.*`.',
     }),
   ),
   resource_type: Type.Optional(Type.String({ maxLength: 100 })),
@@ -18,8 +18,8 @@ const filters = {
   ip_address: Type.Optional(Type.String({ maxLength: 64 })),
 };
 const period = {
-  from: Type.Optional(Type.String({ ...instant, description: 'This instant and later.' })),
-  to: Type.Optional(Type.String({ ...instant, description: 'Before this instant.' })),
+  from: Type.Optional(Type.String({ ...instant, description: 'Start of the time range, inclusive (RFC 3339).' })),
+  to: Type.Optional(Type.String({ ...instant, description: 'End of the time range, exclusive (RFC 3339).' })),
 };
 
 export const ListAuditLogsQuery = Type.Object({ ...paging, sort: sortable(['created_at']), ...filters, ...period });
@@ -30,11 +30,13 @@ export const AuditLogPage = pageOf(
     {
       id: Uuid,
       tenant_id: Uuid,
-      user_id: nullable(Uuid),
-      action: Type.String(),
+      user_id: nullable(Uuid, { description: 'Actor, by user identifier; null if the actor is not a user.' }),
+      action: Type.String({ description: 'Name of the action, such as `contact.created`.' }),
       resource_type: Type.String(),
       resource_id: nullable(Uuid),
-      details: nullable(Type.Record(Type.String(), Type.Unknown())),
+      details: nullable(Type.Record(Type.String(), Type.Unknown()), {
+        description: 'Changed fields and identifiers, never secrets; null without details.',
+      }),
       ip_address: nullable(Type.String()),
       user_agent: nullable(Type.String()),
       created_at: Timestamp,
@@ -45,7 +47,10 @@ export const AuditLogPage = pageOf(
 
 export const ExportAuditLogsQuery = Type.Object({
   format: Type.Optional(
-    Type.Enum(['csv', 'ndjson'], { default: 'csv', description: 'With a head line, or one JSON object on each line.' }),
+    Type.Enum(['csv', 'ndjson'], {
+      default: 'csv',
+      description: 'File format: CSV with a header line, or one JSON object per line.',
+    }),
   ),
   ...filters,
   ...period,
@@ -58,29 +63,33 @@ export type VerifyAuditLogsQuery = Static<typeof VerifyAuditLogsQuery>;
 export const Verification = dataOf(
   closed(
     {
-      valid: Type.Boolean({ description: 'There is no problem in what was checked.' }),
-      isComplete: Type.Boolean({ description: 'False when it was given up after 100 problems.' }),
-      checked: Type.Integer({ description: 'Rows whose hash was computed again.' }),
+      valid: Type.Boolean({ description: 'Whether the checked rows have no problem.' }),
+      isComplete: Type.Boolean({
+        description: 'Whether all rows were checked; false if the check stopped after 100 problems.',
+      }),
+      checked: Type.Integer({ description: 'Number of rows whose hash was computed again.' }),
       from: nullable(Type.String()),
       to: nullable(Type.String()),
       chains: Type.Array(
         closed({
-          slot: Type.Integer(),
-          length: Type.Integer({ description: 'How many rows were ever written to the chain.' }),
-          head: Type.String({ description: 'The hash of the last of them: SHA-256, hexadecimal.' }),
+          slot: Type.Integer({ description: 'Number of the hash chain.' }),
+          length: Type.Integer({ description: 'Number of rows that were ever written to the chain.' }),
+          head: Type.String({ description: 'Hash of the last row (SHA-256, hexadecimal).' }),
         }),
+        { description: 'Hash chains of the tenant, with their current end.' },
       ),
       problems: Type.Array(
         closed({
           type: Type.Enum(['changed', 'reordered', 'missing', 'inserted', 'head'], {
             description:
-              'changed: the row, or the one before it, is not as it was written. reordered: it belongs to another place. missing: `count` rows from `position` on were deleted. inserted: the service never wrote it. head: the end of the chain does not fit its rows.',
+              'Kind of problem. changed: the row, or the previous row, was modified. reordered: the row belongs to another position. missing: `count` rows were deleted, beginning at `position`. inserted: the service did not write the row. head: the end of the chain does not match its rows.',
           }),
-          slot: nullable(Type.Integer()),
-          position: nullable(Type.Integer()),
-          count: Type.Integer(),
-          id: nullable(Uuid),
+          slot: nullable(Type.Integer(), { description: 'Number of the hash chain; null if the row belongs to none.' }),
+          position: nullable(Type.Integer(), { description: 'Position in the chain; null if the row has none.' }),
+          count: Type.Integer({ description: 'Number of affected rows.' }),
+          id: nullable(Uuid, { description: 'Affected audit event; null if no single one is affected.' }),
         }),
+        { description: 'Problems, at most 100.' },
       ),
     },
     { title: 'AuditVerification' },
@@ -88,5 +97,12 @@ export const Verification = dataOf(
 );
 
 export const Actions = listOf(
-  closed({ action: Type.String(), resource_type: Type.String(), description: Type.String() }, { title: 'AuditAction' }),
+  closed(
+    {
+      action: Type.String({ description: 'Name of the action, such as `contact.created`.' }),
+      resource_type: Type.String(),
+      description: Type.String({ description: 'Operation that records the action.' }),
+    },
+    { title: 'AuditAction' },
+  ),
 );

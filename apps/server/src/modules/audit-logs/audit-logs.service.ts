@@ -24,13 +24,13 @@ type Reader = { db: TenantDb; services: Pick<Services, 'auditGroups'>; setHeader
 type Exporter = { db: TenantDb; actor: Actor; now: Date; signal: AbortSignal };
 
 const pieceSize = 1000;
-/** At a time in one process; each of them reads, most of the time, nothing. */
-const mostExports = 4;
-/** Until a row is committed whose time was taken before: what a request may take, and what clocks differ. */
+/** Concurrent exports of one process, one per tenant; an export holds one page in memory and no connection while it is sent. */
+const maxExports = 64;
+/** Longest time between the timestamp of a row and its commit: duration of a request plus clock differences. */
 const settlingMs = 60_000;
 
 export async function searchAuditLogs({ db, services, setHeader }: Reader, query: ListAuditLogsQuery) {
-  // Whoever looks right after a call is to find it.
+  // A caller that reads directly after a call must find it.
   await services.auditGroups.settled(db.tenantId);
   const { limit = 50, offset = 0, sort = '-created_at' } = query;
   const filters = toFilters(query);
@@ -71,10 +71,9 @@ function presentAuditLog(row: AuditLogRow) {
 }
 
 /**
- * All that matches and is older than a minute, the oldest first, read as fast as it is taken: behind the place that was read
- * nothing may be committed any more. That somebody exports is in the trail before the first row
- * leaves.
- * @throws ExportRunning while another export of the tenant runs in this process; ExportsRunning while several of others do.
+ * Streams matching events that are older than a minute, oldest first, as fast as the client reads: no event may be committed before a
+ * position that was already read. The export is recorded before its first row is sent.
+ * @throws ExportRunning while another export of the tenant runs in this process; ExportsRunning at the limit of concurrent exports.
  */
 export async function exportAuditLogs(
   { db, actor, now, signal }: Exporter,
@@ -82,7 +81,7 @@ export async function exportAuditLogs(
 ): Promise<Stream> {
   const release = takePlaces(
     { name: `export:${db.tenantId}`, most: 1, refusal: ExportRunning },
-    { name: 'exports of trails', most: mostExports, refusal: () => ExportsRunning({ retryAfterSeconds: 5 }) },
+    { name: 'exports of trails', most: maxExports, refusal: () => ExportsRunning({ retryAfterSeconds: 5 }) },
   );
   try {
     const at = now.toISOString();
@@ -97,7 +96,7 @@ export async function exportAuditLogs(
         const source = Readable.from(untilEnd(linesOf({ db, signal }, filters, format), release), {
           objectMode: false,
         });
-        // A generator that was never begun has no end of its own.
+        // A generator that never started does not run its `finally` block.
         return source.once('close', release);
       },
     };
@@ -111,7 +110,7 @@ function earlier(to: string | undefined, latest: Date): string {
   return to !== undefined && Date.parse(to) < latest.getTime() ? to : latest.toISOString();
 }
 
-/** Calls `ended` before whoever reads learns of the end, so that they may begin anew at once. */
+/** Calls `ended` before the reader learns of the end, so that the reader can start a new export at once. */
 async function* untilEnd(lines: AsyncIterable<Buffer>, ended: () => void) {
   try {
     yield* lines;
@@ -138,7 +137,7 @@ async function* linesOf(
   }
 }
 
-/** With its place in a chain, so that a head that was kept elsewhere can be compared. */
+/** With the position in its chain, for comparison with a head that was stored elsewhere. */
 function presentChained(row: ChainedRow) {
   return {
     ...presentAuditLog(row),

@@ -22,7 +22,14 @@ import { translationJobSuccesses } from '#modules/audit-logs/testing/translation
 import { translationSuccesses } from '#modules/audit-logs/testing/translation-successes';
 import { twoFactorSuccesses } from '#modules/audit-logs/testing/two-factor-successes';
 import { environment } from '#modules/translation/testing/tenants';
-import { createMember, createTenant, logInSystemAdmin, unique, type Tenant } from '#test/support/factories';
+import {
+  createMember,
+  createTenant,
+  logInSystemAdmin,
+  proveAddress,
+  unique,
+  type Tenant,
+} from '#test/support/factories';
 import { useService, type Answer } from '#test/support/harness';
 
 const test = useService({ environment });
@@ -41,6 +48,8 @@ let tenant: Tenant;
 
 beforeAll(async () => {
   tenant = await createTenant(test);
+  // A tenant whose administrator has not proven an address may invite only a few people.
+  await proveAddress(test, tenant.admin.email);
 });
 
 async function create(url: string, body: unknown): Promise<string> {
@@ -84,7 +93,7 @@ const groupFields = () => ({ name: unique('canary'), description: 'canary', perm
 const userFields = { displayName: 'canary', fullName: 'canary' };
 const newPerson = () => ({ email: `${unique('canary')}@example.com`, password: 'canary password', ...userFields });
 
-/** For every operation that is declared to be recorded: how it succeeds. */
+/** A successful call of every recorded operation. */
 const successes: Record<string, () => Promise<Success>> = {
   ...apiKeySuccesses(test, () => tenant),
   ...appAccountSuccesses(create),
@@ -196,18 +205,18 @@ function succeed(method: Method, url: string, status: number, rest: Omit<Success
   return Promise.resolve({ method, url, status, ...rest });
 }
 
-// What auth records is spread over tenants and tested with it.
+// Auth records events in several tenants; its own tests cover them.
 const catalogue = listActions(modules.flatMap((module) => module.routes));
 const routes = modules.filter(({ name }) => name !== 'auth').flatMap((module) => module.routes);
 const recorded = routes.filter(
-  // So is what people do to the own account, and how their sessions begin.
+  // The same applies to changes of the caller's account and to new sessions.
   ({ method, audit, access }) =>
     method !== 'GET' &&
     typeof audit === 'string' &&
-    // What system administrators do is recorded where it was done, and tested with it.
+    // Operations of system administrators are recorded in their target, and covered by its tests.
     access.kind !== 'systemAdmin' &&
     access.kind !== 'person' &&
-    // Calls of tools are recorded whatever comes of them, and tested with them.
+    // Tool calls are recorded for every outcome, and covered by their tests.
     access.kind !== 'anyone' &&
     access.kind !== 'public',
 );
@@ -224,7 +233,7 @@ async function attempt({ method, url, body, type, status, token }: Try): Promise
   return { answer, rows };
 }
 
-/** What a request left in the trail of a tenant. */
+/** The audit events of a request in a tenant. */
 async function rowsOf(tenantId: string, answer: Answer): Promise<any[]> {
   return test.service.services.database.tenant(tenantId).all({
     text: `select * from audit_logs where tenant_id = $1 and details ->> 'requestId' = $2`,
@@ -233,8 +242,8 @@ async function rowsOf(tenantId: string, answer: Answer): Promise<any[]> {
   });
 }
 
-describe('what succeeds is recorded', () => {
-  it('knows a way to every operation that says so', () => {
+describe('a success is recorded', () => {
+  it('has a successful call for every recorded operation', () => {
     expect(Object.keys(successes).toSorted()).toEqual(recorded.map((route) => route.operationId).toSorted());
   });
 
@@ -267,7 +276,7 @@ describe('what succeeds is recorded', () => {
     expect(JSON.stringify(rows)).not.toContain('canary');
   });
 
-  it('a system administrator who names the tenant, in that tenant, with where they come from', async () => {
+  it('a system administrator who names the tenant, in that tenant, with their own tenant', async () => {
     const system = await logInSystemAdmin(test);
     const headers = { 'x-tenant-id': tenant.tenantId };
     const answer = await test.call('POST', contacts, { token: system.token, headers, body: {} });
@@ -281,15 +290,15 @@ describe('what succeeds is recorded', () => {
     });
   });
 
-  it('no more than 256 characters of the user agent', async () => {
+  it('at most 256 characters of the user agent', async () => {
     const headers = { 'user-agent': 'x'.repeat(300) };
     const answer = await test.call('POST', contacts, { token: tenant.admin.token, headers, body: {} });
     expect((await rowsOf(tenant.tenantId, answer))[0].user_agent).toBe('x'.repeat(256));
   });
 });
 
-describe('what changes nothing is not recorded', () => {
-  it('an empty patch, and a link that is there already', async () => {
+describe('a call without a change is not recorded', () => {
+  it('an empty patch, and an existing link', async () => {
     const { url, contactId } = await newLink();
     for (const nothing of [
       { method: 'PATCH', url: `${contacts}/${contactId}`, body: {}, status: 200 },
@@ -313,7 +322,7 @@ describe('what changes nothing is not recorded', () => {
     expect(await rowsOf(tenant.tenantId, anonymous)).toEqual([]);
   });
 
-  it("what is refused with 404, and another tenant's, in neither tenant", async () => {
+  it('a refusal with 404, also for a record of another tenant, in neither tenant', async () => {
     const [contactId, spaceId, userId] = [await newContact(), await newSpace(), await newUser()];
     const stranger = await createTenant(test);
     const missing = newId();
@@ -343,7 +352,7 @@ describe('what changes nothing is not recorded', () => {
     }
   });
 
-  it('what is refused with 403, 409 or 422', async () => {
+  it('a refusal with 403, 409 or 422', async () => {
     const parent = await newSpace();
     await newSpace(parent);
     const { userId } = tenant.admin;

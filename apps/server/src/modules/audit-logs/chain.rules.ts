@@ -1,20 +1,20 @@
 import { newSha256 } from '#core/crypto/secrets';
 
-/** A row of the trail as far as its chain is concerned; hashes as hex. */
+/** The chain columns of an audit event; hashes as hex. */
 export type Link = { position: number; hash: string; digest: string; id: string };
 
-/** What of a chain was read so far. */
+/** State of a chain after the rows that were read. */
 export type Reached = {
   position: number;
-  /** The hashes that the next row may follow; empty where nothing is known, and at the beginning. */
+  /** Hashes that the next row may follow; empty if unknown, and at the beginning. */
   hashes: readonly string[];
 };
 
 export type Problem = {
   /**
-   * changed: the row, or the one before it, is not what was written. reordered: what belongs to another place of the chain.
-   * missing: `count` rows from here on were deleted. inserted: never written by the service. head: the end of the chain does
-   * not agree with its rows.
+   * changed: the row, or the previous row, was modified. reordered: the row belongs to another position of the chain.
+   * missing: `count` rows were deleted, beginning here. inserted: not written by the service. head: the end of the chain does not
+   * match its rows.
    */
   type: 'changed' | 'reordered' | 'missing' | 'inserted' | 'head';
   slot: number | null;
@@ -25,7 +25,7 @@ export type Problem = {
 
 export const beginning: Reached = { position: 0, hashes: [] };
 
-/** The hash of a row that follows another; the first row of a chain has its own digest for a hash. */
+/** The hash of a row after another one; the hash of the first row is its digest. */
 function linkHash(previous: string, digest: string): string {
   const hash = newSha256();
   hash.update(Buffer.from(previous, 'hex'));
@@ -33,7 +33,7 @@ function linkHash(previous: string, digest: string): string {
   return hash.hex();
 }
 
-/** What is wrong with rows of one chain, in the order of their positions, that come after what was reached. */
+/** Problems of the rows of one chain after the reached position, in order of position. */
 export function inspectLinks(
   slot: number,
   links: readonly Link[],
@@ -56,14 +56,14 @@ export function inspectLinks(
     }
     const type = belongsElsewhere(real, links, before) ? 'reordered' : 'changed';
     problems.push({ type, slot, position, count: 1, id: real.id });
-    // Either its content was changed, or its hash, or it was put in between: whichever it was, the next one tells nothing new.
+    // The content or the hash was changed, or the row was inserted; in all cases the next row gives no new information.
     const recomputed = prior.hashes.map((hash) => linkHash(hash, real.digest));
     reached = { position, hashes: [real.hash, ...recomputed, ...prior.hashes] };
   }
   return { problems, reached };
 }
 
-/** All rows up to a position are gone. */
+/** All rows up to a position are missing. */
 export function missingBetween(slot: number, last: number, next: number): Problem {
   return { type: 'missing', slot, position: last + 1, count: next - last - 1, id: null };
 }
@@ -82,11 +82,11 @@ function* byPosition(links: readonly Link[]): Iterable<Link[]> {
 
 function follows({ position, hash, digest }: Link, { position: last, hashes }: Reached): boolean {
   if (position === 1 && last === 0) return hash === digest;
-  // Behind a gap nothing is known of what it followed.
+  // After a gap the previous hash is unknown.
   return hashes.length === 0 || hashes.some((previous) => linkHash(previous, digest) === hash);
 }
 
-/** Whether its content is that of another place nearby. */
+/** Whether the content belongs to another position nearby. */
 function belongsElsewhere({ digest }: Link, links: readonly Link[], { hashes }: Reached): boolean {
   const known = new Set(links.map(({ hash }) => hash));
   if (known.has(digest)) return true;

@@ -3,15 +3,15 @@ import { sql } from 'kysely';
 import { chainSlots, contentDigest, type AuditTables } from '#core/audit/audit.queries';
 import { queryBuilder, type Query } from '#core/db/query';
 
-/** One chain as one statement saw it, so that its head and its rows belong together. */
+/** One chain as seen by one statement, so that head and rows are consistent. */
 export type ChainState = {
   slot: number;
-  /** As its head has it; 0 where there is no head. */
+  /** Length according to the head; 0 without a head. */
   length: number;
   head: string | null;
   first_at: string | null;
   last_position: number | null;
-  /** A row that names the chain but no position in it. */
+  /** A row that names the chain but has no position in it. */
   unplaced_id: string | null;
 };
 
@@ -38,12 +38,12 @@ export function listChains(tenantId: string): Query<ChainState> {
 
 type Checked = {
   rows: number;
-  /** Whether each row follows the one before it; null without rows. */
+  /** Whether each row follows the previous one; null without rows. */
   is_whole: boolean | null;
   last_hash: string | null;
 };
 
-/** Whether the rows of a span follow each other, the first of them the hash that is given: reckoned where the rows are. */
+/** Whether the rows of a span follow each other and the given hash; computed in the database. */
 export function checkSpan({ tenantId, slot, after, upTo }: Span, hash: string | null, most: number): Query<Checked> {
   return compile<Checked>(sql`
     with span as materialized (
@@ -76,7 +76,7 @@ export function listLinks({ tenantId, slot, after, upTo }: Span, most: number): 
     order by chain_position limit ${most}`);
 }
 
-/** Rows that belong to no chain that there is. */
+/** Rows that name a chain which does not exist. */
 export function listStrays(tenantId: string, most: number): Query<{ id: string; slot: number }> {
   return compile<{ id: string; slot: number }>(sql`
     select id, chain_slot as slot from audit_logs where tenant_id = ${tenantId} and chain_slot >= ${chainSlots}
@@ -85,12 +85,12 @@ export function listStrays(tenantId: string, most: number): Query<{ id: string; 
     limit ${most}`);
 }
 
-/** When the tenant came into being. */
+/** Creation time of the tenant. */
 export function findTenantBirth(tenantId: string): Query<{ created_at: string }> {
   return compile<{ created_at: string }>(sql`select created_at from tenants where id = ${tenantId}`);
 }
 
-/** Rows without a chain, written when there were chains already, or with a place in none. `from`: null for ever. */
+/** Rows without a chain that were written after chains existed, or that have a position without a chain; `from` null: no limit. */
 export function listUnchained(
   tenantId: string,
   { from, to }: { from: string | null; to: string | null },

@@ -3,8 +3,9 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { takePlace } from '#core/background/places';
+import { takePlace, takePlaces } from '#core/background/places';
 import type { AppError } from '#core/errors/app-error';
+import { ExportRunning, ExportsRunning } from '#modules/audit-logs/audit-logs.errors';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { withClient } from '#test/support/database';
 import { expectError, useService } from '#test/support/harness';
@@ -40,7 +41,7 @@ const linesOf = (text: string) => text.split('\n').slice(0, -1);
 const read = (text: string): any[] => linesOf(text).map((line) => JSON.parse(line));
 
 describe('exportAuditLogs', () => {
-  it('200: lines of JSON, all of them, the oldest first, each as the list has it and with its place in a chain', async () => {
+  it('200: all events as lines of JSON, oldest first, each like the list and with its chain position', async () => {
     const { status, headers, text } = await exported(`format=ndjson&${past}`);
     expect([status, headers['content-type']]).toEqual([200, 'application/x-ndjson; charset=utf-8']);
     expect(headers['content-disposition']).toMatch(/^attachment; filename="audit-logs-[0-9-]{10}\.ndjson"$/);
@@ -54,7 +55,7 @@ describe('exportAuditLogs', () => {
     expect(found[0]).toEqual({ ...list.body.data[0], ...place });
   });
 
-  it('200: CSV with a head line, in which nothing is a formula', async () => {
+  it('200: CSV with a header line and without formulas', async () => {
     const { headers, text } = await exported(past);
     expect(headers['content-type']).toBe('text/csv; charset=utf-8');
     const lines = text.split('\r\n').slice(0, -1);
@@ -66,7 +67,7 @@ describe('exportAuditLogs', () => {
     expect(lines[1]).toMatch(/,"\{""n"":\d\}",/);
   });
 
-  it('200: by the filters of the list', async () => {
+  it('200: with the filters of the list', async () => {
     const query = `resource_type=fifth&from=2024-01-01T00:00:10Z&to=2024-01-01T00:01:00Z`;
     const found = read((await exported(`format=ndjson&${query}`)).text);
     const list = await test.call('GET', `/api/v1/secure/audit-logs?${query}&sort=created_at&limit=200`, { token });
@@ -75,12 +76,12 @@ describe('exportAuditLogs', () => {
     expect(found.length).toBeGreaterThan(20);
   });
 
-  it('200: nothing but a head line, and nothing at all', async () => {
+  it('200: without events only a header line, or an empty answer', async () => {
     expect(linesOf((await exported('to=2020-01-01T00:00:00Z')).text)).toHaveLength(1);
     expect((await exported('format=ndjson&to=2020-01-01T00:00:00Z')).text).toBe('');
   });
 
-  it('200: is itself in the trail, and its own row not in the export', async () => {
+  it('200: is recorded, and its own event is not in the export', async () => {
     const answer = await exported('format=ndjson&action=audit_logs.exported&resource_type=audit_logs');
     const requestId = answer.headers['x-request-id'];
     const trail = await test.call('GET', '/api/v1/secure/audit-logs?action=audit_logs.exported', { token });
@@ -92,7 +93,7 @@ describe('exportAuditLogs', () => {
     expect(answer.text).not.toContain(requestId);
   });
 
-  it('200: what is older than a minute, because a later row may still be committed behind it', async () => {
+  it('200: events older than a minute, because an earlier event may still be committed', async () => {
     const { tenantId, admin } = await createTenant(test);
     await withClient(test.connection, (client) =>
       client.query(
@@ -112,14 +113,14 @@ describe('exportAuditLogs', () => {
     expect(found.at(-1).id).toBe(settled.body.data[0].id);
   });
 
-  it('200: rows of no other tenant', async () => {
+  it('200: no events of other tenants', async () => {
     const other = await createTenant(test);
     await plant(other.tenantId, 3);
     const answer = await test.call('GET', `${path}?format=ndjson`, { token: other.admin.token });
     expect(new Set(read(answer.text).map((row) => row.tenant_id))).toEqual(new Set([other.tenantId]));
   });
 
-  it('409: one at a time', async () => {
+  it('409: a second export of the tenant', async () => {
     const answers = await Promise.all([1, 2, 3].map(() => exported(past)));
     for (const answer of answers.filter(({ status }) => status !== 200)) {
       expectError(answer, 409, 'CONFLICT', 'EXPORT_RUNNING');
@@ -128,8 +129,21 @@ describe('exportAuditLogs', () => {
     expect((await exported(past)).status).toBe(200);
   });
 
-  it('429 with Retry-After while several of other tenants run, and then no more', async () => {
-    const places = [1, 2, 3, 4].map(() => takePlace('exports of trails', 4, () => new Error('taken') as AppError));
+  it('200 while 50 other tenants read their exports slowly', async () => {
+    const places = Array.from({ length: 50 }, (_, at) =>
+      takePlaces(
+        { name: `export:${at}`, most: 1, refusal: ExportRunning },
+        { name: 'exports of trails', most: 64, refusal: ExportsRunning },
+      ),
+    );
+    expect((await exported(past)).status).toBe(200);
+    places.forEach((release) => release());
+  });
+
+  it('429 with Retry-After at the limit of concurrent exports, and success afterwards', async () => {
+    const places = Array.from({ length: 64 }, () =>
+      takePlace('exports of trails', 64, () => new Error('taken') as AppError),
+    );
     const refused = await exported(past);
     places.forEach((release) => release());
     expectError(refused, 429, 'RATE_LIMIT_EXCEEDED', 'AUDIT_EXPORTS_RUNNING');
@@ -137,13 +151,13 @@ describe('exportAuditLogs', () => {
     expect((await exported(past)).status).toBe(200);
   });
 
-  it('200: HEAD takes no place', async () => {
+  it('200: HEAD takes no permit', async () => {
     const head = await test.raw({ method: 'HEAD', url: path, headers: { authorization: `Bearer ${token}` } });
     expect([head.statusCode, head.payload]).toEqual([200, '']);
     await vi.waitFor(async () => expect((await exported(past)).status).toBe(200), { timeout: 30_000 });
   });
 
-  it('gives its place back when the reader goes away', async () => {
+  it('releases its permit when the reader disconnects', async () => {
     const large = await createTenant(test);
     await plant(large.tenantId, 60_000, `'thing.done'`);
     if (!test.service.http.server.listening) await test.service.http.listen({ port: 0, host: '127.0.0.1' });

@@ -18,7 +18,7 @@ const total = 200_000;
 
 let tenant: Tenant;
 
-// A third of all rows is the tenant's own; one in 10,000 of these is what is looked for.
+// A third of all rows belongs to the tenant; one in 10,000 of these matches.
 beforeAll(async () => {
   tenant = await createTenant(test);
   await withClient(test.connection, async (client) => {
@@ -47,7 +47,7 @@ type Plan = {
   Plans?: Plan[];
 };
 
-/** What a statement really did, under row level security. */
+/** The executed plan of a statement under row level security. */
 async function explain(query: Query<unknown>): Promise<Plan[]> {
   const db = test.service.services.database.tenant(tenant.tenantId);
   const text = `explain (analyze, format json) ${query.text}`;
@@ -56,7 +56,7 @@ async function explain(query: Query<unknown>): Promise<Plan[]> {
   return flat(row!['QUERY PLAN'][0].Plan);
 }
 
-/** How many rows were touched to find the answer. */
+/** Number of rows that the statement read. */
 function touched(plans: readonly Plan[]): number {
   const scans = plans.filter((plan) => plan['Node Type'].includes('Scan') && plan['Node Type'] !== 'Subquery Scan');
   return scans.reduce(
@@ -71,33 +71,33 @@ const window = { from: '2025-02-01T00:00:00Z', to: '2025-02-01T12:00:00Z' };
 
 const found: [string, AuditLogFilters, number][] = [
   ['a user', { userId: seldom }, 6],
-  ['a user who did nothing', { userId: newId() }, 0],
+  ['a user without events', { userId: newId() }, 0],
   ['an action', { action: 'rare.event' }, 6],
-  ['an action that never was', { action: 'rare.thing' }, 0],
+  ['an unused action', { action: 'rare.thing' }, 0],
   ['a prefix', { action: 'rare.*' }, 6],
-  ['a prefix of nothing', { action: 'rar.*' }, 0],
+  ['an unused prefix', { action: 'rar.*' }, 0],
   ['a resource', { resourceId: thing }, 6],
-  ['a resource of nothing', { resourceId: newId() }, 0],
+  ['an unused resource', { resourceId: newId() }, 0],
   ['a resource type', { resourceType: 'rarity' }, 6],
-  ['a resource type of nothing', { resourceType: 'none' }, 0],
+  ['an unused resource type', { resourceType: 'none' }, 0],
   ['an address', { ipAddress: '198.51.100.9' }, 6],
-  ['an address of nobody', { ipAddress: '198.51.100.10' }, 0],
+  ['an unused address', { ipAddress: '198.51.100.10' }, 0],
   ['a time', window, 240],
-  ['a time before all', { to: '2020-01-01T00:00:00Z' }, 0],
+  ['a time before all events', { to: '2020-01-01T00:00:00Z' }, 0],
   ['user and action', { userId: busy, action: 'rare.*' }, 0],
   ['type and address', { resourceType: 'session', ipAddress: '198.51.100.9' }, 0],
   ['action and time', { action: 'auth.*', ...window }, 120],
   ['all at once', { userId: seldom, action: 'rare.event', resourceType: 'rarity', resourceId: thing, ...window }, 0],
 ];
 
-it.each(found)('%s is found by an index: to list, to count and to export', async (_what, filters, matches) => {
+it.each(found)('%s uses an index: for list, count and export', async (_what, filters, matches) => {
   for (const query of [
     listAuditLogs(tenant.tenantId, filters, page),
     countAuditLogs(tenant.tenantId, filters),
     nextAuditLogs(tenant.tenantId, filters, { after: undefined, limit: 1000 }),
   ]) {
     const plans = await explain(query);
-    // A partition that is nearly empty is rightly read whole.
+    // A nearly empty partition is rightly read by a sequential scan.
     expect(touched(plans.filter((plan) => plan['Node Type'].includes('Seq Scan')))).toBeLessThan(20);
     expect(touched(plans)).toBeLessThanOrEqual(2 * Math.max(matches, 250));
   }
@@ -107,7 +107,7 @@ it.each(found)('%s is found by an index: to list, to count and to export', async
   expect(counted!.total).toBe(matches);
 });
 
-it('what matches often is listed without reading all of it', async () => {
+it('a frequent match is listed without reading all rows', async () => {
   for (const filters of [
     { userId: busy },
     { action: 'auth.*' },

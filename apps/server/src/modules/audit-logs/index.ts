@@ -24,32 +24,32 @@ import { verifyAuditLogs } from '#modules/audit-logs/verification.service';
 
 const partitions: Job = {
   name: 'audit-partitions',
-  description: 'Makes the partitions of the audit trail for the months to come.',
+  description: 'Creates partitions of the audit trail for future months.',
   schedule: '3 * * * *',
   catchUp: 'run_once',
   timeoutMs: 60_000,
   run: ({ services, connection }) => extendAuditPartitions(connection, services.now()),
 };
 
-/** Who did what in the tenant, and from where; what actions there are follows from the routes of all modules. */
+/** The audit trail of the tenant; the list of actions derives from the routes of all modules. */
 export function createAuditLogsModule(listModules: () => readonly Module[]): Module {
   const listRoutes = () => listModules().flatMap((module) => module.routes);
   return defineModule({
     name: 'audit-logs',
-    description: 'Who did what in the tenant, and from where',
+    description: 'Audit trail: every change in the tenant with its actor, time and client address',
     jobs: [partitions],
     routes: [
       defineRoute({
         method: 'GET',
         path: '/api/v1/secure/audit-logs',
         operationId: 'listAuditLogs',
-        summary: 'The audit trail of the tenant, newest first',
+        summary: 'List audit events of the tenant, newest first',
         access: access.permission('audit_logs.read'),
         schema: { query: ListAuditLogsQuery, response: { 200: AuditLogPage } },
         tool: {
           toolset: 'audit',
           description:
-            'The audit trail of the tenant, newest first: who did what, when and from where. Times, actions, people and records narrow it down.',
+            'Lists audit events of the tenant, newest first: actor, action, record, time and client address. Filter by time, action, user or record.',
         },
         handler: ({ db, query, services, setHeader }) => searchAuditLogs({ db, services, setHeader }, query),
       }),
@@ -57,12 +57,12 @@ export function createAuditLogsModule(listModules: () => readonly Module[]): Mod
         method: 'GET',
         path: '/api/v1/secure/audit-logs/actions',
         operationId: 'listAuditActions',
-        summary: 'What the trail calls the things that are done, and what they are done to',
+        summary: 'List the actions and resource types of the audit trail',
         access: access.permission('audit_logs.read'),
         schema: { response: { 200: Actions } },
         tool: {
           toolset: 'audit',
-          description: 'The names of the actions and of the kinds of records that the audit trail knows.',
+          description: 'Lists the names of the actions and of the kinds of records in the audit trail.',
         },
         handler: () => ({ data: listActions(listRoutes()) }),
       }),
@@ -70,7 +70,7 @@ export function createAuditLogsModule(listModules: () => readonly Module[]): Mod
         method: 'GET',
         path: '/api/v1/secure/audit-logs/export',
         operationId: 'exportAuditLogs',
-        summary: 'All of the trail that matches, oldest first, as CSV or as lines of JSON',
+        summary: 'Export matching audit events, oldest first, as CSV or lines of JSON',
         access: access.permission('audit_logs.read'),
         schema: { query: ExportAuditLogsQuery, response: { 200: StreamedContent } },
         errors: [ExportRunning, ExportsRunning],
@@ -82,7 +82,7 @@ export function createAuditLogsModule(listModules: () => readonly Module[]): Mod
         method: 'GET',
         path: '/api/v1/secure/audit-logs/verify',
         operationId: 'verifyAuditLogs',
-        summary: 'Whether anything of the trail was changed, deleted or inserted behind the back of the service',
+        summary: 'Verify the audit trail: find rows that were changed, deleted or inserted outside of the service',
         access: access.permission('audit_logs.read'),
         schema: { query: VerifyAuditLogsQuery, response: { 200: Verification } },
         errors: [PeriodInvalid, VerificationRunning, VerificationsRunning],

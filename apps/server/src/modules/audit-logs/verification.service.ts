@@ -17,45 +17,45 @@ type Window = { from: number; to: number };
 type Verifier = { db: TenantDb; signal: AbortSignal };
 type Walk = Verifier & { window: Window; problems: Problem[]; checked: number };
 
-const mostProblems = 100;
-/** At a time in one process: each keeps one of the few connections busy that writes need too. */
-const mostVerifications = 2;
+const maxProblems = 100;
+/** Concurrent verifications of one process; each keeps one of the few connections busy that writes need too. */
+const maxVerifications = 2;
 const spanLength = 2000;
-/** Rows may stand in their chain in another order than their times: by how long a request takes, and by what clocks differ. */
+/** Order of rows in a chain may differ from their times by the duration of a request plus clock differences. */
 const marginMs = 15 * 60_000;
-/** While a version of the service that knew no chains is being replaced, it may still write. */
+/** During a rolling restart, a version without chains may still write. */
 const replacementMs = 60 * 60_000;
-/** A tenant whose first row is in a chain so soon after it came into being was never without chains. */
+/** A tenant whose first row is in a chain this soon after its creation has always had chains. */
 const birthMs = 60_000;
 
 /**
- * Recomputes the chains of a tenant's trail, as far as they had come when it began. Answers the first 100 problems; `isComplete`
- * says whether it went through to the end.
- * @throws VerificationRunning while another one of the tenant runs in this process; VerificationsRunning while several of others
- * do; the reason of the signal once it is aborted.
+ * Recomputes the hash chains of a tenant up to their heads at the start. Returns the first 100 problems; `isComplete` says whether
+ * all rows were checked.
+ * @throws VerificationRunning while another verification of the tenant runs in this process; VerificationsRunning at the limit of
+ * concurrent verifications; the reason of the signal after it is aborted.
  */
 export async function verifyAuditLogs({ db, signal }: Verifier, query: VerifyAuditLogsQuery) {
   const window = toWindow(query);
   const release = takePlaces(
     { name: `verify:${db.tenantId}`, most: 1, refusal: VerificationRunning },
-    { name: 'verifications', most: mostVerifications, refusal: () => VerificationsRunning({ retryAfterSeconds: 5 }) },
+    { name: 'verifications', most: maxVerifications, refusal: () => VerificationsRunning({ retryAfterSeconds: 5 }) },
   );
   try {
     const chains = await db.slow.all(listChains(db.tenantId));
     const walk: Walk = { db, signal, window, problems: [], checked: 0 };
     for (const chain of chains) {
-      if (walk.problems.length < mostProblems) await verifyChain(walk, chain);
+      if (walk.problems.length < maxProblems) await verifyChain(walk, chain);
     }
     await findUnchained(walk, chains);
     const { problems, checked } = walk;
     const data = {
       valid: problems.length === 0,
-      isComplete: problems.length < mostProblems,
+      isComplete: problems.length < maxProblems,
       checked,
       from: query.from ?? null,
       to: query.to ?? null,
       chains: chains.flatMap(({ slot, length, head }) => (head === null ? [] : [{ slot, length, head }])),
-      problems: problems.slice(0, mostProblems),
+      problems: problems.slice(0, maxProblems),
     };
     return { data };
   } finally {
@@ -80,15 +80,15 @@ async function verifyChain(walk: Walk, chain: ChainState): Promise<void> {
   const start = Number.isFinite(window.from) ? await findBefore(walk, chain, window.from - marginMs) : 0;
   const end = Number.isFinite(window.to) ? await findBehind(walk, chain, window.to + marginMs) : upTo;
   const reached = await walkChain(walk, chain, { start, upTo: end });
-  // The end of the chain is beyond the window where there are rows after it.
-  if (problems.length >= mostProblems || reached.position < upTo) return;
+  // If rows follow the window, the end of the chain is outside of it.
+  if (problems.length >= maxProblems || reached.position < upTo) return;
   if (upTo < length) problems.push(missingBetween(slot, upTo, length + 1));
   else if (head !== null && reached.hashes.length > 0 && !reached.hashes.includes(head)) {
     problems.push({ type: 'head', slot, position: length, count: 1, id: null });
   }
 }
 
-/** Rows that claim to be of a chain, but not of what its head ends. */
+/** Rows that name a chain, but are not among the rows that its head covers. */
 function findOutside({ slot, length, head, last_position: last, unplaced_id: id }: ChainState): Problem[] {
   const unplaced: Problem[] = id === null ? [] : [{ type: 'inserted', slot, position: null, count: 1, id }];
   if (last === null || last <= length) return unplaced;
@@ -100,7 +100,7 @@ async function walkChain(walk: Walk, { slot }: ChainState, { start, upTo }: { st
   const { tenantId, slow } = walk.db;
   walk.signal.throwIfAborted();
   let reached = await reachedAt(walk, slot, start);
-  while (reached.position < upTo && walk.problems.length < mostProblems) {
+  while (reached.position < upTo && walk.problems.length < maxProblems) {
     walk.signal.throwIfAborted();
     const span = { tenantId, slot, after: reached.position, upTo: Math.min(reached.position + spanLength, upTo) };
     const hash = reached.hashes[0] ?? null;
@@ -115,7 +115,7 @@ async function walkChain(walk: Walk, { slot }: ChainState, { start, upTo }: { st
   return reached;
 }
 
-// What is not whole is looked at row by row, up to the next row that there is, however far away it is.
+// A broken span is checked row by row, up to the next existing row at any distance.
 async function inspectSpan(walk: Walk, span: Parameters<typeof listLinks>[0], reached: Reached): Promise<Reached> {
   const rows = await walk.db.slow.all(listLinks(span, 2 * spanLength));
   const links = rows.map((row) => ({ ...row, hash: row.hash ?? '' }));
@@ -133,7 +133,7 @@ async function reachedAt({ db }: Walk, slot: number, position: number): Promise<
   return { position, hashes: row === undefined ? [] : [row.hash ?? ''] };
 }
 
-/** The last position of the chain whose row was written before then; by halving, because no index leads from times to positions. */
+/** The last position of the chain with a row before a time; found by bisection, because no index maps times to positions. */
 async function findBefore({ db }: Walk, chain: ChainState, before: number): Promise<number> {
   const { slot, length, last_position: last } = chain;
   let [low, high] = [0, Math.min(last ?? 0, length)];
@@ -147,7 +147,7 @@ async function findBefore({ db }: Walk, chain: ChainState, before: number): Prom
   return low;
 }
 
-/** The next position behind, or the end: what was deleted at the end of a window shows only there. */
+/** The next position after the window, or the end: only it shows rows that were deleted at the end of the window. */
 async function findBehind(walk: Walk, chain: ChainState, before: number): Promise<number> {
   const upTo = Math.min(chain.last_position ?? 0, chain.length);
   const after = await findBefore(walk, chain, before);
@@ -157,7 +157,7 @@ async function findBehind(walk: Walk, chain: ChainState, before: number): Promis
 
 async function findUnchained({ db, window, problems }: Walk, chains: readonly ChainState[]): Promise<void> {
   const { tenantId } = db;
-  const strays = await db.slow.all(listStrays(tenantId, mostProblems));
+  const strays = await db.slow.all(listStrays(tenantId, maxProblems));
   problems.push(...strays.map(({ id, slot }): Problem => ({ type: 'inserted', slot, position: null, count: 1, id })));
   const times = chains.flatMap(({ first_at: at }) => (at === null ? [] : [Date.parse(at)]));
   if (times.length === 0) return;
@@ -167,6 +167,6 @@ async function findUnchained({ db, window, problems }: Walk, chains: readonly Ch
   const since = Math.max(window.from, isOlder ? first + replacementMs : -Infinity);
   const from = Number.isFinite(since) ? new Date(since).toISOString() : null;
   const to = Number.isFinite(window.to) ? new Date(window.to).toISOString() : null;
-  const rows = await db.slow.all(listUnchained(tenantId, { from, to }, mostProblems));
+  const rows = await db.slow.all(listUnchained(tenantId, { from, to }, maxProblems));
   problems.push(...rows.map(({ id }): Problem => ({ type: 'inserted', slot: null, position: null, count: 1, id })));
 }

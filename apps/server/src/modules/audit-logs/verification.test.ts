@@ -20,7 +20,7 @@ let tenant: Tenant;
 let requestId: string;
 let slot: number;
 
-/** One chain for all that is written here, other than those of what the tenant did itself. */
+/** One chain for all rows of these tests, separate from the chains of the tenant's own events. */
 beforeEach(async () => {
   tenant = await createTenant(test);
   const taken = (await verify()).chains.map((chain: { slot: number }) => chain.slot);
@@ -32,7 +32,7 @@ beforeEach(async () => {
 
 const db = () => test.service.services.database.tenant(tenant.tenantId);
 
-/** So many rows in one chain, a day apart. */
+/** Inserts rows into one chain, a day apart. */
 async function write(count: number): Promise<void> {
   const request = { id: requestId, ip: '192.0.2.1', userAgent: null, receivedAt: 0 };
   const who = { tenantId: tenant.tenantId, userId: null, request };
@@ -48,7 +48,7 @@ async function verify(query = ''): Promise<Answer['body']['data']> {
   return answer.body.data;
 }
 
-/** What nobody but the owner of the database can do. */
+/** Runs a statement that only the owner of the database may run. */
 const tamper = (text: string, ...values: unknown[]) =>
   withClient(test.connection, async (client) => {
     const { rowCount } = await client.query(text.replaceAll('OWN', `tenant_id = '${tenant.tenantId}'`), values);
@@ -62,7 +62,7 @@ async function problems(query = ''): Promise<unknown[]> {
 }
 
 describe('verifyAuditLogs', () => {
-  it('200: valid, as everything the service wrote', async () => {
+  it('200: valid for everything that the service wrote', async () => {
     for (let index = 0; index < 3; index++)
       await test.call('POST', '/api/v1/secure/contacts', { token: tenant.admin.token, body: {} });
     await write(5);
@@ -77,7 +77,7 @@ describe('verifyAuditLogs', () => {
     expect(found.chains.reduce((sum: number, { length }: { length: number }) => sum + length, 0)).toBe(counted!.rows);
   });
 
-  it('200: the hash is what the documentation says, whoever computes it', async () => {
+  it('200: the hash matches the documentation, computed independently', async () => {
     await write(3);
     const rows = await db().all<any>({
       text: `select * from audit_logs where tenant_id = $1 and chain_slot = $2 order by chain_position`,
@@ -137,8 +137,8 @@ describe('verifyAuditLogs', () => {
 
   it.each([
     ['the first', 0, 1],
-    ['one in the middle', 2, 1],
-    ['two in the middle', 2, 2],
+    ['one row in the middle', 2, 1],
+    ['two rows in the middle', 2, 2],
     ['the last', 4, 1],
     ['all', 0, 5],
   ])('200: deleted: %s', async (_what, offset, count) => {
@@ -160,7 +160,7 @@ describe('verifyAuditLogs', () => {
     expect(await problems()).toEqual([{ type: 'head', slot, position: null, count: position + 2, id: null }]);
   });
 
-  it('200: a head that was set back, or does not fit', async () => {
+  it('200: a head that was set back, or does not match', async () => {
     await write(3);
     const last = 3;
     await tamper(`update audit_chains set head = sha256('forged') where OWN and slot = $1`, slot);
@@ -182,7 +182,7 @@ describe('verifyAuditLogs', () => {
        values (${forged.replace('OWN_ID', `'${tenant.tenantId}'`)}, ${place})`,
     );
 
-  it('200: inserted beside a row, after the last, outside of all chains, and without one', async () => {
+  it('200: rows inserted next to a row, after the last, outside of all chains, and without a chain', async () => {
     await write(3);
     const position = 1;
     const one = { count: 1, id: expect.any(String) };
@@ -206,7 +206,7 @@ describe('verifyAuditLogs', () => {
     );
   });
 
-  it('200: inserted, with all that follow moved up', async () => {
+  it('200: a row inserted, with all later rows moved', async () => {
     await write(4);
     const position = 2;
     await tamper(
@@ -219,7 +219,7 @@ describe('verifyAuditLogs', () => {
     expect(await problems()).toEqual([{ type: 'changed', slot, position, count: 1, id: expect.any(String) }]);
   });
 
-  it('200: two rows that changed places', async () => {
+  it('200: two rows with swapped positions', async () => {
     await write(6);
     const [left, right] = [2, 5];
     const swap = (column: string) =>
@@ -254,7 +254,7 @@ describe('verifyAuditLogs', () => {
     ]);
   });
 
-  it('200: what was not there when it began is left for the next time', async () => {
+  it('200: rows that were written after the start are left for the next verification', async () => {
     await write(2);
     const [during] = await Promise.all([verify(), write(20)]);
     expect(during).toMatchObject({ valid: true, problems: [] });
@@ -269,7 +269,7 @@ describe('verifyAuditLogs', () => {
         prepare: false,
       });
 
-    it('200: are none where the tenant was there before', async () => {
+    it('200: are valid if the tenant is older than the chains', async () => {
       await write(1);
       await tamper(`update tenants set created_at = '2019-01-01' where id = '${tenant.tenantId}'`);
       await old('2020-01-01');
@@ -278,20 +278,20 @@ describe('verifyAuditLogs', () => {
       expect(await problems()).toHaveLength(1);
     });
 
-    it('200: are inserted ones, at whatever time, where it always had one', async () => {
+    it('200: are reported as inserted, at any time, if the tenant always had chains', async () => {
       await old('2020-01-01');
       await old(new Date().toISOString());
       expect(await problems()).toHaveLength(2);
     });
   });
 
-  it.each([0, -5])('200: inserted at position %i, where no chain begins', async (position) => {
+  it.each([0, -5])('200: a row inserted at position %i, before the start of the chain', async (position) => {
     await write(2);
     await insert(`${slot}, ${position}, sha256('x')`);
     expect(await problems()).toEqual([{ type: 'inserted', slot, position: null, count: 1, id: expect.any(String) }]);
   });
 
-  it('200: gives up after a hundred problems', async () => {
+  it('200: stops after a hundred problems', async () => {
     await write(5);
     await tamper(
       `insert into audit_logs (${columns}, chain_slot, chain_position, chain_hash)
@@ -306,7 +306,7 @@ describe('verifyAuditLogs', () => {
     expect(found.problems).toHaveLength(100);
   });
 
-  it('200: nothing of another tenant', async () => {
+  it('200: no problems of another tenant', async () => {
     const other = await createTenant(test);
     await write(2);
     await tamper(`update audit_logs set action = 'x' where OWN`);
@@ -314,7 +314,7 @@ describe('verifyAuditLogs', () => {
     expect(answer.body.data).toMatchObject({ valid: true, problems: [] });
   });
 
-  it('409: one at a time', async () => {
+  it('409: a second verification of the tenant', async () => {
     await write(3);
     const answers = await Promise.all([1, 2, 3].map(() => test.call('GET', path, { token: tenant.admin.token })));
     const refused = answers.filter(({ status }) => status === 409);
@@ -324,7 +324,7 @@ describe('verifyAuditLogs', () => {
     expect(await problems()).toEqual([]);
   });
 
-  it('429 with Retry-After while two of other tenants run, and then no more', async () => {
+  it('429 with Retry-After while two other tenants verify, and success afterwards', async () => {
     const places = [1, 2].map(() => takePlace('verifications', 2, () => new Error('taken') as AppError));
     const refused = await test.call('GET', path, { token: tenant.admin.token });
     places.forEach((release) => release());
@@ -333,18 +333,18 @@ describe('verifyAuditLogs', () => {
     expect(await problems()).toEqual([]);
   });
 
-  it('ends with the next piece once it is abandoned, and takes no place any more', async () => {
+  it('stops after the current batch when the client disconnects, and releases its permit', async () => {
     await write(1);
     const abandoned = new AbortController();
     const read: string[] = [];
     const scope = { tenantId: tenant.tenantId, slow: { ...db().slow } };
     scope.slow.first = async (query) => {
       read.push(query.text);
-      abandoned.abort(new Error('nobody waits'));
+      abandoned.abort(new Error('the client disconnected'));
       return db().slow.first(query);
     };
     const running = verifyAuditLogs({ db: scope as TenantDb, signal: abandoned.signal }, {});
-    await expect(running).rejects.toThrow('nobody waits');
+    await expect(running).rejects.toThrow('the client disconnected');
     expect(read).toHaveLength(1);
     expect(await problems()).toEqual([]);
   });
@@ -353,7 +353,7 @@ describe('verifyAuditLogs', () => {
     expectError(await test.call('GET', `${path}?${query}`, { token: tenant.admin.token }), 400, 'VALIDATION_ERROR');
   });
 
-  it('401, 403 and, for a period that ends before it begins, 422', async () => {
+  it('401, 403 and, if to is before from, 422', async () => {
     expectError(await test.call('GET', path), 401, 'AUTHENTICATION_ERROR');
     const { token } = await createMember(test, tenant, { permissions: ['users.read'] });
     expectError(await test.call('GET', path, { token }), 403, 'AUTHORIZATION_ERROR');

@@ -1,28 +1,46 @@
+import { scheduleProblem } from '#core/jobs/slots';
 import { levelNumbers, type LogConfig, type LogLevel } from '#core/log/log-config';
 import { maxConfiguredLevels, type LogConfigPatch, type PreviewBody } from '#modules/logs/logs.schemas';
+import { archiveFolders } from '#modules/logs/logs.rules';
 
-/** What keeps a change that fits its schema from being carried out. */
-export function configErrors({ console: output, formatting, database, cleanup }: LogConfigPatch): string[] {
+/** Reasons why a change that matches its schema is invalid. */
+export function configErrors({ console: output, formatting, database, cleanup }: LogConfigPatch, now: Date): string[] {
   const isTorn =
     output?.format !== undefined && formatting?.format !== undefined && output.format !== formatting.format;
   return [
-    ...(isTorn ? ['formatting.format: is the same as console.format'] : []),
+    ...(isTorn ? ['formatting.format: must be the same as console.format'] : []),
     ...(database?.table !== undefined && database.table !== 'application_logs'
       ? ['database.table: must be application_logs']
       : []),
-    ...(cleanup?.archiveEnabled === true
-      ? ['cleanup.archiveEnabled: there is no archive; export what is to stay']
-      : []),
+    ...cleanupErrors(cleanup, now),
   ];
 }
 
-/** What somebody who makes this change should know. */
+function cleanupErrors({ archiveLocation, cleanupSchedule }: LogConfigPatch['cleanup'] = {}, now: Date): string[] {
+  const schedule =
+    cleanupSchedule === undefined ? undefined : scheduleProblem({ schedule: cleanupSchedule, timezone: 'UTC' }, now);
+  const isPath = archiveLocation === undefined || archiveFolders(archiveLocation) !== undefined;
+  return [
+    ...(schedule === undefined ? [] : [`cleanup.cleanupSchedule: ${schedule}`]),
+    ...(isPath ? [] : [notRelative]),
+  ];
+}
+
+/** Why the configured archive location is invalid. */
+export function archiveProblem({ cleanup: { archiveEnabled, archiveLocation } }: LogConfig): string | undefined {
+  if (!archiveEnabled || archiveFolders(archiveLocation) !== undefined) return undefined;
+  return notRelative;
+}
+
+const notRelative = 'cleanup.archiveLocation: must be a relative path, such as logs/production';
+
+/** Consequences that the caller of a change should know. */
 export function configWarnings(patch: LogConfigPatch, knownServices: readonly string[]): string[] {
   const levels = Object.entries(patch.logLevels ?? {});
   return [
     ...levels
       .filter(([service]) => !knownServices.includes(service))
-      .map(([service]) => `logLevels.${service}: no service of this name has logged anything yet`),
+      .map(([service]) => `logLevels.${service}: no service with this name has logged yet`),
     ...levels
       .filter(([, level]) => level === 'trace' || level === 'debug')
       .map(([service, level]) => `logLevels.${service}: ${level} writes many lines`),
@@ -34,7 +52,7 @@ function sectionWarnings({ console: output, database, formatting, cleanup }: Log
   return [
     ...(formatting?.redactSensitive === false ? ['formatting.redactSensitive: secrets may be written to the log'] : []),
     ...(database?.enabled === false ? ['database.enabled: later lines can neither be searched nor exported'] : []),
-    ...(output?.enabled === false && database?.enabled === false ? ['nothing will be logged at all'] : []),
+    ...(output?.enabled === false && database?.enabled === false ? ['no lines will be written'] : []),
     ...cleanupWarnings(cleanup),
   ];
 }
@@ -42,7 +60,9 @@ function sectionWarnings({ console: output, database, formatting, cleanup }: Log
 function cleanupWarnings(cleanup: LogConfigPatch['cleanup']): string[] {
   return [
     ...(cleanup?.enabled === false ? ['cleanup.enabled: the log will grow without end'] : []),
-    ...(cleanup?.archiveLocation ? ['cleanup.archiveLocation: is kept but not used, as there is no archive'] : []),
+    ...(cleanup?.enabled === false && cleanup.archiveEnabled === true
+      ? ['cleanup.archiveEnabled: days are archived by the cleanup, which is off']
+      : []),
   ];
 }
 
@@ -57,26 +77,26 @@ export function mergeConfig(config: LogConfig, patch: LogConfigPatch): LogConfig
   };
 }
 
-/** Levels are only ever added, one change at a time; they must not add up without end. */
+/** Changes only add levels, so their number needs a limit. */
 export function tooManyLevels({ logLevels: levels }: LogConfig): string | undefined {
   const count = Object.keys(levels).length;
   if (count <= maxConfiguredLevels) return undefined;
-  return `logLevels: ${count} services would have a level of their own, at most ${maxConfiguredLevels} can; reset the configuration to begin anew`;
+  return `logLevels: ${count} services would have a level, at most ${maxConfiguredLevels} are allowed. Reset the configuration first.`;
 }
 
-/** How much a service logged at a level in the last 24 hours. */
+/** Volume of a service at a level in the last 24 hours. */
 export type Volume = { service: string; level: number; lines: number; bytes: number };
 
-type Present = { levels: Readonly<Record<string, LogLevel>>; retentionDays: number; volumes: readonly Volume[] };
+type CurrentState = { levels: Readonly<Record<string, LogLevel>>; retentionDays: number; volumes: readonly Volume[] };
 
-/** What a change of levels and retention would do, reckoned from what was really logged. */
-export function previewConfig({ logLevels: changed = {}, cleanup }: PreviewBody, present: Present) {
+/** Estimates the effect of new levels and retention from the lines of the last 24 hours. */
+export function previewConfig({ logLevels: changed = {}, cleanup }: PreviewBody, present: CurrentState) {
   const { levels, volumes } = present;
   const retentionDays = cleanup?.retentionDays ?? present.retentionDays;
   const affected = Object.keys(changed).filter((service) => changed[service] !== levelIn(levels, service));
   const kept = volumes.filter(({ service, level }) => {
-    const least = Object.hasOwn(changed, service) ? changed[service] : undefined;
-    return least === undefined || level >= levelNumbers[least];
+    const minLevel = Object.hasOwn(changed, service) ? changed[service] : undefined;
+    return minLevel === undefined || level >= levelNumbers[minLevel];
   });
   const current = sumOf(volumes, 'bytes') * present.retentionDays;
   const projected = sumOf(kept, 'bytes') * retentionDays;
@@ -89,8 +109,12 @@ export function previewConfig({ logLevels: changed = {}, cleanup }: PreviewBody,
     estimatedLogVolume: sumOf(kept, 'lines'),
     storageImpact: { current, projected, change: projected - current },
     warnings: [
-      ...more.map((service) => `${service}: what is not written now is not in the estimate, so there will be more`),
-      ...(volumes.length === 0 ? ['nothing was logged in the last 24 hours, so there is nothing to reckon from'] : []),
+      ...more.map(
+        (service) => `${service}: lines below the current level are not in the estimate, so the volume will be larger`,
+      ),
+      ...(volumes.length === 0
+        ? ['no lines were written in the last 24 hours, so there is no basis for an estimate']
+        : []),
       ...(retentionDays < present.retentionDays
         ? [`lines older than ${retentionDays} days will be removed by the next cleanup`]
         : []),

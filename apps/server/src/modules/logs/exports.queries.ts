@@ -10,7 +10,7 @@ export type LogExportRow = {
   expires_at: string;
 };
 
-/** One that is complete. */
+/** A complete export. */
 export type StoredExport = LogExportRow & { size_bytes: number; record_count: number };
 
 const builder = queryBuilder<{ log_exports: LogExportRow }>();
@@ -62,7 +62,7 @@ export const deleteExportRow = statement<{ name: string }, LogExportRow>((p) =>
   builder.deleteFrom('log_exports').where('name', '=', p.name).returningAll(),
 );
 
-/** Those that expired, and those that were begun so long ago that nobody writes them any more. */
+/** Expired exports, and incomplete ones that are too old to be still written. */
 export const listDeadExports = statement<{ now: string; begunBefore: string; most: number }, LogExportRow>((p) =>
   builder
     .selectFrom('log_exports')

@@ -8,9 +8,11 @@ import { pipeline } from 'node:stream/promises';
 import type { Actor, Person } from '#core/access/principal';
 import { auditForSystem } from '#core/audit/system-trail';
 import { takePlace } from '#core/background/places';
+import { restAfter } from '#core/background/rest';
 import { newId, newRandomId } from '#core/crypto/ids';
 import type { Transaction } from '#core/db/scopes';
 import { csvLine, csvRecord } from '#core/http/csv';
+import { isOutOfRoom, StoreFull } from '#core/files/object-store';
 import type { Download } from '#core/http/downloads';
 import { levelNumbers } from '#core/log/log-config';
 import type { Services } from '#core/services';
@@ -37,12 +39,12 @@ type Format = 'json' | 'csv';
 const dayMs = 24 * 60 * 60_000;
 const keptMs = 7 * dayMs;
 const pieceSize = 1000;
-const most = { records: 250_000, bytes: 512 * 1024 ** 2, listed: 1000, running: 2 };
+const limits = { records: 250_000, bytes: 512 * 1024 ** 2, listed: 1000, running: 2 };
 
 /** @throws PeriodInvalid, ExportTooLarge, ExportsRunning; the reason of the signal once it is aborted */
 export async function exportLogs(exporter: Exporter, body: ExportBody) {
-  // Whoever exports in one process shares its disk and connections.
-  const leave = takePlace('log exports', most.running, () => ExportsRunning({ retryAfterSeconds: 5 }));
+  // All exports of a process share its disk and connections.
+  const leave = takePlace('log exports', limits.running, () => ExportsRunning({ retryAfterSeconds: 5 }));
   try {
     return await writeExport(exporter, body);
   } finally {
@@ -50,7 +52,7 @@ export async function exportLogs(exporter: Exporter, body: ExportBody) {
   }
 }
 
-/** The row comes first, so that a broken export leaves nothing unknown behind. */
+/** The row comes first, so that an interrupted export leaves no unknown file. */
 async function writeExport({ services, actor, signal }: Exporter, body: ExportBody) {
   const { format = 'json' } = body;
   const at = services.now();
@@ -72,13 +74,21 @@ async function writeExport({ services, actor, signal }: Exporter, body: ExportBo
     });
     return { data: { message: 'The log was exported.', path: pathOf(name), ...written } };
   } catch (error) {
-    await remove(services, name);
-    throw error;
+    await removeBroken(services, name).catch((failure: unknown) =>
+      services.log.warn({ err: failure, export: name }, 'a broken export is left to housekeeping'),
+    );
+    throw isOutOfRoom(error) ? StoreFull({ cause: error }) : error;
   }
 }
 
+/** Removes the row first: its completion may be unknown, and only complete files may be listed. */
+async function removeBroken(services: Services, name: string): Promise<void> {
+  await services.database.platform().slow.all(deleteExportRow({ name }));
+  await services.files.delete(keyOf(name));
+}
+
 function toFilters({ startTime, endTime, tenantId, level }: ExportBody, now: Date): LogFilters {
-  // What was logged up to now, but no later, or an export of a busy installation would chase its own end.
+  // Limited to lines up to this moment; otherwise an export of a busy installation would never end.
   const to = new Date(Math.min(now.getTime() + 1, endTime === undefined ? Infinity : Date.parse(endTime)));
   const from = startTime === undefined ? new Date(to.getTime() - dayMs) : new Date(startTime);
   if (from > to) throw PeriodInvalid();
@@ -86,7 +96,7 @@ function toFilters({ startTime, endTime, tenantId, level }: ExportBody, now: Dat
   return { from: from.toISOString(), to: to.toISOString(), tenantId, levels };
 }
 
-// Made of nothing but [a-z0-9.-], and of nothing that anybody typed.
+// Consists only of [a-z0-9.-] and of no user input.
 function nameOf(at: Date, format: Format): string {
   const time = at.toISOString().toLowerCase().replaceAll(/[:.]/g, '-');
   return `logs-${time}-${newRandomId().replaceAll('-', '').slice(0, 12)}.${format}`;
@@ -97,7 +107,7 @@ const keyOf = (name: string) => `exports/${name}`;
 
 type Job = { name: string; format: Format; filters: LogFilters; signal: AbortSignal };
 
-// By way of the disk, because stores want to know the size beforehand and memory is not to grow with it.
+// Written to the disk first, because stores need the size in advance and memory must not grow with it.
 async function store(services: Services, { name, format, filters, signal }: Job) {
   const folder = await mkdtemp(path.join(tmpdir(), 'atrium-export-'));
   const file = path.join(folder, name);
@@ -105,7 +115,12 @@ async function store(services: Services, { name, format, filters, signal }: Job)
   try {
     const handle = await open(file, 'wx', 0o600);
     await pipeline(Readable.from(linesOf(services, { format, filters, signal, written })), handle.createWriteStream());
-    await services.files.put(keyOf(name), createReadStream(file), written.sizeBytes);
+    const leave = await services.files.admit(keyOf(name), written.sizeBytes);
+    try {
+      await services.files.put(keyOf(name), createReadStream(file), written.sizeBytes);
+    } finally {
+      leave();
+    }
     return written;
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -118,7 +133,7 @@ async function* linesOf(services: Services, { format, filters, signal, written }
   const counted = (text: string) => {
     const bytes = Buffer.from(text);
     written.sizeBytes += bytes.length;
-    if (written.sizeBytes > most.bytes || written.recordCount > most.records) throw ExportTooLarge();
+    if (written.sizeBytes > limits.bytes || written.recordCount > limits.records) throw ExportTooLarge();
     return bytes;
   };
   const isCsv = format === 'csv';
@@ -127,6 +142,7 @@ async function* linesOf(services: Services, { format, filters, signal, written }
   let after: { logged_at: string; id: string } | undefined;
   for (;;) {
     signal.throwIfAborted();
+    const begunAt = performance.now();
     const rows = await readLogs(slow, filters, { limit: pieceSize, offset: 0, descending: false, after });
     const records = rows.map(presentLog);
     const between = written.recordCount === 0 ? '\n' : ',\n';
@@ -137,6 +153,8 @@ async function* linesOf(services: Services, { format, filters, signal, written }
     }
     after = rows.at(-1);
     if (rows.length < pieceSize) break;
+    // A caller waits for the file, but other reads have priority.
+    await restAfter(begunAt);
   }
   if (!isCsv) yield counted('\n]\n');
 }
@@ -161,7 +179,7 @@ function toCsv(line: LogRecord): string {
 
 export async function listExports(services: Services) {
   const now = services.now().toISOString();
-  const rows = await services.database.platform().all(listStoredExports({ now, most: most.listed }));
+  const rows = await services.database.platform().all(listStoredExports({ now, most: limits.listed }));
   const data = rows.map(({ name, size_bytes: size, created_at: createdAt }) => {
     return { name, path: pathOf(name), size, createdAt };
   });
@@ -181,7 +199,7 @@ export async function downloadExport(services: Services, name: string): Promise<
 
 export async function deleteExport({ services, actor }: Changer, name: string) {
   const { id } = await getExport(services, name);
-  // The bytes first: a row without them is found again, bytes without a row never.
+  // The bytes first: a row without bytes is found again, bytes without a row are not.
   await services.files.delete(keyOf(name));
   await services.database.platform().transaction(async (tx) => {
     if ((await tx.first(deleteExportRow({ name }))) === undefined) throw ExportNotFound();
@@ -203,11 +221,11 @@ async function record(tx: Transaction, { services, actor }: Changer, { id, actio
   await auditForSystem(tx, actor, services.now().toISOString(), event);
 }
 
-/** Removes what expired, and what a killed process left half-written. */
+/** Removes expired exports and the incomplete files of killed processes. */
 export async function removeDeadExports(services: Services, signal: AbortSignal): Promise<void> {
   const at = services.now().getTime();
-  const limits = { now: new Date(at).toISOString(), begunBefore: new Date(at - 60 * 60_000).toISOString() };
-  const dead: LogExportRow[] = await services.database.platform().slow.all(listDeadExports({ ...limits, most: 1000 }));
+  const range = { now: new Date(at).toISOString(), begunBefore: new Date(at - 60 * 60_000).toISOString() };
+  const dead: LogExportRow[] = await services.database.platform().slow.all(listDeadExports({ ...range, most: 1000 }));
   for (const { name } of dead) {
     signal.throwIfAborted();
     await remove(services, name);

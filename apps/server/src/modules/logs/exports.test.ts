@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { systemTenantId, type Actor, type Person as ActingPerson } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
-import { ObjectMissing } from '#core/files/object-store';
+import { ObjectMissing, StoreFull } from '#core/files/object-store';
 import { exportLogs, removeDeadExports } from '#modules/logs/exports.service';
 import { logInSystemAdmin, type Person } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
@@ -22,7 +22,7 @@ const logFor = (tenantId: string, message: string, fields: object = {}) =>
 const nameIn = (answer: Answer): string => answer.body.data.path.split('/').at(-1);
 
 describe('exportLogs', () => {
-  it('200: JSON that holds the records as the list does', async () => {
+  it('200: JSON with the same records as the list', async () => {
     const tenantId = newId();
     for (let at = 0; at < 3; at++) logFor(tenantId, `line ${at}`, { at });
     const made = await call('POST', '/export', { tenantId });
@@ -40,7 +40,7 @@ describe('exportLogs', () => {
     expect(JSON.parse(file.text)).toEqual(listed.body.data);
   });
 
-  it('200: nothing is a file of nothing', async () => {
+  it('200: no matching lines give an empty file', async () => {
     for (const format of ['json', 'csv']) {
       const made = await call('POST', '/export', { tenantId: newId(), format });
       expect(made.body.data.recordCount).toBe(0);
@@ -51,7 +51,7 @@ describe('exportLogs', () => {
     }
   });
 
-  it('200: more than fits in one piece, each record once and in order', async () => {
+  it('200: more than one batch, each record once and in order', async () => {
     const tenantId = newId();
     for (let at = 0; at < 2500; at++) logFor(tenantId, String(at));
     const made = await call('POST', '/export', { tenantId, level: 'warn' });
@@ -60,7 +60,7 @@ describe('exportLogs', () => {
     expect(found.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 2500 }, (_none, at) => at));
   });
 
-  it('is recorded in the trail of the system tenant, as is the end of the file', async () => {
+  it('records creation and deletion in the audit trail of the system tenant', async () => {
     const made = await call('POST', '/export', { format: 'csv' });
     const gone = await call('DELETE', `/exports/${nameIn(made)}`);
     const trail = async (answer: Answer) =>
@@ -84,18 +84,37 @@ describe('exportLogs', () => {
     expectError(await call('POST', '/export', body), 400, 'VALIDATION_ERROR');
   });
 
-  it('ends with the next piece once it is abandoned, and leaves nothing', async () => {
+  it('stops after the current batch when the client disconnects, and leaves nothing', async () => {
     const { services } = test.service;
     const actor = { kind: 'user', userId: system.userId } as Actor<ActingPerson>;
-    const signal = AbortSignal.abort(new Error('nobody waits'));
+    const signal = AbortSignal.abort(new Error('the client disconnected'));
     const before = (await call('GET', '/exports')).body.data;
-    await expect(exportLogs({ services, actor, signal }, {})).rejects.toThrow('nobody waits');
+    await expect(exportLogs({ services, actor, signal }, {})).rejects.toThrow('the client disconnected');
     expect((await call('GET', '/exports')).body.data).toEqual(before);
     const rows = 'select from log_exports where size_bytes is null';
     expect(await services.database.platform().all({ text: rows, values: [], prepare: false })).toEqual([]);
   });
 
-  it('429 with Retry-After while two others are being written, and then no more', async () => {
+  it('503 STORE_FULL when the disk is full, and lists no partial file', async () => {
+    const { files } = test.service.services;
+    const before = (await call('GET', '/exports')).body.data;
+    const full = Object.assign(new Error('no space left on device'), { code: 'ENOSPC' });
+    const spies = [
+      vi.spyOn(files, 'put').mockRejectedValueOnce(full),
+      vi.spyOn(files, 'admit').mockRejectedValueOnce(StoreFull()),
+    ];
+    for (let at = 0; at < 2; at++) {
+      const refused = await call('POST', '/export', { tenantId: newId() });
+      expectError(refused, 503, 'SERVICE_UNAVAILABLE', 'STORE_FULL');
+      expect(refused.headers['retry-after']).toBeDefined();
+    }
+    for (const spy of spies) spy.mockRestore();
+    expect((await call('GET', '/exports')).body.data).toEqual(before);
+    const rows = 'select from log_exports where size_bytes is null';
+    expect(await test.service.services.database.platform().all({ text: rows, values: [], prepare: false })).toEqual([]);
+  });
+
+  it('429 with Retry-After while two other exports run, and success afterwards', async () => {
     const { files } = test.service.services;
     const put = files.put.bind(files);
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
@@ -115,21 +134,21 @@ describe('exportLogs', () => {
     expect((await call('POST', '/export', {})).status).toBe(200);
   });
 
-  it('422: a time that ends before it begins', async () => {
+  it('422: endTime before startTime', async () => {
     const body = { startTime: '2026-01-02T00:00:00Z', endTime: '2026-01-01T00:00:00Z' };
     expectError(await call('POST', '/export', body), 422, 'UNPROCESSABLE_ENTITY', 'PERIOD_INVALID');
   });
 });
 
 describe('getLogExport and deleteLogExport', () => {
-  it('200: parts of a file', async () => {
+  it('200: ranges of a file', async () => {
     const made = await call('POST', '/export', { format: 'csv' });
     const headers = { range: 'bytes=1-2' };
     const part = await test.call('GET', made.body.data.path, { token: system.token, headers });
     expect([part.status, part.text]).toEqual([206, 'id']);
   });
 
-  it('200: deleted once; from then on neither listed nor there', async () => {
+  it('200: deletes once; afterwards the file is neither listed nor found', async () => {
     const name = nameIn(await call('POST', '/export', {}));
     const names = async () => (await call('GET', '/exports')).body.data.map((one: { name: string }) => one.name);
     expect(await names()).toContain(name);
@@ -142,7 +161,7 @@ describe('getLogExport and deleteLogExport', () => {
     expectError(await call('GET', `/exports/${name}`), 404, 'NOT_FOUND');
   });
 
-  it('200 to one and 404 to all others that delete at once', async () => {
+  it('200 for one and 404 for all other concurrent deletions', async () => {
     const name = nameIn(await call('POST', '/export', {}));
     const answers = await Promise.all(Array.from({ length: 10 }, () => call('DELETE', `/exports/${name}`)));
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
@@ -171,7 +190,7 @@ describe('getLogExport and deleteLogExport', () => {
     }
   });
 
-  it('404 once the time is over; housekeeping removes row and bytes', async () => {
+  it('404 after expiry; the cleanup removes row and bytes', async () => {
     const name = nameIn(await call('POST', '/export', {}));
     const { services } = test.service;
     const later = { ...services, now: () => new Date(Date.now() + 8 * 24 * 60 * 60_000) };

@@ -5,18 +5,17 @@ import { keepLogs } from '#modules/logs/retention';
 
 const retention: Job = {
   name: 'log-retention',
-  description:
-    'Makes the partitions of the log for the days to come, and removes lines, counts and exports whose time is over.',
-  schedule: '7 * * * *',
+  description: 'Creates log partitions for future days; archives and purges expired lines, counts and exports.',
+  schedule: '2-57/5 * * * *',
   catchUp: 'run_once',
-  timeoutMs: 10 * 60_000,
+  timeoutMs: 60 * 60_000,
   run: ({ services, ...context }) => keepLogs(services, context),
 };
 
-/** What the service wrote down about itself, how it answers, and what of the log goes where. */
+/** Logs, request analytics and the log configuration. */
 export const logsModule = defineModule({
   name: 'logs',
-  description: 'What the service wrote down about itself, how it answers, and what of the log goes where',
+  description: 'Logs, request analytics and the log configuration',
   routes,
   jobs: [retention],
 });

@@ -2,13 +2,13 @@ import type { Statements } from '#core/db/scopes';
 import { findReach, listLogs, type LogFilters, type LogPage, type LogReach } from '#modules/logs/logs.queries';
 import type { LogRow } from '#modules/logs/logs.tables';
 
-/** By how much further the log is read when too few of the lines so far were those looked for. */
+/** Factor by which the read range grows when it has too few matching lines. */
 const growth = 8;
 
 /**
- * A page of the lines that match, in order. Lines are kept in blocks, which cost far more to take apart than to find; so
- * they are read from the end of the log that is asked for, only as far as it takes.
- * @param after only what was said behind this line
+ * A page of matching lines, in order. Unpacking a block costs far more than finding it, so blocks are read from the requested end
+ * of the log, and only as many as the page needs.
+ * @param after only lines after this one
  */
 export async function readLogs(
   db: Statements,
@@ -19,7 +19,7 @@ export async function readLogs(
   for (let lines = offset + limit; ;) {
     const found = await db.first(findReach(filters, { lines, descending, after }));
     if (found === undefined) return db.all(listLogs(filters, page, { after }));
-    // All lines as far as that, whichever blocks they are in.
+    // All lines up to that time, in any block.
     const within = descending ? { since: found.reach } : { until: found.reach };
     const rows = await db.all(listLogs(filters, page, { after, ...within }));
     if (rows.length === limit) return rows;

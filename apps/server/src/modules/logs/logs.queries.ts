@@ -15,10 +15,10 @@ export type LogFilters = {
   search?: string | undefined;
 };
 
-/** The part of the log that is read for a page, whatever is asked for: behind a line, and as far as seems to be enough. */
+/** The part of the log that is read for a page: after a line, and up to an estimated end. */
 export type LogReach = {
   after?: Pick<LogRow, 'logged_at' | 'id'> | undefined;
-  /** Both included. */
+  /** Both inclusive. */
   since?: string | undefined;
   until?: string | undefined;
 };
@@ -40,7 +40,7 @@ const columns = [
   'context',
 ] as const;
 
-/** Where a page stands in all lines that match, in the order of time. */
+/** Position of a page in all matching lines, in order of time. */
 export type LogPage = { limit: number; offset: number; descending: boolean };
 
 export function listLogs(filters: LogFilters, { limit, offset, descending }: LogPage, reach: LogReach): Query<LogRow> {
@@ -60,15 +60,15 @@ export function countLogs(filters: LogFilters): Query<{ total: number }> {
 }
 
 /**
- * How far from its end the log has to be read for so many lines, if all lines of the blocks that may hold some match: the
- * time of the last line of those, and how many they are. No row where there are fewer.
+ * The time up to which the log must be read to find a number of lines, if all lines of the candidate blocks match, and the number of
+ * these lines. No row if there are fewer lines.
  */
 export function findReach(
   filters: LogFilters,
   { lines, descending, after }: { lines: number; descending: boolean; after: LogReach['after'] },
 ): Query<{ reach: string; lines: number }> {
   const direction = descending ? 'desc' : 'asc';
-  // To look through messages here as well would be to do so twice. Each block has a line at least.
+  // Messages are not searched here, because the next statement does it. Each block has at least one line.
   const nearest = matchingBlocks({ ...filters, search: undefined }, { after })
     .select(['first_at', 'last_at', 'id', 'lines'])
     .orderBy('first_at', direction)
@@ -96,13 +96,13 @@ function matching(filters: LogFilters, reach: LogReach = {}): LogSelect {
   const { after, since, until } = reach;
   let query = builder.selectFrom('application_logs') as unknown as LogSelect;
   for (const condition of blockConditions(filters, reach, blockOfLine)) query = query.where(condition);
-  const wanted = [
+  const conditions = [
     ['service', filters.service],
     ['concerned_tenant_id', filters.tenantId],
     ['user_id', filters.userId],
     ['request_id', filters.requestId],
   ] as const;
-  for (const [column, value] of wanted) if (value !== undefined) query = query.where(column, '=', value);
+  for (const [column, value] of conditions) if (value !== undefined) query = query.where(column, '=', value);
   if (filters.from !== undefined) query = query.where('logged_at', '>=', filters.from);
   if (filters.to !== undefined) query = query.where('logged_at', '<', filters.to);
   if (since !== undefined) query = query.where('logged_at', '>=', since);
@@ -125,7 +125,7 @@ type BlockColumn = 'first_at' | 'last_at' | 'concerned' | 'first_request' | 'las
 const ownOfBlock = (name: BlockColumn) => sql.ref(name);
 const blockOfLine = (name: BlockColumn) => sql.ref(`block_${name}`);
 
-/** What is true of every block that holds a line that is looked for. */
+/** Conditions that every block with a matching line fulfils. */
 function blockConditions(
   filters: LogFilters,
   { after, since, until }: LogReach,
@@ -140,7 +140,7 @@ function blockConditions(
   if (requestId !== undefined)
     conditions.push(sql`${column('first_request')} <= ${requestId}`, sql`${column('last_request')} >= ${requestId}`);
   for (const from of [filters.from, since, after?.logged_at].filter((at) => at !== undefined)) {
-    // Follows from the other, but names the partitions.
+    // Implied by the other condition, but selects the partitions.
     const span = sql`${blockSpanMs} * interval '1 millisecond'`;
     conditions.push(sql`${column('first_at')} >= ${from}::timestamptz - ${span}`, sql`${column('last_at')} >= ${from}`);
   }
@@ -211,7 +211,7 @@ export const sumVolumes = statement<Period, { service: string; level: number; li
     .groupBy(['service', 'level']),
 );
 
-/** Housekeeping: what no preview reaches back to. */
+/** Deletes counts that are older than every preview. */
 export const deleteOldVolumes = statement<{ before: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('log_hours')

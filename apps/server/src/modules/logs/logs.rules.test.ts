@@ -3,10 +3,10 @@ import { describe, expect, it } from 'vitest';
 
 import { bucketOf, middleOf } from '#core/log/request-counts';
 import { previewConfig } from '#modules/logs/config-changes';
-import { lastCleanup, percentileOf } from '#modules/logs/logs.rules';
+import { archiveFolders, percentileOf } from '#modules/logs/logs.rules';
 
 describe('the histogram', () => {
-  it('finds every duration again within a twentieth', () => {
+  it('returns every duration within 5 %', () => {
     fc.assert(
       fc.property(fc.double({ min: 0.2, max: 90_000, noNaN: true }), (ms) => {
         expect(Math.abs(middleOf(bucketOf(ms)) - ms) / ms).toBeLessThan(0.0501);
@@ -14,7 +14,7 @@ describe('the histogram', () => {
     );
   });
 
-  it('has the percentiles of what was counted', () => {
+  it('returns the percentiles of the counted requests', () => {
     const histogram = [
       { bucket: 1, requests: 50 },
       { bucket: 2, requests: 45 },
@@ -26,13 +26,39 @@ describe('the histogram', () => {
   });
 });
 
-describe('lastCleanup', () => {
+describe('archiveFolders', () => {
   it.each([
-    ['0 3 * * *', '2026-05-10T03:00:00Z', '2026-05-10T03:00:00.000Z'],
-    ['0 3 * * *', '2026-05-10T02:59:59Z', '2026-05-09T03:00:00.000Z'],
-    ['30 23 * * *', '2026-05-10T00:00:00Z', '2026-05-09T23:30:00.000Z'],
-  ])('%s at %s', (schedule, now, expected) => {
-    expect(lastCleanup(schedule, new Date(now)).toISOString()).toBe(expected);
+    ['', []],
+    ['logs', ['logs']],
+    ['logs/production/', ['logs', 'production']],
+    ['a.b_c-D/0', ['a.b_c-D', '0']],
+  ])('%j is a path below the archive', (location, folders) => {
+    expect(archiveFolders(location)).toEqual(folders);
+  });
+
+  it.each([
+    '/',
+    '/var/log',
+    '../up',
+    'a/../b',
+    'a/..',
+    '.',
+    './a',
+    '.hidden',
+    'a//b',
+    'a/ ',
+    'a\\b',
+    'C:\\logs',
+    'C:/logs',
+    's3://bucket/a',
+    'https://example.com/a',
+    'a%2f..',
+    'a\0b',
+    'ä',
+    'x'.repeat(65),
+    'a/'.repeat(9),
+  ])('%j is invalid', (location) => {
+    expect(archiveFolders(location)).toBeUndefined();
   });
 });
 
@@ -47,7 +73,7 @@ describe('previewConfig', () => {
     ],
   };
 
-  it('reckons with what was really logged', () => {
+  it('estimates from the lines that were written', () => {
     const body = { logLevels: { http: 'warn' }, cleanup: { retentionDays: 60 } } as const;
     expect(previewConfig(body, present)).toEqual({
       affectedServices: ['http'],
@@ -57,7 +83,7 @@ describe('previewConfig', () => {
     });
   });
 
-  it('says what it cannot know', () => {
+  it('warns about what it cannot know', () => {
     const { warnings, affectedServices } = previewConfig({ logLevels: { auth: 'debug' } }, present);
     expect(affectedServices).toEqual(['auth']);
     expect(warnings).toEqual([expect.stringContaining('auth')]);

@@ -1,4 +1,4 @@
-/** The step of a histogram in which so many of a hundred are reached; undefined without any. */
+/** The bucket of a histogram that contains the percentile; undefined without requests. */
 export function percentileOf(
   histogram: readonly { bucket: number; requests: number }[],
   percent: number,
@@ -12,9 +12,12 @@ export function percentileOf(
   return undefined;
 }
 
-/** The moment up to which the cleanup has been due; the schedule is `minute hour * * *`. */
-export function lastCleanup(schedule: string, now: Date): Date {
-  const [minute, hour] = schedule.split(' ').map(Number) as [number, number];
-  const today = Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate(), hour, minute);
-  return new Date(today <= now.getTime() ? today : today - 24 * 60 * 60_000);
+/** The parts of `cleanup.archiveLocation`, a relative path in the object store; undefined if it is invalid. */
+export function archiveFolders(location: string): string[] | undefined {
+  if (location === '') return [];
+  const folders = location.replace(/\/$/, '').split('/');
+  const isRelative = folders.every((folder) => /^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$/.test(folder));
+  return isRelative && folders.length <= maxFolders ? folders : undefined;
 }
+
+const maxFolders = 8;

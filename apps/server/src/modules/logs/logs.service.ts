@@ -5,7 +5,14 @@ import { createCheck } from '#core/http/validation';
 import { levelNumbers, logConfiguration, logLevels, type LogConfig, type LogLevel } from '#core/log/log-config';
 import { middleOf } from '#core/log/request-counts';
 import type { Services } from '#core/services';
-import { configErrors, configWarnings, mergeConfig, previewConfig, tooManyLevels } from '#modules/logs/config-changes';
+import {
+  archiveProblem,
+  configErrors,
+  configWarnings,
+  mergeConfig,
+  previewConfig,
+  tooManyLevels,
+} from '#modules/logs/config-changes';
 import { readLogs } from '#modules/logs/log-pages';
 import { ConfigInvalid, PeriodInvalid, SectionNotFound } from '#modules/logs/logs.errors';
 import {
@@ -34,7 +41,7 @@ type Changer = { services: Services; actor: Actor<Person> };
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
-const longestAnalysisMs = 7 * dayMs;
+const maxAnalysisMs = 7 * dayMs;
 
 export async function searchLogs({ services, setHeader }: Reader, query: ListLogsQuery) {
   const { limit = 50, offset = 0, sort } = query;
@@ -48,7 +55,7 @@ export async function searchLogs({ services, setHeader }: Reader, query: ListLog
 
 function toFilters(query: ListLogsQuery, now: Date): LogFilters {
   const { level, service, tenantId, userId, requestId, startTime, endTime, search } = query;
-  // No index knows the words of messages, so what is read through has to end somewhere.
+  // No index has the words of messages, so the searched time must be limited.
   const isOpenSearch = search !== undefined && startTime === undefined;
   const latest = endTime === undefined ? now.getTime() : Math.min(now.getTime(), Date.parse(endTime));
   return {
@@ -77,7 +84,7 @@ export function presentLog(row: LogRow): LogRecord {
   };
 }
 
-/** How the installation answered: of whole minutes, tenants and errors of whole hours. */
+/** Request counts and times in whole minutes; tenants and errors in whole hours. */
 export async function analyseLogs(services: Services, query: AnalyticsQuery) {
   const { from, to } = analysedPeriod(query, services.now());
   await services.requestCounts.flush();
@@ -114,7 +121,7 @@ function analysedPeriod({ startTime, endTime }: AnalyticsQuery, now: Date): { fr
   const to = endTime === undefined ? now : new Date(endTime);
   const from = startTime === undefined ? new Date(to.getTime() - dayMs) : new Date(startTime);
   const length = to.getTime() - from.getTime();
-  if (length <= 0 || length > longestAnalysisMs) throw PeriodInvalid();
+  if (length <= 0 || length > maxAnalysisMs) throw PeriodInvalid();
   return { from, to };
 }
 
@@ -138,17 +145,19 @@ function present({ logging }: Services, config: LogConfig): LogConfig {
 }
 
 export async function updateLogConfig({ services, actor }: Changer, patch: LogConfigPatch) {
-  const errors = configErrors(patch);
+  const errors = configErrors(patch, services.now());
   if (errors.length > 0) throw ConfigInvalid({ details: { errors } });
   const action = 'log_configuration.updated';
   const apply = (current: LogConfig) => {
     const merged = mergeConfig(current, patch);
     const tooMany = tooManyLevels(merged);
-    if (tooMany !== undefined) throw ConfigInvalid({ details: { errors: [tooMany] } });
+    // The number of levels and an old archive location are visible only in the merged configuration.
+    const found = [tooMany, archiveProblem(merged)].filter((error) => error !== undefined);
+    if (found.length > 0) throw ConfigInvalid({ details: { errors: found } });
     return merged;
   };
   await services.runtimeSettings.change(logConfiguration, { action, actor, apply });
-  return { data: { message: 'The log configuration is in force.', applied: true } };
+  return { data: { message: 'The log configuration is in effect.', applied: true } };
 }
 
 export function updateLogSection(changer: Changer, { name, value }: { name: string; value: unknown }) {
@@ -158,12 +167,12 @@ export function updateLogSection(changer: Changer, { name, value }: { name: stri
   return updateLogConfig(changer, patch);
 }
 
-export function validateLogConfig({ logging, runtimeSettings }: Services, { section, config }: ValidateBody) {
+export function validateLogConfig({ logging, now, runtimeSettings }: Services, { section, config }: ValidateBody) {
   const patch = section === undefined ? config : { [keyOf(section)]: config };
   const error = schemaError(patch);
   if (error !== undefined) return { data: { valid: false, errors: [error], warnings: [] } };
   const tooMany = tooManyLevels(mergeConfig(runtimeSettings.current(logConfiguration), patch));
-  const errors = [...configErrors(patch), ...(tooMany === undefined ? [] : [tooMany])];
+  const errors = [...configErrors(patch, now()), ...(tooMany === undefined ? [] : [tooMany])];
   const warnings = configWarnings(patch, Object.keys(logging.levels()));
   return { data: { valid: errors.length === 0, errors, warnings } };
 }
@@ -171,7 +180,7 @@ export function validateLogConfig({ logging, runtimeSettings }: Services, { sect
 export async function resetLogConfig({ services, actor }: Changer) {
   const apply = () => logConfiguration.complete({});
   await services.runtimeSettings.change(logConfiguration, { action: 'log_configuration.reset', actor, apply });
-  return { data: { message: 'The log configuration is as it was at first.', reset: true } };
+  return { data: { message: 'The log configuration has its defaults.', reset: true } };
 }
 
 export async function previewLogConfig(services: Services, body: PreviewBody) {
@@ -195,7 +204,7 @@ function keyOf(section: Section): keyof LogConfig {
 
 const check = createCheck(LogConfigPatch);
 
-/** Where and why a configuration does not fit its schema, without the value that does not. */
+/** Where and why a configuration does not match its schema, without the invalid value. */
 function schemaError(patch: unknown): string | undefined {
   const found = check(patch);
   if (found === undefined) return undefined;

@@ -25,7 +25,7 @@ const log = (service: string) => test.service.services.log.child({ service });
 const messages = ({ body }: Answer): string[] => body.data.map((record: { message: string }) => record.message);
 
 describe('listLogs', () => {
-  it('200: what a request left, whole, newest first', async () => {
+  it('200: all lines of a request, complete, newest first', async () => {
     const answer = await test.call('GET', '/api/v1/secure/spaces?search=planted-word', { token: tenant.admin.token });
     const requestId = answer.headers['x-request-id']!;
     const { status, body, text } = await list({ requestId });
@@ -55,7 +55,7 @@ describe('listLogs', () => {
     expect(text).not.toContain('planted-word');
   });
 
-  it('200: what a module writes down has its name', async () => {
+  it('200: lines of a module carry its name', async () => {
     const answer = await test.call('POST', '/api/v1/public/auth/login', {
       body: { email: tenant.admin.email, password: 'not the password' },
     });
@@ -63,7 +63,7 @@ describe('listLogs', () => {
     expect(found.body.data).toMatchObject([{ service: 'auth', level: 'warn', message: 'login failed' }]);
   });
 
-  it('200: words are looked for in the day before the end that is asked for', async () => {
+  it('200: a search covers the 24 hours before endTime', async () => {
     const service = `past-${newId()}`;
     const at = (daysAgo: number) => new Date(Date.now() - daysAgo * 24 * 60 * 60_000).toISOString();
     for (const daysAgo of [0.5, 9.5, 10.5]) {
@@ -76,7 +76,7 @@ describe('listLogs', () => {
     expect(await found({ endTime: at(-30) })).toEqual(['0.5 days ago']);
   });
 
-  it('200: each filter alone and all together, and nothing else', async () => {
+  it('200: each filter alone and all filters combined', async () => {
     const service = `filters-${newId()}`;
     const [tenantId, userId, requestId] = [newId(), newId(), newId()];
     const from = new Date().toISOString();
@@ -103,11 +103,11 @@ describe('listLogs', () => {
     expect(messages(await list({ tenantId, level: 'debug', search: 'first', startTime: from }))).toHaveLength(1);
   });
 
-  it('200: in the order of time whichever blocks lines are in, from both ends and page by page', async () => {
+  it('200: in order of time across blocks, in both directions and page by page', async () => {
     const service = `blocks-${newId()}`;
     const [userId, midnight] = [newId(), Math.floor(Date.now() / dayMs) * dayMs - 2 * dayMs];
     const said: { at: number; message: string; byUser: boolean }[] = [];
-    // Blocks of two levels that overlap, some of them over midnight; few of their lines are of the user.
+    // Overlapping blocks of two levels, some across midnight; few of their lines belong to the user.
     for (let block = 0; block < 40; block++) {
       const lines = Array.from({ length: 1 + (block % 7) * 5 }, (_, at) => ({
         at: midnight + (block - 20) * 15_000 + at * 1700,
@@ -147,7 +147,7 @@ describe('listLogs', () => {
     expect(await pages({ startTime: startTime!, endTime: endTime!, sort: 'timestamp' })).toEqual(textsOf(around));
   });
 
-  it('200: pages that neither repeat nor miss anything', async () => {
+  it('200: pages neither repeat nor miss lines', async () => {
     const service = `pages-${newId()}`;
     for (let at = 0; at < 25; at++) log(service).info(`line ${at}`);
     const pages = await Promise.all([0, 10, 20].map((offset) => list({ service, limit: 10, offset })));
@@ -159,7 +159,7 @@ describe('listLogs', () => {
     expect(new Set(pages.flatMap(messages)).size).toBe(25);
   });
 
-  it('200: totals beyond 10,000 are capped and say so', async () => {
+  it('200: totals above 10,000 are capped, with X-Total-Capped', async () => {
     const service = `many-${newId()}`;
     for (let at = 0; at < 10_100; at++) log(service).info('one of many');
     const { headers, body } = await list({ service, limit: 1 });
@@ -223,7 +223,7 @@ describe('getLogAnalytics', () => {
       expect(answer.status).toBe(404);
     }
     const after = await analyse();
-    // The analysis of before was itself a request.
+    // The previous analysis was itself a request.
     expect(after.totalRequests - before.totalRequests).toBe(26);
     expect(after.errorCount - before.errorCount).toBe(5);
     expect(after.errorRate).toBeCloseTo(after.errorCount / after.totalRequests, 5);
@@ -238,7 +238,7 @@ describe('getLogAnalytics', () => {
     expect(countOf(after) - countOf(before)).toBe(5);
   });
 
-  it('200: a time without requests', async () => {
+  it('200: a time range without requests', async () => {
     expect(await analyse('?startTime=2020-01-01T00:00:00Z&endTime=2020-01-02T00:00:00Z')).toEqual({
       errorRate: 0,
       errorCount: 0,
@@ -249,7 +249,7 @@ describe('getLogAnalytics', () => {
     });
   });
 
-  it('422: a time that ends before it begins, or takes more than a week', async () => {
+  it('422: endTime before startTime, or a time range above a week', async () => {
     for (const query of [
       '?startTime=2026-01-02T00:00:00Z&endTime=2026-01-01T00:00:00Z',
       '?startTime=2026-01-01T00:00:00Z&endTime=2026-01-08T00:00:01Z',

@@ -1,28 +1,27 @@
 import { deleteInBatches } from '#core/db/batches';
 import { keepDayPartitions } from '#core/db/day-partitions';
 import type { JobContext } from '#core/jobs/job';
-import { logConfiguration } from '#core/log/log-config';
+import { lastSlot } from '#core/jobs/slots';
+import { logConfiguration, type LogConfig } from '#core/log/log-config';
 import { deleteOldErrorHours, deleteOldMinutes, deleteOldTenantHours } from '#core/log/request-counts.queries';
 import type { Services } from '#core/services';
+import { archiveDays, type Archived } from '#modules/logs/archiving.service';
 import { removeDeadExports } from '#modules/logs/exports.service';
 import { deleteOldVolumes } from '#modules/logs/logs.queries';
-import { lastCleanup } from '#modules/logs/logs.rules';
 
 const dayMs = 24 * 60 * 60_000;
-/** A day more than the longest analysis. */
+/** One day more than the longest analysis. */
 const countsKeptMs = 8 * dayMs;
 
-/** Housekeeping: partitions for the days to come, and the end of lines, counts and exports whose time is over. */
+/** Creates partitions for future days and purges expired lines, counts and exports. */
 export async function keepLogs(
   services: Services,
   { connection, signal }: Omit<JobContext, 'services'>,
 ): Promise<void> {
   const now = services.now();
   const { value } = await services.runtimeSettings.read(logConfiguration);
-  const { enabled, retentionDays, cleanupSchedule } = value.cleanup;
-  const due = lastCleanup(cleanupSchedule, now).getTime();
-  const oldest = enabled ? new Date(due - retentionDays * dayMs) : undefined;
-  const dropped = await keepDayPartitions(connection, 'log_blocks', { now, before: oldest });
+  const archived = await archiveOld(services, { cleanup: value.cleanup, now, signal });
+  const dropped = await keepDayPartitions(connection, 'log_blocks', { now, before: archived?.before });
   if (dropped.length > 0) services.log.info({ dropped }, 'old days of the log were removed');
   const before = new Date(now.getTime() - countsKeptMs).toISOString();
   const db = services.database.platform();
@@ -31,4 +30,17 @@ export async function keepLogs(
   await deleteInBatches(db, (most) => deleteOldErrorHours({ before, most }), signal);
   await deleteInBatches(db, (most) => deleteOldVolumes({ before, most }), signal);
   await removeDeadExports(services, signal);
+  // A day that was not archived stays, and the run fails.
+  if (archived?.failure !== undefined) throw archived.failure;
+}
+
+type Cleaning = { cleanup: LogConfig['cleanup']; now: Date; signal: AbortSignal };
+
+/** Lines that may be purged: undefined for none; with archives, only whole days that are in a file. */
+async function archiveOld(services: Services, { cleanup, now, signal }: Cleaning): Promise<Archived | undefined> {
+  const { enabled, retentionDays, cleanupSchedule, archiveEnabled, archiveLocation } = cleanup;
+  const due = lastSlot({ schedule: cleanupSchedule, timezone: 'UTC' }, now);
+  if (!enabled || due === undefined) return undefined;
+  const before = new Date(due.getTime() - retentionDays * dayMs);
+  return archiveEnabled ? archiveDays(services, { before, location: archiveLocation, signal }) : { before };
 }

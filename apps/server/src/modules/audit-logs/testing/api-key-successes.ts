@@ -9,7 +9,7 @@ const fields = {
   device_fingerprint: 'canary',
 };
 
-/** How the recorded operations on API keys succeed. */
+/** Successful calls of the recorded API key operations. */
 export function apiKeySuccesses(test: TestService, tenant: () => Tenant) {
   const resourceType = 'api_key';
   const onNewKey = async () => {

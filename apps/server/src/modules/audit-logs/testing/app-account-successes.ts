@@ -20,7 +20,7 @@ const newAppAccount = () => ({
   description: 'canary',
 });
 
-/** How each recorded change of an app account succeeds; `create` answers the id of what it made. */
+/** Successful calls of all recorded app account operations; `create` returns the new id. */
 export function appAccountSuccesses(
   create: (url: string, body: unknown) => Promise<string>,
 ): Record<string, () => Promise<Change>> {

@@ -14,7 +14,7 @@ type Change = {
   fields?: string[];
 };
 
-/** How each recorded change of an event succeeds. */
+/** Successful calls of all recorded calendar operations. */
 export function calendarSuccesses(test: TestService, tenant: () => Tenant): Record<string, () => Promise<Change>> {
   const newEvent = () => ({
     title: 'canary',

@@ -18,7 +18,7 @@ const fields = () => ({
   filter_id: 'canary',
 });
 
-/** How each recorded change of categories and what is in them succeeds. */
+/** Successful calls of all recorded operations on categories and their links. */
 export function categorySuccesses(
   create: (url: string, body: unknown) => Promise<string>,
 ): Record<string, () => Promise<Change>> {

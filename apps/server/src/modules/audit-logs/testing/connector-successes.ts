@@ -24,7 +24,7 @@ const changes = {
 };
 const newConnector = () => ({ api_key: unique('canary'), ...changes });
 
-/** How each recorded change of a connector succeeds; `create` answers the id of what it made. */
+/** Successful calls of all recorded connector operations; `create` returns the new id. */
 export function connectorSuccesses(
   create: (url: string, body: unknown) => Promise<string>,
 ): Record<string, () => Promise<Change>> {

@@ -12,7 +12,7 @@ type Change = {
   fields?: string[];
 };
 
-/** How each recorded change of the links between contacts and what has them succeeds. */
+/** Successful calls of all recorded operations on contact links. */
 export function contactLinkSuccesses(
   create: (url: string, body: unknown) => Promise<string>,
 ): Record<string, () => Promise<Change>> {

@@ -23,7 +23,7 @@ const resourceFields = {
 const typeFields = () => ({ key: unique('canary'), name: 'canary', json_schema: { title: 'canary' } });
 const tagFields = () => ({ name: unique('canary'), translations_i18n: { de: { name: 'canary' } } });
 
-/** How each recorded change of types, resources, tags, feedback and QR codes succeeds. */
+/** Successful calls of all recorded operations on types, resources, tags, feedback and QR codes. */
 export function directorySuccesses(test: TestService, tenant: () => Tenant): Record<string, () => Promise<Change>> {
   const create = async (url: string, body: unknown): Promise<string> =>
     (await test.call('POST', url, { token: tenant().admin.token, body })).body.data.id;

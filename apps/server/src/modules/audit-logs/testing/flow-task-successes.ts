@@ -25,7 +25,7 @@ const fields = {
   i18n: { en: { title: 'canary' } },
 };
 
-/** How each recorded change of flow tasks, and of what people do about them, succeeds. */
+/** Successful calls of all recorded operations on flow tasks and completions. */
 export function flowTaskSuccesses(test: TestService, tenant: () => Tenant): Record<string, () => Promise<Change>> {
   async function newTask(): Promise<string> {
     const body = { type: 'custom', name: 'House rules', targetRoute: '/rules' };

@@ -11,7 +11,7 @@ const body = {
   issuer: 'https://canary.example',
 };
 
-/** How each recorded change of an identity provider's registration succeeds. */
+/** Successful calls of all recorded identity provider operations. */
 export function identityProviderSuccesses(test: TestService, tenant: () => Tenant) {
   return {
     saveIdentityProviderRegistration: () =>

@@ -21,7 +21,7 @@ const override = (tenantId: string) => ({
   customer_credentials: { canary: { canary: 'canary' } },
 });
 
-/** How each recorded change of what a tenant does differently succeeds; `save` answers the id of what it made. */
+/** Successful calls of all recorded operations on tenant overrides; `save` returns the new id. */
 export function integrationSuccesses(
   tenantId: () => string,
   save: (url: string, body: unknown) => Promise<string>,

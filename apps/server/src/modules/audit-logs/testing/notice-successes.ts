@@ -23,7 +23,7 @@ const fields = {
   data: { canary: 'canary' },
 };
 
-/** How each recorded change of what people are told succeeds. */
+/** Successful calls of all recorded notification operations. */
 export function noticeSuccesses(test: TestService, tenant: () => Tenant): Record<string, () => Promise<Change>> {
   const body = () => ({ ...fields, audience: { userIds: [tenant().admin.userId] } });
   return {

@@ -16,7 +16,7 @@ type Change = {
   resourceId: string | null;
 };
 
-/** How each recorded change of what people want to be told succeeds. */
+/** Successful calls of all recorded operations on notification preferences. */
 export function preferenceSuccesses(test: TestService, tenant: () => Tenant): Record<string, () => Promise<Change>> {
   const free = { quietHours: { canary: 'canary' }, rules: { canary: 'canary' } };
   const body = { preferences: [{ category: 'news', channel: 'email', enabled: true, ...free }] };

@@ -9,7 +9,7 @@ const resourceType = 'push_subscription';
 
 type Change = { method: 'POST' | 'DELETE'; url: string; body?: unknown; status: number; resourceType: string };
 
-/** How each recorded change of the browsers that people are told on succeeds. */
+/** Successful calls of all recorded operations on push subscriptions. */
 export function pushSuccesses(
   test: TestService,
   tenant: () => Tenant,

@@ -14,7 +14,7 @@ type Change = {
   fields?: string[];
 };
 
-/** How each recorded change of files and pictures succeeds. */
+/** Successful calls of all recorded operations on files and avatars. */
 export function storageSuccesses(test: TestService, tenant: () => Tenant): Record<string, () => Promise<Change>> {
   const create = async (url: string, body: unknown): Promise<string> =>
     (await test.call('POST', url, { token: tenant().admin.token, body })).body.data.id;

@@ -15,7 +15,7 @@ type Change = {
   resourceId: string;
 };
 
-/** How each recorded change of a translation of many records succeeds. */
+/** Successful calls of all recorded operations on translation jobs. */
 export function translationJobSuccesses(
   test: TestService,
   tenant: () => Tenant,
@@ -23,10 +23,10 @@ export function translationJobSuccesses(
   const call = (method: 'GET' | 'POST', url: string, body?: unknown) =>
     test.call(method, url, { token: tenant().admin.token, body });
 
-  /** The id of a job that has failed, as there is nobody who translates. */
+  /** The id of a job that failed because no connector translates. */
   async function newFailed(): Promise<string> {
     const running = (await call('GET', `${path}/jobs?status=running`)).body.data as { id: string }[];
-    // An equal one that is under way would be joined instead.
+    // A call with an equal running job would join that job instead.
     for (const { id } of running) await call('POST', `${path}/jobs/${id}/cancel`);
     await call('POST', '/api/v1/secure/spaces', { name: 'canary' });
     const refused = await call('POST', `${path}/entity-type`, { entity_type: 'space', target_languages: ['de'] });
@@ -42,7 +42,7 @@ export function translationJobSuccesses(
 
   return {
     translateEntityType: () => {
-      // Nothing to do, so that it succeeds without anybody who translates. The answer does not name the job.
+      // No texts to translate, so that it succeeds without a connector; the answer does not name the job.
       const body = { entity_type: 'resource', target_languages: ['en'] };
       const resourceId = expect.any(String) as string;
       return Promise.resolve({

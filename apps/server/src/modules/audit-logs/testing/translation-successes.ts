@@ -7,7 +7,7 @@ import type { TestService } from '#test/support/harness';
 
 type Change = { method: 'POST'; url: string; body: unknown; status: number; resourceType: string; resourceId: string };
 
-/** How the translation of one record succeeds; `create` answers the id of what it made. */
+/** Successful calls of the translation of one record; `create` returns the new id. */
 export function translationSuccesses(
   test: TestService,
   tenant: () => Tenant,
@@ -17,7 +17,7 @@ export function translationSuccesses(
     translateEntity: async () => {
       const { connectorId } = await provideTranslator(test, tenant());
       const { token } = tenant().admin;
-      // Others rely on there being nobody who translates.
+      // Other tests rely on the absence of translation connectors.
       onTestFinished(async () => {
         await test.call('DELETE', `/api/v1/secure/ai/providers/${connectorId}`, { token });
       });

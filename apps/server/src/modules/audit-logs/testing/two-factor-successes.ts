@@ -1,7 +1,7 @@
 import { createMember, type Tenant } from '#test/support/factories';
 import type { TestService } from '#test/support/harness';
 
-/** How the recorded operations on members' second factors succeed. */
+/** Successful calls of the recorded operations on second factors of members. */
 export function twoFactorSuccesses(test: TestService, tenant: () => Tenant) {
   return {
     resetTwoFactor: async () => {

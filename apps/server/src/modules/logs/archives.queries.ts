@@ -1,0 +1,169 @@
+import { sql } from 'kysely';
+
+import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { countMatches } from '#core/db/totals';
+import type { LogRow, LogTables } from '#modules/logs/logs.tables';
+
+export type LogArchiveRow = {
+  name: string;
+  id: string;
+  /** A day in UTC, such as `2026-11-23`. */
+  day: string;
+  object_key: string;
+  blocks: number | null;
+  record_count: number | null;
+  size_bytes: number | null;
+  first_block_at: string | null;
+  first_block: string | null;
+  created_at: string;
+};
+
+/** A complete archive. */
+export type StoredArchive = LogArchiveRow & { blocks: number; record_count: number; size_bytes: number };
+
+/** A day in UTC, from its first instant to the first instant of the next day. */
+export type Day = { from: string; to: string };
+
+const builder = queryBuilder<{ log_archives: LogArchiveRow } & LogTables>();
+
+const columns = [
+  'name',
+  'id',
+  sql<string>`day::text`.as('day'),
+  'object_key',
+  'blocks',
+  'record_count',
+  'size_bytes',
+  'first_block_at',
+  'first_block',
+  'created_at',
+] as const;
+
+/** Start of the first block in a time range; null without blocks. */
+export const findFirstBlock = statement<Day, { at: string | null }>((p) =>
+  builder
+    .selectFrom('log_blocks')
+    .select(sql<string | null>`min(first_at)`.as('at'))
+    .where('first_at', '>=', p.from)
+    .where('first_at', '<', p.to),
+);
+
+export const findBlock = statement<{ firstAt: string; id: string }, { id: string }>((p) =>
+  builder.selectFrom('log_blocks').select('id').where('first_at', '=', p.firstAt).where('id', '=', p.id),
+);
+
+export const countBlocks = statement<Day, { blocks: number }>((p) =>
+  builder
+    .selectFrom('log_blocks')
+    .select(sql<number>`count(*)`.as('blocks'))
+    .where('first_at', '>=', p.from)
+    .where('first_at', '<', p.to),
+);
+
+export type BlockLine = LogRow & { block_at: string; block_id: string };
+
+/** Lines of the next blocks of a day, ordered by the start of the block. */
+export function listBlockLines(
+  { from, to }: Day,
+  { after, most }: { after: Pick<BlockLine, 'block_at' | 'block_id'> | undefined; most: number },
+): Query<BlockLine> {
+  let blocks = builder
+    .selectFrom('log_blocks')
+    .selectAll()
+    .where('first_at', '>=', from)
+    .where('first_at', '<', to)
+    .orderBy('first_at')
+    .orderBy('id')
+    .limit(most);
+  if (after !== undefined)
+    blocks = blocks.where(sql<boolean>`(first_at, id) > (${after.block_at}::timestamptz, ${after.block_id}::uuid)`);
+  return toQuery(
+    builder
+      .selectFrom(blocks.as('b'))
+      .select(['first_at as block_at', 'id as block_id', 'level'])
+      .select([
+        sql<string>`unnest(times)`.as('logged_at'),
+        sql<string>`unnest(ids)`.as('id'),
+        sql<string>`unnest(services)`.as('service'),
+        sql<string>`unnest(messages)`.as('message'),
+        sql<string | null>`unnest(tenant_ids)`.as('concerned_tenant_id'),
+        sql<string | null>`unnest(user_ids)`.as('user_id'),
+        sql<string | null>`unnest(request_ids)`.as('request_id'),
+        sql<string>`unnest(contexts)`.as('context'),
+      ])
+      .orderBy('block_at')
+      .orderBy('block_id'),
+  );
+}
+
+type NewArchive = Pick<LogArchiveRow, 'name' | 'id' | 'day' | 'object_key' | 'created_at'>;
+
+export const insertArchive = statement<NewArchive, never>((p) =>
+  builder.insertInto('log_archives').values({
+    name: p.name,
+    id: p.id,
+    day: p.day,
+    object_key: p.object_key,
+    created_at: p.created_at,
+    blocks: null,
+    record_count: null,
+    size_bytes: null,
+    first_block_at: null,
+    first_block: null,
+  }),
+);
+
+export const completeArchive = statement<
+  { name: string; blocks: number; recordCount: number; sizeBytes: number; firstBlockAt: string; firstBlock: string },
+  never
+>((p) =>
+  builder
+    .updateTable('log_archives')
+    .set({
+      blocks: p.blocks,
+      record_count: p.recordCount,
+      size_bytes: p.sizeBytes,
+      first_block_at: p.firstBlockAt,
+      first_block: p.firstBlock,
+    })
+    .where('name', '=', p.name),
+);
+
+/** All files of a day, including incomplete ones. */
+export const listArchivesOf = statement<{ day: string }, LogArchiveRow>((p) =>
+  builder
+    .selectFrom('log_archives')
+    .select(columns)
+    .where('day', '=', sql<string>`${p.day}::date`)
+    .orderBy('name')
+    .limit(1000),
+);
+
+export const listStoredArchives = statement<{ limit: number; offset: number }, StoredArchive>((p) =>
+  builder
+    .selectFrom('log_archives')
+    .select(columns)
+    .where('size_bytes', 'is not', null)
+    .orderBy('log_archives.day', 'desc')
+    .orderBy('name', 'desc')
+    .limit(p.limit)
+    .offset(p.offset)
+    .$castTo<StoredArchive>(),
+);
+
+export function countStoredArchives(): Query<{ total: number }> {
+  return countMatches(builder.selectFrom('log_archives').select('name').where('size_bytes', 'is not', null));
+}
+
+export const findStoredArchive = statement<{ name: string }, StoredArchive>((p) =>
+  builder
+    .selectFrom('log_archives')
+    .select(columns)
+    .where('name', '=', p.name)
+    .where('size_bytes', 'is not', null)
+    .$castTo<StoredArchive>(),
+);
+
+export const deleteArchiveRow = statement<{ name: string }, { name: string }>((p) =>
+  builder.deleteFrom('log_archives').where('name', '=', p.name).returning('name'),
+);

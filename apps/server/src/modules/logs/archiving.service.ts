@@ -1,0 +1,202 @@
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Readable, Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+
+import { restAfter } from '#core/background/rest';
+import { newId } from '#core/crypto/ids';
+import { ObjectMissing } from '#core/files/object-store';
+import type { Services } from '#core/services';
+import {
+  completeArchive,
+  countBlocks,
+  deleteArchiveRow,
+  findBlock,
+  findFirstBlock,
+  insertArchive,
+  listArchivesOf,
+  listBlockLines,
+  type BlockLine,
+  type Day,
+  type LogArchiveRow,
+} from '#modules/logs/archives.queries';
+import { archiveFolders } from '#modules/logs/logs.rules';
+import { presentLog } from '#modules/logs/logs.service';
+
+const dayMs = 24 * 60 * 60_000;
+/** A block has at most a thousand lines and a million characters. */
+const blocksAtOnce = 10;
+/** More of them, made into text at once, would hold up the event loop. */
+const linesAtOnce = 500;
+
+type Archiving = { before: Date; location: string; signal: AbortSignal };
+
+export type Archived = {
+  /** Lines at or after this instant must not be purged yet. */
+  before: Date;
+  /** The reason if it is earlier than requested. */
+  failure?: unknown;
+};
+
+/**
+ * Writes each day of the log that ended before an instant to a file, unless a complete file exists; so an archiving that was killed
+ * before the purge continues here. The row of a file comes first and is marked complete last, so only complete files are listed
+ * and incomplete ones are found again.
+ */
+export async function archiveDays(services: Services, { before, location, signal }: Archiving): Promise<Archived> {
+  const until = new Date(startOfDay(before));
+  let next = new Date(0).toISOString();
+  for (;;) {
+    const first = await firstBlock(services, { from: next, to: until.toISOString() });
+    if (first === undefined) return { before: until };
+    const from = startOfDay(new Date(first));
+    const day = { from: new Date(from).toISOString(), to: new Date(from + dayMs).toISOString() };
+    try {
+      signal.throwIfAborted();
+      await archiveDay(services, day, { location, signal });
+    } catch (failure) {
+      return { before: new Date(from), failure };
+    }
+    next = day.to;
+  }
+}
+
+function startOfDay(at: Date): number {
+  return Math.floor(at.getTime() / dayMs) * dayMs;
+}
+
+async function firstBlock({ database }: Services, span: Day): Promise<string | undefined> {
+  const found = await database.platform().slow.first(findFirstBlock(span));
+  return found?.at ?? undefined;
+}
+
+async function archiveDay(
+  services: Services,
+  span: Day,
+  { location, signal }: Pick<Archiving, 'location' | 'signal'>,
+): Promise<void> {
+  const db = services.database.platform();
+  const day = span.from.slice(0, 10);
+  const [[counted], known] = await db.slow.flight([countBlocks(span), listArchivesOf({ day })]);
+  const names = new Set<string>();
+  for (const archive of known) {
+    const state = await stateOf(services, archive, counted!.blocks);
+    if (state === 'whole') return;
+    // The lines of a purged day exist only in its file.
+    if (state === 'over') names.add(archive.name);
+    else await removeArchive(services, archive);
+  }
+  const name = freeName(day, names);
+  const key = ['archives', ...(archiveFolders(location) ?? []), name].join('/');
+  const created_at = services.now().toISOString();
+  await db.slow.all(insertArchive({ name, id: newId(), day, object_key: key, created_at }));
+  const written = await store(services, { key, span, signal });
+  await db.slow.all(completeArchive({ name, ...written }));
+  services.log.info({ name, ...written }, 'a day of the log was archived');
+}
+
+/** Late lines of a day that is archived and purged get a separate file. */
+function freeName(day: string, taken: ReadonlySet<string>): string {
+  for (let part = 1; ; part += 1) {
+    const name = `logs-${day}${part === 1 ? '' : `-${part}`}.ndjson.gz`;
+    if (!taken.has(name)) return name;
+  }
+}
+
+/**
+ * `over`: its lines were purged from the log. `whole`: it has all lines of the day. `torn`: it is incomplete, its bytes are
+ * missing, or more lines arrived since.
+ */
+async function stateOf(services: Services, archive: LogArchiveRow, blocks: number): Promise<'over' | 'whole' | 'torn'> {
+  const { first_block_at: firstAt, first_block: id } = archive;
+  if (firstAt === null || id === null) return 'torn';
+  if ((await services.database.platform().slow.first(findBlock({ firstAt, id }))) === undefined) return 'over';
+  return archive.blocks === blocks && (await isThere(services, archive)) ? 'whole' : 'torn';
+}
+
+/** The operator may have removed a file from the store. */
+async function isThere({ files }: Services, { object_key }: LogArchiveRow): Promise<boolean> {
+  try {
+    (await files.get(object_key)).destroy();
+    return true;
+  } catch (error) {
+    if (error instanceof ObjectMissing) return false;
+    throw error;
+  }
+}
+
+/** The bytes first: a row without bytes is found again, bytes without a row are not. */
+async function removeArchive(services: Services, { name, object_key }: LogArchiveRow): Promise<void> {
+  await services.files.delete(object_key);
+  await services.database.platform().slow.all(deleteArchiveRow({ name }));
+}
+
+type Written = Omit<Parameters<typeof completeArchive>[0], 'name'>;
+
+// Written to the disk first, because stores need the size in advance and memory must not grow with it.
+async function store(
+  services: Services,
+  { key, span, signal }: { key: string; span: Day; signal: AbortSignal },
+): Promise<Written> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'atrium-archive-'));
+  const file = path.join(folder, 'day.gz');
+  const written: Written = { blocks: 0, recordCount: 0, sizeBytes: 0, firstBlockAt: '', firstBlock: '' };
+  const count = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      written.sizeBytes += chunk.length;
+      done(null, chunk);
+    },
+  });
+  try {
+    const lines = Readable.from(linesOf(services, { span, signal, written }), { objectMode: false });
+    await pipeline(lines, createGzip(), count, createWriteStream(file, { flags: 'wx', mode: 0o600 }), { signal });
+    await services.files.delete(key);
+    const leave = await services.files.admit(key, written.sizeBytes);
+    try {
+      await services.files.put(key, createReadStream(file), written.sizeBytes);
+    } finally {
+      leave();
+    }
+    return written;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** In order of time: blocks are read by their start, and a line waits until no earlier block can start. */
+async function* linesOf(
+  services: Services,
+  { span, signal, written }: { span: Day; signal: AbortSignal; written: Written },
+) {
+  const { slow } = services.database.platform();
+  let waiting: BlockLine[] = [];
+  let after: BlockLine | undefined;
+  for (;;) {
+    signal.throwIfAborted();
+    const begunAt = performance.now();
+    const rows = await slow.all(listBlockLines(span, { after, most: blocksAtOnce }));
+    if (after === undefined && rows.length > 0)
+      Object.assign(written, { firstBlockAt: rows[0]!.block_at, firstBlock: rows[0]!.block_id });
+    after = rows.at(-1);
+    waiting = [...waiting, ...rows].toSorted(byTime);
+    written.blocks += new Set(rows.map(({ block_id }) => block_id)).size;
+    const isEnd = after === undefined;
+    const ready = isEnd ? waiting.length : waiting.findIndex(({ logged_at: at }) => at >= after!.block_at);
+    const leaving = waiting.splice(0, ready === -1 ? waiting.length : ready);
+    written.recordCount += leaving.length;
+    while (leaving.length > 0) {
+      const some = leaving.splice(0, linesAtOnce);
+      yield some.map((row) => `${JSON.stringify(presentLog(row))}\n`).join('');
+    }
+    if (isEnd) return;
+    await restAfter(begunAt);
+  }
+}
+
+function byTime(left: BlockLine, right: BlockLine): number {
+  if (left.logged_at !== right.logged_at) return left.logged_at < right.logged_at ? -1 : 1;
+  return left.id < right.id ? -1 : Number(left.id > right.id);
+}
