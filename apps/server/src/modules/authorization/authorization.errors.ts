@@ -2,11 +2,11 @@ import { defineError } from '#core/errors/app-error';
 
 export const OperationNotNamed = defineError(
   'VALIDATION_ERROR',
-  'body: name either the operation, or the method and the path.',
+  'body: must have either operation, or method and path.',
 );
 export const OperationNotFound = defineError(
   'NOT_FOUND',
-  'There is no such operation. Those that exist are in GET /openapi.json.',
+  'The operation does not exist. See GET /openapi.json for all operations.',
   'OPERATION_NOT_FOUND',
 );
 export const PrincipalNotFound = defineError(

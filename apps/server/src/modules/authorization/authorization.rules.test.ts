@@ -7,7 +7,7 @@ import { routes, routeOf, urlOf } from '#test/support/registry';
 const at = (method: string, path: string) => operationAt(routes, { method, path })?.operationId;
 const id = newId();
 
-/** Routes of which none but the path matters. */
+/** Routes of which only the path matters. */
 const planted = (...paths: string[]) =>
   paths.map((path) => ({ ...routeOf('listSpaces'), path, operationId: path }) as (typeof routes)[number]);
 
@@ -18,7 +18,7 @@ describe('operationAt', () => {
     expect(at(route.method, `${urlOf(route, id)}?limit=5#top`)).toBe(route.operationId);
   });
 
-  it('tells methods and paths apart', () => {
+  it('distinguishes methods and paths', () => {
     expect(at('GET', '/api/v1/secure/spaces')).toBe('listSpaces');
     expect(at('POST', '/api/v1/secure/spaces')).toBe('createSpace');
     expect(at('GET', `/api/v1/secure/spaces/${id}`)).toBe('getSpace');
@@ -37,7 +37,7 @@ describe('operationAt', () => {
     expect(at(method, path)).toBeUndefined();
   });
 
-  it('prefers a fixed text to a parameter, and the earlier one decides', () => {
+  it('prefers a literal segment to a parameter; the earlier segment decides', () => {
     const routed = planted('/things/{id}', '/things/templates', '/{kind}/{id}', '/{kind}/templates');
     const choose = (path: string) => operationAt(routed, { method: 'GET', path })?.path;
     expect(choose('/things/templates')).toBe('/things/templates');

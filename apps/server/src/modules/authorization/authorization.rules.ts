@@ -1,7 +1,10 @@
-type Place = { method: string; path: string };
+type Endpoint = { method: string; path: string };
 
-/** The operation that the router would choose for a request: a fixed text in the path wins over a parameter. */
-export function operationAt<Route extends Place>(routes: readonly Route[], { method, path }: Place): Route | undefined {
+/** The operation that the router would choose for a request: a literal path segment wins over a parameter. */
+export function operationAt<Route extends Endpoint>(
+  routes: readonly Route[],
+  { method, path }: Endpoint,
+): Route | undefined {
   const steps = stepsOf(path);
   const [best] = routes
     .filter((route) => route.method === method && fits(stepsOf(route.path), steps))
@@ -21,8 +24,8 @@ function fits(pattern: readonly string[], steps: readonly string[]): boolean {
   return pattern.every((part, at) => part === steps[at] || (isParameter(part) && steps[at] !== ''));
 }
 
-/** Sorts paths that have their parameters later before those that have them earlier. */
-function generality({ path }: Place): string {
+/** Sort key of a path: later parameters sort before earlier ones. */
+function generality({ path }: Endpoint): string {
   return stepsOf(path)
     .map((part) => (isParameter(part) ? '1' : '0'))
     .join('');

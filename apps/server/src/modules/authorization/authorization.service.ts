@@ -12,7 +12,7 @@ import { findSubject, type Subject } from '#modules/authorization/principals';
 type Scope = { db: TenantDb; services: Services; routes: readonly Route[] };
 
 /**
- * Asks the engine that decides on requests, without a request.
+ * Evaluates the access rule with the engine that decides on requests, without a request.
  * @throws OperationNotNamed, OperationNotFound, PrincipalNotFound
  */
 export async function explainAccess({ db, services, routes }: Scope, body: ExplainBody) {
@@ -47,7 +47,7 @@ function namedOperation(routes: readonly Route[], { operation, method, path }: E
   return route;
 }
 
-// What does not work is worth no more than nothing: where anybody may call, so may they.
+// An inactive principal counts as unauthenticated: it may call only public operations.
 function decideFor(rule: Access, { judged, inactive }: Subject): Pick<Decision, 'allowed' | 'because'> {
   if (inactive === undefined) return decide(rule, judged);
   const decision = decide(rule, undefined);
@@ -56,14 +56,14 @@ function decideFor(rule: Access, { judged, inactive }: Subject): Pick<Decision, 
 
 function ruleNotes(rule: Access, { judged }: Subject): string[] {
   const isOwnAccount = rule.kind === 'person' && rule.owing !== 'any' && judged.kind === 'user';
-  return isOwnAccount ? ['A session that a provider of this tenant vouched for may not.'] : [];
+  return isOwnAccount ? ['A session through an identity provider of this tenant may not call it.'] : [];
 }
 
 function toSentence(because: string): string {
   return `${because.charAt(0).toUpperCase()}${because.slice(1)}.`;
 }
 
-/** What groups can hold, and what API keys and app accounts can be allowed. */
+/** Permissions that groups can hold, and flags of API keys and app accounts. */
 export function listPermissions() {
   return {
     data: {

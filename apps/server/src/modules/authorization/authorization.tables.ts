@@ -1,6 +1,6 @@
 import type { ApiKeyPermissions, AppAccountPermissions } from '#core/access/flags';
 
-/** What decides on a call, of all that may make one. */
+/** The columns of all principals that decide on access. */
 export type AuthorizationTables = {
   tenants: { id: string; status: string; settings: Record<string, unknown> };
   users: {

@@ -27,7 +27,7 @@ const ask = (body: unknown, call: Call = {}): Promise<Answer> =>
 
 const principal = () => ({ type: 'user', id: tenant.admin.userId });
 
-/** One of each kind, and how it presents itself where it can. */
+/** One principal of each kind, with its credential if it has one. */
 async function createPrincipals(of: Tenant): Promise<{ type: string; id: string; call?: Call }[]> {
   const { token } = of.admin;
   const member = await createMember(test, of, { permissions: ['users.read', 'spaces.manage'] });
@@ -44,7 +44,7 @@ async function createPrincipals(of: Tenant): Promise<{ type: string; id: string;
   ];
 }
 
-describe('explainAccess: which operation', () => {
+describe('explainAccess: selection of the operation', () => {
   it('200: by its name', async () => {
     const { status, body } = await ask({ principal: principal(), operation: 'getSpace' });
     expect([status, body.data.operation]).toEqual([200, 'getSpace']);
@@ -69,7 +69,7 @@ describe('explainAccess: which operation', () => {
     ['a method only', { method: 'GET' }],
     ['a path only', { path: '/api/v1/secure/spaces/1' }],
     ['a method that no operation has', { method: 'TRACE', path: '/api/v1/secure/spaces' }],
-    ['a path that is none', { method: 'GET', path: 'api/v1/secure/spaces' }],
+    ['an invalid path', { method: 'GET', path: 'api/v1/secure/spaces' }],
     ['a path of 2,001 characters', { method: 'GET', path: `/${'x'.repeat(2000)}` }],
     ['a name of 101 characters', { operation: 'x'.repeat(101) }],
     ['something else', { operation: 'getSpace', tenantId: newId() }],
@@ -99,8 +99,8 @@ describe('explainAccess: which operation', () => {
   });
 });
 
-describe('explainAccess: who asks, about whom', () => {
-  it('401 and 403, and 200 for whoever holds the permission', async () => {
+describe('explainAccess: callers and principals', () => {
+  it('401 and 403, and 200 for every holder of the permission', async () => {
     const body = { principal: principal(), operation: 'getSpace' };
     expectError(await test.call('POST', path, { body }), 401, 'AUTHENTICATION_ERROR');
     const member = await createMember(test, tenant, { permissions: ['users.read', 'groups.manage'] });
@@ -119,7 +119,7 @@ describe('explainAccess: who asks, about whom', () => {
     }
   });
 
-  it('404: an id of another kind, and who was deleted', async () => {
+  it('404: an id of another kind, and a deleted principal', async () => {
     const mine = await createPrincipals(tenant);
     for (const { type, id } of mine)
       for (const { type: wrong } of mine.filter((one) => one.type !== type))
@@ -130,7 +130,7 @@ describe('explainAccess: who asks, about whom', () => {
     expectError(answer, 404, 'NOT_FOUND', 'PRINCIPAL_NOT_FOUND');
   });
 
-  it('200: a system administrator asks in the tenant that they name', async () => {
+  it('200: a system administrator asks in the named tenant', async () => {
     const { token } = await logInSystemAdmin(test);
     const body = { principal: { type: 'user', id: other.admin.userId.toUpperCase() }, operation: 'listUsers' };
     const answer = await ask(body, { token, headers: { 'x-tenant-id': other.tenantId } });
@@ -139,8 +139,8 @@ describe('explainAccess: who asks, about whom', () => {
   });
 });
 
-it('what is explained is what happens: every operation, for people, keys and app accounts', async () => {
-  // Of the others a request that can do no harm cannot be made, or it answers 503 where no secret is configured.
+it('the explanation matches the real decision: every operation, for users, keys and app accounts', async () => {
+  // The other operations have no harmless request, or answer 503 without a configured secret.
   const harmless = routes.filter(
     ({ method, schema, access }) =>
       access.kind !== 'dispatcher' && (method === 'GET' || schema.params !== undefined || schema.body),

@@ -54,8 +54,8 @@ async function patch(url: string, body: object): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-describe('explainAccess: a person', () => {
-  it('200: everything about an answer', async () => {
+describe('explainAccess: a user', () => {
+  it('200: the complete answer', async () => {
     const person = await createMember(test, tenant);
     const group = await createGroup(['spaces.manage']);
     const url = `/api/v1/secure/groups/${group.id}/members`;
@@ -73,7 +73,7 @@ describe('explainAccess: a person', () => {
     });
   });
 
-  it('200: a permission that no group of theirs holds', async () => {
+  it('200: a permission that no group of the user holds', async () => {
     const person = await createMember(test, tenant, { permissions: ['users.read'] });
     expect(await explain(user(person), 'createSpace')).toMatchObject({
       allowed: false,
@@ -82,7 +82,7 @@ describe('explainAccess: a person', () => {
     });
   });
 
-  it('200: every group that gives the right, and that they administer the tenant', async () => {
+  it('200: every group that grants the permission, and the role of administrator', async () => {
     const person = await createMember(test, tenant, { permissions: ['users.read'], isTenantAdmin: true });
     await grant(test, tenant.tenantId, person.userId, ['users.read', 'users.manage']);
     const { allowed, because, grants } = await explain(user(person), 'listUsers');
@@ -90,7 +90,7 @@ describe('explainAccess: a person', () => {
     expect(grants.map((one: { source: string }) => one.source)).toEqual(['tenant_administrator', 'group', 'group']);
   });
 
-  it('200: administrators of tenant and system, and who is none', async () => {
+  it('200: administrators of tenant and system, and other users', async () => {
     const member = await createMember(test, tenant);
     const admin = user(tenant.admin);
     expect(await explain(admin, 'updateTenant')).toMatchObject({
@@ -105,15 +105,15 @@ describe('explainAccess: a person', () => {
     expect(explained.notes).toContainEqual(expect.stringContaining('X-Tenant-Id'));
   });
 
-  it('200: what every person may, and what anybody may', async () => {
+  it('200: operations for all users, and public operations', async () => {
     const person = user(await createMember(test, tenant));
     for (const operation of ['listSpaces', 'getCurrentUser', 'changePassword', 'logout', 'getHealth'])
       expect(await explain(person, operation)).toMatchObject({ operation, allowed: true, grants: [] });
     const { notes } = await explain(person, 'changePassword');
-    expect(notes).toEqual(['A session that a provider of this tenant vouched for may not.']);
+    expect(notes).toEqual(['A session through an identity provider of this tenant may not call it.']);
   });
 
-  it('200: suspended, so that nothing works but what anybody may; the group is still named', async () => {
+  it('200: a suspended user may call only public operations; the group is still listed', async () => {
     const person = await createMember(test, tenant, { permissions: ['users.read'] });
     await patch(`users/${person.userId}`, { status: 'suspended' });
     expect(await explain(user(person), 'listUsers')).toMatchObject({
@@ -126,8 +126,8 @@ describe('explainAccess: a person', () => {
     expect(await explain(user(person), 'logout')).toMatchObject({ allowed: true });
   });
 
-  it('200: invited, and not here yet', async () => {
-    const body = { email: `${unique('invited')}@nobody.example` };
+  it('200: an invited user', async () => {
+    const body = { email: `${unique('invited')}@person.example` };
     const invited = await test.call('POST', '/api/v1/secure/users', { token: tenant.admin.token, body });
     expect(await explain({ type: 'user', id: invited.body.data.id }, 'listSpaces')).toMatchObject({
       allowed: false,
@@ -136,7 +136,7 @@ describe('explainAccess: a person', () => {
     });
   });
 
-  it('200: a second factor is taken as given where there is one, and is what is missing where one has to be', async () => {
+  it('200: an enabled second factor counts as verified, and a required one as missing', async () => {
     const strict = await createTenant(test);
     const [bare, secured] = [await createMember(test, strict), await createMember(test, strict)];
     const settle = (requiredFrom: string) =>
@@ -151,13 +151,13 @@ describe('explainAccess: a person', () => {
       values: [strict.tenantId, secured.userId],
       prepare: false,
     });
-    // Its administrator's session has to go on, so somebody of the system asks.
+    // Its administrator's session must continue, so a system administrator asks.
     const call = { token: (await logInSystemAdmin(test)).token, headers: { 'x-tenant-id': strict.tenantId } };
 
     await settle('2100-01-01T00:00:00.000Z');
     const later = await explain(user(bare), 'listSpaces', call);
     expect(later).toMatchObject({ allowed: true });
-    expect(later.notes).toEqual([expect.stringContaining('from 2100-01-01T00:00:00.000Z on')]);
+    expect(later.notes).toEqual([expect.stringContaining('at 2100-01-01T00:00:00.000Z')]);
 
     await settle('2026-01-01T00:00:00.000Z');
     const refused = await explain(user(bare), 'listSpaces', call);
@@ -169,10 +169,10 @@ describe('explainAccess: a person', () => {
     expect(await explain(user(bare), 'getCurrentUser', call)).toMatchObject({ allowed: true });
     const given = await explain(user(secured), 'listSpaces', call);
     expect(given).toMatchObject({ allowed: true });
-    expect(given.notes).toEqual(['Each session of this person has to give a second factor first.']);
+    expect(given.notes).toEqual(['Each session of this user must verify a second factor first.']);
   });
 
-  it('200: in a tenant that is suspended nobody may', async () => {
+  it('200: a suspended tenant has no access', async () => {
     const asleep = await createTenant(test);
     await test.service.services.database.tenant(asleep.tenantId).all({
       text: `update tenants set status = 'suspended' where id = $1`,
@@ -186,7 +186,7 @@ describe('explainAccess: a person', () => {
 });
 
 describe('explainAccess: a group', () => {
-  it('200: what somebody may who is in this group only', async () => {
+  it('200: the access of a user who is in this group only', async () => {
     const group = await createGroup(['groups.read']);
     const who: Who = { type: 'group', id: group.id };
     const explained = await explain(who, 'listGroups');
@@ -196,7 +196,7 @@ describe('explainAccess: a group', () => {
       grants: [{ source: 'group', id: group.id, name: group.name, permission: 'groups.read' }],
       principal: { ...who, name: group.name, status: 'active' },
     });
-    expect(explained.notes).toEqual(['This is about a person who is in this group and in no other.']);
+    expect(explained.notes).toEqual(['The answer is about a user who is in this group only.']);
     expect(await explain(who, 'createGroup')).toMatchObject({ allowed: false, grants: [] });
     expect(await explain(who, 'updateTenant')).toMatchObject({ allowed: false });
     expect(await explain(who, 'listSpaces')).toMatchObject({ allowed: true });
@@ -204,7 +204,7 @@ describe('explainAccess: a group', () => {
 });
 
 describe('explainAccess: an API key', () => {
-  it('200: by its flags, and never what is for people', async () => {
+  it('200: by its flags, and never operations for users', async () => {
     const who = await createKey();
     expect(await explain(who, 'listSpaces')).toMatchObject({
       allowed: true,
@@ -223,7 +223,7 @@ describe('explainAccess: an API key', () => {
     expect(await explain(who, 'getHealth')).toMatchObject({ allowed: true });
   });
 
-  it('200: disabled or expired, so that nothing works', async () => {
+  it('200: disabled or expired, without access', async () => {
     const who = await createKey();
     await patch(`api-keys/${who.id}`, { enabled: false });
     expect(await explain(who, 'listSpaces')).toMatchObject({
@@ -246,7 +246,7 @@ describe('explainAccess: an API key', () => {
     });
   });
 
-  it('200: what limits it is noted, without the values', async () => {
+  it('200: the notes name its restrictions, without values', async () => {
     const who = await createKey({
       ip_whitelist: ['203.0.113.7'],
       device_fingerprint: 'reader 7',
@@ -255,14 +255,14 @@ describe('explainAccess: an API key', () => {
     const { allowed, notes } = await explain(who, 'listSpaces');
     expect(allowed).toBe(false);
     expect(notes).toEqual([
-      'The key works from certain addresses only.',
-      'The key works with the X-Device-Fingerprint that it is bound to only.',
-      'Of resources, the key sees and writes color only.',
+      'The key is restricted to certain client addresses.',
+      'The key requires its device fingerprint in X-Device-Fingerprint.',
+      'The key reads and writes only these properties of resources: color.',
     ]);
     expect(JSON.stringify(notes)).not.toMatch(/203\.0|reader 7/);
   });
 
-  it('404: a key that was deleted', async () => {
+  it('404: a deleted key', async () => {
     const who = await createKey();
     await test.call('DELETE', `/api/v1/secure/api-keys/${who.id}`, { token: tenant.admin.token });
     expectError(await ask({ principal: who, operation: 'listSpaces' }), 404, 'NOT_FOUND', 'PRINCIPAL_NOT_FOUND');
@@ -283,7 +283,7 @@ describe('explainAccess: an app account', () => {
       expect(await explain(who, operation)).toMatchObject({ operation, allowed: false });
   });
 
-  it.each(['suspended', 'revoked'])('200: %s, so that nothing works', async (status) => {
+  it.each(['suspended', 'revoked'])('200: %s, without access', async (status) => {
     const { id } = await createAppAccount(test, tenant, { permissions: { spaces: { read: true } } });
     await patch(`app-accounts/${id}`, { status });
     expect(await explain({ type: 'app_account', id }, 'listSpaces')).toMatchObject({

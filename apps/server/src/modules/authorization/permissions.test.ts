@@ -33,7 +33,7 @@ describe('listPermissions', () => {
     );
   });
 
-  it('a group can hold each permission that is named, and no other', async () => {
+  it('a group can hold each listed permission, and no other', async () => {
     const { token } = tenant.admin;
     const body = { name: 'All', permissions: permissionNames };
     expect((await test.call('POST', '/api/v1/secure/groups', { token, body })).status).toBe(201);

@@ -3,7 +3,7 @@ import { flagsOf } from '#core/access/flags';
 import { isSystemAdmin } from '#core/access/principal';
 import type { TenantDb } from '#core/db/scopes';
 import type { Services } from '#core/services';
-import { findActiveFactor, secondFactorDebt } from '#modules/auth/index';
+import { findActiveFactor, missingAssurance } from '#modules/auth/index';
 import {
   findApiKey,
   findAppAccount,
@@ -19,12 +19,12 @@ import {
 } from '#modules/authorization/authorization.queries';
 import type { ExplainBody, Grant } from '#modules/authorization/authorization.schemas';
 
-/** Somebody or something as a request of theirs would find it now. */
+/** A principal in the state that a request would find now. */
 export type Subject = {
   principal: { type: ExplainBody['principal']['type']; id: string; name: string; status: string };
-  /** What the authenticator would make of a session or key of theirs. */
+  /** The principal that the authenticator would return for a session or key. */
   judged: Judged;
-  /** Why no session or key of theirs works; undefined when they do. */
+  /** Reason why its sessions or keys do not work; undefined if they do. */
   inactive: string | undefined;
   grants: (rule: Access) => Grant[];
   notes: string[];
@@ -32,7 +32,7 @@ export type Subject = {
 
 type Scope = { db: TenantDb; services: Services };
 
-/** Undefined for what does not exist in the tenant. */
+/** Undefined if the principal does not exist in the tenant. */
 export function findSubject(scope: Scope, { type, id }: ExplainBody['principal']): Promise<Subject | undefined> {
   switch (type) {
     case 'user':
@@ -64,8 +64,8 @@ async function findPerson({ db, services }: Scope, id: string): Promise<Subject 
       isTenantAdmin: user.is_tenant_admin,
       isSystemAdmin: isSystem,
       permissions: new Set(groups.flatMap((group) => group.permissions)),
-      // A factor is taken as given: it is owed by each session anew, not by the person.
-      owes: secondFactorDebt({ ...factor, isAssured: factor.hasFactor }),
+      // An existing factor counts as verified: assurance belongs to a session and not to the user.
+      owes: missingAssurance({ ...factor, isAssured: factor.hasFactor }),
       isAccountWide: true,
     },
     inactive: inactivePerson(user) ?? inactiveTenant(tenant!),
@@ -74,7 +74,7 @@ async function findPerson({ db, services }: Scope, id: string): Promise<Subject 
   };
 }
 
-const systemAdminNote = 'A system administrator may act in other tenants too, by naming them in X-Tenant-Id.';
+const systemAdminNote = 'A system administrator may also act in another tenant by naming it in X-Tenant-Id.';
 
 async function findMembersOf({ db }: Scope, id: string): Promise<Subject | undefined> {
   const { tenantId } = db;
@@ -94,8 +94,8 @@ async function findMembersOf({ db }: Scope, id: string): Promise<Subject | undef
     inactive: inactiveTenant(tenant!),
     grants: (rule) => grantsOf(rule, [group]),
     notes: [
-      'This is about a person who is in this group and in no other.',
-      ...(isRequired ? ['The tenant requires a second factor of its people.'] : []),
+      'The answer is about a user who is in this group only.',
+      ...(isRequired ? ['The tenant requires a second factor from its users.'] : []),
     ],
   };
 }
@@ -167,17 +167,17 @@ function flagGrants(rule: Access, { permissions }: Flagged): Grant[] {
 type Factor = { hasFactor: boolean; requiredFrom: string | null; at: Date };
 
 function factorNotes({ hasFactor, requiredFrom, at }: Factor): string[] {
-  if (hasFactor) return ['Each session of this person has to give a second factor first.'];
+  if (hasFactor) return ['Each session of this user must verify a second factor first.'];
   if (requiredFrom === null) return [];
   return isPast(requiredFrom, at)
-    ? ['The tenant requires a second factor, which this person has not set up.']
-    : [`The tenant requires a second factor from ${requiredFrom} on, which this person has not set up.`];
+    ? ['The tenant requires a second factor, which this user has not enabled.']
+    : [`The tenant will require a second factor at ${requiredFrom}, which this user has not enabled.`];
 }
 
 function keyNotes({ ip_whitelist: addresses, device_fingerprint: fingerprint }: ApiKeyRow): string[] {
   return [
-    ...((addresses ?? []).length > 0 ? ['The key works from certain addresses only.'] : []),
-    ...(fingerprint === null ? [] : ['The key works with the X-Device-Fingerprint that it is bound to only.']),
+    ...((addresses ?? []).length > 0 ? ['The key is restricted to certain client addresses.'] : []),
+    ...(fingerprint === null ? [] : ['The key requires its device fingerprint in X-Device-Fingerprint.']),
   ];
 }
 
@@ -185,6 +185,8 @@ function machineNotes(what: string, { permissions, expires_at: expiresAt }: Flag
   const properties = permissions.resources?.properties ?? [];
   return [
     ...(expiresAt === null ? [] : [`The ${what} expires at ${expiresAt}.`]),
-    ...(properties.length > 0 ? [`Of resources, the ${what} sees and writes ${properties.join(', ')} only.`] : []),
+    ...(properties.length > 0
+      ? [`The ${what} reads and writes only these properties of resources: ${properties.join(', ')}.`]
+      : []),
   ];
 }

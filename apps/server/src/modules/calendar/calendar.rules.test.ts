@@ -15,7 +15,7 @@ import {
 
 describe('toInstant', () => {
   it.each([
-    // Berlin skips 02:00 to 03:00 on 29 March 2026 and shows it twice on 25 October.
+    // Berlin skips 02:00 to 03:00 on 29 March 2026 and repeats it on 25 October.
     ['2026-03-29T01:59:59', 'Europe/Berlin', '2026-03-29T00:59:59.000Z', '2026-03-29T00:59:59.000Z'],
     ['2026-03-29T02:00', 'Europe/Berlin', undefined, undefined],
     ['2026-03-29T02:59:59', 'Europe/Berlin', undefined, undefined],
@@ -24,7 +24,7 @@ describe('toInstant', () => {
     ['2026-10-25T02:00', 'Europe/Berlin', '2026-10-25T00:00:00.000Z', '2026-10-25T01:00:00.000Z'],
     ['2026-10-25T02:59:59', 'Europe/Berlin', '2026-10-25T00:59:59.000Z', '2026-10-25T01:59:59.000Z'],
     ['2026-10-25T03:00', 'Europe/Berlin', '2026-10-25T02:00:00.000Z', '2026-10-25T02:00:00.000Z'],
-    // Lord Howe Island moves by half an hour.
+    // Lord Howe Island shifts by half an hour.
     ['2026-10-04T02:15', 'Australia/Lord_Howe', undefined, undefined],
     ['2026-10-04T02:30', 'Australia/Lord_Howe', '2026-10-03T15:30:00.000Z', '2026-10-03T15:30:00.000Z'],
     ['2026-04-05T01:45', 'Australia/Lord_Howe', '2026-04-04T14:45:00.000Z', '2026-04-04T15:15:00.000Z'],
@@ -41,13 +41,13 @@ describe('toInstant', () => {
     ['1970-01-01T00:00', 'Africa/Monrovia', '1970-01-01T00:44:30.000Z', '1970-01-01T00:44:30.000Z'],
     ['1970-01-01T00:00', 'Pacific/Kiritimati', '1970-01-01T10:40:00.000Z', '1970-01-01T10:40:00.000Z'],
     ['2100-12-31T23:59:59', 'Pacific/Pago_Pago', '2101-01-01T10:59:59.000Z', '2101-01-01T10:59:59.000Z'],
-    // Rules go on as they are now.
+    // The present rules also apply to later years.
     ['2100-07-01T12:00', 'Europe/Berlin', '2100-07-01T10:00:00.000Z', '2100-07-01T10:00:00.000Z'],
   ])('%s in %s: %s, or %s', (local, zone, earlier, later) => {
     expect([toInstant(local, zone, 'earlier'), toInstant(local, zone, 'later')]).toEqual([earlier, later]);
   });
 
-  it('takes every zone that Intl lists, and shows the same time there', () => {
+  it('accepts every zone that Intl lists, and keeps its local time', () => {
     for (const zone of Intl.supportedValuesOf('timeZone')) {
       const instant = toInstant('2026-06-01T09:30:15', zone, 'earlier');
       expect(Temporal.Instant.from(instant!).toZonedDateTimeISO(zone).toPlainDateTime().toString()).toBe(
@@ -56,7 +56,7 @@ describe('toInstant', () => {
     }
   });
 
-  it('goes back to the local time from any moment in any zone, with one of the folds', () => {
+  it('returns to the local time from any instant in any zone, with one of the folds', () => {
     const zones = Intl.supportedValuesOf('timeZone');
     const moments = fc.integer({ min: 0, max: Date.UTC(2100, 11, 30) / 1000 });
     fc.assert(
@@ -71,13 +71,13 @@ describe('toInstant', () => {
   });
 });
 
-it('keeps times with seconds, and zones in one spelling', () => {
+it('stores times with seconds, and zones in one spelling', () => {
   expect(withSeconds('2026-06-01T09:00')).toBe('2026-06-01T09:00:00');
   expect(withSeconds('2026-06-01T09:00:05')).toBe('2026-06-01T09:00:05');
   expect(['europe/berlin', 'EUROPE/BERLIN', 'utc'].map(zoneName)).toEqual(['Europe/Berlin', 'Europe/Berlin', 'UTC']);
 });
 
-it('an event is too long by the clocks, not by the hours', () => {
+it('the length of an event is measured in local time', () => {
   const times = (local_start: string, local_end: string) =>
     ({ local_start, local_end, timezone: 'Europe/Berlin', fold: 'earlier' }) as const;
   expect(isTooLong(times('2026-10-01T00:00', '2026-11-01T00:00'))).toBe(false);
@@ -86,7 +86,7 @@ it('an event is too long by the clocks, not by the hours', () => {
   expect(isTooLong(times('2026-02-01T00:00', '2026-03-04T00:00'))).toBe(false);
 });
 
-it('no event is longer than the database looks back, in any zone at any time', () => {
+it('no event is longer than the interval that queries look back, in any zone', () => {
   const zones = Intl.supportedValuesOf('timeZone');
   const starts = fc.integer({ min: 0, max: Date.UTC(2100, 10, 1) / 1000 });
   fc.assert(
@@ -103,7 +103,7 @@ it('no event is longer than the database looks back, in any zone at any time', (
   );
 });
 
-it('reads a range in any offset, and none that is empty', () => {
+it('parses a range with any offset, and refuses an empty one', () => {
   expect(toRange({ from: '2026-06-01t00:00:00+02:00', to: '2026-06-01T12:00:00.123456789z' })).toMatchObject({
     from: '2026-05-31T22:00:00.000Z',
     to: '2026-06-01T12:00:00.123Z',
@@ -112,7 +112,7 @@ it('reads a range in any offset, and none that is empty', () => {
   expect(toRange({ from: '2026-06-01T00:00:00Z', to: '2026-06-01T02:00:00+02:00' })).toBeUndefined();
 });
 
-it('tells sets of entities apart', () => {
+it('compares sets of entities', () => {
   const [a, b] = [
     { entity_type: 'space', entity_id: '1' },
     { entity_type: 'resource', entity_id: '1' },
@@ -124,7 +124,7 @@ it('tells sets of entities apart', () => {
 
 describe('the format of local times', () => {
   const format = formats['local-date-time']!;
-  it.each(['2026-06-01T09:00', '2026-06-01T23:59:59', '2024-02-29T00:00', '2000-02-29T00:00'])('takes %s', (text) => {
+  it.each(['2026-06-01T09:00', '2026-06-01T23:59:59', '2024-02-29T00:00', '2000-02-29T00:00'])('accepts %s', (text) => {
     expect(format(text)).toBe(true);
   });
   it.each([
@@ -149,7 +149,7 @@ describe('the format of local times', () => {
 
 describe('the format of time zones', () => {
   const format = formats['time-zone']!;
-  it('takes what can be counted with, and nothing else', () => {
+  it('accepts only zones that support calculations', () => {
     for (const zone of [...Intl.supportedValuesOf('timeZone'), 'UTC', 'US/Eastern', 'europe/berlin', 'Etc/GMT+5']) {
       expect([zone, format(zone)]).toEqual([zone, true]);
       expect(() => toInstant('2026-06-01T09:00', zone, 'earlier')).not.toThrow();

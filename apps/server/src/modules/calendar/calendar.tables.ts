@@ -1,7 +1,7 @@
 export type EntityType = 'space' | 'resource' | 'user';
 
-/** Something whose time can be taken. */
+/** A space, resource or user that events can book. */
 export type Entity = { entity_type: EntityType; entity_id: string };
 
-/** What clocks show, and which one is meant where they show it twice. */
+/** Local times; `fold` decides which instant is meant if a local time occurs twice. */
 export type LocalTimes = { local_start: string; local_end: string; timezone: string; fold: 'earlier' | 'later' };

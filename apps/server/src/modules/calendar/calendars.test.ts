@@ -58,7 +58,7 @@ describe('listCalendars', () => {
     return [of(space.entity_id), of(resource.entity_id), of(person.userId), of(own.admin.userId), body.total];
   };
 
-  it('200: spaces, resources and people by name, without those whose time nobody can take', async () => {
+  it('200: spaces, resources and users by name, without those that cannot be booked', async () => {
     const answer = await list({ token: person.token });
     expect(answer.status).toBe(200);
     expect(answer.body.total).toBe(4);
@@ -76,7 +76,7 @@ describe('listCalendars', () => {
     });
   });
 
-  it('200: says what one may do: people write in their own, and with the permission in all', async () => {
+  it('200: access: users write in their own calendar, and with the permission in all', async () => {
     const manager = await createMember(test, own, { permissions: ['calendar.manage'] });
     expect(await accessesOf({ token: person.token })).toEqual(['write', 'write', 'write', 'free_busy', 5]);
     expect(await accessesOf({ token: manager.token })).toEqual(['write', 'write', 'write', 'write', 5]);
@@ -84,7 +84,7 @@ describe('listCalendars', () => {
     await test.call('DELETE', `/api/v1/secure/users/${manager.userId}`, { token: own.admin.token });
   });
 
-  it('200: keys and app accounts see people with `users.read`, and write with `calendar.events`', async () => {
+  it('200: keys and app accounts see users with `users.read`, and write with `calendar.events`', async () => {
     const users = { read: true };
     for (const as of [keyOf, appOf]) {
       const see = async (permissions: object) => accessesOf(await as(test, own, permissions));
@@ -115,13 +115,13 @@ describe('listCalendars', () => {
     expect(await find({ offset: 4 })).toEqual([[], 4]);
   });
 
-  it('400: for another kind', async () => {
+  it('400: an unknown kind', async () => {
     expectError(await list(by, { entity_type: 'group' }), 400, 'VALIDATION_ERROR');
   });
 });
 
 describe('findFreeBusy', () => {
-  it('200: busy slots in the order asked, cut to the range, bookings that touch as one', async () => {
+  it('200: busy times in the requested order, limited to the range, adjacent bookings merged', async () => {
     const [a, b] = [await room(test, tenant), await device(test, tenant)];
     const at = (local_start: string, local_end: string) => ({ local_start, local_end });
     await booked(test, by, [a], at('2026-05-31T22:00', '2026-06-01T02:00'));
@@ -142,14 +142,14 @@ describe('findFreeBusy', () => {
     expect(await busyOf(test, by, [a, b], edges)).toEqual([[], []]);
   });
 
-  it('200: of people, too', async () => {
+  it('200: busy times of users', async () => {
     await booked(test, by, [user(member.userId)], { visibility: 'private' });
     const colleague = await createMember(test, tenant);
     const slot = [['2026-06-01T09:00:00.000Z', '2026-06-01T10:00:00.000Z']];
     expect(await busyOf(test, { token: colleague.token }, [user(member.userId)])).toEqual([slot]);
   });
 
-  it('200: of a hundred, and of what is archived', async () => {
+  it('200: busy times of a hundred entities, and of an archived one', async () => {
     const halls = await Promise.all(Array.from({ length: 100 }, () => room(test, tenant, { status: 'archived' })));
     expect(await busyOf(test, by, halls)).toEqual(halls.map(() => []));
   });
@@ -191,7 +191,7 @@ describe('findFreeBusy', () => {
     }
   });
 
-  it('404: for what does not exist, and for people where the credential sees none', async () => {
+  it('404: unknown entities, and users for a credential that cannot see users', async () => {
     const other = await createTenant(test);
     for (const entity of [
       user(newId()),
@@ -219,7 +219,7 @@ describe('findFreeBusy', () => {
     );
   });
 
-  it('422: for a range that is empty or longer than 62 days', async () => {
+  it('422: a range that is empty or longer than 62 days', async () => {
     const empty = await freeBusy(by, { entities: [hall], from: week.to, to: week.from });
     expectError(empty, 422, 'UNPROCESSABLE_ENTITY', 'END_NOT_AFTER_START');
     const long = await freeBusy(by, { entities: [hall], from: week.from, to: '2026-08-02T00:00:00.001Z' });
@@ -227,7 +227,7 @@ describe('findFreeBusy', () => {
     expect((await freeBusy(by, { entities: [hall], from: week.from, to: '2026-08-02T00:00:00Z' })).status).toBe(200);
   });
 
-  it('400: for bodies that do not fit', async () => {
+  it('400: invalid bodies', async () => {
     const many = Array.from({ length: 101 }, () => user(newId()));
     for (const body of [
       { entities: [hall] },
@@ -242,8 +242,8 @@ describe('findFreeBusy', () => {
   });
 });
 
-describe('what is deleted', () => {
-  it('takes its bookings along, and the events that take nobody else’s time', async () => {
+describe('a deleted entity', () => {
+  it('loses its bookings, and the events without other bookings are deleted', async () => {
     const person = await createMember(test, tenant);
     const kept = await room(test, tenant);
     const gone = [await room(test, tenant), await device(test, tenant), user(person.userId)];
@@ -280,7 +280,7 @@ function momentOf(start: Temporal.PlainDateTime, half: number): string {
     .toString({ smallestUnit: 'millisecond' });
 }
 
-/** The runs of taken half hours from one to the other. */
+/** The busy times that consecutive half hours form. */
 function slotsOf(taken: ReadonlySet<number>, from: number, to: number): [number, number][] {
   const slots: [number, number][] = [];
   for (let at = from; at < to; at++) {

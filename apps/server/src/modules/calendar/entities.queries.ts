@@ -11,26 +11,34 @@ type Tables = {
   users: { tenant_id: string; id: string; display_name: string; status: string };
 };
 
-export type CalendarRow = { id: string; name: string; entity_type: EntityType; timezone: string | null };
+export type CalendarRow = {
+  id: string;
+  name: string;
+  entity_type: EntityType;
+  timezone: string | null;
+  sort_key: string;
+};
+type Position = Pick<CalendarRow, 'id' | 'sort_key'>;
 export type CalendarFilters = { types: readonly EntityType[]; search: string | undefined };
 
 const builder = queryBuilder<Tables>();
 
-/** Whose time can be taken: neither what is archived nor who has not joined yet or is suspended. */
+/** Bookable statuses: archived records, and users who are invited or suspended, cannot be booked. */
 const bookable = { space: ['active', 'maintenance'], resource: ['active', 'maintenance'], user: ['active'] };
 
-/** By name. Each kind gives no more than the page can need, in the order of its own index. */
+/** Lists by name, after a position if one is given. Each kind reads at most one page, in the order of its own index. */
 export function listCalendars(
   tenantId: string,
   { types, search }: CalendarFilters,
-  { limit, offset }: { limit: number; offset: number },
+  { limit, offset, after }: { limit: number; offset: number; after?: Position | undefined },
 ): Query<CalendarRow> {
-  const all = union(types.map((type) => calendarsOf[type](tenantId, search, limit + offset)));
+  const max = limit + offset;
+  const all = union(types.map((type) => calendarsOf[type]({ tenantId, search, max, after })));
   return toQuery(
     builder
       .selectFrom(all.as('calendars'))
-      .select(['id', 'name', 'entity_type', 'timezone'])
-      .orderBy(sql`lower(name)`)
+      .select(['id', 'name', 'entity_type', 'timezone', 'sort_key'])
+      .orderBy('sort_key')
       .orderBy('id')
       .limit(limit)
       .offset(offset),
@@ -38,39 +46,43 @@ export function listCalendars(
 }
 
 export function countCalendars(tenantId: string, { types, search }: CalendarFilters): Query<{ total: number }> {
-  return countMatches(union(types.map((type) => calendarsOf[type](tenantId, search, exactTotalLimit + 1))));
+  return countMatches(union(types.map((type) => calendarsOf[type]({ tenantId, search, max: exactTotalLimit + 1 }))));
 }
 
 function union([first, ...rest]: ReturnType<(typeof calendarsOf)[EntityType]>[]) {
   return rest.reduce((all, some) => all.unionAll(some), first!);
 }
 
+type Part = { tenantId: string; search: string | undefined; max: number; after?: Position | undefined };
+
 const calendarsOf = {
-  space: (tenantId: string, search: string | undefined, most: number) => {
+  space: ({ tenantId, search, max, after }: Part) => {
     const spaces = builder
       .selectFrom('spaces')
-      .select(['id', 'name', sql<EntityType>`'space'::text`.as('entity_type'), 'timezone'])
+      .select(['id', 'name', sql<EntityType>`'space'::text`.as('entity_type'), 'timezone', sortKey('name')])
       .where('tenant_id', '=', tenantId)
       .where('status', 'in', bookable.space)
       .where(nameMatches('name', search))
+      .where(isAfter('name', after))
       .orderBy(sql`lower(name)`)
       .orderBy('id')
-      .limit(most);
+      .limit(max);
     return builder.selectFrom(spaces.as('some')).selectAll();
   },
-  resource: (tenantId: string, search: string | undefined, most: number) => {
+  resource: ({ tenantId, search, max, after }: Part) => {
     const resources = builder
       .selectFrom('resources')
-      .select(['id', 'name', sql<EntityType>`'resource'::text`.as('entity_type'), 'timezone'])
+      .select(['id', 'name', sql<EntityType>`'resource'::text`.as('entity_type'), 'timezone', sortKey('name')])
       .where('tenant_id', '=', tenantId)
       .where('status', 'in', bookable.resource)
       .where(nameMatches('name', search))
+      .where(isAfter('name', after))
       .orderBy(sql`lower(name)`)
       .orderBy('id')
-      .limit(most);
+      .limit(max);
     return builder.selectFrom(resources.as('some')).selectAll();
   },
-  user: (tenantId: string, search: string | undefined, most: number) => {
+  user: ({ tenantId, search, max, after }: Part) => {
     const users = builder
       .selectFrom('users')
       .select([
@@ -78,16 +90,27 @@ const calendarsOf = {
         'display_name as name',
         sql<EntityType>`'user'::text`.as('entity_type'),
         sql<string | null>`null::text`.as('timezone'),
+        sortKey('display_name'),
       ])
       .where('tenant_id', '=', tenantId)
       .where('status', 'in', bookable.user)
       .where(nameMatches('display_name', search))
+      .where(isAfter('display_name', after))
       .orderBy(sql`lower(display_name)`)
       .orderBy('id')
-      .limit(most);
+      .limit(max);
     return builder.selectFrom(users.as('some')).selectAll();
   },
 };
+
+function sortKey(column: 'name' | 'display_name') {
+  return sql<string>`lower(${sql.ref(column)})`.as('sort_key');
+}
+
+function isAfter(column: 'name' | 'display_name', after: Position | undefined): Expression<SqlBool> {
+  if (after === undefined) return sql<SqlBool>`true`;
+  return sql<SqlBool>`(lower(${sql.ref(column)}), id) > (${after.sort_key}::text, ${after.id}::uuid)`;
+}
 
 function nameMatches(column: 'name' | 'display_name', search: string | undefined): Expression<SqlBool> {
   const name = sql`lower(${sql.ref(column)})`;
@@ -98,7 +121,7 @@ function nameMatches(column: 'name' | 'display_name', search: string | undefined
 export type FoundEntity = Entity & { is_bookable: boolean };
 type Ids = { tenantId: string; ids: readonly string[] };
 
-/** Those of the ids that exist. */
+/** Finds the existing entities. */
 export const findEntities = statement<Ids, FoundEntity>((p) =>
   builder
     .selectFrom('spaces')
@@ -123,8 +146,8 @@ export const findEntities = statement<Ids, FoundEntity>((p) =>
 );
 
 /**
- * The same, held to the end of the transaction, so that whoever takes their time comes one after the other. Locked in the order
- * of the kinds and their ids, which is everybody's order: no two bookings wait for each other.
+ * Locks the entities until the transaction ends, which serialises their bookings. All transactions lock in the order of kinds and
+ * ids, so that two bookings cannot deadlock.
  */
 export const lockEntities: readonly { type: EntityType; lock: (ids: Ids) => Query<FoundEntity> }[] = [
   {

@@ -24,7 +24,7 @@ const remove = (id: string, caller: Call = by) => test.call('DELETE', `${events}
 
 describe('updateEvent', () => {
   describe('200', () => {
-    it('changes words alone, and says so in the trail', async () => {
+    it('changes only texts, and records them in the audit trail', async () => {
       const event = await booked(test, by, [await room(test, tenant)], { description: 'old' });
       const answer = await change(test, by, event['id'], { title: 'New', description: null, visibility: 'private' });
       expect(answer.status).toBe(200);
@@ -43,7 +43,7 @@ describe('updateEvent', () => {
       });
     });
 
-    it('moves it: the old time is free, the new one taken', async () => {
+    it('moves the event: the old time is free, the new one is busy', async () => {
       const hall = await room(test, tenant);
       const event = await booked(test, by, [hall]);
       const moved = { local_start: '2026-06-01T09:30', local_end: '2026-06-01T10:30' };
@@ -51,7 +51,7 @@ describe('updateEvent', () => {
       expect(await busyOf(test, by, [hall])).toEqual([[['2026-06-01T09:30:00.000Z', '2026-06-01T10:30:00.000Z']]]);
     });
 
-    it('keeps the local time where only the zone changes', async () => {
+    it('keeps the local time if only the zone changes', async () => {
       const hall = await room(test, tenant);
       const event = await booked(test, by, [hall]);
       const answer = await change(test, by, event['id'], { timezone: 'America/New_York' });
@@ -63,7 +63,7 @@ describe('updateEvent', () => {
       expect(await busyOf(test, by, [hall])).toEqual([[['2026-06-01T13:00:00.000Z', '2026-06-01T14:00:00.000Z']]]);
     });
 
-    it('books others instead, and takes the time only when busy', async () => {
+    it('books other entities, and blocks the time only if busy', async () => {
       const [hall, other] = [await room(test, tenant), await room(test, tenant)];
       const event = await booked(test, by, [hall]);
       const answer = await change(test, by, event['id'], { entities: [other] });
@@ -76,7 +76,7 @@ describe('updateEvent', () => {
       expect(await busyOf(test, by, [other])).toEqual([slot]);
     });
 
-    it('keeps which of two equal times was meant', async () => {
+    it('keeps the fold of a repeated local time', async () => {
       const twice = { local_start: '2026-10-25T02:10', local_end: '2026-10-25T02:50', timezone: 'Europe/Berlin' };
       const event = await booked(test, by, [await room(test, tenant)], { ...twice, fold: 'later' });
       const longer = await change(test, by, event['id'], { local_end: '2026-10-25T02:59' });
@@ -85,13 +85,13 @@ describe('updateEvent', () => {
       expect(earlier.body.data).toMatchObject({ fold: 'earlier', starts_at: '2026-10-25T00:10:00.000Z' });
     });
 
-    it('leaves an empty patch without effect', async () => {
+    it('changes nothing for an empty patch', async () => {
       const event = await booked(test, by, [await room(test, tenant)]);
       expect((await change(test, by, event['id'], {})).body.data).toEqual(event);
       expect(await trailOf(test, tenant.tenantId, event['id'])).toHaveLength(1);
     });
 
-    it('of words where something booked has been archived since; another time is refused', async () => {
+    it('changes texts if an entity has been archived since; a new time is refused', async () => {
       const hall = await room(test, tenant);
       const event = await booked(test, by, [hall]);
       const body = { status: 'archived' };
@@ -102,7 +102,7 @@ describe('updateEvent', () => {
     });
   });
 
-  it('409: leaves everything as it was', async () => {
+  it('409: changes nothing', async () => {
     const [hall, other] = [await room(test, tenant), await room(test, tenant)];
     const event = await booked(test, by, [hall]);
     const second = await booked(test, by, [hall, other], {
@@ -124,32 +124,32 @@ describe('updateEvent', () => {
     expectError(await change(test, by, quiet['id'], { busy: true }), 409, 'CONFLICT', 'SLOT_TAKEN');
   });
 
-  it('403: for who did not organize it; 200 for who manages calendars, and administrators', async () => {
+  it('403: not the organizer; 200 for calendar managers and administrators', async () => {
     const event = await booked(test, by, [await room(test, tenant)]);
     const colleague = await createMember(test, tenant);
     const manager = await createMember(test, tenant, { permissions: ['calendar.manage'] });
     const body = { title: 'Mine' };
     const refused = await change(test, { token: colleague.token }, event['id'], body);
-    expectError(refused, 403, 'AUTHORIZATION_ERROR', 'NOT_YOUR_EVENT');
+    expectError(refused, 403, 'AUTHORIZATION_ERROR', 'EVENT_CHANGE_NOT_ALLOWED');
     expect((await get(event['id'])).body.data.title).toBe('Meeting');
     expect((await change(test, { token: manager.token }, event['id'], body)).status).toBe(200);
     expect((await change(test, admin, event['id'], body)).status).toBe(200);
   });
 
-  it('403: where it would take the time of others, whom somebody else had added', async () => {
+  it('403: a move that books other users, whom a calendar manager had added', async () => {
     const hall = await room(test, tenant);
     const event = await booked(test, by, [hall]);
     const others = [hall, user(tenant.admin.userId)];
     const adding = await change(test, by, event['id'], { entities: others });
-    expectError(adding, 403, 'AUTHORIZATION_ERROR', 'OTHERS_NOT_BOOKABLE');
+    expectError(adding, 403, 'AUTHORIZATION_ERROR', 'USER_BOOKING_NOT_ALLOWED');
     expect((await change(test, admin, event['id'], { entities: others })).status).toBe(200);
     const moving = await change(test, by, event['id'], { local_end: '2026-06-01T11:00' });
-    expectError(moving, 403, 'AUTHORIZATION_ERROR', 'OTHERS_NOT_BOOKABLE');
+    expectError(moving, 403, 'AUTHORIZATION_ERROR', 'USER_BOOKING_NOT_ALLOWED');
     expect((await change(test, by, event['id'], { title: 'New' })).status).toBe(200);
     expect((await change(test, by, event['id'], { entities: [hall] })).status).toBe(200);
   });
 
-  it('404: for an event, and for entities, that do not exist', async () => {
+  it('404: an unknown event, and unknown entities', async () => {
     const event = await booked(test, by, [await room(test, tenant)]);
     expectError(await change(test, by, newId(), { title: 'New' }), 404, 'NOT_FOUND');
     expectError(await change(test, by, newId(), {}), 404, 'NOT_FOUND');
@@ -157,7 +157,7 @@ describe('updateEvent', () => {
     expectError(await change(test, by, event['id'], { entities }), 404, 'NOT_FOUND', 'ENTITY_NOT_FOUND');
   });
 
-  it('422: for times that cannot be, together with what is there', async () => {
+  it('422: times that are invalid in combination with the stored ones', async () => {
     const event = await booked(test, by, [await room(test, tenant)]);
     const cases = [
       [{ local_end: '2026-06-01T09:00' }, 'END_NOT_AFTER_START'],
@@ -169,7 +169,7 @@ describe('updateEvent', () => {
     }
   });
 
-  it('400: for null where there has to be something', async () => {
+  it('400: null for required fields', async () => {
     const event = await booked(test, by, [await room(test, tenant)]);
     for (const name of Object.keys(eventOf([])).concat('busy', 'visibility', 'fold')) {
       expectError(await change(test, by, event['id'], { [name]: null }), 400, 'VALIDATION_ERROR');
@@ -178,7 +178,7 @@ describe('updateEvent', () => {
 });
 
 describe('deleteEvent', () => {
-  it('204: the time is free again', async () => {
+  it('204: the time becomes free', async () => {
     const hall = await room(test, tenant);
     const event = await booked(test, by, [hall]);
     expect((await remove(event['id'])).status).toBe(204);
@@ -191,9 +191,9 @@ describe('deleteEvent', () => {
     });
   });
 
-  it('403: for who did not organize it; 204 for who manages calendars', async () => {
+  it('403: not the organizer; 204 for calendar managers', async () => {
     const event = await booked(test, admin, [await room(test, tenant)]);
-    expectError(await remove(event['id']), 403, 'AUTHORIZATION_ERROR', 'NOT_YOUR_EVENT');
+    expectError(await remove(event['id']), 403, 'AUTHORIZATION_ERROR', 'EVENT_CHANGE_NOT_ALLOWED');
     const manager = await createMember(test, tenant, { permissions: ['calendar.manage'] });
     expect((await remove(event['id'], { token: manager.token })).status).toBe(204);
   });

@@ -38,7 +38,7 @@ const titles = async (query: object) => {
 const all = ['Long', 'Second', '100%_sure', 'Own', 'Quiet'];
 
 describe('listEvents', () => {
-  it('200: what touches the range, by start', async () => {
+  it('200: events that overlap the range, by start', async () => {
     expect(await titles({})).toEqual(all);
     expect(await titles({ sort: '-starts_at' })).toEqual(all.toReversed());
     expect(await titles({ from: '2026-06-01T12:00:00Z', to: '2026-06-02T09:00:00Z' })).toEqual([]);
@@ -51,7 +51,7 @@ describe('listEvents', () => {
     expect(await titles({ from: '9999-01-01T00:00:00Z', to: '9999-12-31T23:59:59Z' })).toEqual([]);
   });
 
-  it('200: of one entity, or of one kind', async () => {
+  it('200: events of one entity, or of one kind', async () => {
     expect(await titles({ entity_type: hall.entity_type, entity_id: hall.entity_id })).toEqual(['Long', 'Second']);
     expect(await titles({ entityId: projector.entity_id })).toEqual(['Second', '100%_sure']);
     expect(await titles({ entity_type: 'user' })).toEqual(['Own', 'Quiet']);
@@ -60,7 +60,7 @@ describe('listEvents', () => {
     expect(await titles({ entity_id: newId() })).toEqual([]);
   });
 
-  it('200: with a search in titles, word by word and literally', async () => {
+  it('200: a search in titles, by words and literally', async () => {
     expect(await titles({ search: 'SECOND' })).toEqual(['Second']);
     expect(await titles({ search: '%' })).toEqual(['100%_sure']);
     expect(await titles({ search: 'sure 100' })).toEqual(['100%_sure']);
@@ -75,7 +75,7 @@ describe('listEvents', () => {
     });
   });
 
-  it('422: for a range that is empty or longer than 366 days', async () => {
+  it('422: a range that is empty or longer than 366 days', async () => {
     const empty = await list({ to: '2026-06-01T00:00:00Z' });
     expectError(empty, 422, 'UNPROCESSABLE_ENTITY', 'END_NOT_AFTER_START');
     const long = await list({ to: '2027-06-02T00:00:00.001Z' });
@@ -83,7 +83,7 @@ describe('listEvents', () => {
     expect((await list({ to: '2027-06-02T00:00:00Z' })).status).toBe(200);
   });
 
-  it('400: without a range, and for values that do not fit', async () => {
+  it('400: no range, and invalid values', async () => {
     expectError(await test.call('GET', events, by), 400, 'VALIDATION_ERROR');
     expectError(await test.call('GET', `${events}?from=2026-06-01T00:00:00Z`, by), 400, 'VALIDATION_ERROR');
     for (const query of [

@@ -10,7 +10,7 @@ import { useService } from '#test/support/harness';
 
 const test = useService();
 
-/** Every tenth day, a hundred times, each of 20 rooms for an hour. */
+/** Books each of 20 rooms for an hour on every tenth day, a hundred times. */
 async function fill(client: pg.Client, tenantId: string, rooms: readonly string[]): Promise<void> {
   const slots = `generate_series(0, 1999) n,
     lateral (select timestamptz '2020-01-01Z' + (n / 20) * interval '10 days' as s) t`;
@@ -30,7 +30,7 @@ async function fill(client: pg.Client, tenantId: string, rooms: readonly string[
   await client.query('analyze calendar_events, calendar_bookings');
 }
 
-describe('what a tenant with many events reads of its tables', () => {
+describe('query plans of a tenant with many events', () => {
   type Plan = { 'Index Name'?: string; 'Index Cond'?: string; 'Node Type': string; Plans?: Plan[] };
 
   const flatten = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(flatten)];
@@ -47,7 +47,7 @@ describe('what a tenant with many events reads of its tables', () => {
   const condition = (scans: Plan[], index: string) =>
     scans.find((scan) => scan['Index Name'] === index)?.['Index Cond'];
 
-  it('by range and by entity through an index, from both ends', async () => {
+  it('use an index for ranges and entities, in both directions', async () => {
     const busy = await createTenant(test);
     const { tenantId } = busy;
     const halls = await Promise.all(Array.from({ length: 20 }, () => room(test, busy)));

@@ -58,9 +58,9 @@ const columns = [
   'updated_at',
 ] as const;
 
-// Nothing that overlaps a range began earlier than the longest event before it (constraint calendar_events_length), which
-// is what lets an index by start find it.
-const longestBefore = (moment: string) => sql<string>`${moment}::timestamptz - interval '32 days'`;
+// An event that overlaps a range starts at most one maximum duration before it (constraint calendar_events_length), so an
+// index on the start finds it.
+const earliestStart = (instant: string) => sql<string>`${instant}::timestamptz - interval '32 days'`;
 
 const entitiesOf = (tenantId: string) =>
   sql<Entity[]>`(
@@ -77,7 +77,7 @@ export const findEvent = statement<ById, EventRow>((p) =>
     .where('id', '=', p.id),
 );
 
-/** Held to the end of the transaction: its bookings change no more. */
+/** Locks the event until the transaction ends, so that its bookings do not change. */
 export const lockEvent = statement<ById, { id: string }>((p) =>
   builder
     .selectFrom('calendar_events')
@@ -143,17 +143,17 @@ export const deleteBookings = statement<{ tenantId: string; eventId: string }, n
   builder.deleteFrom('calendar_bookings').where('tenant_id', '=', p.tenantId).where('event_id', '=', p.eventId),
 );
 
-type Wanted = { tenantId: string; eventId: string; ids: readonly string[]; startsAt: string; endsAt: string };
+type ConflictQuery = { tenantId: string; eventId: string; ids: readonly string[]; startsAt: string; endsAt: string };
 
-/** What other events have taken of the time; as many as an answer can hold. */
-export const listConflicts = statement<Wanted, BookedSlot>((p) =>
+/** Busy times of other events in the time; at most 100, to bound the size of the answer. */
+export const listConflicts = statement<ConflictQuery, BookedSlot>((p) =>
   builder
     .selectFrom('calendar_bookings')
     .select(['entity_type', 'entity_id', 'starts_at', 'ends_at'])
     .where('tenant_id', '=', p.tenantId)
     .where(sql<boolean>`entity_id = any(${p.ids}::uuid[])`)
     .where('starts_at', '<', p.endsAt)
-    .where('starts_at', '>', longestBefore(p.startsAt))
+    .where('starts_at', '>', earliestStart(p.startsAt))
     .where('ends_at', '>', p.startsAt)
     .where('busy', '=', true)
     .where('event_id', '<>', p.eventId)
@@ -162,7 +162,7 @@ export const listConflicts = statement<Wanted, BookedSlot>((p) =>
     .limit(100),
 );
 
-/** When each is busy within the range, bookings that touch as one. */
+/** Busy times of each entity within the range; adjacent bookings are merged. */
 export const listBusy = statement<
   { tenantId: string; ids: readonly string[]; from: string; to: string },
   { entity_id: string } & Interval
@@ -177,7 +177,7 @@ export const listBusy = statement<
     .where('tenant_id', '=', p.tenantId)
     .where(sql<boolean>`entity_id = any(${p.ids}::uuid[])`)
     .where('starts_at', '<', p.to)
-    .where('starts_at', '>', longestBefore(p.from))
+    .where('starts_at', '>', earliestStart(p.from))
     .where('ends_at', '>', p.from)
     .where('busy', '=', true)
     .groupBy('entity_id');
@@ -194,7 +194,7 @@ export type EventFilters = {
   entityType: EntityType | undefined;
   entityId: string | undefined;
   search: string | undefined;
-  /** Who asks: a search finds nothing in what they may not read. */
+  /** The caller: a search only finds events that it may read. */
   reader: { kind: Columns['organizer_type']; id: string; managesCalendars: boolean; seesPeople: boolean };
 };
 
@@ -226,7 +226,7 @@ function filtered(tenantId: string, { from, to, entityType, entityId, search, re
     .selectFrom('calendar_events')
     .where('tenant_id', '=', tenantId)
     .where('starts_at', '<', to)
-    .where('starts_at', '>', longestBefore(from))
+    .where('starts_at', '>', earliestStart(from))
     .where('ends_at', '>', from);
   if (entityId !== undefined) {
     let booked = builder
@@ -235,34 +235,34 @@ function filtered(tenantId: string, { from, to, entityType, entityId, search, re
       .where('tenant_id', '=', tenantId)
       .where('entity_id', '=', entityId)
       .where('starts_at', '<', to)
-      .where('starts_at', '>', longestBefore(from));
+      .where('starts_at', '>', earliestStart(from));
     if (entityType !== undefined) booked = booked.where('entity_type', '=', entityType);
     query = query.where('id', 'in', booked);
   } else if (entityType !== undefined) {
-    query = query.where(takesTimeOf(tenantId, sql`b.entity_type = ${entityType}`));
+    query = query.where(books(tenantId, sql`b.entity_type = ${entityType}`));
   }
-  if (!reader.seesPeople) query = query.where(takesTimeOf(tenantId, sql`b.entity_type <> 'user'`));
+  if (!reader.seesPeople) query = query.where(books(tenantId, sql`b.entity_type <> 'user'`));
   const patterns = searchPatterns(search);
   for (const pattern of patterns) query = query.where(sql`lower(title)`, 'like', sql<string>`lower(${pattern})`);
   if (patterns.length > 0 && !reader.managesCalendars) query = query.where(isReadable(tenantId, reader));
   return query;
 }
 
-function takesTimeOf(tenantId: string, condition: ReturnType<typeof sql>) {
+function books(tenantId: string, condition: ReturnType<typeof sql>) {
   return sql<boolean>`exists (
     select from calendar_bookings b
     where b.tenant_id = ${tenantId} and b.event_id = calendar_events.id and ${condition})`;
 }
 
-/** As `mayRead` says of one event. */
+/** The same rule as `mayRead`. */
 function isReadable(tenantId: string, { kind, id }: EventFilters['reader']) {
   return sql<boolean>`(
     (organizer_type = ${kind} and organizer_id = ${id})
-    or ${takesTimeOf(tenantId, sql`b.entity_type = ${kind} and b.entity_id = ${id}`)}
-    or (visibility = 'default' and ${takesTimeOf(tenantId, sql`b.entity_type <> 'user'`)}))`;
+    or ${books(tenantId, sql`b.entity_type = ${kind} and b.entity_id = ${id}`)}
+    or (visibility = 'default' and ${books(tenantId, sql`b.entity_type <> 'user'`)}))`;
 }
 
-/** The events that take time of what is about to go, locked before their bookings as everybody does. */
+/** Locks the events that book an entity, before their bookings, as every transaction does. */
 export const lockEventsOf = statement<{ tenantId: string; entityId: string }, { id: string }>((p) =>
   builder
     .selectFrom('calendar_events')
@@ -285,7 +285,7 @@ export const deleteBookingsOf = statement<{ tenantId: string; entityId: string }
   builder.deleteFrom('calendar_bookings').where('tenant_id', '=', p.tenantId).where('entity_id', '=', p.entityId),
 );
 
-/** Those of the events that take nobody's time any more. */
+/** Deletes the events that have no bookings left. */
 export const deleteEmptyEvents = statement<{ tenantId: string; ids: readonly string[] }, never>((p) =>
   builder
     .deleteFrom('calendar_events')

@@ -22,7 +22,7 @@ const hour = (at: number) => ({
   local_end: `2026-06-01T${String(at + 1).padStart(2, '0')}:00`,
 });
 
-/** Pairs of bookings that take the same time of the same thing. */
+/** Pairs of bookings that overlap for the same entity. */
 function overlaps(): Promise<unknown[]> {
   return test.service.services.database.tenant(tenant.tenantId).slow.all({
     text: `select a.event_id, b.event_id from calendar_bookings a
@@ -34,13 +34,13 @@ function overlaps(): Promise<unknown[]> {
   });
 }
 
-describe('bookings at once', () => {
-  it('of one slot: exactly one of 50 succeeds, all others are told that it is taken', async () => {
+describe('concurrent bookings', () => {
+  it('of one time: exactly one of 50 succeeds, all others get 409', async () => {
     for (let round = 0; round < rounds; round++) {
       const hall = await room(test, tenant);
       const counts = await race(50, async () => {
         const answer = await book(test, by, [hall]);
-        // Each waited for the one before, so that none was left to the constraint.
+        // Locks serialise the requests, so the constraint rejects none.
         if (answer.status === 409) expect(answer.body.details.conflicts).toHaveLength(1);
         return answer;
       });
@@ -49,7 +49,7 @@ describe('bookings at once', () => {
     }
   });
 
-  it('of three things each out of five, in any order: never a deadlock, never twice', async () => {
+  it('of three of five entities each, in any order: no deadlock and no double booking', async () => {
     const pool = await Promise.all([
       ...Array.from({ length: 3 }, () => room(test, tenant)),
       ...Array.from({ length: 2 }, () => device(test, tenant)),
@@ -67,14 +67,14 @@ describe('bookings at once', () => {
     expect(await overlaps()).toEqual([]);
   });
 
-  it('of different things do not get in each other’s way', async () => {
+  it('of different entities do not conflict', async () => {
     const halls = await Promise.all(Array.from({ length: 50 }, () => room(test, tenant)));
     expect(await race(50, (at) => book(test, by, [halls[at]!]))).toEqual({ 201: 50 });
   });
 });
 
-describe('moves at once', () => {
-  it('to one slot: exactly one of 50 succeeds', async () => {
+describe('concurrent moves', () => {
+  it('to one time: exactly one of 50 succeeds', async () => {
     for (let round = 0; round < rounds; round++) {
       const [hall, other] = [await room(test, tenant), await room(test, tenant)];
       const day = (at: number) => ({ local_start: `2026-07-01T00:${at}`, local_end: `2026-07-01T00:${at}:30` });
@@ -85,7 +85,7 @@ describe('moves at once', () => {
     }
   });
 
-  it('of one event and of what it books: it ends where one of them put it', async () => {
+  it('of one event and its entities: the result of one of them stays', async () => {
     const event = await booked(test, by, [await room(test, tenant)]);
     const halls = await Promise.all(Array.from({ length: 4 }, () => room(test, tenant)));
     for (let round = 0; round < rounds; round++) {
@@ -93,7 +93,7 @@ describe('moves at once', () => {
         const body = at % 2 === 0 ? hour(at % 5) : { entities: [halls[at % 4]!, halls[(at + round) % 4]!] };
         return change(test, by, event['id'], 'entities' in body ? { entities: distinctOf(body.entities) } : body);
       });
-      // Whoever met five others in a row is told so.
+      // A request that loses five times in a row gets 409.
       expect(Object.keys(counts).filter((status) => status !== '200' && status !== '409')).toEqual([]);
       expect(counts[200]).toBeGreaterThanOrEqual(12);
       const now = (await test.call('GET', `${events}/${event['id']}`, by)).body.data;
@@ -105,7 +105,7 @@ describe('moves at once', () => {
     }
   });
 
-  it('of the time alone, where others were booked in the meantime: those stay booked', async () => {
+  it('of the time only, while other entities are booked: those stay booked', async () => {
     const [hall, other] = [await room(test, tenant), await room(test, tenant)];
     const event = await booked(test, by, [hall]);
     let moving: ReturnType<typeof change> | undefined;
@@ -124,7 +124,7 @@ describe('moves at once', () => {
     expect((await moving)?.body.data).toMatchObject({ local_start: '2026-06-01T12:00:00', entities: [other] });
   });
 
-  it('into each other’s slots from both sides: never both, never neither when one is free', async () => {
+  it('into each other’s times: never both, and at least one if its time is free', async () => {
     for (let round = 0; round < rounds; round++) {
       const [hall, projector] = [await room(test, tenant), await device(test, tenant)];
       const first = await booked(test, by, [hall]);
@@ -139,13 +139,13 @@ describe('moves at once', () => {
   });
 });
 
-describe('deletions at once', () => {
-  it('of 50 exactly one deletes an event', async () => {
+describe('concurrent deletions', () => {
+  it('delete an event once, for 50 requests', async () => {
     const event = await booked(test, by, [await room(test, tenant)]);
     expect(await race(50, () => test.call('DELETE', `${events}/${event['id']}`, by))).toEqual({ 204: 1, 404: 49 });
   });
 
-  it('of spaces, while they are booked, booked anew and set free: no 5xx, and no event without an entity', async () => {
+  it('of spaces, while they are booked, rebooked and released: no 5xx, and no event without an entity', async () => {
     for (let round = 0; round < rounds; round++) {
       const [a, b] = [await room(test, tenant), await room(test, tenant)];
       const event = await booked(test, by, [a, b]);
@@ -172,7 +172,7 @@ describe('deletions at once', () => {
   });
 });
 
-describe('the database itself', () => {
+describe('the database constraints', () => {
   const insert = async (entity: Entity, [start, end]: readonly [string, string], busy = true) => {
     const id = newId();
     const db = test.service.services.database.tenant(tenant.tenantId);
@@ -194,7 +194,7 @@ describe('the database itself', () => {
     ]);
   };
 
-  it('refuses to book a time twice, whoever asks it', async () => {
+  it('refuse a double booking by any client', async () => {
     const hall = await room(test, tenant);
     await insert(hall, ['09:00', '10:00']);
     await insert(hall, ['10:00', '11:00']);
@@ -211,7 +211,7 @@ describe('the database itself', () => {
     }
   });
 
-  it('refuses an event that is longer than anybody looks back', async () => {
+  it('refuse an event that is longer than the interval that queries look back', async () => {
     const hall = await room(test, tenant);
     const db = test.service.services.database.tenant(tenant.tenantId);
     const event = await booked(test, by, [hall]);

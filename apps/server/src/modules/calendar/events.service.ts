@@ -11,8 +11,8 @@ import {
   EventNotFound,
   EventTooLong,
   LocalTimeDoesNotExist,
-  NotYourEvent,
-  OthersNotBookable,
+  EventChangeNotAllowed,
+  UserBookingNotAllowed,
   SlotTaken,
 } from '#modules/calendar/calendar.errors';
 import {
@@ -55,7 +55,7 @@ import {
 type Reader = { db: TenantDb; actor: Actor };
 type Scope = Reader & { now: () => Date };
 
-const longestListDays = 366;
+const maxListDays = 366;
 const maxAttempts = 5;
 
 /** @throws EndNotAfterStart, RangeTooLong */
@@ -64,7 +64,7 @@ export async function listEvents(
   query: ListEventsQuery,
 ) {
   const { limit = 50, offset = 0, sort, search, entity_type: entityType, entity_id: entityId } = query;
-  const { from, to } = parseRange(query, longestListDays);
+  const { from, to } = parseRange(query, maxListDays);
   const { kind, id } = actor;
   const reader = { kind, id, managesCalendars: managesCalendars(actor), seesPeople: seesPeople(actor) };
   const filters = { from, to, entityType, entityId, search, reader };
@@ -89,20 +89,20 @@ async function findVisible(from: Pick<Transaction, 'first'>, { db, actor }: Read
   return row;
 }
 
-/** @throws EventNotFound, NotYourEvent */
+/** @throws EventNotFound, EventChangeNotAllowed */
 async function findChangeable(from: Pick<Transaction, 'first'>, reader: Reader, id: string): Promise<EventRow> {
   const row = await findVisible(from, reader, id);
-  if (!mayChange(reader.actor, row)) throw NotYourEvent();
+  if (!mayChange(reader.actor, row)) throw EventChangeNotAllowed();
   return row;
 }
 
 /**
- * Takes the time of all entities or of none.
- * @throws OthersNotBookable, LocalTimeDoesNotExist, EndNotAfterStart, EventTooLong, EntityNotFound, EntityNotBookable, SlotTaken
+ * Books all entities or none.
+ * @throws UserBookingNotAllowed, LocalTimeDoesNotExist, EndNotAfterStart, EventTooLong, EntityNotFound, EntityNotBookable, SlotTaken
  */
 export async function createEvent({ db, actor, now }: Scope, body: CreateEventBody) {
   const entities = distinct(body.entities);
-  if (!mayBook(actor, entities)) throw OthersNotBookable();
+  if (!mayBook(actor, entities)) throw UserBookingNotAllowed();
   const { tenantId } = db;
   const at = now().toISOString();
   const event = {
@@ -131,8 +131,8 @@ export async function createEvent({ db, actor, now }: Scope, body: CreateEventBo
 }
 
 /**
- * An empty patch changes nothing and is answered with the event as it is.
- * @throws EventNotFound, NotYourEvent, OthersNotBookable, LocalTimeDoesNotExist, EndNotAfterStart, EventTooLong, EntityNotFound,
+ * An empty patch changes nothing and returns the event.
+ * @throws EventNotFound, EventChangeNotAllowed, UserBookingNotAllowed, LocalTimeDoesNotExist, EndNotAfterStart, EventTooLong, EntityNotFound,
  * EntityNotBookable, SlotTaken, EventChanged
  */
 export async function updateEvent(scope: Scope, id: string, body: UpdateEventBody) {
@@ -144,7 +144,7 @@ export async function updateEvent(scope: Scope, id: string, body: UpdateEventBod
   throw EventChanged();
 }
 
-/** Undefined when somebody booked the event anew in the meantime, so that what is locked is not what it takes. */
+/** Undefined if another request has changed the entities of the event, so that the locked rows are outdated. */
 async function change(
   tx: Transaction,
   { db, actor, now }: Scope,
@@ -155,15 +155,15 @@ async function change(
   const seen = await findChangeable(tx, { db, actor }, id);
   const { entities: given, ...fields } = body;
   const entities = given === undefined ? seen.entities : distinct(given);
-  const isBookedAnew = bookingFields.some((name) => body[name] !== undefined);
-  // Everybody locks what is booked before the event that books it.
-  const locked = isBookedAnew ? await lock(tx, tenantId, entities) : [];
+  const isRebooked = bookingFields.some((name) => body[name] !== undefined);
+  // Every transaction locks the entities before the event, to avoid deadlocks.
+  const locked = isRebooked ? await lock(tx, tenantId, entities) : [];
   if (given !== undefined) assertAllFound(entities, locked);
   await tx.first(lockEvent({ tenantId, id }));
   const current = await findChangeable(tx, { db, actor }, id);
-  if (isBookedAnew && given === undefined && !isSame(entities, current.entities)) return undefined;
-  const event = { ...current, ...fields, entities, ...(isBookedAnew ? deriveTimes({ ...current, ...fields }) : {}) };
-  if (isBookedAnew) await bookAnew(tx, { actor, current, event, locked });
+  if (isRebooked && given === undefined && !isSame(entities, current.entities)) return undefined;
+  const event = { ...current, ...fields, entities, ...(isRebooked ? deriveTimes({ ...current, ...fields }) : {}) };
+  if (isRebooked) await rebook(tx, { actor, current, event, locked });
   const at = now().toISOString();
   const { entities: _booked, ...columns } = event;
   const audit = auditParams(actor, at, { fields: Object.keys(body) });
@@ -171,7 +171,7 @@ async function change(
   return tx.first(findEvent({ tenantId, id }));
 }
 
-/** What decides whose time is taken, and when. */
+/** Fields that decide which entities are busy, and when. */
 const bookingFields = ['local_start', 'local_end', 'timezone', 'fold', 'busy', 'entities'] as const;
 
 function changesOf({ tenant_id: _tenant, id: _id, created_at: _created, ...rest }: Omit<EventRow, 'entities'>) {
@@ -180,24 +180,24 @@ function changesOf({ tenant_id: _tenant, id: _id, created_at: _created, ...rest 
 
 type Rebooking = { actor: Actor; current: EventRow; event: EventRow; locked: readonly FoundEntity[] };
 
-async function bookAnew(tx: Transaction, { actor, current, event, locked }: Rebooking): Promise<void> {
+async function rebook(tx: Transaction, { actor, current, event, locked }: Rebooking): Promise<void> {
   const isMoved = (['starts_at', 'ends_at', 'busy'] as const).some((name) => event[name] !== current[name]);
   const taken = isMoved ? event.entities : without(event.entities, current.entities);
-  if (!mayBook(actor, taken)) throw OthersNotBookable();
+  if (!mayBook(actor, taken)) throw UserBookingNotAllowed();
   assertBookable(taken, locked);
   await assertFree(tx, event);
   await tx.all(deleteBookings({ tenantId: event.tenant_id, eventId: event.id }));
   await book(tx, event);
 }
 
-/** @throws EventNotFound, NotYourEvent */
+/** @throws EventNotFound, EventChangeNotAllowed */
 export async function deleteEvent({ db, actor, now }: Scope, id: string): Promise<void> {
   await findChangeable(db, { db, actor }, id);
   const row = await db.slow.first(deleteEventRow({ id, ...auditParams(actor, now().toISOString()) }));
   if (row === undefined) throw EventNotFound();
 }
 
-/** Before a space, a resource or a person goes: its bookings go, and the events that take nobody else's time. */
+/** Called before a space, resource or user is deleted: deletes its bookings, and events without other bookings. */
 export async function releaseTimeOf(
   tx: Transaction,
   { tenantId, id }: { tenantId: string; id: string },
@@ -244,7 +244,7 @@ function assertBookable(taken: readonly Entity[], locked: readonly FoundEntity[]
 
 type Booking = Pick<EventRow, 'id' | 'tenant_id' | 'starts_at' | 'ends_at' | 'busy' | 'entities'>;
 
-/** The constraint would refuse as well, but not say what is in the way. @throws SlotTaken */
+/** The constraint would also reject a conflict, but this check reports the busy times. @throws SlotTaken */
 async function assertFree(tx: Transaction, { id, busy, entities, ...slot }: Booking): Promise<void> {
   if (!busy) return;
   const ids = entities.map(({ entity_id }) => entity_id);

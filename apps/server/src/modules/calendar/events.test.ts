@@ -23,7 +23,7 @@ const get = (id: string, caller: Call = by) => test.call('GET', `${events}/${id}
 
 describe('createEvent', () => {
   describe('201', () => {
-    it('books a space, a resource and oneself, and answers with the whole event', async () => {
+    it('books a space, a resource and the caller, and returns the complete event', async () => {
       const [hall, projector] = [await room(test, tenant), await device(test, tenant)];
       const answer = await book(test, by, [user(member.userId), hall, projector], {
         title: 'Review',
@@ -60,12 +60,12 @@ describe('createEvent', () => {
       ]);
     });
 
-    it('takes what is left out as public, busy and without more words', async () => {
+    it('uses defaults: visible, busy, without description and location', async () => {
       const event = await booked(test, by, [await room(test, tenant)]);
       expect(event).toMatchObject({ description: null, location: null, visibility: 'default', busy: true });
     });
 
-    it('lets one begin when the other ends', async () => {
+    it('accepts an event that starts when another one ends', async () => {
       const hall = await room(test, tenant);
       await booked(test, by, [hall]);
       await booked(test, by, [hall], { local_start: '2026-06-01T10:00', local_end: '2026-06-01T11:00' });
@@ -73,24 +73,24 @@ describe('createEvent', () => {
       expect(await busyOf(test, by, [hall])).toEqual([[['2026-06-01T08:00:00.000Z', '2026-06-01T11:00:00.000Z']]]);
     });
 
-    it('of what does not take the time, any number beside each other and beside what does', async () => {
+    it('accepts any number of events that are not busy, next to a busy one', async () => {
       const hall = await room(test, tenant);
       for (const busy of [false, true, false]) expect(await booked(test, by, [hall], { busy })).toMatchObject({ busy });
     });
 
-    it('the same slot of something else, and of one in maintenance', async () => {
+    it('accepts the same time of another entity, and of one in maintenance', async () => {
       const [hall, other] = [await room(test, tenant), await room(test, tenant, { status: 'maintenance' })];
       const slot = [['2026-06-01T09:00:00.000Z', '2026-06-01T10:00:00.000Z']];
       for (const each of [hall, other]) await booked(test, by, [each]);
       expect(await busyOf(test, by, [hall, other])).toEqual([slot, slot]);
     });
 
-    it('50 at once', async () => {
+    it('books 50 entities together', async () => {
       const halls = await Promise.all(Array.from({ length: 50 }, () => room(test, tenant)));
       expect((await booked(test, by, halls))['entities']).toHaveLength(50);
     });
 
-    it('one that is named twice in different spelling once', async () => {
+    it('books an entity once that is listed twice in different spelling', async () => {
       const hall = await room(test, tenant);
       const again = { ...hall, entity_id: hall.entity_id.toUpperCase() };
       expect((await booked(test, by, [hall, again]))['entities']).toEqual([hall]);
@@ -98,10 +98,10 @@ describe('createEvent', () => {
   });
 
   describe('403', () => {
-    it('for a colleague, whether they exist or not; who manages calendars, and administrators, may', async () => {
+    it('another user, whether they exist or not; calendar managers and administrators may', async () => {
       const manager = await createMember(test, tenant, { permissions: ['calendar.manage'] });
       for (const id of [manager.userId, newId()]) {
-        expectError(await book(test, by, [user(id)]), 403, 'AUTHORIZATION_ERROR', 'OTHERS_NOT_BOOKABLE');
+        expectError(await book(test, by, [user(id)]), 403, 'AUTHORIZATION_ERROR', 'USER_BOOKING_NOT_ALLOWED');
       }
       await booked(test, { token: manager.token }, [user(member.userId)], { timezone: 'Asia/Tokyo' });
       await booked(test, admin, [user(manager.userId)]);
@@ -109,7 +109,7 @@ describe('createEvent', () => {
   });
 
   describe('404', () => {
-    it('for what does not exist, is of another kind or of another tenant: nothing is booked', async () => {
+    it('an entity that is unknown, of another kind or of another tenant: nothing is booked', async () => {
       const hall = await room(test, tenant);
       const other = await createTenant(test);
       const foreign = await room(test, other);
@@ -126,7 +126,7 @@ describe('createEvent', () => {
   });
 
   describe('409', () => {
-    it('with every slot in the way, of every entity, and nothing of what for', async () => {
+    it('lists all busy times of all entities, without details', async () => {
       const [hall, projector, free] = [await room(test, tenant), await device(test, tenant), await room(test, tenant)];
       const at = (start: string, end: string) => ({
         local_start: `2026-06-02T${start}`,
@@ -155,7 +155,7 @@ describe('createEvent', () => {
       expect(await busyOf(test, by, [free])).toEqual([[]]);
     });
 
-    it('for whatever overlaps: within, around, the same, by a second, and from a month before', async () => {
+    it('all overlaps: within, around, equal, by a second, and from a month before', async () => {
       const hall = await room(test, tenant);
       await booked(test, by, [hall], { local_start: '2026-05-01T12:00', local_end: '2026-06-01T12:00' });
       const overlapping = [
@@ -168,13 +168,13 @@ describe('createEvent', () => {
       for (const [local_start, local_end] of overlapping) {
         const answer = await book(test, by, [hall], { local_start, local_end });
         expectError(answer, 409, 'CONFLICT', 'SLOT_TAKEN');
-        // Found by the service; the constraint, which would refuse as well, names none.
+        // The service found it; the constraint would report no busy times.
         expect(answer.body.details.conflicts).toHaveLength(1);
       }
       expect(await busyOf(test, by, [hall])).toEqual([[['2026-06-01T00:00:00.000Z', '2026-06-01T12:00:00.000Z']]]);
     });
 
-    it('names at most 100 slots', async () => {
+    it('lists at most 100 busy times', async () => {
       const hall = await room(test, tenant);
       const hour = (at: number) => `2026-06-0${1 + Math.floor(at / 24)}T${String(at % 24).padStart(2, '0')}:00`;
       const slots = Array.from({ length: 101 }, (_, at) => ({ local_start: hour(at), local_end: hour(at + 1) }));
@@ -186,7 +186,7 @@ describe('createEvent', () => {
   });
 
   describe('422', () => {
-    it('for what is archived, and who is suspended', async () => {
+    it('archived records and suspended users', async () => {
       const hall = await room(test, tenant);
       const colleague = await createMember(test, tenant);
       const gone = [
@@ -203,7 +203,7 @@ describe('createEvent', () => {
       expect(await busyOf(test, by, [hall])).toEqual([[]]);
     });
 
-    it('for an end that is not after the start, and for more than 31 days', async () => {
+    it('an end that is not after the start, and more than 31 days', async () => {
       const hall = await room(test, tenant);
       const cases = [
         ['2026-06-01T09:00', '2026-06-01T09:00', 'END_NOT_AFTER_START'],
@@ -255,7 +255,7 @@ describe('createEvent', () => {
       expectError(await book(test, by, [user(member.userId)], fields), 400, 'VALIDATION_ERROR');
     });
 
-    it('takes everything at its bounds', async () => {
+    it('accepts all values at their bounds', async () => {
       const event = await booked(test, by, [await room(test, tenant)], {
         title: 'x'.repeat(255),
         description: 'x'.repeat(2000),

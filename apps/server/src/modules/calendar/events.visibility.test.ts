@@ -43,24 +43,24 @@ const nextDay = () => {
 const secret = { title: 'Secret title', description: 'Secret words', location: 'Secret place' };
 const june = 'from=2026-06-01T00:00:00Z&to=2026-12-01T00:00:00Z&limit=200';
 
-type Sight = 'all' | 'slot' | 'nothing';
+type Access = 'all' | 'slot' | 'nothing';
 
-/** What each caller sees of one event, in itself and in lists, with and without a search for its title. */
-async function sightsOf(id: string): Promise<Record<string, Sight>> {
-  const sights: Record<string, Sight> = {};
+/** What each caller sees of one event: when they get it, in lists, and in a search for its title. */
+async function accessByCaller(id: string): Promise<Record<string, Access>> {
+  const results: Record<string, Access> = {};
   for (const [name, by] of Object.entries(callers)) {
     const one = await test.call('GET', `${events}/${id}`, by);
     const list = await test.call('GET', `${events}?${june}`, by);
     const search = await test.call('GET', `${events}?${june}&search=secret%20title`, by);
     const listed = list.body.data.find((event: { id: string }) => event.id === id);
     const isFound = search.body.data.some((event: { id: string }) => event.id === id);
-    sights[name] = sightOf(one.status === 200 ? one.body.data : undefined);
-    expect([name, sightOf(listed), isFound]).toEqual([name, sights[name], sights[name] === 'all']);
+    results[name] = accessOf(one.status === 200 ? one.body.data : undefined);
+    expect([name, accessOf(listed), isFound]).toEqual([name, results[name], results[name] === 'all']);
   }
-  return sights;
+  return results;
 }
 
-function sightOf(event: Record<string, unknown> | undefined): Sight {
+function accessOf(event: Record<string, unknown> | undefined): Access {
   if (event === undefined) return 'nothing';
   const { title, description, location } = event;
   if (title === null) {
@@ -71,25 +71,30 @@ function sightOf(event: Record<string, unknown> | undefined): Sight {
   return 'all';
 }
 
-const everybody = (sight: Sight) => Object.fromEntries(Object.keys(callers).map((name) => [name, sight]));
-const insiders = { organizer: 'all', manager: 'all', administrator: 'all' };
+const everyCaller = (access: Access) => Object.fromEntries(Object.keys(callers).map((name) => [name, access]));
+const privileged = { organizer: 'all', manager: 'all', administrator: 'all' };
 
-describe('who sees what of an event', () => {
-  it('of a space: everybody everything', async () => {
+describe('visibility of an event', () => {
+  it('an event of a space: every user reads the details', async () => {
     const event = await booked(test, callers['organizer']!, [hall], { ...secret, ...nextDay() });
-    expect(await sightsOf(event['id'])).toEqual(everybody('all'));
+    expect(await accessByCaller(event['id'])).toEqual(everyCaller('all'));
   });
 
-  it('that is private: who organizes it, who is in it and who manages calendars; others the slot', async () => {
+  it('a private event: the organizer, booked users and calendar managers read the details; others see the time', async () => {
     const fields = { ...secret, ...nextDay(), visibility: 'private' };
     const event = await booked(test, callers['organizer']!, [hall, user(guest.userId)], fields);
-    expect(await sightsOf(event['id'])).toEqual({ ...everybody('slot'), ...insiders, guest: 'all' });
+    expect(await accessByCaller(event['id'])).toEqual({ ...everyCaller('slot'), ...privileged, guest: 'all' });
   });
 
-  it('of people alone: the same; for keys and app accounts that see no people there is none', async () => {
+  it('an event of users only: the same; keys and app accounts that cannot see users get 404', async () => {
     const event = await booked(test, callers['organizer']!, [user(guest.userId)], { ...secret, ...nextDay() });
     const blind = { key: 'nothing', app: 'nothing' };
-    expect(await sightsOf(event['id'])).toEqual({ ...everybody('slot'), ...insiders, ...blind, guest: 'all' });
+    expect(await accessByCaller(event['id'])).toEqual({
+      ...everyCaller('slot'),
+      ...privileged,
+      ...blind,
+      guest: 'all',
+    });
     for (const name of ['key', 'app']) {
       const by = callers[name]!;
       expectError(await change(test, by, event['id'], { title: 'x' }), 404, 'NOT_FOUND');
@@ -97,14 +102,14 @@ describe('who sees what of an event', () => {
     }
   });
 
-  it('what a key created is its own, private or not', async () => {
+  it('an API key reads the details of its own events, private or not', async () => {
     const event = await booked(test, callers['key']!, [hall], { ...secret, ...nextDay(), visibility: 'private' });
-    const seen = { ...everybody('slot'), manager: 'all', organizer: 'all', administrator: 'all', key: 'all' };
-    expect(await sightsOf(event['id'])).toEqual(seen);
+    const seen = { ...everyCaller('slot'), manager: 'all', organizer: 'all', administrator: 'all', key: 'all' };
+    expect(await accessByCaller(event['id'])).toEqual(seen);
     expect(event['organizer']).toEqual({ type: 'api_key', id: expect.any(String) });
   });
 
-  it('the people in it only who may see people', async () => {
+  it('booked users are listed only for callers that may see users', async () => {
     const event = await booked(test, callers['organizer']!, [hall, user(guest.userId)], nextDay());
     for (const [name, by] of Object.entries(callers)) {
       const entities = name === 'key' || name === 'app' ? [hall] : [hall, user(guest.userId)];
@@ -114,8 +119,8 @@ describe('who sees what of an event', () => {
   });
 });
 
-describe('what keys and app accounts change', () => {
-  it('is what they created themselves', async () => {
+describe('changes by keys and app accounts', () => {
+  it('apply only to events that they created', async () => {
     for (const name of ['key with people', 'app with people']) {
       const by = callers[name]!;
       const own = await booked(test, by, [hall], nextDay());
@@ -124,23 +129,28 @@ describe('what keys and app accounts change', () => {
       const other = name.startsWith('key') ? callers['app']! : callers['key']!;
       for (const creator of [callers['guest']!, other]) {
         const { id } = await booked(test, creator, [hall], nextDay());
-        expectError(await change(test, by, id, { title: 'New' }), 403, 'AUTHORIZATION_ERROR', 'NOT_YOUR_EVENT');
+        expectError(
+          await change(test, by, id, { title: 'New' }),
+          403,
+          'AUTHORIZATION_ERROR',
+          'EVENT_CHANGE_NOT_ALLOWED',
+        );
         const deleted = await test.call('DELETE', `${events}/${id}`, by);
-        expectError(deleted, 403, 'AUTHORIZATION_ERROR', 'NOT_YOUR_EVENT');
+        expectError(deleted, 403, 'AUTHORIZATION_ERROR', 'EVENT_CHANGE_NOT_ALLOWED');
       }
     }
   });
 
-  it('takes nobody’s time', async () => {
+  it('cannot book users', async () => {
     for (const name of ['key', 'key with people', 'app', 'app with people']) {
       const answer = await book(test, callers[name]!, [hall, user(guest.userId)], nextDay());
-      expectError(answer, 403, 'AUTHORIZATION_ERROR', 'OTHERS_NOT_BOOKABLE');
+      expectError(answer, 403, 'AUTHORIZATION_ERROR', 'USER_BOOKING_NOT_ALLOWED');
     }
   });
 });
 
-describe('with `free_busy` alone', () => {
-  it('there is when, and nowhere a title', async () => {
+describe('the flag `free_busy` alone', () => {
+  it('reveals busy times, but no titles', async () => {
     const permissions = { calendar: { free_busy: true }, users: { read: true } };
     const event = await booked(test, callers['organizer']!, [hall], { ...secret, ...nextDay() });
     for (const by of [await keyOf(test, tenant, permissions), await appOf(test, tenant, permissions)]) {

@@ -20,7 +20,7 @@ beforeAll(async () => {
 const levelOf = async (id: string): Promise<number> => (await get(id)).body.data.level;
 const translationsOf = async (id: string) => (await get(`${id}/translations`)).body.data;
 
-/** A line of categories, each within the one before. */
+/** Creates a chain of nested categories. */
 async function createLine(length: number): Promise<string[]> {
   const ids: string[] = [];
   for (let at = 0; at < length; at++) ids.push((await create({ parent_id: ids.at(-1) ?? null })).id);
@@ -28,7 +28,7 @@ async function createLine(length: number): Promise<string[]> {
 }
 
 describe('updateCategory', () => {
-  it('200: changes what is given and nothing else', async () => {
+  it('200: updates only the given fields', async () => {
     const before = await create({ filter_id: 'a' });
     const key = unique('key');
     const changed = await patch(before.id, { key, filter_id: null });
@@ -37,13 +37,13 @@ describe('updateCategory', () => {
     expect((await get(before.id)).body.data).toEqual(changed.body.data);
   });
 
-  it('200: an empty patch changes nothing, not even the time, and is not recorded', async () => {
+  it('200: an empty patch changes nothing, including `updated_at`, and records nothing', async () => {
     const before = await create();
     expect(await patch(before.id, {})).toMatchObject({ status: 200, body: { data: before } });
     expect((await trailOf(test, tenant.tenantId, before.id)).map(({ action }) => action)).toEqual(['category.created']);
   });
 
-  it('200: merges translations by language, which the search finds from then on', async () => {
+  it('200: merges translations by language; the search then finds them', async () => {
     const word = unique('word');
     const { id } = await create({ translations: { en: { name: 'Room', description: 'd' }, de: { name: 'Raum' } } });
     await patch(id, { translations: { en: { name: word }, de: null, fr: { name: 'Salle', description: 's' } } });
@@ -56,7 +56,7 @@ describe('updateCategory', () => {
     expect((await list(`?search=${word}%20raum`)).body.total).toBe(0);
   });
 
-  it('200: moves with all below it: under another, and to the top', async () => {
+  it('200: moves with all descendants: below another category, and to the root', async () => {
     const [a, b, c] = (await createLine(3)) as [string, string, string];
     const [, target] = (await createLine(2)) as [string, string];
     const moved = await patch(b, { parent_id: target });
@@ -68,7 +68,7 @@ describe('updateCategory', () => {
     expect(await problems()).toEqual([]);
   });
 
-  it('200: 32 levels by a move, 422 with one more', async () => {
+  it('200: a move to 32 levels; 422: to 33 levels', async () => {
     const tall = await createLine(31);
     const [top] = await createLine(1);
     expect((await patch(tall[0]!, { parent_id: top })).status).toBe(200);
@@ -85,7 +85,7 @@ describe('updateCategory', () => {
     ['translations without a language', { translations: {} }],
     ['a translation without a name', { translations: { en: { description: 'd' } } }],
     ['null for the translations', { translations: null }],
-    ['a parent that is no uuid', { parent_id: '42' }],
+    ['a parent that is not a uuid', { parent_id: '42' }],
     ['a filter of 101 characters', { filter_id: 'x'.repeat(101) }],
     ['a list', []],
   ])('400: %s', async (_what, body) => {
@@ -93,14 +93,14 @@ describe('updateCategory', () => {
     expectError(await patch(id, body), 400, 'VALIDATION_ERROR');
   });
 
-  it('401, 403: nobody, and whoever is no administrator', async () => {
+  it('401, 403: no credentials, not an administrator', async () => {
     const { id } = await create();
     const member = await createMember(test, tenant, { permissions: ['categories.link'] });
     expectError(await patch(id, {}, { token: undefined }), 401, 'AUTHENTICATION_ERROR');
     expectError(await patch(id, {}, { token: member.token }), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it("404: unknown and another tenant's, the category and the parent", async () => {
+  it('404: an unknown category or parent, or one of another tenant', async () => {
     const { id } = await create();
     for (const unknown of [newId(), foreignId]) {
       expectError(await patch(unknown, {}), 404, 'NOT_FOUND');
@@ -109,7 +109,7 @@ describe('updateCategory', () => {
     }
   });
 
-  it('409: a key that is taken; within itself; within its own parts', async () => {
+  it('409: a duplicate key; a move into itself or a descendant', async () => {
     const taken = await create();
     const [a, b, c] = (await createLine(3)) as [string, string, string];
     expectError(await patch(a, { key: taken.key }), 409, 'CONFLICT', 'CATEGORY_KEY_TAKEN');
@@ -119,9 +119,9 @@ describe('updateCategory', () => {
     expect(await problems()).toEqual([]);
   });
 
-  it('422: without a language left, or with more than there is room for', async () => {
+  it('422: no language left, or translations above the size limit', async () => {
     const { id } = await create();
-    expectError(await patch(id, { translations: { en: null } }), 422, 'UNPROCESSABLE_ENTITY', 'LAST_TRANSLATION');
+    expectError(await patch(id, { translations: { en: null } }), 422, 'UNPROCESSABLE_ENTITY', 'TRANSLATION_REQUIRED');
     expect((await patch(id, { translations: { en: null, de: { name: 'Raum' } } })).status).toBe(200);
     const long = (languages: string[]) =>
       Object.fromEntries(languages.map((language) => [language, { name: 'n', description: 'x'.repeat(5000) }]));
@@ -133,7 +133,7 @@ describe('updateCategory', () => {
 });
 
 describe('deleteCategory', () => {
-  it('204: one that has nothing, 404 from then on', async () => {
+  it('204: a category without children and links; then 404', async () => {
     const { id } = await create();
     expect((await remove(id)).status).toBe(204);
     expectError(await get(id), 404, 'NOT_FOUND');
@@ -141,7 +141,7 @@ describe('deleteCategory', () => {
     expect(await problems()).toEqual([]);
   });
 
-  it('204 with cascade: all below and all of their links, and nothing beside', async () => {
+  it('204 with cascade: deletes all descendants and their links, and nothing else', async () => {
     const [root, a, b] = (await createLine(3)) as [string, string, string];
     const sibling = await create({ parent_id: root });
     const hall = await entity();
@@ -155,27 +155,27 @@ describe('deleteCategory', () => {
     expect(deleted).toMatchObject({ action: 'category.deleted', details: { cascade: true, deleted: 2 } });
   });
 
-  it('204 with reassign_to: parts and links go over, each link once', async () => {
+  it('204 with reassign_to: moves children and links, without duplicate links', async () => {
     const [root, gone, part, below] = (await createLine(4)) as [string, string, string, string];
-    const heir = (await create({ parent_id: (await create({ parent_id: root })).id })).id;
-    const [shared, onlyGone, onlyHeir] = [await entity(), await entity('resource'), await entity('group')];
+    const target = (await create({ parent_id: (await create({ parent_id: root })).id })).id;
+    const [shared, onlyGone, onlyTarget] = [await entity(), await entity('resource'), await entity('group')];
     for (const each of [shared, onlyGone]) await link(gone, each);
-    for (const each of [shared, onlyHeir]) await link(heir, each);
+    for (const each of [shared, onlyTarget]) await link(target, each);
     const kept = (await linksOf(gone)).body.data[1];
-    expect((await remove(gone, `?reassign_to=${heir.toUpperCase()}`)).status).toBe(204);
+    expect((await remove(gone, `?reassign_to=${target.toUpperCase()}`)).status).toBe(204);
     expectError(await get(gone), 404, 'NOT_FOUND');
-    expect((await get(part)).body.data).toMatchObject({ parent_id: heir, level: 3 });
+    expect((await get(part)).body.data).toMatchObject({ parent_id: target, level: 3 });
     expect(await levelOf(below)).toBe(4);
-    expect((await get(heir)).body.data.usage_count).toBe(3);
-    const links = (await linksOf(heir)).body.data;
+    expect((await get(target)).body.data.usage_count).toBe(3);
+    const links = (await linksOf(target)).body.data;
     expect(links).toHaveLength(3);
-    expect(links).toContainEqual({ ...kept, category_id: heir });
+    expect(links).toContainEqual({ ...kept, category_id: target });
     expect(await problems()).toEqual([]);
     const [row] = (await trailOf(test, tenant.tenantId, gone)).slice(-1);
-    expect(row).toMatchObject({ action: 'category.deleted', details: { reassignedTo: heir } });
+    expect(row).toMatchObject({ action: 'category.deleted', details: { reassignedTo: target } });
   });
 
-  it('204 with reassign_to: the own parent, and where there is nothing to hand over', async () => {
+  it('204 with reassign_to: to its parent, and without children and links', async () => {
     const [root, middle, leaf] = (await createLine(3)) as [string, string, string];
     expect((await remove(middle, `?reassign_to=${root}&cascade=false`)).status).toBe(204);
     expect((await get(leaf)).body.data).toMatchObject({ parent_id: root, level: 1 });
@@ -190,14 +190,14 @@ describe('deleteCategory', () => {
     expect((await get(id)).status).toBe(200);
   });
 
-  it('401, 403: nobody, and whoever is no administrator', async () => {
+  it('401, 403: no credentials, not an administrator', async () => {
     const { id } = await create();
     const member = await createMember(test, tenant, { permissions: ['categories.link'] });
     expectError(await remove(id, '', { token: undefined }), 401, 'AUTHENTICATION_ERROR');
     expectError(await remove(id, '?cascade=true', { token: member.token }), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it("404: unknown and another tenant's, the category and the heir", async () => {
+  it('404: an unknown category or target, or one of another tenant', async () => {
     const { id } = await create();
     for (const unknown of [newId(), foreignId]) {
       for (const query of ['', '?cascade=true', `?reassign_to=${id}`]) {
@@ -207,23 +207,23 @@ describe('deleteCategory', () => {
     }
   });
 
-  it('409: with parts; with links; to itself or one of its own parts', async () => {
+  it('409: with children; with links; reassigned to itself or a descendant', async () => {
     const [root, part] = (await createLine(2)) as [string, string];
     expectError(await remove(root), 409, 'CONFLICT', 'CATEGORY_HAS_CHILDREN');
     expectError(await remove(root, '?cascade=false'), 409, 'CONFLICT', 'CATEGORY_HAS_CHILDREN');
-    for (const heir of [root, part]) {
-      expectError(await remove(root, `?reassign_to=${heir}`), 409, 'CONFLICT', 'CATEGORY_CYCLE');
+    for (const target of [root, part]) {
+      expectError(await remove(root, `?reassign_to=${target}`), 409, 'CONFLICT', 'CATEGORY_CYCLE');
     }
     await link(part, await entity());
     expectError(await remove(part), 409, 'CONFLICT', 'CATEGORY_HAS_LINKS');
     expect(await problems()).toEqual([]);
   });
 
-  it('422: both at once, and parts that would lie too deep', async () => {
-    const [heir] = await createLine(1);
+  it('422: cascade together with reassign_to, and children that would be too deep', async () => {
+    const [target] = await createLine(1);
     const { id } = await create();
-    const both = await remove(id, `?cascade=true&reassign_to=${heir}`);
-    expectError(both, 422, 'UNPROCESSABLE_ENTITY', 'CASCADE_OR_REASSIGN');
+    const both = await remove(id, `?cascade=true&reassign_to=${target}`);
+    expectError(both, 422, 'UNPROCESSABLE_ENTITY', 'CASCADE_REASSIGN_CONFLICT');
     const deep = await createLine(32);
     const [gone] = await createLine(2);
     const tooDeep = await remove(gone!, `?reassign_to=${deep.at(-1)}`);

@@ -1,64 +1,68 @@
 import { defineError } from '#core/errors/app-error';
 
 export const CategoryNotFound = defineError('NOT_FOUND', 'The category does not exist.');
-export const ParentNotFound = defineError('NOT_FOUND', 'The parent category does not exist.', 'PARENT_NOT_FOUND');
+export const ParentNotFound = defineError(
+  'NOT_FOUND',
+  'The parent category does not exist. Check `parent_id`.',
+  'PARENT_NOT_FOUND',
+);
 export const ReassignTargetNotFound = defineError(
   'NOT_FOUND',
-  'The category that is to take over does not exist.',
+  'The category that takes over does not exist. Check `reassign_to`.',
   'REASSIGN_TARGET_NOT_FOUND',
 );
 export const EntityNotFound = defineError(
   'NOT_FOUND',
-  'The space, resource, tenant or group does not exist.',
+  'The space, resource, tenant or group does not exist. Check `entity_type` and `entity_id`.',
   'ENTITY_NOT_FOUND',
 );
 export const CategoryLinkNotFound = defineError(
   'NOT_FOUND',
-  'The category is not linked to this.',
+  'The category is not linked to this record.',
   'CATEGORY_LINK_NOT_FOUND',
 );
-export const EntityNotNamed = defineError(
+export const EntityRequired = defineError(
   'VALIDATION_ERROR',
-  'Name what to unlink: entity_type and entity_id, both in the body or both in the query.',
-  'ENTITY_NOT_NAMED',
+  'The record to unlink is missing. Send `entity_type` and `entity_id`, both in the body or both in the query.',
+  'ENTITY_REQUIRED',
 );
 export const CategoryKeyTaken = defineError(
   'CONFLICT',
-  'A category with this key exists in the tenant.',
+  'The tenant already has a category with this key. Choose another key.',
   'CATEGORY_KEY_TAKEN',
 );
 export const CategoryCycle = defineError(
   'CONFLICT',
-  'A category cannot lie within itself or within one of its own parts.',
+  'A category cannot be its own ancestor. Choose a category outside of its subtree.',
   'CATEGORY_CYCLE',
 );
 export const CategoryHasChildren = defineError(
   'CONFLICT',
-  'The category has parts: move them, or delete with cascade=true or reassign_to.',
+  'The category has children. Move them, or delete with `cascade=true` or `reassign_to`.',
   'CATEGORY_HAS_CHILDREN',
 );
 export const CategoryHasLinks = defineError(
   'CONFLICT',
-  'The category is in use: unlink it, or delete with cascade=true or reassign_to.',
+  'The category has links. Unlink it, or delete with `cascade=true` or `reassign_to`.',
   'CATEGORY_HAS_LINKS',
 );
 export const CategoryTooDeep = defineError(
   'UNPROCESSABLE_ENTITY',
-  'Categories lie at most 32 levels deep.',
+  'The tree of categories has at most 32 levels. Choose a parent that is higher in the tree.',
   'CATEGORY_TOO_DEEP',
 );
-export const CascadeOrReassign = defineError(
+export const CascadeReassignConflict = defineError(
   'UNPROCESSABLE_ENTITY',
-  'Either cascade or reassign_to: what is deleted cannot be handed over.',
-  'CASCADE_OR_REASSIGN',
+  '`cascade` and `reassign_to` exclude each other. Send only one of them.',
+  'CASCADE_REASSIGN_CONFLICT',
 );
-export const LastTranslation = defineError(
+export const TranslationRequired = defineError(
   'UNPROCESSABLE_ENTITY',
-  'A category needs a name in at least one language.',
-  'LAST_TRANSLATION',
+  'A category needs a name in at least one language. Keep or add a translation.',
+  'TRANSLATION_REQUIRED',
 );
 export const TooManyTranslations = defineError(
   'UNPROCESSABLE_ENTITY',
-  'The translations together, with those that are there already, are larger than 32768 bytes as JSON.',
+  'The stored and the new translations exceed 32768 bytes as JSON. Remove or shorten some of them.',
   'TOO_MANY_TRANSLATIONS',
 );

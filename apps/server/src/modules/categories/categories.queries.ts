@@ -20,7 +20,7 @@ export type CategoryColumns = {
   updated_at: string;
 };
 
-/** What a category looks like also depends on the language of its tenant. */
+/** The presentation of a category also depends on the default language of its tenant. */
 export type CategoryRow = CategoryColumns & { default_language: string };
 
 export type CategoryTables = {
@@ -63,7 +63,7 @@ export type LockedCategory = Pick<CategoryTables['categories'], 'id' | 'parent_i
   translations: Translations;
 };
 
-/** Held to the end of the transaction, so that what was merged and counted is what is written. */
+/** Locks the row until the transaction ends, so that merged translations and counts stay correct. */
 export const lockCategory = statement<ById, LockedCategory>((p) =>
   builder
     .selectFrom('categories')
@@ -124,7 +124,7 @@ export type CategoryFilters = {
 };
 export type CategoryOrder = { column: 'level' | 'key' | 'created_at'; descending: boolean };
 
-/** The search is of the same form as the column that it looks in. `limit` null is no limit. */
+/** The search text has the same form as the column `search_text`. */
 export function listCategories(
   tenantId: string,
   filters: CategoryFilters,
@@ -134,7 +134,7 @@ export function listCategories(
   const direction = descending ? 'desc' : 'asc';
   let query = filtered(tenantId, filters).select([...categoryColumns, defaultLanguage(tenantId)]);
   if (column === 'level') query = query.orderBy('level', direction);
-  // Ids are UUIDv7: their order is the order of creation.
+  // Ids are UUIDv7, so their order is the order of creation.
   query = query.orderBy(column === 'created_at' ? 'id' : 'key', direction);
   return toQuery(query.limit(page.limit).offset(page.offset));
 }
@@ -148,7 +148,7 @@ type CategorySelect = SelectQueryBuilder<CategoryTables, 'categories', object>;
 function filtered(tenantId: string, { search, parentId, level, key, filterId }: CategoryFilters): CategorySelect {
   let query: CategorySelect = builder.selectFrom('categories').where('tenant_id', '=', tenantId);
   for (const pattern of searchPatterns(search)) query = query.where('search_text', 'like', pattern);
-  // `is not distinct from` would say both at once, but no index serves it.
+  // `is not distinct from` covers both cases, but it cannot use an index.
   if (parentId !== undefined) query = query.where('parent_id', parentId === null ? 'is' : '=', parentId);
   if (level !== undefined) query = query.where('level', '=', level);
   if (key !== undefined) query = query.where('key', '=', key);
@@ -156,7 +156,7 @@ function filtered(tenantId: string, { search, parentId, level, key, filterId }: 
   return query;
 }
 
-/** Used by the statements that count links. */
+/** Keeps `usage_count` equal to the number of links. */
 export const addUsage = statement<ById & { amount: number }, never>((p) =>
   builder
     .updateTable('categories')

@@ -27,22 +27,22 @@ async function eachRound(run: (round: number) => Promise<void>): Promise<void> {
   expect(await problems()).toEqual([]);
 }
 
-/** As many calls at once, taken in turn from a list. */
+/** Runs the calls concurrently, taken in turn from a list. */
 const mixed = (calls: readonly (() => Promise<Answer>)[]) => race(width, (at) => calls[at % calls.length]!());
 
 function expectOnly(counts: Record<number, number>, statuses: readonly number[]): void {
   expect(Object.keys(counts).filter((status) => !statuses.includes(Number(status)))).toEqual([]);
 }
 
-describe('createCategory, many at once', () => {
-  it('gives a key once', async () => {
+describe('concurrent createCategory', () => {
+  it('creates a key once', async () => {
     await eachRound(async () => {
       const key = unique('key');
       expect(await race(width, () => post({ key }))).toEqual({ 201: 1, 409: width - 1 });
     });
   });
 
-  it('puts parts where their parent is, while it moves', async () => {
+  it('creates children below a parent that moves', async () => {
     await eachRound(async () => {
       const [parent, a, b] = [await createId(), await createId(), await createId()];
       const add = () => post({ parent_id: parent });
@@ -57,7 +57,7 @@ describe('createCategory, many at once', () => {
     });
   });
 
-  it('leaves no part behind where the parent is deleted', async () => {
+  it('leaves no orphan when the parent is deleted', async () => {
     await eachRound(async () => {
       const parent = await createId();
       const counts = await mixed([() => post({ parent_id: parent }), () => remove(parent, '?cascade=true')]);
@@ -67,8 +67,8 @@ describe('createCategory, many at once', () => {
   });
 });
 
-describe('linkCategory and unlinkCategory, many at once', () => {
-  it('link the same thing once', async () => {
+describe('concurrent linkCategory and unlinkCategory', () => {
+  it('link the same record once', async () => {
     await eachRound(async () => {
       const [id, thing] = [await createId(), await entity()];
       const answers = await times(width, () => link(id, thing));
@@ -78,7 +78,7 @@ describe('linkCategory and unlinkCategory, many at once', () => {
     });
   });
 
-  it('count different things exactly', async () => {
+  it('count links to different records exactly', async () => {
     const things = await times(width, () => entity());
     await eachRound(async () => {
       const id = await createId();
@@ -89,7 +89,7 @@ describe('linkCategory and unlinkCategory, many at once', () => {
     });
   });
 
-  it('against each other: the count is that of the links', async () => {
+  it('keep the count equal to the number of links', async () => {
     const things = await times(3, () => entity());
     const ids = await times(2, () => createId());
     await eachRound(async () => {
@@ -102,8 +102,8 @@ describe('linkCategory and unlinkCategory, many at once', () => {
   });
 });
 
-describe('moves at once', () => {
-  it('never close a cycle: of two opposite ones exactly one succeeds', async () => {
+describe('concurrent moves', () => {
+  it('never form a cycle: of two opposite moves exactly one succeeds', async () => {
     await eachRound(async () => {
       const pairs = await times(width / 2, async () => [await createId(), await createId()] as const);
       const answers = await Promise.all(
@@ -113,14 +113,14 @@ describe('moves at once', () => {
     });
   });
 
-  it('never close a long cycle either', async () => {
+  it('never form a long cycle', async () => {
     const ids = await times(10, () => createId());
     await eachRound(async () => {
       expectOnly(await race(width, (at) => patch(ids[at % 10]!, { parent_id: ids[(at * 7 + 1) % 10] })), [200, 409]);
     });
   });
 
-  it('never go below the 32nd level', async () => {
+  it('never exceed 32 levels', async () => {
     const chain = async (length: number): Promise<string[]> => {
       const ids: string[] = [];
       while (ids.length < length) ids.push(await createId(ids.at(-1) ?? null));
@@ -135,10 +135,10 @@ describe('moves at once', () => {
   });
 });
 
-describe('deletions at once', () => {
+describe('concurrent deletions', () => {
   const deletable = ['space', 'resource', 'group'] as const;
 
-  it.each(deletable)('of a %s that is being linked and unlinked', async (type) => {
+  it.each(deletable)('delete a %s that is being linked and unlinked', async (type) => {
     const ids = await times(4, () => createId());
     await eachRound(async () => {
       const thing = await entity(type);
@@ -154,7 +154,7 @@ describe('deletions at once', () => {
     });
   });
 
-  it('of things that share categories', async () => {
+  it('delete records that share categories', async () => {
     const ids = await times(5, () => createId());
     for (let round = 0; round < 5; round++) {
       const things: Entity[] = await times(25, (at) => entity(deletable[at % 3]));
@@ -169,17 +169,17 @@ describe('deletions at once', () => {
     expect(await problems()).toEqual([]);
   });
 
-  it('of a category that is being linked', async () => {
+  it('delete a category that is being linked', async () => {
     const things = await times(5, () => entity());
     await eachRound(async (round) => {
-      const [id, heir] = [await createId(), await createId()];
-      const query = ['?cascade=true', `?reassign_to=${heir}`, ''][round % 3]!;
+      const [id, target] = [await createId(), await createId()];
+      const query = ['?cascade=true', `?reassign_to=${target}`, ''][round % 3]!;
       const counts = await mixed([...things.map((thing) => () => link(id, thing)), () => remove(id, query)]);
       expectOnly(counts, [201, 204, 404, 409]);
     });
   });
 
-  it('and all else at once', async () => {
+  it('run together with all other operations', async () => {
     await eachRound(async () => {
       const [a, b, c, d] = (await times(4, () => createId())) as [string, string, string, string];
       const part = await createId(a);

@@ -25,7 +25,7 @@ const mayLink = access.permission('categories.link');
 
 type Headers = { headers: Readonly<Record<string, string | undefined>> };
 
-/** A language that is asked for in the URL takes the place of those that the client prefers in general. */
+/** A language in the URL replaces the languages of `Accept-Language`. */
 function languagesOf({ headers }: Headers, language?: string): string[] {
   return language === undefined ? preferredLanguages(headers['accept-language']) : [language];
 }
@@ -35,13 +35,13 @@ const treeRoutes = [
     method: 'GET',
     path: collection,
     operationId: 'listCategories',
-    summary: 'Categories of the tenant as a flat list, by level and key; all of them unless a part is asked for',
+    summary: 'List categories as a flat list, by level and key; all of them without `limit`',
     access: mayRead,
     schema: { query: schemas.ListCategoriesQuery, response: { 200: schemas.CategoryList } },
     tool: {
       toolset: 'taxonomy',
       description:
-        'Lists the tree of categories as a flat list, by level and key; names are in `language`, or what there is instead.',
+        'Lists the tree of categories as a flat list, by level and key. Names are in `language`, or in another language if it is missing.',
     },
     handler: ({ db, query, request, setHeader }) =>
       listCategories({ db, languages: languagesOf(request, query.language), setHeader }, query),
@@ -50,7 +50,7 @@ const treeRoutes = [
     method: 'POST',
     path: collection,
     operationId: 'createCategory',
-    summary: 'Create a category, at the top or within another',
+    summary: 'Create a category, as a root or within another category',
     access: access.tenantAdmin(),
     schema: { body: schemas.CreateCategoryBody, response: { 201: schemas.CategoryAnswer } },
     errors: [errors.ParentNotFound, errors.CategoryKeyTaken, errors.CategoryTooDeep],
@@ -62,13 +62,13 @@ const treeRoutes = [
     method: 'GET',
     path: `${collection}/{id}`,
     operationId: 'getCategory',
-    summary: 'One category',
+    summary: 'Get a category',
     access: mayRead,
     schema: { params: IdParams, query: schemas.GetCategoryQuery, response: { 200: schemas.CategoryAnswer } },
     errors: [errors.CategoryNotFound],
     tool: {
       toolset: 'taxonomy',
-      description: 'One category by its id.',
+      description: 'Gets a category by its id.',
     },
     handler: ({ db, params, query, request }) =>
       getCategory({ db, languages: languagesOf(request, query.language) }, params.id),
@@ -77,7 +77,7 @@ const treeRoutes = [
     method: 'GET',
     path: `${collection}/{id}/translations`,
     operationId: 'getCategoryTranslations',
-    summary: 'Name and description of a category in all languages, as they are written',
+    summary: 'Get the names and descriptions of a category in all languages',
     access: mayRead,
     schema: { params: IdParams, response: { 200: schemas.TranslationsAnswer } },
     errors: [errors.CategoryNotFound],
@@ -87,7 +87,7 @@ const treeRoutes = [
     method: 'PATCH',
     path: `${collection}/{id}`,
     operationId: 'updateCategory',
-    summary: 'Change a category, or move it with all below it by parent_id; null removes a language',
+    summary: 'Update a category, or move it and its descendants with `parent_id`; null removes a language',
     access: access.tenantAdmin(),
     schema: { params: IdParams, body: schemas.UpdateCategoryBody, response: { 200: schemas.CategoryAnswer } },
     errors: [
@@ -96,7 +96,7 @@ const treeRoutes = [
       errors.CategoryKeyTaken,
       errors.CategoryCycle,
       errors.CategoryTooDeep,
-      errors.LastTranslation,
+      errors.TranslationRequired,
       errors.TooManyTranslations,
     ],
     audit: 'category.updated',
@@ -107,7 +107,7 @@ const treeRoutes = [
     method: 'DELETE',
     path: `${collection}/{id}`,
     operationId: 'deleteCategory',
-    summary: 'Delete a category that has neither parts nor links, or say what becomes of them',
+    summary: 'Delete a category; `cascade` or `reassign_to` decides about its children and links',
     access: access.tenantAdmin(),
     schema: { params: IdParams, query: schemas.DeleteCategoryQuery, response: { 204: null } },
     errors: [
@@ -117,7 +117,7 @@ const treeRoutes = [
       errors.CategoryHasLinks,
       errors.CategoryCycle,
       errors.CategoryTooDeep,
-      errors.CascadeOrReassign,
+      errors.CascadeReassignConflict,
     ],
     audit: 'category.deleted',
     handler: ({ actor, db, params, query, services }) =>
@@ -130,14 +130,14 @@ const linkRoutes = [
     method: 'POST',
     path: `${collection}/{id}/link`,
     operationId: 'linkCategory',
-    summary: 'Put something into a category; doing it again is safe',
+    summary: 'Link a category to a record (idempotent)',
     access: mayLink,
     schema: { params: IdParams, body: schemas.EntityBody, response: { 201: schemas.CategoryLinkAnswer } },
     errors: [errors.CategoryNotFound, errors.EntityNotFound],
     audit: 'category.linked',
     tool: {
       toolset: 'taxonomy',
-      description: 'Puts a space, resource, group or the tenant into a category; doing it again is safe.',
+      description: 'Links a category to a space, a resource, a group or the tenant. Repeating the call is safe.',
       destructive: false,
       idempotent: true,
     },
@@ -147,7 +147,7 @@ const linkRoutes = [
     method: 'DELETE',
     path: `${collection}/{id}/unlink`,
     operationId: 'unlinkCategory',
-    summary: 'Take something out of a category, named in the body or in the query',
+    summary: 'Unlink a category from a record that the body or the query names',
     access: mayLink,
     schema: {
       params: IdParams,
@@ -155,15 +155,15 @@ const linkRoutes = [
       body: schemas.OptionalEntityBody,
       response: { 204: null },
     },
-    errors: [errors.EntityNotNamed, errors.CategoryNotFound, errors.CategoryLinkNotFound],
+    errors: [errors.EntityRequired, errors.CategoryNotFound, errors.CategoryLinkNotFound],
     audit: 'category.unlinked',
     tool: {
       toolset: 'taxonomy',
-      description: 'Takes something out of a category. Name it with `entity_type` and `entity_id`.',
+      description: 'Unlinks a category from the record that `entity_type` and `entity_id` name.',
     },
     handler: ({ actor, body, db, params, query, services }) => {
       const entity = query.entity_id === undefined ? (body ?? query) : query;
-      if (entity.entity_type === undefined || entity.entity_id === undefined) throw errors.EntityNotNamed();
+      if (entity.entity_type === undefined || entity.entity_id === undefined) throw errors.EntityRequired();
       return unlinkCategory({ db, actor, now: services.now }, params.id, entity as schemas.EntityBody);
     },
   }),
@@ -171,13 +171,13 @@ const linkRoutes = [
     method: 'GET',
     path: `${collection}/entity`,
     operationId: 'listEntityCategories',
-    summary: 'What categories something is in, by level and key',
+    summary: 'List the categories of a record, by level and key',
     access: mayRead,
     schema: { query: schemas.ListEntityCategoriesQuery, response: { 200: schemas.CategoryList } },
     errors: [errors.EntityNotFound],
     tool: {
       toolset: 'taxonomy',
-      description: 'What categories a space, resource, group or the tenant is in.',
+      description: 'Lists the categories of a space, a resource, a group or the tenant.',
     },
     handler: ({ db, query, request }) =>
       listEntityCategories({ db, languages: languagesOf(request, query.language) }, query),
@@ -186,13 +186,13 @@ const linkRoutes = [
     method: 'GET',
     path: `${collection}/{id}/entities`,
     operationId: 'listCategoryLinks',
-    summary: 'What is in a category, in the order in which it was put there',
+    summary: 'List the links of a category, in the order of their creation',
     access: mayRead,
     schema: { params: IdParams, query: schemas.ListCategoryLinksQuery, response: { 200: schemas.CategoryLinkList } },
     errors: [errors.CategoryNotFound],
     tool: {
       toolset: 'taxonomy',
-      description: 'What is in a category, in the order in which it was put there.',
+      description: 'Lists the records that a category is linked to, in the order of linking.',
     },
     handler: ({ db, params, query }) => listCategoryLinks(db, params.id, query),
   }),

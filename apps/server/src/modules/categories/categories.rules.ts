@@ -1,30 +1,30 @@
 export type Translation = { name: string; description: string | null };
-/** By language; at least one. */
+/** By language; at least one language. */
 export type Translations = Readonly<Record<string, Translation>>;
 type TranslationInput = { name: string; description?: string | null };
 
-/** Of the deepest category; the roots are at 0. */
+/** Level of the deepest category; the roots have level 0. */
 export const maxLevel = 31;
-/** What a name, a description, and all translations together may be long. */
+/** Maximum characters of a name and of a description, and maximum JSON bytes of all translations. */
 export const textLimits = { name: 200, description: 5000, bytes: 32_768 };
-/** Lists of the specification without paging are whole, as far as one answer can hold them. */
-export const mostListed = 10_000;
+/** The specification has no paging for these lists; this bounds the size of one answer. */
+export const maxListed = 10_000;
 
 type Node = { level: number; path: string };
-/** Texts from the first to before the second. */
+/** Paths from `from` (inclusive) to `before` (exclusive). */
 type PathRange = { from: string; before: string };
 
-/** A parent's path ends with a slash, and so does its child's. */
+/** Every path ends with a slash. */
 export function pathOf(parent: Pick<Node, 'path'> | undefined, id: string): string {
   return `${parent?.path ?? ''}${id}/`;
 }
 
-/** The category itself and all below it. '0' is the character after the slash. */
+/** The category and its descendants; '0' is the character after the slash. */
 export function subtreeOf({ path }: Pick<Node, 'path'>): PathRange {
   return { from: path, before: `${path.slice(0, -1)}0` };
 }
 
-/** All below the category: ids begin with nothing less than '0'. */
+/** The descendants of the category; no id starts with a character before '0'. */
 export function descendantsOf({ path }: Pick<Node, 'path'>): PathRange {
   return { ...subtreeOf({ path }), from: `${path}0` };
 }
@@ -33,18 +33,18 @@ export function isWithin(node: Pick<Node, 'path'>, ancestor: Pick<Node, 'path'>)
   return node.path.startsWith(ancestor.path);
 }
 
-/** What becomes of a range of paths whose topmost categories get a new parent. */
+/** Moves a range of paths; its topmost categories get a new parent. */
 export type Relocation = PathRange & {
   parentId: string | null;
-  /** At which level those are that get the new parent. */
+  /** Level of the categories that get the new parent. */
   topLevel: number;
   levelDelta: number;
-  /** What is put in place of the part of the path before `keepFrom`, counted from 1. */
+  /** Replaces the part of the path before `keepFrom`, a position that starts at 1. */
   prefix: string;
   keepFrom: number;
 };
 
-/** The category, with all below it, becomes a part of the parent, or a root. */
+/** Moves the category and its descendants below the parent, or makes it a root. */
 export function moveTo(category: Node & { id: string }, parent: (Node & { id: string }) | undefined): Relocation {
   return {
     ...subtreeOf(category),
@@ -56,14 +56,14 @@ export function moveTo(category: Node & { id: string }, parent: (Node & { id: st
   };
 }
 
-/** The parts of the category become parts of the heir. */
-export function handOver(category: Node, heir: Node & { id: string }): Relocation {
+/** Moves the children of the category to the target. */
+export function moveChildren(category: Node, target: Node & { id: string }): Relocation {
   return {
     ...descendantsOf(category),
-    parentId: heir.id,
+    parentId: target.id,
     topLevel: category.level + 1,
-    levelDelta: heir.level - category.level,
-    prefix: heir.path,
+    levelDelta: target.level - category.level,
+    prefix: target.path,
     keepFrom: category.path.length + 1,
   };
 }
@@ -76,7 +76,7 @@ export function toTranslations(given: Readonly<Record<string, TranslationInput>>
   return Object.fromEntries(entries) as Translations;
 }
 
-/** A language that is given replaces what there is in it; null takes it away. */
+/** A given language replaces the stored one; null removes it. */
 export function mergeTranslations(
   current: Translations,
   changes: Readonly<Record<string, TranslationInput | null>>,
@@ -86,7 +86,7 @@ export function mergeTranslations(
   return { ...Object.fromEntries(kept), ...toTranslations(Object.fromEntries(given)) };
 }
 
-/** As names are compared: however their letters are composed, and in any case. */
+/** The form in which texts are compared: Unicode NFC and lower case. */
 export function searchText(text: string): string {
   return text.normalize('NFC').toLowerCase();
 }
@@ -96,8 +96,8 @@ export function searchTextOf(key: string, translations: Translations): string {
 }
 
 /**
- * Name and description in the first of the languages that has one, each for itself; in any language where none of them
- * has. `language` is that of the name.
+ * Picks the name and the description separately: each from the first preferred language that has it, else from any language.
+ * `language` is the language of the name.
  */
 export function localise(translations: Translations, languages: readonly string[]) {
   const order = [...languages, ...Object.keys(translations).toSorted()].filter((each) =>

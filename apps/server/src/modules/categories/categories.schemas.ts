@@ -11,9 +11,11 @@ import {
   nullable,
   sortable,
 } from '#core/http/schemas';
-import { maxLevel, textLimits } from '#modules/categories/categories.rules';
+import { maxLevel, maxListed, textLimits } from '#modules/categories/categories.rules';
 
-const Key = Type.String({ pattern: '^[a-z0-9-]+$', minLength: 1, maxLength: 100 });
+const keyDescription = { description: 'Key by which programs find the category; unique within the tenant.' };
+const Key = Type.String({ pattern: '^[a-z0-9-]+$', minLength: 1, maxLength: 100, ...keyDescription });
+const filterId = { description: 'Filter of the client that the category belongs to; null if unset.' };
 const FilterId = Type.String({ minLength: 1, maxLength: 100 });
 const Name = Type.String({ minLength: 1, maxLength: textLimits.name, pattern: '\\S' });
 const Translation = closed({
@@ -25,24 +27,30 @@ const ofLanguages = {
   minProperties: 1,
   maxProperties: 200,
   ...jsonOfAtMost(textLimits.bytes),
+  description: `Translated names and descriptions by language; at most ${textLimits.bytes} bytes as JSON.`,
 };
 
-const places = {
+const position = {
   parent_id: Type.Optional(nullable(Uuid)),
-  filter_id: Type.Optional(nullable(FilterId)),
+  filter_id: Type.Optional(nullable(FilterId, filterId)),
 };
 
 export const CreateCategoryBody = closed({
   key: Key,
   translations: Type.Record(Language, Translation, ofLanguages),
-  ...places,
+  ...position,
 });
 export type CreateCategoryBody = Static<typeof CreateCategoryBody>;
 
 export const UpdateCategoryBody = closed({
   key: Type.Optional(Key),
-  translations: Type.Optional(Type.Record(Language, nullable(Translation), ofLanguages)),
-  ...places,
+  translations: Type.Optional(
+    Type.Record(Language, nullable(Translation), {
+      ...ofLanguages,
+      description: 'Translations by language; null removes a language, and the other languages stay unchanged.',
+    }),
+  ),
+  ...position,
 });
 export type UpdateCategoryBody = Static<typeof UpdateCategoryBody>;
 
@@ -51,13 +59,15 @@ const Category = closed(
     id: Uuid,
     tenant_id: Uuid,
     parent_id: nullable(Uuid),
-    key: Type.String(),
-    filter_id: nullable(Type.String()),
-    level: Type.Integer(),
-    name: Type.String(),
-    description: nullable(Type.String()),
-    language: nullable(Type.String({ description: 'That of the name.' })),
-    usage_count: Type.Integer(),
+    key: Type.String(keyDescription),
+    filter_id: nullable(Type.String(), filterId),
+    level: Type.Integer({ description: 'Depth in the tree; 0 for a root.' }),
+    name: Type.String({ description: 'Name in the first preferred language that has one.' }),
+    description: nullable(Type.String(), {
+      description: 'Description in the first preferred language that has one; null if no language has one.',
+    }),
+    language: nullable(Type.String(), { description: 'Language of the name (ISO 639-1).' }),
+    usage_count: Type.Integer({ description: 'Number of links to the category itself.' }),
     created_by: nullable(Uuid),
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -74,10 +84,19 @@ export const TranslationsAnswer = dataOf(
 );
 
 const language = Type.Optional(
-  Type.String({ pattern: '^[a-z]{2}$', description: 'For names and descriptions, instead of Accept-Language.' }),
+  Type.String({
+    pattern: '^[a-z]{2}$',
+    description: 'Language of names and descriptions (ISO 639-1), instead of `Accept-Language`.',
+  }),
 );
 const part = {
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, description: 'All, unless it is given.' })),
+  limit: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 200,
+      description: `Maximum number of records; without it, up to ${maxListed}.`,
+    }),
+  ),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000 })),
 };
 
@@ -87,23 +106,32 @@ export const ListCategoriesQuery = Type.Object({
   ...part,
   sort: sortable(['level', 'key', 'created_at']),
   language,
-  search: Type.Optional(Type.String({ maxLength: 200, description: 'In the key, and in the names in all languages.' })),
+  search: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description: 'Words that must all occur in the key or in the names of any language.',
+    }),
+  ),
   parent_id: Type.Optional(
     Type.String({
       pattern: '^(null|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})$',
-      description: 'Parts of one; `null` for the roots.',
+      description: 'Parent whose children are listed; `null` lists the roots.',
     }),
   ),
-  level: Type.Optional(Type.Integer({ minimum: 0, maximum: maxLevel })),
+  level: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: maxLevel, description: 'Depth in the tree; 0 for the roots.' }),
+  ),
   key: Type.Optional(Key),
-  filter_id: Type.Optional(FilterId),
+  filter_id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'Filter of the client that the categories belong to.' }),
+  ),
 });
 export type ListCategoriesQuery = Static<typeof ListCategoriesQuery>;
 
 export const DeleteCategoryQuery = Type.Object({
-  cascade: Type.Optional(Type.Boolean({ description: 'With all below it, and all of their links.' })),
+  cascade: Type.Optional(Type.Boolean({ description: 'Whether all descendants, and all links, are deleted too.' })),
   reassign_to: Type.Optional(
-    Type.String({ format: 'uuid', description: 'The category that its parts and links go to.' }),
+    Type.String({ format: 'uuid', description: 'Category that takes over the children and the links.' }),
   ),
 });
 export type DeleteCategoryQuery = Static<typeof DeleteCategoryQuery>;
@@ -114,7 +142,7 @@ const entity = { entity_type: EntityType, entity_id: Uuid };
 export const EntityBody = closed(entity);
 export type EntityBody = Static<typeof EntityBody>;
 
-/** For a DELETE: in the body, or for gateways that drop it in the query. */
+/** For DELETE: in the body, or in the query for gateways that drop the body. */
 export const OptionalEntityBody = nullable(EntityBody);
 export const OptionalEntityQuery = Type.Object({
   entity_type: Type.Optional(EntityType),

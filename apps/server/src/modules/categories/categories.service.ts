@@ -7,7 +7,7 @@ import { parseSort } from '#core/http/paging';
 import {
   CategoryNotFound,
   CategoryTooDeep,
-  LastTranslation,
+  TranslationRequired,
   ParentNotFound,
   TooManyTranslations,
 } from '#modules/categories/categories.errors';
@@ -31,7 +31,7 @@ import {
   searchTextOf,
   textLimits,
   toTranslations,
-  mostListed,
+  maxListed,
 } from '#modules/categories/categories.rules';
 import type {
   CreateCategoryBody,
@@ -41,7 +41,7 @@ import type {
 import { findNode, lockTree, shareTree, type Node } from '#modules/categories/category-tree.queries';
 import { moveCategory } from '#modules/categories/category-tree.service';
 
-/** `languages` are those that the reader wants, best first. */
+/** `languages` are the preferred languages of the reader, the best one first. */
 export type Reader = { db: TenantDb; languages: readonly string[] };
 type Scope = Reader & { actor: Actor; now: () => Date };
 
@@ -50,7 +50,7 @@ export async function listCategories(
   query: ListCategoriesQuery,
 ) {
   const { tenantId } = db;
-  const { limit = mostListed, offset = 0, sort, search, level, key, filter_id: filterId, parent_id: parentId } = query;
+  const { limit = maxListed, offset = 0, sort, search, level, key, filter_id: filterId, parent_id: parentId } = query;
   const filters = {
     search: search === undefined ? undefined : searchText(search),
     parentId: parentId === 'null' ? null : parentId,
@@ -73,7 +73,7 @@ export async function getCategory({ db, languages }: Reader, id: string) {
   return { data: presentCategory(await findExisting(db, id), languages) };
 }
 
-/** All that is kept of a category's names and descriptions, for who edits them. @throws CategoryNotFound */
+/** Returns the names and descriptions in all languages, for editing. @throws CategoryNotFound */
 export async function getTranslations(db: TenantDb, id: string) {
   return { data: (await findExisting(db, id)).translations };
 }
@@ -109,7 +109,7 @@ export async function createCategory({ db, actor, languages, now }: Scope, body:
   return { data: presentCategory(row!, languages) };
 }
 
-/** The parent as it stays until the end of the transaction. */
+/** Locks the tree, so that the parent does not change until the transaction ends. */
 async function shareParent(tx: Transaction, tenantId: string, id: string): Promise<Node> {
   await tx.all(shareTree({ tenantId }));
   const parent = await tx.first(findNode({ tenantId, id }));
@@ -119,8 +119,8 @@ async function shareParent(tx: Transaction, tenantId: string, id: string): Promi
 }
 
 /**
- * An empty patch changes nothing. Where the parent changes, all below the category moves with it.
- * @throws CategoryNotFound, ParentNotFound, CategoryCycle, CategoryTooDeep, LastTranslation, TooManyTranslations,
+ * An empty patch changes nothing. A new parent moves the category with its descendants.
+ * @throws CategoryNotFound, ParentNotFound, CategoryCycle, CategoryTooDeep, TranslationRequired, TooManyTranslations,
  * CategoryKeyTaken (through the constraint)
  */
 export async function updateCategory({ db, actor, languages, now }: Scope, id: string, body: UpdateCategoryBody) {
@@ -130,7 +130,7 @@ export async function updateCategory({ db, actor, languages, now }: Scope, id: s
   const at = now().toISOString();
   const { parent_id: parentId, ...rest } = body;
   const row = await db.transaction(async (tx) => {
-    // Before any row: whoever deletes or moves holds the tree while they wait for rows.
+    // Locked before any row, because deletions and moves hold this lock while they wait for rows.
     if (parentId !== undefined) await tx.all(lockTree({ tenantId }));
     const category = await tx.first(lockCategory({ tenantId, id }));
     if (category === undefined) throw CategoryNotFound();
@@ -144,8 +144,8 @@ export async function updateCategory({ db, actor, languages, now }: Scope, id: s
 function toChanges(category: LockedCategory, body: Omit<UpdateCategoryBody, 'parent_id'>): CategoryChanges {
   const { key = category.key, translations: given, ...rest } = body;
   const translations = given === undefined ? category.translations : mergeTranslations(category.translations, given);
-  if (Object.keys(translations).length === 0) throw LastTranslation();
-  // What came in was small enough; what it is added to may be as large again.
+  if (Object.keys(translations).length === 0) throw TranslationRequired();
+  // The request was within the limit, but the merged value may exceed it.
   if (Buffer.byteLength(JSON.stringify(translations)) > textLimits.bytes) throw TooManyTranslations();
   return { ...(rest as CategoryChanges), key, translations, search_text: searchTextOf(key, translations) };
 }

@@ -16,7 +16,7 @@ beforeAll(async () => {
 const named = (name: string) => ({ en: { name } });
 
 describe('createCategory', () => {
-  it('201: the record, at the top and within', async () => {
+  it('201: creates a root and a child', async () => {
     const [rootKey, partKey] = [unique('root'), unique('part')];
     const root = await post({ key: rootKey, translations: { en: { name: 'Room', description: 'Has walls' } } });
     expect({ status: root.status, body: root.body }).toEqual({
@@ -76,7 +76,7 @@ describe('createCategory', () => {
     ['one property more in a translation', { translations: { en: { name: 'n', title: 't' } } }],
     ['an empty filter', { filter_id: '' }],
     ['a filter of 101 characters', { filter_id: 'x'.repeat(101) }],
-    ['a parent that is no uuid', { parent_id: 'root' }],
+    ['a parent that is not a uuid', { parent_id: 'root' }],
     ['a level', { level: 0 }],
     [
       'more than 32 KiB',
@@ -93,13 +93,13 @@ describe('createCategory', () => {
     expectError(await post(body), 400, 'VALIDATION_ERROR');
   });
 
-  it('401, 403: nobody, and whoever is no administrator', async () => {
+  it('401, 403: no credentials, not an administrator', async () => {
     const member = await createMember(test, tenant, { permissions: ['categories.link'] });
     expectError(await post({}, { token: undefined }), 401, 'AUTHENTICATION_ERROR');
     expectError(await post({}, { token: member.token }), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it("404: an unknown parent, and another tenant's", async () => {
+  it('404: an unknown parent, and a parent of another tenant', async () => {
     const other = await createTenant(test);
     const foreign = await categoriesOf(test, () => other).create();
     for (const parentId of [newId(), foreign.id]) {
@@ -107,7 +107,7 @@ describe('createCategory', () => {
     }
   });
 
-  it('409: a key that is taken anywhere in the tree, and in no other tenant', async () => {
+  it('409: a duplicate key anywhere in the tree; another tenant may use it', async () => {
     const parent = await create();
     const { key } = await create({ parent_id: parent.id });
     expectError(await post({ key }), 409, 'CONFLICT', 'CATEGORY_KEY_TAKEN');
@@ -157,7 +157,7 @@ describe('names and descriptions', () => {
     expect(rows[0]).toEqual(read.body.data);
   });
 
-  it('fall back to the default language of the tenant, then to English, then to any', async () => {
+  it('fall back to the default language of the tenant, then to English, then to any language', async () => {
     const own = await createTenant(test);
     const { token } = own.admin;
     const categories = categoriesOf(test, () => own);
@@ -176,14 +176,14 @@ describe('names and descriptions', () => {
     }
   });
 
-  it('in the answers to changes, too', async () => {
+  it('use the preferred language in the answers to changes', async () => {
     const headers = { 'accept-language': 'de' };
     const created = await post({ translations }, { headers });
     expect(created.body.data).toMatchObject(german);
     expect((await patch(created.body.data.id, { filter_id: 'x' }, { headers })).body.data).toMatchObject(german);
   });
 
-  it('are read back in all languages as they were written', async () => {
+  it('are returned unchanged in all languages', async () => {
     const { id } = await create({ translations });
     const url = `/api/v1/secure/taxonomy/categories/${id}/translations`;
     expect((await test.call('GET', url, { token: tenant.admin.token })).body).toEqual({
@@ -191,7 +191,7 @@ describe('names and descriptions', () => {
     });
   });
 
-  it('400: a language that is none', async () => {
+  it('400: an invalid language', async () => {
     for (const language of ['de-AT', 'DE', 'deu', '', 'd', 'de&language=en']) {
       expectError(await get(`${newId()}?language=${language}`), 400, 'VALIDATION_ERROR');
       expectError(await list(`?language=${language}`), 400, 'VALIDATION_ERROR');
@@ -200,14 +200,14 @@ describe('names and descriptions', () => {
 });
 
 describe('getCategory, getCategoryTranslations', () => {
-  it('200: to any member', async () => {
+  it('200: for every member', async () => {
     const category = await create();
     const member = await createMember(test, tenant);
     expect((await get(category.id, { token: member.token })).body.data).toEqual(category);
     expect((await get(`${category.id}/translations`, { token: member.token })).status).toBe(200);
   });
 
-  it("400, 401, 404: no uuid, no credentials, unknown, another tenant's", async () => {
+  it('400, 401, 404: invalid uuid, no credentials, unknown, of another tenant', async () => {
     const other = await createTenant(test);
     const foreign = await categoriesOf(test, () => other).create();
     for (const suffix of ['', '/translations']) {
@@ -239,7 +239,7 @@ describe('listCategories', () => {
     await add('bee', 'cat', { translations: named('Bee') });
   });
 
-  it('200: all by level and key, with the total', async () => {
+  it('200: all categories by level and key, with the total', async () => {
     const { body } = await categories.list();
     expect(Object.keys(body)).toEqual(['data', 'total']);
     expect(body.total).toBe(5);
@@ -285,7 +285,7 @@ describe('listCategories', () => {
     expect((await categories.list(query)).body.total).toBe(total);
   });
 
-  it('200: the parts of one, in whatever case its id is', async () => {
+  it('200: the children of a category, with its id in any case', async () => {
     expect(await keysOf(`?parent_id=${ids.zoo}`)).toEqual(['ape', 'cat']);
     expect(await keysOf(`?parentId=${ids.zoo!.toUpperCase()}`)).toEqual(['ape', 'cat']);
     expect(await keysOf(`?parent_id=${newId()}`)).toEqual([]);
@@ -311,7 +311,7 @@ describe('listCategories', () => {
     expectError(await categories.list(`?${query}`), 400, 'VALIDATION_ERROR');
   });
 
-  it('401: nobody', async () => {
+  it('401: no credentials', async () => {
     expectError(await categories.list('', { token: undefined }), 401, 'AUTHENTICATION_ERROR');
   });
 });

@@ -30,7 +30,7 @@ type Tables = CategoryTables & {
 
 type ById = { tenantId: string; id: string };
 type ByEntity = { tenantId: string; entityType: EntityType; entityId: string };
-type Part = { limit: number; offset: number };
+type Page = { limit: number; offset: number };
 
 const builder = queryBuilder<Tables>();
 
@@ -53,7 +53,7 @@ export const findEntity: EntityStatements = {
   group: statement(entities.group),
 };
 
-/** Held to the end of the transaction, so that it is not deleted before the link to it is there. */
+/** Locks the record until the transaction ends, so that it is not deleted before the link exists. */
 export const lockEntity: EntityStatements = {
   space: statement((p) => entities.space(p).forKeyShare()),
   resource: statement((p) => entities.resource(p).forKeyShare()),
@@ -90,7 +90,7 @@ export const deleteLink = statement<ByEntity & { categoryId: string } & AuditPar
   return withAudit<{ id: string }>(change, { action: 'category.unlinked', resourceType: 'category_link' }, p);
 });
 
-export const listLinks = statement<{ tenantId: string; categoryId: string } & Part, CategoryLinkRow>((p) =>
+export const listLinks = statement<{ tenantId: string; categoryId: string } & Page, CategoryLinkRow>((p) =>
   builder
     .selectFrom('category_links')
     .select(linkColumns)
@@ -101,7 +101,7 @@ export const listLinks = statement<{ tenantId: string; categoryId: string } & Pa
     .offset(p.offset),
 );
 
-export const listCategoriesOf = statement<ByEntity & Part, CategoryRow>((p) =>
+export const listCategoriesOf = statement<ByEntity & Page, CategoryRow>((p) =>
   builder
     .selectFrom('category_links')
     .innerJoin('categories', (join) =>
@@ -129,7 +129,7 @@ export const countLinksOf = statement<ByEntity, { total: number }>((p) =>
     .where('entity_id', '=', p.entityId),
 );
 
-/** In the order of ids: two deletions that share categories do not wait for each other. */
+/** Locks in the order of ids, so that two deletions that share categories cannot deadlock. */
 export const lockCategoriesOf = statement<ByEntity, { id: string }>((p) =>
   builder
     .selectFrom('categories')
@@ -149,7 +149,7 @@ export const lockCategoriesOf = statement<ByEntity, { id: string }>((p) =>
     .forNoKeyUpdate(),
 );
 
-/** A category is linked to an entity at most once, so each loses one. */
+/** A category has at most one link to a record, so each count decreases by one. */
 export const deleteLinksOf = statement<ByEntity, never>((p) =>
   builder
     .with('gone', (db) =>
@@ -166,7 +166,7 @@ export const deleteLinksOf = statement<ByEntity, never>((p) =>
     .where('id', 'in', (db) => db.selectFrom('gone').select('category_id')),
 );
 
-/** Of a whole subtree that goes. */
+/** Deletes the links of a whole subtree. */
 export const deleteLinksWithin = statement<{ tenantId: string; from: string; before: string }, never>((p) =>
   builder
     .deleteFrom('category_links')
@@ -183,10 +183,10 @@ export const deleteLinksWithin = statement<{ tenantId: string; from: string; bef
     ),
 );
 
-type Heir = ById & { heirId: string };
+type Reassignment = ById & { targetId: string };
 
-/** What the heir is linked to already it need not inherit. */
-export const dropSharedLinks = statement<Heir, never>((p) =>
+/** Deletes the links to records that the target is linked to already. */
+export const dropSharedLinks = statement<Reassignment, never>((p) =>
   builder
     .deleteFrom('category_links')
     .where('tenant_id', '=', p.tenantId)
@@ -196,16 +196,16 @@ export const dropSharedLinks = statement<Heir, never>((p) =>
         .selectFrom('category_links as own')
         .select('own.entity_id')
         .where('own.tenant_id', '=', p.tenantId)
-        .where('own.category_id', '=', p.heirId),
+        .where('own.category_id', '=', p.targetId),
     ),
 );
 
-export const handOverLinks = statement<Heir, never>((p) =>
+export const reassignLinks = statement<Reassignment, never>((p) =>
   builder
     .with('moved', (db) =>
       db
         .updateTable('category_links')
-        .set({ category_id: p.heirId })
+        .set({ category_id: p.targetId })
         .where('tenant_id', '=', p.tenantId)
         .where('category_id', '=', p.id)
         .returning('id'),
@@ -215,5 +215,5 @@ export const handOverLinks = statement<Heir, never>((p) =>
       usage_count: sql`usage_count + ${set.selectFrom('moved').select(sql<number>`count(*)::integer`.as('count'))}`,
     }))
     .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.heirId),
+    .where('id', '=', p.targetId),
 );

@@ -9,7 +9,7 @@ import type {
   ListCategoryLinksQuery,
   ListEntityCategoriesQuery,
 } from '#modules/categories/categories.schemas';
-import { mostListed } from '#modules/categories/categories.rules';
+import { maxListed } from '#modules/categories/categories.rules';
 import { presentCategory, type Reader } from '#modules/categories/categories.service';
 import {
   countLinksOf,
@@ -31,20 +31,20 @@ type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 /** @throws EntityNotFound */
 export async function listEntityCategories({ db, languages }: Reader, query: ListEntityCategoriesQuery) {
   const { tenantId } = db;
-  const { entity_type: entityType, entity_id: entityId, limit = mostListed, offset = 0 } = query;
+  const { entity_type: entityType, entity_id: entityId, limit = maxListed, offset = 0 } = query;
   const [rows, [counted]] = await db.slow.flight([
     listCategoriesOf({ tenantId, entityType, entityId, limit, offset }),
     countLinksOf({ tenantId, entityType, entityId }),
   ]);
-  // What is linked is there.
-  if (counted!.total === 0 && !(await isThere(db, { tenantId, ...query }, findEntity))) throw EntityNotFound();
+  // A link proves that the record exists.
+  if (counted!.total === 0 && !(await exists(db, { tenantId, ...query }, findEntity))) throw EntityNotFound();
   return { data: rows.map((row) => presentCategory(row, languages)), total: counted!.total };
 }
 
 /** @throws CategoryNotFound */
 export async function listCategoryLinks(db: TenantDb, categoryId: string, query: ListCategoryLinksQuery) {
   const { tenantId } = db;
-  const { limit = mostListed, offset = 0 } = query;
+  const { limit = maxListed, offset = 0 } = query;
   const [categories, links] = await db.slow.flight([
     findCategory({ tenantId, id: categoryId }),
     listLinks({ tenantId, categoryId, limit, offset }),
@@ -53,14 +53,14 @@ export async function listCategoryLinks(db: TenantDb, categoryId: string, query:
   return { data: links.map(presentLink) };
 }
 
-/** Linking again is safe, and answers the link that is there. @throws CategoryNotFound, EntityNotFound */
+/** Linking again returns the existing link. @throws CategoryNotFound, EntityNotFound */
 export function linkCategory({ db, actor, now }: Scope, categoryId: string, body: EntityBody) {
   const { tenantId } = db;
   const { entity_type: entityType, entity_id: entityId } = body;
   const at = now().toISOString();
   return db.transaction(async (tx) => {
-    // The entity first, then the category, as in its deletion.
-    const isLinkable = await isThere(tx, { tenantId, ...body }, lockEntity);
+    // Locks the record before the category, in the same order as a deletion of the record.
+    const isLinkable = await exists(tx, { tenantId, ...body }, lockEntity);
     const category = await tx.first(lockCategory({ tenantId, id: categoryId }));
     if (category === undefined) throw CategoryNotFound();
     if (!isLinkable) throw EntityNotFound();
@@ -97,8 +97,8 @@ export function unlinkCategory({ db, actor, now }: Scope, categoryId: string, bo
 }
 
 /**
- * Before a space, resource or group goes, within the transaction that deletes it and with its row locked for update:
- * its links go, and the categories count them off.
+ * Deletes the links of a space, resource or group and corrects the counts. The caller deletes the record in the same transaction
+ * and has locked its row for update.
  */
 export async function removeCategoryLinksOf(
   tx: Transaction,
@@ -106,13 +106,13 @@ export async function removeCategoryLinksOf(
 ): Promise<void> {
   const { total } = (await tx.first(countLinksOf(entity)))!;
   if (total === 0) return;
-  // Otherwise links could go over to a category that is not among the locked ones.
+  // Otherwise a reassignment could move links to a category that is not locked.
   await tx.all(shareTree({ tenantId: entity.tenantId }));
   await tx.all(lockCategoriesOf(entity));
   await tx.all(deleteLinksOf(entity));
 }
 
-async function isThere(
+async function exists(
   db: Pick<Transaction, 'first'>,
   { tenantId, entity_type: entityType, entity_id: id }: EntityBody & { tenantId: string },
   statements: typeof findEntity,

@@ -42,13 +42,13 @@ describe('linkCategory', () => {
     expect((await get(category.id)).body.data).toEqual({ ...category, usage_count: 1 });
   });
 
-  it('201: the own tenant', async () => {
+  it('201: the tenant itself', async () => {
     const category = await create();
     expect((await link(category.id, ownTenant())).body.data).toMatchObject(ownTenant());
     expect(await usageOf(category.id)).toBe(1);
   });
 
-  it('201: again, with the link that is there, uncounted and unrecorded', async () => {
+  it('201: linking again returns the existing link, without a count or a record', async () => {
     const category = await create();
     const thing = await entity();
     const first = await link(category.id, thing);
@@ -59,7 +59,7 @@ describe('linkCategory', () => {
     ]);
   });
 
-  it('201, 403: members with the permission, and without', async () => {
+  it('201, 403: members with and without the permission', async () => {
     const { id } = await create();
     const thing = await entity();
     const [holder, member] = [
@@ -77,21 +77,21 @@ describe('linkCategory', () => {
     ['nothing', {}],
     ['no id', { entity_type: 'space' }],
     ['no type', { entity_id: newId() }],
-    ['a type that is none', { entity_type: 'user', entity_id: newId() }],
-    ['an id that is no uuid', { entity_type: 'space', entity_id: '42' }],
-    ['one property more', { entity_type: 'space', entity_id: newId(), is_primary: true }],
+    ['an unknown type', { entity_type: 'user', entity_id: newId() }],
+    ['an id that is not a uuid', { entity_type: 'space', entity_id: '42' }],
+    ['an additional property', { entity_type: 'space', entity_id: newId(), is_primary: true }],
   ])('400: %s', async (_what, body) => {
     const { id } = await create();
     expectError(await link(id, body), 400, 'VALIDATION_ERROR');
     expect(await usageOf(id)).toBe(0);
   });
 
-  it('400, 401: no uuid in the path; nobody', async () => {
+  it('400, 401: an invalid uuid in the path; no credentials', async () => {
     expectError(await link('42', await entity()), 400, 'VALIDATION_ERROR');
     expectError(await link(newId(), {}, { token: undefined }), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it("404: unknown and another tenant's, on both sides", async () => {
+  it('404: an unknown category or record, or one of another tenant', async () => {
     const { id } = await create();
     const theirs = categoriesOf(test, () => other);
     const thing = await entity();
@@ -107,14 +107,14 @@ describe('linkCategory', () => {
       const answer = await link(id, { entity_type: 'tenant', entity_id: entityId });
       expectError(answer, 404, 'NOT_FOUND', 'ENTITY_NOT_FOUND');
     }
-    // A right id of another type is none.
+    // The id exists, but for another type.
     expectError(await link(id, { ...thing, entity_type: 'resource' }), 404, 'NOT_FOUND', 'ENTITY_NOT_FOUND');
     expect(await usageOf(id)).toBe(0);
   });
 });
 
 describe('unlinkCategory', () => {
-  it.each([...types, 'tenant'] as const)('204: a %s, by body', async (type) => {
+  it.each([...types, 'tenant'] as const)('204: a %s that the body names', async (type) => {
     const { id } = await create();
     const thing = type === 'tenant' ? ownTenant() : await entity(type);
     const kept = await entity();
@@ -125,7 +125,7 @@ describe('unlinkCategory', () => {
     expect(await usageOf(id)).toBe(1);
   });
 
-  it('204: by query, where the body may be missing', async () => {
+  it('204: a record that the query names, for a body that is missing', async () => {
     const { id } = await create();
     const thing = await entity();
     for (const query of ['entity_type=space&entity_id=', 'entityType=space&entityId=']) {
@@ -136,14 +136,14 @@ describe('unlinkCategory', () => {
     }
   });
 
-  it('400: named neither here nor there', async () => {
+  it('400: neither the body nor the query names a record', async () => {
     const { id } = await create();
     const thing = await entity();
     await link(id, thing);
     for (const query of ['', '?entity_type=space', `?entity_id=${thing.entity_id}`]) {
       const url = `${path}/${id}/unlink${query}`;
       const answer = await test.call('DELETE', url, { token: tenant.admin.token });
-      expectError(answer, 400, 'VALIDATION_ERROR', 'ENTITY_NOT_NAMED');
+      expectError(answer, 400, 'VALIDATION_ERROR', 'ENTITY_REQUIRED');
     }
     for (const body of [{}, { entity_type: 'space' }, { ...thing, more: 1 }, { ...thing, entity_id: '42' }]) {
       expectError(await unlink(id, body), 400, 'VALIDATION_ERROR');
@@ -152,7 +152,7 @@ describe('unlinkCategory', () => {
     expect(await usageOf(id)).toBe(1);
   });
 
-  it('404: what is not linked, whether it is there or not', async () => {
+  it('404: a record that is not linked, whether it exists or not', async () => {
     const { id } = await create();
     const foreign = await categoriesOf(test, () => other).entity();
     for (const thing of [await entity(), foreign, { ...foreign, entity_id: newId() }, ownTenant()]) {
@@ -161,7 +161,7 @@ describe('unlinkCategory', () => {
     expect(await usageOf(id)).toBe(0);
   });
 
-  it("404: an unknown category, and another tenant's, whose link stays", async () => {
+  it('404: an unknown category, and one of another tenant, whose link stays', async () => {
     const theirs = categoriesOf(test, () => other);
     const category = await theirs.create();
     const thing = await theirs.entity();
@@ -172,7 +172,7 @@ describe('unlinkCategory', () => {
 });
 
 describe('listEntityCategories', () => {
-  it('200: by level and key, in the language that is asked for, as a whole or a part', async () => {
+  it('200: by level and key, in the requested language, all or one page', async () => {
     const thing = await entity();
     const translations = { en: { name: 'Name' }, de: { name: 'Bezeichnung' } };
     const root = await create({ key: 'of-entity-b', translations });
@@ -189,7 +189,7 @@ describe('listEntityCategories', () => {
     expect((await ofEntity(thing, '&offset=3')).body).toEqual({ data: [], total: 3 });
   });
 
-  it('200: nothing, of what is in none', async () => {
+  it('200: an empty list for a record without categories', async () => {
     for (const thing of [await entity(), await entity('resource'), await entity('group')]) {
       expect((await ofEntity(thing)).body).toEqual({ data: [], total: 0 });
     }
@@ -212,7 +212,7 @@ describe('listEntityCategories', () => {
     expectError(answer, 400, 'VALIDATION_ERROR');
   });
 
-  it("401, 404: nobody; unknown and another tenant's", async () => {
+  it('401, 404: no credentials; a record that is unknown or of another tenant', async () => {
     const thing = await entity();
     expectError(await ofEntity(thing, '', { token: undefined }), 401, 'AUTHENTICATION_ERROR');
     const theirs = categoriesOf(test, () => other);
@@ -228,7 +228,7 @@ describe('listEntityCategories', () => {
 });
 
 describe('listCategoryLinks', () => {
-  it('200: in the order of linking, as a whole or a part', async () => {
+  it('200: in the order of linking, all or one page', async () => {
     const { id } = await create();
     const things = [await entity('group'), await entity(), ownTenant(), await entity('resource')];
     for (const thing of things) await link(id, thing);
@@ -238,7 +238,7 @@ describe('listCategoryLinks', () => {
     expect((await linksOf(id, '?limit=2&offset=1')).body.data).toEqual(body.data.slice(1, 3));
   });
 
-  it("400, 401, 404: no uuid, a bad part; nobody; unknown and another tenant's", async () => {
+  it('400, 401, 404: an invalid uuid or page; no credentials; unknown or of another tenant', async () => {
     const { id } = await create();
     for (const query of ['?limit=0', '?limit=201', '?offset=-1']) {
       expectError(await linksOf(id, query), 400, 'VALIDATION_ERROR');
@@ -250,8 +250,8 @@ describe('listCategoryLinks', () => {
   });
 });
 
-describe('the deletion of what is linked', () => {
-  it.each(types)('of a %s: its links go and are counted off, others stay', async (type) => {
+describe('the deletion of a linked record', () => {
+  it.each(types)('of a %s deletes and uncounts its links, and keeps others', async (type) => {
     const [a, b] = [await create(), await create()];
     const [gone, kept] = [await entity(type), await entity(type)];
     for (const { id } of [a, b]) await link(id, gone);
@@ -263,7 +263,7 @@ describe('the deletion of what is linked', () => {
     expect(await problems()).toEqual([]);
   });
 
-  it('that is refused leaves the links', async () => {
+  it('keeps the links if it is refused', async () => {
     const { id } = await create();
     const hall = await entity();
     await link(id, hall);

@@ -22,7 +22,7 @@ export const findTexts = statement<Some, CategoryTextsRow>((p) =>
     .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
 );
 
-/** Held to the end of the transaction, in the order of ids. */
+/** Locks the rows until the transaction ends, in the order of their ids to avoid deadlocks. */
 export const lockTexts = statement<Some, CategoryTextsRow>((p) =>
   builder
     .selectFrom('categories')
@@ -33,7 +33,7 @@ export const lockTexts = statement<Some, CategoryTextsRow>((p) =>
     .forNoKeyUpdate(),
 );
 
-/** Which there are, by id, from behind `after`. */
+/** Lists ids in ascending order, starting after `after`. */
 export const listTexts = statement<Page, { id: string }>((p) =>
   builder
     .selectFrom('categories')

@@ -9,7 +9,7 @@ import {
 
 type Change = { tenantId: string; translations: Translations; at: string };
 
-/** What of categories is translated; `write` leaves the audit row to who has more to say. */
+/** The translated texts of categories; `write` adds no audit event, because the caller records more details. */
 export const categoryTexts = {
   find: findTexts,
   lock: lockTexts,

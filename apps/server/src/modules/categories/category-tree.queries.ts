@@ -11,13 +11,13 @@ export type Node = { id: string; parent_id: string | null; level: number; path: 
 
 const nodeColumns = ['id', 'parent_id', 'level', 'path', 'usage_count'] as const;
 
-/** Moves and deletions one at a time within a tenant: two, each harmless alone, can close a cycle together. */
+/** Serialises moves and deletions within a tenant: two of them that are each valid can form a cycle together. */
 export const lockTree = statement<{ tenantId: string }, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock(hashtextextended('categories:' || ${p.tenantId}::text, 0))`.compile(builder),
 }));
 
-/** Keeps moves and deletions away from what relies on the tree as it is; others may share it. */
+/** Blocks moves and deletions while the transaction relies on the tree; other transactions may share the lock. */
 export const shareTree = statement<{ tenantId: string }, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock_shared(hashtextextended('categories:' || ${p.tenantId}::text, 0))`.compile(
@@ -29,7 +29,7 @@ export const findNode = statement<ById, Node>((p) =>
   builder.selectFrom('categories').select(nodeColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
-/** In the order of ids, as all who lock several: whoever links or unlinks meanwhile has finished. */
+/** Locks in the order of ids to avoid deadlocks, and waits for concurrent links and unlinks. */
 export const lockTwoNodes = statement<ById & { otherId: string }, Node>((p) =>
   builder
     .selectFrom('categories')
@@ -40,7 +40,7 @@ export const lockTwoNodes = statement<ById & { otherId: string }, Node>((p) =>
     .forUpdate(),
 );
 
-/** The same for a whole subtree. */
+/** Locks a whole subtree in the same order. */
 export const lockNodes = statement<Range, Node>((p) =>
   builder
     .selectFrom('categories')
@@ -52,7 +52,7 @@ export const lockNodes = statement<Range, Node>((p) =>
     .forUpdate(),
 );
 
-/** Null where there is nothing. */
+/** Null if the range is empty. */
 export const findDeepestLevel = statement<Range, { level: number | null }>((p) =>
   builder
     .selectFrom('categories')
@@ -71,7 +71,7 @@ type Relocation = Range & {
   keepFrom: number;
 };
 
-/** However large the subtree is, one statement. */
+/** One statement, for a subtree of any size. */
 export const relocate = statement<Relocation, never>((p) =>
   builder
     .updateTable('categories')

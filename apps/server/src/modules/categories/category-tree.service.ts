@@ -3,7 +3,7 @@ import { auditParams } from '#core/audit/audit.queries';
 import type { TenantDb, Transaction } from '#core/db/scopes';
 import { addToTotal } from '#core/db/totals';
 import {
-  CascadeOrReassign,
+  CascadeReassignConflict,
   CategoryCycle,
   CategoryHasChildren,
   CategoryHasLinks,
@@ -15,7 +15,7 @@ import {
 import { deleteCategory as deleteCategoryRow } from '#modules/categories/categories.queries';
 import {
   descendantsOf,
-  handOver,
+  moveChildren,
   isWithin,
   maxLevel,
   moveTo,
@@ -23,7 +23,7 @@ import {
   type Relocation,
 } from '#modules/categories/categories.rules';
 import type { DeleteCategoryQuery } from '#modules/categories/categories.schemas';
-import { deleteLinksWithin, dropSharedLinks, handOverLinks } from '#modules/categories/category-links.queries';
+import { deleteLinksWithin, dropSharedLinks, reassignLinks } from '#modules/categories/category-links.queries';
 import {
   deleteNodes,
   findDeepestLevel,
@@ -38,7 +38,7 @@ import {
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 type Change = { tenantId: string; at: string };
 
-/** With the tree locked. @throws ParentNotFound, CategoryCycle, CategoryTooDeep */
+/** The caller has locked the tree. @throws ParentNotFound, CategoryCycle, CategoryTooDeep */
 export async function moveCategory(
   tx: Transaction,
   change: Change,
@@ -62,40 +62,40 @@ async function applyRelocation(tx: Transaction, { tenantId, at }: Change, reloca
 }
 
 /**
- * Alone, with all below it, or after another category has taken over its parts and links.
- * @throws CategoryNotFound, CategoryHasChildren, CategoryHasLinks, CascadeOrReassign, ReassignTargetNotFound,
+ * Deletes a category without children and links, or with its descendants, or after its children and links moved to a target.
+ * @throws CategoryNotFound, CategoryHasChildren, CategoryHasLinks, CascadeReassignConflict, ReassignTargetNotFound,
  * CategoryCycle, CategoryTooDeep
  */
 export function deleteCategory({ db, actor, now }: Scope, id: string, query: DeleteCategoryQuery): Promise<void> {
   const { tenantId } = db;
-  const { cascade = false, reassign_to: heirId } = query;
+  const { cascade = false, reassign_to: targetId } = query;
   const at = now().toISOString();
   return db.transaction(async (tx) => {
     await tx.all(lockTree({ tenantId }));
     const category = await tx.first(findNode({ tenantId, id }));
     if (category === undefined) throw CategoryNotFound();
-    if (cascade && heirId !== undefined) throw CascadeOrReassign();
-    const { details, descendants } = await empty(tx, { tenantId, at }, category, { cascade, heirId });
+    if (cascade && targetId !== undefined) throw CascadeReassignConflict();
+    const { details, descendants } = await empty(tx, { tenantId, at }, category, { cascade, targetId });
     const audit = auditParams(actor, at, details);
     await tx.all(deleteCategoryRow({ id, ...audit }));
-    // In the slot whose count the statement before has locked.
+    // In the slot of the total that the previous statement has locked.
     if (descendants > 0)
       await tx.all(addToTotal({ tenantId, table: 'categories', slot: audit.slot, amount: -descendants }));
   });
 }
 
-type Emptied = { /** What the trail has to know of it. */ details: Record<string, unknown>; descendants: number };
+type Emptied = { /** For the audit trail. */ details: Record<string, unknown>; descendants: number };
 
-/** Until nothing is left but the category itself. */
+/** Removes the children and the links, so that only the category itself is left. */
 async function empty(
   tx: Transaction,
   change: Change,
   category: Node,
-  { cascade, heirId }: { cascade: boolean; heirId: string | undefined },
+  { cascade, targetId }: { cascade: boolean; targetId: string | undefined },
 ): Promise<Emptied> {
-  if (heirId !== undefined) {
-    await bequeath(tx, change, category, heirId);
-    return { details: { reassignedTo: heirId }, descendants: 0 };
+  if (targetId !== undefined) {
+    await reassign(tx, change, category, targetId);
+    return { details: { reassignedTo: targetId }, descendants: 0 };
   }
   if (cascade) {
     const deleted = await clear(tx, change.tenantId, category);
@@ -111,7 +111,7 @@ async function assertUnused(tx: Transaction, tenantId: string, category: Node): 
   if (nodes.some((node) => node.usage_count > 0)) throw CategoryHasLinks();
 }
 
-/** Answers how many categories go, itself included, which alone is there still. */
+/** Deletes links and descendants; returns the number of categories, including the category itself, which still exists. */
 async function clear(tx: Transaction, tenantId: string, category: Node): Promise<number> {
   const nodes = await tx.all(lockNodes({ tenantId, ...subtreeOf(category) }));
   await tx.all(deleteLinksWithin({ tenantId, ...subtreeOf(category) }));
@@ -120,14 +120,14 @@ async function clear(tx: Transaction, tenantId: string, category: Node): Promise
   return nodes.length;
 }
 
-async function bequeath(tx: Transaction, change: Change, category: Node, heirId: string): Promise<void> {
+async function reassign(tx: Transaction, change: Change, category: Node, targetId: string): Promise<void> {
   const { tenantId } = change;
   const { id } = category;
-  const nodes = await tx.all(lockTwoNodes({ tenantId, id, otherId: heirId }));
-  const heir = nodes.find((node) => node.id === heirId);
-  if (heir === undefined) throw ReassignTargetNotFound();
-  if (isWithin(heir, category)) throw CategoryCycle();
-  await applyRelocation(tx, change, handOver(category, heir));
-  await tx.all(dropSharedLinks({ tenantId, id, heirId }));
-  await tx.all(handOverLinks({ tenantId, id, heirId }));
+  const nodes = await tx.all(lockTwoNodes({ tenantId, id, otherId: targetId }));
+  const target = nodes.find((node) => node.id === targetId);
+  if (target === undefined) throw ReassignTargetNotFound();
+  if (isWithin(target, category)) throw CategoryCycle();
+  await applyRelocation(tx, change, moveChildren(category, target));
+  await tx.all(dropSharedLinks({ tenantId, id, targetId }));
+  await tx.all(reassignLinks({ tenantId, id, targetId }));
 }

@@ -22,7 +22,7 @@ const step = fc.record<Step>({
   to: fc.nat(999),
 });
 
-/** What should be there, kept in the plainest way. */
+/** A simple model of the tree. */
 class Model {
   readonly parents = new Map<string, string | null>();
   readonly links = new Map<string, Set<number>>();
@@ -44,7 +44,7 @@ class Model {
     return Math.max(...this.below(id).map((other) => this.level(other))) - this.level(id);
   }
 
-  /** How the step has to be answered. */
+  /** The expected answer. */
   run({ kind, id, target }: Change, thing: number): number {
     if (kind === 'move') return this.move(id, target);
     if (kind === 'reassign' && target !== null) return this.reassign(id, target);
@@ -94,7 +94,7 @@ async function expectModel(model: Model): Promise<void> {
 }
 
 describe('any sequence of changes', () => {
-  it('leaves parents, levels, paths and counts as a plain model has them, and refuses what that refuses', async () => {
+  it('agrees with a simple model on parents, levels, paths, counts and refusals', async () => {
     const answered = new Set<string>();
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 50 }), async (steps) => {
@@ -130,7 +130,7 @@ describe('any sequence of changes', () => {
     expect([...answered]).toEqual(expect.arrayContaining(all));
   });
 
-  it('keeps to 32 levels: chains hung under each other', async () => {
+  it('never exceeds 32 levels when chains are moved below each other', async () => {
     await fc.assert(
       fc.asyncProperty(fc.integer({ min: 1, max: 31 }), fc.integer({ min: 1, max: 31 }), async (upper, lower) => {
         tenant = await createTenant(test);
@@ -167,13 +167,13 @@ describe('any sequence of changes', () => {
 });
 
 describe('a subtree', () => {
-  it('is one range of the index for the role that requests run as', async () => {
+  it('is one index range for the database role of requests', async () => {
     tenant = await createTenant(test);
     const { id } = (await post()).body.data;
     const { from, before } = subtreeOf({ path: `${id}/` });
     const { tenantId } = tenant;
     await withClient(test.connection, async (client) => {
-      // Few of many, and known to be, so that no other index of the tenant would do as well.
+      // A small share of the rows, with statistics, so that the planner prefers this index.
       await client.query(
         `insert into categories (tenant_id, id, key, level, path, translations, search_text, created_at, updated_at)
            select $1, id, 'other-' || id, 0, id || '/', '{}', '', now(), now()
@@ -183,7 +183,7 @@ describe('a subtree', () => {
       await client.query('analyze categories');
     });
     const plan = await test.service.services.database.tenant(tenantId).transaction(async (tx) => {
-      // Without it the planner would rather read a table as small as this one from end to end.
+      // Otherwise the planner prefers a sequential scan of such a small table.
       await tx.all({ text: 'set local enable_seqscan = off', values: [], prepare: false });
       await tx.all({ text: 'set local enable_bitmapscan = off', values: [], prepare: false });
       return tx.all<{ 'QUERY PLAN': string }>({
@@ -197,7 +197,7 @@ describe('a subtree', () => {
     expect(text).toMatch(/Index Cond: .*path >= .*path < /);
   });
 
-  it('of one category is not that of another whose id begins alike', () => {
+  it('of one category excludes a category whose id has the same prefix', () => {
     const [a, b] = [`${newId()}/`, `${newId()}/`];
     const { from, before } = subtreeOf({ path: a });
     const isIn = (path: string) => path >= from && path < before;

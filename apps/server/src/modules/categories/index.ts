@@ -11,10 +11,10 @@ export { textLimits as categoryTextLimits } from '#modules/categories/categories
 export { categoryTexts } from '#modules/categories/category-texts.service';
 export { removeCategoryLinksOf } from '#modules/categories/category-links.service';
 
-/** A tree of categories with names in many languages, and what is in them. */
+/** A tree of categories with translated names, and the records that they are linked to. */
 export const categoriesModule = defineModule({
   name: 'categories',
-  description: 'A tree of categories with names in many languages, and what is in them',
+  description: 'Manage the tree of categories, and link categories to records',
   routes: categoryRoutes,
   constraints: {
     categories_key_key: CategoryKeyTaken,

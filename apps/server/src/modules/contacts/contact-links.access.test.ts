@@ -28,7 +28,7 @@ async function createContact(): Promise<string> {
 
 const contactsOf = (userId: string) => `/api/v1/secure/users/${userId}/contacts`;
 
-/** What listing, adding and removing answer. */
+/** The answers of listing, adding and removing. */
 async function statusesOf(url: string, by: Call): Promise<number[]> {
   const contactId = await createContact();
   const listed = await test.call('GET', url, by);
@@ -38,13 +38,13 @@ async function statusesOf(url: string, by: Call): Promise<number[]> {
 }
 
 describe('contacts of a user', () => {
-  it('are for the person themself, however they write their id', async () => {
+  it('are accessible to the user, with their id in any case', async () => {
     const by = { token: ada.token };
     expect(await statusesOf(contactsOf(ada.userId), by)).toEqual([200, 201, 204]);
     expect(await statusesOf(contactsOf(ada.userId.toUpperCase()), by)).toEqual([200, 201, 204]);
   });
 
-  it('are for others by permission: users.read to see, users.manage to change', async () => {
+  it('are accessible to other users with users.read (read) and users.manage (change)', async () => {
     const holder = async (...permissions: string[]) => ({
       token: (await createMember(test, tenant, { permissions })).token,
     });
@@ -53,7 +53,7 @@ describe('contacts of a user', () => {
     expect(await statusesOf(contactsOf(ada.userId), await holder('users.manage'))).toEqual([403, 201, 204]);
   });
 
-  it('are for keys and app accounts to see, with users.read', async () => {
+  it('are readable for keys and app accounts with users.read', async () => {
     for (const machine of [keyOf, appOf]) {
       const reader = await machine(test, tenant, { users: { read: true } });
       expect(await statusesOf(contactsOf(ada.userId), reader)).toEqual([200, 403, 403]);
@@ -62,7 +62,7 @@ describe('contacts of a user', () => {
     }
   });
 
-  it('403: of somebody else, who may exist or not', async () => {
+  it('403: of another user, whether they exist or not', async () => {
     const by = { token: alan.token };
     for (const id of [ada.userId, newId()]) expect(await statusesOf(contactsOf(id), by)).toEqual([403, 403, 403]);
     const refused = await test.call('GET', contactsOf(ada.userId), by);
@@ -71,7 +71,7 @@ describe('contacts of a user', () => {
     expect((await test.call('GET', contactsOf(ada.userId), admin)).body.data).toEqual([]);
   });
 
-  it('404: of who is no user of the tenant any more, also by their own other id', async () => {
+  it('404: of a former user of the tenant, also with the id of their other membership', async () => {
     const gone = (await createMember(test, tenant)).userId;
     const elsewhere = await createTenant(test);
     const theirs = await joinTenant(test, elsewhere, ada);
@@ -81,7 +81,7 @@ describe('contacts of a user', () => {
     }
   });
 
-  it('leave with a user who is deleted, and with an invitation that is declined', async () => {
+  it('are unlinked when the user is deleted, and when an invitation is declined', async () => {
     const { database } = test.service.services;
     const rows = (userId: string) =>
       database.tenant(tenant.tenantId).all({
@@ -105,7 +105,7 @@ describe('contacts of a user', () => {
     expect(await rows(ada.userId)).toHaveLength(1);
   });
 
-  it('are recorded with who and whose', async () => {
+  it('are recorded with the actor and the user', async () => {
     const contactId = await createContact();
     const by = { token: alan.token };
     const added = await test.call('POST', contactsOf(alan.userId), { ...by, body: { contactId } });
@@ -119,7 +119,7 @@ describe('contacts of a user', () => {
 });
 
 describe.each(['space', 'resource'] as const)('contacts of a %s', (kind) => {
-  it('are for every member, and for keys and app accounts with the flag of the record', async () => {
+  it('are accessible to every member, and to keys and app accounts with the flag of the record', async () => {
     const url = `/api/v1/secure/${kind}s/${await newLinkable(test, kind, tenant.admin.token)}/contacts`;
     expect(await statusesOf(url, { token: ada.token })).toEqual([200, 201, 204]);
     for (const machine of [keyOf, appOf]) {
@@ -133,7 +133,7 @@ describe.each(['space', 'resource'] as const)('contacts of a %s', (kind) => {
   });
 });
 
-it('a contact is primary once per record, whatever the kinds are', async () => {
+it('a contact can be primary for several records of different kinds', async () => {
   const contactId = await createContact();
   const urls = [
     `/api/v1/secure/spaces/${await newLinkable(test, 'space', tenant.admin.token)}/contacts`,

@@ -4,7 +4,7 @@ import { withAudit, type AuditParams } from '#core/audit/audit.queries';
 import { queryBuilder, statement, type Query } from '#core/db/query';
 import { contactColumns, type ContactRow, type ContactsTables } from '#modules/contacts/contacts.queries';
 
-/** What contacts are linked to. */
+/** Kinds of records that contacts are linked to. */
 export type EntityType = 'user' | 'space' | 'resource';
 
 export type ContactLinkRow = {
@@ -37,10 +37,10 @@ const linkColumns = ['id', 'tenant_id', 'entity_type', 'entity_id', 'contact_id'
 
 type ById = { tenantId: string; id: string };
 
-/** Finds the record itself; locking holds it until the end of the transaction. */
+/** `find` reads the record; `lock` also locks it until the transaction ends. */
 type EntityQueries = { find(params: ById): Query<{ id: string }>; lock(params: ById): Query<{ id: string }> };
 
-/** Locked so that two new primary contacts come one after the other, and none comes to what is being deleted. */
+/** The lock serialises changes of the primary contact, and prevents links to a record that is being deleted. */
 export const entityQueries: Readonly<Record<EntityType, EntityQueries>> = {
   space: {
     find: statement<ById, { id: string }>((p) =>
@@ -92,13 +92,13 @@ export const entityQueries: Readonly<Record<EntityType, EntityQueries>> = {
 type OfEntity = { entityType: EntityType; entityId: string };
 type InTenant = { tenantId: string };
 
-/** Which part of a list; null for all that follows. */
-type Part = { limit: number | null; offset: number };
+/** A limit of null means all rows. */
+type Page = { limit: number | null; offset: number };
 
 export type LinkedContactRow = ContactLinkRow & { contact: ContactRow };
 
 /** The contacts of a record, the primary one first. */
-export const listLinks = statement<OfEntity & InTenant & Part, LinkedContactRow>((p) =>
+export const listLinks = statement<OfEntity & InTenant & Page, LinkedContactRow>((p) =>
   builder
     .selectFrom('contact_links')
     .innerJoin('contacts', (join) =>
@@ -119,7 +119,7 @@ export const listLinks = statement<OfEntity & InTenant & Part, LinkedContactRow>
     .offset(p.offset),
 );
 
-/** Held until the end of the transaction, so that the link cannot go between finding and changing it. */
+/** Locks the link until the transaction ends, so that it is not deleted before it is changed. */
 export const lockLink = statement<OfEntity & InTenant & { contactId: string }, ContactLinkRow>((p) =>
   builder
     .selectFrom('contact_links')
@@ -141,12 +141,12 @@ export const clearPrimary = statement<OfEntity & InTenant, never>((p) =>
     .where('is_primary', '=', true),
 );
 
-type Recorded = AuditParams & { action: string };
+type Audited = AuditParams & { action: string };
 
-const event = ({ action }: Recorded) => ({ action, resourceType: 'contact_link' });
+const event = ({ action }: Audited) => ({ action, resourceType: 'contact_link' });
 
 export const insertLink = statement<
-  OfEntity & { id: string; contactId: string; isPrimary: boolean; at: string; createdBy: string | null } & Recorded,
+  OfEntity & { id: string; contactId: string; isPrimary: boolean; at: string; createdBy: string | null } & Audited,
   ContactLinkRow
 >((p) => {
   const change = builder
@@ -165,7 +165,7 @@ export const insertLink = statement<
   return withAudit<ContactLinkRow>(change, event(p), p);
 });
 
-export const setPrimary = statement<{ id: string; isPrimary: boolean } & Recorded, ContactLinkRow>((p) => {
+export const setPrimary = statement<{ id: string; isPrimary: boolean } & Audited, ContactLinkRow>((p) => {
   const change = builder
     .updateTable('contact_links')
     .set({ is_primary: p.isPrimary })
@@ -175,7 +175,7 @@ export const setPrimary = statement<{ id: string; isPrimary: boolean } & Recorde
   return withAudit<ContactLinkRow>(change, event(p), p);
 });
 
-export const deleteLink = statement<OfEntity & { contactId: string } & Recorded, { id: string }>((p) => {
+export const deleteLink = statement<OfEntity & { contactId: string } & Audited, { id: string }>((p) => {
   const change = builder
     .deleteFrom('contact_links')
     .where('tenant_id', '=', p.tenantId)
@@ -201,11 +201,11 @@ export type ReferenceRow = {
   created_at: string;
 };
 
-/** Whose links are read: those of all users, or of one, or of none. */
+/** Users whose links are read: all users, one user, or no user. */
 type Readable = { allUsers: boolean; userId: string | null };
 
-/** Where a contact is used. */
-export const listReferences = statement<InTenant & { contactId: string } & Readable & Part, ReferenceRow>((p) =>
+/** Lists the records that a contact is linked to. */
+export const listReferences = statement<InTenant & { contactId: string } & Readable & Page, ReferenceRow>((p) =>
   builder
     .selectFrom('contact_links')
     .leftJoin('spaces', (join) =>
@@ -240,7 +240,7 @@ export const listReferences = statement<InTenant & { contactId: string } & Reada
     .offset(p.offset),
 );
 
-// Times inside JSON would come in PostgreSQL's own form, so they are written as the wire wants them.
+// PostgreSQL formats times inside JSON in its own way; this writes them as RFC 3339.
 function contactJson() {
   const instant = (name: string) =>
     sql`to_char(contacts.${sql.raw(name)} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { untilBlocked } from '#test/support/database';
-import { createTenant, type Tenant } from '#test/support/factories';
+import { createTenant, proveAddress, type Tenant } from '#test/support/factories';
 import { useService, type Answer } from '#test/support/harness';
 import { linkableKinds, newLinkable } from '#modules/contacts/testing/linkables';
 
@@ -15,6 +15,8 @@ let token: string;
 beforeAll(async () => {
   tenant = await createTenant(test);
   token = tenant.admin.token;
+  // A tenant whose administrator has no verified e-mail address may only invite a few users.
+  await proveAddress(test, tenant.admin.email);
 });
 
 async function createContact(): Promise<string> {
@@ -28,7 +30,7 @@ const times = <Result>(count: number, run: (at: number) => Promise<Result>): Pro
 const statuses = (answers: readonly Answer[]) =>
   [...new Set(answers.map(({ status }) => status))].toSorted((a, b) => a - b);
 
-describe.each(linkableKinds)('contacts of a %s, many at once', (kind) => {
+describe.each(linkableKinds)('contacts of a %s, concurrent requests', (kind) => {
   const collection = `/api/v1/secure/${kind}s`;
   const create = () => newLinkable(test, kind, token);
   const link = (id: string, contactId: string, isPrimary: boolean) =>
@@ -53,7 +55,7 @@ describe.each(linkableKinds)('contacts of a %s, many at once', (kind) => {
     expect(rows.filter((row) => row.is_primary)).toHaveLength(1);
   });
 
-  it('lets two linked contacts fight over being primary', async () => {
+  it('handles two linked contacts that become primary concurrently', async () => {
     const recordId = await create();
     const ids = [await createContact(), await createContact()];
     for (const id of ids) await link(recordId, id, false);
@@ -61,7 +63,7 @@ describe.each(linkableKinds)('contacts of a %s, many at once', (kind) => {
     expect((await links(recordId)).filter((row) => row.is_primary)).toHaveLength(1);
   });
 
-  it('links while the link is removed: either is answered, neither fails', async () => {
+  it('links while the link is removed, without a failure', async () => {
     const [recordId, contactId] = [await create(), await createContact()];
     const answers = await times(width * 2, (at) =>
       at % 2 === 0
@@ -72,7 +74,7 @@ describe.each(linkableKinds)('contacts of a %s, many at once', (kind) => {
     for (const status of statuses(answers)) expect([201, 204, 404]).toContain(status);
   });
 
-  it('links anew when the link it found goes in the same instant', async () => {
+  it('links again when the link is deleted concurrently', async () => {
     const [recordId, contactId] = [await create(), await createContact()];
     const before = await link(recordId, contactId, false);
     let answer: Promise<Answer> | undefined;
@@ -86,7 +88,7 @@ describe.each(linkableKinds)('contacts of a %s, many at once', (kind) => {
     expect(await links(recordId)).toHaveLength(1);
   });
 
-  it('links contacts while they are deleted: linked and gone again, or not found', async () => {
+  it('links contacts while they are deleted: linked and then unlinked, or not found', async () => {
     const recordId = await create();
     const ids = await times(width, createContact);
     const answers = await times(width * 2, (at) => {
@@ -97,9 +99,9 @@ describe.each(linkableKinds)('contacts of a %s, many at once', (kind) => {
     expect(await links(recordId)).toEqual([]);
   });
 
-  it('links to a record while it is deleted: linked and gone again, or not found', async () => {
+  it('links to a record while it is deleted: linked and then unlinked, or not found', async () => {
     const contactId = await createContact();
-    // Deletions of users come one after the other: fifty at once may wait longer than a lock may.
+    // Deletions of users are serialised; fifty of them can exceed the lock timeout.
     const records = 20;
     const ids = await times(records, create);
     const answers = await times(records * 2, (at) => {

@@ -39,7 +39,7 @@ async function references(contactId: string, query = '', by = token): Promise<Re
 }
 
 describe('listContactReferences', () => {
-  it('200: spaces, resources and users that use the contact, in the order of linking, as they are now', async () => {
+  it('200: spaces, resources and users of the contact, in the order of linking, with their present values', async () => {
     const contactId = await createContact();
     const space = await create('/api/v1/secure/spaces', { name: 'Hall', description: 'With a stage' });
     const resource = await newLinkable(test, 'resource', token);
@@ -89,7 +89,7 @@ describe('listContactReferences', () => {
     expect(await references(contactId, '?offset=2')).toEqual([expected[2]]);
   });
 
-  it.each(linkableKinds)('200: gone with the %s', async (kind) => {
+  it.each(linkableKinds)('200: the reference is deleted with the %s', async (kind) => {
     const [contactId, gone, kept] = [
       await createContact(),
       await newLinkable(test, kind, token),
@@ -100,7 +100,7 @@ describe('listContactReferences', () => {
     expect((await references(contactId)).map((row) => row.entity_id)).toEqual([kept]);
   });
 
-  it('200: users for whoever may list their contacts: with users.read, and everybody themselves', async () => {
+  it('200: includes users whose contacts the caller may list: with users.read, and the caller', async () => {
     const contactId = await createContact();
     const space = await newLinkable(test, 'space', token);
     await link('space', space, contactId);
@@ -114,11 +114,11 @@ describe('listContactReferences', () => {
     expect(await seenBy(manager.token)).toEqual([space]);
   });
 
-  it('200: nothing uses it', async () => {
+  it('200: an empty list for an unused contact', async () => {
     expect(await references(await createContact(), '', member.token)).toEqual([]);
   });
 
-  it("400, 401, 404: no uuid, no credentials, an unknown contact or another tenant's", async () => {
+  it('400, 401, 404: invalid uuid, no credentials, an unknown contact, or one of another tenant', async () => {
     const id = await createContact();
     const get = (contactId: string, by?: string) =>
       test.call('GET', `${contacts}/${contactId}/references`, { token: by });

@@ -14,15 +14,15 @@ import * as schemas from '#modules/contacts/contacts.schemas';
 
 type MemberAccess = Extract<Access, { kind: 'member' }>;
 
-/** How one kind of record has contacts. */
+/** A kind of record that has contacts, and who may read and change its links. */
 type Linkable = {
   type: Entity['type'];
-  /** As operations are called: `listSpaceContacts`. */
+  /** Part of the operation names, such as `listSpaceContacts`. */
   name: 'Space' | 'Resource' | 'User';
   path: `/${string}`;
-  a: string;
-  /** What is added to the summaries. */
-  who: { reads: string; writes: string };
+  noun: string;
+  /** Appended to the summaries: who may read and write. */
+  accessNotes: { reads: string; writes: string };
   reading: MemberAccess;
   writing: MemberAccess;
 };
@@ -32,8 +32,8 @@ const linkables: readonly Linkable[] = [
     type: 'space',
     name: 'Space',
     path: '/api/v1/secure/spaces/{id}/contacts',
-    a: 'a space',
-    who: { reads: '', writes: '' },
+    noun: 'a space',
+    accessNotes: { reads: '', writes: '' },
     reading: access.member('spaces.read'),
     writing: access.member('spaces.write'),
   },
@@ -41,8 +41,8 @@ const linkables: readonly Linkable[] = [
     type: 'resource',
     name: 'Resource',
     path: '/api/v1/secure/resources/{id}/contacts',
-    a: 'a resource',
-    who: { reads: '', writes: '' },
+    noun: 'a resource',
+    accessNotes: { reads: '', writes: '' },
     reading: access.member('resources.read'),
     writing: access.member('resources.write'),
   },
@@ -50,8 +50,11 @@ const linkables: readonly Linkable[] = [
     type: 'user',
     name: 'User',
     path: '/api/v1/secure/users/{id}/contacts',
-    a: 'a user',
-    who: { reads: '; those of others with users.read', writes: '; for others with users.manage' },
+    noun: 'a user',
+    accessNotes: {
+      reads: '; those of other users require users.read',
+      writes: '; for other users this requires users.manage',
+    },
     reading: access.member('users.read'),
     writing: access.member(),
   },
@@ -59,31 +62,31 @@ const linkables: readonly Linkable[] = [
 
 export const contactLinkRoutes: readonly Route[] = linkables.flatMap(routesOf);
 
-function routesOf({ type, name, path, a, who, reading, writing }: Linkable): Route[] {
+function routesOf({ type, name, path, noun, accessNotes, reading, writing }: Linkable): Route[] {
   return [
     defineRoute({
       method: 'GET',
       path,
       operationId: `list${name}Contacts`,
-      summary: `Contacts of ${a}, the primary one first${who.reads}`,
+      summary: `List the contacts of ${noun}, the primary one first${accessNotes.reads}`,
       access: reading,
-      schema: { params: IdParams, query: schemas.PartOfList, response: { 200: schemas.ContactLinkList } },
+      schema: { params: IdParams, query: schemas.ListPage, response: { 200: schemas.ContactLinkList } },
       errors: [entityNotFound[type]],
-      tool: { toolset: 'contact_links', description: `Lists the contacts of ${a}, the primary one first.` },
+      tool: { toolset: 'contact_links', description: `Lists the contacts of ${noun}, the primary one first.` },
       handler: ({ actor, db, params, query }) => listContactsOf({ db, actor }, { type, id: params.id }, query),
     }),
     defineRoute({
       method: 'POST',
       path,
       operationId: `add${name}Contact`,
-      summary: `Link a contact to ${a}, or make a linked one primary${who.writes}`,
+      summary: `Link a contact to ${noun}, or make a linked contact primary${accessNotes.writes}`,
       access: writing,
       schema: { params: IdParams, body: schemas.LinkContactBody, response: { 201: schemas.ContactLinkAnswer } },
       errors: [entityNotFound[type], ContactNotFound],
       audit: linkActions[type].added,
       tool: {
         toolset: 'contact_links',
-        description: `Links a contact to ${a}, or makes a linked one the primary one, which the one before then is no more.`,
+        description: `Links a contact to ${noun}, or makes a linked contact the primary one. It replaces the previous primary contact.`,
         destructive: true,
         idempotent: true,
       },
@@ -94,12 +97,12 @@ function routesOf({ type, name, path, a, who, reading, writing }: Linkable): Rou
       method: 'DELETE',
       path: `${path}/{contactId}`,
       operationId: `remove${name}Contact`,
-      summary: `Unlink a contact from ${a}${who.writes}`,
+      summary: `Unlink a contact from ${noun}${accessNotes.writes}`,
       access: writing,
       schema: { params: schemas.LinkedContactParams, response: { 204: null } },
       errors: [ContactLinkNotFound],
       audit: linkActions[type].removed,
-      tool: { toolset: 'contact_links', description: `Unlinks a contact from ${a}; the contact itself stays.` },
+      tool: { toolset: 'contact_links', description: `Unlinks a contact from ${noun}. The contact itself is kept.` },
       handler: ({ actor, db, params, services }) =>
         removeContactFrom({ db, actor, now: services.now }, { type, id: params.id }, params.contactId),
     }),

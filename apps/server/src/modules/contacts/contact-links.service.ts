@@ -25,10 +25,10 @@ import {
   UserNotFound,
 } from '#modules/contacts/contacts.errors';
 import { findContact, shareContact, type ContactRow } from '#modules/contacts/contacts.queries';
-import type { LinkContactBody, PartOfList } from '#modules/contacts/contacts.schemas';
+import type { LinkContactBody, ListPage } from '#modules/contacts/contacts.schemas';
 import { presentContact, type Scope } from '#modules/contacts/contacts.service';
 
-/** The record that has the contacts. */
+/** A record that has contacts. */
 export type Entity = { type: EntityType; id: string };
 
 type Reader = { db: TenantDb; actor: Actor };
@@ -39,19 +39,19 @@ export const entityNotFound: Readonly<Record<EntityType, ErrorDefinition>> = {
   user: UserNotFound,
 };
 
-/** A person's contacts are personal: those of others take what seeing and changing these people takes. */
+/** The contacts of a user are personal: other callers need the permission to read or change users. */
 const forOtherUsers = {
   read: access.permission('users.read', 'users.read'),
   write: access.permission('users.manage'),
 } as const;
 
-/** Users are among them for whoever may list the contacts of these users. @throws ContactNotFound */
-export async function listContactReferences({ db, actor }: Reader, contactId: string, part: PartOfList) {
+/** Leaves out the users whose contacts the caller may not list. @throws ContactNotFound */
+export async function listContactReferences({ db, actor }: Reader, contactId: string, page: ListPage) {
   const { tenantId } = db;
   const readable = { allUsers: decide(forOtherUsers.read, actor).allowed, userId: actor.userId };
   const [contacts, references] = await db.slow.flight([
     findContact({ tenantId, id: contactId }),
-    listReferences({ tenantId, contactId, ...readable, ...toPart(part) }),
+    listReferences({ tenantId, contactId, ...readable, ...toPage(page) }),
   ]);
   if (contacts.length === 0) throw ContactNotFound();
   return {
@@ -69,20 +69,19 @@ export async function listContactReferences({ db, actor }: Reader, contactId: st
 }
 
 /** @throws NotPermitted, SpaceNotFound, ResourceNotFound, UserNotFound */
-export async function listContactsOf({ db, actor }: Reader, entity: Entity, part: PartOfList) {
+export async function listContactsOf({ db, actor }: Reader, entity: Entity, page: ListPage) {
   assertMay('read', actor, entity);
   const { tenantId } = db;
   const [entities, links] = await db.slow.flight([
     entityQueries[entity.type].find({ tenantId, id: entity.id }),
-    listLinks({ tenantId, ...toColumns(entity), ...toPart(part) }),
+    listLinks({ tenantId, ...toColumns(entity), ...toPage(page) }),
   ]);
   if (entities.length === 0) throw entityNotFound[entity.type]();
   return { data: links.map((row) => presentLink(row, row.contact)) };
 }
 
 /**
- * Links a contact to a record. Linking again is safe and answers the link that exists; a primary contact
- * takes over from the one before.
+ * Links a contact to a record. Linking again returns the existing link. A primary contact replaces the previous one.
  * @throws NotPermitted, SpaceNotFound, ResourceNotFound, UserNotFound, ContactNotFound
  */
 export async function addContactTo({ db, actor, now }: Scope, entity: Entity, body: LinkContactBody) {
@@ -101,15 +100,15 @@ export async function addContactTo({ db, actor, now }: Scope, entity: Entity, bo
     const isUnchanged = existing !== undefined && (body.isPrimary === undefined || existing.is_primary === isPrimary);
     if (isUnchanged) return { data: presentLink(existing, contact) };
     if (isPrimary) await tx.all(clearPrimary({ tenantId, ...link }));
-    // The same action for both: the operation sets a link, and the names of the fields tell what was given.
-    const recorded = {
+    // Both cases record the same action; the names of the fields show what the request contained.
+    const audit = {
       ...auditParams(actor, at, { fields: Object.keys(body), ...toDetails(entity), contactId }),
       action: linkActions[entity.type].added,
     };
     const row = await tx.first(
       existing === undefined
-        ? insertLink({ id: newId(), ...link, contactId, isPrimary, at, createdBy: actor.userId, ...recorded })
-        : setPrimary({ id: existing.id, isPrimary, ...recorded }),
+        ? insertLink({ id: newId(), ...link, contactId, isPrimary, at, createdBy: actor.userId, ...audit })
+        : setPrimary({ id: existing.id, isPrimary, ...audit }),
     );
     return { data: presentLink(row!, contact) };
   });
@@ -124,12 +123,12 @@ export async function removeContactFrom({ db, actor, now }: Scope, entity: Entit
   if (row === undefined) throw ContactLinkNotFound();
 }
 
-/** For whoever deletes a user: the row stays, so that no foreign key takes the links along. */
+/** A deleted user keeps their row, so no foreign key deletes the links. */
 export async function removeContactsOfUser(tx: Transaction, tenantId: string, userId: string): Promise<void> {
   await tx.all(deleteLinksOfUser({ tenantId, userId }));
 }
 
-/** How the audit trail calls it. */
+/** Actions in the audit trail. */
 export const linkActions = {
   space: { added: 'space_contact.added', removed: 'space_contact.removed' },
   resource: { added: 'resource_contact.added', removed: 'resource_contact.removed' },
@@ -137,9 +136,9 @@ export const linkActions = {
 } as const;
 
 /** @throws NotPermitted */
-function assertMay(doing: 'read' | 'write', actor: Actor, { type, id }: Entity): void {
+function assertMay(mode: 'read' | 'write', actor: Actor, { type, id }: Entity): void {
   if (type !== 'user' || id === actor.userId) return;
-  const decision = decide(forOtherUsers[doing], actor);
+  const decision = decide(forOtherUsers[mode], actor);
   if (!decision.allowed) throw decision.error;
 }
 
@@ -151,7 +150,7 @@ function toDetails({ type, id }: Entity) {
   return { [`${type}Id`]: id };
 }
 
-function toPart({ limit, offset }: PartOfList) {
+function toPage({ limit, offset }: ListPage) {
   return { limit: limit ?? null, offset: offset ?? 0 };
 }
 

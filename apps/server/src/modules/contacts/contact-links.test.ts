@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
-import { createMember, createTenant, type Tenant } from '#test/support/factories';
+import { createMember, createTenant, proveAddress, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
 import { newLinkable, type LinkableKind } from '#modules/contacts/testing/linkables';
 
@@ -15,6 +15,8 @@ let token: string;
 beforeAll(async () => {
   tenant = await createTenant(test);
   other = await createTenant(test);
+  // A tenant whose administrator has no verified e-mail address may only invite a few users.
+  await proveAddress(test, tenant.admin.email);
   token = tenant.admin.token;
 });
 
@@ -25,7 +27,7 @@ async function createContact(firstName = 'Ada', by = token): Promise<Record<stri
   return answer.body.data;
 }
 
-/** With the least that linking and listing take. */
+/** With the minimum permissions for linking and listing. */
 const kinds: [LinkableKind, string[]][] = [
   ['space', []],
   ['resource', []],
@@ -51,7 +53,7 @@ describe.each(kinds)('contacts of a %s', (kind, permissions) => {
   }
 
   describe('adding', () => {
-    it('201: answers the link with the whole contact, as the list does', async () => {
+    it('201: returns the link with the complete contact, as the list does', async () => {
       const [id, contact] = [await create(), await createContact()];
       const answer = await link(id, { contactId: contact.id }, member);
       expect(answer.status).toBe(201);
@@ -70,7 +72,7 @@ describe.each(kinds)('contacts of a %s', (kind, permissions) => {
       expect(await listed(id)).toEqual([answer.body.data]);
     });
 
-    it('201: again is safe and answers the link that exists', async () => {
+    it('201: linking again returns the existing link', async () => {
       const [id, contact] = [await create(), await createContact()];
       const first = await link(id, { contactId: contact.id, isPrimary: true });
       const again = await link(id, { contactId: contact.id.toUpperCase() });
@@ -78,7 +80,7 @@ describe.each(kinds)('contacts of a %s', (kind, permissions) => {
       expect(await listed(id)).toHaveLength(1);
     });
 
-    it('201: a linked contact becomes primary, and ordinary again', async () => {
+    it('201: a linked contact becomes primary, and not primary again', async () => {
       const [id, contact] = [await create(), await createContact()];
       const first = await link(id, { contactId: contact.id });
       for (const isPrimary of [true, false]) {
@@ -88,7 +90,7 @@ describe.each(kinds)('contacts of a %s', (kind, permissions) => {
       }
     });
 
-    it('201: a new primary contact takes over, of this record only', async () => {
+    it('201: a new primary contact replaces the previous one, for this record only', async () => {
       const [id, another] = [await create(), await create()];
       const [ada, alan] = [await createContact(), await createContact('Alan')];
       await link(another, { contactId: ada.id, isPrimary: true });
@@ -105,7 +107,7 @@ describe.each(kinds)('contacts of a %s', (kind, permissions) => {
 
     it.each([
       ['no contact', {}],
-      ['a contact id that is no uuid', { contactId: '42' }],
+      ['a contact id that is not a uuid', { contactId: '42' }],
       ['null for the contact', { contactId: null }],
       ['text for a boolean', { contactId: newId(), isPrimary: 'true' }],
       ['an unknown property', { contactId: newId(), is_primary: true }],
@@ -115,16 +117,16 @@ describe.each(kinds)('contacts of a %s', (kind, permissions) => {
       expectError(await link(id, body), 400, 'VALIDATION_ERROR');
     });
 
-    it('400: an id of a record that is no uuid', async () => {
+    it('400: a record id that is not a uuid', async () => {
       expectError(await link('42', { contactId: newId() }), 400, 'VALIDATION_ERROR');
     });
 
-    it('401: without credentials', async () => {
+    it('401: no credentials', async () => {
       const answer = await test.call('POST', `${collection}/${newId()}/contacts`, { body: {} });
       expectError(answer, 401, 'AUTHENTICATION_ERROR');
     });
 
-    it("404: an unknown record or contact, or another tenant's", async () => {
+    it('404: an unknown record or contact, or one of another tenant', async () => {
       const [id, contact] = [await create(), await createContact()];
       const foreign = await create(other.admin.token);
       const foreignContact = await createContact('Theirs', other.admin.token);
@@ -139,7 +141,7 @@ describe.each(kinds)('contacts of a %s', (kind, permissions) => {
   });
 
   describe('listing', () => {
-    it('200: the primary one first, the others in the order of linking; all, or the part asked for', async () => {
+    it('200: the primary contact first, then in the order of linking; all, or one page', async () => {
       const id = await create();
       for (const name of ['a', 'b', 'c', 'd']) {
         const contact = await createContact(name);
@@ -161,7 +163,7 @@ describe.each(kinds)('contacts of a %s', (kind, permissions) => {
       expectError(answer, 400, 'VALIDATION_ERROR');
     });
 
-    it("401 without credentials, 404 for an unknown record and another tenant's", async () => {
+    it('401: no credentials, 404: an unknown record, and one of another tenant', async () => {
       const foreign = await create(other.admin.token);
       expectError(await test.call('GET', `${collection}/${newId()}/contacts`), 401, 'AUTHENTICATION_ERROR');
       for (const id of [newId(), foreign]) {
@@ -171,7 +173,7 @@ describe.each(kinds)('contacts of a %s', (kind, permissions) => {
   });
 
   describe('removing', () => {
-    it('204: only this link goes; nobody moves up to be primary', async () => {
+    it('204: deletes only this link; no other contact becomes primary', async () => {
       const [id, another] = [await create(), await create()];
       const [ada, alan] = [await createContact(), await createContact('Alan')];
       await link(id, { contactId: ada.id, isPrimary: true });
@@ -184,18 +186,18 @@ describe.each(kinds)('contacts of a %s', (kind, permissions) => {
       expect((await test.call('GET', `${contacts}/${ada.id}`, { token })).status).toBe(200);
     });
 
-    it('400: ids that are no uuids', async () => {
+    it('400: ids that are not uuids', async () => {
       for (const path of [`42/contacts/${newId()}`, `${newId()}/contacts/42`]) {
         expectError(await test.call('DELETE', `${collection}/${path}`, { token }), 400, 'VALIDATION_ERROR');
       }
     });
 
-    it('401: without credentials', async () => {
+    it('401: no credentials', async () => {
       const answer = await test.call('DELETE', `${collection}/${newId()}/contacts/${newId()}`);
       expectError(answer, 401, 'AUTHENTICATION_ERROR');
     });
 
-    it("404: what is not linked, removed already, unknown or another tenant's", async () => {
+    it('404: a contact that is not linked, removed, unknown or of another tenant', async () => {
       const [id, contact] = [await create(), await createContact()];
       const remove = (recordId: string, contactId: string, by = token) =>
         test.call('DELETE', `${collection}/${recordId}/contacts/${contactId}`, { token: by });

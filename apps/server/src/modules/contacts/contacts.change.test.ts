@@ -71,7 +71,7 @@ describe('updateContact', () => {
     });
   });
 
-  it('200: a changed contact is found by what it is now', async () => {
+  it('200: a search finds a changed contact by its new values', async () => {
     const { id } = await createContact({ lastName: 'Beforehand' });
     await test.call('PATCH', `${path}/${id}`, { token, body: { lastName: 'Afterwards' } });
     const found = async (search: string) =>
@@ -79,7 +79,7 @@ describe('updateContact', () => {
     expect([await found('beforehand'), await found('afterwards')]).toEqual([0, 1]);
   });
 
-  it('200: an empty patch changes nothing, not even the time', async () => {
+  it('200: an empty patch changes nothing, including `updated_at`', async () => {
     const before = await createContact();
     const answer = await test.call('PATCH', `${path}/${before.id}`, { token: member.token, body: {} });
     expect(answer).toMatchObject({ status: 200, body: { data: before } });
@@ -105,15 +105,15 @@ describe('updateContact', () => {
     expect((await test.call('GET', `${path}/${before.id}`, { token })).body.data).toEqual(before);
   });
 
-  it('400: an id that is no uuid', async () => {
+  it('400: an id that is not a uuid', async () => {
     expectError(await test.call('PATCH', `${path}/42`, { token, body: {} }), 400, 'VALIDATION_ERROR');
   });
 
-  it('401: without credentials', async () => {
+  it('401: no credentials', async () => {
     expectError(await test.call('PATCH', `${path}/${newId()}`, { body: {} }), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it.each([{}, { notes: 'x' }])("404: an unknown id and another tenant's, patched with %o", async (body) => {
+  it.each([{}, { notes: 'x' }])('404: an unknown id, and the id of another tenant, patched with %o', async (body) => {
     const before = await createContact();
     expectError(await test.call('PATCH', `${path}/${newId()}`, { token, body }), 404, 'NOT_FOUND');
     expectError(await test.call('PATCH', `${path}/${before.id}`, { token: stranger, body }), 404, 'NOT_FOUND');
@@ -122,7 +122,7 @@ describe('updateContact', () => {
 });
 
 describe('deleteContact', () => {
-  it('200: the contact is gone for every operation', async () => {
+  it('200: every operation then returns 404 for the contact', async () => {
     const { id } = await createContact();
     const deleted = await test.call('DELETE', `${path}/${id}`, { token: member.token });
     expect(deleted).toMatchObject({ status: 200, body: { success: true, message: expect.any(String) } });
@@ -138,7 +138,7 @@ describe('deleteContact', () => {
     expect(body.data.map((contact: Record<string, any>) => contact.id)).not.toContain(id);
   });
 
-  it('200: its links go with it', async () => {
+  it('200: deletes its links', async () => {
     const { id } = await createContact();
     const space = await test.call('POST', '/api/v1/secure/spaces', { token, body: { name: 'Hall' } });
     const links = `/api/v1/secure/spaces/${space.body.data.id}/contacts`;
@@ -147,7 +147,7 @@ describe('deleteContact', () => {
     expect((await test.call('GET', links, { token })).body).toEqual({ data: [] });
   });
 
-  it('200: of 50 at once exactly one deletes', async () => {
+  it('200: 50 concurrent requests delete once', async () => {
     const { id } = await createContact();
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => test.call('DELETE', `${path}/${id}`, { token })),
@@ -156,15 +156,15 @@ describe('deleteContact', () => {
     expect(answers.filter(({ status }) => status === 404)).toHaveLength(49);
   });
 
-  it('400: an id that is no uuid', async () => {
+  it('400: an id that is not a uuid', async () => {
     expectError(await test.call('DELETE', `${path}/42`, { token }), 400, 'VALIDATION_ERROR');
   });
 
-  it('401: without credentials', async () => {
+  it('401: no credentials', async () => {
     expectError(await test.call('DELETE', `${path}/${newId()}`), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it("404: an unknown id and another tenant's", async () => {
+  it('404: an unknown id, and the id of another tenant', async () => {
     const before = await createContact();
     expectError(await test.call('DELETE', `${path}/${newId()}`, { token }), 404, 'NOT_FOUND');
     expectError(await test.call('DELETE', `${path}/${before.id}`, { token: stranger }), 404, 'NOT_FOUND');

@@ -1,9 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
+import { createClock } from '#modules/auth/testing/steps';
 import { createTenant, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
 
-const test = useService();
+// The clock advances with each read, so that no two records have the same millisecond.
+const test = useService({ now: createClock().now });
 const path = '/api/v1/secure/contacts';
 
 async function createContact(tenant: Tenant, body: Record<string, unknown>): Promise<Record<string, any>> {
@@ -61,18 +63,18 @@ describe('listContacts: pages', () => {
     expect(headers['x-total-capped']).toBeUndefined();
   });
 
-  it('200: the bounds themselves, unknown parameters, a trailing slash', async () => {
+  it('200: accepts the bounds, unknown parameters and a trailing slash', async () => {
     for (const query of ['limit=1', 'limit=200', 'offset=0', 'utm_source=mail&__proto__=x&constructor=1']) {
       expect((await list(tenant, query)).status).toBe(200);
     }
     expect((await test.call('GET', `${path}/?limit=1`, { token: tenant.admin.token })).body.data).toHaveLength(1);
   });
 
-  it('200: parameters in any of the two spellings', async () => {
+  it('200: accepts parameters in both spellings', async () => {
     expect((await list(tenant, 'Limit=1')).body.data).toHaveLength(1);
   });
 
-  it('200: other tenants have none of it', async () => {
+  it('200: other tenants do not see it', async () => {
     const other = await createTenant(test);
     expect((await list(other)).body).toEqual({
       data: [],
@@ -113,7 +115,7 @@ describe('listContacts: pages', () => {
     expectError(await list(tenant, { [name]: '1'.repeat(length + 1) }), 400, 'VALIDATION_ERROR');
   });
 
-  it('401: without credentials', async () => {
+  it('401: no credentials', async () => {
     expectError(await test.call('GET', path), 401, 'AUTHENTICATION_ERROR');
   });
 });
@@ -144,7 +146,7 @@ describe('listContacts: search and filters', () => {
     await createContact(tenant, { firstName: '100%', lastName: 'a_b', email: 'percent@example.com' });
     await createContact(tenant, { firstName: '100x', lastName: 'acb', phone: 'C:\\dir' });
     await createContact(tenant, { firstName: 'Odos', address: address('ΟΔΌΣ 50%_\\') });
-    await createContact(tenant, { firstName: 'Nobody' });
+    await createContact(tenant, { firstName: 'Noname' });
   });
 
   it.each([
@@ -152,7 +154,7 @@ describe('listContacts: search and filters', () => {
     ['part of a word', 'velac', ['Ada']],
     ['the middle name', 'king', ['Ada']],
     ['several words over several fields, in any order', 'london 7946 ada', ['Ada']],
-    ['words of which one is found nowhere', 'ada turing', []],
+    ['words of which one does not match', 'ada turing', []],
     ['the e-mail address', 'ada.l@example', ['Ada']],
     ['the phone number as written', '(20)', ['Ada']],
     ['the city', 'new', ['Alan']],
@@ -162,7 +164,7 @@ describe('listContacts: search and filters', () => {
     ['a backslash, literally', 'c:\\d', ['100x']],
     ['a quote', "o'", []],
     ['notes, which are not searched', 'unsearchable', []],
-    ['only blanks: everybody', '   ', ['Nobody', 'Odos', '100x', '100%', 'Élodie', 'Alan', 'Ada']],
+    ['only blanks: all contacts', '   ', ['Noname', 'Odos', '100x', '100%', 'Élodie', 'Alan', 'Ada']],
   ])('200: search for %s', async (_what, search, found) => {
     expect(await firstNames(tenant, { search })).toEqual(found);
   });
@@ -186,7 +188,7 @@ describe('listContacts: search and filters', () => {
     expect(await firstNames(tenant, query)).toEqual(found);
   });
 
-  it('200: the total counts what was found, not all', async () => {
+  it('200: the total counts the matches', async () => {
     const { body } = await list(tenant, { search: 'example.com', limit: '1' });
     expect(body.pagination).toEqual({ total: 3, limit: 1, offset: 0, hasMore: true });
   });
@@ -195,7 +197,7 @@ describe('listContacts: search and filters', () => {
 describe('listContacts: sort', () => {
   let tenant: Tenant;
 
-  // Created in this order; the second is changed last of all.
+  // Created in this order; the second contact is changed last.
   beforeAll(async () => {
     tenant = await createTenant(test);
     await createContact(tenant, { firstName: 'b', lastName: 'Zulu', email: 'm@example.com' });
@@ -221,7 +223,7 @@ describe('listContacts: sort', () => {
     expect(await firstNames(tenant, { sort })).toEqual(expected);
   });
 
-  it('200: pages of one order neither repeat nor skip anybody', async () => {
+  it('200: pages neither repeat nor skip contacts', async () => {
     const seen: unknown[] = [];
     for (let offset = 0; offset < 4; offset++) {
       const { body } = await list(tenant, { sort: 'last_name', limit: '1', offset: String(offset) });
@@ -253,25 +255,25 @@ describe('listContacts: more than 10,000', () => {
     ]);
   });
 
-  it('200: matches are counted no further than one beyond 10,000, and the answer says so', async () => {
+  it('200: counts matches up to 10,001, and reports the capped total', async () => {
     const { body, headers } = await list(tenant, { search: 'number' });
     expect(body.pagination).toEqual({ total: 10_001, limit: 50, offset: 0, hasMore: true });
     expect(headers['x-total-capped']).toBe('true');
   });
 
-  it('200: without filters the total is exact however large it is', async () => {
+  it('200: without filters, a large total is exact', async () => {
     const { body, headers } = await list(tenant, {});
     expect(body.pagination).toEqual({ total: count, limit: 50, offset: 0, hasMore: true });
     expect(headers['x-total-capped']).toBeUndefined();
   });
 
-  it('200: an exact total has no such header', async () => {
+  it('200: an exact total has no header for capped totals', async () => {
     const { body, headers } = await list(tenant, { search: 'number 1020', limit: '3' });
     expect(body.pagination).toEqual({ total: 7, limit: 3, offset: 0, hasMore: true });
     expect(headers['x-total-capped']).toBeUndefined();
   });
 
-  it.each([{}, { search: 'number' }])('200: whoever follows hasMore reaches the last one: %o', async (filter) => {
+  it.each([{}, { search: 'number' }])('200: following hasMore reaches the last contact: %o', async (filter) => {
     const offsets = [10_000, 10_200];
     const pages = await Promise.all(
       offsets.map((offset) => list(tenant, { ...filter, limit: '200', offset: String(offset) })),
@@ -280,7 +282,7 @@ describe('listContacts: more than 10,000', () => {
       [200, true],
       [5, false],
     ]);
-    // The same by the total, which is exact where nothing comes any more.
+    // The total of the last page is exact, so it leads to the same count.
     const [total, exact] = pages.map(({ body }) => body.pagination.total);
     expect([total > 10_200, exact]).toEqual([true, count]);
   });

@@ -49,7 +49,7 @@ export const findContact = statement<{ tenantId: string; id: string }, ContactRo
   builder.selectFrom('contacts').select(contactColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
-/** Held to the end of the transaction, so that it is not deleted before the link to it is there. */
+/** Locks the contact until the transaction ends, so that it is not deleted before the link exists. */
 export const shareContact = statement<{ tenantId: string; id: string }, ContactRow>((p) =>
   builder
     .selectFrom('contacts')
@@ -59,7 +59,7 @@ export const shareContact = statement<{ tenantId: string; id: string }, ContactR
     .forKeyShare(),
 );
 
-/** Held to the end of the transaction; waits for what is just being attached. */
+/** Locks the contact until the transaction ends, and waits for links and files that are being added. */
 export const lockContact = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
   builder.selectFrom('contacts').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forUpdate(),
 );
@@ -113,7 +113,7 @@ export type ContactOrder = {
 
 type ContactSelect = SelectQueryBuilder<ContactsTables, 'contacts', object>;
 
-/** One page, in creation order unless asked otherwise: ids are UUIDv7, so the primary key gives it for free. */
+/** The default order is the order of creation: ids are UUIDv7, so the primary key provides it. */
 export function listContacts(
   tenantId: string,
   filters: ContactFilters,
@@ -123,7 +123,7 @@ export function listContacts(
   const direction = descending ? 'desc' : 'asc';
   let query = filtered(tenantId, filters).select(contactColumns);
   if (column === 'updated_at') query = query.orderBy(column, direction);
-  // Text without regard to case, and contacts without a value last in both directions.
+  // Ignores case, and puts contacts without a value last in both directions.
   else if (column !== 'created_at') {
     query = query.orderBy(sql`lower(${sql.ref(column)})`, (order) =>
       descending ? order.desc().nullsLast() : order.asc().nullsLast(),
@@ -132,7 +132,7 @@ export function listContacts(
   return prepareSearch(toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset)), filters);
 }
 
-/** How many there are, counted no further than one beyond what is exact. */
+/** Counts up to one more than the largest exact total. */
 export function countContacts(tenantId: string, filters: ContactFilters): Query<{ total: number }> {
   return prepareSearch(countMatches(filtered(tenantId, filters).select('id')), filters);
 }
@@ -141,10 +141,10 @@ function filtered(tenantId: string, filters: ContactFilters): ContactSelect {
   let query: ContactSelect = builder.selectFrom('contacts').where('tenant_id', '=', tenantId);
   for (const condition of containsWords(filters.search, { table: 'contacts', tenantId }))
     query = query.where(condition);
-  // PostgreSQL folds both sides: its rules differ from JavaScript's for letters such as a final sigma.
+  // PostgreSQL converts both sides to lower case, because its rules differ from JavaScript's, as for a final sigma.
   if (filters.email !== undefined) query = query.where(sql`lower(email)`, '=', sql`lower(${filters.email})`);
   if (filters.phone !== undefined) {
-    // Said once more because the index over phone numbers holds only contacts that have one.
+    // The partial index contains only contacts with a phone number, so the query repeats this condition.
     query = query
       .where('phone', 'is not', null)
       .where('phone_digits', '=', sql<string>`regexp_replace(${filters.phone}, '\\D', '', 'g')`);

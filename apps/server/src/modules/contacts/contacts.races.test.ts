@@ -11,12 +11,12 @@ beforeAll(async () => {
   tenant = await createTenant(test);
 });
 
-it('the total stays exact while 50 create and delete at once', async () => {
+it('the total stays exact during 50 concurrent creations and deletions', async () => {
   const { token } = tenant.admin;
   const created = await Promise.all(Array.from({ length: 50 }, () => test.call('POST', path, { token, body: {} })));
   expect(created.map(({ status }) => status)).toEqual(Array.from({ length: 50 }, () => 201));
   const ids = created.map(({ body }) => body.data.id as string);
-  // Each twice: of two deletions of one contact only one counts.
+  // Deletes each contact twice: only one of the two deletions counts.
   const deleted = await Promise.all(
     [...ids.slice(0, 20), ...ids.slice(0, 20)].map((id) => test.call('DELETE', `${path}/${id}`, { token })),
   );

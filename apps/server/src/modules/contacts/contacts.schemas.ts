@@ -14,7 +14,8 @@ import {
   sortable,
 } from '#core/http/schemas';
 
-const Uri = Type.String({ format: 'uri', maxLength: 2048 });
+const url = { description: 'Web address of the contact.' };
+const Uri = Type.String({ format: 'uri', maxLength: 2048, ...url });
 
 /** The writable fields with their bounds; input is camelCase, records are snake_case (specification, "Contact"). */
 const fields = {
@@ -48,7 +49,7 @@ export const UpdateContactBody = closed({
   lastName: optional(nullable(fields.lastName)),
   email: optional(nullable(fields.email)),
   phone: optional(nullable(fields.phone)),
-  url: optional(nullable(fields.url)),
+  url: optional(nullable(fields.url, url)),
   address: optional(nullable(fields.address)),
   notes: optional(nullable(fields.notes)),
 });
@@ -62,7 +63,7 @@ const recordFields = {
   last_name: nullable(Type.String()),
   email: nullable(Email),
   phone: nullable(Type.String()),
-  url: nullable(Uri),
+  url: nullable(Uri, url),
   address: nullable(PostalAddress),
   notes: nullable(Type.String()),
   created_at: Timestamp,
@@ -71,7 +72,7 @@ const recordFields = {
   updated_by: nullable(Uuid),
 };
 
-const Contact = closed(recordFields, { title: 'Contact' });
+const Contact = closed(recordFields, { title: 'Contact', description: 'Contact of the tenant.' });
 export const ContactAnswer = dataOf(Contact);
 export const ContactPage = pageOf(Contact);
 export const ContactDeleted = closed({ success: Type.Boolean(), message: Type.String() });
@@ -79,21 +80,35 @@ export const ContactDeleted = closed({ success: Type.Boolean(), message: Type.St
 export const ListContactsQuery = Type.Object({
   ...paging,
   sort: sortable(['created_at', 'updated_at', 'last_name', 'first_name', 'email']),
-  search: Type.Optional(Type.String({ maxLength: 200, description: 'In names, e-mail, phone and city.' })),
-  email: Type.Optional(Type.String({ maxLength: 254, description: 'Exact, in any case.' })),
-  phone: Type.Optional(Type.String({ maxLength: 50, pattern: '\\d', description: 'Exact, by its digits.' })),
-  city: Type.Optional(Type.String({ maxLength: 200, description: 'Exact, in any case.' })),
+  search: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description: 'Words that must all occur in the names, the e-mail address, the phone number or the city.',
+    }),
+  ),
+  email: Type.Optional(
+    Type.String({ maxLength: 254, description: 'Complete e-mail address, compared without regard to case.' }),
+  ),
+  phone: Type.Optional(
+    Type.String({ maxLength: 50, pattern: '\\d', description: 'Complete phone number; only its digits are compared.' }),
+  ),
+  city: Type.Optional(
+    Type.String({ maxLength: 200, description: 'Complete name of the city, compared without regard to case.' }),
+  ),
 });
 export type ListContactsQuery = Static<typeof ListContactsQuery>;
 
-/** For lists that answer all rows unless a part is asked for. */
-export const PartOfList = Type.Object({
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200 })),
+/** For lists that return all rows unless the client sets a limit. */
+export const ListPage = Type.Object({
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 200, description: 'Maximum number of records; all without it.' }),
+  ),
   offset: Type.Optional(Type.Integer({ minimum: 0, maximum: 1_000_000_000 })),
 });
-export type PartOfList = Static<typeof PartOfList>;
+export type ListPage = Static<typeof ListPage>;
 
 const EntityType = Type.Enum(['user', 'space', 'resource']);
+const IsPrimary = Type.Boolean({ description: 'Whether this is the primary contact of the record.' });
 
 export const ContactReferences = listOf(
   closed(
@@ -102,9 +117,11 @@ export const ContactReferences = listOf(
       entity_type: EntityType,
       entity_id: Uuid,
       entity_name: Type.String(),
-      entity_description: nullable(Type.String()),
-      entity_status: nullable(Type.String()),
-      is_primary: Type.Boolean(),
+      entity_description: nullable(Type.String(), {
+        description: 'Description of the record; null for users and for records without one.',
+      }),
+      entity_status: nullable(Type.String(), { description: 'Status of the record.' }),
+      is_primary: IsPrimary,
       created_at: Timestamp,
     },
     { title: 'ContactReference' },
@@ -118,7 +135,7 @@ const ContactLink = closed(
     entity_type: EntityType,
     entity_id: Uuid,
     contact_id: Uuid,
-    is_primary: Type.Boolean(),
+    is_primary: IsPrimary,
     created_at: Timestamp,
     contact: Contact,
   },
@@ -127,6 +144,14 @@ const ContactLink = closed(
 
 export const ContactLinkAnswer = dataOf(ContactLink);
 export const ContactLinkList = listOf(ContactLink);
-export const LinkContactBody = closed({ contactId: Uuid, isPrimary: Type.Optional(Type.Boolean()) });
+export const LinkContactBody = closed({
+  contactId: Uuid,
+  isPrimary: Type.Optional(
+    Type.Boolean({
+      description:
+        'Whether the contact replaces the primary contact; false for a new link, unchanged for an existing one.',
+    }),
+  ),
+});
 export type LinkContactBody = Static<typeof LinkContactBody>;
 export const LinkedContactParams = closed({ id: Uuid, contactId: Uuid });

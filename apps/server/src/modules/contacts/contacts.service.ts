@@ -70,7 +70,7 @@ export async function createContact({ db, actor, now }: Scope, body: CreateConta
   return { data: presentContact(row!) };
 }
 
-/** An empty patch changes nothing and is answered with the record as it is. @throws ContactNotFound */
+/** An empty patch changes nothing and returns the record. @throws ContactNotFound */
 export async function updateContact({ db, actor, now }: Scope, id: string, body: UpdateContactBody) {
   const fields = Object.keys(body);
   if (fields.length === 0) return getContact(db, id);
@@ -81,7 +81,7 @@ export async function updateContact({ db, actor, now }: Scope, id: string, body:
   return { data: presentContact(row) };
 }
 
-/** Its links and files go with the contact. @throws ContactNotFound */
+/** Also deletes its links and files. @throws ContactNotFound */
 export async function deleteContact({ db, actor, services }: Omit<Scope, 'now'> & { services: Services }, id: string) {
   const { tenantId } = db;
   const now = services.now();
@@ -110,7 +110,7 @@ function toColumns(body: UpdateContactBody): ContactChanges {
   return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined)) as ContactChanges;
 }
 
-/** The specification's "Contact": one explicit object, so that no column gets out by accident. */
+/** The specification's "Contact": an explicit object, so that a new column is not exposed by accident. */
 export function presentContact(row: ContactRow) {
   return {
     id: row.id,

@@ -8,9 +8,9 @@ export { removeContactsOfUser } from '#modules/contacts/contact-links.service';
 /** Contact records and their links to spaces, resources and users. */
 export const contactsModule = defineModule({
   name: 'contacts',
-  description: 'Contact records and their links to spaces, resources and users',
+  description: 'Manage contacts, and link them to spaces, resources and users',
   routes: [...contactRoutes, ...contactLinkRoutes],
-  // Only a contact or a record deleted in the same instant gets as far as the constraint.
+  // The service checks first; only a concurrent deletion of the contact or the record reaches a constraint.
   constraints: {
     contact_links_contact: ContactNotFound,
     contact_links_space: SpaceNotFound,

@@ -1,12 +1,12 @@
 import { defineError } from '#core/errors/app-error';
 
-export const AlertNotFound = defineError('NOT_FOUND', 'There is no alert with this id.');
+export const AlertNotFound = defineError('NOT_FOUND', 'The alert does not exist.');
 export const JobNotFound = defineError(
   'NOT_FOUND',
-  'There is no job of this name: GET /api/v1/system/dispatcher/jobs.',
+  'The job does not exist. GET /api/v1/system/dispatcher/jobs lists all jobs.',
 );
 export const ScheduleInvalid = defineError(
   'VALIDATION_ERROR',
-  'The schedule cannot be kept: details.problem says why.',
+  'The schedule is invalid. See details.problem.',
   'SCHEDULE_INVALID',
 );

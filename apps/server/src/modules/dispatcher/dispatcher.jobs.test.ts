@@ -51,17 +51,17 @@ describe('listScheduledJobs', () => {
     expect(names).toEqual(expect.arrayContaining(['storage-sweep', 'tenant-purge', 'dispatcher-history']));
   });
 
-  it('200: what is known of one', async () => {
+  it('200: all fields of a job', async () => {
     expect(await job('log-retention')).toEqual({
       name: 'log-retention',
       description: expect.any(String),
       enabled: true,
-      schedule: '7 * * * *',
+      schedule: '2-57/5 * * * *',
       timezone: 'UTC',
       catch_up: 'run_once',
-      default_schedule: '7 * * * *',
-      timeout_ms: 600_000,
-      next_slot: '2031-03-10T10:07:00.000Z',
+      default_schedule: '2-57/5 * * * *',
+      timeout_ms: 3_600_000,
+      next_slot: '2031-03-10T10:02:00.000Z',
       last_run: null,
       last_error: null,
       consecutive_failures: 0,
@@ -70,7 +70,7 @@ describe('listScheduledJobs', () => {
 });
 
 describe('runScheduledJob', () => {
-  it('202: runs it now, beside its schedule, and it is recorded', async () => {
+  it('202: runs the job now, in addition to its schedule, and records it', async () => {
     const answer = await runNow('delivered-mail');
     expect([answer.status, answer.body.data]).toEqual([
       202,
@@ -97,7 +97,7 @@ describe('runScheduledJob', () => {
     ]);
   });
 
-  it('409 while it runs, and nothing is recorded', async () => {
+  it('409 while the job runs, and nothing is recorded', async () => {
     const name = 'old-security-events';
     await dispatch();
     const lease = new Date(time + minute);
@@ -113,14 +113,14 @@ describe('runScheduledJob', () => {
     expect(await runsOf(database(), name)).toHaveLength(1);
   });
 
-  it('404 for a job that does not exist, 400 for what is no name', async () => {
+  it('404 for an unknown job, 400 for an invalid name', async () => {
     expectError(await runNow('nothing'), 404, 'NOT_FOUND');
     expectError(await runNow('No%20Name'), 400, 'VALIDATION_ERROR');
   });
 });
 
 describe('listScheduledJobRuns', () => {
-  it('200: the newest first, in pages, of one status', async () => {
+  it('200: newest first, in pages, with one status', async () => {
     const name = 'ended-address-rules';
     for (let count = 0; count < 3; count++) {
       time += minute;
@@ -138,7 +138,7 @@ describe('listScheduledJobRuns', () => {
     expect((await runs(name, '?status=succeeded')).body.data).toHaveLength(3);
   });
 
-  it('404 for a job that does not exist, 400 for a query that does not fit', async () => {
+  it('404 for an unknown job, 400 for an invalid query', async () => {
     expectError(await runs('nothing'), 404, 'NOT_FOUND');
     for (const query of ['?limit=0', '?status=none', '?offset=-1'])
       expectError(await runs('storage-sweep', query), 400, 'VALIDATION_ERROR');
@@ -148,7 +148,7 @@ describe('listScheduledJobRuns', () => {
 describe('updateScheduledJob', () => {
   const name = 'storage-reconcile';
 
-  it('200: when it runs, in which time zone, and what becomes of missed slots; null goes back', async () => {
+  it('200: schedule, time zone and catch-up policy; null restores the default', async () => {
     const changes = { schedule: '30 2 * * *', timezone: 'Europe/Berlin', catch_up: 'skip' };
     const answer = await patch(name, changes);
     expect(answer.status).toBe(200);
@@ -161,7 +161,7 @@ describe('updateScheduledJob', () => {
     expect(back.body.data).toMatchObject({ schedule: '29 * * * *', timezone: 'UTC', catch_up: 'run_once' });
   });
 
-  it('200: a new schedule owes nothing of the time before', async () => {
+  it('200: a new schedule does not catch up earlier slots', async () => {
     await dispatch();
     await patch(name, { schedule: '* * * * *', catch_up: 'all' });
     const before = (await runsOf(database(), name)).length;
@@ -173,7 +173,7 @@ describe('updateScheduledJob', () => {
     await patch(name, { schedule: null, catch_up: null });
   });
 
-  it('200: switched off it never comes, and switched on again it owes nothing', async () => {
+  it('200: a disabled job has no next slot, and catches up nothing after it is enabled', async () => {
     expect((await patch('storage-sweep', { enabled: false })).body.data).toMatchObject({
       enabled: false,
       next_slot: null,
@@ -211,12 +211,12 @@ describe('updateScheduledJob', () => {
     expectError(await patch(name, body), 400, 'VALIDATION_ERROR');
   });
 
-  it('404 for a job that does not exist', async () => {
+  it('404 for an unknown job', async () => {
     expectError(await patch('nothing', { enabled: false }), 404, 'NOT_FOUND');
   });
 });
 
-it('401 without credentials, 403 for everybody but system administrators', async () => {
+it('401 without credentials, 403 for callers other than system administrators', async () => {
   const tenant = await createTenant(test);
   const calls = (given: string | undefined) => [
     test.call('GET', base, { token: given }),

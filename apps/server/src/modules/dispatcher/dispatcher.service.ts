@@ -7,13 +7,13 @@ import { overallOf } from '#core/jobs/watch';
 import type { Services } from '#core/services';
 import { AlertNotFound } from '#modules/dispatcher/dispatcher.errors';
 
-/** Whoever calls waits no longer; many schedulers give up soon after. */
+/** Maximum wait of a caller, because many schedulers time out soon after. */
 const waitMs = 10_000;
-const mostRuns = 20;
-const mostAlerts = 50;
+const maxRuns = 20;
+const maxAlerts = 50;
 const resolvedShownMs = 24 * 60 * 60_000;
 
-/** Starts all that is due. */
+/** Starts all due jobs. */
 export async function runDispatcher({ dispatcher }: Services) {
   const dispatch = await dispatcher.dispatch('external', { waitMs });
   const { jobs_skipped, alerts_sent } = dispatch;
@@ -39,8 +39,8 @@ export async function getDispatcherStatus({ database, dispatcher, now }: Service
   const [dispatches, alerts, rows] = await database
     .platform()
     .slow.flight([
-      listRecentDispatches({ most: mostRuns }),
-      listRecentAlerts({ resolvedSince, most: mostAlerts }),
+      listRecentDispatches({ most: maxRuns }),
+      listRecentAlerts({ resolvedSince, most: maxAlerts }),
       listJobRows({}),
     ]);
   const ended = dispatches.filter((row): row is Dispatch => row.completed_at !== null);
@@ -76,6 +76,6 @@ function presentLast(dispatch: Dispatch) {
 }
 
 function presentAlert({ id, type, severity, title, message, acknowledged, created_at, resolved_at }: AlertRow) {
-  const told = resolved_at === null ? message : `${message} Resolved at ${resolved_at}.`;
-  return { id, type, severity, title, message: told, acknowledged, created_at };
+  const text = resolved_at === null ? message : `${message} Resolved at ${resolved_at}.`;
+  return { id, type, severity, title, message: text, acknowledged, created_at };
 }

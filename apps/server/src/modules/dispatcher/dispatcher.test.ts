@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { newId } from '#core/crypto/ids';
 import { alertsOf } from '#core/jobs/testing/jobs';
 import { createMember, createTenant, logInSystemAdmin, type Person } from '#test/support/factories';
-import { startService, testServiceOf, useService, type Answer } from '#test/support/harness';
+import { expectError, startService, testServiceOf, useService, type Answer } from '#test/support/harness';
 
 const secret = 'of the tests, and longer than 32 bytes';
 const test = useService({ ownDatabase: true, environment: { DISPATCHER_SECRET: secret } });
@@ -26,7 +26,7 @@ const status = (headers: Record<string, string> = known) => test.call('GET', `${
 const acknowledge = (id: string, headers: Record<string, string> = known) =>
   test.call('POST', `${base}/alerts/${id}/acknowledge`, { headers });
 
-/** `{error, message}` and nothing else. */
+/** Expects only `{error, message}`. */
 function expectBrief(answer: Answer, code: number, error: string): void {
   expect({ status: answer.status, body: answer.body }).toEqual({
     status: code,
@@ -45,8 +45,8 @@ async function newAlert(): Promise<string> {
   return id;
 }
 
-/** Each way of the three to show the secret. */
-const ways: Record<string, (text: string) => Record<string, string>> = {
+/** The three headers that take the secret. */
+const secretHeaders: Record<string, (text: string) => Record<string, string>> = {
   'x-dispatcher-secret': (text) => ({ 'x-dispatcher-secret': text }),
   'x-cron-secret': (text) => ({ 'x-cron-secret': text }),
   authorization: (text) => ({ authorization: `Bearer ${text}` }),
@@ -57,13 +57,13 @@ describe.each([
   ['getDispatcherStatus', status],
   ['acknowledgeDispatcherAlert', async (headers?: Record<string, string>) => acknowledge(await newAlert(), headers)],
 ] as const)('%s', (_operation, call) => {
-  it.each(Object.keys(ways))('200 with the secret in %s', async (way) => {
-    expect((await call(ways[way]!(secret))).status).toBe(200);
+  it.each(Object.keys(secretHeaders))('200 with the secret in %s', async (header) => {
+    expect((await call(secretHeaders[header]!(secret))).status).toBe(200);
   });
 
-  it.each(Object.keys(ways))('401 with a wrong secret in %s', async (way) => {
+  it.each(Object.keys(secretHeaders))('401 with a wrong secret in %s', async (header) => {
     for (const wrong of ['x', secret.slice(1), `${secret}x`, secret.toUpperCase()])
-      expectBrief(await call(ways[way]!(wrong)), 401, 'AUTHENTICATION_ERROR');
+      expectBrief(await call(secretHeaders[header]!(wrong)), 401, 'AUTHENTICATION_ERROR');
   });
 
   it('401 without a secret, and with an empty one', async () => {
@@ -87,7 +87,7 @@ describe.each([
 });
 
 describe('runDispatcher', () => {
-  it('200: what the specification shows, field by field', async () => {
+  it('200: the fields of the specification', async () => {
     const { body } = await run();
     expect(body).toEqual({
       success: true,
@@ -110,11 +110,11 @@ describe('runDispatcher', () => {
     });
   });
 
-  it('401 for a system administrator: a session is no secret', async () => {
+  it('401 for a system administrator: a session does not replace the secret', async () => {
     expectBrief(await run({ authorization: `Bearer ${system.token}` }), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('404, 405 and 400 in the same short form', async () => {
+  it('404, 405 and 400 in the same brief form', async () => {
     expectBrief(await test.call('GET', `${base}/run`), 405, 'METHOD_NOT_ALLOWED');
     expectBrief(await test.call('DELETE', `${base}/status`), 405, 'METHOD_NOT_ALLOWED');
     const torn = { ...known, 'content-type': 'application/json' };
@@ -122,7 +122,22 @@ describe('runDispatcher', () => {
     expect([answer.statusCode, Object.keys(answer.json())]).toEqual([400, ['error', 'message']]);
   });
 
-  it('twenty wrong secrets in a minute from one address are an alert, and those without are none', async () => {
+  it.each([
+    ['an id that cannot be decoded', '/alerts/%zz/acknowledge', 400, 'BAD_REQUEST'],
+    ['an id that is cut off', '/alerts/%/acknowledge', 400, 'BAD_REQUEST'],
+    ['an id that is too long', `/alerts/${'x'.repeat(300)}/acknowledge`, 414, 'URI_TOO_LONG'],
+    ['a query that cannot be decoded', '/run?a=%zz', 400, 'BAD_REQUEST'],
+  ])('answers %s in the same short form', async (_what, path, expected, code) => {
+    const answer = await test.call('POST', `${base}${path}`, { headers: known });
+    expectBrief(answer, expected, code);
+  });
+
+  it('answers a path outside of the dispatcher in the standard form', async () => {
+    expectError(await test.call('POST', `${base}/jobs/%zz/run`, { headers: known }), 400, 'BAD_REQUEST');
+    expectError(await test.call('GET', '/api/v1/system/%zz'), 400, 'BAD_REQUEST');
+  });
+
+  it('twenty wrong secrets in a minute from one address raise an alert, missing secrets do not', async () => {
     const ip = '198.51.100.77';
     for (let count = 0; count < 20; count++) await run({}, ip);
     expect(await alertsOf(test.service.services.database, ip)).toEqual([]);
@@ -143,7 +158,7 @@ describe('runDispatcher', () => {
 });
 
 describe('getDispatcherHealth', () => {
-  it('200 for anybody: what the specification shows, field by field', async () => {
+  it('200 for every caller: the fields of the specification', async () => {
     const { status: code, body } = await test.call('GET', `${base}/health`);
     expect(code).toBe(200);
     expect(body).toEqual({ overall: expect.any(String), timestamp, services: expect.any(Array) });
@@ -157,7 +172,7 @@ describe('getDispatcherHealth', () => {
 });
 
 describe('getDispatcherStatus', () => {
-  it('200: the last dispatch and those before, the newest first', async () => {
+  it('200: the latest and earlier dispatches, newest first', async () => {
     const ids = [(await run()).body.data.run_id, (await run()).body.data.run_id];
     const { body } = await status();
     expect(body).toEqual({
@@ -181,7 +196,7 @@ describe('getDispatcherStatus', () => {
     );
   });
 
-  it('200: hosted-scheduler before anybody outside has called, and again two minutes after the last call', async () => {
+  it('200: hosted-scheduler before the first external call, and again two minutes after the last one', async () => {
     const mode = async () => (await later.call('GET', `${base}/status`, { headers: known })).body.mode;
     expect(await mode()).toBe('hosted-scheduler');
     await later.call('POST', `${base}/run`, { headers: known });
@@ -192,7 +207,7 @@ describe('getDispatcherStatus', () => {
     expect(await mode()).toBe('hosted-scheduler');
   });
 
-  it('200: not enabled once every job is switched off', async () => {
+  it('200: not enabled after every job is disabled', async () => {
     const { dispatcher, database } = later.service.services;
     await dispatcher.register();
     const enabled = async () => (await later.call('GET', `${base}/status`, { headers: known })).body.enabled;
@@ -210,7 +225,7 @@ describe('acknowledgeDispatcherAlert', () => {
     return test.service.services.database.platform().slow.first({ text, values: [id], prepare: false });
   };
 
-  it('200 by the secret and by a system administrator, who is remembered', async () => {
+  it('200 with the secret and for a system administrator, who is recorded', async () => {
     const [one, other] = [await newAlert(), await newAlert()];
     const answer = await acknowledge(one);
     expect(answer.body).toEqual({ success: true, message: expect.any(String) });
@@ -219,7 +234,7 @@ describe('acknowledgeDispatcherAlert', () => {
     expect(await row(other)).toMatchObject({ acknowledged: true, acknowledged_by: system.userId });
   });
 
-  it('200 the second time too: whoever was first is kept', async () => {
+  it('200 the second time too: the first acknowledgement wins', async () => {
     const id = await newAlert();
     expect((await acknowledge(id, { authorization: `Bearer ${system.token}` })).body).toMatchObject({ success: true });
     const first = await row(id);
@@ -227,7 +242,7 @@ describe('acknowledgeDispatcherAlert', () => {
     expect(await row(id)).toEqual(first);
   });
 
-  it('404 for an alert that does not exist, 400 for what is no id', async () => {
+  it('404 for an unknown alert, 400 for an invalid id', async () => {
     expectBrief(await acknowledge(newId()), 404, 'NOT_FOUND');
     expectBrief(await acknowledge('42'), 400, 'VALIDATION_ERROR');
   });
@@ -248,7 +263,7 @@ describe('acknowledgeDispatcherAlert', () => {
 });
 
 describe('without a secret', () => {
-  it('503 for all that need it, 200 for health, and for a system administrator who takes note of an alert', async () => {
+  it('503 for operations that need it, 200 for health and for an acknowledgement by a system administrator', async () => {
     const service = await startService({ connection: test.connection });
     try {
       const bare = testServiceOf(service, test.connection);
@@ -268,7 +283,7 @@ describe('without a secret', () => {
 });
 
 describe('a short secret', () => {
-  it('is warned of at the start, one of 32 bytes is not', async () => {
+  it('causes a warning at the start, a secret of 32 bytes does not', async () => {
     const warnings = async (text: string) => {
       const lines: string[] = [];
       const service = await startService(

@@ -12,7 +12,7 @@ const runsKept = 1000;
 const history: Job = {
   name: 'dispatcher-history',
   description:
-    'Forgets runs after 30 days or 1,000 runs of their job, and dispatches and resolved alerts after 30 days.',
+    'Deletes runs after 30 days or 1,000 runs of their job, and dispatches and resolved alerts after 30 days.',
   schedule: '43 * * * *',
   catchUp: 'run_once',
   timeoutMs: 5 * 60_000,
@@ -27,10 +27,10 @@ const history: Job = {
   },
 };
 
-/** What has to happen now and then: who drives it, how it went, and what an operator can change about it. */
+/** Scheduled jobs: dispatches, runs, alerts and changes by operators. */
 export const dispatcherModule = defineModule({
   name: 'dispatcher',
-  description: 'Scheduled jobs: running them from outside, their history and alerts',
+  description: 'Scheduled jobs: external scheduler, history and alerts',
   routes: dispatcherRoutes,
   jobs: [history],
 });

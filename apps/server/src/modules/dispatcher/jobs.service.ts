@@ -48,7 +48,7 @@ export async function listJobRuns(
   return toPage(rows.map(presentJobRun), { limit, offset }, total, setHeader);
 }
 
-/** Begins a run beside the schedule. @throws JobNotFound, JobIsRunning */
+/** Starts a run in addition to the schedule. @throws JobNotFound, JobIsRunning */
 export async function runJob({ services, actor }: Changer, name: string) {
   const job = getJob(services, name);
   await services.dispatcher.register();
@@ -80,9 +80,9 @@ export async function updateJob({ services, actor }: Changer, name: string, body
     const problem = scheduleProblem(terms, now);
     if (problem !== undefined) throw ScheduleInvalid({ details: { problem } });
     const changes: JobChanges = { ...body };
-    const startsAnew = scheduleKey(terms) !== before.handled_schedule || (body.enabled === true && !before.enabled);
-    if (startsAnew) {
-      // Nothing is owed of the time before: the job was off, or its slots were others.
+    const isRestarted = scheduleKey(terms) !== before.handled_schedule || (body.enabled === true && !before.enabled);
+    if (isRestarted) {
+      // No slot of the time before is caught up: the job was disabled or had another schedule.
       changes.handled_until = now.toISOString();
       changes.handled_schedule = scheduleKey(terms);
     }

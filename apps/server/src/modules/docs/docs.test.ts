@@ -4,7 +4,7 @@ import { expectError, useService } from '#test/support/harness';
 
 const test = useService();
 
-describe('the description of the interface', () => {
+describe('the API description', () => {
   it('openapi.json names every route with its errors and who may call it', async () => {
     const answer = await test.call('GET', '/openapi.json');
     expect(answer.status).toBe(200);
@@ -16,7 +16,7 @@ describe('the description of the interface', () => {
     expect(answer.body.components.schemas.Contact.additionalProperties).toBe(false);
   });
 
-  it('the reference page brings its scripts itself and runs nothing from elsewhere', async () => {
+  it('the reference page loads scripts only from this service', async () => {
     const page = await test.call('GET', '/docs');
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
     expect(page.headers['content-security-policy']).toContain("script-src 'self'");

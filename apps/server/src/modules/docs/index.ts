@@ -12,31 +12,31 @@ import { initScript, page } from '#modules/docs/reference-page';
 
 const referenceDirectory = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
-/** What the browsable reference is made of; nothing else can be asked for. */
+/** Files of the API reference; no other file is served. */
 const assets = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
   'init.js': 'text/javascript; charset=utf-8',
 } as const;
 
-// The reference page needs its own scripts and styles, and calls this service; nothing from anywhere else.
+// The reference page needs its own scripts and styles and calls this service, nothing else.
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; frame-ancestors 'none'";
 
-const documentation = access.public('what the interface looks like is no secret');
+const documentation = access.public('the description of the API is public');
 
-/** The description of the interface, for programs and for people. */
+/** The API description, for programs and for readers. */
 export function createDocsModule(listModules: () => readonly Module[]): Module {
   let openApi: string | undefined;
   return defineModule({
     name: 'docs',
-    description: 'The description of this interface',
+    description: 'Description of this API',
     routes: [
       defineRoute({
         method: 'GET',
         path: '/openapi.json',
         operationId: 'getOpenApi',
-        summary: 'This interface as OpenAPI 3.1',
+        summary: 'Get this API as OpenAPI 3.1',
         access: documentation,
         schema: { response: { 200: Type.Record(Type.String(), Type.Unknown()) } },
         handler: ({ setHeader }) => {
@@ -48,7 +48,7 @@ export function createDocsModule(listModules: () => readonly Module[]): Module {
         method: 'GET',
         path: '/docs',
         operationId: 'getReferencePage',
-        summary: 'The browsable API reference',
+        summary: 'Get the API reference as a web page',
         access: documentation,
         schema: { response: { 200: Type.String() } },
         contentTypes: ['text/html'],
@@ -62,9 +62,14 @@ export function createDocsModule(listModules: () => readonly Module[]): Module {
         method: 'GET',
         path: '/docs/{asset}',
         operationId: 'getReferenceAsset',
-        summary: 'Scripts and styles of the API reference',
+        summary: 'Get a script or style sheet of the API reference',
         access: documentation,
-        schema: { params: closed({ asset: Type.String({ maxLength: 40 }) }), response: { 200: Type.String() } },
+        schema: {
+          params: closed({
+            asset: Type.String({ maxLength: 40, description: 'File name of the script or style sheet.' }),
+          }),
+          response: { 200: Type.String() },
+        },
         errors: [NotFound],
         contentTypes: ['text/css', 'text/javascript'],
         handler: ({ params, setHeader }) => {

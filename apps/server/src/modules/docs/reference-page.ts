@@ -1,4 +1,4 @@
-/** The API reference: Swagger UI, served from here so that it works without the internet. */
+/** The API reference: Swagger UI, served by this service so that it works without the internet. */
 export const page = `<!doctype html>
 <html lang="en">
   <head>
@@ -15,7 +15,7 @@ export const page = `<!doctype html>
 </html>
 `;
 
-/** A file of its own, because the page's policy forbids inline scripts. */
+/** A separate file, because the policy of the page forbids inline scripts. */
 export const initScript = `SwaggerUIBundle({
   url: '/openapi.json',
   dom_id: '#reference',

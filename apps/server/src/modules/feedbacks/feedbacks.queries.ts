@@ -68,7 +68,7 @@ export type FeedbackFilters = {
   createdBy?: string | undefined;
 };
 
-/** Newest first unless asked otherwise; ids are UUIDv7, so their order is the order of creation. */
+/** Orders by id: ids are UUIDv7, so their order is the order of creation. */
 export function listFeedbacks(
   tenantId: string,
   filters: FeedbackFilters,

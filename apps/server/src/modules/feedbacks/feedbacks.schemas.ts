@@ -3,14 +3,16 @@ import Type, { type Static } from 'typebox';
 import { Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging, sortable } from '#core/http/schemas';
 
 const EntityType = Type.Enum(['space', 'resource']);
-const Status = Type.Enum(['new', 'in_progress', 'resolved', 'dismissed']);
-const Rating = Type.Integer({ minimum: 1, maximum: 5 });
+const Status = Type.Enum(['new', 'in_progress', 'resolved', 'dismissed'], { description: 'Processing status.' });
+const Rating = Type.Integer({ minimum: 1, maximum: 5, description: 'Rating from 1 to 5.' });
+const rating = { description: 'Rating from 1 to 5; null if the author gave none.' };
+const message = { description: 'Text of the feedback.' };
 
 export const CreateFeedbackBody = closed({
   entity_type: EntityType,
   entity_id: Uuid,
-  rating: Type.Optional(nullable(Rating)),
-  message: Type.String({ minLength: 1, maxLength: 2000, pattern: '\\S' }),
+  rating: Type.Optional(nullable(Rating, rating)),
+  message: Type.String({ minLength: 1, maxLength: 2000, pattern: '\\S', ...message }),
 });
 export type CreateFeedbackBody = Static<typeof CreateFeedbackBody>;
 
@@ -23,8 +25,8 @@ const Feedback = closed(
     tenant_id: Uuid,
     entity_type: EntityType,
     entity_id: Uuid,
-    rating: nullable(Rating),
-    message: Type.String(),
+    rating: nullable(Rating, rating),
+    message: Type.String(message),
     status: Status,
     created_by: nullable(Uuid),
     created_at: Timestamp,
@@ -43,6 +45,6 @@ export const ListFeedbacksQuery = Type.Object({
   entity_id: Type.Optional(Uuid),
   status: Type.Optional(Status),
   rating: Type.Optional(Rating),
-  created_by: Type.Optional(Uuid),
+  created_by: Type.Optional(Type.String({ format: 'uuid', description: 'Author, by identifier.' })),
 });
 export type ListFeedbacksQuery = Static<typeof ListFeedbacksQuery>;

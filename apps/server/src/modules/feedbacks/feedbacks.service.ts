@@ -20,7 +20,7 @@ import type { CreateFeedbackBody, ListFeedbacksQuery, UpdateFeedbackBody } from 
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 type Author = Omit<Scope, 'now'> & { services: Services };
 
-/** So that nobody buries what others say. */
+/** Keeps one user from hiding the feedback of others. */
 const budget = { max: 60, windowMs: 60 * 60_000 };
 
 export async function listFeedbacks(

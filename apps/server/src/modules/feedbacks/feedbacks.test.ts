@@ -39,7 +39,7 @@ const setStatus = (id: string, status: unknown, by = admin) =>
   test.call('PATCH', `${path}/${id}`, { ...by, body: { status } });
 
 describe('createFeedback', () => {
-  it.each(['space', 'resource'] as const)('201: any member about a %s', async (kind) => {
+  it.each(['space', 'resource'] as const)('201: every member, about a %s', async (kind) => {
     const feedback = await give({ ...about(kind), rating: 4, message: 'Too warm' });
     expect(feedback).toEqual({
       id: expect.any(String),
@@ -97,12 +97,12 @@ describe('createFeedback', () => {
     expectError(await post(test, member, 'feedbacks', { ...about(), [field]: undefined }), 400, 'VALIDATION_ERROR');
   });
 
-  it('401, 403: nobody, and a key', async () => {
+  it('401, 403: no credentials, and a key', async () => {
     expectError(await post(test, {}, 'feedbacks', about()), 401, 'AUTHENTICATION_ERROR');
     expectError(await post(test, key, 'feedbacks', about()), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it("404: a record that is unknown, another tenant's, or of the other kind", async () => {
+  it('404: a record that is unknown, of another tenant, or of the other kind', async () => {
     const foreign = {
       space: (await create(test, stranger, 'spaces')).id,
       resource: (await create(test, stranger, 'resources')).id,
@@ -120,7 +120,7 @@ describe('createFeedback', () => {
 });
 
 describe('createFeedback', () => {
-  it('429: one person more than 60 times an hour, however many at once, and nobody else', async () => {
+  it('429: one user above 60 requests an hour, also concurrently; other users are not limited', async () => {
     const by = { token: (await createMember(test, tenant)).token };
     const answers = await Promise.all(Array.from({ length: 70 }, () => post(test, by, 'feedbacks', about())));
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(60);
@@ -135,7 +135,7 @@ describe('createFeedback', () => {
 });
 
 describe('getFeedback and listFeedbacks', () => {
-  it('200 for who may read, 403 for who may not, the author included', async () => {
+  it('200 with the permission, 403 without it, also for the author', async () => {
     const { id } = await give();
     for (const by of [reader, key, admin]) {
       expect((await get(id, by)).status).toBe(200);
@@ -147,7 +147,7 @@ describe('getFeedback and listFeedbacks', () => {
     }
   });
 
-  it("400, 404: no uuid, an unknown id and another tenant's", async () => {
+  it('400, 404: invalid uuid, an unknown id, and the id of another tenant', async () => {
     const { id } = await give();
     expectError(await get('42'), 400, 'VALIDATION_ERROR');
     expectError(await get(newId()), 404, 'NOT_FOUND');
@@ -199,7 +199,7 @@ describe('updateFeedback', () => {
     expect((await get(before.id)).body).toEqual(body);
   });
 
-  it('400, 401, 403, 404: what is not allowed', async () => {
+  it('400, 401, 403, 404: requests that are not allowed', async () => {
     const { id } = await give();
     for (const status of ['open', null, 5, undefined])
       expectError(await setStatus(id, status), 400, 'VALIDATION_ERROR');

@@ -1,62 +1,11 @@
-import { access } from '#core/access/access';
-import { defineModule, defineRoute } from '#core/http/route';
-import { IdParams } from '#core/http/schemas';
-import {
-  FeedbackNotFound,
-  ResourceNotFound,
-  SpaceNotFound,
-  TooManyFeedbacks,
-} from '#modules/feedbacks/feedbacks.errors';
-import * as schemas from '#modules/feedbacks/feedbacks.schemas';
-import { createFeedback, getFeedback, listFeedbacks, updateFeedback } from '#modules/feedbacks/feedbacks.service';
+import { defineModule } from '#core/http/route';
+import { ResourceNotFound, SpaceNotFound } from '#modules/feedbacks/feedbacks.errors';
+import { feedbackRoutes } from '#modules/feedbacks/feedbacks.routes';
 
-/** What people say about spaces and resources, and how far it has been dealt with. */
+/** Feedback of users about spaces and resources, with a processing status. */
 export const feedbacksModule = defineModule({
   name: 'feedbacks',
-  description: 'What people say about spaces and resources, and how far it has been dealt with',
+  description: 'Submit and process feedback about spaces and resources',
   constraints: { feedbacks_space: SpaceNotFound, feedbacks_resource: ResourceNotFound },
-  routes: [
-    defineRoute({
-      method: 'GET',
-      path: '/api/v1/secure/feedbacks',
-      operationId: 'listFeedbacks',
-      summary: 'Feedback, the newest first, with filters',
-      access: access.permission('feedbacks.read', 'feedbacks.read'),
-      schema: { query: schemas.ListFeedbacksQuery, response: { 200: schemas.FeedbackPage } },
-      handler: ({ db, query, setHeader }) => listFeedbacks({ db, setHeader }, query),
-    }),
-    defineRoute({
-      method: 'POST',
-      path: '/api/v1/secure/feedbacks',
-      operationId: 'createFeedback',
-      summary: 'Say something about a space or a resource',
-      access: access.member(),
-      schema: { body: schemas.CreateFeedbackBody, response: { 201: schemas.FeedbackAnswer } },
-      errors: [TooManyFeedbacks, SpaceNotFound, ResourceNotFound],
-      audit: 'feedback.created',
-      handler: ({ actor, body, db, services }) => createFeedback({ db, actor, services }, body),
-    }),
-    defineRoute({
-      method: 'GET',
-      path: '/api/v1/secure/feedbacks/{id}',
-      operationId: 'getFeedback',
-      summary: 'One feedback',
-      access: access.permission('feedbacks.read', 'feedbacks.read'),
-      schema: { params: IdParams, response: { 200: schemas.FeedbackAnswer } },
-      errors: [FeedbackNotFound],
-      handler: ({ db, params }) => getFeedback(db, params.id),
-    }),
-    defineRoute({
-      method: 'PATCH',
-      path: '/api/v1/secure/feedbacks/{id}',
-      operationId: 'updateFeedback',
-      summary: 'Set how far a feedback has been dealt with',
-      access: access.permission('feedbacks.manage'),
-      schema: { params: IdParams, body: schemas.UpdateFeedbackBody, response: { 200: schemas.FeedbackAnswer } },
-      errors: [FeedbackNotFound],
-      audit: 'feedback.updated',
-      handler: ({ actor, body, db, params, services }) =>
-        updateFeedback({ db, actor, now: services.now }, params.id, body),
-    }),
-  ],
+  routes: feedbackRoutes,
 });

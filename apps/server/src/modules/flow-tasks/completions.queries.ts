@@ -35,7 +35,7 @@ export type PersonFacts = Omit<PersonRow, 'tenant_id' | 'status'> & {
   has_avatar: boolean;
 };
 
-/** What is known of somebody within the tenant. */
+/** The facts about a user within the tenant. */
 export const findPerson = statement<ByUser, PersonFacts>((p) =>
   builder
     .selectFrom('users')
@@ -55,7 +55,7 @@ export const findPerson = statement<ByUser, PersonFacts>((p) =>
 
 export type Standing = { task_id: string; outcome: Outcome; completed_at: string; round: number };
 
-/** The last of each outcome that somebody has in the present version of each task, since its last reset. */
+/** The latest completion and skip of a user for each task, in its present version and since its last reset. */
 export const listStandings = statement<ByUser, Standing>((p) =>
   builder
     .selectFrom('flow_task_completions as done')
@@ -74,7 +74,7 @@ export const listStandings = statement<ByUser, Standing>((p) =>
 
 type Latest = ByUser & { taskId: string; version: string | null; resets: number };
 
-/** The last of each outcome that somebody has of one task in one version. */
+/** The latest completion and skip of a user for one version of a task. */
 export const listLatest = statement<Latest, CompletionRow>((p) =>
   builder
     .selectFrom('flow_task_completions')
@@ -89,7 +89,7 @@ export const listLatest = statement<Latest, CompletionRow>((p) =>
     .orderBy('round', 'desc'),
 );
 
-/** No row where the same was recorded at the same time. */
+/** Returns no row if a concurrent request has recorded the same outcome. */
 export const insertCompletion = statement<CompletionRow, CompletionRow>((p) => {
   const row = Object.fromEntries(completionColumns.map((name) => [name, p[name]]));
   return builder
@@ -101,7 +101,7 @@ export const insertCompletion = statement<CompletionRow, CompletionRow>((p) => {
 
 type Counting = { tenantId: string; taskId: string; version: string | null; resets: number; after: string | null };
 
-/** How many people have completed a task so that it counts; `after` is null where once is enough. */
+/** Counts the users whose completion still counts; `after` is null if completions count forever. */
 export const countPeople = statement<Counting, { people: number }>((p) =>
   builder
     .selectFrom('flow_task_completions as done')
@@ -123,11 +123,11 @@ type Reported = Counting & {
   groups: readonly string[] | null;
   roles: readonly ('admin' | 'member')[] | null;
   createdBefore: string | null;
-  /** Whether nobody may skip it, whoever has before. */
+  /** Whether the task is mandatory; earlier skips then do not count. */
   isMandatory: boolean;
 };
 
-/** Where the people stand whom a task is for; null groups and null roles are everybody. */
+/** Counts the users in the audience by state; null groups and null roles mean all users. */
 export const countStandings = statement<Reported, { open: number; completed: number; skipped: number }>((p) => {
   const has = (outcome: Outcome) => sql<boolean>`exists (select 1 from flow_task_completions done
     where done.tenant_id = ${p.tenantId} and done.user_id = users.id and done.task_id = ${p.taskId}
@@ -160,21 +160,26 @@ export const countStandings = statement<Reported, { open: number; completed: num
     ]);
 });
 
-/** Whose, or of which task. */
-type Of = { userId: string } | { taskId: string };
+/** Selects the completions of a user or of a task. */
+type Selection = { userId: string } | { taskId: string };
 type Page = { limit: number; offset: number };
 
-/** The newest first. */
-export function listCompletions(tenantId: string, of: Of, { limit, offset }: Page): Query<CompletionRow> {
-  const rows = filtered(tenantId, of).select(completionColumns).orderBy('id', 'desc');
+/** Lists the newest first. */
+export function listCompletions(tenantId: string, selection: Selection, { limit, offset }: Page): Query<CompletionRow> {
+  const rows = filtered(tenantId, selection).select(completionColumns).orderBy('id', 'desc');
   return toQuery(rows.limit(limit).offset(offset));
 }
 
-export function countCompletions(tenantId: string, of: Of): Query<{ total: number }> {
-  return countMatches(filtered(tenantId, of).select('id'));
+export function countCompletions(tenantId: string, selection: Selection): Query<{ total: number }> {
+  return countMatches(filtered(tenantId, selection).select('id'));
 }
 
-function filtered(tenantId: string, of: Of): SelectQueryBuilder<FlowTaskTables, 'flow_task_completions', object> {
+function filtered(
+  tenantId: string,
+  selection: Selection,
+): SelectQueryBuilder<FlowTaskTables, 'flow_task_completions', object> {
   const rows = builder.selectFrom('flow_task_completions').where('tenant_id', '=', tenantId);
-  return 'userId' in of ? rows.where('user_id', '=', of.userId) : rows.where('task_id', '=', of.taskId);
+  return 'userId' in selection
+    ? rows.where('user_id', '=', selection.userId)
+    : rows.where('task_id', '=', selection.taskId);
 }

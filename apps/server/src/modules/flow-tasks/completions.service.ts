@@ -17,9 +17,9 @@ import {
   type Standing,
 } from '#modules/flow-tasks/completions.queries';
 import {
-  FactMissing,
+  RequirementMissing,
   FlowTaskNotFound,
-  TaskIsMandatory,
+  TaskMandatory,
   TextChanged,
   VersionChanged,
 } from '#modules/flow-tasks/flow-tasks.errors';
@@ -38,13 +38,13 @@ import type { CompleteFlowTaskBody, PageQuery } from '#modules/flow-tasks/flow-t
 import { presentFlowTask } from '#modules/flow-tasks/flow-tasks.service';
 import type { CompletionRow, FlowTaskRow, Outcome } from '#modules/flow-tasks/flow-tasks.tables';
 
-/** Whoever acts for another tenant has nothing to do there: it is what is to be done at home. `languages`: best first. */
+/** A user who acts for another tenant has the tasks of their home tenant. `languages`: the best one first. */
 type Scope = { services: Services; actor: Actor<Person>; languages: readonly string[] };
 
-/** What is open for the caller, in order. What turns out to be done already is recorded, and left out. */
+/** Lists the open tasks of the caller. Tasks whose condition is met are recorded as completed and left out. */
 export async function listPending(scope: Scope) {
   const { services, actor } = scope;
-  const db = atHome(scope);
+  const db = homeDb(scope);
   const whose = { tenantId: db.tenantId, userId: actor.userId };
   const [tasks, [person], standings] = await db.flight([
     listActiveTasks({ tenantId: db.tenantId }),
@@ -54,41 +54,41 @@ export async function listPending(scope: Scope) {
   if (person === undefined) return { data: [], total: 0 };
   const now = services.now();
   const shown = tasks.filter((task) => isFor(task.config, memberOf(person), now));
-  const open = shown.filter((task) => !standsAt(standings, task, 'completed', now));
-  const done = await doneAlready(scope, open, person);
+  const open = shown.filter((task) => !hasCounting(standings, task, 'completed', now));
+  const done = await findDone(scope, open, person);
   const recorded = done.length === 0 ? new Set() : await recordFacts(scope, { person, standings }, done);
-  // What has become mandatory since it was skipped is open again.
-  const isSkipped = (task: FlowTaskRow) => !task.is_mandatory && standsAt(standings, task, 'skipped', now);
+  // A skipped task that has become mandatory is open again.
+  const isSkipped = (task: FlowTaskRow) => !task.is_mandatory && hasCounting(standings, task, 'skipped', now);
   const data = open
     .filter((task) => !recorded.has(task.id) && !isSkipped(task))
-    .map((task) => ({ ...presentFlowTask(task), text: toShown(task, languagesFor(scope, person)) }));
+    .map((task) => ({ ...presentFlowTask(task), text: toDisplayed(task, languagesFor(scope, person)) }));
   return { data, total: data.length };
 }
 
 /**
- * Doing it again answers what was recorded the first time.
- * @throws FlowTaskNotFound, VersionChanged, TextChanged, FactMissing
+ * Completing a task again returns the first record.
+ * @throws FlowTaskNotFound, VersionChanged, TextChanged, RequirementMissing
  */
 export async function completeFlowTask(scope: Scope, id: string, body: CompleteFlowTaskBody) {
   const { version, textHash, answers = null } = body ?? {};
-  const found = await atHome(scope).first(findTask({ tenantId: scope.actor.homeTenantId, id }));
+  const found = await homeDb(scope).first(findTask({ tenantId: scope.actor.homeTenantId, id }));
   if (found === undefined) throw FlowTaskNotFound();
-  // Asked before the transaction, which holds a connection: the account is read on another.
+  // Read before the transaction, because the account needs a second connection.
   const proofs = isAboutAccount(found.type) ? await proofsOf(scope) : undefined;
   return settle(scope, id, (task, person, latest) => {
     if (version !== undefined && version !== task.version) throw VersionChanged({ details: { version: task.version } });
     if (latest.completed !== undefined) return latest.completed;
-    const { hash } = toShown(task, languagesFor(scope, person));
+    const { hash } = toDisplayed(task, languagesFor(scope, person));
     if (textHash !== undefined && textHash !== hash) throw TextChanged();
-    if (isDone(task, factsOf(person, proofs)) === false) throw FactMissing();
+    if (isDone(task, factsOf(person, proofs)) === false) throw RequirementMissing();
     return { outcome: 'completed', answers };
   });
 }
 
-/** What is completed stays so. @throws FlowTaskNotFound, TaskIsMandatory */
+/** Skipping a completed task returns the completion. @throws FlowTaskNotFound, TaskMandatory */
 export async function skipFlowTask(scope: Scope, id: string) {
   return settle(scope, id, (task, _person, { completed, skipped }) => {
-    if (task.is_mandatory) throw TaskIsMandatory();
+    if (task.is_mandatory) throw TaskMandatory();
     return completed ?? skipped ?? { outcome: 'skipped', answers: null };
   });
 }
@@ -112,10 +112,10 @@ type Latest = { [Each in Outcome]?: CompletionRow };
 type New = { outcome: Outcome; answers: Record<string, unknown> | null };
 type Decide = (task: FlowTaskRow, person: PersonFacts, latest: Latest) => CompletionRow | New;
 
-/** Decides about a task that cannot change meanwhile, and records what comes of it, once. */
+/** Locks the task, decides, and records the outcome once. */
 async function settle(scope: Scope, id: string, decide: Decide) {
   const { actor, services } = scope;
-  const db = atHome(scope);
+  const db = homeDb(scope);
   const row = await db.transaction(async (tx) => {
     const { task, person } = await shareOpen(tx, scope, id);
     const now = services.now();
@@ -126,11 +126,11 @@ async function settle(scope: Scope, id: string, decide: Decide) {
     const decided = decide(task, person, byOutcome(counting));
     if ('id' in decided) return decided;
     const round = (byOutcome(rows)[decided.outcome]?.round ?? -1) + 1;
-    const text = toShown(task, languagesFor(scope, person));
+    const text = toDisplayed(task, languagesFor(scope, person));
     const entry = { ...decided, source: 'person' as const, round, at: now.toISOString() };
     const inserted = await tx.first(insertCompletion(toRow(scope, task, { ...entry, ...text })));
     if (inserted === undefined) {
-      // Somebody was faster, and has committed: that is why there was a conflict.
+      // A concurrent request has committed the same outcome, which caused the conflict.
       return byOutcome(await tx.all(listLatest({ ...whose, version, resets })))[decided.outcome]!;
     }
     await record(tx, scope, inserted);
@@ -139,7 +139,7 @@ async function settle(scope: Scope, id: string, decide: Decide) {
   return { data: presentCompletion(row) };
 }
 
-/** @throws FlowTaskNotFound where it is not for the person now, too */
+/** @throws FlowTaskNotFound also if the task is not available to the user now */
 async function shareOpen(tx: Transaction, { actor, services }: Scope, id: string) {
   const tenantId = actor.homeTenantId;
   const task = await tx.first(shareTasks({ tenantId, ids: [id] }));
@@ -149,18 +149,18 @@ async function shareOpen(tx: Transaction, { actor, services }: Scope, id: string
   return { task, person };
 }
 
-/** Those of the tasks whose facts are there. */
-async function doneAlready(scope: Scope, tasks: readonly FlowTaskRow[], person: PersonFacts) {
+/** Finds the tasks whose condition is met. */
+async function findDone(scope: Scope, tasks: readonly FlowTaskRow[], person: PersonFacts) {
   const proofs = tasks.some(({ type }) => isAboutAccount(type)) ? await proofsOf(scope) : undefined;
   const facts = factsOf(person, proofs);
   return tasks.filter((task) => isDone(task, facts) === true);
 }
 
-type Known = { person: PersonFacts; standings: readonly Standing[] };
+type UserState = { person: PersonFacts; standings: readonly Standing[] };
 
-/** The ids of what is recorded by now; what changed since it was read is left for the next time. */
-async function recordFacts(scope: Scope, { person, standings }: Known, done: readonly FlowTaskRow[]) {
-  const db = atHome(scope);
+/** Records the completions and returns their task ids. Tasks that changed since they were read are left for the next request. */
+async function recordFacts(scope: Scope, { person, standings }: UserState, done: readonly FlowTaskRow[]) {
+  const db = homeDb(scope);
   const seen = new Map(done.map((task) => [task.id, task]));
   const recorded = await db.transaction(async (tx) => {
     const tasks = await tx.all(shareTasks({ tenantId: db.tenantId, ids: [...seen.keys()] }));
@@ -169,7 +169,7 @@ async function recordFacts(scope: Scope, { person, standings }: Known, done: rea
     const inserted: CompletionRow[] = [];
     for (const task of same) {
       const round = (standingOf(standings, task.id, 'completed')?.round ?? -1) + 1;
-      const text = toShown(task, languagesFor(scope, person));
+      const text = toDisplayed(task, languagesFor(scope, person));
       const entry = { outcome: 'completed' as const, source: 'automatic' as const, answers: null, round, at };
       inserted.push(...(await tx.all(insertCompletion(toRow(scope, task, { ...entry, ...text })))));
     }
@@ -179,7 +179,7 @@ async function recordFacts(scope: Scope, { person, standings }: Known, done: rea
   return new Set(recorded.map(({ id }) => id));
 }
 
-/** Of what it asks for, too. */
+/** `updated_at` also covers changes of the condition. */
 function isUnchanged(seen: FlowTaskRow, { version, resets, updated_at: updatedAt }: FlowTaskRow): boolean {
   return seen.version === version && seen.resets === resets && seen.updated_at === updatedAt;
 }
@@ -190,7 +190,7 @@ function record(tx: Transaction, { actor }: Scope, { task_id: resourceId, outcom
   return tx.all(auditEvent(who, row.completed_at, { ...event, details: { version, source: row.source } }));
 }
 
-type Entry = New & { source: CompletionRow['source']; round: number; at: string } & ReturnType<typeof toShown>;
+type Entry = New & { source: CompletionRow['source']; round: number; at: string } & ReturnType<typeof toDisplayed>;
 
 function toRow({ actor }: Scope, task: FlowTaskRow, entry: Entry): CompletionRow {
   return {
@@ -215,11 +215,11 @@ function toRow({ actor }: Scope, task: FlowTaskRow, entry: Entry): CompletionRow
   };
 }
 
-function atHome({ services, actor }: Scope): TenantDb {
+function homeDb({ services, actor }: Scope): TenantDb {
   return services.database.tenant(actor.homeTenantId);
 }
 
-function toShown(task: FlowTaskRow, languages: readonly string[]) {
+function toDisplayed(task: FlowTaskRow, languages: readonly string[]) {
   const text = localise(task, languages);
   return { ...text, hash: hashOf(text) };
 }
@@ -235,7 +235,7 @@ function memberOf(person: PersonFacts) {
 
 type Proofs = { email: boolean; phone: boolean };
 
-/** What is proven of the account, which no tenant sees. */
+/** Reads the proofs of the account, which no tenant can see. */
 async function proofsOf({ services, actor: { accountId } }: Scope): Promise<Proofs | undefined> {
   return services.database.credential().first(findAccountProofs({ accountId }));
 }
@@ -258,7 +258,12 @@ function standingOf(standings: readonly Standing[], id: string, outcome: Outcome
   return standings.find((each) => each.task_id === id && each.outcome === outcome);
 }
 
-function standsAt(standings: readonly Standing[], { id, config }: FlowTaskRow, outcome: Outcome, now: Date): boolean {
+function hasCounting(
+  standings: readonly Standing[],
+  { id, config }: FlowTaskRow,
+  outcome: Outcome,
+  now: Date,
+): boolean {
   const standing = standingOf(standings, id, outcome);
   return standing !== undefined && counts(config, standing.completed_at, now);
 }

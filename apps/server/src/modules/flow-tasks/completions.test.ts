@@ -43,16 +43,16 @@ const plain = (id: string) => ({ taskId: id, outcome: 'completed', source: 'pers
 
 const shown = (text: Parameters<typeof hashOf>[0]) => ({ ...text, hash: hashOf(text) });
 
-/** A tenant of its own with somebody who has to do what there is. */
-async function newPlace() {
+/** A new tenant with a user who has the tasks. */
+async function newTenantWithUser() {
   const own = await createTenant(test);
-  const somebody = await createMember(test, own);
-  return { tenant: own, admin: { token: own.admin.token }, person: somebody, member: { token: somebody.token } };
+  const user = await createMember(test, own);
+  return { tenant: own, admin: { token: own.admin.token }, person: user, member: { token: user.token } };
 }
 
 describe('listPendingFlowTasks', () => {
-  it('200: active tasks in order, each with its own fields and the text to show', async () => {
-    const place = await newPlace();
+  it('200: active tasks in order, with their fields and the text to display', async () => {
+    const place = await newTenantWithUser();
     const i18n = { de: { title: 'Regeln', buttonText: 'Ja' }, en: { title: 'Rules', description: 'Read them' } };
     const second = await newTask(test, place.admin, { priority: 1, i18n, isMandatory: true, version: '1' });
     const first = await newTask(test, place.admin);
@@ -64,8 +64,8 @@ describe('listPendingFlowTasks', () => {
     ]);
   });
 
-  it('200: in the language of the URL, else of the client, else of the tenant, else English, else any', async () => {
-    const place = await newPlace();
+  it('200: in the language of the URL, else of the client, else of the tenant, else English, else any language', async () => {
+    const place = await newTenantWithUser();
     const path = `/api/v1/secure/tenants/${place.tenant.tenantId}`;
     const languages = { default_language: 'fr', languages: ['fr'] };
     expect((await test.call('PATCH', path, { ...place.admin, body: languages })).status).toBe(200);
@@ -86,8 +86,8 @@ describe('listPendingFlowTasks', () => {
     expectError(bad, 400, 'VALIDATION_ERROR');
   });
 
-  it('200: of an audience by groups and by age, and within its time', async () => {
-    const place = await newPlace();
+  it('200: selects the audience by groups and join date, and the time', async () => {
+    const place = await newTenantWithUser();
     const group = await test.call('POST', '/api/v1/secure/groups', { ...place.admin, body: { name: 'Porters' } });
     const empty = await test.call('POST', '/api/v1/secure/groups', { ...place.admin, body: { name: 'Cooks' } });
     const groups = [empty.body.data.id, group.body.data.id];
@@ -114,8 +114,8 @@ describe('listPendingFlowTasks', () => {
     expect(await idsPending(test, place.member)).toEqual([forPorters.id, soon.id]);
   });
 
-  it('200: of an audience by role', async () => {
-    const place = await newPlace();
+  it('200: selects the audience by role', async () => {
+    const place = await newTenantWithUser();
     const config = (...roles: string[]) => ({ config: { audience: { roles } } });
     const { id: forAdmins } = await newTask(test, place.admin, config('admin'));
     const { id: forMembers } = await newTask(test, place.admin, config('member'));
@@ -127,8 +127,8 @@ describe('listPendingFlowTasks', () => {
     expect([await open(forAdmins), await open(forMembers), await open(forBoth)]).toEqual([1, 1, 2]);
   });
 
-  it('200: what was skipped and has become mandatory since', async () => {
-    const place = await newPlace();
+  it('200: includes a skipped task that has become mandatory', async () => {
+    const place = await newTenantWithUser();
     const { id } = await newTask(test, place.admin);
     await skip(test, place.member, id);
     const set = (isMandatory: boolean) =>
@@ -141,14 +141,14 @@ describe('listPendingFlowTasks', () => {
     expect(await reportOf(test, place.admin, id)).toEqual({ open: 1, completed: 0, skipped: 1 });
   });
 
-  it('401, 403: nobody, a key', async () => {
+  it('401, 403: no credentials, a key', async () => {
     expectError(await test.call('GET', `${ownPath}/pending`), 401, 'AUTHENTICATION_ERROR');
     expectError(await test.call('GET', `${ownPath}/pending`, key), 403, 'AUTHORIZATION_ERROR');
   });
 });
 
 describe('completeFlowTask', () => {
-  it('200: with evidence of who did what, in which version and language, when and from where', async () => {
+  it('200: records the user, task, version, language, time and client', async () => {
     const i18n = { de: { title: 'Regeln' }, en: { title: 'Rules', description: 'Read them', buttonText: 'OK' } };
     const task = await newTask(test, admin, { type: 'agb', version: '7', i18n });
     const headers = { 'accept-language': 'de', 'user-agent': 'reader/1.0' };
@@ -181,13 +181,13 @@ describe('completeFlowTask', () => {
     expect(recorded!.details).toMatchObject({ version: '7', source: 'person' });
   });
 
-  it('200: no body is needed, and in the language of the URL', async () => {
+  it('200: without a body, in the language of the URL', async () => {
     const { id } = await newTask(test, admin, { i18n: { de: { title: 'a' }, en: { title: 'b' } } });
     const answer = await test.call('POST', `${ownPath}/${id}/complete?language=de`, member);
     expect(answer).toMatchObject({ status: 200, body: { data: { language: 'de', version: null, answers: null } } });
   });
 
-  it('200: again, it is the first that counts, and nothing is added', async () => {
+  it('200: completing again returns the first record, and adds none', async () => {
     const { id } = await newTask(test, admin, { version: '1' });
     const first = await complete(test, member, id, { version: '1', answers: { a: 1 } });
     const second = await complete(test, member, id, { version: '1', answers: { a: 2 } });
@@ -196,7 +196,7 @@ describe('completeFlowTask', () => {
     expect(await trailOf(test, tenant.tenantId, id)).toHaveLength(2);
   });
 
-  it('200: a new version opens it again, and so does the way back to none', async () => {
+  it('200: a new version reopens the task, and so does a change back to no version', async () => {
     const { id } = await newTask(test, admin, { version: '1' });
     await complete(test, member, id);
     for (const version of ['2', null]) {
@@ -215,7 +215,7 @@ describe('completeFlowTask', () => {
     ]);
   });
 
-  it('200: a reset opens it again for all, and loses nothing', async () => {
+  it('200: a reset reopens the task for all users, and keeps the records', async () => {
     const { id } = await newTask(test, admin, { version: '1' });
     const { body: first } = await complete(test, member, id);
     await test.call('POST', `${adminPath}/${id}/reset`, admin);
@@ -225,7 +225,7 @@ describe('completeFlowTask', () => {
     expect((await evidenceOf(test, admin, id)).map((one) => one.id)).toEqual([second.data.id, first.data.id]);
   });
 
-  it('400: a body or an id that is none', async () => {
+  it('400: an invalid body or id', async () => {
     const { id } = await newTask(test, admin);
     for (const body of [
       { version: 1 },
@@ -238,7 +238,7 @@ describe('completeFlowTask', () => {
     expectError(await complete(test, member, '42'), 400, 'VALIDATION_ERROR');
   });
 
-  it("401, 403, 404: nobody, a key, an unknown task, an inactive one, another tenant's", async () => {
+  it('401, 403, 404: no credentials, a key, an unknown task, an inactive one, one of another tenant', async () => {
     const [{ id }, { id: inactive }] = [await newTask(test, admin), await newTask(test, admin, { isActive: false })];
     expectError(await complete(test, {}, id), 401, 'AUTHENTICATION_ERROR');
     expectError(await complete(test, key, id), 403, 'AUTHORIZATION_ERROR');
@@ -246,7 +246,7 @@ describe('completeFlowTask', () => {
     expectError(await complete(test, stranger, id), 404, 'NOT_FOUND');
   });
 
-  it('404: whoever acts for another tenant has their own tasks, not those there', async () => {
+  it('404: a user who acts for another tenant has the tasks of their home tenant', async () => {
     const { id } = await newTask(test, admin);
     const { token } = await logInSystemAdmin(test);
     const naming = { token, headers: { 'x-tenant-id': tenant.tenantId } };
@@ -255,7 +255,7 @@ describe('completeFlowTask', () => {
     expect(await evidenceOf(test, admin, id)).toEqual([]);
   });
 
-  it('409: another text than the one that was shown, and in another language', async () => {
+  it('409: a text that differs from the displayed one, and a different language', async () => {
     const i18n = { de: { title: 'Regeln' }, en: { title: 'Rules' } };
     const { id } = await newTask(test, admin, { i18n });
     const german = { ...member, headers: { 'accept-language': 'de' } };
@@ -267,11 +267,11 @@ describe('completeFlowTask', () => {
     expect(await evidenceOf(test, admin, id)).toEqual([]);
     const now = await hashFor(german);
     expect((await complete(test, german, id, { textHash: now })).body.data).toMatchObject({ textHash: now });
-    // What is done is done, whatever was shown.
+    // A completed task stays completed, also with an outdated hash.
     expect((await complete(test, german, id, { textHash })).body.data).toMatchObject({ textHash: now });
   });
 
-  it('409: another version than the one that was shown', async () => {
+  it('409: a version that differs from the displayed one', async () => {
     const { id } = await newTask(test, admin, { version: '2' });
     for (const version of ['1', '', null]) {
       const answer = await complete(test, member, id, { version });
@@ -285,7 +285,7 @@ describe('completeFlowTask', () => {
 });
 
 describe('skipFlowTask', () => {
-  it('200: it is not open any more, and can be completed all the same', async () => {
+  it('200: closes the task, which can still be completed', async () => {
     const { id } = await newTask(test, admin);
     const first = await skip(test, member, id);
     expect(first).toMatchObject({ status: 200, body: { data: { ...plain(id), outcome: 'skipped' } } });
@@ -299,7 +299,7 @@ describe('skipFlowTask', () => {
     expect(actions).toEqual(['flow_task.created', 'flow_task.skipped', 'flow_task.completed']);
   });
 
-  it('401, 403, 404: nobody, a key, an unknown task', async () => {
+  it('401, 403, 404: no credentials, a key, an unknown task', async () => {
     const { id } = await newTask(test, admin);
     expectError(await skip(test, {}, id), 401, 'AUTHENTICATION_ERROR');
     expectError(await skip(test, key, id), 403, 'AUTHORIZATION_ERROR');
@@ -309,14 +309,14 @@ describe('skipFlowTask', () => {
 
   it('422: a mandatory task', async () => {
     const { id } = await newTask(test, admin, { isMandatory: true });
-    expectError(await skip(test, member, id), 422, 'UNPROCESSABLE_ENTITY', 'TASK_IS_MANDATORY');
+    expectError(await skip(test, member, id), 422, 'UNPROCESSABLE_ENTITY', 'TASK_MANDATORY');
     expect(await idsPending(test, member)).toContain(id);
   });
 });
 
 describe('listOwnFlowTaskCompletions and listFlowTaskCompletions', () => {
-  it('200: the own ones, the newest first, in pages, of deleted tasks too', async () => {
-    const place = await newPlace();
+  it('200: the completions of the caller, the newest first, in pages, including deleted tasks', async () => {
+    const place = await newTenantWithUser();
     const done: string[] = [];
     for (let count = 0; count < 3; count++) {
       const { id } = await newTask(test, place.admin);
@@ -331,7 +331,7 @@ describe('listOwnFlowTaskCompletions and listFlowTaskCompletions', () => {
     expect(page.pagination).toEqual({ total: 3, limit: 1, offset: 1, hasMore: true });
   });
 
-  it('200: of one task everybody, in pages', async () => {
+  it('200: the completions of one task by all users, in pages', async () => {
     const { id } = await newTask(test, admin);
     const path = `${adminPath}/${id}/completions`;
     expect((await test.call('GET', path, admin)).body.data).toEqual([]);
@@ -341,7 +341,7 @@ describe('listOwnFlowTaskCompletions and listFlowTaskCompletions', () => {
     expect(body.data).toMatchObject([{ userId: tenant.admin.userId }]);
   });
 
-  it('400, 401, 403, 404: what is not allowed', async () => {
+  it('400, 401, 403, 404: requests that are not allowed', async () => {
     const { id } = await newTask(test, admin);
     const path = `${adminPath}/${id}/completions`;
     expectError(await history(member, '?limit=201'), 400, 'VALIDATION_ERROR');
@@ -353,7 +353,7 @@ describe('listOwnFlowTaskCompletions and listFlowTaskCompletions', () => {
     expectError(await test.call('GET', `${adminPath}/${newId()}/completions`, admin), 404, 'NOT_FOUND');
   });
 
-  it('as the service, nobody changes or removes evidence', async () => {
+  it('the database role of the service cannot change or remove evidence', async () => {
     const { id } = await newTask(test, admin);
     await complete(test, member, id);
     const db = test.service.services.database.tenant(tenant.tenantId);
@@ -364,8 +364,8 @@ describe('listOwnFlowTaskCompletions and listFlowTaskCompletions', () => {
 });
 
 describe('reportFlowTask', () => {
-  it('200: every active person once, by the last that counts', async () => {
-    const place = await newPlace();
+  it('200: counts every active user once, by their latest counting record', async () => {
+    const place = await newTenantWithUser();
     const others = [await createMember(test, place.tenant), await createMember(test, place.tenant)] as const;
     const { id } = await newTask(test, place.admin);
     await skip(test, place.member, id);
@@ -378,8 +378,8 @@ describe('reportFlowTask', () => {
     expect(await reportOf(test, place.admin, id)).toEqual({ open: 3, completed: 0, skipped: 0 });
   });
 
-  it('200: of an audience whose day is written in whatever offset there is', async () => {
-    const place = await newPlace();
+  it('200: an audience whose date has any UTC offset', async () => {
+    const place = await newTenantWithUser();
     for (const createdBefore of ['9999-01-01T00:00:00+23:59', '9999-01-01t00:00:00.123456789z']) {
       const { id } = await newTask(test, place.admin, { config: { audience: { createdBefore } } });
       expect(await idsPending(test, place.member)).toContain(id);
@@ -387,7 +387,7 @@ describe('reportFlowTask', () => {
     }
   });
 
-  it('401, 403, 404: what is not allowed', async () => {
+  it('401, 403, 404: requests that are not allowed', async () => {
     const { id } = await newTask(test, admin);
     const path = `${adminPath}/${id}/report`;
     expectError(await test.call('GET', path), 401, 'AUTHENTICATION_ERROR');
@@ -397,8 +397,8 @@ describe('reportFlowTask', () => {
   });
 });
 
-it('a task to be repeated is open again after so many days, whether it was completed or skipped', async () => {
-  const place = await newPlace();
+it('a repeating task reopens after its number of days, whether it was completed or skipped', async () => {
+  const place = await newTenantWithUser();
   const config = { repeatEveryDays: 30 };
   const { id: monthly } = await newTask(test, place.admin, { config, priority: 1 });
   const { id: skipped } = await newTask(test, place.admin, { config, priority: 2 });

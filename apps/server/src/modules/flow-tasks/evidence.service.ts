@@ -8,7 +8,7 @@ import { findTask } from '#modules/flow-tasks/flow-tasks.queries';
 import { repeatsAfter } from '#modules/flow-tasks/flow-tasks.rules';
 import type { PageQuery } from '#modules/flow-tasks/flow-tasks.schemas';
 
-/** What people did about a task, the newest first; of a deleted one too. @throws FlowTaskNotFound */
+/** Lists the completions of a task, the newest first, including a deleted task. @throws FlowTaskNotFound */
 export async function listEvidence(
   { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
   id: string,
@@ -27,7 +27,7 @@ export async function listEvidence(
   return toPage(data, { limit, offset }, total, setHeader);
 }
 
-/** How many of the active people it is for have done, skipped or not yet looked at it. @throws FlowTaskNotFound */
+/** Counts the active users in the audience by state: open, completed, skipped. @throws FlowTaskNotFound */
 export async function reportFlowTask({ db, now }: { db: TenantDb; now: () => Date }, id: string) {
   const { tenantId } = db;
   const task = await db.first(findTask({ tenantId, id }));
@@ -35,7 +35,7 @@ export async function reportFlowTask({ db, now }: { db: TenantDb; now: () => Dat
   const { version, resets, config, is_mandatory: isMandatory } = task;
   const { groups = null, roles = null, createdBefore } = config.audience ?? {};
   const counting = { tenantId, taskId: id, version, resets, after: repeatsAfter(config, now()) };
-  // PostgreSQL takes fewer offsets from UTC than RFC 3339 has.
+  // PostgreSQL accepts fewer UTC offsets than RFC 3339.
   const before = createdBefore === undefined ? null : new Date(createdBefore).toISOString();
   const audience = { groups, roles, createdBefore: before, isMandatory };
   return { data: await db.slow.first(countStandings({ ...counting, ...audience })) };

@@ -27,7 +27,7 @@ beforeEach(async () => {
 
 const profile = (body: object) => test.call('PATCH', '/api/v1/secure/profile', { token: person.token, body });
 
-/** As if a code that was sent to a number had come back. */
+/** Simulates a confirmed second-factor code. */
 async function proveNumber(): Promise<void> {
   const db = test.service.services.database.credential(tenant.tenantId);
   await db.slow.flight([
@@ -51,18 +51,18 @@ async function saveAvatar(): Promise<void> {
   expect((await test.call('PUT', `/api/v1/secure/users/${person.userId}/avatar`, call)).status).toBe(200);
 }
 
-const ways: [string, object, () => Promise<unknown>][] = [
+const cases: [string, object, () => Promise<unknown>][] = [
   ['email_verification', {}, () => proveAddress(test, person.email)],
   ['phone_verification', {}, proveNumber],
   ['avatar', {}, saveAvatar],
   ['profile', { fields: ['phone', 'fullName'] }, () => profile({ phone: '+43660123456', fullName: 'Ada Lovelace' })],
 ];
 
-describe.each(ways)('%s %j', (type, config, makeTrue) => {
-  it('is open until it is true, and then recorded by whoever reads what is open', async () => {
+describe.each(cases)('%s %j', (type, config, makeTrue) => {
+  it('is open until its condition is met, and is then recorded when the user reads the open tasks', async () => {
     const { id } = await newTask(test, admin, { type, config, isMandatory: true, version: '3' });
     expect(await idsPending(test, person)).toEqual([id]);
-    expectError(await complete(test, person, id), 422, 'UNPROCESSABLE_ENTITY', 'FACT_MISSING');
+    expectError(await complete(test, person, id), 422, 'UNPROCESSABLE_ENTITY', 'REQUIREMENT_MISSING');
     expect(await evidenceOf(test, admin, id)).toEqual([]);
     await makeTrue();
     expect(await idsPending(test, person)).toEqual([]);
@@ -76,7 +76,7 @@ describe.each(ways)('%s %j', (type, config, makeTrue) => {
     expect(await reportOf(test, admin, id)).toEqual({ open: 1, completed: 1, skipped: 0 });
   });
 
-  it('is completed by the person once it is true', async () => {
+  it('can be completed by the user once its condition is met', async () => {
     const { id } = await newTask(test, admin, { type, config });
     await makeTrue();
     expect((await complete(test, person, id)).body.data).toMatchObject({ outcome: 'completed', source: 'person' });
@@ -84,7 +84,7 @@ describe.each(ways)('%s %j', (type, config, makeTrue) => {
   });
 });
 
-it('a profile is complete with a name and a locale where it says nothing else', async () => {
+it('a profile is complete with a name and a locale by default', async () => {
   await test.service.services.database.tenant(tenant.tenantId).slow.all({
     text: `update users set full_name = ' ' where tenant_id = $1 and id = $2`,
     values: [tenant.tenantId, person.userId],
@@ -96,16 +96,16 @@ it('a profile is complete with a name and a locale where it says nothing else', 
   expect(await idsPending(test, person)).toEqual([]);
 });
 
-it('a number in the profile is none that is verified', async () => {
+it('a phone number in the profile does not count as verified', async () => {
   const { id } = await newTask(test, admin, { type: 'phone_verification' });
   await profile({ phone: '+43660123456' });
   expect(await idsPending(test, person)).toEqual([id]);
-  expectError(await complete(test, person, id), 422, 'UNPROCESSABLE_ENTITY', 'FACT_MISSING');
+  expectError(await complete(test, person, id), 422, 'UNPROCESSABLE_ENTITY', 'REQUIREMENT_MISSING');
   await proveNumber();
   expect(await idsPending(test, person)).toEqual([]);
 });
 
-it('what is not for the person, not active, or only skipped', async () => {
+it('tasks for other users, inactive tasks, and skipped tasks', async () => {
   await saveAvatar();
   const until = '2020-01-01T00:00:00Z';
   const [over, inactive] = [
@@ -121,7 +121,7 @@ it('what is not for the person, not active, or only skipped', async () => {
   expect((await evidenceOf(test, admin, skipped)).map(({ outcome }) => outcome)).toEqual(['completed', 'skipped']);
 });
 
-it('after a reset or in another version it is true again at once, and recorded again', async () => {
+it('after a reset or in another version the condition is met again, and recorded again', async () => {
   await saveAvatar();
   const { id } = await newTask(test, admin, { type: 'avatar' });
   expect(await idsPending(test, person)).toEqual([]);
@@ -132,7 +132,7 @@ it('after a reset or in another version it is true again at once, and recorded a
   expect((await evidenceOf(test, admin, id)).map(({ version }) => version)).toEqual(['2', null, null]);
 });
 
-it('fifty who look at once record it once', async () => {
+it('fifty concurrent reads record it once', async () => {
   await saveAvatar();
   const tasks = await Promise.all(Array.from({ length: 3 }, () => newTask(test, admin, { type: 'avatar' })));
   expect(await race(50, () => test.call('GET', `${ownPath}/pending`, { token: person.token }))).toEqual({ 200: 50 });

@@ -2,41 +2,45 @@ import { defineError } from '#core/errors/app-error';
 
 export const FlowTaskNotFound = defineError(
   'NOT_FOUND',
-  'The flow task does not exist, or is not for you at this time.',
+  'The flow task does not exist, or it is not available to you at this time.',
 );
-export const ListedTwice = defineError('VALIDATION_ERROR', 'body.taskIds: names a task twice.', 'LISTED_TWICE');
+export const DuplicateTaskId = defineError(
+  'VALIDATION_ERROR',
+  'body.taskIds: contains a duplicate. Send each task once.',
+  'TASK_ID_DUPLICATE',
+);
 export const InvalidFlowTaskConfig = defineError(
   'UNPROCESSABLE_ENTITY',
-  'config.audience, from, until, repeatEveryDays or, of a profile, fields cannot be kept: details.problem says why.',
+  '`config` is invalid: `details.problem` names the key and the rule. Correct it.',
   'INVALID_CONFIG',
 );
 export const GroupNotFound = defineError(
   'NOT_FOUND',
-  'config.audience.groups names groups that do not exist: details.groups says which.',
+  '`config.audience.groups` contains unknown groups. Remove the groups in `details.groups`.',
   'GROUP_NOT_FOUND',
 );
 export const TooManyFlowTasks = defineError(
   'UNPROCESSABLE_ENTITY',
-  'A tenant has at most 500 flow tasks.',
+  'The tenant has reached the limit of 500 flow tasks. Delete tasks that are no longer needed.',
   'TOO_MANY_FLOW_TASKS',
 );
 export const VersionChanged = defineError(
   'CONFLICT',
-  'The task has another version by now, which details.version names: show that one.',
+  'The task has changed to version `details.version`. Fetch it again, display it and resubmit.',
   'VERSION_CHANGED',
 );
 export const TextChanged = defineError(
   'CONFLICT',
-  'The text is another than the one that was shown: show it anew, or ask in the language in which it was shown.',
+  'The text has changed since it was displayed, or the request uses a different language. Fetch it again and resubmit.',
   'TEXT_CHANGED',
 );
-export const FactMissing = defineError(
+export const RequirementMissing = defineError(
   'UNPROCESSABLE_ENTITY',
-  'What the task asks for is not there yet; once it is, the task completes itself.',
-  'FACT_MISSING',
+  'The condition of the task is not met yet. Meet it, and the task completes automatically.',
+  'REQUIREMENT_MISSING',
 );
-export const TaskIsMandatory = defineError(
+export const TaskMandatory = defineError(
   'UNPROCESSABLE_ENTITY',
-  'A mandatory task cannot be skipped.',
-  'TASK_IS_MANDATORY',
+  'The task is mandatory and cannot be skipped. Complete it.',
+  'TASK_MANDATORY',
 );

@@ -55,7 +55,7 @@ export const findTask = statement<ById, FlowTaskRow>((p) =>
   builder.selectFrom('flow_tasks').select(taskColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
-/** Which of the groups there are. */
+/** Finds the existing groups. */
 export const findGroups = statement<{ tenantId: string; ids: readonly string[] }, { id: string }>((p) =>
   builder
     .selectFrom('groups')
@@ -64,7 +64,7 @@ export const findGroups = statement<{ tenantId: string; ids: readonly string[] }
     .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
 );
 
-/** As they stay until the end of the transaction; others may share them. */
+/** Locks the tasks against changes until the transaction ends; other transactions may share the lock. */
 export const shareTasks = statement<{ tenantId: string; ids: readonly string[] }, FlowTaskRow>((p) =>
   builder
     .selectFrom('flow_tasks')
@@ -84,13 +84,13 @@ export const lockTask = statement<ById, FlowTaskRow>((p) =>
     .forNoKeyUpdate(),
 );
 
-/** What tasks there are, and in which order, is decided by one transaction at a time. */
+/** Serialises creations and reorderings within a tenant. */
 export const lockOrder = statement<{ tenantId: string }, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock(hashtextextended('flow-tasks:' || ${p.tenantId}::text, 0))`.compile(builder),
 }));
 
-/** All of the tenant, each held to the end of the transaction. */
+/** Locks all tasks of the tenant until the transaction ends. */
 export const lockTasks = statement<{ tenantId: string }, Pick<FlowTaskRow, 'id' | 'priority' | 'created_at'>>((p) =>
   builder
     .selectFrom('flow_tasks')
@@ -140,7 +140,7 @@ export const resetTask = statement<{ id: string; at: string } & AuditParams, { i
   return withAudit<{ id: string }>(change, { action: 'flow_task.reset', resourceType }, p);
 });
 
-/** Each task gets its place in the list for a priority, from 0. */
+/** The priority of a task becomes its position in the list, from 0. */
 export const setOrder = statement<{ tenantId: string; ids: readonly string[]; at: string }, never>((p) => ({
   compile: () =>
     sql`update flow_tasks set priority = listed.place - 1, updated_at = ${p.at}

@@ -26,7 +26,7 @@ beforeAll(async () => {
 
 const reset = (id: string) => test.call('POST', `${adminPath}/${id}/reset`, admin);
 
-it('fifty times completed at once is completed once, and all are told of the same', async () => {
+it('fifty concurrent completions record one, and all return it', async () => {
   for (let round = 0; round < 10; round++) {
     const { id } = await newTask(test, admin, { version: round % 2 === 0 ? '1' : null });
     const seen = new Set<string>();
@@ -41,7 +41,7 @@ it('fifty times completed at once is completed once, and all are told of the sam
   }
 });
 
-it('completed and skipped at once, each stands there once at most', async () => {
+it('concurrent completions and skips record each outcome at most once', async () => {
   const { id } = await newTask(test, admin);
   const settle = (at: number) => (at % 2 === 0 ? complete : skip)(test, people[0]!, id);
   expect(await race(50, settle)).toEqual({ 200: 50 });
@@ -50,11 +50,11 @@ it('completed and skipped at once, each stands there once at most', async () => 
   expect(outcomes.filter((outcome) => outcome === 'skipped').length).toBeLessThan(2);
 });
 
-it('of fifty orders asked for at once one is there at the end, whole', async () => {
+it('of fifty concurrent reorderings, one complete order remains', async () => {
   const { admin: owner } = await createTenant(test);
   const ids = await Promise.all(Array.from({ length: 8 }, async () => (await newTask(test, owner)).id as string));
   const rotated = (by: number) => [...ids.slice(by % 8), ...ids.slice(0, by % 8)];
-  // Every other one backwards, so that rows are wanted in contrary orders.
+  // Every second order is reversed, so that rows are locked in opposite orders.
   const orders = Array.from({ length: 50 }, (_, at) => (at % 2 === 0 ? rotated(at) : rotated(at).toReversed()));
   const counts = await race(50, (at) =>
     test.call('PATCH', `${adminPath}/reorder`, { token: owner.token, body: { taskIds: orders[at] } }),
@@ -65,7 +65,7 @@ it('of fifty orders asked for at once one is there at the end, whole', async () 
   expect(data.map(({ priority }: { priority: number }) => priority)).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
 });
 
-it('resets among completions: whoever is counted completed before, and whoever completed after is done', async () => {
+it('concurrent resets and completions: each completion counts before or after a reset', async () => {
   for (let round = 0; round < 10; round++) {
     const { id } = await newTask(test, admin, { version: '1' });
     const isReset = (at: number) => at === 20 || at === 35;
@@ -79,13 +79,13 @@ it('resets among completions: whoever is counted completed before, and whoever c
     expect(counts).toEqual({ 200: 50 });
     const last = (await reset(id)).body.resetCount as number;
     const counted = resets.reduce((sum, { body }) => sum + (body.resetCount as number), last);
-    // Each row counted until some reset, and for one of them only.
+    // Each row counts for exactly one reset.
     expect(counted).toBe((await evidenceOf(test, admin, id)).length);
     expect(counted).toBeGreaterThanOrEqual(10);
   }
 });
 
-it('becoming mandatory among skips: it is open for all again, and closed for who skipped once it is optional', async () => {
+it('a task that becomes mandatory during skips: open for all users, and closed again for skips once it is optional', async () => {
   for (let round = 0; round < 5; round++) {
     const { id } = await newTask(test, admin);
     const set = (isMandatory: boolean) => test.call('PATCH', `${adminPath}/${id}`, { ...admin, body: { isMandatory } });
@@ -114,7 +114,7 @@ it('becoming mandatory among skips: it is open for all again, and closed for who
   }
 });
 
-it('a deletion among completions: whoever was answered 200 has evidence, all others were answered 404', async () => {
+it('a deletion during completions: each 200 has evidence, all other answers are 404', async () => {
   const { id } = await newTask(test, admin);
   const done = new Set<string>();
   const isUnderWay = Promise.withResolvers<void>();

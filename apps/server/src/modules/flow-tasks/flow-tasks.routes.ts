@@ -22,7 +22,7 @@ const mayManage = access.permission('flow_tasks.manage');
 
 type Headers = { headers: Readonly<Record<string, string | undefined>> };
 
-/** A language that is asked for in the URL takes the place of those that the client prefers in general. */
+/** A language in the URL replaces the languages of `Accept-Language`. */
 function languagesOf({ headers }: Headers, { language }: { language?: string }): string[] {
   return language === undefined ? preferredLanguages(headers['accept-language']) : [language];
 }
@@ -32,7 +32,7 @@ export const adminRoutes = [
     method: 'GET',
     path: collection,
     operationId: 'listFlowTasks',
-    summary: 'Flow tasks of the tenant by priority; all of them unless a part is asked for',
+    summary: 'List flow tasks by priority; all of them without `limit`',
     access: mayRead,
     schema: { query: schemas.ListFlowTasksQuery, response: { 200: schemas.FlowTaskList } },
     handler: ({ db, query }) => listFlowTasks(db, query),
@@ -52,10 +52,10 @@ export const adminRoutes = [
     method: 'PATCH',
     path: `${collection}/reorder`,
     operationId: 'reorderFlowTasks',
-    summary: 'Put flow tasks into an order, all at once',
+    summary: 'Reorder flow tasks in one step',
     access: mayManage,
     schema: { body: schemas.ReorderBody, response: { 200: schemas.ReorderAnswer } },
-    errors: [errors.ListedTwice, errors.FlowTaskNotFound],
+    errors: [errors.DuplicateTaskId, errors.FlowTaskNotFound],
     audit: 'flow_task.reordered',
     handler: ({ actor, body, db, services }) => reorderFlowTasks({ db, actor, now: services.now }, body),
   }),
@@ -63,7 +63,7 @@ export const adminRoutes = [
     method: 'PATCH',
     path: `${collection}/{id}`,
     operationId: 'updateFlowTask',
-    summary: 'Change fields of a flow task; another version opens it again',
+    summary: 'Update fields of a flow task; a new version reopens it',
     access: mayManage,
     schema: { params: IdParams, body: schemas.UpdateFlowTaskBody, response: { 200: schemas.FlowTask } },
     errors: [errors.FlowTaskNotFound, errors.InvalidFlowTaskConfig, errors.GroupNotFound],
@@ -75,7 +75,7 @@ export const adminRoutes = [
     method: 'DELETE',
     path: `${collection}/{id}`,
     operationId: 'deleteFlowTask',
-    summary: 'Delete a flow task; what people did about it is kept',
+    summary: 'Delete a flow task; the evidence of its completions is kept',
     access: mayManage,
     schema: { params: IdParams, response: { 204: null } },
     errors: [errors.FlowTaskNotFound],
@@ -86,7 +86,7 @@ export const adminRoutes = [
     method: 'POST',
     path: `${collection}/{id}/reset`,
     operationId: 'resetFlowTask',
-    summary: 'Open a flow task again for everybody',
+    summary: 'Reset a flow task, which reopens it for all users',
     access: mayManage,
     schema: { params: IdParams, response: { 200: schemas.ResetAnswer } },
     errors: [errors.FlowTaskNotFound],
@@ -97,7 +97,7 @@ export const adminRoutes = [
     method: 'GET',
     path: `${collection}/{id}/report`,
     operationId: 'reportFlowTask',
-    summary: 'How many of those that a flow task is for have done it',
+    summary: 'Count the users who have completed, skipped or not yet done a flow task',
     access: mayRead,
     schema: { params: IdParams, response: { 200: schemas.FlowTaskReport } },
     errors: [errors.FlowTaskNotFound],
@@ -107,7 +107,7 @@ export const adminRoutes = [
     method: 'GET',
     path: `${collection}/{id}/completions`,
     operationId: 'listFlowTaskCompletions',
-    summary: 'Who did what about a flow task, when and from where; of a deleted one too',
+    summary: 'List the evidence of completions of a flow task, including a deleted one',
     access: mayRead,
     schema: { params: IdParams, query: schemas.PageQuery, response: { 200: schemas.EvidencePage } },
     errors: [errors.FlowTaskNotFound],
@@ -120,12 +120,12 @@ export const ownRoutes = [
     method: 'GET',
     path: `${own}/pending`,
     operationId: 'listPendingFlowTasks',
-    summary: 'What the caller has to do, the most important first',
+    summary: 'List the open flow tasks of the caller by priority',
     access: access.member(),
     schema: { query: schemas.TextsQuery, response: { 200: schemas.PendingFlowTasks } },
     tool: {
       toolset: 'tasks',
-      description: 'What the person who is logged in has to do, the most important first.',
+      description: 'Lists the open flow tasks of the user who is logged in, by priority.',
     },
     handler: ({ actor, query, request, services }) =>
       listPending({ services, actor, languages: languagesOf(request, query) }),
@@ -134,12 +134,12 @@ export const ownRoutes = [
     method: 'GET',
     path: `${own}/history`,
     operationId: 'listOwnFlowTaskCompletions',
-    summary: 'What the caller has completed and skipped, the newest first',
+    summary: 'List the completions of the caller, the newest first',
     access: access.member(),
     schema: { query: schemas.PageQuery, response: { 200: schemas.CompletionPage } },
     tool: {
       toolset: 'tasks',
-      description: 'What the person who is logged in has completed and skipped, the newest first.',
+      description: 'Lists the flow tasks that the user who is logged in has completed or skipped, the newest first.',
     },
     handler: ({ actor, query, services, setHeader }) => listHistory({ actor, services, setHeader }, query),
   }),
@@ -147,7 +147,7 @@ export const ownRoutes = [
     method: 'POST',
     path: `${own}/{id}/complete`,
     operationId: 'completeFlowTask',
-    summary: 'Complete a flow task, with evidence of what was shown; doing it again is safe',
+    summary: 'Complete a flow task, with evidence of the displayed text (idempotent)',
     access: access.member(),
     schema: {
       params: IdParams,
@@ -155,7 +155,7 @@ export const ownRoutes = [
       body: schemas.CompleteFlowTaskBody,
       response: { 200: schemas.CompletionAnswer },
     },
-    errors: [errors.FlowTaskNotFound, errors.VersionChanged, errors.TextChanged, errors.FactMissing],
+    errors: [errors.FlowTaskNotFound, errors.VersionChanged, errors.TextChanged, errors.RequirementMissing],
     audit: 'flow_task.completed',
     handler: ({ actor, body, params, query, request, services }) =>
       completeFlowTask({ services, actor, languages: languagesOf(request, query) }, params.id, body),
@@ -164,10 +164,10 @@ export const ownRoutes = [
     method: 'POST',
     path: `${own}/{id}/skip`,
     operationId: 'skipFlowTask',
-    summary: 'Skip a flow task that is not mandatory; doing it again is safe',
+    summary: 'Skip a flow task that is not mandatory (idempotent)',
     access: access.member(),
     schema: { params: IdParams, query: schemas.TextsQuery, response: { 200: schemas.CompletionAnswer } },
-    errors: [errors.FlowTaskNotFound, errors.TaskIsMandatory],
+    errors: [errors.FlowTaskNotFound, errors.TaskMandatory],
     audit: 'flow_task.skipped',
     handler: ({ actor, params, query, request, services }) =>
       skipFlowTask({ services, actor, languages: languagesOf(request, query) }, params.id),

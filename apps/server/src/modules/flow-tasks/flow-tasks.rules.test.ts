@@ -34,7 +34,7 @@ describe('localise', () => {
     expect(localise({ name: 'Task', i18n }, languages)).toEqual(shown);
   });
 
-  it('an empty text is a text, but no title; without any the name is one', () => {
+  it('an empty text counts as a text, but not as a title; the name is the default title', () => {
     const empty = { language: 'de', title: 'x', description: '', buttonText: null };
     const texts = { en: { title: ' ', description: '' }, de: { title: 'x', description: 'y' } };
     expect(localise({ name: 'Task', i18n: texts }, ['en'])).toEqual(empty);
@@ -43,7 +43,7 @@ describe('localise', () => {
   });
 });
 
-it('hashOf: SHA-256 of the three texts as JSON, whatever the language', () => {
+it('hashOf: SHA-256 of the three texts as JSON, for any language', () => {
   const text = { title: 'Rules', description: null, buttonText: 'OK' };
   const [one, other] = [hashOf({ ...text, language: 'en' }), hashOf({ ...text, language: 'de' })];
   expect(one).toBe(other);
@@ -74,7 +74,7 @@ describe('isFor', () => {
   });
 });
 
-it('isEverShown: unless it ends before it begins, whatever the offsets', () => {
+it('isEverShown: false if it ends before it starts, with any UTC offset', () => {
   const from = '2030-06-01T12:00:00Z';
   expect(isEverShown({})).toBe(true);
   expect([isEverShown({ from }), isEverShown({ until: from })]).toEqual([true, true]);
@@ -82,13 +82,13 @@ it('isEverShown: unless it ends before it begins, whatever the offsets', () => {
   expect(isEverShown({ from, until: '2030-06-01T14:00:00+02:00' })).toBe(false);
 });
 
-it('groupsOf: each once, in whatever case it is written', () => {
+it('groupsOf: removes duplicates, ignoring case', () => {
   const id = newId();
   expect(groupsOf({ audience: { groups: [id, id.toUpperCase()] } })).toEqual([id]);
   expect([groupsOf({}), groupsOf({ audience: {} })]).toEqual([[], []]);
 });
 
-it('counts: for good, or for as many days as it says', () => {
+it('counts: forever, or for the given number of days', () => {
   const doneAt = '2030-05-31T12:00:00.001Z';
   expect(counts({}, '2000-01-01T00:00:00Z', now)).toBe(true);
   expect(counts({ repeatEveryDays: 1 }, doneAt, now)).toBe(true);
@@ -123,7 +123,7 @@ describe('isDone', () => {
   });
 });
 
-it('reordered: the listed first, the others by priority, then as they were created', () => {
+it('reordered: listed tasks first, then by priority, then by creation time', () => {
   const task = (id: string, priority: number, second: number) => ({
     id,
     priority,

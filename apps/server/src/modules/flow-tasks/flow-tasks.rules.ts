@@ -11,21 +11,21 @@ export const taskTypes = [
 ] as const;
 export type TaskType = (typeof taskTypes)[number];
 
-/** What a task of the type profile may ask for. */
+/** Fields that a task of the type `profile` can require. */
 export const profileFields = ['displayName', 'fullName', 'locale', 'phone'] as const;
 export type ProfileField = (typeof profileFields)[number];
 
-/** What somebody may be in a tenant, as far as an audience goes. */
+/** Roles by which an audience selects users. */
 export const roles = ['admin', 'member'] as const;
 export type Role = (typeof roles)[number];
 
-/** All of a tenant's are looked at whenever somebody asks what there is to do. */
-export const mostTasks = 500;
+/** Bounded because each request for the open tasks reads all tasks of the tenant. */
+export const maxTasks = 500;
 
 export type Texts = { title?: string; description?: string; buttonText?: string };
 export type I18n = Readonly<Record<string, Texts>>;
 
-/** The keys of a config that have a meaning, in the form in which they were let in. */
+/** The reserved keys of a config, after validation. */
 export type TaskConfig = {
   audience?: { groups?: string[]; roles?: Role[]; createdBefore?: string };
   from?: string;
@@ -34,17 +34,17 @@ export type TaskConfig = {
   fields?: ProfileField[];
 };
 
-export type ShownText = {
+export type DisplayedText = {
   language: string | null;
   title: string;
   description: string | null;
   buttonText: string | null;
 };
 
-/** Each text in the first of the languages that has it, in any where none of them has; a title there always is. */
-export function localise({ name, i18n }: { name: string; i18n: I18n }, languages: readonly string[]): ShownText {
+/** Picks each text separately: from the first preferred language that has it, else from any language. A title always exists. */
+export function localise({ name, i18n }: { name: string; i18n: I18n }, languages: readonly string[]): DisplayedText {
   const order = [...languages, ...Object.keys(i18n).toSorted()].filter((each) => Object.hasOwn(i18n, each));
-  // Nothing may be a text, but no title.
+  // An empty text counts as a text, but not as a title.
   const isText = (field: keyof Texts, text: string | undefined) =>
     field === 'title' ? (text ?? '').trim() !== '' : text !== undefined;
   const first = (field: keyof Texts) => order.find((each) => isText(field, i18n[each]![field]));
@@ -57,48 +57,48 @@ export function localise({ name, i18n }: { name: string; i18n: I18n }, languages
   };
 }
 
-export function hashOf({ title, description, buttonText }: ShownText): string {
+export function hashOf({ title, description, buttonText }: DisplayedText): string {
   return sha256Hex(JSON.stringify({ title, description, buttonText }));
 }
 
-/** What has to be known of somebody to say which tasks are theirs. */
+/** The facts about a user that an audience selects by. */
 export type Member = { createdAt: string; role: Role; groupIds: readonly string[] };
 
-/** Whether a task is shown to the person at the time. */
+/** Whether the task is available to the user at this time. */
 export function isFor({ audience = {}, from, until }: TaskConfig, member: Member, now: Date): boolean {
-  const { groups, roles: wanted, createdBefore } = audience;
+  const { groups, roles: requiredRoles, createdBefore } = audience;
   const isInGroup = groups === undefined || groups.some((id) => member.groupIds.includes(id.toLowerCase()));
-  const hasRole = wanted === undefined || wanted.includes(member.role);
+  const hasRole = requiredRoles === undefined || requiredRoles.includes(member.role);
   const isOldEnough = createdBefore === undefined || Date.parse(member.createdAt) < Date.parse(createdBefore);
   const hasBegun = from === undefined || Date.parse(from) <= now.getTime();
   const isOver = until !== undefined && Date.parse(until) <= now.getTime();
   return isInGroup && hasRole && isOldEnough && hasBegun && !isOver;
 }
 
-/** Whether there is a time at which a task is shown at all. */
+/** Whether the task is available at any time. */
 export function isEverShown({ from, until }: TaskConfig): boolean {
   return from === undefined || until === undefined || Date.parse(from) < Date.parse(until);
 }
 
-/** In the one spelling in which ids are kept, each once. */
+/** Lower-case identifiers without duplicates. */
 export function groupsOf({ audience }: TaskConfig): string[] {
   return [...new Set(audience?.groups?.map((id) => id.toLowerCase()))];
 }
 
 const dayMs = 24 * 60 * 60_000;
 
-/** What was done at or before then is to be done again; null where once is enough. */
+/** Completions at or before this time no longer count; null if they count forever. */
 export function repeatsAfter({ repeatEveryDays }: TaskConfig, now: Date): string | null {
   return repeatEveryDays === undefined ? null : new Date(now.getTime() - repeatEveryDays * dayMs).toISOString();
 }
 
-/** Whether what was done then still counts. */
-export function counts(config: TaskConfig, doneAt: string, now: Date): boolean {
+/** Whether a completion at that time still counts. */
+export function counts(config: TaskConfig, completedAt: string, now: Date): boolean {
   const limit = repeatsAfter(config, now);
-  return limit === null || Date.parse(doneAt) > Date.parse(limit);
+  return limit === null || Date.parse(completedAt) > Date.parse(limit);
 }
 
-/** What there is to know of a person that completes a task by itself. */
+/** The facts about a user that complete a task automatically. */
 export type Facts = {
   hasAvatar: boolean;
   hasProvenEmail: boolean;
@@ -106,9 +106,9 @@ export type Facts = {
   profile: Readonly<Record<ProfileField, string | null>>;
 };
 
-const everyProfile: readonly ProfileField[] = ['fullName', 'locale'];
+const defaultProfileFields: readonly ProfileField[] = ['fullName', 'locale'];
 
-/** Whether what the task asks for is there; undefined for those of which only the person can say so. */
+/** Whether the condition of the task is met; undefined for types that only the user can complete. */
 export function isDone({ type, config }: { type: TaskType; config: TaskConfig }, facts: Facts): boolean | undefined {
   switch (type) {
     case 'avatar':
@@ -118,7 +118,7 @@ export function isDone({ type, config }: { type: TaskType; config: TaskConfig },
     case 'phone_verification':
       return facts.hasProvenPhone;
     case 'profile':
-      return (config.fields ?? everyProfile).every((field) => (facts.profile[field] ?? '').trim() !== '');
+      return (config.fields ?? defaultProfileFields).every((field) => (facts.profile[field] ?? '').trim() !== '');
     case 'agb':
     case 'kyc':
     case 'custom':
@@ -126,22 +126,22 @@ export function isDone({ type, config }: { type: TaskType; config: TaskConfig },
   }
 }
 
-/** Types whose facts are the account's, which lies outside of the tenant. */
+/** Types whose facts belong to the account, which is outside of the tenant. */
 export function isAboutAccount(type: TaskType): boolean {
   return type === 'email_verification' || type === 'phone_verification';
 }
 
-type Placed = { id: string; priority: number; created_at: string };
+type OrderedTask = { id: string; priority: number; created_at: string };
 
-/** The listed ids first, then all others as they were. */
-export function reordered(tasks: readonly Placed[], listed: readonly string[]): string[] {
+/** The listed ids first, then the other tasks in their present order. */
+export function reordered(tasks: readonly OrderedTask[], listed: readonly string[]): string[] {
   const rest = tasks.filter(({ id }) => !listed.includes(id)).toSorted(byPriority);
   return [...listed, ...rest.map(({ id }) => id)];
 }
 
-function byPriority(left: Placed, right: Placed): number {
+function byPriority(left: OrderedTask, right: OrderedTask): number {
   if (left.priority !== right.priority) return left.priority - right.priority;
   if (left.created_at !== right.created_at) return left.created_at < right.created_at ? -1 : 1;
-  // Ids are UUIDv7: their order is the order of creation.
+  // Ids are UUIDv7, so their order is the order of creation.
   return left.id < right.id ? -1 : 1;
 }

@@ -10,7 +10,7 @@ import {
   FlowTaskNotFound,
   GroupNotFound,
   InvalidFlowTaskConfig,
-  ListedTwice,
+  DuplicateTaskId,
   TooManyFlowTasks,
 } from '#modules/flow-tasks/flow-tasks.errors';
 import {
@@ -31,7 +31,7 @@ import {
 import {
   groupsOf,
   isEverShown,
-  mostTasks,
+  maxTasks,
   reordered,
   repeatsAfter,
   type TaskType,
@@ -48,8 +48,8 @@ import type { FlowTaskRow } from '#modules/flow-tasks/flow-tasks.tables';
 
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 
-/** Those of the tenant by priority: all of them, unless a part is asked for. */
-export async function listFlowTasks(db: TenantDb, { limit = mostTasks, offset = 0 }: ListFlowTasksQuery) {
+/** Lists the tasks of the tenant by priority; all of them unless the client sets a limit. */
+export async function listFlowTasks(db: TenantDb, { limit = maxTasks, offset = 0 }: ListFlowTasksQuery) {
   const { tenantId } = db;
   const [rows, [counted]] = await db.slow.flight([listTasks({ tenantId, limit, offset }), countTasks({ tenantId })]);
   return { data: rows.map(presentFlowTask), total: counted!.total };
@@ -78,7 +78,7 @@ export async function createFlowTask({ db, actor, now }: Scope, body: CreateFlow
   };
   const created = await db.transaction(async (tx) => {
     await tx.all(lockOrder({ tenantId }));
-    if ((await tx.first(countTasks({ tenantId })))!.total >= mostTasks) throw TooManyFlowTasks();
+    if ((await tx.first(countTasks({ tenantId })))!.total >= maxTasks) throw TooManyFlowTasks();
     return tx.first(insertTask({ ...row, ...auditParams(actor, at) }));
   });
   return presentFlowTask(created!);
@@ -87,7 +87,7 @@ export async function createFlowTask({ db, actor, now }: Scope, body: CreateFlow
 /** @throws FlowTaskNotFound, InvalidFlowTaskConfig, GroupNotFound */
 export async function updateFlowTask({ db, actor, now }: Scope, id: string, body: UpdateFlowTaskBody) {
   if (body.config !== undefined) {
-    // The type never changes, so that what is read here still holds afterwards.
+    // The type never changes, so the check stays valid after this read.
     const task = await db.first(findTask({ tenantId: db.tenantId, id }));
     if (task === undefined) throw FlowTaskNotFound();
     await assertConfig(db, task.type, body.config);
@@ -99,17 +99,17 @@ export async function updateFlowTask({ db, actor, now }: Scope, id: string, body
   return presentFlowTask(row);
 }
 
-/** What people did about it is kept. @throws FlowTaskNotFound */
+/** Keeps the evidence of its completions. @throws FlowTaskNotFound */
 export async function deleteFlowTask({ db, actor, now }: Scope, id: string): Promise<void> {
   const deleted = await db.slow.first(deleteTask({ id, ...auditParams(actor, now().toISOString()) }));
   if (deleted === undefined) throw FlowTaskNotFound();
 }
 
-/** Opens a task again for all. Nothing of what was done is lost, it only counts no more. @throws FlowTaskNotFound */
+/** Reopens a task for all users. Completions are kept, but no longer count. @throws FlowTaskNotFound */
 export async function resetFlowTask({ db, actor, now }: Scope, id: string) {
   const { tenantId } = db;
   const resetCount = await db.transaction(async (tx) => {
-    // Whoever completes it at the moment shares the task, and is waited for.
+    // A concurrent completion holds a shared lock on the task, so this waits for it.
     const task = await tx.first(lockTask({ tenantId, id }));
     if (task === undefined) throw FlowTaskNotFound();
     const at = now();
@@ -122,12 +122,12 @@ export async function resetFlowTask({ db, actor, now }: Scope, id: string) {
   return { success: true, resetCount };
 }
 
-/** All priorities become places in the new order, or none does. @throws ListedTwice, FlowTaskNotFound */
+/** Assigns all priorities from the new order, or none. @throws DuplicateTaskId, FlowTaskNotFound */
 export async function reorderFlowTasks({ db, actor, now }: Scope, { taskIds }: ReorderBody) {
   const { tenantId } = db;
   const at = now().toISOString();
-  // Not by the schema, which would take an id in capitals for another.
-  if (new Set(taskIds).size < taskIds.length) throw ListedTwice();
+  // Checked here, because the schema would treat an upper-case id as a different one.
+  if (new Set(taskIds).size < taskIds.length) throw DuplicateTaskId();
   await db.transaction(async (tx) => {
     await tx.all(lockOrder({ tenantId }));
     const tasks = await tx.all(lockTasks({ tenantId }));
@@ -140,9 +140,9 @@ export async function reorderFlowTasks({ db, actor, now }: Scope, { taskIds }: R
   return { success: true };
 }
 
-const checks = { profile: fitting(ProfileConfig), others: fitting(TaskConfig) };
+const checks = { profile: createConfigCheck(ProfileConfig), others: createConfigCheck(TaskConfig) };
 
-function fitting(schema: TSchema) {
+function createConfigCheck(schema: TSchema) {
   const check = createCheck(schema);
   return (config: unknown): string | undefined => {
     const found = check(config);
@@ -155,12 +155,12 @@ async function assertConfig(db: TenantDb, type: TaskType, config: FlowTaskRow['c
   if (config === undefined) return;
   const problem =
     (type === 'profile' ? checks.profile : checks.others)(config) ??
-    (isEverShown(config) ? undefined : 'config.until has to be after config.from');
+    (isEverShown(config) ? undefined : 'config.until must be after config.from');
   if (problem !== undefined) throw InvalidFlowTaskConfig({ details: { problem } });
   await assertGroups(db, groupsOf(config));
 }
 
-/** One that is deleted later stays in the audience: without it, what was for few might be for all. */
+/** A group that is deleted later stays in the audience: without it, the task might be for all users. */
 async function assertGroups(db: TenantDb, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return;
   const known = await db.all(findGroups({ tenantId: db.tenantId, ids }));

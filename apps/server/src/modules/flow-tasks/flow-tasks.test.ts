@@ -47,7 +47,7 @@ const byName = async (by: Call, names: string) =>
     await Promise.all(names.split(' ').map(async (name) => [name, (await newTask(test, by, { name })).id])),
   ) as Record<string, string>;
 
-/** Values of each property that fit, and that do not. */
+/** Valid and invalid values of each property. */
 const good: [string, unknown][] = [
   ['name', 'x'],
   ['name', '𝕏'.repeat(100)],
@@ -64,7 +64,7 @@ const good: [string, unknown][] = [
   ['config', { audience: { createdBefore: '2026-01-01T00:00:00Z' }, repeatEveryDays: 1 }],
   ['config', { audience: { roles: ['admin', 'member'] } }],
   ['config', { from: '2026-01-01T00:00:00Z', until: '2026-01-01T00:00:00-02:00' }],
-  ['config', { fields: 'are free where it is no profile' }],
+  ['config', { fields: 'are free for other types' }],
   ['i18n', { de: { title: 'x', description: 'y', buttonText: 'z' }, en: {} }],
 ];
 const bad: [string, unknown][] = [
@@ -91,13 +91,13 @@ const bad: [string, unknown][] = [
   ['createdAt', '2026-01-01T00:00:00Z'],
 ];
 const invalid: [string, object][] = [
-  ['an audience that is none', { audience: [] }],
+  ['an invalid audience', { audience: [] }],
   ['an unknown rule of the audience', { audience: { people: ['admin'] } }],
   ['no role', { audience: { roles: [] } }],
   ['an unknown role', { audience: { roles: ['owner'] } }],
   ['no group', { audience: { groups: [] } }],
-  ['a group that is no id', { audience: { groups: ['porters'] } }],
-  ['a day that is none', { audience: { createdBefore: '2026-02-30T00:00:00Z' } }],
+  ['an invalid group id', { audience: { groups: ['porters'] } }],
+  ['an invalid date', { audience: { createdBefore: '2026-02-30T00:00:00Z' } }],
   ['a date without a time', { from: '2026-01-01' }],
   ['null', { until: null }],
   ['an end before the beginning', { from: '2026-01-01T00:00:00Z', until: '2026-01-01T00:00:00+02:00' }],
@@ -108,7 +108,7 @@ const invalid: [string, object][] = [
 ];
 
 describe('createFlowTask', () => {
-  it('201: the task itself, with every field as it was given', async () => {
+  it('201: returns the task with all given fields', async () => {
     const fields = {
       type: 'agb',
       name: 'Terms',
@@ -131,7 +131,7 @@ describe('createFlowTask', () => {
     expect((await list(reader)).body.data).toContainEqual(body);
   });
 
-  it('201: what is not given has its default', async () => {
+  it('201: uses defaults for missing fields', async () => {
     expect(await newTask(test, admin)).toMatchObject({
       priority: 0,
       isMandatory: false,
@@ -145,7 +145,7 @@ describe('createFlowTask', () => {
   it.each(['agb', 'profile', 'kyc', 'avatar', 'phone_verification', 'email_verification', 'custom'])(
     '201: the type %s',
     async (type) => {
-      // Of a type that completes by itself, so that nobody has to.
+      // Some of these types complete automatically, without a user.
       expect(await newTask(test, admin, { type, isActive: false })).toMatchObject({ type });
     },
   );
@@ -162,7 +162,7 @@ describe('createFlowTask', () => {
     expectError(await postTask(test, admin, { [field]: undefined }), 400, 'VALIDATION_ERROR');
   });
 
-  it('401, 403: nobody, a plain member, who may only read, a key', async () => {
+  it('401, 403: no credentials, no permission, a read-only user, a key', async () => {
     expectError(await postTask(test, {}), 401, 'AUTHENTICATION_ERROR');
     for (const by of [member, reader, key]) expectError(await postTask(test, by), 403, 'AUTHORIZATION_ERROR');
   });
@@ -173,17 +173,17 @@ describe('createFlowTask', () => {
     expect(answer.body.details.problem).toMatch(/^config\./);
   });
 
-  it('422: names what is unknown', async () => {
+  it('422: names the unknown key', async () => {
     const answer = await postTask(test, admin, { config: { audience: { roles: ['admin'], zzz: 1 } } });
     expect(answer.body.details.problem).toBe('config.audience.zzz is not a known property');
   });
 
-  it('422: a list that names something twice, told in our words', async () => {
+  it('422: duplicates in a list, with our own message', async () => {
     const answer = await postTask(test, admin, { config: { audience: { roles: ['admin', 'admin'] } } });
     expect(answer.body.details.problem).toBe('config.audience.roles must not list anything twice');
   });
 
-  it('422: fields of a profile that there are not', async () => {
+  it('422: unknown profile fields', async () => {
     for (const fields of [[], ['password'], 'fullName', ['locale', 'locale']])
       expectError(
         await postTask(test, admin, { type: 'profile', config: { fields } }),
@@ -193,7 +193,7 @@ describe('createFlowTask', () => {
       );
   });
 
-  it('422: one more than 500, however many come at once', async () => {
+  it('422: more than 500 tasks, also with concurrent requests', async () => {
     const { tenantId, admin: owner } = await createTenant(test);
     await test.service.services.database.tenant(tenantId).slow.all({
       text: `insert into flow_tasks (tenant_id, id, type, name, target_route, priority, is_mandatory, is_active, config, i18n,
@@ -214,7 +214,7 @@ describe('groups of an audience', () => {
   const newGroup = async (name: string, by: Call) =>
     (await test.call('POST', '/api/v1/secure/groups', { ...by, body: { name } })).body.data.id as string;
 
-  it("404: unknown ones and another tenant's, which it names, and nothing is written", async () => {
+  it('404: unknown groups and those of another tenant; names them and writes nothing', async () => {
     const own = await newAdmin();
     const known = await newGroup('Porters', own);
     const { id, config } = await newTask(test, own, { config: { audience: { groups: [known.toUpperCase()] } } });
@@ -228,7 +228,7 @@ describe('groups of an audience', () => {
     expect((await list(own)).body.data).toMatchObject([{ id, config }]);
   });
 
-  it('one that is deleted stays in the audience, so that the task is for nobody, not for everybody', async () => {
+  it('a deleted group stays in the audience, so that the task is for no user, instead of for all users', async () => {
     const own = await newAdmin();
     const group = await newGroup('Porters', own);
     const config = { audience: { groups: [group] } };
@@ -243,7 +243,7 @@ describe('groups of an audience', () => {
 });
 
 describe('listFlowTasks', () => {
-  it('200: by priority, and of the same the older first; a part where it is asked for', async () => {
+  it('200: by priority, then by age; all or one page', async () => {
     const by = await newAdmin();
     for (const [name, priority] of [
       ['third', 2],
@@ -257,7 +257,7 @@ describe('listFlowTasks', () => {
     expect([body.total, body.data.map((task: { name: string }) => task.name)]).toEqual([4, ['second', 'third']]);
   });
 
-  it('400, 401, 403: a limit that is none, nobody, a plain member, who may only change, a key', async () => {
+  it('400, 401, 403: an invalid limit, no credentials, no permission, a write-only user, a key', async () => {
     expectError(await list(admin, '?limit=0'), 400, 'VALIDATION_ERROR');
     expectError(await list({}), 401, 'AUTHENTICATION_ERROR');
     for (const by of [member, manager, key]) expectError(await list(by), 403, 'AUTHORIZATION_ERROR');
@@ -265,7 +265,7 @@ describe('listFlowTasks', () => {
 });
 
 describe('updateFlowTask', () => {
-  it.each(good)('200: %s becomes %j, and nothing else changes', async (field, value) => {
+  it.each(good)('200: %s becomes %j; other fields keep their values', async (field, value) => {
     const before = await newTask(test, admin, { priority: 3, version: '1', config: { a: 1 } });
     const { status, body } = await patch(before.id, { [field]: value }, manager);
     expect(status).toBe(200);
@@ -278,12 +278,12 @@ describe('updateFlowTask', () => {
     expectError(await patch(id, { [field]: value }), 400, 'VALIDATION_ERROR');
   });
 
-  it('400: nothing', async () => {
+  it('400: an empty body', async () => {
     const { id } = await newTask(test, admin);
     expectError(await patch(id, {}), 400, 'VALIDATION_ERROR');
   });
 
-  it('401, 403, 404: what is not allowed', async () => {
+  it('401, 403, 404: requests that are not allowed', async () => {
     const { id } = await newTask(test, admin);
     expectError(await patch(id, { name: 'x' }, {}), 401, 'AUTHENTICATION_ERROR');
     for (const by of [member, reader, key]) expectError(await patch(id, { name: 'x' }, by), 403, 'AUTHORIZATION_ERROR');
@@ -294,7 +294,7 @@ describe('updateFlowTask', () => {
     expectError(await patch('42', { name: 'x' }), 400, 'VALIDATION_ERROR');
   });
 
-  it('422: a config that does not fit the type', async () => {
+  it('422: a config that is invalid for the type', async () => {
     const [profile, custom] = [await newTask(test, admin, { type: 'profile' }), await newTask(test, admin)];
     const config = { fields: ['password'] };
     expectError(await patch(profile.id, { config }), 422, 'UNPROCESSABLE_ENTITY', 'INVALID_CONFIG');
@@ -306,7 +306,7 @@ describe('updateFlowTask', () => {
 });
 
 describe('deleteFlowTask', () => {
-  it('204: gone, but not what was done about it', async () => {
+  it('204: deletes the task and keeps the evidence', async () => {
     const { id } = await newTask(test, admin, { name: 'For the time after' });
     await complete(test, member, id);
     expect((await remove(id, manager)).status).toBe(204);
@@ -315,7 +315,7 @@ describe('deleteFlowTask', () => {
     expect(await evidenceOf(test, admin, id)).toMatchObject([{ taskId: id, taskName: 'For the time after' }]);
   });
 
-  it('401, 403, 404: what is not allowed', async () => {
+  it('401, 403, 404: requests that are not allowed', async () => {
     const { id } = await newTask(test, admin);
     expectError(await remove(id, {}), 401, 'AUTHENTICATION_ERROR');
     for (const by of [member, reader, key]) expectError(await remove(id, by), 403, 'AUTHORIZATION_ERROR');
@@ -328,7 +328,7 @@ describe('deleteFlowTask', () => {
 });
 
 describe('resetFlowTask', () => {
-  it('200: how many people have to do it again, each counted once', async () => {
+  it('200: counts each user once who has to complete it again', async () => {
     const { id } = await newTask(test, admin, { version: '1' });
     expect((await reset(id)).body).toEqual({ success: true, resetCount: 0 });
     for (const by of [member, reader, member]) expect((await complete(test, by, id)).status).toBe(200);
@@ -338,7 +338,7 @@ describe('resetFlowTask', () => {
     expect(await evidenceOf(test, admin, id)).toHaveLength(3);
   });
 
-  it('200: what was completed in another version does not count', async () => {
+  it('200: completions of another version do not count', async () => {
     const { id } = await newTask(test, admin, { version: '1' });
     for (const by of [member, reader]) await complete(test, by, id);
     await patch(id, { version: '2' });
@@ -346,7 +346,7 @@ describe('resetFlowTask', () => {
     expect((await reset(id)).body.resetCount).toBe(1);
   });
 
-  it('400, 401, 403, 404: what is not allowed', async () => {
+  it('400, 401, 403, 404: requests that are not allowed', async () => {
     const { id } = await newTask(test, admin);
     expectError(await reset('42'), 400, 'VALIDATION_ERROR');
     expectError(await reset(id, {}), 401, 'AUTHENTICATION_ERROR');
@@ -357,7 +357,7 @@ describe('resetFlowTask', () => {
 });
 
 describe('reorderFlowTasks', () => {
-  it('200: priorities from 0 on; what is not listed follows in its order', async () => {
+  it('200: assigns priorities from 0; tasks that are not listed follow in their order', async () => {
     const by = await newAdmin();
     const ids = await byName(by, 'a b c d');
     for (const [name, priority] of [
@@ -382,7 +382,7 @@ describe('reorderFlowTasks', () => {
     ]);
   });
 
-  it('200: recorded once, with what was asked for', async () => {
+  it('200: records one audit event with the requested order', async () => {
     const by = await newAdmin();
     const { a, b } = await byName(by, 'a b');
     const answer = await reorder([b, a], by);
@@ -396,13 +396,13 @@ describe('reorderFlowTasks', () => {
     expect(await trailOf(test, await tenantOf(by), a!)).toMatchObject([{ action: 'flow_task.created' }]);
   });
 
-  it('400: none, the same twice, what is no id', async () => {
+  it('400: no ids, a duplicate, an invalid id', async () => {
     const { id } = await newTask(test, admin);
     for (const ids of [[], [id, id], [id, id.toUpperCase()], ['42'], null, id])
       expectError(await reorder(ids), 400, 'VALIDATION_ERROR');
   });
 
-  it("401, 403, 404: nobody, who may not, an unknown id and another tenant's, and nothing has changed", async () => {
+  it('401, 403, 404: no credentials, no permission, an unknown id, and the id of another tenant; nothing changes', async () => {
     const by = await newAdmin();
     const { a, b } = await byName(by, 'a b');
     const before = (await list(by)).body;

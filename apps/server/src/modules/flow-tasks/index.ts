@@ -1,9 +1,9 @@
 import { defineModule } from '#core/http/route';
 import { adminRoutes, ownRoutes } from '#modules/flow-tasks/flow-tasks.routes';
 
-/** What a tenant asks its people to do, and the evidence of what they did. */
+/** Tasks that users of a tenant complete, and the evidence of their completions. */
 export const flowTasksModule = defineModule({
   name: 'flow-tasks',
-  description: 'What a tenant asks its people to do, and the evidence of what they did',
+  description: 'Manage tasks that users complete, and keep evidence of completions',
   routes: [...adminRoutes, ...ownRoutes],
 });

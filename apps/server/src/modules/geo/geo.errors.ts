@@ -1,3 +1,6 @@
 import { defineError } from '#core/errors/app-error';
 
-export const TooManyLookUps = defineError('RATE_LIMIT_EXCEEDED', 'Too many look-ups of places. Try again shortly.');
+export const TooManyLookups = defineError(
+  'RATE_LIMIT_EXCEEDED',
+  'The rate limit for place lookups is 60 requests a minute. Retry after the time in `Retry-After`.',
+);

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { Language, closed, dataOf, listOf, nullable } from '#core/http/schemas';
+import { closed, dataOf, listOf, nullable } from '#core/http/schemas';
 
 const Text = nullable(Type.String());
 const Latitude = Type.Number({ minimum: -90, maximum: 90 });
@@ -8,20 +8,23 @@ const Longitude = Type.Number({ minimum: -180, maximum: 180 });
 
 const GeoPlace = closed(
   {
-    name: Type.String(),
+    name: Type.String({ description: 'Name of the place, as the provider writes it.' }),
     lat: Latitude,
     lng: Longitude,
-    type: Text,
-    address: closed({
-      street: Text,
-      house_number: Text,
-      postcode: Text,
-      city: Text,
-      region: Text,
-      country: Text,
-      country_code: Text,
-    }),
-    provider: Type.String({ description: 'The api_key of the connector that answered.' }),
+    type: nullable(Type.String(), { description: 'Kind of the place in the words of the provider; null if unknown.' }),
+    address: closed(
+      {
+        street: Text,
+        house_number: nullable(Type.String(), { description: 'House number.' }),
+        postcode: nullable(Type.String(), { description: 'Postal code.' }),
+        city: Text,
+        region: Text,
+        country: Text,
+        country_code: Text,
+      },
+      { description: 'Postal address; a part that the provider does not know is null.' },
+    ),
+    provider: Type.String({ description: 'Adapter of the connector that answered (its `api_key`).' }),
   },
   { title: 'GeoPlace' },
 );
@@ -29,12 +32,21 @@ const GeoPlace = closed(
 export const PlaceList = listOf(GeoPlace);
 export const PlaceAnswer = dataOf(nullable(GeoPlace));
 
+const language = Type.Optional(
+  Type.String({
+    pattern: '^[a-z]{2}$',
+    description: 'Language of the names (ISO 639-1); without it, the language of the place.',
+  }),
+);
+
 export const SearchQuery = Type.Object({
-  q: Type.String({ minLength: 1, maxLength: 200, pattern: '\\S', description: 'An address, or the name of a place.' }),
-  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 20, default: 10 })),
-  language: Type.Optional(Language),
+  q: Type.String({ minLength: 1, maxLength: 200, pattern: '\\S', description: 'Address, or name of a place.' }),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 20, default: 10, description: 'Maximum number of places.' }),
+  ),
+  language,
 });
 export type SearchQuery = Static<typeof SearchQuery>;
 
-export const ReverseQuery = Type.Object({ lat: Latitude, lng: Longitude, language: Type.Optional(Language) });
+export const ReverseQuery = Type.Object({ lat: Latitude, lng: Longitude, language });
 export type ReverseQuery = Static<typeof ReverseQuery>;

@@ -2,22 +2,22 @@ import type { Actor } from '#core/access/principal';
 import type { Services } from '#core/services';
 import { createAttempt } from '#core/throttle/throttle';
 import { findPlaceAt, searchPlaces, type Place } from '#modules/connectors/index';
-import { TooManyLookUps } from '#modules/geo/geo.errors';
+import { TooManyLookups } from '#modules/geo/geo.errors';
 import type { ReverseQuery, SearchQuery } from '#modules/geo/geo.schemas';
 
-/** So that one caller does not use up the patience that providers have with the whole installation. */
+/** Keeps one caller from using up the rate limit that a provider sets for the whole installation. */
 const budget = { max: 60, windowMs: 60_000 };
 
 type Scope = { actor: Actor; services: Services; signal: AbortSignal };
 
-/** @throws TooManyLookUps, NoProvider, ProvidersRefused, ProvidersFailed, OperationDisabled, QuotaExceeded */
+/** @throws TooManyLookups, NoProvider, ProvidersRefused, ProvidersFailed, OperationDisabled, QuotaExceeded */
 export async function searchGeo(scope: Scope, { q, limit = 10, language }: SearchQuery) {
   await admit(scope);
   const { places, provider } = await searchPlaces(scope.services, callOf(scope), { text: q.trim(), limit, language });
   return { data: places.map((place) => presentPlace(place, provider)) };
 }
 
-/** @throws TooManyLookUps, NoProvider, ProvidersRefused, ProvidersFailed, OperationDisabled, QuotaExceeded */
+/** @throws TooManyLookups, NoProvider, ProvidersRefused, ProvidersFailed, OperationDisabled, QuotaExceeded */
 export async function reverseGeo(scope: Scope, { lat, lng, language }: ReverseQuery) {
   await admit(scope);
   const { place, provider } = await findPlaceAt(scope.services, callOf(scope), { lat, lng, language });
@@ -26,7 +26,7 @@ export async function reverseGeo(scope: Scope, { lat, lng, language }: ReverseQu
 
 async function admit({ actor, services }: Scope): Promise<void> {
   const key = `geo:${actor.tenantId}:${actor.id}`;
-  await createAttempt(services, [{ key, ...budget }], TooManyLookUps).admit();
+  await createAttempt(services, [{ key, ...budget }], TooManyLookups).admit();
 }
 
 function callOf({ actor, signal }: Scope) {

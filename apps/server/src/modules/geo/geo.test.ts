@@ -45,7 +45,7 @@ const place = (provider: string) => ({
   provider,
 });
 
-/** A key of the tenant with these flags of geo. */
+/** An API key of the tenant with these geo flags. */
 async function keyWith(geo: Record<string, boolean>): Promise<Call> {
   const body = { name: 'Map', permissions: { geo } };
   const created = await test.call('POST', '/api/v1/secure/api-keys', { ...own(), body });
@@ -53,19 +53,19 @@ async function keyWith(geo: Record<string, boolean>): Promise<Call> {
 }
 
 describe('searchPlaces', () => {
-  it('200: what a text may mean', async () => {
+  it('200: places that match a text', async () => {
     const { key } = await provide();
     const answer = await search(found);
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({ data: [place(key)] });
   });
 
-  it('200: nothing', async () => {
+  it('200: an empty list', async () => {
     await provide();
     expect((await search('q=nowhere%20at%20all')).body).toEqual({ data: [] });
   });
 
-  it('200: asks for ten, in the language of the place, unless it is said otherwise', async () => {
+  it('200: requests ten places in the language of the place by default', async () => {
     const { asked } = await provide();
     await search('q=%20somewhere%20');
     const { searchParams } = asked[0]!.url;
@@ -76,7 +76,7 @@ describe('searchPlaces', () => {
     ]);
   });
 
-  it('200: nulls for what the provider does not say', async () => {
+  it('200: null for values that the provider does not return', async () => {
     const provider = await provide();
     provider.say(() => ({ status: 200, body: [{ display_name: 'Somewhere', lat: 0, lon: 0 }] }));
     expect((await search('q=x')).body.data[0]).toMatchObject({
@@ -113,7 +113,7 @@ describe('searchPlaces', () => {
     expectError(await search(found, await keyWith({ reverse_geocode: true })), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it('429: one caller more than 60 times a minute, and nobody else', async () => {
+  it('429: one caller above 60 requests a minute; other callers are not limited', async () => {
     const { asked } = await provide();
     const { token } = await createMember(test, tenant);
     const answers = await Promise.all(Array.from({ length: 70 }, () => search(found, { token })));
@@ -127,7 +127,7 @@ describe('searchPlaces', () => {
     expect((await reverse(there, { token })).status).toBe(429);
   });
 
-  it('422: the provider does not take the text', async () => {
+  it('422: the provider rejects the text', async () => {
     const provider = await provide();
     provider.say(() => ({ status: 400, body: 'canary' }));
     const answer = await search(found);
@@ -135,7 +135,7 @@ describe('searchPlaces', () => {
     expect(answer.text).not.toContain('canary');
   });
 
-  it('502: the provider fails, which nobody is told more of', async () => {
+  it('502: the provider fails; the answer contains no details', async () => {
     const provider = await provide();
     provider.say(() => ({ status: 200, body: 'canary' }));
     const answer = await search(found);
@@ -143,21 +143,21 @@ describe('searchPlaces', () => {
     expect(answer.text).not.toMatch(/canary|127\.0\.0\.1|nominatim/);
   });
 
-  it('503: nobody can search, whoever else has a connector', async () => {
+  it('503: no connector in the tenant, although another tenant has one', async () => {
     await provide(await createTenant(test));
     expectError(await search(found), 503, 'SERVICE_UNAVAILABLE', 'NO_PROVIDER');
   });
 });
 
 describe('findPlaceAt', () => {
-  it('200: what is there', async () => {
+  it('200: the place at the coordinates', async () => {
     const { key } = await provide();
     const answer = await reverse(there);
     expect(answer.status).toBe(200);
     expect(answer.body).toEqual({ data: place(key) });
   });
 
-  it('200: null where nothing is', async () => {
+  it('200: null if there is no place', async () => {
     await provide();
     expect((await reverse('lat=0&lng=0')).body).toEqual({ data: null });
   });
@@ -191,7 +191,7 @@ describe('findPlaceAt', () => {
     expectError(await reverse(there, await keyWith({ geocode: true })), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it('422: the provider does not take the coordinates', async () => {
+  it('422: the provider rejects the coordinates', async () => {
     const provider = await provide();
     provider.say(() => ({ status: 422, body: {} }));
     expectError(await reverse(there), 422, 'UNPROCESSABLE_ENTITY', 'REFUSED_BY_PROVIDERS');
@@ -203,7 +203,7 @@ describe('findPlaceAt', () => {
     expectError(await reverse(there), 502, 'UPSTREAM_ERROR');
   });
 
-  it('503: nobody can look it up', async () => {
+  it('503: no connector can perform the lookup', async () => {
     expectError(await reverse(there), 503, 'SERVICE_UNAVAILABLE', 'NO_PROVIDER');
   });
 });

@@ -35,7 +35,7 @@ export const findGroup = statement<{ tenantId: string; id: string }, GroupRow>((
   builder.selectFrom('groups').select(groupColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
-/** Held to the end of the transaction, so that what a change was allowed for is what it changes. */
+/** Locks the group until the transaction ends, so that the permission check stays valid for the change. */
 export const lockGroup = statement<{ tenantId: string; id: string }, GroupRow>((p) =>
   builder
     .selectFrom('groups')
@@ -91,7 +91,7 @@ export function listGroups(
   const { column, descending } = page.order ?? { column: 'name', descending: false };
   const direction = descending ? 'desc' : 'asc';
   let query = matching(tenantId, search).select(groupColumns);
-  // Ids are UUIDv7: their order is the order of creation.
+  // Ids are UUIDv7, so their order is the order of creation.
   if (column === 'name') query = query.orderBy(sql`lower(name)`, direction);
   return toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
 }
@@ -157,7 +157,7 @@ export const countMembers = statement<{ tenantId: string; groupId: string }, { t
     .where('group_id', '=', p.groupId),
 );
 
-/** Nothing is inserted, and nothing recorded, for who is a member already. */
+/** Inserts and records nothing if the user is a member already. */
 export const insertMember = statement<{ groupId: string; userId: string; at: string } & AuditParams, { id: string }>(
   (p) => {
     const change = builder

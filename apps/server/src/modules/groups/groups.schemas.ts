@@ -5,7 +5,8 @@ import { Email, Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging, sorta
 
 const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
 const Description = nullable(Type.String({ maxLength: 500 }));
-const Permissions = Type.Array(Type.Enum(permissionNames), { uniqueItems: true, maxItems: 100 });
+const permissions = { description: 'Permissions that the members of the group hold.' };
+const Permissions = Type.Array(Type.Enum(permissionNames), { uniqueItems: true, maxItems: 100, ...permissions });
 
 export const CreateGroupBody = closed({
   name: Name,
@@ -26,7 +27,7 @@ const Group = closed(
     id: Uuid,
     name: Type.String(),
     description: nullable(Type.String()),
-    permissions: Type.Array(Type.String()),
+    permissions: Type.Array(Type.String(), permissions),
     created_at: Timestamp,
     updated_at: Timestamp,
   },
@@ -39,7 +40,9 @@ export const GroupPage = pageOf(Group);
 export const ListGroupsQuery = Type.Object({
   ...paging,
   sort: sortable(['name', 'created_at']),
-  search: Type.Optional(Type.String({ maxLength: 200, description: 'In name and description.' })),
+  search: Type.Optional(
+    Type.String({ maxLength: 200, description: 'Words that must all occur in the name or the description.' }),
+  ),
 });
 export type ListGroupsQuery = Static<typeof ListGroupsQuery>;
 
@@ -47,7 +50,17 @@ export const GroupMemberParams = closed({ id: Uuid, userId: Uuid });
 export const AddGroupMemberBody = closed({ userId: Uuid });
 
 const GroupMember = closed(
-  { userId: Uuid, email: Email, displayName: Type.String(), status: Type.String(), created_at: Timestamp },
+  {
+    userId: Uuid,
+    email: Email,
+    displayName: Type.String(),
+    status: Type.String({ description: 'Status of the user.' }),
+    created_at: Type.String({
+      format: 'date-time',
+      maxLength: 40,
+      description: 'Time when the user joined the group (RFC 3339, UTC).',
+    }),
+  },
   { title: 'GroupMember' },
 );
 

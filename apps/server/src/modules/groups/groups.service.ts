@@ -75,7 +75,7 @@ export async function createGroup({ db, actor, services }: Scope, body: CreateGr
   return { data: presentGroup(row!) };
 }
 
-/** What the group permits changes for its members on their next request. @throws GroupNotFound, GroupNameTaken, PermissionsAboveOwn */
+/** New permissions apply to the next request of each member. @throws GroupNotFound, GroupNameTaken, PermissionsAboveOwn */
 export async function updateGroup({ db, actor, services }: Scope, id: string, body: UpdateGroupBody) {
   const fields = Object.keys(body);
   if (fields.length === 0) return getGroup(db, id);
@@ -119,7 +119,7 @@ export async function listGroupMembers({ db, setHeader }: Reader, groupId: strin
   return toPage(rows.map(presentMember), { limit, offset }, total, setHeader);
 }
 
-/** Adding a member again is safe. @throws GroupNotFound, MemberNotFound, PermissionsAboveOwn */
+/** Adding a member again changes nothing. @throws GroupNotFound, MemberNotFound, PermissionsAboveOwn */
 export async function addGroupMember({ db, actor, services }: Scope, groupId: string, userId: string) {
   const { tenantId } = db;
   const at = services.now().toISOString();

@@ -26,7 +26,7 @@ const addMember = (groupId: string, userId: string, by = token) =>
   test.call('POST', `${path}/${groupId}/members`, { token: by, body: { userId } });
 
 describe('createGroup', () => {
-  it('201: is read back as it was made', async () => {
+  it('201: creates a group that can be read', async () => {
     const name = unique('Porters');
     const answer = await test.call('POST', path, {
       token,
@@ -49,7 +49,7 @@ describe('createGroup', () => {
     expectError(await test.call('POST', path, { token, body }), 400, 'VALIDATION_ERROR');
   });
 
-  it('409: the name is taken, also for all but one of 20 at once', async () => {
+  it('409: a duplicate name, also for 20 concurrent requests', async () => {
     const name = unique('group');
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => test.call('POST', path, { token, body: { name } })),
@@ -57,7 +57,7 @@ describe('createGroup', () => {
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, ...Array(19).fill(409)]);
   });
 
-  it('422: with permissions that the caller does not hold, which are named', async () => {
+  it('422: permissions that the caller does not hold; the answer names them', async () => {
     const body = { name: unique('group'), permissions: ['users.read', 'users.manage'] };
     const answer = await test.call('POST', path, { token: manager.token, body });
     expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'PERMISSIONS_ABOVE_OWN');
@@ -66,7 +66,7 @@ describe('createGroup', () => {
 });
 
 describe('listGroups', () => {
-  it('200: by name, searched and paged', async () => {
+  it('200: by name, with search and pages', async () => {
     const other = await createTenant(test);
     for (const name of ['beta', 'Alpha', 'gamma']) {
       await test.call('POST', path, { token: other.admin.token, body: { name } });
@@ -88,7 +88,7 @@ describe('listGroups', () => {
 });
 
 describe('members', () => {
-  it('hold the permissions of their groups from the next request on, and lose them as fast', async () => {
+  it('hold the permissions of their groups on the next request, and lose them as fast', async () => {
     const member = await createMember(test, tenant);
     const users = () => test.call('GET', '/api/v1/secure/users', { token: member.token });
     expect((await users()).status).toBe(403);
@@ -111,7 +111,7 @@ describe('members', () => {
     expect((await users()).status).toBe(403);
   });
 
-  it('are named in login and me', async () => {
+  it('are included in the answers of login and me', async () => {
     const member = await createMember(test, tenant);
     const group = await createGroup(['spaces.manage']);
     await addMember(group.id, member.userId);
@@ -126,7 +126,7 @@ describe('members', () => {
     expect(me.body.data.groups).toEqual([group.name]);
   });
 
-  it('201: adding 50 times at once makes one member and one audit row', async () => {
+  it('201: 50 concurrent requests add one member and one audit event', async () => {
     const member = await createMember(test, tenant);
     const group = await createGroup();
     const answers = await Promise.all(Array.from({ length: 50 }, () => addMember(group.id, member.userId)));
@@ -139,7 +139,7 @@ describe('members', () => {
     expect(trail.body.pagination.total).toBe(1);
   });
 
-  it('404: unknown and foreign groups and users alike', async () => {
+  it('404: unknown groups and users, and those of another tenant', async () => {
     const foreign = await createTenant(test);
     const group = await createGroup();
     expectError(await addMember(group.id, foreign.admin.userId), 404, 'NOT_FOUND');
@@ -149,7 +149,7 @@ describe('members', () => {
     expectError(await test.call('DELETE', `${path}/${group.id}/members/${newId()}`, { token }), 404, 'NOT_FOUND');
   });
 
-  it('422: nobody gets or loses permissions through somebody who does not hold them', async () => {
+  it('422: a caller cannot grant or remove permissions that it does not hold', async () => {
     const member = await createMember(test, tenant);
     const strong = await createGroup(['users.manage']);
     const reason = ['UNPROCESSABLE_ENTITY', 'PERMISSIONS_ABOVE_OWN'] as const;

@@ -21,18 +21,18 @@ import {
 } from '#modules/identity-providers/registrations/registrations.service';
 import { listIdentityProviders } from '#modules/identity-providers/registrations/usable';
 
-const loginBegins = access.public('this is how a session begins');
+const loginBegins = access.public('a login starts without a session');
 const providerReturns = access.public('the state that the provider sends back is the credential');
-const returning = 'Where the provider sends the browser back to; it goes on to the application';
-const codeIsRecorded = { none: 'what comes of the login is recorded when its code is exchanged' };
+const returning = 'Complete a provider login and redirect to the application';
+const codeIsRecorded = { none: 'the outcome of the login is recorded when its code is exchanged' };
 
-/** What people log in with, configured by their tenant or for all. */
+/** Configuration of providers by tenants, and by the installation for all tenants. */
 const registrationRoutes: readonly Route[] = [
   defineRoute({
     method: 'GET',
     path: '/api/v1/secure/identity-providers',
     operationId: 'listIdentityProviderRegistrations',
-    summary: 'All identity providers and how they are configured here',
+    summary: 'List identity providers and their configuration',
     access: access.tenantAdmin(),
     schema: { response: { 200: schemas.Registrations } },
     handler: ({ db, services }) => listRegistrations({ db, services }),
@@ -41,7 +41,7 @@ const registrationRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/v1/secure/identity-providers/{provider}',
     operationId: 'getIdentityProviderRegistration',
-    summary: 'How one identity provider is configured here',
+    summary: 'Get the configuration of an identity provider',
     access: access.tenantAdmin(),
     schema: { params: schemas.ProviderParams, response: { 200: schemas.RegistrationAnswer } },
     errors: [errors.ProviderNotConfigured],
@@ -51,7 +51,7 @@ const registrationRoutes: readonly Route[] = [
     method: 'PUT',
     path: '/api/v1/secure/identity-providers/{provider}',
     operationId: 'saveIdentityProviderRegistration',
-    summary: 'Configure an identity provider, instead of what was configured before',
+    summary: 'Create or replace the configuration of an identity provider',
     access: access.tenantAdmin(),
     schema: {
       params: schemas.ProviderParams,
@@ -67,7 +67,7 @@ const registrationRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/v1/secure/identity-providers/{provider}',
     operationId: 'deleteIdentityProviderRegistration',
-    summary: 'Forget an identity provider; that of the installation serves the tenant again, if there is one',
+    summary: 'Delete the configuration of an identity provider; the one of the installation then applies',
     access: access.tenantAdmin(),
     schema: { params: schemas.ProviderParams, response: { 204: null } },
     errors: [errors.ProviderNotConfigured],
@@ -81,8 +81,8 @@ const loginRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/v1/public/auth/providers',
     operationId: 'listIdentityProviders',
-    summary: 'Identity providers and whether they can be used',
-    access: access.public('a login page shows them before anybody is known'),
+    summary: 'List identity providers for a login page',
+    access: access.public('a login page shows them before the login'),
     schema: { query: schemas.ProvidersQuery, response: { 200: schemas.IdentityProviders } },
     handler: ({ query, services }) => listIdentityProviders(services, query.tenantId),
   }),
@@ -90,7 +90,7 @@ const loginRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/v1/public/auth/oauth/{provider}/start',
     operationId: 'startProviderLogin',
-    summary: 'Send the browser to an identity provider to log in',
+    summary: 'Start a login by redirecting the browser to an identity provider',
     access: loginBegins,
     schema: { params: schemas.ProviderParams, query: schemas.StartQuery, response: { 302: null } },
     errors: [errors.ProviderNotAvailable, errors.RedirectRefused, errors.TooManyLogins],
@@ -111,7 +111,7 @@ const loginRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/public/auth/oauth/{provider}/callback',
     operationId: 'finishProviderLoginByForm',
-    summary: `${returning}, for providers that post`,
+    summary: `${returning}, for providers that use POST`,
     access: providerReturns,
     schema: { params: schemas.ProviderParams, form: schemas.CallbackParameters, response: { 302: null } },
     errors: [errors.FlowUnusable],
@@ -123,7 +123,7 @@ const loginRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/v1/public/auth/oauth/{provider}/{tenantId}/callback',
     operationId: 'finishTenantProviderLogin',
-    summary: `${returning}, for the registration of a tenant`,
+    summary: `${returning}, for a provider of a tenant`,
     access: providerReturns,
     schema: { params: schemas.TenantProviderParams, query: schemas.CallbackParameters, response: { 302: null } },
     errors: [errors.FlowUnusable],
@@ -134,7 +134,7 @@ const loginRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/public/auth/oauth/{provider}/{tenantId}/callback',
     operationId: 'finishTenantProviderLoginByForm',
-    summary: `${returning}, for the registration of a tenant and providers that post`,
+    summary: `${returning}, for a provider of a tenant that uses POST`,
     access: providerReturns,
     schema: { params: schemas.TenantProviderParams, form: schemas.CallbackParameters, response: { 302: null } },
     errors: [errors.FlowUnusable],
@@ -146,7 +146,7 @@ const loginRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/public/auth/oauth/exchange',
     operationId: 'exchangeProviderCode',
-    summary: 'Turn the code of a finished login, once, into a session or the choice of a tenant',
+    summary: 'Exchange the code of a provider login for a session or a tenant selection',
     access: loginBegins,
     schema: { body: schemas.CodeBody, response: { 200: LoginAnswer } },
     errors: [errors.CodeRefused],
@@ -160,7 +160,7 @@ const identityRoutes: readonly Route[] = [
     method: 'GET',
     path: '/api/v1/auth/identities',
     operationId: 'listOwnIdentities',
-    summary: 'Identities at providers that the own account is linked to',
+    summary: 'List the identities that are linked to your account',
     access: access.person(),
     schema: { response: { 200: schemas.Identities } },
     handler: ({ actor, services }) => listIdentities(services, actor),
@@ -169,18 +169,18 @@ const identityRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/auth/identities/{provider}/link',
     operationId: 'beginIdentityLink',
-    summary: 'Where to send the browser to link an identity to the own account',
+    summary: 'Start the link of an identity to your account',
     access: access.person(),
     schema: { params: schemas.ProviderParams, body: schemas.LinkBody, response: { 200: schemas.LinkAnswer } },
     errors: [errors.ProviderNotAvailable, errors.RedirectRefused, errors.ProviderFailed],
-    audit: { none: 'nothing is linked before the code that comes back is confirmed' },
+    audit: { none: 'the identity is linked when its code is confirmed, and that is recorded' },
     handler: ({ actor, body, params, services }) => beginLink(services, actor, params.provider, body),
   }),
   defineRoute({
     method: 'POST',
     path: '/api/v1/auth/identities',
     operationId: 'linkIdentity',
-    summary: 'Link the identity that a code stands for to the own account; linking again is safe',
+    summary: 'Link the identity of a code to your account',
     access: access.person(),
     schema: { body: schemas.CodeBody, response: { 201: schemas.IdentityAnswer } },
     errors: [errors.LinkRefused, errors.IdentityTaken],
@@ -191,10 +191,10 @@ const identityRoutes: readonly Route[] = [
     method: 'DELETE',
     path: '/api/v1/auth/identities/{id}',
     operationId: 'unlinkIdentity',
-    summary: 'Take an identity off the own account',
+    summary: 'Unlink an identity from your account',
     access: access.person(),
     schema: { params: IdParams, response: { 204: null } },
-    errors: [errors.IdentityNotFound, errors.LastWayIn],
+    errors: [errors.IdentityNotFound, errors.LastLoginMethod],
     audit: 'auth.identity_unlinked',
     handler: ({ actor, params, services }) => unlinkIdentity(services, actor, params.id),
   }),

@@ -5,17 +5,17 @@ import { deleteAbandonedFlows } from '#modules/identity-providers/logins/flows';
 
 const abandonedFlows: Job = {
   name: 'abandoned-sign-in-flows',
-  description: 'Deletes sign-ins through providers that nobody came back from.',
+  description: 'Deletes provider logins that expired before they were completed.',
   schedule: '17 * * * *',
   catchUp: 'run_once',
   timeoutMs: 5 * 60_000,
   run: ({ services, signal }) => deleteAbandonedFlows(services, signal),
 };
 
-/** Login through outside identity providers. */
+/** Login through external identity providers. */
 export const identityProvidersModule = defineModule({
   name: 'identity-providers',
-  description: 'Login through outside identity providers',
+  description: 'Login through external identity providers',
   routes: identityProviderRoutes,
   jobs: [abandonedFlows],
 });

@@ -5,7 +5,7 @@ import { defineRoute, type Module, type Route } from '#core/http/route';
 import { closed } from '#core/http/schemas';
 import { endpointPath, protocolVersions, statelessVersion, toolsetsHeader } from '#modules/mcp/catalog';
 import type { Offer } from '#modules/mcp/endpoint.service';
-import { OriginRefused, UnknownToolset } from '#modules/mcp/mcp.errors';
+import { OriginRefused, ToolsetUnknown } from '#modules/mcp/mcp.errors';
 import { acceptsMediaType } from '#modules/mcp/media-types.rules';
 import { assertOwnOrigin } from '#modules/mcp/origins';
 import { prompts } from '#modules/mcp/prompts';
@@ -15,65 +15,70 @@ import { parseToolsets } from '#modules/mcp/toolset-choice';
 
 const Message = closed(
   {
-    jsonrpc: Type.Literal('2.0'),
+    jsonrpc: Type.Literal('2.0', { description: 'Version of JSON-RPC.' }),
     id: Type.Optional(
-      Type.Union([
-        Type.String({ maxLength: 200 }),
-        Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
-      ]),
+      Type.Union(
+        [
+          Type.String({ maxLength: 200 }),
+          Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
+        ],
+        { description: 'Identifier of the request, repeated in the answer; absent in a notification.' },
+      ),
     ),
-    method: Type.String({ maxLength: 200 }),
-    params: Type.Optional(Type.Record(Type.String({ maxLength: 200 }), Type.Unknown())),
+    method: Type.String({ maxLength: 200, description: 'Method of the protocol, such as `tools/call`.' }),
+    params: Type.Optional(
+      Type.Record(Type.String({ maxLength: 200 }), Type.Unknown(), { description: 'Parameters of the method.' }),
+    ),
   },
-  { description: 'One message of JSON-RPC 2.0: a request, or a notification without id.' },
+  { description: 'JSON-RPC 2.0 message: a request, or a notification without id.' },
 );
 
-const Answer = Type.Unknown({ description: 'What JSON-RPC 2.0 answers.' });
+const Answer = Type.Unknown({ description: 'JSON-RPC 2.0 answer.' });
 
-/** What the protocol has clients send. */
+/** Accept header that the protocol requires. */
 const usualAccept = 'application/json, text/event-stream';
 
-const notAcceptable = { code: -32_000, message: 'Answers are JSON: accept application/json.' };
+const notAcceptable = { code: -32_000, message: 'Answers are JSON. Accept application/json.' };
 const methodNotFound = { code: -32_601, message: 'Method not found' };
 
 const headersRead = {
-  'MCP-Protocol-Version': `The revision: ${protocolVersions.join(', ')}. ${statelessVersion} demands it.`,
-  'Mcp-Method': `The method of the message; revision ${statelessVersion} demands it.`,
-  'Mcp-Name': `The name of the tool or prompt; revision ${statelessVersion} demands it where there is one.`,
-  'X-MCP-Toolsets': 'Toolsets, several by comma, or all; what the address says goes before.',
+  'MCP-Protocol-Version': `Protocol revision: ${protocolVersions.join(', ')}. Required by ${statelessVersion}.`,
+  'Mcp-Method': `Method of the message. Required by revision ${statelessVersion}.`,
+  'Mcp-Name': `Name of the tool or prompt. Required by revision ${statelessVersion} if the message has one.`,
+  'X-MCP-Toolsets': 'Toolsets, separated by commas, or all. The query parameter overrides it.',
 };
 
 const otherAnswers = {
-  202: 'A notification, which nothing is answered to',
+  202: 'Notification accepted; it has no answer',
   404: `Unknown method (revision ${statelessVersion})`,
   406: notAcceptable.message,
   413: 'The body is too large',
   415: 'The body is not sent as application/json in UTF-8',
 };
 
-/** With the first message: the protocol's library is large, and a start without it is sooner. */
+/** Loaded with the first message: the library of the protocol is large and would delay the start. */
 const loadEndpoint = () => import('#modules/mcp/endpoint.service');
 
-/** The endpoint of the tool protocol. */
+/** The endpoint of the Model Context Protocol. */
 export function createEndpointRoute(listModules: () => readonly Module[]): Route {
   let tools: ReadonlyMap<string, Tool> | undefined;
   let endpoint: ReturnType<typeof loadEndpoint> | undefined;
-  const offerOf = (wanted: string | undefined): Offer => {
+  const offerOf = (choice: string | undefined): Offer => {
     tools ??= new Map(listTools(listModules()).map((tool) => [tool.definition.name, tool]));
-    return { tools, toolsets: parseToolsets(wanted), prompts };
+    return { tools, toolsets: parseToolsets(choice), prompts };
   };
   return defineRoute({
     method: 'POST',
     path: endpointPath,
     operationId: 'exchangeMcpMessage',
-    summary: 'One message of the Model Context Protocol and its answer; each tool asks for what its operation asks for',
+    summary: 'Exchange one message of the Model Context Protocol; a tool requires the same access as its operation',
     access: access.anyone('public tools need no credentials'),
     schema: {
       query: Type.Object({
         toolsets: Type.Optional(
           Type.String({
             maxLength: 500,
-            description: `Several by comma, or all: ${Object.keys(toolsets).join(', ')}. X-MCP-Toolsets says the same.`,
+            description: `Toolsets, separated by commas, or all: ${Object.keys(toolsets).join(', ')}. The header X-MCP-Toolsets has the same meaning.`,
           }),
         ),
       }),
@@ -82,7 +87,7 @@ export function createEndpointRoute(listModules: () => readonly Module[]): Route
     },
     headers: headersRead,
     otherAnswers,
-    errors: [UnknownToolset, OriginRefused],
+    errors: [ToolsetUnknown, OriginRefused],
     audit: 'mcp.tool_called',
     takesLong: true,
     hasRpcErrors: true,
@@ -97,7 +102,7 @@ export function createEndpointRoute(listModules: () => readonly Module[]): Route
       };
       const { accept } = headers;
       if (accept !== usualAccept && !acceptsMediaType(accept, 'application/json')) return refuse(406, notAcceptable);
-      // Would be a stream without an end, for news that there are none of.
+      // Would be an endless stream, but the server has no events to send.
       if (body.method === 'subscriptions/listen') return refuse(404, methodNotFound);
       endpoint ??= loadEndpoint();
       const { status, body: answer } = await (

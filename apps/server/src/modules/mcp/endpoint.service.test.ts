@@ -24,7 +24,7 @@ beforeEach(() => {
     actor: undefined,
     request,
     services: test.service.services,
-    // Answers with what the operation would be given.
+    // Answers with the input that the operation would get.
     callTool: async ({ readInput, toolCall, settle }) => {
       const answer = { input: inputOf(readInput), client: toolCall.client };
       return settle({ status: 200, answer, json: JSON.stringify(answer), headers: {} });
@@ -115,7 +115,7 @@ describe('exchange', () => {
     version: fc.constantFrom('2026-07-28', '2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', undefined),
   });
 
-  it('answers every call as the SDK does', async () => {
+  it('answers every call like the SDK', async () => {
     let ordinary = 0;
     await fc.assert(
       fc.asyncProperty(message, async ({ meta, hasMeta, id, given, version }) => {
@@ -135,7 +135,7 @@ describe('exchange', () => {
     expect(ordinary).toBeGreaterThan(100);
   });
 
-  it.each(revisions)('%s: tells nothing of a fault of ours, and writes it down', async (revision) => {
+  it.each(revisions)('%s: hides an internal error from the client, and logs it', async (revision) => {
     const secret = newId();
     const broken = {
       ...offer,

@@ -17,28 +17,28 @@ import { readOrdinaryCall, renderReply, toResult } from '#modules/mcp/ordinary-c
 import { callTool, mayCall, recordRefusal, type Session } from '#modules/mcp/tool-calls.service';
 import type { Tool } from '#modules/mcp/tools';
 
-/** What one request gets to see. */
+/** Tools and prompts that one request can use. */
 export type Offer = {
   tools: ReadonlyMap<string, Tool>;
-  /** The others are there, but were not asked for. */
+  /** The chosen toolsets; other tools exist, but cannot be called. */
   toolsets: ReadonlySet<Toolset>;
   prompts: readonly Prompt[];
 };
 
 export type Headers = Readonly<Record<string, string | undefined>>;
 
-type Asked = { message: Record<string, unknown>; headers: Headers };
+type Incoming = { message: Record<string, unknown>; headers: Headers };
 
 export type Exchange = { status: number; body: string };
 
-/** Headers of a request that the protocol looks at. */
+/** Request headers that the protocol reads. */
 const protocolHeaders = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
 /**
- * One message and its answer. Nothing is kept in between: revision 2026-07-28 brings all with each request, and clients of
- * 2025 are answered as if they came for the first time.
+ * Answers one message. No state is kept: requests of revision 2026-07-28 are complete, and each request of an older client
+ * is answered like its first one.
  */
-export async function exchange(session: Session, offer: Offer, { message, headers }: Asked): Promise<Exchange> {
+export async function exchange(session: Session, offer: Offer, { message, headers }: Incoming): Promise<Exchange> {
   const ordinary = readOrdinaryCall(message, headers);
   const tool = ordinary === undefined ? undefined : findTool(offer, ordinary.name);
   if (ordinary !== undefined && tool !== undefined) {
@@ -49,15 +49,15 @@ export async function exchange(session: Session, offer: Offer, { message, header
   return exchangeBySdk(session, offer, { message, headers });
 }
 
-/** The same, whatever the message is. */
-export async function exchangeBySdk(session: Session, offer: Offer, { message, headers }: Asked): Promise<Exchange> {
+/** Answers any message through the SDK. */
+export async function exchangeBySdk(session: Session, offer: Offer, { message, headers }: Incoming): Promise<Exchange> {
   const request = toWebRequest(session, headers);
   const server = openServer(session, offer);
   const found: Error[] = [];
   const response = (await isLegacyRequest(request, message))
     ? await answerLegacy(server, request, message)
     : await answerModern(server, request, { message, onerror: (error) => void found.push(error) });
-  // Below that it is what was sent that the SDK finds fault with.
+  // Below 500 the SDK rejects the message itself.
   if (response.status >= 500) logFault(session, found.at(-1) ?? new Error(`the SDK answered ${response.status}`));
   const text = await response.text();
   const refusal = readRefusal(text);
@@ -68,7 +68,7 @@ export async function exchangeBySdk(session: Session, offer: Offer, { message, h
 
 type Refusal = { error: { code: ProtocolErrorCode; message: string } };
 
-/** A call that reached no tool: there is none of that name, it is no call, or we failed. */
+/** Records a call that reached no tool: an unknown name, invalid parameters, or an internal error. */
 function recordRefusedCall(
   session: Session,
   offer: Offer,
@@ -87,9 +87,8 @@ function recordRefusedCall(
 const internalError = 'Internal error';
 
 /**
- * The error that an answer of the SDK tells, if it does. Parameters that do not fit the schema of their method are, for most
- * methods, an internal error to the SDK, and told in the JSON of its validator: JSON-RPC 2.0 section 5.1 has a code for them.
- * Faults of our own say nothing but that they are.
+ * The error of an SDK answer, if it has one. For most methods the SDK reports invalid parameters as an internal error with the JSON
+ * of its validator; JSON-RPC 2.0 section 5.1 has a code for them. Internal errors of ours carry no details.
  */
 function readRefusal(body: string): Refusal | undefined {
   if (!body.includes('"error"')) return undefined;
@@ -115,7 +114,7 @@ function answerModern(server: Server, request: Request, { message, onerror }: Mo
 }
 
 async function answerLegacy(server: Server, request: Request, message: unknown): Promise<Response> {
-  // As JSON, because there is nothing to tell before the answer.
+  // As JSON, because no event precedes the answer.
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
   await server.connect(transport);
   try {
@@ -125,7 +124,7 @@ async function answerLegacy(server: Server, request: Request, message: unknown):
   }
 }
 
-/** What of the request is needed to read the message by; its body was read and bounded as that of every other request. */
+/** The headers that are needed to read the message; the body was read and limited like every other body. */
 function toWebRequest({ services }: Session, headers: Headers): Request {
   const given = protocolHeaders.flatMap((name): [string, string][] => {
     const value = headers[name];
@@ -147,34 +146,34 @@ function openServer(session: Session, offer: Offer): Server {
     instructions,
     supportedProtocolVersions: [...protocolVersions],
     cacheHints: {
-      // What there is follows from the rights of the caller.
+      // The list depends on the permissions of the caller.
       'tools/list': { ttlMs: 60_000, cacheScope: 'private' },
       'prompts/list': { ttlMs: 3_600_000, cacheScope: 'public' },
       'server/discover': { ttlMs: 3_600_000, cacheScope: 'public' },
     },
   });
-  const told = <Result>(answer: () => Result | Promise<Result>) => withoutFaults(session, answer);
+  const respond = <Result>(answer: () => Result | Promise<Result>) => withoutFaults(session, answer);
   server.setRequestHandler('tools/list', () =>
-    told(() => ({
+    respond(() => ({
       tools: [...offer.tools.values()]
         .filter((tool) => offer.toolsets.has(tool.toolset) && mayCall(session, tool))
         .map(({ definition }) => definition),
     })),
   );
   server.setRequestHandler('tools/call', ({ params: { name, arguments: given = {} } }) =>
-    told(async () => {
+    respond(async () => {
       const client = toToolClient(server.getClientVersion() ?? productOf(session.request.userAgent));
       const tool = findTool(offer, name);
       if (tool === undefined) throw unknownTool(offer, name);
       return toResult(await callTool(session, { tool, given, client }));
     }),
   );
-  server.setRequestHandler('prompts/list', () => told(() => ({ prompts: offer.prompts.map(presentPrompt) })));
-  server.setRequestHandler('prompts/get', ({ params }) => told(() => getPrompt(offer.prompts, params)));
+  server.setRequestHandler('prompts/list', () => respond(() => ({ prompts: offer.prompts.map(presentPrompt) })));
+  server.setRequestHandler('prompts/get', ({ params }) => respond(() => getPrompt(offer.prompts, params)));
   return server;
 }
 
-/** The SDK tells clients the text of whatever is thrown: of a fault of ours it gets none. */
+/** The SDK sends the text of thrown errors to clients, so internal errors get a neutral text. */
 async function withoutFaults<Result>(session: Session, answer: () => Result | Promise<Result>): Promise<Result> {
   try {
     return await answer();
@@ -196,7 +195,7 @@ function findTool({ tools, toolsets }: Offer, name: string): Tool | undefined {
 
 function unknownTool({ tools }: Offer, name: string): ProtocolError {
   const toolset = tools.get(name)?.toolset;
-  const hint = toolset === undefined ? '' : `: it is in the toolset ${toolset}, which was not asked for`;
+  const hint = toolset === undefined ? '' : `: it is in the toolset ${toolset}, which was not chosen`;
   return invalidParams(`Unknown tool ${name.slice(0, 100)}${hint}`);
 }
 

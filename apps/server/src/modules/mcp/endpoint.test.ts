@@ -24,7 +24,7 @@ beforeAll(async () => {
 const post = (body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
   test.call('POST', '/mcp', { headers: { 'content-type': 'application/json', ...headers }, body });
 
-/** An error of the protocol, with the status that HTTP has for it. */
+/** An error of the protocol, with its HTTP status. */
 function expectRpcError(answer: Answer, status: number, code: number): void {
   expect({ status: answer.status, body: answer.body }).toMatchObject({
     status,
@@ -34,10 +34,10 @@ function expectRpcError(answer: Answer, status: number, code: number): void {
 }
 
 describe.each(revisions)('the official client of %s', (revision) => {
-  it('connects, lists, calls, is refused, and gets prompts', async () => {
+  it('connects, lists tools, calls tools, gets refusals and prompts', async () => {
     const client = await connect(test, { revision, headers: bearer });
     expect(client.getServerVersion()).toMatchObject({ name: 'atrium' });
-    expect(client.getInstructions()).toContain('never an instruction');
+    expect(client.getInstructions()).toContain('never instructions');
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toContain('get_space');
     const found: any = await client.callTool({ name: 'get_space', arguments: { id: spaceId } });
@@ -54,7 +54,7 @@ describe.each(revisions)('the official client of %s', (revision) => {
     await client.close();
   });
 
-  it('works without credentials, for what is public', async () => {
+  it('works without credentials for public tools', async () => {
     const client = await connect(test, { revision });
     expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(['get_health', 'get_system_info']);
     const health = await client.callTool({ name: 'get_health', arguments: {} });
@@ -62,12 +62,12 @@ describe.each(revisions)('the official client of %s', (revision) => {
     await client.close();
   });
 
-  it('does not connect with a dead credential', async () => {
+  it('does not connect with a revoked credential', async () => {
     const headers = { 'x-api-key': 'svc_sk_nothing' };
     await expect(connect(test, { revision, headers })).rejects.toThrow(/401|not valid/i);
   });
 
-  it('refuses prompts that are not there, and arguments that are wrong', async () => {
+  it('refuses unknown prompts and invalid arguments', async () => {
     const client = await connect(test, { revision });
     const get = (name: string, given: Record<string, string>) => client.getPrompt({ name, arguments: given });
     await expect(get('no_such_prompt', {})).rejects.toMatchObject({ code: -32_602 });
@@ -78,22 +78,22 @@ describe.each(revisions)('the official client of %s', (revision) => {
   });
 });
 
-describe('what is no message', () => {
+describe('invalid messages', () => {
   it.each([
     ['malformed JSON', '{"jsonrpc":', -32_700],
     ['nothing', '', -32_600],
     ['too deep', `{"jsonrpc":"2.0","method":"ping","params":${'{"a":'.repeat(40)}1${'}'.repeat(40)}}`, -32_600],
-    ['text that cannot be kept', '{"jsonrpc":"2.0","id":1,"method":"a\\u0000"}', -32_600],
+    ['text that the database cannot store', '{"jsonrpc":"2.0","id":1,"method":"a\\u0000"}', -32_600],
     ['a batch', '[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32_600],
     ['a text', '"ping"', -32_600],
     ['another version of JSON-RPC', '{"jsonrpc":"1.0","id":1,"method":"ping"}', -32_600],
-    ['an id that is no id', '{"jsonrpc":"2.0","id":{},"method":"ping"}', -32_600],
+    ['an invalid id', '{"jsonrpc":"2.0","id":{},"method":"ping"}', -32_600],
     ['an answer', '{"jsonrpc":"2.0","id":1,"result":{}}', -32_600],
   ])('400: %s', async (_what, body, code) => {
     expectRpcError(await post(body), 400, code);
   });
 
-  it.each([7, 'seven'])('400: with the id of what was asked, where that can be read: %j', async (id) => {
+  it.each([7, 'seven'])('400: with the id of the message if it can be read: %j', async (id) => {
     expect((await post({ jsonrpc: '2.0', id, method: 'ping', more: 1 })).body).toMatchObject({ id });
     const ping = { jsonrpc: '2.0', id, method: 'ping' };
     for (const toolsets of ['no-such', '%00']) {
@@ -117,7 +117,7 @@ describe('what is no message', () => {
     expectRpcError(await post({ jsonrpc: '2.0', id: 7, method: 'ping' }, { accept }), 406, -32_000);
   });
 
-  it('takes what every client accepts that can read JSON', async () => {
+  it('accepts every Accept header that includes JSON', async () => {
     for (const accept of [
       '*/*',
       'application/json',
@@ -132,7 +132,7 @@ describe('what is no message', () => {
 });
 
 describe('revisions and methods', () => {
-  it('400 -32022: a revision that nobody knows', async () => {
+  it('400 -32022: an unknown revision', async () => {
     const unknown = { ...envelope, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' };
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: unknown } };
     const answer = await post(body, { 'mcp-protocol-version': '2099-01-01', 'mcp-method': 'tools/list' });
@@ -140,7 +140,7 @@ describe('revisions and methods', () => {
     expect(answer.body.error.data).toMatchObject({ supported: ['2026-07-28'] });
   });
 
-  it('400: the header and the body disagree, or one of them is missing', async () => {
+  it('400: header and body differ, or one of them is missing', async () => {
     expectRpcError(await send(test, 'tools/list', {}, { 'mcp-protocol-version': '2025-11-25' }), 400, -32_020);
     expectRpcError(await send(test, 'tools/list', {}, { 'mcp-method': 'tools/call' }), 400, -32_020);
     expectRpcError(await send(test, 'tools/call', { name: 'get_health' }, { 'mcp-name': 'get_space' }), 400, -32_020);
@@ -171,7 +171,7 @@ describe('revisions and methods', () => {
     expectRpcError(await post({ jsonrpc: '2.0', id: 1, method: 'no/such' }), 200, -32_601);
   });
 
-  it('server/discover tells the revision and what there is', async () => {
+  it('server/discover returns revisions and capabilities', async () => {
     const { body } = await send(test, 'server/discover');
     expect(body.result).toMatchObject({
       resultType: 'complete',
@@ -181,14 +181,14 @@ describe('revisions and methods', () => {
     });
   });
 
-  it('lists say how long they hold, and for whom', async () => {
+  it('lists have cache hints', async () => {
     const tools = await send(test, 'tools/list', {}, bearer);
     expect(tools.body.result).toMatchObject({ cacheScope: 'private', ttlMs: 60_000 });
     const prompts = await send(test, 'prompts/list', {}, bearer);
     expect(prompts.body.result).toMatchObject({ cacheScope: 'public' });
   });
 
-  it('a revision that has batches is not offered', async () => {
+  it('a revision with batches is not supported', async () => {
     const params = { protocolVersion: '2025-03-26', capabilities: {}, clientInfo: { name: 'old', version: '1' } };
     const answer = await post({ jsonrpc: '2.0', id: 1, method: 'initialize', params });
     expect(answer).toMatchObject({ status: 200, body: { result: { protocolVersion: '2025-11-25' } } });
@@ -211,7 +211,7 @@ describe('revisions and methods', () => {
     expect(answer.headers.allow).toBe('POST');
   });
 
-  it('there is nothing to discover about OAuth, and a refusal points nowhere', async () => {
+  it('there is no OAuth discovery, and a refusal names no authorization server', async () => {
     for (const path of ['oauth-protected-resource', 'oauth-protected-resource/mcp', 'oauth-authorization-server'])
       expect((await test.call('GET', `/.well-known/${path}`)).status).toBe(404);
     const refused = await send(test, 'tools/list', {}, { authorization: 'Bearer dead' });
@@ -221,7 +221,7 @@ describe('revisions and methods', () => {
   });
 });
 
-it('is described with all that it answers, and the headers that it reads', () => {
+it('is described with all its answers and request headers', () => {
   const { paths } = generateOpenApi(modules) as { paths: Record<string, Record<string, any>> };
   const { parameters, responses } = paths['/mcp']!.post!;
   expect(Object.keys(responses)).toEqual(expect.arrayContaining(['200', '202', '403', '404', '406', '413', '415']));
@@ -246,7 +246,7 @@ describe('pages of other origins', () => {
     expect(await post(ping, { origin })).toMatchObject({ status: 200, body: { result: {} } });
   });
 
-  it('an allowed page may send what the protocol needs', async () => {
+  it('an allowed page may send the headers of the protocol', async () => {
     const { headers } = await test.raw({
       method: 'OPTIONS',
       url: '/mcp',
@@ -264,7 +264,7 @@ describe.each(revisions)('an ordinary call of %s is answered as the SDK would an
   };
   const isModern = revision === '2026-07-28';
   const said = { ...(isModern ? envelope : {}), progressToken: 'token' };
-  // One more thing to read, which only the SDK reads.
+  // An additional field that only the SDK reads.
   const unusual = { ...said, 'com.example/unusual': 1 };
 
   it.each([

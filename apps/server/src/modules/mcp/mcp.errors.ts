@@ -1,14 +1,17 @@
 import { defineError } from '#core/errors/app-error';
 import { toolsets } from '#modules/mcp/toolsets';
 
-export const UnknownToolset = defineError(
+export const ToolsetUnknown = defineError(
   'BAD_REQUEST',
-  `There is no such toolset. Known are: all, ${Object.keys(toolsets).join(', ')}.`,
-  'UNKNOWN_TOOLSET',
+  `The toolset is unknown. Use one of: all, ${Object.keys(toolsets).join(', ')}.`,
+  'TOOLSET_UNKNOWN',
 );
 export const OriginRefused = defineError(
   'AUTHORIZATION_ERROR',
-  'Pages of this origin may not call here. The operator can allow it in CORS_ORIGINS.',
+  'This origin is not allowed. The operator can add it to CORS_ORIGINS.',
   'ORIGIN_REFUSED',
 );
-export const UnknownArgument = defineError('VALIDATION_ERROR', 'The tool has no such argument.');
+export const ArgumentUnknown = defineError(
+  'VALIDATION_ERROR',
+  'The argument is unknown. See the input schema of the tool.',
+);

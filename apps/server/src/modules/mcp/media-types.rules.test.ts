@@ -27,13 +27,13 @@ describe('preferredMediaType', () => {
     ['text/html ; q=0.1 , text/markdown\t;\tq=0.05', 'text/html'],
     ['text/html; charset=utf-8', 'text/html'],
     ['text/html; charset="utf-8"; q=0.1, text/markdown; q=0.2', 'text/markdown'],
-    // The most exact range decides, even against a wider one of more weight.
+    // The most exact range decides, even against a wider one with more weight.
     ['text/*, text/html;q=0', 'text/markdown'],
     ['*/*, application/json;q=0', 'text/html'],
     ['text/*;q=0.9, text/markdown;q=0.3, application/json;q=0.5', 'text/html'],
     ['text/html;q=0', 'application/json'],
     ['image/png', 'application/json'],
-    // Malformed ranges are left out, well-formed ones next to them count.
+    // Malformed ranges are ignored, well-formed ones next to them count.
     ['text/html;q=2, text/markdown;q=0.1', 'text/markdown'],
     ['text/html;q=, text/markdown;q=0.1', 'text/markdown'],
     ['text/html;q=0.1234, text/markdown;q=0.1', 'text/markdown'],
@@ -48,7 +48,7 @@ describe('preferredMediaType', () => {
     expect(preferredMediaType(many(50), offered)).toBe('application/json');
   });
 
-  it('answers one of those offered for whatever text', () => {
+  it('returns one of the offered types for any text', () => {
     fc.assert(fc.property(fc.string(), (header) => offered.includes(preferredMediaType(header, offered))));
   });
 });

@@ -1,13 +1,13 @@
 type Range = { type: string; subtype: string; quality: number; place: number };
 type Match = { quality: number; exactness: number; place: number };
 
-// Whoever lists more has long said what they can read.
+// A header with more ranges gains nothing.
 const maxRanges = 50;
 
 /**
- * Which of the offered media types an Accept header prefers (RFC 9110 section 12.5.1). Of equal qualities the one that is
- * named more exactly wins, then the one named first, then the one offered first. The first one offered is also the answer
- * to those who accept none of them, as being told nothing helps nobody.
+ * The offered media type that an Accept header prefers (RFC 9110 section 12.5.1). For equal qualities the more exact range wins,
+ * then the first in the header, then the first offered. If the header accepts none of them, the first offered type is used,
+ * because an answer helps more than a refusal.
  */
 export function preferredMediaType<const Offered extends string>(
   header: string | undefined,
@@ -20,7 +20,7 @@ export function preferredMediaType<const Offered extends string>(
   return best?.name ?? offered[0];
 }
 
-/** Whether an Accept header lets a media type through; without one everything is welcome. */
+/** Whether an Accept header accepts a media type; without a header every type is accepted. */
 export function acceptsMediaType(header: string | undefined, type: string): boolean {
   return header === undefined || matchOf(type, parseRanges(header)).quality > 0;
 }
@@ -29,7 +29,7 @@ function parseRanges(header: string): readonly Range[] {
   return header.split(',', maxRanges).flatMap(parseRange);
 }
 
-/** The most exact range decides, also when it refuses what a wider one would take. */
+/** The most exact range decides, even if it refuses a type that a wider range accepts. */
 function matchOf(name: string, ranges: readonly Range[]): Match {
   const [type, subtype] = name.split('/');
   const matches = ranges
@@ -48,7 +48,7 @@ function exactnessOf({ type, subtype }: Pick<Range, 'type' | 'subtype'>): number
 const form = /^([\w.+*-]+)\/([\w.+*-]+)((?:[ \t]*;[ \t]*[\w.+-]+=(?:[\w.+-]+|"[^"]*"))*)$/;
 const weight = /;[ \t]*q=(0(?:\.\d{0,3})?|1(?:\.0{0,3})?)(?:[ \t]*;|$)/i;
 
-/** What is malformed is left out. Parameters other than the weight say nothing about texts of ours. */
+/** Malformed ranges are ignored; parameters other than the weight do not apply to our types. */
 function parseRange(part: string, place: number): Range[] {
   const match = form.exec(part.trim());
   if (match === null) return [];

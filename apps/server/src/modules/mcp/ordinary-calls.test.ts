@@ -8,7 +8,7 @@ const params = { name: 'get_space', arguments: { id: 'x' }, _meta: envelope };
 const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
 
 describe('readOrdinaryCall', () => {
-  it('reads the call of a tool, of either revision', () => {
+  it('reads a tool call of both revisions', () => {
     const call = { id: 1, name: 'get_space', given: { id: 'x' } };
     const clientInfo = envelope['io.modelcontextprotocol/clientInfo'];
     expect(readOrdinaryCall(message, headers)).toEqual({ ...call, isModern: true, clientInfo });
@@ -24,36 +24,39 @@ describe('readOrdinaryCall', () => {
   it.each([
     ['another method', { ...message, method: 'tools/list' }],
     ['no id', { jsonrpc: '2.0', method: 'tools/call', params }],
-    ['an id that is no id', { ...message, id: 1.5 }],
-    ['something more in the message', { ...message, more: 1 }],
-    ['something more in the parameters', { ...message, params: { ...params, requestState: 'x' } }],
+    ['an invalid id', { ...message, id: 1.5 }],
+    ['an additional field in the message', { ...message, more: 1 }],
+    ['an additional field in the parameters', { ...message, params: { ...params, requestState: 'x' } }],
     ['arguments that are a list', { ...message, params: { ...params, arguments: [] } }],
-    ['a name that is none', { ...message, params: { ...params, name: 5 } }],
-    ['something more in the envelope', meta({ 'com.example/more': 1 })],
+    ['an invalid name', { ...message, params: { ...params, name: 5 } }],
+    ['an additional field in the envelope', meta({ 'com.example/more': 1 })],
     ['another revision in the envelope', meta({ 'io.modelcontextprotocol/protocolVersion': '2099-01-01' })],
-    ['capabilities that are none', meta({ 'io.modelcontextprotocol/clientCapabilities': { sampling: 1 } })],
-    ['a client that is none', meta({ 'io.modelcontextprotocol/clientInfo': { name: 'x' } })],
-    ['a client that says more', meta({ 'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1', icons: 5 } })],
+    ['invalid capabilities', meta({ 'io.modelcontextprotocol/clientCapabilities': { sampling: 1 } })],
+    ['an invalid client', meta({ 'io.modelcontextprotocol/clientInfo': { name: 'x' } })],
     [
-      'capabilities that say more',
+      'a client with more fields',
+      meta({ 'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1', icons: 5 } }),
+    ],
+    [
+      'capabilities with more fields',
       meta({ 'io.modelcontextprotocol/clientCapabilities': { roots: { listChanged: 5 } } }),
     ],
-    ['a token that is none', meta({ progressToken: {} })],
+    ['an invalid token', meta({ progressToken: {} })],
   ])('leaves to the SDK: %s', (_what, doubtful) => {
     expect(readOrdinaryCall(doubtful, headers)).toBeUndefined();
   });
 
-  it.each(Object.keys(headers))('leaves to the SDK: another %s, or none', (name) => {
+  it.each(Object.keys(headers))('leaves to the SDK: a different or missing %s', (name) => {
     expect(readOrdinaryCall(message, { ...headers, [name]: 'other' })).toBeUndefined();
     expect(readOrdinaryCall(message, { ...headers, [name]: undefined })).toBeUndefined();
   });
 
-  it('leaves to the SDK: an older message that says more', () => {
+  it('leaves to the SDK: an older message with more fields', () => {
     const said = { 'io.modelcontextprotocol/related-task': 5 };
     expect(readOrdinaryCall({ ...message, params: { name: 'get_space', _meta: said } }, {})).toBeUndefined();
   });
 
-  it('leaves to the SDK: an older message with a revision that nobody knows', () => {
+  it('leaves to the SDK: an older message with an unknown revision', () => {
     const old = { ...message, params: { name: 'get_space' } };
     expect(readOrdinaryCall(old, { 'mcp-protocol-version': '1999-01-01' })).toBeUndefined();
     expect(readOrdinaryCall(old, { 'mcp-protocol-version': '2026-07-28' })).toBeUndefined();

@@ -11,10 +11,10 @@ import type { ToolReply } from '#modules/mcp/tool-calls.service';
 type Json = Readonly<Record<string, unknown>>;
 type Headers = Readonly<Record<string, string | undefined>>;
 
-/** The call of a tool in which there is nothing to be told that is wrong with it. */
+/** A plain tool call without anything that the SDK would reject. */
 export type OrdinaryCall = {
   id: string | number;
-  /** Whether the request is of revision 2026-07-28, which has answers say more. */
+  /** Whether the request has revision 2026-07-28, whose answers have more fields. */
   isModern: boolean;
   name: string;
   given: Json;
@@ -33,8 +33,8 @@ const clientKeys: ReadonlySet<string> = new Set(['name', 'title', 'version']);
 const paramKeys: ReadonlySet<string> = new Set(['name', 'arguments', '_meta']);
 
 /**
- * The call of a tool, where the message is one without any doubt. The SDK reads all others, and says what is wrong with them;
- * to have it read these too would cost more than the operation itself.
+ * Reads a message that is clearly a plain tool call. The SDK reads all other messages and reports what is wrong with them.
+ * For plain calls the SDK would cost more than the operation.
  */
 export function readOrdinaryCall(message: Json, headers: Headers): OrdinaryCall | undefined {
   const { id, method } = message;
@@ -70,24 +70,24 @@ function isOlderEnvelope(said: Json, { 'mcp-protocol-version': version }: Header
   return hasOnly(said, olderKeys) && (version === undefined || older.has(version));
 }
 
-/** The same answer as the SDK would give. */
+/** Renders the same answer as the SDK. */
 export function renderReply(reply: ToolReply, { id, isModern }: OrdinaryCall, serverInfo: object): string {
   const structure = reply.structure === undefined ? '' : `,"structuredContent":${reply.structure.json}`;
   const isError = reply.isError ? ',"isError":true' : '';
-  const told = { ...metaOf(reply), ...(isModern ? { [SERVER_INFO_META_KEY]: serverInfo } : {}) };
-  const more = Object.keys(told).length === 0 ? '' : `,"_meta":${JSON.stringify(told)}`;
+  const meta = { ...metaOf(reply), ...(isModern ? { [SERVER_INFO_META_KEY]: serverInfo } : {}) };
+  const more = Object.keys(meta).length === 0 ? '' : `,"_meta":${JSON.stringify(meta)}`;
   const kind = isModern ? ',"resultType":"complete"' : '';
   const content = `"content":[{"type":"text","text":${JSON.stringify(reply.text)}}]`;
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":{${content}${structure}${isError}${kind}${more}}}`;
 }
 
 export function toResult(reply: ToolReply) {
-  const told = metaOf(reply);
+  const meta = metaOf(reply);
   return {
     content: [{ type: 'text' as const, text: reply.text }],
     ...(reply.structure === undefined ? {} : { structuredContent: reply.structure.value }),
     ...(reply.isError ? { isError: true } : {}),
-    ...(Object.keys(told).length === 0 ? {} : { _meta: told }),
+    ...(Object.keys(meta).length === 0 ? {} : { _meta: meta }),
   };
 }
 
@@ -110,7 +110,7 @@ function isClientInfo(value: unknown): boolean {
   return [name, title, version].every((text) => typeof text === 'string');
 }
 
-/** Of those that say more than that they are there, the one that old and new clients send. */
+/** Accepts empty capabilities, and the only non-empty one that clients send (`roots.listChanged`). */
 function areCapabilities(value: unknown): boolean {
   if (!isObject(value)) return false;
   return Object.entries(value).every(([name, one]) => {

@@ -2,9 +2,9 @@ import type { Settings } from '#core/services';
 import { OriginRefused } from '#modules/mcp/mcp.errors';
 
 /**
- * Pages of other origins could have a browser call a service that only that browser reaches (DNS rebinding). Programs send
+ * A page of another origin could use a browser to call a service that only this browser reaches (DNS rebinding). Programs send
  * no Origin.
- * @throws AppError unless the page is our own, or of an origin that the operator allows.
+ * @throws AppError unless the origin is ours or allowed by the operator.
  */
 export function assertOwnOrigin(
   origin: string | undefined,

@@ -18,7 +18,7 @@ function textOf(prompt: Prompt, values: Record<string, string> = {}): string {
 const given = (prompt: Prompt, value: string) => Object.fromEntries(prompt.arguments.map(({ name }) => [name, value]));
 
 describe('prompts', () => {
-  it('have names of their own, and arguments that can be told apart', () => {
+  it('have unique names and unique arguments', () => {
     const names = prompts.map(({ name }) => name);
     expect(new Set(names).size).toBe(names.length);
     expect(names.filter((name) => !/^[a-z]+(_[a-z]+)+$/.test(name))).toEqual([]);
@@ -30,13 +30,13 @@ describe('prompts', () => {
   });
 
   it.each(prompts)('$name names tools that exist, and several of them', (prompt) => {
-    // Whatever looks like one: a verb and what it is about.
+    // Every word that looks like a tool: a verb and a noun.
     const named = [...textOf(prompt).matchAll(/(?<![\w`])[a-z]+(?:_[a-z]+)+(?![\w`])/g)].map(([name]) => name);
     expect(named.filter((name) => !tools.has(name))).toEqual([]);
     expect(new Set(named).size).toBeGreaterThan(2);
   });
 
-  it.each(prompts)('$name holds what was given, as data on one line', (prompt) => {
+  it.each(prompts)('$name contains each argument as data on one line', (prompt) => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), (value) => {
         const lines = textOf(prompt, given(prompt, value)).split('\n');
@@ -46,14 +46,14 @@ describe('prompts', () => {
     );
   });
 
-  it('leave out what was not given', () => {
+  it('leave out missing arguments', () => {
     const booking = prompts.find(({ name }) => name === 'plan_booking')!;
     const text = textOf(booking, { purpose: 'Standup', when: 'tomorrow at 9' });
-    expect(text).toContain('- What for: "Standup"\n- When: "tomorrow at 9"\n\n1. ');
+    expect(text).toContain('- Purpose: "Standup"\n- When: "tomorrow at 9"\n\n1. ');
     expect(text).not.toContain('Who:');
   });
 
-  it('let nothing be changed without a yes', () => {
-    for (const prompt of prompts) expect(textOf(prompt)).toContain('wait for my yes');
+  it('require a confirmation before a change', () => {
+    for (const prompt of prompts) expect(textOf(prompt)).toContain('wait for my confirmation');
   });
 });

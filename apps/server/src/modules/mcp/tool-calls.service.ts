@@ -6,11 +6,11 @@ import { presentError, retryAfterOf } from '#core/http/error-body';
 import type { CallTool, OperationInput, Route, ToolOutcome } from '#core/http/route';
 import { isoTime } from '#core/iso-time';
 import type { Services } from '#core/services';
-import { UnknownArgument } from '#modules/mcp/mcp.errors';
+import { ArgumentUnknown } from '#modules/mcp/mcp.errors';
 import { cleanName } from '#modules/mcp/tool-client';
 import type { Tool } from '#modules/mcp/tools';
 
-/** Who is at the endpoint, and what it lets them do. */
+/** The caller of the endpoint, and its access to operations. */
 export type Session = {
   actor: Actor | undefined;
   request: RequestFacts;
@@ -20,12 +20,12 @@ export type Session = {
 
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
-/** What a model gets to read, and the same as structure for programs where the tool promises one. */
+/** Text for models, and the same as structure for programs if the tool has an output schema. */
 export type ToolReply = {
   text: string;
   structure?: { value: Record<string, unknown>; json: string };
   isError: boolean;
-  /** What the answer of the route would say in headers. */
+  /** Headers of the route's answer. */
   headers?: Readonly<Record<string, string>>;
 };
 
@@ -36,8 +36,8 @@ export function mayCall({ actor }: Pick<Session, 'actor'>, { route, definition }
 }
 
 /**
- * Runs a tool. What it changed is in the trail of the tenant with the change itself, and what was refused before it is
- * answered; that a call succeeded is written down within moments, because to wait for it would cost more than most reads.
+ * Runs a tool. A change and its audit event are committed together, and a refusal is recorded before it is answered. The event of a
+ * successful call follows within moments, because a wait for it would cost more than most reads.
  */
 export async function callTool(session: Session, call: Call): Promise<ToolReply> {
   const { tool, given, client } = call;
@@ -58,36 +58,36 @@ async function settle(session: Session, call: Call, outcome: ToolOutcome): Promi
     return outcome;
   } catch (error) {
     session.services.log.error({ err: error, requestId: session.request.id }, 'the call of a tool was not recorded');
-    // What is done is done, and its own row of the trail names the tool and the client.
+    // The change is committed, and its audit event names the tool and the client.
     if (outcome.failure === undefined && !call.tool.definition.annotations.readOnlyHint) return outcome;
     const failure = ServiceUnavailable({ retryAfterSeconds: 1 });
     return { status: failure.status, failure };
   }
 }
 
-/** @throws AppError where an argument has no place in the request. */
+/** @throws AppError for an argument that belongs to no part of the request. */
 function readInput(tool: Tool, given: ToolArguments): OperationInput {
-  const stray = Object.keys(given).find((name) => !tool.places.has(name));
+  const stray = Object.keys(given).find((name) => !tool.parts.has(name));
   if (stray !== undefined) throw unknownArgument(stray, tool);
   return toInput(tool, given);
 }
 
-function unknownArgument(name: string, { places }: Tool): AppError {
+function unknownArgument(name: string, { parts }: Tool): AppError {
   const path = `arguments.${name.slice(0, 100)}`;
-  const known = [...places.keys()].join(', ') || 'none';
+  const known = [...parts.keys()].join(', ') || 'none';
   const message = `${path}: is not a known argument. Known are: ${known}.`;
   const issues = [{ path, rule: 'additionalProperties', message: 'is not a known argument' }];
-  return new AppError(UnknownArgument.code, message, { details: { issues } });
+  return new AppError(ArgumentUnknown.code, message, { details: { issues } });
 }
 
-/** The arguments as the parts of the request that they would be. */
-function toInput({ route, places }: Tool, given: ToolArguments): OperationInput {
+/** Sorts the arguments into the parts of the request. */
+function toInput({ route, parts }: Tool, given: ToolArguments): OperationInput {
   const input = { params: {}, query: {}, body: {} } as Record<'params' | 'query' | 'body', Record<string, unknown>>;
   for (const [name, value] of Object.entries(given)) {
-    const part = places.get(name);
+    const part = parts.get(name);
     if (part !== undefined) input[part][name] = value;
   }
-  // No body at all, where there may be none and nothing is given for it.
+  // An optional body without arguments is left out.
   const isEmpty = Object.keys(input.body).length === 0;
   return { ...input, body: isEmpty && !needsBody(route) ? undefined : input.body };
 }
@@ -101,7 +101,7 @@ const refusalStatuses = { INVALID_PARAMS: 400, UNKNOWN_TOOL: 404, INTERNAL_ERROR
 
 type Refusal = { name: unknown; client: ToolClient | null; code: keyof typeof refusalStatuses };
 
-/** The call of what is no tool, or none that was asked for, or with what is no parameters. */
+/** Records a call of an unknown or unselected tool, or with invalid parameters. */
 export function recordRefusal(session: Session, { name, client, code }: Refusal): Promise<void> {
   return recordCall(session, { tool: cleanName(name), client }, { code, status: refusalStatuses[code] });
 }
@@ -109,7 +109,7 @@ export function recordRefusal(session: Session, { name, client, code }: Refusal)
 type Ending = { code: string | undefined; status: number };
 
 function recordCall({ actor, services, request }: Session, toolCall: ToolCall, ending: Ending): Promise<void> {
-  // Whom nobody knows belongs to no tenant: the log of requests tells of them.
+  // A caller without credentials belongs to no tenant; only the request log has the call.
   if (actor === undefined) return Promise.resolve();
   const { code = 'ok', status } = ending;
   const write = ending.code === undefined ? services.auditGroups.follow : services.auditGroups.record;
@@ -131,12 +131,12 @@ function presentAnswer({ answer, json, headers }: Answered, { definition }: Tool
   };
 }
 
-// As text alone: many clients hold structure against the output schema of the tool, errors too.
+// Only text: many clients validate the structure of errors against the output schema too.
 function presentFailure(failure: AppError, { request, services }: Session): ToolReply {
   const body = presentError(failure, request.id, services.now());
   const retryAfter = retryAfterOf(failure);
   if (retryAfter === undefined) return { text: JSON.stringify(body), isError: true };
-  // For models too, which read the text alone.
+  // Also for models, which read only the text.
   const details = { ...body.details, retryAfterSeconds: retryAfter };
   const headers = { 'retry-after': String(retryAfter) };
   return { text: JSON.stringify({ ...body, details }), isError: true, headers };

@@ -32,7 +32,7 @@ describe('toToolClient', () => {
     expect(toToolClient(said)).toEqual(clean);
   });
 
-  it('never cuts a character in two, and never leaves half of one', () => {
+  it('never cuts a character in half', () => {
     const { name } = toToolClient({ name: '\u{1F600}'.repeat(300), version: '' })!;
     expect(name).toBe('\u{1F600}'.repeat(100));
     expect(toToolClient({ name: 'a\ud800b', version: '' })!.name.isWellFormed()).toBe(true);

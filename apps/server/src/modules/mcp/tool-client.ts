@@ -2,19 +2,19 @@ import type { ToolClient } from '#core/access/principal';
 
 const limits = { name: 100, version: 40 };
 
-/** What a client calls itself, fit for the trail: short and of one line. Null where it says nothing that can be read. */
-export function toToolClient(said: unknown): ToolClient | null {
-  const { name, version } = (said ?? {}) as { name?: unknown; version?: unknown };
+/** Name and version of a client for the audit trail: short and on one line; null if it sends no readable name. */
+export function toToolClient(info: unknown): ToolClient | null {
+  const { name, version } = (info ?? {}) as { name?: unknown; version?: unknown };
   const short = cleanName(name);
   return short === '' ? null : { name: short, version: clean(version, limits.version) };
 }
 
-/** A name that a client gives to something, fit for the trail; empty where nothing of it can be read. */
+/** A name from a client for the audit trail; empty if nothing of it is readable. */
 export function cleanName(name: unknown): string {
   return clean(name, limits.name);
 }
 
-/** The first product of a User-Agent (RFC 9110 section 10.1.5): clients of 2025 say only once who they are, which is not kept. */
+/** The first product of a User-Agent (RFC 9110 section 10.1.5): older clients name themselves only once, and no state is kept. */
 export function productOf(userAgent: string | null): { name: string; version: string } | undefined {
   const [, name, version = ''] = /^\s*([^\s/]+)(?:\/(\S*))?/.exec(userAgent ?? '') ?? [];
   return name === undefined ? undefined : { name, version };
@@ -25,7 +25,7 @@ const plain = /^[!-~]+$/;
 function clean(text: unknown, maxLength: number): string {
   if (typeof text !== 'string') return '';
   if (text.length <= maxLength && plain.test(text)) return text;
-  // Cut first: a stranger decides how long it is.
+  // Cut first, because a stranger chooses the length.
   const short = text
     .slice(0, 4 * maxLength)
     .toWellFormed()

@@ -30,7 +30,7 @@ const everything = tools.map(({ definition }) => definition.name);
 const usual = ['system', 'spaces', 'resources', 'types', 'calendar', 'contacts', 'people'];
 const byDefault = tools.filter(({ toolset }) => usual.includes(toolset)).map(({ definition }) => definition.name);
 
-/** A key of the tenant that may write by tools once `allow` was called. */
+/** A key of the tenant that may write by tools after `allow`. */
 async function keyToChange(): Promise<{ headers: Record<string, string>; allow(): Promise<void> }> {
   const { token } = tenant.admin;
   const body = { name: 'Key', permissions: spaceFlags };
@@ -46,7 +46,7 @@ async function keyToChange(): Promise<{ headers: Record<string, string>; allow()
 }
 
 describe('tools/list', () => {
-  it('shows everything to an administrator, and by default no more than 30', async () => {
+  it('shows all tools to an administrator, and at most 30 by default', async () => {
     expect(await toolNames(test, { ...admin, ...all })).toEqual(everything);
     expect(await toolNames(test, admin)).toEqual(byDefault);
     expect(byDefault.length).toBeLessThanOrEqual(30);
@@ -56,7 +56,7 @@ describe('tools/list', () => {
     expect(await toolNames(test, admin)).toEqual(await toolNames(test, admin));
   });
 
-  it('shows a person what their groups allow', async () => {
+  it('shows a user the tools that their groups allow', async () => {
     const plain = headersOf(await createMember(test, tenant));
     const names = await toolNames(test, { ...plain, ...all });
     expect(names).toEqual(expect.arrayContaining(['list_spaces', 'create_contact', 'create_event']));
@@ -66,7 +66,7 @@ describe('tools/list', () => {
     expect(await toolNames(test, { ...reader, ...all })).toContain('list_audit_logs');
   });
 
-  it('shows a key what its flags allow, and nothing that changes something', async () => {
+  it('shows a key the reading tools that its flags allow', async () => {
     const key = headersOf(await keyOf(test, tenant, spaceFlags));
     const reading = ['list_spaces', 'get_space', 'list_space_contacts', 'list_space_tags', 'list_space_files'];
     expect(await toolNames(test, { ...key, ...all })).toEqual(
@@ -75,7 +75,7 @@ describe('tools/list', () => {
     expect(await toolNames(test, headersOf(await keyOf(test, tenant, {})))).toEqual(publicTools);
   });
 
-  it('shows a key what changes something once it may write by tools', async () => {
+  it('shows a key the writing tools after writing was enabled', async () => {
     const key = await keyToChange();
     await key.allow();
     const names = await toolNames(test, { ...key.headers, ...all });
@@ -83,14 +83,14 @@ describe('tools/list', () => {
     expect(names).not.toContain('delete_space');
   });
 
-  it('shows an app account what its flags allow, as they stand', async () => {
+  it('shows an app account the tools that its current flags allow', async () => {
     const app = headersOf(await appOf(test, tenant, spaceFlags));
     const names = await toolNames(test, app);
     expect(names).toEqual(expect.arrayContaining(['list_spaces', 'create_space', 'update_space']));
     expect(names).not.toContain('list_contacts');
   });
 
-  it('shows public tools alone to nobody, and to a session that owes its second factor', async () => {
+  it('shows only public tools without credentials, and to a session before step-up', async () => {
     expect(await toolNames(test, all)).toEqual(publicTools);
     const person = await createMember(test, tenant, { isTenantAdmin: true });
     const account = 'select account_id from users where tenant_id = $1 and id = $2';
@@ -100,9 +100,9 @@ describe('tools/list', () => {
       values: [tenant.tenantId, person.userId],
       prepare: false,
     });
-    const owing = headersOf(await logIn(test, person));
-    expect(await toolNames(test, { ...owing, ...all })).toEqual(publicTools);
-    const refused = await callTool(test, 'list_spaces', {}, owing);
+    const pending = headersOf(await logIn(test, person));
+    expect(await toolNames(test, { ...pending, ...all })).toEqual(publicTools);
+    const refused = await callTool(test, 'list_spaces', {}, pending);
     expect(JSON.parse(refused.content[0].text)).toMatchObject({ details: { code: 'TWO_FACTOR_REQUIRED' } });
   });
 });
@@ -116,7 +116,7 @@ describe('toolsets', () => {
     expect(await toolNames(test, admin, '?toolsets=all')).toEqual(everything);
   });
 
-  it('400: an unknown one, with those that there are', async () => {
+  it('400: an unknown toolset, with the list of known ones', async () => {
     for (const toolsets of ['no-such', 'spaces,no-such', '__proto__', 'constructor']) {
       const answer = await send(test, 'tools/list', {}, { ...admin, 'x-mcp-toolsets': toolsets });
       expect(answer).toMatchObject({ status: 400, body: { error: { code: -32_600 } } });
@@ -125,13 +125,13 @@ describe('toolsets', () => {
     }
   });
 
-  it('-32602: a tool of a toolset that was not asked for, with where it is', async () => {
+  it('-32602: a tool of a toolset that was not chosen, with the name of the toolset', async () => {
     const answer = await send(test, 'tools/call', { name: 'list_tags', arguments: {} }, admin);
     expect(answer.body.error).toMatchObject({ code: -32_602, message: expect.stringContaining('taxonomy') });
   });
 });
 
-describe('a call that the caller may not make is refused, whatever it says', () => {
+describe('a call without access is refused for any arguments', () => {
   const refusal = async (name: string, given: Record<string, unknown>, headers: Record<string, string>) => {
     const result = await callTool(test, name, given, { ...all, ...headers });
     expect(result).toMatchObject({ isError: true });
@@ -139,14 +139,14 @@ describe('a call that the caller may not make is refused, whatever it says', () 
     return JSON.parse(result.content[0].text);
   };
 
-  it('401 within: nobody', async () => {
+  it('401 in the result: no credentials', async () => {
     expect(await refusal('list_spaces', { limit: 'x', more: 1 }, {})).toMatchObject({
       error: 'AUTHENTICATION_ERROR',
       statusCode: 401,
     });
   });
 
-  it('403 within: without the flag or the permission, as by the route', async () => {
+  it('403 in the result: without the flag or the permission, like the route', async () => {
     const key = headersOf(await keyOf(test, tenant, spaceFlags));
     expect(await refusal('list_users', {}, key)).toMatchObject({ error: 'AUTHORIZATION_ERROR', statusCode: 403 });
     const plain = headersOf(await createMember(test, tenant));
@@ -155,7 +155,7 @@ describe('a call that the caller may not make is refused, whatever it says', () 
     expect({ ...byTool, requestId: 0, timestamp: 0 }).toEqual({ ...byRoute.body, requestId: 0, timestamp: 0 });
   });
 
-  it('403 within: a key with the flag that may not write by tools, until it may', async () => {
+  it('403 in the result: a key with the flag before writing is enabled', async () => {
     const key = await keyToChange();
     const name = newId();
     expect(await refusal('create_space', { name }, key.headers)).toMatchObject({
@@ -171,7 +171,7 @@ describe('a call that the caller may not make is refused, whatever it says', () 
     expect(row).toMatchObject({ action: 'space.created', details: { actor: { type: 'api_key' } } });
   });
 
-  it('is an event of the security trail, as the refused request to the route is', async () => {
+  it('is a security event, like the refused request to the route', async () => {
     const plain = await createMember(test, tenant);
     await refusal('create_space', { name: 'Mine' }, headersOf(plain));
     const rows = () =>
@@ -183,7 +183,7 @@ describe('a call that the caller may not make is refused, whatever it says', () 
     await expect.poll(rows).toMatchObject([{ details: { operation: 'createSpace' } }]);
   });
 
-  it('401: dead and wrong credentials, before anything is read', async () => {
+  it('401: revoked and wrong credentials, before the message is read', async () => {
     const dead = await createMember(test, tenant);
     await test.call('POST', '/api/v1/public/auth/logout', { token: dead.token });
     for (const headers of [headersOf(dead), { 'x-api-key': 'svc_sk_x' }, { authorization: 'Basic eDp5' }])

@@ -15,7 +15,7 @@ const tools = listTools(modules);
 const definitions = tools.map(({ definition }) => definition);
 
 describe('the tools', () => {
-  it('have names of their own that every client can use, and words for people and models', () => {
+  it('have unique names that every client can use, and titles and descriptions', () => {
     expect(new Set(definitions.map(({ name }) => name)).size).toBe(definitions.length);
     for (const { name, title, description } of definitions) {
       expect(name).toMatch(/^[a-z][a-z0-9_]{2,63}$/);
@@ -25,7 +25,7 @@ describe('the tools', () => {
     }
   });
 
-  it('say all four hints, none of which contradicts another', () => {
+  it('have all four hints, without contradictions', () => {
     for (const { annotations } of definitions) {
       const { title, ...hints } = annotations;
       expect(title).toEqual(expect.any(String));
@@ -39,7 +39,7 @@ describe('the tools', () => {
     for (const { annotations } of [...deleting, ...replacing]) expect(annotations.destructiveHint).toBe(true);
   });
 
-  it('take closed objects, and describe what they answer by objects', () => {
+  it('take closed objects and answer objects', () => {
     for (const { inputSchema, outputSchema } of definitions) {
       expect(inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
       if (outputSchema !== undefined) expect(outputSchema.type).toBe('object');
@@ -47,25 +47,25 @@ describe('the tools', () => {
     expect(JSON.stringify(definitions)).not.toMatch(/"x-|"~|"format":"(line|time-zone|local-date-time)"/);
   });
 
-  it('are at most 30 by default, each toolset has some, and they come in its order', () => {
+  it('are at most 30 by default, every toolset has tools, and they are listed in its order', () => {
     expect(tools.filter(({ toolset }) => defaultToolsets.has(toolset)).length).toBeLessThanOrEqual(30);
     const names = Object.keys(toolsets) as Toolset[];
     expect([...new Set(tools.map(({ toolset }) => toolset))]).toEqual(names);
   });
 
-  it('agree to nothing in the name of a person', () => {
+  it('never agree to anything for a user', () => {
     expect(definitions.map(({ name }) => name)).toContain('list_pending_flow_tasks');
     expect(definitions.filter(({ name }) => /^(complete|skip|accept)_/.test(name))).toEqual([]);
   });
 
-  it('hand out no secrets, administer nothing, and log nobody in', () => {
+  it('return no secrets, administer nothing, and do not log in', () => {
     const closedOnes =
       /^\/api\/v1\/(public|auth|system\/(?!health|info))|two-factor|2fa|api-keys|app-accounts|identity-providers|ai\/providers|\/content$|avatar/;
     for (const { route } of tools) expect(route.path).not.toMatch(closedOnes);
     for (const { route } of tools) expect(['systemAdmin', 'dispatcher', 'optional']).not.toContain(route.access.kind);
   });
 
-  it('stand in the catalogue, the public ones apart', () => {
+  it('are in the catalog, with public tools separate', () => {
     const catalog = toCatalog(modules);
     expect(catalog.public.map(({ name }) => name)).toEqual(['get_health', 'get_system_info']);
     expect(catalog.public.length + catalog.authenticated.length).toBe(tools.length);
@@ -91,8 +91,8 @@ describe('listTools', () => {
   };
   const response = { 200: closed({ done: Type.Boolean() }) };
 
-  it('makes one flat object of all that a request is made of', () => {
-    const { definition, places } = toolOf({
+  it('makes one flat object of all parts of a request', () => {
+    const { definition, parts } = toolOf({
       schema: {
         params: closed({ id: Type.String() }),
         query: Type.Object({ language: Type.Optional(Type.String()) }),
@@ -111,7 +111,7 @@ describe('listTools', () => {
       required: ['id', 'name'],
       additionalProperties: false,
     });
-    expect([...places]).toEqual([
+    expect([...parts]).toEqual([
       ['id', 'params'],
       ['language', 'query'],
       ['name', 'body'],
@@ -119,7 +119,7 @@ describe('listTools', () => {
     ]);
   });
 
-  it('asks for nothing of a body that may be missing', () => {
+  it('requires nothing of an optional body', () => {
     const body = nullable(closed({ version: Type.String() }));
     const { definition } = toolOf({ schema: { body, response } });
     expect(definition.inputSchema).toEqual({
@@ -131,7 +131,7 @@ describe('listTools', () => {
 
   it.each<[string, Parameters<typeof toolOf>[0]]>([
     [
-      'two arguments of one name',
+      'duplicate arguments',
       {
         schema: {
           params: closed({ id: Type.String() }),
@@ -140,7 +140,7 @@ describe('listTools', () => {
         },
       },
     ],
-    ['a body that is no object', { schema: { body: Type.Array(Type.String()), response } }],
+    ['a body that is not an object', { schema: { body: Type.Array(Type.String()), response } }],
     ['a form', { schema: { form: closed({}), response } }],
     ['an upload', { schema: { upload: ['*/*'], response } }],
     ['a download', { schema: { response: { 200: FileContent } } }],

@@ -28,7 +28,7 @@ beforeAll(async () => {
   samples = sampleArguments(test, tenant);
 });
 
-/** What calls leave behind whoever makes them: the trail, and what is counted of requests, rows and providers. */
+/** Tables that every call may change: the audit trail, and counts of requests, rows and providers. */
 const traces = new Set([
   'audit_logs',
   'audit_chains',
@@ -54,7 +54,7 @@ function contentOf(): Promise<Content> {
     const found: Content = {};
     for (const table of await listTables(client)) {
       if (traces.has(table)) continue;
-      // What follows from other rows, or only says when a record was last written, is no content.
+      // Derived columns and write times are not content.
       const row = `(to_jsonb(t) - '{updated_at,translated_at,usage_count}'::text[])::text`;
       const { rows } = await client.query<{ row: string }>(`select ${row} as row from ${table} t order by 1`);
       found[table] = rows.map((one) => one.row);
@@ -63,7 +63,7 @@ function contentOf(): Promise<Content> {
   });
 }
 
-/** Rows that are gone, or are not any more what they were. */
+/** Rows that were deleted or changed. */
 function lost(before: Content, after: Content): string[] {
   return Object.entries(before).flatMap(([table, rows]) => {
     const kept = new Set(after[table]);
@@ -75,7 +75,7 @@ function changed(before: Content, after: Content): string[] {
   return [...lost(before, after), ...lost(after, before)];
 }
 
-/** Somebody to ask, where a tool reaches outside. */
+/** A provider for tools that call outside services. */
 async function provide(toolset: string): Promise<void> {
   if (toolset === 'translation') await provideTranslator(test, tenant);
   if (toolset !== 'geo') return;
@@ -100,7 +100,7 @@ describe.each(tools.map((tool) => [tool.definition.name, tool] as const))('%s', 
   const { inputSchema, outputSchema, annotations } = definition;
   const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true, formats });
 
-  it('takes what its input schema says and answers what its output schema says', async () => {
+  it('takes its input schema and answers its output schema', async () => {
     await provide(toolset);
     const given = await samples[name]!();
     const takes = ajv.compile(inputSchema);
@@ -132,7 +132,7 @@ describe.each(tools.map((tool) => [tool.definition.name, tool] as const))('%s', 
   });
 
   it.runIf(!annotations.readOnlyHint && annotations.idempotentHint)(
-    'changes nothing more the second time, as it says',
+    'changes nothing more the second time, as its hint says',
     async () => {
       await provide(toolset);
       const given = await samples[name]!();
@@ -143,7 +143,7 @@ describe.each(tools.map((tool) => [tool.definition.name, tool] as const))('%s', 
     },
   );
 
-  it('takes no argument that it does not know, and names it', async () => {
+  it('refuses an unknown argument, and names it', async () => {
     const given = { ...(await samples[name]!()), no_such_argument: 1 };
     const result = await callTool(test, name, given, byAdmin());
     expect(result.isError).toBe(true);
@@ -156,13 +156,13 @@ describe.each(tools.map((tool) => [tool.definition.name, tool] as const))('%s', 
 });
 
 describe('the gate itself', () => {
-  it('notices a tool that changes something', async () => {
+  it('finds a tool that changes something', async () => {
     const before = await contentOf();
     await createMember(test, tenant);
     expect(changed(before, await contentOf())).not.toEqual([]);
   });
 
-  it('notices a tool that takes from one record what it gives to another', async () => {
+  it('finds a tool that removes from one record what it adds to another', async () => {
     const given = await samples['add_space_contact']!();
     await callTool(test, 'add_space_contact', { ...given, isPrimary: true }, byAdmin());
     const { contactId } = await samples['add_space_contact']!();

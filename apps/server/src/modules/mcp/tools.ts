@@ -16,7 +16,7 @@ export type ToolAnnotations = {
 
 type JsonSchema = Record<string, unknown>;
 
-/** What `tools/list` says of a tool. */
+/** A tool as `tools/list` returns it. */
 type ToolDefinition = {
   name: string;
   title: string;
@@ -33,13 +33,13 @@ export type Tool = {
   route: Route;
   toolset: Toolset;
   definition: ToolDefinition;
-  /** Where each argument belongs in the request. */
-  places: ReadonlyMap<string, Part>;
+  /** The part of the request for each argument. */
+  parts: ReadonlyMap<string, Part>;
 };
 
 /**
- * All operations that are tools, by toolset and within it as they are defined.
- * @throws Error where an operation cannot be one: a mistake of whoever wrote its route.
+ * All operations that are tools, ordered by toolset and then by definition.
+ * @throws Error for an operation that cannot be a tool; its route is wrong.
  */
 export function listTools(modules: readonly Module[]): readonly Tool[] {
   const tools = modules.flatMap(({ routes }) => routes.filter((route) => route.tool !== undefined).map(toTool));
@@ -47,24 +47,24 @@ export function listTools(modules: readonly Module[]): readonly Tool[] {
   return tools.toSorted((left, right) => order.indexOf(left.toolset) - order.indexOf(right.toolset));
 }
 
-const parts: readonly Part[] = ['params', 'query', 'body'];
+const requestParts: readonly Part[] = ['params', 'query', 'body'];
 const callable = new Set(['public', 'session', 'person', 'member', 'permission', 'tenantAdmin']);
 
 function toTool(route: Route): Tool {
   assertCanBeTool(route);
   const metadata = route.tool!;
   const title = metadata.title ?? inWords(route.operationId);
-  const places = new Map<string, Part>();
-  for (const part of parts) {
+  const parts = new Map<string, Part>();
+  for (const part of requestParts) {
     for (const name of Object.keys(objectOf(route, part)?.properties ?? {})) {
-      if (places.has(name)) throw new Error(`${route.operationId} as a tool: two arguments are called ${name}`);
-      places.set(name, part);
+      if (parts.has(name)) throw new Error(`${route.operationId} as a tool: duplicate argument ${name}`);
+      parts.set(name, part);
     }
   }
   return {
     route,
     toolset: metadata.toolset,
-    places,
+    parts,
     definition: {
       name: inSnakeCase(route.operationId),
       title,
@@ -84,36 +84,36 @@ function assertCanBeTool(route: Route): void {
     (schema.form ?? schema.upload) !== undefined && 'tools take JSON',
     (answer === FileContent || answer === StreamedContent || !contentTypes.includes('application/json')) &&
       'tools answer JSON',
-    schema.response[302] !== undefined && 'tools redirect nobody',
+    schema.response[302] !== undefined && 'tools cannot redirect',
   ].filter((problem) => problem !== false);
   if (problems.length > 0) throw new Error(`${route.operationId} cannot be a tool: ${problems.join(', ')}`);
 }
 
 type ObjectSchema = JsonSchema & { properties: Record<string, JsonSchema>; required?: string[] };
 
-/** What a part of the request is made of. What the query says already is not asked for again in the body. */
+/** The schema of one part of the request; arguments of the query are not repeated in the body. */
 function objectOf(route: Route, part: Part): ObjectSchema | undefined {
   const schema = route.schema[part];
   if (schema === undefined) return undefined;
   const plain = orObject(published(schema));
   if (plain.type !== 'object' || typeof plain.properties !== 'object')
-    throw new Error(`${route.operationId} as a tool: its ${part} is no object with named properties`);
+    throw new Error(`${route.operationId} as a tool: its ${part} is not an object with named properties`);
   const object = plain as ObjectSchema;
-  const { properties: asked = {} } = (route.schema.query ?? {}) as { properties?: object };
-  const isSaid = part === 'body' && Object.keys(object.properties).every((name) => Object.hasOwn(asked, name));
-  return isSaid ? undefined : object;
+  const { properties: inQuery = {} } = (route.schema.query ?? {}) as { properties?: object };
+  const isRepeated = part === 'body' && Object.keys(object.properties).every((name) => Object.hasOwn(inQuery, name));
+  return isRepeated ? undefined : object;
 }
 
-/** A body that may be missing demands nothing. */
+/** An optional body requires no arguments. */
 function orObject(schema: JsonSchema): JsonSchema {
   const { type } = schema;
   if (!Array.isArray(type) || !type.includes('null')) return schema;
   return { ...schema, type: 'object', required: [] };
 }
 
-/** One flat object that takes nothing but what it names. */
+/** One flat, closed object. */
 function inputSchemaOf(route: Route): ToolDefinition['inputSchema'] {
-  const objects = parts.map((part) => objectOf(route, part)).filter((object) => object !== undefined);
+  const objects = requestParts.map((part) => objectOf(route, part)).filter((object) => object !== undefined);
   const required = objects.flatMap((object) => object.required ?? []);
   return {
     type: 'object',
@@ -141,10 +141,10 @@ function annotationsOf({ method }: Route, metadata: ToolMetadata, title: string)
   };
 }
 
-/** Formats that JSON Schema names; of others, and of our own keywords, other validators know nothing. */
+/** Formats of JSON Schema; other validators do not know further formats or our keywords. */
 const knownFormats = new Set(['date-time', 'date', 'time', 'duration', 'email', 'uri', 'uuid', 'ipv4', 'ipv6']);
 
-/** A schema as everybody understands it; titles are for our own documentation. */
+/** A schema in standard JSON Schema; titles are only for our documentation. */
 function published(schema: TSchema): JsonSchema {
   return publish(JSON.parse(JSON.stringify(schema))) as JsonSchema;
 }

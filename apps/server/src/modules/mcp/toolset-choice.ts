@@ -1,21 +1,21 @@
 import type { Toolset } from '#core/http/tool';
-import { UnknownToolset } from '#modules/mcp/mcp.errors';
+import { ToolsetUnknown } from '#modules/mcp/mcp.errors';
 import { defaultToolsets, toolsets } from '#modules/mcp/toolsets';
 
 const names = Object.keys(toolsets) as Toolset[];
 
 /**
- * The toolsets that a client asks for: several by comma, `all`, or none for those that everybody gets.
- * @throws AppError that names those that there are.
+ * The toolsets that a client chooses: names separated by commas, `all`, or none for the default.
+ * @throws AppError that lists the known toolsets.
  */
-export function parseToolsets(wanted: string | undefined): ReadonlySet<Toolset> {
-  if (wanted === undefined) return defaultToolsets;
-  const given = wanted.split(',').map((name) => name.trim().toLowerCase());
-  const asked = given.filter((name) => name !== '');
-  if (asked.length === 0) return defaultToolsets;
-  const unknown = asked.find((name) => name !== 'all' && !isToolset(name));
-  if (unknown !== undefined) throw UnknownToolset({ details: { known: ['all', ...names] } });
-  return new Set(asked.includes('all') ? names : (asked as Toolset[]));
+export function parseToolsets(choice: string | undefined): ReadonlySet<Toolset> {
+  if (choice === undefined) return defaultToolsets;
+  const given = choice.split(',').map((name) => name.trim().toLowerCase());
+  const chosen = given.filter((name) => name !== '');
+  if (chosen.length === 0) return defaultToolsets;
+  const unknown = chosen.find((name) => name !== 'all' && !isToolset(name));
+  if (unknown !== undefined) throw ToolsetUnknown({ details: { known: ['all', ...names] } });
+  return new Set(chosen.includes('all') ? names : (chosen as Toolset[]));
 }
 
 function isToolset(name: string): boolean {

@@ -1,20 +1,20 @@
-/** Tools by what they are about, so that a client can ask for those that it needs; in the order in which they are listed. */
+/** Tools by subject, so that a client can choose those that it needs; the order is the order of lists. */
 export const toolsets = {
-  system: 'Whether the service is well, and its version',
+  system: 'Health and version of the service',
   spaces: 'Sites, buildings, floors and rooms',
-  resources: 'Things in spaces or on their own',
-  types: 'Types of spaces and resources, with the properties that their records have',
-  calendar: 'Bookings of spaces, resources and people, and who is free when',
+  resources: 'Things, in spaces or independent',
+  types: 'Types of spaces and resources, with the properties of their records',
+  calendar: 'Bookings of spaces, resources and users, and their free times',
   contacts: 'Contact records',
-  people: 'The people of the tenant, and the own profile',
-  contact_links: 'Which contacts belong to spaces and resources',
-  taxonomy: 'Tags and categories, and what they are on',
-  groups: 'Groups of people and what they may do',
-  tasks: 'What the caller has to do',
-  files: 'Which files there are, without their content',
+  people: 'Users of the tenant, and your profile',
+  contact_links: 'Contacts of spaces and resources',
+  taxonomy: 'Tags and categories, and their records',
+  groups: 'Groups of users and their permissions',
+  tasks: 'Flow tasks of the caller',
+  files: 'Files, without their content',
   translation: 'Texts, names and descriptions in other languages',
-  geo: 'Where addresses are, and what is where',
-  audit: 'Who did what in the tenant',
+  geo: 'Positions of addresses, and addresses of positions',
+  audit: 'Audit trail of the tenant',
 } as const;
 
 declare module '#core/http/tool' {
@@ -22,7 +22,7 @@ declare module '#core/http/tool' {
   interface Toolsets extends Declared {}
 }
 
-/** What clients get that ask for none: some read only the first tools of a long list. */
+/** Toolsets of clients that choose none; some clients read only the first tools of a long list. */
 export const defaultToolsets: ReadonlySet<keyof typeof toolsets> = new Set([
   'system',
   'spaces',

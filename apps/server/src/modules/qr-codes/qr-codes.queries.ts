@@ -42,7 +42,7 @@ export const findQrCode = statement<ById, QrCodeRow>((p) =>
   builder.selectFrom('qr_codes').select(columns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
-/** Held to the end of the transaction, so that assignments come one after the other. */
+/** Locks the row until the transaction ends, which serialises assignments. */
 export const lockQrCode = statement<ById, QrCodeRow>((p) =>
   builder
     .selectFrom('qr_codes')
@@ -52,7 +52,7 @@ export const lockQrCode = statement<ById, QrCodeRow>((p) =>
     .forNoKeyUpdate(),
 );
 
-/** What a code is to be put on, held to the end of the transaction: before anything that its deletion may wait for. */
+/** Locks the record until the transaction ends. It comes first, so that a concurrent deletion of the record cannot deadlock. */
 export const shareEntity = {
   space: statement<ById, { id: string }>((p) =>
     builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forKeyShare(),
@@ -125,7 +125,7 @@ export const deleteQrCode = statement<{ id: string } & AuditParams, { id: string
   );
 });
 
-/** Before the space goes: what stuck to it can be used again. */
+/** Called before the space is deleted: its codes can be assigned again. */
 export const releaseQrCodesOfSpace = statement<ById & { at: string }, never>((p) =>
   builder
     .updateTable('qr_codes')
@@ -134,7 +134,7 @@ export const releaseQrCodesOfSpace = statement<ById & { at: string }, never>((p)
     .where('space_id', '=', p.id),
 );
 
-/** The same before a resource goes. */
+/** Called before the resource is deleted: its codes can be assigned again. */
 export const releaseQrCodesOfResource = statement<ById & { at: string }, never>((p) =>
   builder
     .updateTable('qr_codes')
@@ -149,7 +149,7 @@ export type QrCodeFilters = {
   assigned?: boolean | undefined;
 };
 
-/** Newest first unless asked otherwise; ids are UUIDv7, so their order is the order of creation. */
+/** Orders by id: ids are UUIDv7, so their order is the order of creation. */
 export function listQrCodes(
   tenantId: string,
   filters: QrCodeFilters,

@@ -1,6 +1,6 @@
 import { newBytes } from '#core/crypto/secrets';
 
-/** 128 random bits, URL-safe: what is printed. */
+/** Creates the printed code: 128 random bits as base64url. */
 export function newCode(): string {
   return newBytes(16).toString('base64url');
 }

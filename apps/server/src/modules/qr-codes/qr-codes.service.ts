@@ -6,7 +6,7 @@ import { newId } from '#core/crypto/ids';
 import type { TenantDb } from '#core/db/scopes';
 import { pageOfMatches, pageOfTable } from '#core/db/totals';
 import { toPage } from '#core/http/paging';
-import { HalfAnEntity, QrCodeNotFound } from '#modules/qr-codes/qr-codes.errors';
+import { EntityIncomplete, QrCodeNotFound } from '#modules/qr-codes/qr-codes.errors';
 import {
   assignQrCode as assignQrCodeRow,
   countQrCodes,
@@ -64,12 +64,12 @@ export async function createQrCode({ db, actor, now }: Scope, body: CreateQrCode
 }
 
 /**
- * Puts a code on a record, wherever it was before, or on none. Doing it again changes nothing.
- * @throws HalfAnEntity, QrCodeNotFound, SpaceNotFound and ResourceNotFound (through the foreign keys)
+ * Assigns a code to a record, moves it, or removes the assignment. Repeating the call changes nothing.
+ * @throws EntityIncomplete, QrCodeNotFound, SpaceNotFound and ResourceNotFound (through the foreign keys)
  */
 export async function assignQrCode({ db, actor, now }: Scope, id: string, body: AssignQrCodeBody) {
   const { entity_type: entityType, entity_id: entityId } = body;
-  if ((entityType === null) !== (entityId === null)) throw HalfAnEntity();
+  if ((entityType === null) !== (entityId === null)) throw EntityIncomplete();
   const spaceId = entityType === 'space' ? entityId : null;
   const resourceId = entityType === 'resource' ? entityId : null;
   const { tenantId } = db;
@@ -92,7 +92,7 @@ export async function deleteQrCode({ db, actor, now }: Scope, id: string): Promi
   if (row === undefined) throw QrCodeNotFound();
 }
 
-/** What a scanned code is on. @throws QrCodeNotFound */
+/** Finds the record of a scanned code. @throws QrCodeNotFound */
 export async function resolveQrCode(db: TenantDb, code: string) {
   const row = await db.first(resolveQrCodeRow({ tenantId: db.tenantId, code }));
   if (row === undefined) throw QrCodeNotFound();
@@ -100,7 +100,7 @@ export async function resolveQrCode(db: TenantDb, code: string) {
   return { data: { id, code: row.code, label, entity_type, entity_id, entity_name: row.entity_name } };
 }
 
-/** A picture to print, of the code alone: no page answers to it. @throws QrCodeNotFound */
+/** Draws the code alone, without a URL, because no page serves it. @throws QrCodeNotFound */
 export async function drawQrCode(db: TenantDb, id: string): Promise<Buffer> {
   const { code } = await findExisting(db, id);
   return toBuffer(code, { type: 'png', errorCorrectionLevel: 'Q', scale: 8, margin: 4 });

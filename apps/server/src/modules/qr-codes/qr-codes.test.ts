@@ -43,7 +43,7 @@ const assign = (id: string, entity_type: unknown, entity_id: unknown, by = admin
   test.call('POST', `${path}/${id}/assign`, { ...by, body: { entity_type, entity_id } });
 
 describe('createQrCode', () => {
-  it('201: an opaque code that is on nothing yet', async () => {
+  it('201: an opaque code without an assignment', async () => {
     const code = await make({ label: 'Sheet 1' });
     expect(code).toEqual({
       id: expect.any(String),
@@ -62,7 +62,7 @@ describe('createQrCode', () => {
     expect(JSON.stringify(await trailOf(test, tenant.tenantId, code.id))).not.toContain(code.code);
   });
 
-  it('201: all different, for a manager and a key that may write', async () => {
+  it('201: unique codes, for a manager and a key with the write flag', async () => {
     const codes = await Promise.all(
       Array.from({ length: 50 }, (_, at) => make({}, at % 2 === 0 ? manager : keys.write)),
     );
@@ -86,7 +86,7 @@ describe('createQrCode', () => {
     expectError(await post(test, admin, 'qrCodes', { [field]: value }), 400, 'VALIDATION_ERROR');
   });
 
-  it('401, 403: nobody, a plain member, keys that may something else', async () => {
+  it('401, 403: no credentials, a member without permissions, keys with other flags', async () => {
     expectError(await post(test, {}, 'qrCodes'), 401, 'AUTHENTICATION_ERROR');
     for (const by of [member, ...othersThan('write')]) {
       expectError(await post(test, by, 'qrCodes'), 403, 'AUTHORIZATION_ERROR');
@@ -95,7 +95,7 @@ describe('createQrCode', () => {
 });
 
 describe('getQrCode and listQrCodes', () => {
-  it('200 for every member and a key that may read, 403 for the other keys', async () => {
+  it('200 for every member and a key with the read flag, 403 for other keys', async () => {
     const { id } = await make();
     for (const by of [member, keys.read]) {
       expect((await get(id, by)).status).toBe(200);
@@ -138,7 +138,7 @@ describe('getQrCode and listQrCodes', () => {
 });
 
 describe('assignQrCode', () => {
-  it.each(['space', 'resource'] as const)('200: on a %s, and off again', async (kind) => {
+  it.each(['space', 'resource'] as const)('200: assigns a code to a %s, and removes the assignment', async (kind) => {
     const code = await make();
     const { id } = await create(test, admin, `${kind}s`);
     const on = await assign(code.id, kind, id);
@@ -154,7 +154,7 @@ describe('assignQrCode', () => {
     expect(off.body.data).toEqual({ ...code, updated_at: expect.any(String) });
   });
 
-  it('200: wherever it was before; doing it again changes nothing', async () => {
+  it('200: moves an assigned code; repeating the call changes nothing', async () => {
     const code = await make();
     const [space, resource] = [await create(test, admin, 'spaces'), await create(test, admin, 'resources')];
     await assign(code.id, 'space', space.id, manager);
@@ -168,7 +168,7 @@ describe('assignQrCode', () => {
     ]);
   });
 
-  it('400, 401, 403: what is not allowed', async () => {
+  it('400, 401, 403: requests that are not allowed', async () => {
     const [{ id }, space] = [await make(), await create(test, admin, 'spaces')];
     for (const [kind, entityId] of [
       ['user', space.id],
@@ -184,7 +184,7 @@ describe('assignQrCode', () => {
     }
   });
 
-  it("404: a code or a record that is unknown, another tenant's, or of the other kind", async () => {
+  it('404: a code or a record that is unknown, of another tenant, or of the other kind', async () => {
     const [code, space, foreign] = [
       await make(),
       await create(test, admin, 'spaces'),
@@ -202,17 +202,17 @@ describe('assignQrCode', () => {
     expect((await get(code.id)).body).toEqual({ data: code });
   });
 
-  it('422: half of a record', async () => {
+  it('422: only one of entity_type and entity_id', async () => {
     const [{ id }, space] = [await make(), await create(test, admin, 'spaces')];
     for (const [kind, entityId] of [
       ['space', null],
       [null, space.id],
     ]) {
-      expectError(await assign(id, kind, entityId), 422, 'UNPROCESSABLE_ENTITY', 'HALF_AN_ENTITY');
+      expectError(await assign(id, kind, entityId), 422, 'UNPROCESSABLE_ENTITY', 'ENTITY_INCOMPLETE');
     }
   });
 
-  it('fifty at once come one after the other: each answer is an entry in the trail, the last one stays', async () => {
+  it('fifty concurrent assignments are serialised: each answer has an audit event, and the last one stays', async () => {
     const spaces = await Promise.all(Array.from({ length: 50 }, () => create(test, admin, 'spaces')));
     for (let round = 0; round < 20; round++) {
       const { id } = await make();
@@ -224,7 +224,7 @@ describe('assignQrCode', () => {
     }
   });
 
-  it('fifty at once to one record change it once', async () => {
+  it('fifty concurrent assignments to one record change it once', async () => {
     const space = await create(test, admin, 'spaces');
     for (let round = 0; round < 20; round++) {
       const { id } = await make();
@@ -235,7 +235,7 @@ describe('assignQrCode', () => {
 });
 
 describe('resolveQrCode', () => {
-  it('200: what the code is on, for every member and a key that may read', async () => {
+  it('200: returns the record of the code, for every member and a key with the read flag', async () => {
     const [code, resource] = [await make({ label: 'L' }), await create(test, admin, 'resources', { name: 'Beamer' })];
     const free = { id: code.id, code: code.code, label: 'L', entity_type: null, entity_id: null, entity_name: null };
     expect((await resolve(code.code)).body).toEqual({ data: free });
@@ -250,7 +250,7 @@ describe('resolveQrCode', () => {
     expect((await resolve(code.code)).body.data).toMatchObject({ entity_type: 'space', entity_name: 'Hall 7' });
   });
 
-  it("400, 401, 403, 404: no code, nobody, who may not, an unknown code and another tenant's", async () => {
+  it('400, 401, 403, 404: no code, no credentials, no permission, an unknown code, and a code of another tenant', async () => {
     const { code } = await make();
     for (const text of ['x', 'x'.repeat(23), `${'x'.repeat(21)}%20`, newId()]) {
       expectError(await resolve(text), 400, 'VALIDATION_ERROR');
@@ -261,7 +261,7 @@ describe('resolveQrCode', () => {
     expectError(await resolve(code, stranger), 404, 'NOT_FOUND');
   });
 
-  it('404: once it is deleted', async () => {
+  it('404: a deleted code', async () => {
     const { id, code } = await make();
     expect((await remove(id, keys.delete)).status).toBe(204);
     expectError(await resolve(code), 404, 'NOT_FOUND');
@@ -271,7 +271,7 @@ describe('resolveQrCode', () => {
 });
 
 describe('getQrCodeImage', () => {
-  it('200: a picture that reads as the code alone', async () => {
+  it('200: an image that contains only the code', async () => {
     const { id, code } = await make();
     const response = await image(id, member);
     expect(response.statusCode).toBe(200);
@@ -280,7 +280,7 @@ describe('getQrCodeImage', () => {
     expect(jsQr.default(new Uint8ClampedArray(data), width, height)?.data).toBe(code);
   });
 
-  it("400, 401, 404 in the standard body: no uuid, nobody, an unknown id and another tenant's", async () => {
+  it('400, 401, 404 in the standard body: invalid uuid, no credentials, an unknown id, and the id of another tenant', async () => {
     const { id } = await make();
     const url = (of: string) => `${path}/${of}/image`;
     expectError(await test.call('GET', url('42'), admin), 400, 'VALIDATION_ERROR');
@@ -292,7 +292,7 @@ describe('getQrCodeImage', () => {
 });
 
 describe('deleteQrCode', () => {
-  it("401, 403, 404: nobody, who may not, another tenant's", async () => {
+  it('401, 403, 404: no credentials, no permission, another tenant', async () => {
     const { id } = await make();
     expectError(await remove(id, {}), 401, 'AUTHENTICATION_ERROR');
     for (const by of [member, ...othersThan('delete')]) expectError(await remove(id, by), 403, 'AUTHORIZATION_ERROR');
@@ -300,7 +300,7 @@ describe('deleteQrCode', () => {
     expect((await remove(id, manager)).status).toBe(204);
   });
 
-  it('fifty at once delete once', async () => {
+  it('fifty concurrent requests delete once', async () => {
     for (let round = 0; round < 20; round++) {
       const { id } = await make();
       expect(await race(50, () => remove(id))).toEqual({ 204: 1, 404: 49 });

@@ -24,7 +24,7 @@ beforeAll(async () => {
 const get = (id: string) => test.call('GET', `${path}/${id}`, admin);
 const patch = (id: string, body: unknown, by = admin) => test.call('PATCH', `${path}/${id}`, { ...by, body });
 
-/** A part of a part of a part …: the ids from the top down. */
+/** Creates a chain of nested parts; returns the ids from the root down. */
 async function createLine(length: number): Promise<string[]> {
   const ids: string[] = [];
   for (let depth = 0; depth < length; depth++) {
@@ -34,7 +34,7 @@ async function createLine(length: number): Promise<string[]> {
 }
 
 const full = {
-  description: 'Hangs from the ceiling',
+  description: 'Hangs from the roof',
   translations_i18n: { de: { name: 'Beamer' } },
   serial: 'SN-1',
   capacity: 1,
@@ -60,7 +60,7 @@ describe('updateResource', () => {
     ['properties', { other: 1 }],
     ...clearable.map((field): [string, unknown] => [field, null]),
   ];
-  it.each(changes)('200: %s becomes %j, and nothing else changes', async (field, value) => {
+  it.each(changes)('200: %s becomes %j; other fields keep their values', async (field, value) => {
     const before = await create(test, admin, 'resources', full);
     const changed = await patch(before.id, { [field]: value }, { token: manager.token });
     expect(changed.status).toBe(200);
@@ -74,13 +74,13 @@ describe('updateResource', () => {
     expect((await get(before.id)).body).toEqual(changed.body);
   });
 
-  it('200: an empty patch changes nothing, not even the time', async () => {
+  it('200: an empty patch changes nothing, including `updated_at`', async () => {
     const before = await create(test, admin, 'resources', full);
     expect((await patch(before.id, {}, { token: manager.token })).body).toEqual({ data: before });
     expect(await trailOf(test, tenant.tenantId, before.id)).toHaveLength(1);
   });
 
-  it('200: into a space and out of it, below another resource and back to the top', async () => {
+  it('200: into a space and out of it, below another resource and back to the root', async () => {
     const [resource, parent] = [await create(test, admin, 'resources'), await create(test, admin, 'resources')];
     const space = await create(test, admin, 'spaces');
     const moved = await patch(resource.id, { parent_id: parent.id, space_id: space.id });
@@ -89,12 +89,12 @@ describe('updateResource', () => {
     expect(back.body.data).toMatchObject({ parent_id: null, space_id: null });
   });
 
-  it('200: up and sideways within its own line', async () => {
+  it('200: moves up and sideways within its own branch', async () => {
     const [top, , low] = await createLine(3);
     expect((await patch(low!, { parent_id: top })).status).toBe(200);
   });
 
-  it('200: for a key that may write', async () => {
+  it('200: for a key with the write flag', async () => {
     const before = await create(test, admin, 'resources');
     const key = await keyOf(test, tenant, { resources: { write: true } });
     expect((await patch(before.id, { name: 'By a key' }, key)).body.data).toMatchObject({
@@ -109,8 +109,8 @@ describe('updateResource', () => {
     ['null for the status', { status: null }],
     ['null for properties', { properties: null }],
     ['an empty serial', { serial: '' }],
-    ['a parent that is no uuid', { parent_id: 'top' }],
-    ['a space that is no uuid', { space_id: '' }],
+    ['a parent that is not a uuid', { parent_id: 'top' }],
+    ['a space that is not a uuid', { space_id: '' }],
     ['an unknown property', { tenant_id: newId() }],
     ['no object', []],
     ['no body', undefined],
@@ -120,7 +120,7 @@ describe('updateResource', () => {
     expect((await get(before.id)).body).toEqual({ data: before });
   });
 
-  it('401 without credentials, 403 for a plain member and a key that may only read', async () => {
+  it('401: no credentials, 403 for a member without permissions and a read-only key', async () => {
     const { id } = await create(test, admin, 'resources');
     expectError(await patch(id, { name: 'x' }, {}), 401, 'AUTHENTICATION_ERROR');
     for (const by of [member, await keyOf(test, tenant, { resources: { read: true } })]) {
@@ -129,7 +129,7 @@ describe('updateResource', () => {
   });
 
   it.each([{}, { name: 'x' }, { parent_id: null }, { properties: {} }])(
-    "404: an unknown id and another tenant's, %j",
+    '404: an unknown id, and the id of another tenant, %j',
     async (body) => {
       const before = await create(test, admin, 'resources');
       expectError(await patch(newId(), body), 404, 'NOT_FOUND');
@@ -143,7 +143,7 @@ describe('updateResource', () => {
     ['parent_id', 'resources', 'PARENT_NOT_FOUND'],
     ['type_id', 'types', 'TYPE_NOT_FOUND'],
   ];
-  it.each(references)("404: %s that is unknown or another tenant's", async (field, of, reason) => {
+  it.each(references)('404: %s that is unknown or of another tenant', async (field, of, reason) => {
     const [before, foreign] = [await create(test, admin, 'resources'), await create(test, stranger, of)];
     for (const id of [newId(), foreign.id]) {
       expectError(await patch(before.id, { [field]: id }), 404, 'NOT_FOUND', reason);
@@ -156,7 +156,7 @@ describe('updateResource', () => {
     expectError(await patch(newId(), { parent_id: parent.id }), 404, 'NOT_FOUND');
   });
 
-  it('409: into itself, into its part, deep into its own parts', async () => {
+  it('409: into itself, into its part, into a distant descendant', async () => {
     const line = await createLine(8);
     const before = (await get(line[0]!)).body;
     for (const parentId of [line[0]!, line[0]!.toUpperCase(), line[1]!, line[7]!]) {

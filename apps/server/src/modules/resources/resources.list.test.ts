@@ -1,11 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
+import { createClock } from '#modules/auth/testing/steps';
 import { create, keyOf, paths } from '#test/support/directory';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Answer, type Call } from '#test/support/harness';
 
-const test = useService();
+// The clock advances with each read, so that no two records have the same millisecond.
+const test = useService({ now: createClock().now });
 const path = paths.resources;
 let tenant: Tenant;
 let admin: Call;
@@ -33,10 +35,10 @@ async function add(name: string, body: object): Promise<void> {
   ids[name] = (await create(test, admin, 'resources', { name, ...body })).id;
 }
 
-/** `{name}` is the id of what has the name; in capitals, the same id in capitals. */
+/** `{name}` is the id of the resource with this name; an upper-case name gives the id in upper case. */
 function withIds(query: string): string {
   return query.replaceAll(/\{(\w+)\}/g, (_match, name: string) => {
-    if (name === 'nobody') return newId();
+    if (name === 'unknown') return newId();
     return ids[name] ?? ids[name.toLowerCase()]!.toUpperCase();
   });
 }
@@ -53,7 +55,7 @@ async function names(query: string): Promise<string> {
 }
 
 describe('listResources', () => {
-  it('200: by name without regard to case, for every member and a key that may read', async () => {
+  it('200: by name, ignoring case, for every member and a key with the read flag', async () => {
     const member = { token: (await createMember(test, tenant)).token };
     for (const by of [member, await keyOf(test, tenant, { resources: { read: true } })]) {
       const { body } = await list('', by);
@@ -85,14 +87,14 @@ describe('listResources', () => {
     ['parent_id=null', 'Beamer Cart rack'],
     ['parent_id={rack}', 'cable Switch'],
     ['parentId={RACK}', 'cable Switch'],
-    ['parent_id={nobody}', ''],
+    ['parent_id={unknown}', ''],
     ['space_id={hall}', 'Beamer'],
     ['space_id=null', 'cable Cart rack Switch'],
     ['type_id={type}', 'Beamer rack'],
     ['type_id=null', 'cable Cart Switch'],
     ['tag_id={tag}', 'Beamer Switch'],
     ['tagId={tag}&parent_id={rack}', 'Switch'],
-    ['tag_id={nobody}', ''],
+    ['tag_id={unknown}', ''],
     ['status=archived', 'cable'],
     ['status=active&type_id={type}', 'Beamer rack'],
     ['serial=SN-100%25', 'Switch'],
@@ -110,7 +112,7 @@ describe('listResources', () => {
     expect(await names(withIds(query))).toBe(expected);
   });
 
-  it('200: other tenants have none of it', async () => {
+  it('200: other tenants do not see it', async () => {
     const other = { token: (await createTenant(test)).admin.token };
     for (const query of ['', 'parent_id={rack}', 'space_id={hall}', 'tag_id={tag}', 'search=c']) {
       expect((await list(withIds(query), other)).body).toMatchObject({
@@ -139,13 +141,13 @@ describe('listResources', () => {
     expectError(await list(query), 400, 'VALIDATION_ERROR');
   });
 
-  it('401, 403: nobody, and a key for spaces', async () => {
+  it('401, 403: no credentials, and a key for spaces', async () => {
     expectError(await list('', {}), 401, 'AUTHENTICATION_ERROR');
     const key = await keyOf(test, tenant, { spaces: { read: true } });
     expectError(await list('', key), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it('the total follows creations and deletions', async () => {
+  it('the total includes creations and deletions', async () => {
     const own = { token: (await createTenant(test)).admin.token };
     const total = async () => (await list('limit=1', own)).body.pagination.total as number;
     const created = [];

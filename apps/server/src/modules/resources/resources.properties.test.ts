@@ -27,8 +27,8 @@ const stored = async (id: string) => (await get(id)).body.data.properties as Rec
 
 const typed = (schema: object, body: object = {}) => create(test, admin, 'types', { json_schema: schema, ...body });
 
-describe('who sees some of the properties', () => {
-  it('reads them alone: in one record, in lists, and in answers to writes', async () => {
+describe('a credential that sees some of the properties', () => {
+  it('reads only these: in one record, in lists, and in answers to writes', async () => {
     const properties = { color: 'red', canary: 'canary', size: { w: 1 } };
     const { id } = await create(test, admin, 'resources', { properties });
     for (const [, by] of limited) {
@@ -49,7 +49,7 @@ describe('who sees some of the properties', () => {
     expect(await stored(id)).toEqual(properties);
   });
 
-  it('adds to what is there, and drops nothing', async () => {
+  it('adds to the stored properties, and removes none', async () => {
     const { id } = await create(test, admin, 'resources', { properties: { hidden: 1, color: 'red', size: 1 } });
     for (const [, by] of limited) {
       expect((await patch(id, { properties: { color: 'blue' } }, by)).body.data.properties).toEqual({
@@ -62,18 +62,18 @@ describe('who sees some of the properties', () => {
     expect((await patch(id, { properties: { other: 2 } })).body.data.properties).toEqual({ other: 2 });
   });
 
-  it('422: adds more than there is room for', async () => {
+  it('422: adds more than the size limit allows', async () => {
     const { id } = await create(test, admin, 'resources', { properties: { hidden: 'x'.repeat(20_000) } });
     const room = 32_768 - JSON.stringify({ hidden: 'x'.repeat(20_000), color: '' }).length;
     for (const [, by] of limited) {
       const answer = await patch(id, { properties: { color: 'x'.repeat(room + 1) } }, by);
-      expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'TOO_MANY_PROPERTIES');
+      expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'PROPERTIES_TOO_LARGE');
       expect((await patch(id, { properties: { color: 'x'.repeat(room) } }, by)).status).toBe(200);
     }
     expectError(await patch(id, { properties: { a: 'x'.repeat(32_768) } }), 400, 'VALIDATION_ERROR');
   });
 
-  it('creates with them alone', async () => {
+  it('creates a record with only these', async () => {
     for (const [, by] of limited) {
       const { id, properties } = await create(test, by, 'resources', { properties: { color: 'red' } });
       expect(properties).toEqual({ color: 'red' });
@@ -81,7 +81,7 @@ describe('who sees some of the properties', () => {
     }
   });
 
-  it('403: names another one, existing or not; nothing changes, and nothing is recorded', async () => {
+  it('403: writes another property, whether it exists or not; nothing changes or is recorded', async () => {
     const before = await create(test, admin, 'resources', { properties: { hidden: 1, color: 'red' } });
     for (const [, by] of limited) {
       for (const properties of [
@@ -105,7 +105,7 @@ describe('who sees some of the properties', () => {
     expect(await trailOf(test, tenant.tenantId, before.id)).toHaveLength(1);
   });
 
-  it('403: another type, which would tell whether what is hidden fits it', async () => {
+  it('403: changes the type, which would reveal whether hidden properties match it', async () => {
     const type = await create(test, admin, 'types', {
       entity_type: 'resource',
       key: unique('type'),
@@ -129,7 +129,7 @@ describe('who sees some of the properties', () => {
     expect((await patch(id, { properties: { c: 3 } }, key)).body.data.properties).toEqual({ c: 3 });
   });
 
-  it('what a key may see changes with its permissions, on the next request', async () => {
+  it('changed permissions of a key apply to its next request', async () => {
     const created = await test.call('POST', '/api/v1/secure/api-keys', {
       ...admin,
       body: { name: 'Key', permissions: { resources: { read: true, properties: ['a'] } } },
@@ -142,7 +142,7 @@ describe('who sees some of the properties', () => {
     expect((await get(id, by)).body.data.properties).toEqual({ b: 2 });
   });
 
-  it('fifty additions at once all stay', async () => {
+  it('keeps fifty concurrent additions', async () => {
     const names = Array.from({ length: 50 }, (_, at) => `p${at}`);
     const key = await keyOf(test, tenant, { resources: { write: true, properties: names } });
     const { id } = await create(test, admin, 'resources', { properties: { hidden: true } });
@@ -160,14 +160,14 @@ describe('properties and the type of the record', () => {
     additionalProperties: false,
   };
 
-  it('201 and 422 on creation, with every place and no value', async () => {
+  it('201 and 422 on creation, with every place and without values', async () => {
     const { id } = await typed(schema);
     expect((await post(test, admin, 'resources', { type_id: id, properties: { seats: 1 } })).status).toBe(201);
     const answer = await post(test, admin, 'resources', {
       type_id: id,
       properties: { seats: 0, color: 'canary', x: 'canary' },
     });
-    expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'PROPERTIES_DO_NOT_FIT');
+    expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'PROPERTIES_INVALID');
     const { errors } = answer.body.details;
     expect(errors).toHaveLength(3);
     expect(errors).toEqual(
@@ -182,15 +182,15 @@ describe('properties and the type of the record', () => {
     expect(missing.body.details.errors).toEqual([{ path: 'properties.seats', message: 'is required' }]);
   });
 
-  it('without a type anything goes', async () => {
+  it('a record without a type accepts any properties', async () => {
     expect((await post(test, admin, 'resources', { properties: { anything: [1, { at: 'all' }] } })).status).toBe(201);
   });
 
-  it('200 and 422 on change: of the properties, of the type, of both at once', async () => {
+  it('200 and 422 on update: of the properties, of the type, of both', async () => {
     const [one, other] = [await typed(schema), await typed({ required: ['color'] })];
     const { id } = await create(test, admin, 'resources', { properties: { seats: 2 } });
     const refused = async (body: object) =>
-      expectError(await patch(id, body), 422, 'UNPROCESSABLE_ENTITY', 'PROPERTIES_DO_NOT_FIT');
+      expectError(await patch(id, body), 422, 'UNPROCESSABLE_ENTITY', 'PROPERTIES_INVALID');
     await refused({ type_id: other.id });
     expect((await patch(id, { type_id: one.id })).status).toBe(200);
     await refused({ properties: { seats: '2' } });
@@ -204,19 +204,19 @@ describe('properties and the type of the record', () => {
     });
   });
 
-  it('a new schema rewrites nothing, and holds from the next write of each record', async () => {
+  it('a new schema changes no records, and applies to the next write of each record', async () => {
     const type = await typed({});
     const { id } = await create(test, admin, 'resources', { type_id: type.id, properties: { old: true } });
     const changed = await test.call('PATCH', `${paths.types}/${type.id}`, { ...admin, body: { json_schema: schema } });
     expect(changed.status).toBe(200);
     expect(await stored(id)).toEqual({ old: true });
     for (const body of [{ name: 'Renamed' }, { status: 'archived' }, { properties: { old: true } }]) {
-      expectError(await patch(id, body), 422, 'UNPROCESSABLE_ENTITY', 'PROPERTIES_DO_NOT_FIT');
+      expectError(await patch(id, body), 422, 'UNPROCESSABLE_ENTITY', 'PROPERTIES_INVALID');
     }
     expect((await patch(id, { name: 'Renamed', properties: { seats: 4 } })).status).toBe(200);
   });
 
-  it('what is merged is what has to fit, and hidden properties are not named', async () => {
+  it('checks the merged properties, and does not name hidden ones', async () => {
     const type = await typed({
       properties: { color: { type: 'string' }, canary: { type: 'integer' } },
       required: ['canary'],
@@ -230,16 +230,16 @@ describe('properties and the type of the record', () => {
       const unknown = await patch(fits.id, { properties: { size: 5 } }, by);
       expect(unknown.body.details.errors).toEqual([{ path: 'properties.size', message: 'is not a known property' }]);
       const created = await post(test, by, 'resources', { type_id: type.id, properties: { color: 'red' } });
-      expectError(created, 422, 'UNPROCESSABLE_ENTITY', 'PROPERTIES_DO_NOT_FIT');
+      expectError(created, 422, 'UNPROCESSABLE_ENTITY', 'PROPERTIES_INVALID');
       expect(created.body.details.errors).toEqual([
-        { path: 'properties', message: 'properties that you cannot see do not fit the type' },
+        { path: 'properties', message: 'properties that you cannot see do not match the type' },
       ]);
       expect(created.text).not.toContain('canary');
     }
     expect(await stored(fits.id)).toEqual({ canary: 5, color: 'red' });
   });
 
-  it('neither values nor names of properties enter the audit trail or the log', async () => {
+  it('values and names of properties appear neither in the audit trail nor in the log', async () => {
     const { id } = await create(test, admin, 'resources', { properties: { canaryName: 'canaryValue' } });
     await patch(id, { properties: { canaryName: 'canaryValue2' } });
     expect(JSON.stringify(await trailOf(test, tenant.tenantId, id))).not.toContain('canary');

@@ -64,17 +64,17 @@ export const findResource = statement<ById, ResourceRow>((p) =>
   builder.selectFrom('resources').select(resourceColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
-/** Held to the end of the transaction, for a part of it: before anything that its deletion may wait for. */
+/** Locks the row until the transaction ends, for a new part. It comes first, so that a concurrent deletion cannot deadlock. */
 export const shareResource = statement<ById, { id: string }>((p) =>
   builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forKeyShare(),
 );
 
-/** Held to the end of the transaction; waits for a part that is just being added. */
+/** Locks the row until the transaction ends, and waits for a child that is being added. */
 export const lockResource = statement<ById, { id: string }>((p) =>
   builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forUpdate(),
 );
 
-/** Held to the end of the transaction, so that what was merged and what fitted its type is what is written. */
+/** Locks the row until the transaction ends, so that the merged and checked properties are the ones that are written. */
 export const lockResourceForChange = statement<ById, Pick<ResourceRow, 'id' | 'type_id' | 'properties'>>((p) =>
   builder
     .selectFrom('resources')
@@ -94,7 +94,7 @@ export const insertResource = statement<ResourceRow & AuditParams, ResourceRow>(
   );
 });
 
-/** Translations are merged by language; null removes one. */
+/** Translations are merged by language; null removes a language. */
 export type ResourceChanges = Partial<
   Omit<ResourceRow, 'tenant_id' | 'id' | 'translations_i18n' | 'created_at' | 'created_by'> & {
     translations_i18n: Record<string, ResourceRow['translations_i18n'][string] | null>;
@@ -132,13 +132,13 @@ export const findAnyPart = statement<ById, { id: string }>((p) =>
     .limit(1),
 );
 
-/** One move at a time within a tenant: two moves, each harmless alone, can close a cycle together. */
+/** Serialises the moves within a tenant: two moves that are each valid can form a cycle together. */
 export const lockTree = statement<{ tenantId: string }, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock(hashtextextended('resources:' || ${p.tenantId}::text, 0))`.compile(builder),
 }));
 
-/** Whether `id` is `ancestorId` or lies below it. */
+/** Whether `id` is `ancestorId` or one of its descendants. */
 export const isWithin = statement<ById & { ancestorId: string }, { id: string }>((p) =>
   builder
     .withRecursive('line(id, parent_id)', (db) =>
@@ -183,7 +183,7 @@ export function listResources(
   const direction = descending ? 'desc' : 'asc';
   let query = filtered(tenantId, filters).select(resourceColumns);
   if (column === 'name') query = query.orderBy(sql`lower(name)`, direction);
-  // Ids are UUIDv7: their order is the order of creation.
+  // Ids are UUIDv7, so their order is the order of creation.
   if (column === 'updated_at') query = query.orderBy('updated_at', direction);
   return prepareSearch(toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset)), filters);
 }
@@ -201,7 +201,7 @@ function filtered(tenantId: string, filters: ResourceFilters): ResourceSelect {
     ['parent_id', filters.parentId],
     ['type_id', filters.typeId],
   ] as const) {
-    // `is not distinct from` would say both at once, but no index serves it.
+    // `is not distinct from` covers both cases, but it cannot use an index.
     if (id !== undefined) query = query.where(column, id === null ? 'is' : '=', id);
   }
   const { tagId, status, name, serial } = filters;

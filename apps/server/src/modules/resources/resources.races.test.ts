@@ -23,7 +23,7 @@ const move = (id: string, parentId: string | null) =>
   test.call('PATCH', `${path}/${id}`, { ...admin, body: { parent_id: parentId } });
 const remove = (id: string) => test.call('DELETE', `${path}/${id}`, admin);
 
-/** Every resource of the tenant with its parent, read at one moment. */
+/** Every resource of the tenant with its parent, from one snapshot. */
 async function parents(ids: readonly string[]): Promise<Map<string, string | null>> {
   const rows = await test.service.services.database
     .tenant(tenant.tenantId)
@@ -35,7 +35,7 @@ async function parents(ids: readonly string[]): Promise<Map<string, string | nul
   return new Map(rows.map((row) => [row.id, row.parent_id]));
 }
 
-/** Whether there is a way up from everywhere that ends. */
+/** Whether every resource reaches a root. */
 function isForest(tree: ReadonlyMap<string, string | null>): boolean {
   return [...tree.keys()].every((start) => {
     let at: string | null | undefined = start;
@@ -47,8 +47,8 @@ function isForest(tree: ReadonlyMap<string, string | null>): boolean {
   });
 }
 
-describe('moves, one after the other', () => {
-  it('end where a tree says they have to', async () => {
+describe('sequential moves', () => {
+  it('have the same result as in a model of the tree', async () => {
     const count = 6;
     const anyMove = fc.tuple(fc.nat({ max: count - 1 }), fc.option(fc.nat({ max: count - 1 })));
     await fc.assert(
@@ -69,8 +69,8 @@ describe('moves, one after the other', () => {
   });
 });
 
-describe('moves at once', () => {
-  it('never close a cycle, whatever is moved where', async () => {
+describe('concurrent moves', () => {
+  it('never form a cycle', async () => {
     const anyMoves = fc.array(fc.tuple(fc.nat({ max: 7 }), fc.nat({ max: 7 })), { minLength: 10, maxLength: 30 });
     await fc.assert(
       fc.asyncProperty(anyMoves, async (moves) => {
@@ -83,7 +83,7 @@ describe('moves at once', () => {
     );
   });
 
-  it('of fifty that would close one long cycle together, exactly one is refused', async () => {
+  it('of fifty moves that form one long cycle together, exactly one is refused', async () => {
     for (let round = 0; round < rounds; round++) {
       const ids = await createIds(width);
       const counts = await race(width, (at) => move(ids[at]!, ids[(at + 1) % width]!));
@@ -93,15 +93,15 @@ describe('moves at once', () => {
   });
 });
 
-describe('deletions at once', () => {
-  it('of fifty exactly one deletes', async () => {
+describe('concurrent deletions', () => {
+  it('delete once, for fifty requests', async () => {
     for (let round = 0; round < rounds; round++) {
       const id = await createId();
       expect(await race(width, () => remove(id))).toEqual({ 204: 1, 404: width - 1 });
     }
   });
 
-  it('leave no orphan where a part is being added or moved in', async () => {
+  it('leave no orphan while a part is being added or moved in', async () => {
     for (let round = 0; round < rounds; round++) {
       const [parent, part] = (await createIds(2)) as [string, string];
       const [moved, deleted] = await Promise.all([move(part, parent), remove(parent)]);
@@ -112,7 +112,7 @@ describe('deletions at once', () => {
     }
   });
 
-  it('leave no resource in a space that is gone, and no code on a resource that is gone', async () => {
+  it('leave no resource in a deleted space, and no code on a deleted resource', async () => {
     for (let round = 0; round < rounds; round++) {
       const [space, code, id] = [
         await create(test, admin, 'spaces'),
@@ -137,7 +137,7 @@ describe('deletions at once', () => {
     }
   });
 
-  it('and creations at once leave the exact total', async () => {
+  it('with concurrent creations keep the total exact', async () => {
     const own = { token: (await createTenant(test)).admin.token };
     const made = await Promise.all(Array.from({ length: width }, () => create(test, own, 'resources')));
     await Promise.all([

@@ -1,6 +1,6 @@
 type Properties = Readonly<Record<string, unknown>>;
 
-/** Names of properties that somebody may see and write; undefined means all of them. */
+/** Names of the properties that a caller may read and write; undefined means all of them. */
 export type Visible = ReadonlySet<string> | undefined;
 
 export function visiblePart(properties: Properties, visible: Visible): Record<string, unknown> {
@@ -11,7 +11,7 @@ export function namesNotAllowed(properties: Properties, visible: Visible): strin
   return Object.keys(properties).filter((name) => !(visible?.has(name) ?? true));
 }
 
-/** What a change leaves: who sees all of them replaces them, who sees some of them adds to what is there. */
+/** A caller that sees all properties replaces them; a caller that sees some of them adds to the stored ones. */
 export function changedProperties(current: Properties, given: Properties, visible: Visible): Record<string, unknown> {
   return visible === undefined ? { ...given } : { ...current, ...given };
 }

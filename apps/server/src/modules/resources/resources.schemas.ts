@@ -4,10 +4,12 @@ import { Uuid, closed, dataOf, nullable, pageOf, paging, sortable } from '#core/
 import { Name, commonChanges, commonFields, commonFilters, commonRecord, idOrNull } from '#modules/spaces/index';
 
 const Serial = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' });
+const serial = { description: 'Serial number; null if unset.' };
+const space = { description: 'Space that contains the resource, by identifier; null if unset.' };
 
 const ownFields = {
-  space_id: Type.Optional(nullable(Uuid)),
-  serial: Type.Optional(nullable(Serial)),
+  space_id: Type.Optional(nullable(Uuid, space)),
+  serial: Type.Optional(nullable(Serial, serial)),
 };
 
 export const CreateResourceBody = closed({ name: Name, ...commonFields, ...ownFields });
@@ -17,7 +19,7 @@ export const UpdateResourceBody = closed({ name: Type.Optional(Name), ...commonC
 export type UpdateResourceBody = Static<typeof UpdateResourceBody>;
 
 const Resource = closed(
-  { ...commonRecord, space_id: nullable(Uuid), serial: nullable(Type.String()) },
+  { ...commonRecord, space_id: nullable(Uuid, space), serial: nullable(Type.String(), serial) },
   { title: 'Resource' },
 );
 
@@ -27,10 +29,19 @@ export const ResourcePage = pageOf(Resource);
 export const ListResourcesQuery = Type.Object({
   ...paging,
   sort: sortable(['name', 'created_at', 'updated_at']),
-  search: Type.Optional(Type.String({ maxLength: 200, description: 'In name, description and serial.' })),
+  search: Type.Optional(
+    Type.String({
+      maxLength: 200,
+      description: 'Words that must all occur in the name, the description or the serial number.',
+    }),
+  ),
   ...commonFilters,
-  space_id: idOrNull('Resources in a space; `null` for those in none.'),
-  name: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'The whole name, in any case.' })),
-  serial: Type.Optional(Type.String({ minLength: 1, maxLength: 200, description: 'The whole serial, as it is.' })),
+  space_id: idOrNull('Space that contains the resources; `null` lists the resources without a space.'),
+  name: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 200, description: 'Complete name, compared without regard to case.' }),
+  ),
+  serial: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 200, description: 'Complete serial number, compared exactly.' }),
+  ),
 });
 export type ListResourcesQuery = Static<typeof ListResourcesQuery>;

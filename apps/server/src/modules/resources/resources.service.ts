@@ -16,7 +16,7 @@ import {
   ResourceCycle,
   ResourceHasChildren,
   ResourceNotFound,
-  TooManyProperties,
+  PropertiesTooLarge,
 } from '#modules/resources/resources.errors';
 import {
   countResources,
@@ -83,8 +83,8 @@ export async function getResource({ db, actor }: Reader, id: string) {
 }
 
 /**
- * @throws PropertyNotAllowed, ParentNotFound and SpaceNotFound (through the foreign keys), TypeNotFound, TypeOfOtherEntity,
- * PropertiesDoNotFit
+ * @throws PropertyNotAllowed, ParentNotFound and SpaceNotFound (through the foreign keys), TypeNotFound, TypeEntityMismatch,
+ * PropertiesInvalid
  */
 export async function createResource({ db, actor, now }: Scope, body: CreateResourceBody) {
   const visible = visibleTo(actor);
@@ -93,7 +93,7 @@ export async function createResource({ db, actor, now }: Scope, body: CreateReso
   await assertFits(db, { tenantId: db.tenantId, typeId, properties, visible });
   const at = now().toISOString();
   const insertion = insertResource({
-    ...noFields,
+    ...defaults,
     ...body,
     id: newId(),
     tenant_id: db.tenantId,
@@ -108,7 +108,7 @@ export async function createResource({ db, actor, now }: Scope, body: CreateReso
   return { data: presentResource(row!, visible) };
 }
 
-/** What the resource is to refer to, held before its insertion or change holds the head of an audit chain. */
+/** Locks the referenced rows first: the insert or update also locks the head of an audit chain, which others wait for. */
 function shareReferences(
   tenantId: string,
   { space_id: spaceId, parent_id: parentId, type_id: typeId }: CreateResourceBody | UpdateResourceBody,
@@ -120,8 +120,8 @@ function shareReferences(
   return shares;
 }
 
-/** What nothing was said about. */
-const noFields = {
+/** Values of the fields that a create request leaves out. */
+const defaults = {
   space_id: null,
   parent_id: null,
   type_id: null,
@@ -137,16 +137,16 @@ const noFields = {
 } as const;
 
 /**
- * An empty patch changes nothing and is answered with the record as it is. Every other is held against the type.
+ * An empty patch changes nothing and returns the record. Every other patch is checked against the type.
  * @throws PropertyNotAllowed, ResourceNotFound, ParentNotFound, SpaceNotFound, ResourceCycle, TypeNotFound,
- * TypeOfOtherEntity, PropertiesDoNotFit, TooManyProperties, TooManyTranslations
+ * TypeEntityMismatch, PropertiesInvalid, PropertiesTooLarge, TooManyTranslations
  */
 export async function updateResource({ db, actor, now }: Scope, id: string, body: UpdateResourceBody) {
   const fields = Object.keys(body);
   if (fields.length === 0) return getResource({ db, actor }, id);
   const visible = visibleTo(actor);
   assertAllowed(body.properties ?? {}, visible);
-  // Another type would tell whether what the caller cannot see fits it.
+  // The result of a type change would reveal whether hidden properties match the new type.
   if (visible !== undefined && body.type_id !== undefined)
     throw PropertyNotAllowed({ details: { properties: ['type_id'] } });
   const { tenantId } = db;
@@ -175,8 +175,8 @@ function toChanges(
   const changes = { ...body } as ResourceChanges;
   if (body.properties === undefined) return changes;
   const properties = changedProperties(current.properties, body.properties, visible);
-  // What came in was small enough; what it is added to may be as large again.
-  if (Buffer.byteLength(JSON.stringify(properties)) > maxJsonBytes) throw TooManyProperties();
+  // The request was within the limit, but the merged value may exceed it.
+  if (Buffer.byteLength(JSON.stringify(properties)) > maxJsonBytes) throw PropertiesTooLarge();
   return { ...changes, properties };
 }
 
@@ -187,7 +187,7 @@ async function assertMovable(tx: Transaction, tenantId: string, id: string, pare
   if ((await tx.first(isWithin({ tenantId, id: parentId, ancestorId: id }))) !== undefined) throw ResourceCycle();
 }
 
-/** Files, tags and feedback go with the resource; its QR codes are free again. @throws ResourceNotFound, ResourceHasChildren */
+/** Also deletes its files, tags and feedback, and releases its QR codes. @throws ResourceNotFound, ResourceHasChildren */
 export async function deleteResource({ db, actor, services }: Deletion, id: string): Promise<void> {
   const { tenantId } = db;
   const now = services.now();
@@ -203,7 +203,7 @@ export async function deleteResource({ db, actor, services }: Deletion, id: stri
     await tx.all(recordDeletion({ id, ...auditParams(actor, at) }));
     return retired;
   });
-  // The resource may have had thousands, and nobody waits for them.
+  // Not awaited, because a resource may have thousands of files.
   void removeObjects(services, tenantId, fileIds);
 }
 

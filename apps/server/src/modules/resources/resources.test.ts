@@ -25,7 +25,7 @@ const get = (id: string, by = admin) => test.call('GET', `${path}/${id}`, by);
 const remove = (id: string, by = admin) => test.call('DELETE', `${path}/${id}`, by);
 
 describe('createResource', () => {
-  it('201: keeps every field and says who created it', async () => {
+  it('201: keeps every field and records who created it', async () => {
     const [space, parent] = [await create(test, admin, 'spaces'), await create(test, admin, 'resources')];
     const type = await create(test, admin, 'types');
     const fields = {
@@ -33,7 +33,7 @@ describe('createResource', () => {
       parent_id: parent.id,
       type_id: type.id,
       name: 'Projector 1',
-      description: 'Hangs from the ceiling',
+      description: 'Hangs from the roof',
       translations_i18n: { de: { name: 'Beamer 1', description: null } },
       serial: 'SN-0001',
       capacity: 1,
@@ -56,7 +56,7 @@ describe('createResource', () => {
     expect((await get(resource.id)).body).toEqual({ data: resource });
   });
 
-  it('201: a name is enough', async () => {
+  it('201: only the name is required', async () => {
     expect(await create(test, admin, 'resources', { name: 'Chair' })).toMatchObject({
       space_id: null,
       parent_id: null,
@@ -73,7 +73,7 @@ describe('createResource', () => {
     });
   });
 
-  it('201: for a member of a group that holds resources.manage, and for a key that may write', async () => {
+  it('201: for a member of a group that holds resources.manage, and for a key with the write flag', async () => {
     const byManager = await create(test, { token: manager.token }, 'resources');
     expect(byManager.created_by).toBe(manager.userId);
     const byKey = await create(test, await keyOf(test, tenant, { resources: { write: true } }), 'resources');
@@ -131,7 +131,7 @@ describe('createResource', () => {
     expectError(await post(test, admin, 'resources', { [field]: value }), 400, 'VALIDATION_ERROR');
   });
 
-  it('401, 403: nobody, a plain member, a key that may only read', async () => {
+  it('401, 403: no credentials, a member without permissions, a read-only key', async () => {
     expectError(await post(test, {}, 'resources'), 401, 'AUTHENTICATION_ERROR');
     const reader = await keyOf(test, tenant, { resources: { read: true, delete: true }, spaces: { write: true } });
     for (const by of [member, reader]) expectError(await post(test, by, 'resources'), 403, 'AUTHORIZATION_ERROR');
@@ -143,7 +143,7 @@ describe('createResource', () => {
     ['type_id', 'types', 'TYPE_NOT_FOUND'],
   ];
   it.each(references)(
-    "404: %s that is unknown or another tenant's, which answer the same",
+    '404: %s that is unknown or of another tenant, with the same answer',
     async (field, of, reason) => {
       const foreign = await create(test, stranger, of);
       for (const id of [newId(), foreign.id]) {
@@ -155,19 +155,19 @@ describe('createResource', () => {
   it('422: a type for spaces', async () => {
     const type = await create(test, admin, 'types', { entity_type: 'space' });
     const answer = await post(test, admin, 'resources', { type_id: type.id });
-    expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'TYPE_OF_OTHER_ENTITY');
+    expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'TYPE_ENTITY_MISMATCH');
   });
 });
 
 describe('getResource', () => {
-  it('200: for every member, and for a key that may read', async () => {
+  it('200: for every member, and for a key with the read flag', async () => {
     const resource = await create(test, admin, 'resources');
     for (const by of [member, await keyOf(test, tenant, { resources: { read: true } })]) {
       expect((await get(resource.id, by)).body).toEqual({ data: resource });
     }
   });
 
-  it("400, 401, 403, 404: no uuid, nobody, a key that may not, an unknown id and another tenant's", async () => {
+  it('400, 401, 403, 404: invalid uuid, no credentials, a key without the flag, an unknown id, and the id of another tenant', async () => {
     const { id } = await create(test, admin, 'resources');
     expectError(await get('42'), 400, 'VALIDATION_ERROR');
     expectError(await get(id, {}), 401, 'AUTHENTICATION_ERROR');
@@ -179,7 +179,7 @@ describe('getResource', () => {
 });
 
 describe('deleteResource', () => {
-  it('204: the resource is gone, with its tags and feedback, and its codes are free', async () => {
+  it('204: deletes the resource with its tags and feedback, and releases its codes', async () => {
     const { id } = await create(test, admin, 'resources');
     const tag = await create(test, admin, 'tags');
     const entity = { entity_type: 'resource', entity_id: id };
@@ -203,12 +203,12 @@ describe('deleteResource', () => {
     });
   });
 
-  it('204: for a key that may delete', async () => {
+  it('204: for a key with the delete flag', async () => {
     const { id } = await create(test, admin, 'resources');
     expect((await remove(id, await keyOf(test, tenant, { resources: { delete: true } }))).status).toBe(204);
   });
 
-  it("400, 401, 403, 404: no uuid, nobody, who may not, another tenant's", async () => {
+  it('400, 401, 403, 404: invalid uuid, no credentials, no permission, another tenant', async () => {
     const { id } = await create(test, admin, 'resources');
     expectError(await remove('42'), 400, 'VALIDATION_ERROR');
     expectError(await remove(id, {}), 401, 'AUTHENTICATION_ERROR');
@@ -220,7 +220,7 @@ describe('deleteResource', () => {
     expect((await get(id)).status).toBe(200);
   });
 
-  it('409: as long as it has parts', async () => {
+  it('409: while it has parts', async () => {
     const top = await create(test, admin, 'resources');
     const part = await create(test, admin, 'resources', { parent_id: top.id });
     expectError(await remove(top.id), 409, 'CONFLICT', 'RESOURCE_HAS_CHILDREN');
@@ -228,7 +228,7 @@ describe('deleteResource', () => {
     expect((await remove(top.id)).status).toBe(204);
   });
 
-  it('409: a space, as long as there are resources in it', async () => {
+  it('409: a space that contains resources', async () => {
     const space = await create(test, admin, 'spaces');
     const resource = await create(test, admin, 'resources', { space_id: space.id });
     const removeSpace = () => test.call('DELETE', `${paths.spaces}/${space.id}`, admin);

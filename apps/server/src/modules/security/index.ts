@@ -9,7 +9,7 @@ const keptMs = 30 * 24 * 60 * 60_000;
 
 const endedRules: Job = {
   name: 'ended-address-rules',
-  description: 'Deletes automatic rules for addresses 30 days after they ended.',
+  description: 'Deletes automatic address rules 30 days after their expiry.',
   schedule: '31 * * * *',
   catchUp: 'run_once',
   timeoutMs: 5 * 60_000,
@@ -21,10 +21,10 @@ const endedRules: Job = {
   },
 };
 
-/** What the installation defends itself with, as system administrators configure it; `core/limits` does it. */
+/** Configuration of the limits that `core/limits` enforces, for system administrators. */
 export const securityModule = defineModule({
   name: 'security',
-  description: 'Security configuration of the installation; allowed and blocked addresses',
+  description: 'Security configuration of the installation; rules for addresses',
   routes: securityRoutes,
   jobs: [endedRules],
   constraints: { ip_rules_range_key: RangeTaken },

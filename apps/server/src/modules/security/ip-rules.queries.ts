@@ -34,7 +34,7 @@ export function listIpRules(
   { limit, offset, order }: { limit: number; offset: number; order: Order },
 ): Query<IpRuleRow> {
   const direction = order.descending ? 'desc' : 'asc';
-  // As addresses, so that 9.0.0.1 comes before 10.0.0.1.
+  // Sorted as addresses, so that 9.0.0.1 comes before 10.0.0.1.
   const by = order.column === 'range' ? sql`range::inet` : sql`created_at`;
   const rows = filtered(filters).select(columns).orderBy(by, direction).orderBy('id', direction);
   return toQuery(rows.limit(limit).offset(offset));
@@ -59,12 +59,12 @@ export const findIpRule = statement<{ id: string }, IpRuleRow>((p) =>
   builder.selectFrom('ip_rules').select(columns).where('id', '=', p.id),
 );
 
-/** One change of rules or configuration at a time: what is asked about the own address must still be true when it is made. */
+/** Serialises changes of rules and configuration: the check for a lockout must still be true at the commit. */
 export const lockIpRules = statement<Record<string, never>, never>(() => ({
   compile: () => sql`select pg_advisory_xact_lock(hashtextextended('ip_rules', 0))`.compile(builder),
 }));
 
-/** What those in effect say about an address, and for how long; there are no more of them than sizes of ranges. */
+/** Action and expiry of the rules in force for an address; there are at most as many as sizes of ranges. */
 export const listVerdicts = statement<{ address: string; now: string }, Pick<IpRuleRow, 'action' | 'expires_at'>>((p) =>
   builder
     .selectFrom('ip_rules')
@@ -73,7 +73,7 @@ export const listVerdicts = statement<{ address: string; now: string }, Pick<IpR
     .where(sql<boolean>`range::inet >>= ${p.address}::inet`),
 );
 
-/** What nobody decided, and what has no effect any more, makes room for a decision about the same range. */
+/** Deletes automatic and expired rules of the same range before a manual one is created. */
 export const deleteReplaceable = statement<{ range: string; now: string }, never>((p) =>
   builder
     .deleteFrom('ip_rules')
@@ -100,7 +100,7 @@ export const insertIpRule = statement<Omit<IpRuleRow, 'source' | 'updated_at'>, 
 
 export type IpRuleChanges = Partial<Pick<IpRuleRow, 'action' | 'reason' | 'expires_at'>>;
 
-/** Whatever made it, somebody has decided about it now. */
+/** An update makes every rule a manual one. */
 export function updateIpRule(id: string, changes: IpRuleChanges, at: string): Query<IpRuleRow> {
   return toQuery(
     builder

@@ -21,14 +21,14 @@ import {
   updateIpRule as updateIpRuleRow,
   type IpRuleChanges,
 } from '#modules/security/ip-rules.queries';
-import { assertNoWorse, refusalBy } from '#modules/security/lock-out.rules';
+import { assertNoSelfLockout, refusalPeriod } from '#modules/security/lock-out.rules';
 import { IpRuleNotFound, RuleExpiresInThePast } from '#modules/security/security.errors';
 import type { CreateIpRuleBody, ListIpRulesQuery, UpdateIpRuleBody } from '#modules/security/security.schemas';
 
 type Scope = {
   services: Services;
   actor: Actor<Person>;
-  /** Whether the caller means it even when it refuses the own address. */
+  /** Whether the caller confirms a change that blocks the caller's address. */
   force: boolean;
 };
 
@@ -56,7 +56,7 @@ export async function getIpRule(services: Services, id: string) {
   return { data: row };
 }
 
-/** @throws RuleExpiresInThePast, RangeTaken, WouldLockOut */
+/** @throws RuleExpiresInThePast, RangeTaken, SelfLockout */
 export async function createIpRule(scope: Scope, body: CreateIpRuleBody) {
   const { services, actor } = scope;
   const now = services.now();
@@ -82,13 +82,13 @@ export async function createIpRule(scope: Scope, body: CreateIpRuleBody) {
   return { data: row };
 }
 
-/** @throws IpRuleNotFound, WouldLockOut */
+/** @throws IpRuleNotFound, SelfLockout */
 export async function updateIpRule(scope: Scope, id: string, body: UpdateIpRuleBody) {
   const { services } = scope;
   const at = services.now().toISOString();
   const { expires_at: expiresAt, ...rest } = body;
   const changes: IpRuleChanges = rest;
-  // An instant that has passed means now.
+  // A time in the past means now.
   if (expiresAt !== undefined) changes.expires_at = earliest(toStored(expiresAt), at);
   const row = await change(scope, async (tx) => {
     const updated = await tx.first(updateIpRuleRow(id, changes, at));
@@ -99,7 +99,7 @@ export async function updateIpRule(scope: Scope, id: string, body: UpdateIpRuleB
   return { data: row };
 }
 
-/** @throws IpRuleNotFound, WouldLockOut */
+/** @throws IpRuleNotFound, SelfLockout */
 export async function deleteIpRule(scope: Scope, id: string): Promise<void> {
   await change(scope, async (tx) => {
     const row = await tx.first(findIpRule({ id }));
@@ -111,7 +111,10 @@ export async function deleteIpRule(scope: Scope, id: string): Promise<void> {
 
 type Changed = { row: IpRuleRow; event: Pick<AuditEvent, 'action' | 'details'> };
 
-/** Changes the rules, in force here when it resolves; recorded in the trail of the system tenant. */
+/**
+ * Changes the rules; they apply in this process when it resolves, and the audit trail of the system tenant records
+ * them.
+ */
 async function change(scope: Scope, work: (tx: Transaction) => Promise<Changed>): Promise<IpRuleRow> {
   const { services, actor, force } = scope;
   const now = services.now();
@@ -120,9 +123,9 @@ async function change(scope: Scope, work: (tx: Transaction) => Promise<Changed>)
     await tx.all(lockIpRules({}));
     const { value: config } = await services.runtimeSettings.read(securitySetting, tx);
     const verdicts = listVerdicts({ address: actor.request.ip, now: at });
-    const before = refusalBy(await tx.all(verdicts), config, now);
+    const before = refusalPeriod(await tx.all(verdicts), config, now);
     const { row, event } = await work(tx);
-    if (!force) assertNoWorse(before, refusalBy(await tx.all(verdicts), config, now));
+    if (!force) assertNoSelfLockout(before, refusalPeriod(await tx.all(verdicts), config, now));
     await tx.all(announceRules());
     await auditForSystem(tx, actor, at, { ...event, resourceType: 'ip_rule', resourceId: row.id });
     return row;

@@ -42,7 +42,7 @@ async function trailOf(answer: Answer) {
 }
 
 describe('createIpRule', () => {
-  it('201: in canonical form, in force at once, recorded', async () => {
+  it('201: returns the canonical form, applies at once, is recorded', async () => {
     const expiresAt = inSeconds(3600);
     const body = { range: '198.51.100.77/24', action: 'block', reason: 'scans', expires_at: expiresAt };
     const answer = await create(body);
@@ -82,7 +82,7 @@ describe('createIpRule', () => {
     expect([await statusFrom(blocked), await statusFrom(free)]).toEqual([403, 200]);
   });
 
-  it('201: what is allowed is never blocked, whichever came first and however wide', async () => {
+  it('201: allow wins over block, in every order and for every size', async () => {
     await created({ range: '192.0.2.0/24', action: 'block' });
     expect(await statusFrom('192.0.2.5')).toBe(403);
     await created({ range: '192.0.2.4/31', action: 'allow' });
@@ -91,7 +91,7 @@ describe('createIpRule', () => {
     expect(await statusFrom('192.0.2.5')).toBe(200);
   });
 
-  it('201: without effect from the moment it expires, and then its range is free again', async () => {
+  it('201: has no effect after its expiry, and its range is then free again', async () => {
     const rule = { range: '203.0.113.130', action: 'block' };
     await created({ ...rule, expires_at: inSeconds(60) });
     now += 59_999;
@@ -103,14 +103,14 @@ describe('createIpRule', () => {
     expect(await statusFrom(rule.range)).toBe(403);
   });
 
-  it('201: a block answers every path, known or not, health too', async () => {
+  it('201: a block applies to every path, known or not, including health', async () => {
     const ip = '203.0.113.140';
     await created({ range: ip, action: 'block' });
     for (const url of ['/', '/api/v1/nothing', '/api/v1/system/health', '/api/v1/public/auth/login', '/docs'])
       expectError(await test.call('POST', url, { ip, body: {} }), 403, 'AUTHORIZATION_ERROR', 'ADDRESS_BLOCKED');
   });
 
-  it('409: the same range twice, however it is written; one of fifty at once', async () => {
+  it('409: the same range in every spelling; one of fifty concurrent requests succeeds', async () => {
     await created({ range: '203.0.113.150', action: 'block' });
     for (const range of ['203.0.113.150', '203.0.113.150/32', '::ffff:203.0.113.150'])
       expectError(await create({ range, action: 'allow' }), 409, 'CONFLICT', 'RANGE_TAKEN');
@@ -121,28 +121,28 @@ describe('createIpRule', () => {
   });
 
   it.each([
-    ['the own address', '203.0.113.160'],
+    ['the caller’s address', '203.0.113.160'],
     ['a range around it', '203.0.113.160/30'],
     ['everything', '0.0.0.0/0'],
   ])('409: a block of %s, unless it is meant', async (_what, range) => {
     const ip = '203.0.113.160';
-    expectError(await create({ range, action: 'block' }, { ip }), 409, 'CONFLICT', 'WOULD_LOCK_OUT');
+    expectError(await create({ range, action: 'block' }, { ip }), 409, 'CONFLICT', 'SELF_LOCKOUT');
     expect((await test.call('GET', `${path}?address=${ip}`, { token })).body.data).toEqual([]);
     expect(await statusFrom(ip)).toBe(200);
     const forced = await create({ range, action: 'block' }, { ip, query: '?force=true' });
     expect([forced.status, await statusFrom(ip)]).toEqual([201, 403]);
-    // Who is out already cannot be locked out, and the way back is open.
+    // A blocked address cannot be locked out, and the recovery path is open.
     const url = `${path}/${forced.body.data.id}`;
     expect((await test.call('PATCH', url, { token, ip, body: { reason: 'mine' } })).status).toBe(200);
     const briefly = { expires_at: inSeconds(60) };
     expect((await test.call('PATCH', url, { token, ip, body: briefly })).status).toBe(200);
     const forEver = await test.call('PATCH', url, { token, ip, body: { expires_at: null } });
-    expectError(forEver, 409, 'CONFLICT', 'WOULD_LOCK_OUT');
+    expectError(forEver, 409, 'CONFLICT', 'SELF_LOCKOUT');
     expect((await test.call('DELETE', url, { token, ip })).status).toBe(204);
     expect(await statusFrom(ip)).toBe(200);
   });
 
-  it('409: one of a block of the own address and the switch that puts it in force, at once', async () => {
+  it('409: one of two concurrent requests: a block of the caller’s address, and the setting that enforces it', async () => {
     const ip = '203.0.113.165';
     const patch = (body: object) => test.call('PATCH', '/api/v1/system/security/config?force=true', { token, body });
     for (let round = 0; round < 5; round++) {
@@ -158,7 +158,7 @@ describe('createIpRule', () => {
     await patch({ ip_blacklist_enabled: true });
   });
 
-  it('422: what is over before it begins', async () => {
+  it('422: an expiry in the past', async () => {
     for (const seconds of [0, -1]) {
       const body = { range: '203.0.113.170', action: 'block', expires_at: inSeconds(seconds) };
       expectError(await create(body), 422, 'UNPROCESSABLE_ENTITY', 'EXPIRES_IN_THE_PAST');
@@ -187,7 +187,7 @@ describe('createIpRule', () => {
     expectError(await create(body), 400, 'VALIDATION_ERROR');
   });
 
-  it('401 without credentials, 403 for everybody but system administrators', async () => {
+  it('401 without credentials, 403 for all callers except system administrators', async () => {
     for (const [method, url] of [
       ['GET', path],
       ['POST', path],
@@ -239,7 +239,7 @@ describe('listIpRules', () => {
 });
 
 describe('getIpRule, updateIpRule, deleteIpRule', () => {
-  it('200, 204: read, changed, deleted, each in force at once and recorded', async () => {
+  it('200, 204: reads, updates, deletes; each applies at once and is recorded', async () => {
     const range = '203.0.113.180';
     const url = `${path}/${await created({ range, action: 'block' })}`;
     expect((await test.call('GET', url, { token })).body.data).toMatchObject({ range, action: 'block' });
@@ -262,34 +262,34 @@ describe('getIpRule, updateIpRule, deleteIpRule', () => {
     expectError(await test.call('PATCH', url, { token, body: { reason: null } }), 404, 'NOT_FOUND');
   });
 
-  it('409: what would leave the own address blocked', async () => {
+  it('409: a change that would block the caller’s address', async () => {
     const ip = '203.0.113.190';
     await created({ range: '203.0.113.188/30', action: 'block' });
     const url = `${path}/${await created({ range: ip, action: 'allow' })}`;
-    expectError(await test.call('DELETE', url, { token, ip }), 409, 'CONFLICT', 'WOULD_LOCK_OUT');
+    expectError(await test.call('DELETE', url, { token, ip }), 409, 'CONFLICT', 'SELF_LOCKOUT');
     const block = { action: 'block' };
-    expectError(await test.call('PATCH', url, { token, ip, body: block }), 409, 'CONFLICT', 'WOULD_LOCK_OUT');
+    expectError(await test.call('PATCH', url, { token, ip, body: block }), 409, 'CONFLICT', 'SELF_LOCKOUT');
     expect(await statusFrom(ip)).toBe(200);
     expect((await test.call('DELETE', `${url}?force=true`, { token, ip })).status).toBe(204);
     expect(await statusFrom(ip)).toBe(403);
   });
 
-  it('409: what would leave the own address blocked as soon as what allows it expires', async () => {
+  it('409: a change that would block the caller’s address when the rule that allows it expires', async () => {
     const ip = '203.0.113.201';
     const block = `${path}/${await created({ range: '203.0.113.200/30', action: 'block', expires_at: inSeconds(60) })}`;
     const allow = `${path}/${await created({ range: ip, action: 'allow' })}`;
     const end = (url: string, expiresAt: string | null, query = '') =>
       test.call('PATCH', url + query, { token, ip, body: { expires_at: expiresAt } });
-    expectError(await end(allow, inSeconds(59)), 409, 'CONFLICT', 'WOULD_LOCK_OUT');
-    // Both end at once, so there is no moment at which only the block is left.
+    expectError(await end(allow, inSeconds(59)), 409, 'CONFLICT', 'SELF_LOCKOUT');
+    // Both expire at the same time, so the block never applies alone.
     expect((await end(allow, inSeconds(60))).status).toBe(200);
-    for (const later of [inSeconds(61), null]) expectError(await end(block, later), 409, 'CONFLICT', 'WOULD_LOCK_OUT');
+    for (const later of [inSeconds(61), null]) expectError(await end(block, later), 409, 'CONFLICT', 'SELF_LOCKOUT');
     const wider = { range: '203.0.113.200/31', action: 'block' };
-    expectError(await create(wider, { ip }), 409, 'CONFLICT', 'WOULD_LOCK_OUT');
+    expectError(await create(wider, { ip }), 409, 'CONFLICT', 'SELF_LOCKOUT');
     expect((await end(allow, inSeconds(30), '?force=true')).status).toBe(200);
-    // Later than it would be refused anyhow locks nobody out, earlier does.
+    // A later block than the existing one locks no address out, an earlier one does.
     expect((await end(allow, inSeconds(40))).status).toBe(200);
-    expectError(await test.call('DELETE', allow, { token, ip }), 409, 'CONFLICT', 'WOULD_LOCK_OUT');
+    expectError(await test.call('DELETE', allow, { token, ip }), 409, 'CONFLICT', 'SELF_LOCKOUT');
     now += 40_000;
     expect(await statusFrom(ip)).toBe(403);
   });

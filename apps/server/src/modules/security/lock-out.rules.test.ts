@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { assertNoWorse, refusalBy, type Verdict } from '#modules/security/lock-out.rules';
+import { assertNoSelfLockout, refusalPeriod, type Verdict } from '#modules/security/lock-out.rules';
 
 const now = new Date('2026-01-01T10:00:00.000Z');
 const at = (minute: number) => now.getTime() + minute * 60_000;
@@ -10,7 +10,7 @@ const rule = (action: Verdict['action'], minute: number | null): Verdict => ({
 });
 const on = { ip_blacklist_enabled: true };
 
-describe('refusalBy', () => {
+describe('refusalPeriod', () => {
   it.each([
     ['nothing', [], undefined],
     ['a block for ever', [rule('block', null)], { from: at(0), until: Infinity }],
@@ -19,12 +19,12 @@ describe('refusalBy', () => {
     ['what allows for ever', [rule('block', null), rule('allow', null)], undefined],
     ['what allows for less long', [rule('block', null), rule('allow', 5)], { from: at(5), until: Infinity }],
   ])('by %s', (_what, verdicts, refusal) => {
-    expect(refusalBy(verdicts, on, now)).toEqual(refusal);
-    expect(refusalBy(verdicts, { ip_blacklist_enabled: false }, now)).toBe(undefined);
+    expect(refusalPeriod(verdicts, on, now)).toEqual(refusal);
+    expect(refusalPeriod(verdicts, { ip_blacklist_enabled: false }, now)).toBe(undefined);
   });
 });
 
-describe('assertNoWorse', () => {
+describe('assertNoSelfLockout', () => {
   const hour = { from: at(0), until: at(60) };
 
   it.each([
@@ -32,7 +32,7 @@ describe('assertNoWorse', () => {
     ['sooner', { from: at(5), until: at(60) }, hour],
     ['for longer', hour, { from: at(0), until: Infinity }],
   ])('refused %s', (_how, before, after) => {
-    expect(() => assertNoWorse(before, after)).toThrow(expect.objectContaining({ status: 409 }));
+    expect(() => assertNoSelfLockout(before, after)).toThrow(expect.objectContaining({ status: 409 }));
   });
 
   it.each([
@@ -41,6 +41,6 @@ describe('assertNoWorse', () => {
     ['later', hour, { from: at(5), until: at(60) }],
     ['for less long', hour, { from: at(0), until: at(5) }],
   ])('refused %s is taken', (_how, before, after) => {
-    expect(() => assertNoWorse(before, after)).not.toThrow();
+    expect(() => assertNoSelfLockout(before, after)).not.toThrow();
   });
 });

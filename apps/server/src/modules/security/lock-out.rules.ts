@@ -1,16 +1,16 @@
-import { WouldLockOut } from '#modules/security/security.errors';
+import { SelfLockout } from '#modules/security/security.errors';
 
-/** What a rule that is in effect says about an address, and until when. */
+/** Action of a rule in force for an address, and its expiry. */
 export type Verdict = { action: 'allow' | 'block'; expires_at: string | null };
 
-/** From when until when an address is refused, in ms; without end where that is Infinity. */
+/** Start and end of a block in milliseconds; Infinity for no end. */
 export type Refusal = { from: number; until: number };
 
 /**
- * What is allowed is never refused, and what is blocked only while blocking is on; so an address is refused as soon as a block
- * outlasts everything that allows it.
+ * An allowed address is never refused, and a blocked one only while blocking is enabled. So an address is refused when
+ * a block outlasts every rule that allows it.
  */
-export function refusalBy(
+export function refusalPeriod(
   verdicts: readonly Verdict[],
   { ip_blacklist_enabled: isOn }: { ip_blacklist_enabled: boolean },
   now: Date,
@@ -23,8 +23,8 @@ export function refusalBy(
   return isOn && until > from ? { from, until } : undefined;
 }
 
-/** @throws WouldLockOut where an address would be refused that was not, or sooner, or for longer */
-export function assertNoWorse(before: Refusal | undefined, after: Refusal | undefined): void {
+/** @throws SelfLockout if an address would newly be refused, or earlier, or for longer */
+export function assertNoSelfLockout(before: Refusal | undefined, after: Refusal | undefined): void {
   if (after === undefined) return;
-  if (before === undefined || after.from < before.from || after.until > before.until) throw WouldLockOut();
+  if (before === undefined || after.from < before.from || after.until > before.until) throw SelfLockout();
 }

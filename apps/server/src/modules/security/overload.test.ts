@@ -3,6 +3,7 @@ import Type from 'typebox';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { access } from '#core/access/access';
+import { JsonStream } from '#core/http/json-streams';
 import { defineModule, defineRoute } from '#core/http/route';
 import { closed } from '#core/http/schemas';
 import { defaultSecurityConfig } from '#core/limits/config';
@@ -28,8 +29,22 @@ const planted = defineModule({
       schema: { response: { 200: closed({ ok: Type.Boolean() }) } },
       handler: () => new Promise((resolve) => held.push(() => resolve({ ok: true }))),
     }),
+    defineRoute({
+      method: 'GET',
+      path: '/streamed',
+      operationId: 'streamed',
+      summary: '',
+      access: access.public('planted'),
+      schema: { response: { 200: closed({ ok: Type.Boolean() }) } },
+      mayStream: true,
+      handler: () => new Promise((resolve) => held.push(() => resolve(new JsonStream(endless())))),
+    }),
   ],
 });
+async function* endless() {
+  for (;;) yield await Promise.resolve(' '.repeat(65_536));
+}
+
 let token: string;
 let asTenant: string;
 
@@ -55,11 +70,11 @@ describe('the queue', () => {
     edge = await open({ planted, limits: { maxInFlight: 4 } });
   });
 
-  /** Four requests that are being worked on, until they are let go. */
+  /** Four requests in progress, until they are released. */
   async function occupy() {
     const connections = await Promise.all(Array.from({ length: 4 }, () => openConnection(edge.port)));
     for (const connection of connections) connection.send(`${get('/held')}\r\n`);
-    await vi.waitUntil(() => held.length === 4);
+    await vi.waitUntil(() => held.length === 4, { timeout: 30_000 });
     return async () => {
       for (const release of held.splice(0)) release();
       await Promise.all(connections.map((connection) => connection.next()));
@@ -67,7 +82,42 @@ describe('the queue', () => {
     };
   }
 
-  it('switched off: 503 with Retry-After at once, but never for health and administration', async () => {
+  it('keeps no permit for clients that leave while their credential is verified', async () => {
+    const verified = Promise.withResolvers<void>();
+    let verifying = 0;
+    const slow = await open({
+      limits: { maxInFlight: 4 },
+      async authenticate(credentials, facts) {
+        verifying += 1;
+        await verified.promise;
+        return test.service.authenticate({ ...credentials, authorization: `Bearer ${asTenant}` }, facts);
+      },
+    });
+    const connections = await Promise.all(Array.from({ length: 4 }, () => openConnection(slow.port)));
+    connections.forEach((connection, at) => connection.send(`${get(me, `unknown-${at}`)}\r\n`));
+    await vi.waitUntil(() => verifying === 4, { timeout: 30_000 });
+    for (const connection of connections) connection.destroy();
+    const countConnections = () =>
+      new Promise<number>((resolve) => slow.server.server.getConnections((_error, count) => resolve(count)));
+    await vi.waitUntil(async () => (await countConnections()) === 0, { timeout: 30_000 });
+    verified.resolve();
+    expect(await statusOf(slow.port, me, 'unknown')).toBe(200);
+    expect(await statusOf(slow.port, me, 'unknown')).toBe(200);
+  });
+
+  it('gives a permit to answers that may stream, until they do', async () => {
+    await configure({ queue_enabled: false });
+    const connections = await Promise.all(Array.from({ length: 4 }, () => openConnection(edge.port)));
+    for (const connection of connections) connection.send(`${get('/streamed')}\r\n`);
+    await vi.waitUntil(() => held.length === 4, { timeout: 30_000 });
+    expect(await statusOf(edge.port, me, asTenant)).toBe(503);
+    for (const release of held.splice(0)) release();
+    await vi.waitUntil(async () => (await statusOf(edge.port, me, asTenant)) === 200, { timeout: 30_000 });
+    for (const connection of connections) connection.destroy();
+    await configure({});
+  });
+
+  it('disabled: 503 with Retry-After at once, but never for health and administration', async () => {
     await configure({ queue_enabled: false });
     const leave = await occupy();
     const [refused] = await exchange(edge.port, `${get(me, asTenant)}Connection: close\r\n\r\n`);
@@ -78,7 +128,7 @@ describe('the queue', () => {
     expect(await statusOf(edge.port, me, asTenant)).toBe(200);
   });
 
-  it('503 for who has waited long enough, and for who comes when it is full', async () => {
+  it('503 after the waiting time, and when the queue is full', async () => {
     await configure({ queue_max_size: 100, queue_timeout_ms: 1000 });
     const leave = await occupy();
     const connections = await Promise.all(Array.from({ length: 101 }, () => openConnection(edge.port)));
@@ -98,7 +148,7 @@ describe('the queue', () => {
     expect(await statusOf(edge.port, me, asTenant)).toBe(200);
   });
 
-  it('lets nobody wait in vain: every one of two hundred is answered as others leave', async () => {
+  it('answers each of two hundred waiting requests as others end', async () => {
     await configure({});
     const leave = await occupy();
     const connections = await Promise.all(Array.from({ length: 200 }, () => openConnection(edge.port)));
@@ -113,7 +163,7 @@ describe('the queue', () => {
     for (const connection of connections) connection.destroy();
   });
 
-  it('keeps no place for who is still sending, and has those wait who have sent all', async () => {
+  it('keeps no permit for a request whose body is arriving; complete requests wait', async () => {
     await configure({});
     const logIn = 'POST /api/v1/public/auth/login HTTP/1.1\r\nHost: atrium.test\r\nContent-Type: application/json\r\n';
     let begun = 0;
@@ -138,7 +188,7 @@ describe('the queue', () => {
     for (const sender of senders) sender.destroy();
   });
 
-  it('keeps no place for who has gone', async () => {
+  it('keeps no permit for a closed connection', async () => {
     const leave = await occupy();
     for (let at = 0; at < 50; at++) {
       const connection = await openConnection(edge.port);
@@ -151,7 +201,7 @@ describe('the queue', () => {
   });
 });
 
-describe('the circuit breaker', () => {
+describe('load shedding', () => {
   let cpu = 0;
   let checks = 0;
   const load = {
@@ -160,17 +210,18 @@ describe('the circuit breaker', () => {
       return cpu;
     },
     delayMs: () => 0,
+    isBusy: () => false,
     close: () => undefined,
   };
 
-  it('sheds who does not say who they are, never health, administration and those who do; and closes again', async () => {
+  it('refuses requests without credentials, never health, administration and authenticated requests; and ends again', async () => {
     await configure({ circuit_breaker_check_interval_seconds: 1, circuit_breaker_duration_seconds: 5 });
     const { port } = await open({ planted, load });
     const me = '/api/v1/auth/me';
     const anonymous = '/api/v1/public/auth/jwks-that-is-not-there';
     expect(await statusOf(port, anonymous)).toBe(404);
     cpu = 99;
-    await vi.waitUntil(async () => (await statusOf(port, anonymous)) === 503, { timeout: 10_000 });
+    await vi.waitUntil(async () => (await statusOf(port, anonymous)) === 503, { timeout: 30_000 });
     const [refused] = await exchange(port, `${get(anonymous)}Connection: close\r\n\r\n`);
     expectRefusal(refused!, 'SERVICE_UNAVAILABLE');
     expect(await statusOf(port, me, asTenant)).toBe(200);

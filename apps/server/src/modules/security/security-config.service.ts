@@ -3,8 +3,8 @@ import { securitySetting, type SecurityConfig } from '#core/limits/config';
 import type { Services } from '#core/services';
 import type { SettingRecord } from '#core/settings/settings';
 import { listVerdicts, lockIpRules } from '#modules/security/ip-rules.queries';
-import { assertNoWorse, refusalBy } from '#modules/security/lock-out.rules';
-import { WouldLockOut } from '#modules/security/security.errors';
+import { assertNoSelfLockout, refusalPeriod } from '#modules/security/lock-out.rules';
+import { SelfLockout } from '#modules/security/security.errors';
 import type { UpdateSecurityConfigBody } from '#modules/security/security.schemas';
 
 type Scope = { services: Services; actor: Actor<Person>; force: boolean };
@@ -13,15 +13,16 @@ export async function getSecurityConfig({ runtimeSettings }: Services) {
   return { data: present(await runtimeSettings.read(securitySetting)) };
 }
 
-/** In force here when it resolves, in all other processes a moment later. @throws WouldLockOut */
+/** Applies in this process when it resolves, in all others a moment later. @throws SelfLockout */
 export async function updateSecurityConfig({ services, actor, force }: Scope, body: UpdateSecurityConfigBody) {
   const { limits, runtimeSettings } = services;
   const address = actor.request.ip;
   if (!force) {
-    // By the configuration as it is just now: to ask Redis, where many share their counts, no transaction waits.
+    // Uses the current configuration: no transaction waits for Redis, where several installations may share their
+    // counts.
     const { value: known } = await runtimeSettings.read(securitySetting);
     const exceeds = await limits.exceeds(address, { ...known, ...body });
-    if (exceeds && !(await limits.exceeds(address, known))) throw WouldLockOut();
+    if (exceeds && !(await limits.exceeds(address, known))) throw SelfLockout();
   }
   const record = await runtimeSettings.change(securitySetting, {
     action: 'security_config.updated',
@@ -31,7 +32,7 @@ export async function updateSecurityConfig({ services, actor, force }: Scope, bo
       const changed = { ...current, ...body };
       const now = services.now();
       const verdicts = await tx.all(listVerdicts({ address, now: now.toISOString() }));
-      if (!force) assertNoWorse(refusalBy(verdicts, current, now), refusalBy(verdicts, changed, now));
+      if (!force) assertNoSelfLockout(refusalPeriod(verdicts, current, now), refusalPeriod(verdicts, changed, now));
       return changed;
     },
   });

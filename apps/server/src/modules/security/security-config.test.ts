@@ -22,7 +22,7 @@ const read = () => test.call('GET', path, { token });
 const change = (body: unknown, query = '') => test.call('PATCH', path + query, { token, body });
 
 describe('getSecurityConfig', () => {
-  it('200: the defaults while nobody has changed anything', async () => {
+  it('200: the defaults before any change', async () => {
     const { status, body } = await read();
     expect(status).toBe(200);
     expect(body.data).toEqual({
@@ -35,14 +35,14 @@ describe('getSecurityConfig', () => {
     expect(defaultSecurityConfig).toMatchObject({ dos_max_requests_per_ip: 20_000, dos_time_window_seconds: 60 });
   });
 
-  it('401 without credentials, 403 for everybody but system administrators', async () => {
+  it('401 without credentials, 403 for all callers except system administrators', async () => {
     expectError(await test.call('GET', path), 401, 'AUTHENTICATION_ERROR');
     expectError(await test.call('GET', path, { token: tenant.admin.token }), 403, 'AUTHORIZATION_ERROR');
   });
 });
 
 describe('updateSecurityConfig', () => {
-  it('200: what is sent changes and the rest stays; the trail names the fields', async () => {
+  it('200: changes only the sent fields; the audit trail names them', async () => {
     const first = await change({ dos_max_requests_per_ip: 30_000, cache_enabled: true });
     expect(first.status).toBe(200);
     expect(first.body.data).toMatchObject({ ...defaultSecurityConfig, dos_max_requests_per_ip: 30_000 });
@@ -74,7 +74,7 @@ describe('updateSecurityConfig', () => {
     ]);
   });
 
-  it('200: fifty changes at once, none of them lost', async () => {
+  it('200: fifty concurrent changes are all kept', async () => {
     const numbers = Object.entries(bounds).map(([name, [least]], at) => [name, least + at] as const);
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, at) => {
@@ -102,7 +102,7 @@ describe('updateSecurityConfig', () => {
     cache_default_ttl_seconds: [1, 86_400],
   };
 
-  it.each(Object.entries(bounds))('%s: from %j and no further', async (name, [least, most]) => {
+  it.each(Object.entries(bounds))('%s: bounds %j', async (name, [least, most]) => {
     for (const value of [least, most]) {
       const { status, body } = await change({ [name]: value }, '?force=true');
       expect([status, body.data[name]]).toEqual([200, value]);
@@ -120,7 +120,7 @@ describe('updateSecurityConfig', () => {
     expect([...Object.keys(bounds), ...switches].toSorted()).toEqual(Object.keys(defaultSecurityConfig).toSorted());
   });
 
-  it.each(switches)('%s: true and false and nothing else', async (name) => {
+  it.each(switches)('%s: only true and false', async (name) => {
     for (const value of [false, true]) {
       const { status, body } = await change({ [name]: value });
       expect([status, body.data[name as keyof SecurityConfig]]).toEqual([200, value]);
@@ -137,35 +137,35 @@ describe('updateSecurityConfig', () => {
     },
   );
 
-  it('400: a query that is none', async () => {
+  it('400: an invalid query', async () => {
     expectError(await change({ dos_enabled: true }, '?force=maybe'), 400, 'VALIDATION_ERROR');
   });
 
-  it('401 without credentials, 403 for everybody but system administrators, whatever they send', async () => {
+  it('401 without credentials, 403 for all callers except system administrators, for every body', async () => {
     expectError(await test.call('PATCH', path, { body: {} }), 401, 'AUTHENTICATION_ERROR');
     const { token: theirs } = tenant.admin;
     expectError(await test.call('PATCH', path, { token: theirs, body: {} }), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it('409: a limit that the own address has reached already, unless it is meant', async () => {
+  it('409: a limit that the caller’s address has already reached, unless it is forced', async () => {
     const ip = '203.0.113.50';
     for (let at = 0; at < 150; at++) await test.call('GET', '/api/v1/system/info', { ip });
     const lower = (query = '') =>
       test.call('PATCH', path + query, { token, ip, body: { dos_max_requests_per_ip: 120 } });
-    expectError(await lower(), 409, 'CONFLICT', 'WOULD_LOCK_OUT');
+    expectError(await lower(), 409, 'CONFLICT', 'SELF_LOCKOUT');
     expect((await read()).body.data.dos_max_requests_per_ip).toBe(20_000);
     expect((await change({ dos_max_requests_per_ip: 20_000 })).status).toBe(200);
     expect((await lower('?force=true')).status).toBe(200);
     expectError(await test.call('GET', '/api/v1/system/info', { ip }), 429, 'RATE_LIMIT_EXCEEDED');
-    // To be over the limit for a moment is no reason to be blocked for ever.
+    // A temporarily exceeded limit must not become a permanent block.
     expect((await change({ ip_blacklist_enabled: false })).status).toBe(200);
     const rules = '/api/v1/system/security/ip-rules';
     const rule = await test.call('POST', rules, { token, body: { range: ip, action: 'block' } });
     expect(rule.status).toBe(201);
     const block = await test.call('PATCH', path, { token, ip, body: { ip_blacklist_enabled: true } });
-    expectError(block, 409, 'CONFLICT', 'WOULD_LOCK_OUT');
+    expectError(block, 409, 'CONFLICT', 'SELF_LOCKOUT');
     expect((await test.call('DELETE', `${rules}/${rule.body.data.id}`, { token })).status).toBe(204);
-    // The way back stays open.
+    // The recovery path stays open.
     const back = await test.call('PATCH', path, { token, ip, body: defaultSecurityConfig });
     expect(back.status).toBe(200);
   });

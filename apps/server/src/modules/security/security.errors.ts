@@ -1,14 +1,18 @@
 import { defineError } from '#core/errors/app-error';
 
-export const WouldLockOut = defineError(
+export const SelfLockout = defineError(
   'CONFLICT',
-  'Your own address would be refused, now or as soon as a rule that allows it expires. If that is what you want, send it again with ?force=true.',
-  'WOULD_LOCK_OUT',
+  'The change would block your address, now or when a rule that allows it expires. To apply it anyway, resubmit with ?force=true.',
+  'SELF_LOCKOUT',
 );
 export const IpRuleNotFound = defineError('NOT_FOUND', 'The rule does not exist.');
-export const RangeTaken = defineError('CONFLICT', 'There is a rule for this range already.', 'RANGE_TAKEN');
+export const RangeTaken = defineError(
+  'CONFLICT',
+  'A rule for this range exists. Change that rule instead.',
+  'RANGE_TAKEN',
+);
 export const RuleExpiresInThePast = defineError(
   'UNPROCESSABLE_ENTITY',
-  'A new rule has to expire in the future.',
+  'expires_at of a new rule must be in the future.',
   'EXPIRES_IN_THE_PAST',
 );

@@ -3,7 +3,7 @@ import { defineRoute } from '#core/http/route';
 import { IdParams } from '#core/http/schemas';
 import { createIpRule, deleteIpRule, getIpRule, listIpRules, updateIpRule } from '#modules/security/ip-rules.service';
 import { getSecurityConfig, updateSecurityConfig } from '#modules/security/security-config.service';
-import { IpRuleNotFound, RangeTaken, RuleExpiresInThePast, WouldLockOut } from '#modules/security/security.errors';
+import { IpRuleNotFound, RangeTaken, RuleExpiresInThePast, SelfLockout } from '#modules/security/security.errors';
 import * as schemas from '#modules/security/security.schemas';
 
 const base = '/api/v1/system/security';
@@ -14,7 +14,7 @@ export const securityRoutes = [
     method: 'GET',
     path: `${base}/config`,
     operationId: 'getSecurityConfig',
-    summary: 'The security configuration of the installation',
+    summary: 'Get the security configuration',
     access: access.systemAdmin(),
     schema: { response: { 200: schemas.SecurityConfigAnswer } },
     handler: ({ services }) => getSecurityConfig(services),
@@ -23,14 +23,14 @@ export const securityRoutes = [
     method: 'PATCH',
     path: `${base}/config`,
     operationId: 'updateSecurityConfig',
-    summary: 'Change the security configuration, in force in all processes at once',
+    summary: 'Update the security configuration; the change applies to all processes at once',
     access: access.systemAdmin(),
     schema: {
       query: schemas.ForceQuery,
       body: schemas.UpdateSecurityConfigBody,
       response: { 200: schemas.SecurityConfigAnswer },
     },
-    errors: [WouldLockOut],
+    errors: [SelfLockout],
     audit: 'security_config.updated',
     handler: ({ actor, body, query, services }) =>
       updateSecurityConfig({ services, actor, force: query.force ?? false }, body),
@@ -39,7 +39,7 @@ export const securityRoutes = [
     method: 'GET',
     path: rules,
     operationId: 'listIpRules',
-    summary: 'Allowed and blocked addresses, the newest first',
+    summary: 'List address rules, newest first',
     access: access.systemAdmin(),
     schema: { query: schemas.ListIpRulesQuery, response: { 200: schemas.IpRulePage } },
     handler: ({ query, services, setHeader }) => listIpRules({ services, setHeader }, query),
@@ -48,10 +48,10 @@ export const securityRoutes = [
     method: 'POST',
     path: rules,
     operationId: 'createIpRule',
-    summary: 'Allow or block an address or a range; what is allowed is never blocked',
+    summary: 'Create a rule that allows or blocks an address or a range',
     access: access.systemAdmin(),
     schema: { query: schemas.ForceQuery, body: schemas.CreateIpRuleBody, response: { 201: schemas.IpRuleAnswer } },
-    errors: [RuleExpiresInThePast, RangeTaken, WouldLockOut],
+    errors: [RuleExpiresInThePast, RangeTaken, SelfLockout],
     audit: 'ip_rule.created',
     handler: ({ actor, body, query, services }) => createIpRule({ services, actor, force: query.force ?? false }, body),
   }),
@@ -59,7 +59,7 @@ export const securityRoutes = [
     method: 'GET',
     path: `${rules}/{id}`,
     operationId: 'getIpRule',
-    summary: 'One rule',
+    summary: 'Get an address rule',
     access: access.systemAdmin(),
     schema: { params: IdParams, response: { 200: schemas.IpRuleAnswer } },
     errors: [IpRuleNotFound],
@@ -69,7 +69,7 @@ export const securityRoutes = [
     method: 'PATCH',
     path: `${rules}/{id}`,
     operationId: 'updateIpRule',
-    summary: 'Change what a rule says, or until when',
+    summary: 'Update the action, reason or expiry of an address rule',
     access: access.systemAdmin(),
     schema: {
       params: IdParams,
@@ -77,7 +77,7 @@ export const securityRoutes = [
       body: schemas.UpdateIpRuleBody,
       response: { 200: schemas.IpRuleAnswer },
     },
-    errors: [IpRuleNotFound, WouldLockOut],
+    errors: [IpRuleNotFound, SelfLockout],
     audit: 'ip_rule.updated',
     handler: ({ actor, body, params, query, services }) =>
       updateIpRule({ services, actor, force: query.force ?? false }, params.id, body),
@@ -86,10 +86,10 @@ export const securityRoutes = [
     method: 'DELETE',
     path: `${rules}/{id}`,
     operationId: 'deleteIpRule',
-    summary: 'Delete a rule',
+    summary: 'Delete an address rule',
     access: access.systemAdmin(),
     schema: { params: IdParams, query: schemas.ForceQuery, response: { 204: null } },
-    errors: [IpRuleNotFound, WouldLockOut],
+    errors: [IpRuleNotFound, SelfLockout],
     audit: 'ip_rule.deleted',
     handler: ({ actor, params, query, services }) =>
       deleteIpRule({ services, actor, force: query.force ?? false }, params.id),

@@ -8,24 +8,44 @@ const number = (minimum: number, maximum: number, description: string) =>
 const flag = (description: string) => Type.Boolean({ description });
 
 const configFields = {
-  dos_enabled: flag('Limit the requests of each address.'),
-  dos_max_requests_per_ip: number(100, 100_000, 'Requests of an IPv4 address or an IPv6 /64 within the window.'),
-  dos_time_window_seconds: number(60, 3600, 'Begins with the first of them.'),
-  dos_block_duration_seconds: number(60, day, 'How long whoever exceeds it is refused.'),
-  queue_enabled: flag('Let requests wait that are too many at once.'),
-  queue_max_size: number(100, 50_000, 'How many may wait.'),
-  queue_timeout_ms: number(1000, 120_000, 'How long each.'),
-  ip_blacklist_enabled: flag('Refuse blocked addresses.'),
-  ip_blacklist_auto_block: flag('Block addresses that exceed the limit again and again.'),
-  ip_blacklist_auto_block_threshold: number(3, 1000, 'How often within a day.'),
-  ip_blacklist_auto_block_duration_seconds: number(60, 7 * day, 'For how long.'),
-  circuit_breaker_enabled: flag('Shed load while the process has too much of it.'),
-  circuit_breaker_cpu_threshold: number(50, 100, 'Percent of the cores that the process may use.'),
-  circuit_breaker_duration_seconds: number(5, 3600, 'How long after the last time it was too much.'),
-  circuit_breaker_check_interval_seconds: number(1, 300, 'How often that is looked at.'),
-  cache_enabled: flag('Keep in mind who is behind a credential.'),
-  cache_max_entries: number(100, 1_000_000, 'How many credentials.'),
-  cache_default_ttl_seconds: number(1, day, 'How long each; what is revoked is forgotten at once.'),
+  dos_enabled: flag('Whether the rate limit per client address is on.'),
+  dos_max_requests_per_ip: number(
+    100,
+    100_000,
+    'Maximum number of requests per window from one IPv4 address or IPv6 /64 network.',
+  ),
+  dos_time_window_seconds: number(
+    60,
+    3600,
+    'Length of the rate-limit window in seconds; it starts with the first request.',
+  ),
+  dos_block_duration_seconds: number(60, day, 'Block duration after the rate limit is exceeded, in seconds.'),
+  queue_enabled: flag('Whether requests over the concurrency limit wait in a queue.'),
+  queue_max_size: number(100, 50_000, 'Maximum number of waiting requests.'),
+  queue_timeout_ms: number(1000, 120_000, 'Maximum waiting time of a request in milliseconds.'),
+  ip_blacklist_enabled: flag('Whether blocked addresses are refused.'),
+  ip_blacklist_auto_block: flag('Whether addresses that exceed the rate limit repeatedly are blocked automatically.'),
+  ip_blacklist_auto_block_threshold: number(
+    3,
+    1000,
+    'Number of times that an address exceeds the rate limit within a day before it is blocked.',
+  ),
+  ip_blacklist_auto_block_duration_seconds: number(60, 7 * day, 'Duration of an automatic block in seconds.'),
+  circuit_breaker_enabled: flag('Whether requests are refused while the process is overloaded (load shedding).'),
+  circuit_breaker_cpu_threshold: number(
+    50,
+    100,
+    'CPU usage that counts as overload, in percent of the available cores.',
+  ),
+  circuit_breaker_duration_seconds: number(5, 3600, 'Duration of load shedding after the latest overload, in seconds.'),
+  circuit_breaker_check_interval_seconds: number(1, 300, 'Interval between measurements of the CPU usage in seconds.'),
+  cache_enabled: flag('Whether the principals behind credentials are cached.'),
+  cache_max_entries: number(100, 1_000_000, 'Maximum number of cached principals.'),
+  cache_default_ttl_seconds: number(
+    1,
+    day,
+    'Lifetime of a cached principal in seconds; revocation removes it at once.',
+  ),
 };
 
 const optionalFields = Object.fromEntries(
@@ -49,13 +69,19 @@ export const SecurityConfigAnswer = dataOf(
 );
 
 export const ForceQuery = Type.Object({
-  force: Type.Optional(Type.Boolean({ description: 'Even when it refuses the own address, now or later.' })),
+  force: Type.Optional(
+    Type.Boolean({ description: 'Whether to apply the change even if it blocks your address, now or later.' }),
+  ),
 });
 
-const Action = Type.Enum(['allow', 'block']);
-const Source = Type.Enum(['manual', 'automatic']);
-const Range = Type.String({ format: 'ip-range', maxLength: 50, description: 'An address, or a range as CIDR.' });
-const Reason = nullable(Type.String({ maxLength: 500 }));
+const Action = Type.Enum(['allow', 'block'], { description: 'Effect of the rule; `allow` wins over `block`.' });
+const Source = Type.Enum(['manual', 'automatic'], {
+  description: 'Origin of the rule: an administrator, or the rate limit.',
+});
+const Range = Type.String({ format: 'ip-range', maxLength: 50, description: 'Address, or range in CIDR notation.' });
+const Reason = Type.With(nullable(Type.String({ maxLength: 500 })), {
+  description: 'Reason for the rule; null for none.',
+});
 
 export const CreateIpRuleBody = closed({
   range: Range,
@@ -78,10 +104,10 @@ export type UpdateIpRuleBody = Static<typeof UpdateIpRuleBody>;
 const IpRule = closed(
   {
     id: Uuid,
-    range: Type.String(),
+    range: Type.String({ description: 'Address, or range in CIDR notation.' }),
     action: Action,
     source: Source,
-    reason: nullable(Type.String()),
+    reason: Type.With(nullable(Type.String()), { description: 'Reason for the rule; null for none.' }),
     expires_at: nullable(Timestamp),
     created_by: nullable(Uuid),
     created_at: Timestamp,
@@ -98,9 +124,15 @@ export const ListIpRulesQuery = Type.Object({
   sort: sortable(['created_at', 'range']),
   action: Type.Optional(Action),
   source: Type.Optional(Source),
-  active: Type.Optional(Type.Boolean({ description: 'Whether their time is still to come to its end.' })),
+  active: Type.Optional(
+    Type.Boolean({ description: '`true` lists the rules that are in force, `false` the expired ones.' }),
+  ),
   address: Type.Optional(
-    Type.String({ format: 'ip-range', maxLength: 50, description: 'Those that cover this address or range.' }),
+    Type.String({
+      format: 'ip-range',
+      maxLength: 50,
+      description: 'Address or range; lists only rules that cover it.',
+    }),
   ),
 });
 export type ListIpRulesQuery = Static<typeof ListIpRulesQuery>;

@@ -1,2 +1,2 @@
-/** The rules are kept and applied in the core; this module is how people change them. */
+/** The core stores and applies the rules; this module is their API. */
 export type { IpRuleRow, IpRuleTables } from '#core/limits/address-rules.queries';

@@ -32,7 +32,7 @@ const update = statement<Change, { id: string }>((p) =>
     .returning('id'),
 );
 
-/** What of spaces is translated; `write` leaves the audit row to who has more to say. */
+/** The translated texts of spaces; `write` adds no audit event, because the caller records more details. */
 export const spaceTexts = {
   find: statement<Some, Row>((p) =>
     builder
@@ -41,7 +41,7 @@ export const spaceTexts = {
       .where('tenant_id', '=', p.tenantId)
       .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
   ),
-  /** Held to the end of the transaction, in the order of ids. */
+  /** Locks the rows until the transaction ends, in the order of their ids to avoid deadlocks. */
   lock: statement<Some, Row>((p) =>
     builder
       .selectFrom('spaces')
@@ -51,7 +51,7 @@ export const spaceTexts = {
       .orderBy('id')
       .forNoKeyUpdate(),
   ),
-  /** Which there are, by id, from behind `after`. */
+  /** Lists ids in ascending order, starting after `after`. */
   list: statement<Page, { id: string }>((p) =>
     builder
       .selectFrom('spaces')

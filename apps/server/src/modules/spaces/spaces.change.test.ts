@@ -30,7 +30,7 @@ const patch = (id: string, body: unknown, by = token) => test.call('PATCH', `${p
 const read = async (id: string): Promise<Record<string, any>> =>
   (await test.call('GET', `${path}/${id}`, { token })).body.data;
 
-/** A space in a space in a space …: the ids from the top down. */
+/** Creates a chain of nested spaces; returns the ids from the root down. */
 async function createLine(length: number): Promise<string[]> {
   const ids: string[] = [];
   for (let depth = 0; depth < length; depth++) ids.push((await createSpace({ parent_id: ids.at(-1) ?? null })).id);
@@ -60,7 +60,7 @@ describe('updateSpace', () => {
     ['properties', {}],
     ...['description', 'capacity', 'address', 'geo', 'timezone'].map((field): [string, unknown] => [field, null]),
   ];
-  it.each(changes)('200: %s becomes %j, and nothing else changes', async (field, value) => {
+  it.each(changes)('200: %s becomes %j; other fields keep their values', async (field, value) => {
     const before = await createSpace(full);
     const changed = await patch(before.id, { [field]: value }, manager.token);
     expect(changed.status).toBe(200);
@@ -74,12 +74,12 @@ describe('updateSpace', () => {
     expect(await read(before.id)).toEqual(changed.body.data);
   });
 
-  it('200: an empty patch changes nothing, not even the time', async () => {
+  it('200: an empty patch changes nothing, including `updated_at`', async () => {
     const before = await createSpace(full);
     expect(await patch(before.id, {}, manager.token)).toMatchObject({ status: 200, body: { data: before } });
   });
 
-  it('200: moves below another space, and back to the top', async () => {
+  it('200: moves below another space, and back to the root', async () => {
     const [space, parent] = [await createSpace(), await createSpace()];
     expect((await patch(space.id, { parent_id: parent.id })).body.data.parent_id).toBe(parent.id);
     expect((await patch(space.id, { parent_id: parent.id, name: 'Same place' })).body.data).toMatchObject({
@@ -89,7 +89,7 @@ describe('updateSpace', () => {
     expect((await patch(space.id, { parent_id: null })).body.data.parent_id).toBeNull();
   });
 
-  it('200: moves up and sideways within its own line', async () => {
+  it('200: moves up and sideways within its own branch', async () => {
     const [top, , low] = await createLine(3);
     expect((await patch(low!, { parent_id: top })).status).toBe(200);
   });
@@ -99,14 +99,14 @@ describe('updateSpace', () => {
     ['null for the name', { name: null }],
     ['null for the status', { status: null }],
     ['null for translations', { translations_i18n: null }],
-    ['null for a language that is none', { translations_i18n: { deu: null } }],
+    ['null for an invalid language code', { translations_i18n: { deu: null } }],
     ['null for properties', { properties: null }],
     ['an unknown status', { status: 'deleted' }],
     ['an unknown zone', { timezone: 'Mars/Base' }],
     ['an offset for the zone', { timezone: '+02:00' }],
-    ['half a position', { geo: { lat: 1 } }],
+    ['a position without longitude', { geo: { lat: 1 } }],
     ['a fraction of a seat', { capacity: 0.5 }],
-    ['a parent that is no uuid', { parent_id: 'top' }],
+    ['a parent that is not a uuid', { parent_id: 'top' }],
     ['an unknown property', { tenant_id: newId() }],
     ['no object', []],
     ['no body', undefined],
@@ -116,20 +116,23 @@ describe('updateSpace', () => {
     expect(await read(before.id)).toEqual(before);
   });
 
-  it('401 without credentials, 403 for a plain member', async () => {
+  it('401: no credentials, 403 for a member without permissions', async () => {
     const { id } = await createSpace();
     expectError(await test.call('PATCH', `${path}/${id}`, { body: {} }), 401, 'AUTHENTICATION_ERROR');
     expectError(await patch(id, { name: 'Mine' }, member.token), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it.each([{}, { name: 'x' }, { parent_id: null }])("404: an unknown id and another tenant's, %j", async (body) => {
-    const before = await createSpace();
-    expectError(await patch(newId(), body), 404, 'NOT_FOUND');
-    expectError(await patch(before.id, body, stranger), 404, 'NOT_FOUND');
-    expect(await read(before.id)).toEqual(before);
-  });
+  it.each([{}, { name: 'x' }, { parent_id: null }])(
+    '404: an unknown id, and the id of another tenant, %j',
+    async (body) => {
+      const before = await createSpace();
+      expectError(await patch(newId(), body), 404, 'NOT_FOUND');
+      expectError(await patch(before.id, body, stranger), 404, 'NOT_FOUND');
+      expect(await read(before.id)).toEqual(before);
+    },
+  );
 
-  it("404: a parent that is unknown or another tenant's", async () => {
+  it('404: a parent that is unknown or of another tenant', async () => {
     const [before, foreign] = [await createSpace(), await createSpace({}, stranger)];
     for (const parentId of [newId(), foreign.id]) {
       expectError(await patch(before.id, { parent_id: parentId }), 404, 'NOT_FOUND', 'PARENT_NOT_FOUND');
@@ -138,7 +141,7 @@ describe('updateSpace', () => {
     expect(await read(before.id)).toEqual(before);
   });
 
-  it('409: into itself, into its child, deep into its own parts', async () => {
+  it('409: into itself, into its child, into a distant descendant', async () => {
     const line = await createLine(12);
     const before = await read(line[0]!);
     for (const parentId of [line[0]!, line[0]!.toUpperCase(), line[1]!, line[11]!]) {
@@ -149,7 +152,7 @@ describe('updateSpace', () => {
 });
 
 describe('deleteSpace', () => {
-  it('204: the space is gone, and with it its links', async () => {
+  it('204: deletes the space and its links', async () => {
     const { id } = await createSpace();
     const contact = await test.call('POST', '/api/v1/secure/contacts', { token, body: {} });
     await test.call('POST', `${path}/${id}/contacts`, { token, body: { contactId: contact.body.data.id } });
@@ -163,21 +166,21 @@ describe('deleteSpace', () => {
     expect(references.body).toEqual({ data: [] });
   });
 
-  it('400, 401, 403: no uuid, no credentials, a plain member', async () => {
+  it('400, 401, 403: invalid uuid, no credentials, a member without permissions', async () => {
     const { id } = await createSpace();
     expectError(await test.call('DELETE', `${path}/42`, { token }), 400, 'VALIDATION_ERROR');
     expectError(await test.call('DELETE', `${path}/${id}`), 401, 'AUTHENTICATION_ERROR');
     expectError(await test.call('DELETE', `${path}/${id}`, { token: member.token }), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it("404: an unknown id and another tenant's", async () => {
+  it('404: an unknown id, and the id of another tenant', async () => {
     const { id } = await createSpace();
     expectError(await test.call('DELETE', `${path}/${newId()}`, { token }), 404, 'NOT_FOUND');
     expectError(await test.call('DELETE', `${path}/${id}`, { token: stranger }), 404, 'NOT_FOUND');
     expect((await read(id)).id).toBe(id);
   });
 
-  it('409: as long as it has parts', async () => {
+  it('409: while it has children', async () => {
     const [top, low] = (await createLine(2)) as [string, string];
     expectError(await test.call('DELETE', `${path}/${top}`, { token }), 409, 'CONFLICT', 'SPACE_HAS_CHILDREN');
     expect((await test.call('DELETE', `${path}/${low}`, { token })).status).toBe(204);

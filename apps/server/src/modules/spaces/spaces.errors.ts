@@ -1,24 +1,28 @@
 import { defineError } from '#core/errors/app-error';
 
 export const SpaceNotFound = defineError('NOT_FOUND', 'The space does not exist.');
-export const ParentNotFound = defineError('NOT_FOUND', 'The parent space does not exist.', 'PARENT_NOT_FOUND');
+export const ParentNotFound = defineError(
+  'NOT_FOUND',
+  'The parent space does not exist. Check `parent_id`.',
+  'PARENT_NOT_FOUND',
+);
 export const SpaceCycle = defineError(
   'CONFLICT',
-  'A space cannot lie within itself or within one of its own parts.',
+  'A space cannot be its own ancestor. Choose a parent outside of its subtree.',
   'SPACE_CYCLE',
 );
 export const SpaceHasChildren = defineError(
   'CONFLICT',
-  'The space has parts: move or delete them first.',
+  'The space contains other spaces. Move or delete them first.',
   'SPACE_HAS_CHILDREN',
 );
 export const SpaceHasResources = defineError(
   'CONFLICT',
-  'There are resources in the space: move or delete them first.',
+  'The space contains resources. Move or delete them first.',
   'SPACE_HAS_RESOURCES',
 );
 export const TooManyTranslations = defineError(
   'UNPROCESSABLE_ENTITY',
-  'The translations together, with those that are there already, are more than 200 or larger than 32768 bytes as JSON.',
+  'The stored and the new translations exceed 200 languages or 32768 bytes as JSON. Remove or shorten some of them.',
   'TOO_MANY_TRANSLATIONS',
 );

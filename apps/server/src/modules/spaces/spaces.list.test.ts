@@ -1,10 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
+import { createClock } from '#modules/auth/testing/steps';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
 
-const test = useService();
+// The clock advances with each read, so that no two records have the same millisecond.
+const test = useService({ now: createClock().now });
 const path = '/api/v1/secure/spaces';
 let tenant: Tenant;
 let token: string;
@@ -40,7 +42,7 @@ async function names(query: Record<string, string>): Promise<string[]> {
 }
 
 describe('listSpaces', () => {
-  it('200: by name without regard to case, for every member', async () => {
+  it('200: by name, ignoring case, for every member', async () => {
     const member = await createMember(test, tenant);
     const answer = await test.call('GET', path, { token: member.token });
     expect(answer.body.data.map((space: Record<string, any>) => space.name)).toEqual([
@@ -74,7 +76,7 @@ describe('listSpaces', () => {
     expect(all).toEqual(['archive', 'Attic', 'Campus', 'north', 'South']);
   });
 
-  it('200: the roots, and the children of one', async () => {
+  it('200: the roots, and the children of one space', async () => {
     expect(await names({ parent_id: 'null' })).toEqual(['archive', 'Campus']);
     expect(await names({ parent_id: ids.Campus! })).toEqual(['north', 'South']);
     expect(await names({ parentId: ids.Campus!.toUpperCase() })).toEqual(['north', 'South']);
@@ -100,7 +102,7 @@ describe('listSpaces', () => {
     expect(await names({ search })).toEqual(found);
   });
 
-  it('200: other tenants have none of it', async () => {
+  it('200: other tenants do not see it', async () => {
     const other = await createTenant(test);
     for (const query of ['', `?parent_id=${ids.Campus}`, '?search=north']) {
       const { body } = await test.call('GET', path + query, { token: other.admin.token });
@@ -125,7 +127,7 @@ describe('listSpaces', () => {
     expectError(await list(query), 400, 'VALIDATION_ERROR');
   });
 
-  it('401: without credentials', async () => {
+  it('401: no credentials', async () => {
     expectError(await test.call('GET', path), 401, 'AUTHENTICATION_ERROR');
   });
 });

@@ -60,17 +60,17 @@ export const findSpace = statement<{ tenantId: string; id: string }, SpaceRow>((
   builder.selectFrom('spaces').select(spaceColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
-/** Held to the end of the transaction, for what is to refer to it: before anything that its deletion may wait for. */
+/** Locks the row until the transaction ends, for a new reference. It comes first, so that a concurrent deletion cannot deadlock. */
 export const shareSpace = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
   builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forKeyShare(),
 );
 
-/** Held to the end of the transaction; waits for a part that is just being added. */
+/** Locks the row until the transaction ends, and waits for a child that is being added. */
 export const lockSpace = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
   builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forUpdate(),
 );
 
-/** Held to the end of the transaction, so that what fitted its type is what is written. */
+/** Locks the row until the transaction ends, so that the properties that were checked are the ones that are written. */
 export const lockSpaceForChange = statement<
   { tenantId: string; id: string },
   Pick<SpaceRow, 'id' | 'type_id' | 'properties'>
@@ -93,7 +93,7 @@ export const insertSpace = statement<SpaceRow & AuditParams, SpaceRow>((p) => {
   );
 });
 
-/** Translations are merged by language; null removes one. */
+/** Translations are merged by language; null removes a language. */
 export type SpaceChanges = Partial<
   Omit<SpaceRow, 'tenant_id' | 'id' | 'translations_i18n' | 'created_at' | 'created_by'> & {
     translations_i18n: Record<string, SpaceRow['translations_i18n'][string] | null>;
@@ -135,13 +135,13 @@ export const findAnyResourceWithin = statement<{ tenantId: string; id: string },
     .limit(1),
 );
 
-/** One move at a time within a tenant: two moves, each harmless alone, can close a cycle together. */
+/** Serialises the moves within a tenant: two moves that are each valid can form a cycle together. */
 export const lockTree = statement<{ tenantId: string }, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock(hashtextextended('spaces:' || ${p.tenantId}::text, 0))`.compile(builder),
 }));
 
-/** Whether `id` is `ancestorId` or lies below it. */
+/** Whether `id` is `ancestorId` or one of its descendants. */
 export const isWithin = statement<{ tenantId: string; id: string; ancestorId: string }, { id: string }>((p) =>
   builder
     .withRecursive('line(id, parent_id)', (db) =>
@@ -183,7 +183,7 @@ export function listSpaces(
   const direction = descending ? 'desc' : 'asc';
   let query = filtered(tenantId, filters).select(spaceColumns);
   if (column === 'name') query = query.orderBy(sql`lower(name)`, direction);
-  // Ids are UUIDv7: their order is the order of creation.
+  // Ids are UUIDv7, so their order is the order of creation.
   if (column === 'updated_at') query = query.orderBy('updated_at', direction);
   return prepareSearch(toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset)), filters);
 }
@@ -196,7 +196,7 @@ function filtered(tenantId: string, filters: SpaceFilters): SpaceSelect {
   let query: SpaceSelect = builder.selectFrom('spaces').where('tenant_id', '=', tenantId);
   for (const condition of containsWords(filters.search, { table: 'spaces', tenantId })) query = query.where(condition);
   const { parentId, typeId, tagId } = filters;
-  // `is not distinct from` would say both at once, but no index serves it.
+  // `is not distinct from` covers both cases, but it cannot use an index.
   if (parentId !== undefined) query = query.where('parent_id', parentId === null ? 'is' : '=', parentId);
   if (typeId !== undefined) query = query.where('type_id', typeId === null ? 'is' : '=', typeId);
   if (tagId !== undefined) {

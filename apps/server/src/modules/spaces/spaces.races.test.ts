@@ -23,7 +23,7 @@ const remove = (id: string) => test.call('DELETE', `${path}/${id}`, { token });
 const parentOf = async (id: string): Promise<string | null> =>
   (await test.call('GET', `${path}/${id}`, { token })).body.data.parent_id;
 
-/** Walks up to the top; a cycle would never get there. */
+/** Walks up to the root; with a cycle it would not end. */
 async function expectTop(id: string, within: number): Promise<void> {
   let at: string | null = id;
   for (let steps = 0; at !== null; steps++) {
@@ -35,8 +35,8 @@ async function expectTop(id: string, within: number): Promise<void> {
 const statusesOf = (answers: readonly { status: number }[]) =>
   answers.map(({ status }) => status).toSorted((a, b) => a - b);
 
-describe('moves at once', () => {
-  it('never close a cycle: of two opposite ones exactly one succeeds', async () => {
+describe('concurrent moves', () => {
+  it('never form a cycle: of two opposite moves exactly one succeeds', async () => {
     for (let round = 0; round < 50; round++) {
       const [a, b] = [await createId(), await createId()];
       expect(statusesOf(await Promise.all([move(a, b), move(b, a)]))).toEqual([200, 409]);
@@ -45,7 +45,7 @@ describe('moves at once', () => {
     }
   });
 
-  it('never close a long cycle either', async () => {
+  it('never form a long cycle', async () => {
     const ids = await Promise.all(Array.from({ length: 12 }, () => createId()));
     const answers = await Promise.all(ids.map((id, at) => move(id, ids[(at + 1) % ids.length]!)));
     expect(statusesOf(answers)).toEqual([...Array.from({ length: 11 }, () => 200), 409]);
@@ -53,8 +53,8 @@ describe('moves at once', () => {
   });
 });
 
-describe('deletions at once', () => {
-  it('leave no orphan where a part is being added', async () => {
+describe('concurrent deletions', () => {
+  it('leave no orphan while a child is being added', async () => {
     for (let round = 0; round < 50; round++) {
       const parent = await createId();
       const [created, deleted] = await Promise.all([create(parent), remove(parent)]);
@@ -67,7 +67,7 @@ describe('deletions at once', () => {
     await expectNoOrphans();
   });
 
-  it('leave no orphan where a part is being moved in', async () => {
+  it('leave no orphan while a child is being moved in', async () => {
     for (let round = 0; round < 50; round++) {
       const [parent, part] = [await createId(), await createId()];
       const [moved, deleted] = await Promise.all([move(part, parent), remove(parent)]);
@@ -79,7 +79,7 @@ describe('deletions at once', () => {
     await expectNoOrphans();
   });
 
-  it('hold up who waits for them, and nobody else', async () => {
+  it('delay only the requests that wait for them', async () => {
     const parent = await createId();
     const db = test.service.services.database.tenant(tenant.tenantId);
     let created: ReturnType<typeof create>[] = [];
@@ -93,7 +93,7 @@ describe('deletions at once', () => {
     expect(statusesOf(await Promise.all(created))).toEqual([404, 404]);
   });
 
-  it('of 50 exactly one deletes', async () => {
+  it('delete once, for 50 requests', async () => {
     const id = await createId();
     const answers = await Promise.all(Array.from({ length: 50 }, () => remove(id)));
     expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);

@@ -1,7 +1,6 @@
 import Type, { type Static } from 'typebox';
 
 import {
-  FreeObject,
   Language,
   PostalAddress,
   TimeZone,
@@ -17,8 +16,10 @@ import {
   sortable,
 } from '#core/http/schemas';
 
-const Status = Type.Enum(['active', 'maintenance', 'archived']);
-/** What a name, a description, and all translations together may be long. */
+const Status = Type.Enum(['active', 'maintenance', 'archived'], {
+  description: 'Status; an archived record cannot be booked.',
+});
+/** Maximum characters of a name and of a description; maximum languages and JSON bytes of all translations. */
 export const textLimits = { name: 200, description: 5000, languages: 200, bytes: 32_768 };
 export const Name = Type.String({ minLength: 1, maxLength: textLimits.name, pattern: '\\S' });
 const Description = Type.String({ maxLength: textLimits.description });
@@ -32,30 +33,38 @@ const ofLanguages = { additionalProperties: false, maxProperties: textLimits.lan
 const Translations = Type.Record(Language, Translation, ofLanguages);
 export const maxJsonBytes = textLimits.bytes;
 
-/** What is said of a space and of a resource alike, as it comes in. */
+/** Fields that spaces and resources share, in the body of a create request. */
 export const commonFields = {
   parent_id: Type.Optional(nullable(Uuid)),
   type_id: Type.Optional(nullable(Uuid)),
   description: Type.Optional(nullable(Description)),
   translations_i18n: Type.Optional(
-    Type.Record(Language, Translation, { ...ofLanguages, ...jsonOfAtMost(maxJsonBytes) }),
+    Type.Record(Language, Translation, {
+      ...ofLanguages,
+      ...jsonOfAtMost(maxJsonBytes),
+      description: `Translated texts by language; at most ${maxJsonBytes} bytes as JSON.`,
+    }),
   ),
   capacity: Type.Optional(nullable(Capacity)),
   address: Type.Optional(nullable(PostalAddress)),
   geo: Type.Optional(nullable(Geo)),
   timezone: Type.Optional(nullable(TimeZone)),
   status: Type.Optional(Status),
-  properties: Type.Optional(freeObjectOfAtMost(maxJsonBytes)),
+  properties: Type.Optional(
+    freeObjectOfAtMost(maxJsonBytes, {
+      description: `Properties, which must match the type of the record; at most ${maxJsonBytes} bytes as JSON.`,
+    }),
+  ),
 };
 
-/** The same where it changes. */
+/** The same fields in the body of an update request. */
 export const commonChanges = {
   ...commonFields,
   translations_i18n: Type.Optional(
     Type.Record(Language, nullable(Translation), {
       ...ofLanguages,
       ...jsonOfAtMost(maxJsonBytes),
-      description: 'By language: null removes one, and those that are not named stay.',
+      description: 'Translated texts by language; null removes a language, and the other languages stay unchanged.',
     }),
   ),
 };
@@ -66,7 +75,7 @@ export type CreateSpaceBody = Static<typeof CreateSpaceBody>;
 export const UpdateSpaceBody = closed({ name: Type.Optional(Name), ...commonChanges });
 export type UpdateSpaceBody = Static<typeof UpdateSpaceBody>;
 
-/** The same as it goes out. */
+/** The same fields in a response. */
 export const commonRecord = {
   id: Uuid,
   tenant_id: Uuid,
@@ -80,7 +89,9 @@ export const commonRecord = {
   geo: nullable(Geo),
   timezone: nullable(Type.String()),
   status: Status,
-  properties: FreeObject,
+  properties: Type.Record(Type.String({ maxLength: 200 }), Type.Unknown(), {
+    description: 'Properties; their names and values follow the type of the record.',
+  }),
   created_at: Timestamp,
   updated_at: Timestamp,
   created_by: nullable(Uuid),
@@ -92,15 +103,15 @@ const Space = closed(commonRecord, { title: 'Space' });
 export const SpaceAnswer = dataOf(Space);
 export const SpacePage = pageOf(Space);
 
-/** A filter by what a record belongs to, which may be nothing. */
+/** A filter by a reference; the text `null` selects the records without one. */
 export function idOrNull(description: string) {
   const pattern = '^(null|[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12})$';
   return Type.Optional(Type.String({ pattern, description }));
 }
 
 export const commonFilters = {
-  parent_id: idOrNull('Children of one; `null` for the roots.'),
-  type_id: idOrNull('Records of a type; `null` for those without one.'),
+  parent_id: idOrNull('Parent whose children are listed; `null` lists the records without a parent.'),
+  type_id: idOrNull('Type of the listed records; `null` lists the records without a type.'),
   tag_id: Type.Optional(Uuid),
   status: Type.Optional(Status),
 };
@@ -108,7 +119,9 @@ export const commonFilters = {
 export const ListSpacesQuery = Type.Object({
   ...paging,
   sort: sortable(['name', 'created_at', 'updated_at']),
-  search: Type.Optional(Type.String({ maxLength: 200, description: 'In name and description.' })),
+  search: Type.Optional(
+    Type.String({ maxLength: 200, description: 'Words that must all occur in the name or the description.' }),
+  ),
   ...commonFilters,
 });
 export type ListSpacesQuery = Static<typeof ListSpacesQuery>;

@@ -74,7 +74,7 @@ function orNull(filter: string | undefined): string | null | undefined {
   return filter === 'null' ? null : filter;
 }
 
-/** @throws ParentNotFound (through the foreign key), TypeNotFound, TypeOfOtherEntity, PropertiesDoNotFit */
+/** @throws ParentNotFound (through the foreign key), TypeNotFound, TypeEntityMismatch, PropertiesInvalid */
 export async function createSpace({ db, actor, now }: Scope, body: CreateSpaceBody) {
   const at = now().toISOString();
   const { parent_id: parentId = null, type_id: typeId = null, properties = {} } = body;
@@ -104,7 +104,7 @@ export async function createSpace({ db, actor, now }: Scope, body: CreateSpaceBo
   return { data: presentSpace(row!) };
 }
 
-/** What the space is to refer to, held before its insertion or change holds the head of an audit chain. */
+/** Locks the referenced rows first: the insert or update also locks the head of an audit chain, which others wait for. */
 function shareReferences(
   tenantId: string,
   { parent_id: parentId, type_id: typeId }: CreateSpaceBody | UpdateSpaceBody,
@@ -116,8 +116,8 @@ function shareReferences(
 }
 
 /**
- * An empty patch changes nothing and is answered with the record as it is. Every other is held against the type.
- * @throws SpaceNotFound, ParentNotFound, SpaceCycle, TypeNotFound, TypeOfOtherEntity, PropertiesDoNotFit, TooManyTranslations
+ * An empty patch changes nothing and returns the record. Every other patch is checked against the type.
+ * @throws SpaceNotFound, ParentNotFound, SpaceCycle, TypeNotFound, TypeEntityMismatch, PropertiesInvalid, TooManyTranslations
  */
 export async function updateSpace({ db, actor, now }: Scope, id: string, body: UpdateSpaceBody) {
   const fields = Object.keys(body);
@@ -139,7 +139,7 @@ export async function updateSpace({ db, actor, now }: Scope, id: string, body: U
   return { data: presentSpace(row) };
 }
 
-/** What came in was small enough; what it was added to may be as large again. @throws TooManyTranslations */
+/** The request was within the limit, but the merged translations may exceed it. @throws TooManyTranslations */
 export function assertTranslationsFit(translations: SpaceRow['translations_i18n']): void {
   const isTooMany = Object.keys(translations).length > textLimits.languages;
   if (isTooMany || Buffer.byteLength(JSON.stringify(translations)) > textLimits.bytes) throw TooManyTranslations();
@@ -160,7 +160,7 @@ async function assertMovable(tx: Transaction, tenantId: string, id: string, pare
 }
 
 /**
- * Its files, links of contacts and categories, tags and feedback go with the space; its QR codes are free again.
+ * Also deletes its files, contact and category links, tags and feedback, and releases its QR codes.
  * @throws SpaceNotFound, SpaceHasChildren, SpaceHasResources
  */
 export async function deleteSpace({ db, actor, services }: Deletion, id: string): Promise<void> {
@@ -179,7 +179,7 @@ export async function deleteSpace({ db, actor, services }: Deletion, id: string)
     await tx.all(recordDeletion({ id, ...auditParams(actor, at) }));
     return retired;
   });
-  // The space may have had thousands, and nobody waits for them.
+  // Not awaited, because a space may have thousands of files.
   void removeObjects(services, tenantId, fileIds);
 }
 

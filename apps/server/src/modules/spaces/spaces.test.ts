@@ -30,7 +30,7 @@ const languages = (count: number, value: unknown) =>
     ]),
   );
 
-/** Translations whose JSON has exactly so many bytes. */
+/** Translations whose JSON has exactly the given number of bytes. */
 function translationsOf(bytes: number): Record<string, { description: string }> {
   const full = languages(6, { description: 'x'.repeat(5000) });
   const rest = bytes - JSON.stringify({ ...full, zz: { description: '' } }).length;
@@ -38,7 +38,7 @@ function translationsOf(bytes: number): Record<string, { description: string }> 
 }
 
 describe('createSpace', () => {
-  it('201: keeps every field and says who created it', async () => {
+  it('201: keeps every field and records who created it', async () => {
     const parent = await createSpace();
     const fields = {
       parent_id: parent.id,
@@ -66,7 +66,7 @@ describe('createSpace', () => {
     expect((await test.call('GET', `${path}/${space.id}`, { token })).body).toEqual({ data: space });
   });
 
-  it('201: a name is enough', async () => {
+  it('201: only the name is required', async () => {
     expect(await createSpace({ name: 'Hall' })).toMatchObject({
       parent_id: null,
       type_id: null,
@@ -193,16 +193,16 @@ describe('createSpace', () => {
     }
   });
 
-  it('401: without credentials', async () => {
+  it('401: no credentials', async () => {
     expectError(await test.call('POST', path, { body: { name: 'Hall' } }), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('403: a plain member, before the body is looked at', async () => {
+  it('403: a member without permissions, before the body is validated', async () => {
     const member = await createMember(test, tenant);
     expectError(await test.call('POST', path, { token: member.token, body: {} }), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it("404: an unknown parent and another tenant's, which answer the same", async () => {
+  it('404: an unknown parent, and a parent of another tenant, with the same answer', async () => {
     const foreign = await createSpace({}, stranger);
     for (const parentId of [newId(), foreign.id]) {
       const answer = await test.call('POST', path, { token, body: { name: 'Room', parent_id: parentId } });
@@ -219,15 +219,15 @@ describe('getSpace', () => {
     expect(read).toMatchObject({ status: 200, body: { data: space } });
   });
 
-  it('400: an id that is no uuid', async () => {
+  it('400: an id that is not a uuid', async () => {
     expectError(await test.call('GET', `${path}/42`, { token }), 400, 'VALIDATION_ERROR');
   });
 
-  it('401: without credentials', async () => {
+  it('401: no credentials', async () => {
     expectError(await test.call('GET', `${path}/${newId()}`), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it("404: an unknown id and another tenant's", async () => {
+  it('404: an unknown id, and the id of another tenant', async () => {
     const space = await createSpace();
     expectError(await test.call('GET', `${path}/${newId()}`, { token }), 404, 'NOT_FOUND');
     expectError(await test.call('GET', `${path}/${space.id}`, { token: stranger }), 404, 'NOT_FOUND');

@@ -23,7 +23,7 @@ const typed = (json_schema: object, by = admin) => create(test, by, 'types', { e
 const seats = { properties: { seats: { type: 'integer' } }, required: ['seats'], additionalProperties: false };
 
 describe('the type of a space', () => {
-  it('201, 200: is kept, changed and taken away', async () => {
+  it('201, 200: is set, changed and removed', async () => {
     const [one, other] = [await typed(seats), await typed({})];
     const space = await create(test, admin, 'spaces', { type_id: one.id, properties: { seats: 4 } });
     expect(space.type_id).toBe(one.id);
@@ -35,7 +35,7 @@ describe('the type of a space', () => {
     });
   });
 
-  it("404: an unknown type and another tenant's, which answer the same", async () => {
+  it('404: an unknown type, and a type of another tenant, with the same answer', async () => {
     const space = await create(test, admin, 'spaces');
     const foreign = await typed({}, stranger);
     for (const type_id of [newId(), foreign.id]) {
@@ -48,37 +48,37 @@ describe('the type of a space', () => {
   it('422: a type for resources', async () => {
     const type = await create(test, admin, 'types', { entity_type: 'resource' });
     const answer = await post(test, admin, 'spaces', { type_id: type.id });
-    expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'TYPE_OF_OTHER_ENTITY');
+    expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'TYPE_ENTITY_MISMATCH');
   });
 
-  it('422: properties that do not fit, on creation and on every later write', async () => {
+  it('422: properties that do not match, on creation and on every update', async () => {
     const type = await typed(seats);
     const bad = { type_id: type.id, properties: { seats: 'canary', canary: 1 } };
     const created = await post(test, admin, 'spaces', bad);
-    expectError(created, 422, 'UNPROCESSABLE_ENTITY', 'PROPERTIES_DO_NOT_FIT');
+    expectError(created, 422, 'UNPROCESSABLE_ENTITY', 'PROPERTIES_INVALID');
     expect(created.body.details.errors).toEqual([
-      { path: 'properties.canary', message: 'is not a known property' },
       { path: 'properties.seats', message: 'must be integer' },
+      { path: 'properties.canary', message: 'is not a known property' },
     ]);
     const space = await create(test, admin, 'spaces', { properties: { seats: 'many' } });
-    expectError(await patch(space.id, { type_id: type.id }), 422, 'UNPROCESSABLE_ENTITY', 'PROPERTIES_DO_NOT_FIT');
+    expectError(await patch(space.id, { type_id: type.id }), 422, 'UNPROCESSABLE_ENTITY', 'PROPERTIES_INVALID');
     expect((await patch(space.id, { type_id: type.id, properties: { seats: 5 } })).status).toBe(200);
     const before = await get(space.id);
-    expectError(await patch(space.id, { properties: {} }), 422, 'UNPROCESSABLE_ENTITY', 'PROPERTIES_DO_NOT_FIT');
+    expectError(await patch(space.id, { properties: {} }), 422, 'UNPROCESSABLE_ENTITY', 'PROPERTIES_INVALID');
     const url = `${paths.types}/${type.id}`;
     await test.call('PATCH', url, { ...admin, body: { json_schema: { required: ['floor'] } } });
-    expectError(await patch(space.id, { name: 'x' }), 422, 'UNPROCESSABLE_ENTITY', 'PROPERTIES_DO_NOT_FIT');
+    expectError(await patch(space.id, { name: 'x' }), 422, 'UNPROCESSABLE_ENTITY', 'PROPERTIES_INVALID');
     expect((await get(space.id)).body).toEqual(before.body);
   });
 
-  it('409 before 422: a cycle is a cycle, whatever else is wrong', async () => {
+  it('409 before 422: a cycle is reported before other errors', async () => {
     const type = await typed(seats);
     const space = await create(test, admin, 'spaces');
     const answer = await patch(space.id, { parent_id: space.id, type_id: type.id });
     expectError(answer, 409, 'CONFLICT', 'SPACE_CYCLE');
   });
 
-  it('a limit on properties of resources does not concern spaces', async () => {
+  it('a limit on properties of resources does not apply to spaces', async () => {
     const permissions = { spaces: { read: true, write: true }, resources: { read: true, properties: ['a'] } };
     const key = await keyOf(test, tenant, permissions);
     const space = await create(test, key, 'spaces', { properties: { a: 1, b: 2 } });
@@ -116,7 +116,7 @@ describe('listSpaces', () => {
 });
 
 describe('deleteSpace', () => {
-  it('204: tags and feedback go with it, and its codes are free', async () => {
+  it('204: deletes its tags and feedback, and releases its codes', async () => {
     const [space, tag, code] = [
       await create(test, admin, 'spaces'),
       await create(test, admin, 'tags'),

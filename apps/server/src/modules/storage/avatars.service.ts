@@ -8,9 +8,9 @@ import { leaseEnd, removeObjects, retireFilesOf } from '#modules/storage/cleanin
 import {
   AvatarNotFound,
   FileTooLarge,
-  NotAPicture,
-  NotYourAvatar,
-  PictureTypeNeeded,
+  PictureInvalid,
+  AvatarNotOwned,
+  PictureTypeRequired,
   UserNotFound,
 } from '#modules/storage/files.errors';
 import {
@@ -31,8 +31,8 @@ type Scope = { db: TenantDb; actor: Actor<Person>; services: Services };
 const avatarLimitBytes = 1_048_576;
 
 /**
- * Replaces the picture of a person; until the new one is whole, the old one stays.
- * @throws NotYourAvatar, UserNotFound, PictureTypeNeeded, FileTooLarge, NotAPicture, and whatever `receive` does
+ * Replaces the avatar of a user; the old one stays until the new one is complete.
+ * @throws AvatarNotOwned, UserNotFound, PictureTypeRequired, FileTooLarge, PictureInvalid, and the errors of `receive`
  */
 export async function saveAvatar(scope: Scope, userId: string, upload: Upload) {
   const { db, actor, services } = scope;
@@ -40,9 +40,9 @@ export async function saveAvatar(scope: Scope, userId: string, upload: Upload) {
   assertMayChange(actor, userId);
   if ((await db.first(findUser({ tenantId, id: userId }))) === undefined) throw UserNotFound();
   const { sizeBytes } = upload;
-  // Of media types, case says nothing (RFC 9110 section 8.3.1).
+  // Media types are case-insensitive (RFC 9110 section 8.3.1).
   const contentType = upload.contentType.toLowerCase();
-  if (!pictureTypes.includes(contentType)) throw PictureTypeNeeded();
+  if (!pictureTypes.includes(contentType)) throw PictureTypeRequired();
   if (sizeBytes > avatarLimitBytes) throw FileTooLarge({ details: { limit_bytes: avatarLimitBytes } });
   let replaced: string[] = [];
   const row = await receive(
@@ -52,7 +52,7 @@ export async function saveAvatar(scope: Scope, userId: string, upload: Upload) {
       name: `avatar.${contentType.slice('image/'.length)}`,
       owner: { type: 'avatar', id: userId },
       inspect: (head) => {
-        if (!isPicture(contentType, head)) throw NotAPicture();
+        if (!isPicture(contentType, head)) throw PictureInvalid();
       },
       async complete(tx, { id, sha256, at }) {
         if ((await tx.first(lockUser({ tenantId, id: userId }))) === undefined) throw UserNotFound();
@@ -80,14 +80,14 @@ export async function downloadAvatar(reader: { db: TenantDb; services: Services 
   return toDownload(reader, row);
 }
 
-/** @throws NotYourAvatar, AvatarNotFound */
+/** @throws AvatarNotOwned, AvatarNotFound */
 export async function deleteAvatar({ db, actor, services }: Scope, userId: string): Promise<void> {
   const { tenantId } = db;
   assertMayChange(actor, userId);
   const now = services.now();
   const at = now.toISOString();
   const removed = await db.transaction(async (tx) => {
-    // Before the files, as whoever saves a picture does.
+    // Locked before the files, in the same order as when an avatar is saved.
     if ((await tx.first(lockUser({ tenantId, id: userId }))) === undefined) throw AvatarNotFound();
     const ids = await retireFilesOf(tx, { tenantId, owner: { type: 'avatar', id: userId }, now });
     if (ids.length === 0) throw AvatarNotFound();
@@ -99,7 +99,7 @@ export async function deleteAvatar({ db, actor, services }: Scope, userId: strin
 
 function assertMayChange(actor: Actor<Person>, userId: string): void {
   const isOwn = actor.userId === userId;
-  if (!isOwn && !actor.isTenantAdmin && !actor.permissions.has('users.manage')) throw NotYourAvatar();
+  if (!isOwn && !actor.isTenantAdmin && !actor.permissions.has('users.manage')) throw AvatarNotOwned();
 }
 
 function avatarEvent(action: string, userId: string) {

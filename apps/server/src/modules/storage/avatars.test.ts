@@ -20,7 +20,7 @@ const put = (content: Buffer, { type = 'image/webp', id = member.userId, token =
 const get = (id = member.userId) => test.call('GET', urlOf(id), { token: tenant.admin.token });
 
 describe('saveAvatar', () => {
-  it('200: a picture that every member sees, and that is in no list of files', async () => {
+  it('200: every member sees the avatar, and no list of files contains it', async () => {
     const answer = await put(webp());
     expect(answer).toMatchObject({
       status: 200,
@@ -39,7 +39,7 @@ describe('saveAvatar', () => {
     await expectSettled(test, tenant, [16]);
   });
 
-  it('200: another one replaces it and frees its room; of 20 at once, one is left', async () => {
+  it('200: a new avatar replaces the old one and frees its space; of 20 concurrent ones, one remains', async () => {
     await put(webp('first'));
     await put(webp('second'), { id: member.userId, token: tenant.admin.token });
     expect((await get()).text).toContain('second');
@@ -49,7 +49,7 @@ describe('saveAvatar', () => {
     await expectSettled(test, tenant, [17]);
   });
 
-  it('200: png and jpeg by what they begin with, in whatever case their type is written', async () => {
+  it('200: recognises png and jpeg by signature, with a media type in any case', async () => {
     const png = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0]);
     const jpeg = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 0, 0, 0, 0, 0, 0, 0]);
     expect((await put(png, { type: 'image/png' })).status).toBe(200);
@@ -58,16 +58,16 @@ describe('saveAvatar', () => {
     expect([status, body.data?.content_type]).toEqual([200, 'image/png']);
   });
 
-  it('403, 404: of others only with users.manage, and of people who are there', async () => {
+  it('403, 404: avatars of others only with users.manage, and only of existing users', async () => {
     const other = await createMember(test, tenant, { permissions: ['files.manage'] });
     for (const id of [member.userId, newId()])
-      expectError(await put(webp(), { id, token: other.token }), 403, 'AUTHORIZATION_ERROR', 'NOT_YOUR_AVATAR');
+      expectError(await put(webp(), { id, token: other.token }), 403, 'AUTHORIZATION_ERROR', 'AVATAR_NOT_OWNED');
     const manager = await createMember(test, tenant, { permissions: ['users.manage'] });
     expect((await put(webp(), { token: manager.token })).status).toBe(200);
     expectError(await put(webp(), { id: newId(), token: manager.token }), 404, 'NOT_FOUND');
   });
 
-  it('413, 415, 422: too large, no picture by its type, none by its content; the old one stays', async () => {
+  it('413, 415, 422: too large, wrong media type, wrong content; the old avatar stays', async () => {
     await put(webp());
     const large = Buffer.concat([webp(), Buffer.alloc(1_048_577 - 16)]);
     expectError(await put(large), 413, 'PAYLOAD_TOO_LARGE', 'FILE_TOO_LARGE');
@@ -75,30 +75,30 @@ describe('saveAvatar', () => {
     for (const type of ['image/gif', 'image/svg+xml', 'text/plain'])
       expectError(await put(webp(), { type }), 415, 'UNSUPPORTED_MEDIA_TYPE');
     for (const content of [Buffer.from('<svg onload="alert(1)"></svg>'), Buffer.alloc(0), webp().subarray(0, 11)])
-      expectError(await put(content), 422, 'UNPROCESSABLE_ENTITY', 'NOT_A_PICTURE');
-    expectError(await put(webp(), { type: 'image/png' }), 422, 'UNPROCESSABLE_ENTITY', 'NOT_A_PICTURE');
+      expectError(await put(content), 422, 'UNPROCESSABLE_ENTITY', 'PICTURE_INVALID');
+    expectError(await put(webp(), { type: 'image/png' }), 422, 'UNPROCESSABLE_ENTITY', 'PICTURE_INVALID');
     await expectSettled(test, tenant, [1_048_576]);
   });
 });
 
 describe('deleteAvatar', () => {
-  it('at once with others who save it: each happens before or after the other', async () => {
+  it('concurrent with saves: each operation happens before or after the other', async () => {
     for (let round = 0; round < 5; round++) {
       const remove = () => test.call('DELETE', urlOf(member.userId), { token: member.token });
       const calls = Array.from({ length: 12 }, (_, at) => (at % 2 === 0 ? put(webp('12345')) : remove()));
       const statuses = (await Promise.all(calls)).map(({ status }) => status);
-      // A picture that was being sent when another was deleted is gone as well.
+      // An avatar that was being uploaded during the deletion is deleted as well.
       expect(statuses.filter((status) => ![200, 204, 404, 409].includes(status))).toEqual([]);
     }
     expect((await put(webp())).status).toBe(200);
     await expectSettled(test, tenant, [16]);
   });
 
-  it('204, then 404; and it goes with the person', async () => {
+  it('204, then 404; the avatar is deleted with the user', async () => {
     await put(webp());
     const remove = (token: string) => test.call('DELETE', urlOf(member.userId), { token });
     const other = await createMember(test, tenant);
-    expectError(await remove(other.token), 403, 'AUTHORIZATION_ERROR', 'NOT_YOUR_AVATAR');
+    expectError(await remove(other.token), 403, 'AUTHORIZATION_ERROR', 'AVATAR_NOT_OWNED');
     expect((await remove(member.token)).status).toBe(204);
     expectError(await get(), 404, 'NOT_FOUND');
     expectError(await remove(member.token), 404, 'NOT_FOUND');

@@ -20,11 +20,11 @@ type ById = { tenantId: string; id: string };
 
 const builder = queryBuilder<Tables>();
 
-// ---- what is left behind
+// ---- remains
 
 export type Unsettled = { tenant_id: string; id: string };
 
-/** Uploads and deletions of all tenants that nobody carries on. */
+/** Abandoned uploads and deletions of all tenants. */
 export const listUnsettled = statement<{ before: string; most: number }, Unsettled>((p) =>
   builder
     .selectFrom('files')
@@ -35,7 +35,7 @@ export const listUnsettled = statement<{ before: string; most: number }, Unsettl
     .limit(p.most),
 );
 
-/** One of them, for whoever cleans it up; held to the end of the transaction. */
+/** Locks one abandoned row until the end of the transaction. */
 export const lockUnsettled = statement<
   ById & { before: string },
   { id: string; status: 'uploading' | 'deleting'; size_bytes: number }
@@ -51,7 +51,7 @@ export const lockUnsettled = statement<
       .forUpdate() as never,
 );
 
-/** Nobody else takes it up until then. */
+/** Extends the lease, so that no other process claims the row before then. */
 export const claim = statement<ById & { until: string }, { id: string }>((p) =>
   builder
     .updateTable('files')
@@ -69,7 +69,7 @@ export const claim = statement<ById & { until: string }, { id: string }>((p) =>
     .returning('id'),
 );
 
-/** The upload is given up; no row when it is finished, or given up already. */
+/** Gives up the upload; no row if it is complete or already given up. */
 export const abandonUpload = statement<ById & { until: string }, { size_bytes: number }>((p) =>
   builder
     .updateTable('files')
@@ -87,7 +87,7 @@ export const abandonUpload = statement<ById & { until: string }, { size_bytes: n
     .returning('size_bytes'),
 );
 
-/** Whether the upload is a file after all, a picture too. */
+/** Whether the upload has become a file or an avatar. */
 export const findStored = statement<ById, { id: string }>((p) =>
   builder
     .selectFrom('files')
@@ -97,7 +97,7 @@ export const findStored = statement<ById, { id: string }>((p) =>
     .where('status', '=', 'stored'),
 );
 
-/** The row after the object. */
+/** Deletes the row, after its object. */
 export const deleteRow = statement<ById, { id: string }>((p) =>
   builder
     .deleteFrom('files')
@@ -107,7 +107,7 @@ export const deleteRow = statement<ById, { id: string }>((p) =>
     .returning('id'),
 );
 
-// ---- whether the counters are right
+// ---- counters
 
 export const listStorages = statement<{ after: string; most: number }, { tenant_id: string }>((p) =>
   builder
@@ -124,7 +124,7 @@ export const lockStorage = statement<{ tenantId: string }, { tenant_id: string }
 
 export type Sums = { usage_bytes: number; reserved_bytes: number; stored: number; uploading: number };
 
-/** The counters and what they should be, of one moment. */
+/** The counters and their correct values, read at the same moment. */
 export const compareSums = statement<{ tenantId: string }, Sums>(
   (p) =>
     builder

@@ -17,7 +17,7 @@ import { columnOf, type Owner } from '#modules/storage/files.rules';
 import { settle } from '#modules/storage/storage.queries';
 
 const batchSize = 500;
-/** How long an upload, or a deletion, counts as alive without a sign of it. */
+/** Lease of an upload or deletion without a heartbeat. */
 export const leaseMs = 60_000;
 
 export const leaseEnd = (now: Date): string => new Date(now.getTime() + leaseMs).toISOString();
@@ -26,15 +26,15 @@ export function objectKey(tenantId: string, id: string): string {
   return `${tenantId}/${id}`;
 }
 
-/** The object of a row that says 'deleting', then the row. */
+/** Removes the object of a row with the status 'deleting', then the row. */
 async function removeObject(services: Services, tenantId: string, id: string): Promise<void> {
   await services.files.delete(objectKey(tenantId, id));
   await services.database.tenant(tenantId).slow.all(deleteRow({ tenantId, id }));
 }
 
 /**
- * The same after the transaction that retired the files; what fails is left to `sweepFiles`. Never rejects, and nobody
- * waits for it: there may be thousands, the store may hang, and what is committed is answered.
+ * Removes objects after the transaction that retired their files; `sweepFiles` repeats failures. It never rejects and no request
+ * waits for it, because there may be thousands and the store may hang.
  */
 export async function removeObjects(services: Services, tenantId: string, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
@@ -47,20 +47,20 @@ export async function removeObjects(services: Services, tenantId: string, ids: r
 }
 
 /**
- * Before a record goes, or a person: its files are none any more, and count no more. Part of the caller's transaction.
- * @returns the ids for `removeObjects`, once the transaction is committed.
+ * Retires the files of a record or user before its deletion, and removes them from the usage, in the transaction of the caller.
+ * @returns the ids for `removeObjects`, after the transaction is committed.
  */
 export async function retireFilesOf(
   tx: Transaction,
   { tenantId, owner, now }: { tenantId: string; owner: Owner; now: Date },
 ): Promise<string[]> {
   const { stored, unfinished } = retireOwned[columnOf(owner.type)];
-  // In this order: an upload that is completed between the two is among the files.
+  // In this order, so that an upload that completes in between is among the files.
   const uploads = await tx.all(unfinished({ tenantId, id: owner.id }));
   const files = await tx.all(stored({ tenantId, id: owner.id, until: leaseEnd(now) }));
   if (files.length + uploads.length > 0)
     await tx.all(settle({ tenantId, usage: -sumOf(files), reserved: -sumOf(uploads) }));
-  // One slot is enough: whoever counts files has locked the counters of the storage, and there is one row of them.
+  // One slot is enough: every change of file counts first locks the single counter row of the storage.
   if (files.length > 0 && owner.type !== 'avatar')
     await tx.all(addToTotal({ tenantId, table: 'files', slot: 0, amount: -files.length }));
   return files.map(({ id }) => id);
@@ -71,9 +71,9 @@ function sumOf(files: readonly Retired[]): number {
 }
 
 /**
- * Uploads of processes that died, and deletions that nobody finished, of all tenants: objects first, then their rows.
- * What cannot be removed now is tried again when its new lease has ended. The signal ends it before the next file.
- * @returns how many were removed.
+ * Removes interrupted uploads and deletions of all tenants: objects first, then their rows. A failure is retried after its new
+ * lease ends. The signal stops the sweep before the next file.
+ * @returns the number of removed files.
  */
 export async function sweepFiles(services: Services, signal: AbortSignal): Promise<number> {
   const before = services.now().toISOString();
@@ -85,7 +85,7 @@ export async function sweepFiles(services: Services, signal: AbortSignal): Promi
       signal.throwIfAborted();
       if (await sweepOne(services, { tenantId, id, before })) removed += 1;
     }
-    // Rows that nobody could take up would be the next batch again.
+    // Rows that could not be claimed would come again in the next batch.
     if (batch.length < batchSize || removed === removedBefore) return removed;
   }
 }
@@ -111,8 +111,8 @@ async function sweepOne(
 }
 
 /**
- * Compares the counters of every tenant with what its rows add up to, and sets those right that differ. A tenant of which
- * that fails, say because it has so many, does not keep the others from it. The signal ends it before the next tenant.
+ * Compares the counters of every tenant with its rows and corrects differences. A failure for one tenant, such as a timeout for many
+ * rows, does not stop the others. The signal stops the comparison before the next tenant.
  * @returns the tenants whose counters were wrong.
  */
 export async function reconcileStorage(services: Services, signal: AbortSignal): Promise<string[]> {

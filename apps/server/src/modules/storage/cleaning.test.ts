@@ -37,7 +37,7 @@ async function later<Result>(work: () => Promise<Result>): Promise<Result> {
 const objectsOf = async (tenantId: string) => (await readdir(path.join(folder, 'files', tenantId))).toSorted();
 
 describe('kill -9 in the middle of uploads', () => {
-  it('leaves what was acknowledged, and the next process gives back the rest', async () => {
+  it('keeps acknowledged files, and the next process releases the rest', async () => {
     const tenant = await createTenant(test);
     const kept = await storeFile(test, 'kept', { token: tenant.admin.token });
     const key = '00112233445566778899aabbccddeeff102132435465768798a9babbdcddeeff';
@@ -80,7 +80,7 @@ describe('kill -9 in the middle of uploads', () => {
     await once(child, 'exit');
     for (const socket of sockets) socket.destroy();
     expect((await ledgerOf(test, tenant.tenantId)).counters).toEqual({ usage: 9, reserved: 4_500_000 });
-    // Leases that have not ended belong to processes that may live.
+    // Leases that have not expired belong to processes that may be alive.
     expect(await sweepFiles(test.service.services, signal)).toBe(0);
     expect(await later(() => sweepFiles(test.service.services, signal))).toBe(5);
     await expectSettled(test, tenant, [4, 5]);
@@ -91,7 +91,7 @@ describe('kill -9 in the middle of uploads', () => {
 });
 
 describe('sweepFiles', () => {
-  it('finishes deletions, and counts nothing twice however many do it at once', async () => {
+  it('completes deletions, and concurrent sweeps count nothing twice', async () => {
     const tenant = await createTenant(test);
     const id = newId();
     await storeFile(test, 'x', { token: tenant.admin.token });
@@ -110,15 +110,15 @@ describe('sweepFiles', () => {
   });
 });
 
-describe('a tenant of which nothing can be done', () => {
-  it('keeps sweepFiles neither from the others nor from coming to an end', async () => {
+describe('a tenant whose rows fail', () => {
+  it('does not stop sweepFiles for other tenants, and sweepFiles ends', async () => {
     const [stuck, fine] = [await createTenant(test), await createTenant(test)];
     const insert = (count: number, age: string) =>
       `insert into files (tenant_id, id, name, content_type, size_bytes, status, lease_ends_at, created_at, updated_at)
        select $1, gen_random_uuid(), 'x', 'text/plain', 50, 'uploading', now() - interval '${age}', now(), now()
        from generate_series(1, ${count})`;
     for (const { admin } of [stuck, fine]) await storeFile(test, 'x', { token: admin.token });
-    // More than a batch of uploads for which no room was ever taken: the counter would fall below zero.
+    // More than a batch of uploads without reserved space: the counter would fall below zero.
     await run(stuck.tenantId, insert(501, '1 minute'));
     await run(fine.tenantId, insert(1, '0'));
     await run(fine.tenantId, insert(1, '2 minutes'));
@@ -130,14 +130,14 @@ describe('a tenant of which nothing can be done', () => {
     expect(test.logLines.some((line) => line.includes('could not be removed and will be tried again'))).toBe(true);
   });
 
-  it('does not keep reconcileStorage from the others', async () => {
+  it('does not stop reconcileStorage for other tenants', async () => {
     const tenants = [await createTenant(test), await createTenant(test), await createTenant(test)];
     const stuck = tenants[1]!;
     for (const { tenantId, admin } of tenants) {
       await storeFile(test, 'xxx', { token: admin.token });
       await run(tenantId, 'update tenant_storage set usage_bytes = 77 where tenant_id = $1');
     }
-    // Together they are more than a number of the database can be.
+    // The sum exceeds the range of the database type.
     const huge = `update files set size_bytes = 9000000000000000000 where tenant_id = $1`;
     await storeFile(test, 'xxx', { token: stuck.admin.token });
     await run(stuck.tenantId, huge);
@@ -150,7 +150,7 @@ describe('a tenant of which nothing can be done', () => {
 });
 
 describe('reconcileStorage', () => {
-  it('repairs counters that are wrong, says so, and leaves all others alone', async () => {
+  it('corrects wrong counters, reports them, and leaves all others unchanged', async () => {
     const [wrong, right] = [await createTenant(test), await createTenant(test)];
     for (const { admin } of [wrong, right]) await storeFile(test, 'xxx', { token: admin.token });
     await run(wrong.tenantId, 'update tenant_storage set usage_bytes = 77, reserved_bytes = 5 where tenant_id = $1');
@@ -164,7 +164,7 @@ describe('reconcileStorage', () => {
   });
 });
 
-describe('work that nobody waits for any longer', () => {
+describe('an aborted sweep', () => {
   it('stops before the next file or tenant', async () => {
     const tenant = await createTenant(test);
     await storeFile(test, 'xxx', { token: tenant.admin.token });

@@ -2,16 +2,16 @@ import { access, type Access } from '#core/access/access';
 import { FileContent } from '#core/http/downloads';
 import { defineRoute, type Route } from '#core/http/route';
 import { IdParams } from '#core/http/schemas';
-import { FileNotFound, NotYourFile, StoreUnavailable, uploadErrors } from '#modules/storage/files.errors';
+import { FileNotFound, FileNotOwned, StoreUnavailable, uploadErrors } from '#modules/storage/files.errors';
 import { entities, type EntityType } from '#modules/storage/files.rules';
 import * as schemas from '#modules/storage/files.schemas';
 import { deleteFile, downloadFile, listEntityFiles, uploadFile } from '#modules/storage/files.service';
 
-type Members = Extract<Access, { kind: 'member' }>;
-type Place = { type: EntityType; path: `/${string}`; name: string; readers: Members; writers: Members };
+type MemberAccess = Extract<Access, { kind: 'member' }>;
+type EntityRoute = { type: EntityType; path: `/${string}`; name: string; readers: MemberAccess; writers: MemberAccess };
 
-/** The files of a record, for people and for whoever holds the record's flags; contacts have none. */
-const places: readonly Place[] = [
+/** Files of a record: for users, and for credentials with the flags of the record; contacts have no flags. */
+const entityRouteList: readonly EntityRoute[] = [
   {
     type: 'space',
     path: '/api/v1/secure/spaces',
@@ -35,25 +35,25 @@ const places: readonly Place[] = [
   },
 ];
 
-export const entityFileRoutes: readonly Route[] = places.flatMap(({ type, path, name, readers, writers }) => {
+export const entityFileRoutes: readonly Route[] = entityRouteList.flatMap(({ type, path, name, readers, writers }) => {
   const { notFound } = entities[type];
   return [
     defineRoute({
       method: 'GET',
       path: `${path}/{id}/files`,
       operationId: `list${name}Files`,
-      summary: `Files of a ${type}`,
+      summary: `List files of a ${type}`,
       access: readers,
       schema: { params: IdParams, query: schemas.ListEntityFilesQuery, response: { 200: schemas.FilePage } },
       errors: [notFound],
-      tool: { toolset: 'files', description: `Lists the files of a ${type}; names and sizes, never the content.` },
+      tool: { toolset: 'files', description: `Lists files of a ${type}. Returns names and sizes, never the content.` },
       handler: ({ db, params: { id }, query, setHeader }) => listEntityFiles({ db, setHeader }, { type, id }, query),
     }),
     defineRoute({
       method: 'POST',
       path: `${path}/{id}/files`,
       operationId: `upload${name}File`,
-      summary: `Store the body, whatever it is, as a file of a ${type}`,
+      summary: `Upload a file of a ${type}: the body is its content, Content-Type its media type`,
       access: writers,
       schema: {
         params: IdParams,
@@ -70,7 +70,7 @@ export const entityFileRoutes: readonly Route[] = places.flatMap(({ type, path, 
       method: 'GET',
       path: `${path}/{id}/files/{fileId}/content`,
       operationId: `get${name}FileContent`,
-      summary: `The bytes of a file of a ${type}, or a part of them`,
+      summary: `Download a file of a ${type} or a range of its bytes`,
       access: readers,
       schema: { params: schemas.EntityFileParams, response: { 200: FileContent } },
       errors: [FileNotFound, StoreUnavailable],
@@ -80,10 +80,10 @@ export const entityFileRoutes: readonly Route[] = places.flatMap(({ type, path, 
       method: 'DELETE',
       path: `${path}/{id}/files/{fileId}`,
       operationId: `delete${name}File`,
-      summary: `Delete a file of a ${type}; people only their own, unless they hold files.manage`,
+      summary: `Delete a file of a ${type} (users only their own, unless they hold files.manage)`,
       access: writers,
       schema: { params: schemas.EntityFileParams, response: { 204: null } },
-      errors: [NotYourFile, FileNotFound],
+      errors: [FileNotOwned, FileNotFound],
       audit: 'file.deleted',
       handler: ({ actor, db, params: { id, fileId }, services }) =>
         deleteFile({ db, actor, services }, fileId, { type, id }),

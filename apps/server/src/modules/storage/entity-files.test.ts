@@ -25,7 +25,7 @@ describe.each([
     return `${base}/${collection}/${id}`;
   };
 
-  it('come, are listed and read there and nowhere else, and go', async () => {
+  it('are uploaded, listed, read and deleted only at their record', async () => {
     const [url, other] = [await newRecord(), await newRecord()];
     const id = await storeFile(test, 'plan', { token, url: `${url}/files`, name: 'plan' });
     const list = (at: string) => test.call('GET', `${at}/files`, { token });
@@ -36,7 +36,7 @@ describe.each([
     expectError(await test.call('DELETE', `${other}/files/${id}`, { token }), 404, 'NOT_FOUND');
     const member = await createMember(test, tenant);
     const refused = await test.call('DELETE', `${url}/files/${id}`, { token: member.token });
-    expectError(refused, 403, 'AUTHORIZATION_ERROR', 'NOT_YOUR_FILE');
+    expectError(refused, 403, 'AUTHORIZATION_ERROR', 'FILE_NOT_OWNED');
     expect((await test.call('DELETE', `${url}/files/${id}`, { token })).status).toBe(204);
     await expectSettled(test, tenant, []);
   });
@@ -47,7 +47,7 @@ describe.each([
     expectError(await upload(test, 'x', { token, url: nowhere }), 404, 'NOT_FOUND', 'ENTITY_NOT_FOUND');
   });
 
-  it('go with the record, and their room with them', async () => {
+  it('are deleted with the record, and their space is released', async () => {
     const url = await newRecord();
     const kept = await storeFile(test, 'kept', { token });
     await storeFile(test, 'x', { token, url: `${url}/files` });
@@ -62,7 +62,7 @@ describe.each([
 });
 
 describe('an API key', () => {
-  it('reaches files of spaces with the flags of spaces, whoever uploaded them', async () => {
+  it('reaches files of spaces with the flags of spaces, regardless of the uploader', async () => {
     const keyBody = { name: 'Door', permissions: { spaces: { read: true, write: true } } };
     const key = (await test.call('POST', `${base}/api-keys`, { token, body: keyBody })).body.fullKey as string;
     const headers = { 'x-api-key': key };

@@ -50,7 +50,7 @@ describe('the list of a tenant with many files', () => {
     }
   });
 
-  it('by size is read like a search, which counts no further than 10,000', async () => {
+  it('ordered by size is read like a search, and counts up to 10,000', async () => {
     const list = (sort: string) => test.call('GET', `${files}?sort=${sort}&limit=2`, { token: tenant.admin.token });
     const bySize = await list('-size_bytes');
     expect(bySize.body.data.map((file: { size_bytes: number }) => file.size_bytes)).toEqual([count, count - 1]);

@@ -63,7 +63,7 @@ const stored = (p: ById) =>
 
 export const findFile = statement<ById, FileRow>((p) => stored(p));
 
-/** Held to the end of the transaction, so that what was judged is what is changed. */
+/** Locks the file until the end of the transaction, so that the checked version is the changed one. */
 export const lockFile = statement<ById, FileRow>((p) => stored(p).forNoKeyUpdate());
 
 export const findAvatar = statement<{ tenantId: string; userId: string }, FileRow>((p) =>
@@ -75,7 +75,7 @@ export const findAvatar = statement<{ tenantId: string; userId: string }, FileRo
     .where('status', '=', 'stored'),
 );
 
-/** Held to the end of the transaction, so that pictures of a person change one after the other. */
+/** Locks the user until the end of the transaction, so that avatar changes are serialized. */
 export const lockUser = statement<ById, { id: string }>((p) =>
   builder
     .selectFrom('users')
@@ -106,21 +106,21 @@ const entityRows = {
 
 type EntityStatements = Record<keyof typeof entityRows, (params: ById) => Query<{ id: string }>>;
 
-/** Whether the record is there that files are asked for. */
+/** Whether the record of the files exists. */
 export const findEntity: EntityStatements = {
   space: statement(entityRows.space),
   resource: statement(entityRows.resource),
   contact: statement(entityRows.contact),
 };
 
-/** Held to the end of the transaction, so that it is not deleted before a file belongs to it. */
+/** Locks the record until the end of the transaction, so that it is not deleted before the file is attached. */
 export const shareEntity: EntityStatements = {
   space: statement((p) => entityRows.space(p).forKeyShare()),
   resource: statement((p) => entityRows.resource(p).forKeyShare()),
   contact: statement((p) => entityRows.contact(p).forKeyShare()),
 };
 
-/** The row before the bytes. */
+/** Inserts the row before the bytes. */
 export const insertUpload = statement<FileRow & { lease_ends_at: string }, { id: string }>((p) => {
   const row = Object.fromEntries(columns.map((name) => [name, p[name]])) as FileRow;
   return builder
@@ -129,7 +129,7 @@ export const insertUpload = statement<FileRow & { lease_ends_at: string }, { id:
     .returning('id');
 });
 
-/** No row once somebody else has taken the upload for dead. */
+/** No row if the sweep has given up the upload. */
 export const renewLease = statement<ById & { until: string }, { id: string }>((p) =>
   builder
     .updateTable('files')
@@ -140,7 +140,7 @@ export const renewLease = statement<ById & { until: string }, { id: string }>((p
     .returning('id'),
 );
 
-/** Held to the end of the transaction. No row when it was taken for dead, or what it was for is gone. */
+/** Locks the upload until the end of the transaction; no row if it was given up or its record was deleted. */
 export const lockUpload = statement<ById, { id: string }>((p) =>
   builder
     .selectFrom('files')
@@ -162,7 +162,7 @@ const completed = (p: Completion) =>
     .where('status', '=', 'uploading')
     .returning(columns);
 
-/** The upload is a file. No row when it was taken for dead, or what it was for is gone. */
+/** Makes the upload a file; no row if it was given up or its record was deleted. */
 export const completeUpload = statement<Completion & AuditParams, FileRow>((p) =>
   withAudit<FileRow>(
     completed(p),
@@ -171,7 +171,7 @@ export const completeUpload = statement<Completion & AuditParams, FileRow>((p) =
   ),
 );
 
-/** The same for a picture of a person, whose audit row names the person. */
+/** Makes the upload an avatar; its audit event names the user. */
 export const completeAvatar = statement<Completion, FileRow>((p) => completed(p));
 
 export type FileChanges = Partial<Pick<FileRow, 'name' | EntityColumn>> & { updated_at: string };
@@ -189,7 +189,7 @@ export function updateFile(id: string, changes: FileChanges, audit: AuditParams)
 
 const nobodys = { space_id: null, resource_id: null, contact_id: null, avatar_of: null };
 
-/** The file is none any more; its row stays until the object is gone. */
+/** Retires the file; its row stays until its object is removed. */
 export const retireFile = statement<{ id: string; until: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .updateTable('files')
@@ -218,7 +218,7 @@ const retireStored = (column: OwnerColumn) =>
       .returning(['id', 'size_bytes']),
   );
 
-// The lease stays as it is: whoever uploads notices when it is not renewed, and cleans up.
+// The lease is unchanged: the uploader notices that it cannot renew it, and cleans up.
 const retireUnfinished = (column: OwnerColumn) =>
   statement<ById, Retired>((p) =>
     builder
@@ -230,7 +230,7 @@ const retireUnfinished = (column: OwnerColumn) =>
       .returning(['id', 'size_bytes']),
   );
 
-/** What belongs to a record, or is a person's picture, before that goes. */
+/** Retires the files of a record, or the avatar of a user, before its deletion. */
 export const retireOwned = {
   space_id: { stored: retireStored('space_id'), unfinished: retireUnfinished('space_id') },
   resource_id: { stored: retireStored('resource_id'), unfinished: retireUnfinished('resource_id') },
@@ -246,7 +246,7 @@ export type FileFilters = {
 
 export type FileOrder = { column: 'name' | 'created_at' | 'size_bytes'; descending: boolean };
 
-/** The newest first unless asked otherwise; ids are UUIDv7, so their order is the order of creation. */
+/** Newest first by default; ids are UUIDv7, so their order is the order of creation. */
 export function listFiles(
   tenantId: string,
   filters: FileFilters,

@@ -1,6 +1,6 @@
 import { ContactNotFound, ResourceNotFound, SpaceNotFound, UserNotFound } from '#modules/storage/files.errors';
 
-/** What a file may be attached to: the column that says so, and the error where there is no such record. */
+/** Records that a file may be attached to: the column, and the error for a missing record. */
 export const entities = {
   space: { column: 'space_id', notFound: SpaceNotFound },
   resource: { column: 'resource_id', notFound: ResourceNotFound },
@@ -12,7 +12,7 @@ export type Entity = { type: EntityType; id: string };
 
 export const entityTypes = Object.keys(entities) as [EntityType, ...EntityType[]];
 
-/** Whose a file is: a record's, or a person's picture. */
+/** The owner of a file: a record, or a user for an avatar. */
 export type Owner = Entity | { type: 'avatar'; id: string };
 
 type OwnerColumns = Record<'space_id' | 'resource_id' | 'contact_id' | 'avatar_of', string | null>;
@@ -34,7 +34,7 @@ export function entityOf(row: Omit<OwnerColumns, 'avatar_of'>): Entity | undefin
   return undefined;
 }
 
-/** The same error for each table's foreign key. */
+/** Maps the foreign keys to these errors. */
 export const missingOwners: Readonly<Record<string, typeof SpaceNotFound>> = {
   files_space: SpaceNotFound,
   files_resource: ResourceNotFound,
@@ -51,7 +51,7 @@ export function isMediaType(text: string): boolean {
   return text.length <= 255 && mediaType.test(text);
 }
 
-/** Pictures that every browser shows, by the bytes they begin with. */
+/** Picture formats that every browser supports, by their first bytes. */
 const signatures: Readonly<Record<string, (head: Buffer) => boolean>> = {
   'image/png': (head) => head.subarray(0, 8).equals(Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])),
   'image/jpeg': (head) => head.subarray(0, 3).equals(Buffer.from([0xff, 0xd8, 0xff])),
@@ -73,8 +73,7 @@ export type StorageState = {
 };
 
 /**
- * The numbers of a tenant's storage. What counts are the bytes of its files, pictures of people among them, and those of
- * uploads under way, from the first byte that was announced.
+ * Quota and usage of a tenant. Usage counts the bytes of its files, avatars included, and the announced bytes of running uploads.
  */
 export function figuresOf(state: StorageState | undefined, defaultQuotaBytes: number) {
   const quota = state?.quota_bytes ?? defaultQuotaBytes;

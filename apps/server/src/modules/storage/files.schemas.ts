@@ -3,20 +3,22 @@ import Type, { type Static } from 'typebox';
 import { Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging, sortable } from '#core/http/schemas';
 import { entityTypes } from '#modules/storage/files.rules';
 
-const EntityType = Type.Enum(entityTypes);
-const FileName = Type.String({ minLength: 1, maxLength: 255, format: 'file-name' });
+const EntityType = Type.Enum(entityTypes, { description: 'Kind of the record that the file is attached to.' });
+const attachedType = 'Kind of the record that the file is attached to; null if it is attached to none.';
+const attachedId = 'Record that the file is attached to, by identifier; null if it is attached to none.';
+const FileName = Type.String({ minLength: 1, maxLength: 255, format: 'file-name', description: 'File name.' });
 const Sha256 = Type.String({ pattern: '^[0-9a-f]{64}$' });
 
 const StoredFile = closed(
   {
     id: Uuid,
     tenant_id: Uuid,
-    name: Type.String(),
+    name: Type.String({ description: 'File name.' }),
     content_type: Type.String(),
     size_bytes: Type.Integer(),
     sha256: Sha256,
-    entity_type: nullable(EntityType),
-    entity_id: nullable(Uuid),
+    entity_type: nullable(EntityType, { description: attachedType }),
+    entity_id: nullable(Uuid, { description: attachedId }),
     created_by: nullable(Uuid),
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -32,7 +34,7 @@ export const EntityFileParams = closed({ id: Uuid, fileId: Uuid });
 const listing = {
   ...paging,
   sort: sortable(['name', 'created_at', 'size_bytes']),
-  search: Type.Optional(Type.String({ maxLength: 200, description: 'Words in the name.' })),
+  search: Type.Optional(Type.String({ maxLength: 200, description: 'Words in the name; every word must occur.' })),
 };
 
 export const ListEntityFilesQuery = Type.Object(listing);
@@ -57,10 +59,10 @@ export type UploadFileQuery = Static<typeof UploadFileQuery>;
 export const UpdateFileBody = closed(
   {
     name: Type.Optional(FileName),
-    entity_type: Type.Optional(nullable(EntityType)),
-    entity_id: Type.Optional(nullable(Uuid)),
+    entity_type: Type.Optional(nullable(EntityType, { description: attachedType })),
+    entity_id: Type.Optional(nullable(Uuid, { description: attachedId })),
   },
-  { description: 'entity_type and entity_id together; both null take the file off its record.' },
+  { description: 'Give entity_type and entity_id together; null for both detaches the file from its record.' },
 );
 export type UpdateFileBody = Static<typeof UpdateFileBody>;
 

@@ -8,7 +8,7 @@ import type { Upload } from '#core/http/uploads';
 import { ObjectMissing } from '#core/files/object-store';
 import type { Services } from '#core/services';
 import { leaseEnd, objectKey, removeObjects } from '#modules/storage/cleaning.service';
-import { FileNotFound, HalfAnEntity, NotYourFile, StoreUnavailable } from '#modules/storage/files.errors';
+import { FileNotFound, EntityIncomplete, FileNotOwned, StoreUnavailable } from '#modules/storage/files.errors';
 import {
   completeUpload,
   countFiles,
@@ -38,7 +38,7 @@ export async function listFiles(
   const isFiltered = Object.values(filters).some((value) => value !== undefined);
   const order = parseSort(sort);
   const page = listFileRows(db.tenantId, filters, { limit, offset, order });
-  // No index has the sizes in order, so all files are read for a page of them.
+  // No index is ordered by size, so this sort reads all files.
   const isSearch = isFiltered || order?.column === 'size_bytes';
   const { rows, ...total } = isSearch
     ? await pageOfMatches(db, page, countFiles(db.tenantId, filters), { limit, offset })
@@ -57,7 +57,7 @@ export async function listEntityFiles(
   return listFiles(scope, { ...query, entity_type: type, entity_id: id });
 }
 
-/** @throws HalfAnEntity, and whatever `receive` does */
+/** @throws EntityIncomplete, and the errors of `receive` */
 export async function uploadFile(
   scope: Scope,
   upload: Upload,
@@ -84,14 +84,14 @@ export async function getFile(db: TenantDb, id: string) {
   return { data: presentFile(await findExisting(db, id)) };
 }
 
-/** @throws FileNotFound, also for a file of another record than the one given; StoreUnavailable once it is opened */
+/** @throws FileNotFound, also if the file belongs to a record other than the given one; StoreUnavailable when it is opened */
 export async function downloadFile(reader: Reader, id: string, entity?: Entity): Promise<Download> {
   const row = await findExisting(reader.db, id);
   if (!isOf(row, entity)) throw FileNotFound();
   return toDownload(reader, row);
 }
 
-/** @throws StoreUnavailable, FileNotFound when it was deleted in the meantime */
+/** @throws StoreUnavailable, FileNotFound if the file was deleted meanwhile */
 export function toDownload({ db, services }: Reader, row: FileRow): Download {
   return {
     name: row.name,
@@ -109,7 +109,7 @@ export function toDownload({ db, services }: Reader, row: FileRow): Download {
   };
 }
 
-/** An empty patch changes nothing. @throws HalfAnEntity, FileNotFound, NotYourFile; the missing record's error */
+/** An empty patch changes nothing. @throws EntityIncomplete, FileNotFound, FileNotOwned; the missing record's error */
 export async function updateFile({ db, actor, services }: Scope, id: string, body: UpdateFileBody) {
   const { tenantId } = db;
   const at = services.now().toISOString();
@@ -117,11 +117,11 @@ export async function updateFile({ db, actor, services }: Scope, id: string, bod
   const isMoved = entityType !== undefined || entityId !== undefined;
   const entity = toEntity(entityType ?? null, entityId ?? null);
   const { avatar_of: _none, ...owner } = ownerColumns(entity);
-  if ((entityType === undefined) !== (entityId === undefined)) throw HalfAnEntity();
+  if ((entityType === undefined) !== (entityId === undefined)) throw EntityIncomplete();
   const changes = { ...rest, ...(isMoved ? owner : {}), updated_at: at };
   const fields = Object.keys(body);
   const row = await db.transaction(async (tx) => {
-    // Before its file, as whoever deletes it does; that it is there, the foreign key sees to.
+    // Locked before its file, in the same order as a deletion; the foreign key checks that it exists.
     if (entity !== undefined) await tx.all(shareEntity[entity.type]({ tenantId, id: entity.id }));
     const file = await lockOwn(tx, { tenantId, id, actor });
     if (fields.length === 0) return file;
@@ -130,7 +130,7 @@ export async function updateFile({ db, actor, services }: Scope, id: string, bod
   return { data: presentFile(row!) };
 }
 
-/** @throws FileNotFound, also for a file of another record than the one given; NotYourFile */
+/** @throws FileNotFound, also if the file belongs to a record other than the given one; FileNotOwned */
 export async function deleteFile({ db, actor, services }: Scope, id: string, entity?: Entity): Promise<void> {
   const { tenantId } = db;
   const now = services.now();
@@ -147,11 +147,11 @@ type Claim = { tenantId: string; id: string; actor: Actor; entity?: Entity | und
 async function lockOwn(tx: Transaction, { tenantId, id, actor, entity }: Claim): Promise<FileRow> {
   const file = await tx.first(lockFile({ tenantId, id }));
   if (file === undefined || !isOf(file, entity)) throw FileNotFound();
-  if (!mayChange(actor, file)) throw NotYourFile();
+  if (!mayChange(actor, file)) throw FileNotOwned();
   return file;
 }
 
-/** A key or an app account that got this far holds the flag for everything on the record. */
+/** An API key or app account that passed the access rule holds the flag for all files of the record. */
 function mayChange(actor: Actor, file: FileRow): boolean {
   if (actor.kind !== 'user') return true;
   return file.created_by === actor.userId || actor.isTenantAdmin || actor.permissions.has('files.manage');
@@ -168,7 +168,7 @@ async function findExisting(db: TenantDb, id: string): Promise<FileRow> {
 }
 
 function toEntity(type: EntityType | null, id: string | null): Entity | undefined {
-  if ((type === null) !== (id === null)) throw HalfAnEntity();
+  if ((type === null) !== (id === null)) throw EntityIncomplete();
   return type === null || id === null ? undefined : { type, id };
 }
 

@@ -24,7 +24,7 @@ const avatarOf = (id: string) => `/api/v1/secure/users/${id}/avatar`;
 const newSpace = () => create('/api/v1/secure/spaces', { name: 'Room' });
 
 describe('uploadFile', () => {
-  it('201: the record, and the bytes come back as they were', async () => {
+  it('201: returns the record, and the download returns the same bytes', async () => {
     const answer = await upload(test, 'hello', { token, name: 'Preis € "x".txt', type: 'text/plain; charset=utf-8' });
     expect(answer).toMatchObject({ status: 201 });
     const file = answer.body.data;
@@ -57,7 +57,7 @@ describe('uploadFile', () => {
     await expectSettled(test, tenant, [5]);
   });
 
-  it('201: an empty file, any bytes, a page that would be a danger, no type at all', async () => {
+  it('201: an empty file, any bytes, an HTML page, no media type', async () => {
     const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, at) => (at * 7) % 256));
     const empty = await storeFile(test, '', { token });
     expect((await get(`/${empty}`)).body.data.size_bytes).toBe(0);
@@ -121,11 +121,11 @@ describe('uploadFile', () => {
     expect(bodiless.json()).toMatchObject({ statusCode: 400, details: { code: 'LENGTH_REQUIRED' } });
   });
 
-  it('401: nobody', async () => {
+  it('401: no credentials', async () => {
     expectError(await test.call('POST', `${files}?name=x`, { body: 'x' }), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('404: a record that does not exist, and nothing is stored', async () => {
+  it('404: the record does not exist, and nothing is stored', async () => {
     for (const type of ['space', 'resource', 'contact']) {
       const url = `${files}?name=x&entity_type=${type}&entity_id=${newId()}`;
       expectError(await upload(test, 'x', { token, url }), 404, 'NOT_FOUND', 'ENTITY_NOT_FOUND');
@@ -133,7 +133,7 @@ describe('uploadFile', () => {
     await expectSettled(test, tenant, []);
   });
 
-  it('413: larger than one file may be', async () => {
+  it('413: above the maximum size of a file', async () => {
     expectError(await upload(test, 'x'.repeat(100_001), { token }), 413, 'PAYLOAD_TOO_LARGE', 'FILE_TOO_LARGE');
     expect((await upload(test, 'x'.repeat(100_000), { token })).status).toBe(201);
     await expectSettled(test, tenant, [100_000]);
@@ -151,13 +151,13 @@ describe('uploadFile', () => {
     await expectSettled(test, tenant, []);
   });
 
-  it('422: half of a record', async () => {
+  it('422: entity_type without entity_id, or the reverse', async () => {
     for (const half of ['entity_type=space', `entity_id=${newId()}`])
       expectError(
         await upload(test, 'x', { token, url: `${files}?name=x&${half}` }),
         422,
         'UNPROCESSABLE_ENTITY',
-        'HALF_AN_ENTITY',
+        'ENTITY_INCOMPLETE',
       );
   });
 });
@@ -165,7 +165,7 @@ describe('uploadFile', () => {
 describe('listFiles', () => {
   const names = (answer: Answer) => answer.body.data.map((file: { name: string }) => file.name);
 
-  it('200: the newest first, other orders, search, and what is on a record', async () => {
+  it('200: newest first, other orders, search, and files of a record', async () => {
     const space = await newSpace();
     await storeFile(test, 'xxx', { token, name: 'Beta plan.txt' });
     await storeFile(test, 'x', { token, name: 'alpha plan.txt', url: `/api/v1/secure/spaces/${space}/files` });
@@ -183,7 +183,7 @@ describe('listFiles', () => {
     expect(page.body.pagination).toEqual({ total: 3, limit: 1, offset: 1, hasMore: true });
   });
 
-  it('200: the total follows what comes and goes', async () => {
+  it('200: the total follows uploads and deletions', async () => {
     const total = async () => (await get('')).body.pagination.total;
     const space = await newSpace();
     const url = `/api/v1/secure/spaces/${space}/files`;
@@ -209,7 +209,7 @@ describe('updateFile and deleteFile', () => {
 
   const patch = (body: unknown, as = member.token) => test.call('PATCH', `${files}/${id}`, { token: as, body });
 
-  it('200: a new name, another record, none', async () => {
+  it('200: a new name, another record, no record', async () => {
     const space = await newSpace();
     const contact = await create('/api/v1/secure/contacts', {});
     const moved = await patch({ name: 'ours', entity_type: 'space', entity_id: space });
@@ -222,7 +222,7 @@ describe('updateFile and deleteFile', () => {
     expect((await get(`/${id}/content`)).text).toBe('x');
   });
 
-  it('204: and the file, its bytes and its room are gone', async () => {
+  it('204: the file, its bytes and its usage are removed', async () => {
     expect((await test.call('DELETE', `${files}/${id}`, { token: member.token })).status).toBe(204);
     expectError(await get(`/${id}`), 404, 'NOT_FOUND');
     expectError(await get(`/${id}/content`), 404, 'NOT_FOUND');
@@ -231,7 +231,7 @@ describe('updateFile and deleteFile', () => {
     await expect(test.service.services.files.get(`${tenant.tenantId}/${id}`)).rejects.toThrow(ObjectMissing);
   });
 
-  it('204: what is committed is answered, though the store hangs', async () => {
+  it('204: a committed deletion is answered although the store hangs', async () => {
     await upload(test, webp(), { token, url: avatarOf(tenant.admin.userId), type: 'image/webp', method: 'PUT' });
     await upload(test, webp(), {
       token: member.token,
@@ -260,21 +260,21 @@ describe('updateFile and deleteFile', () => {
     expectError(await patch(body), 400, 'VALIDATION_ERROR');
   });
 
-  it('403: who neither uploaded it nor holds files.manage; 200 for who does', async () => {
+  it('403: neither the uploader nor a holder of files.manage; 200 with files.manage', async () => {
     const other = await createMember(test, tenant, { permissions: ['spaces.manage', 'users.manage'] });
-    expectError(await patch({ name: 'stolen' }, other.token), 403, 'AUTHORIZATION_ERROR', 'NOT_YOUR_FILE');
-    expectError(await patch({}, other.token), 403, 'AUTHORIZATION_ERROR', 'NOT_YOUR_FILE');
+    expectError(await patch({ name: 'stolen' }, other.token), 403, 'AUTHORIZATION_ERROR', 'FILE_NOT_OWNED');
+    expectError(await patch({}, other.token), 403, 'AUTHORIZATION_ERROR', 'FILE_NOT_OWNED');
     const url = `${files}/${id}`;
-    expectError(await test.call('DELETE', url, { token: other.token }), 403, 'AUTHORIZATION_ERROR', 'NOT_YOUR_FILE');
+    expectError(await test.call('DELETE', url, { token: other.token }), 403, 'AUTHORIZATION_ERROR', 'FILE_NOT_OWNED');
     const keeper = await createMember(test, tenant, { permissions: ['files.manage'] });
     expect((await patch({ name: 'kept' }, keeper.token)).body.data.name).toBe('kept');
     expect((await test.call('DELETE', url, { token: keeper.token })).status).toBe(204);
   });
 
-  it('404 and 422: no such record, half of one', async () => {
+  it('404 and 422: the record does not exist, or is incomplete', async () => {
     expectError(await patch({ entity_type: 'space', entity_id: newId() }), 404, 'NOT_FOUND', 'ENTITY_NOT_FOUND');
     for (const half of [{ entity_type: 'space' }, { entity_id: newId() }, { entity_type: null, entity_id: newId() }])
-      expectError(await patch(half), 422, 'UNPROCESSABLE_ENTITY', 'HALF_AN_ENTITY');
+      expectError(await patch(half), 422, 'UNPROCESSABLE_ENTITY', 'ENTITY_INCOMPLETE');
     await expectSettled(test, tenant, [1]);
   });
 });

@@ -10,7 +10,7 @@ export { removeObjects, retireFilesOf } from '#modules/storage/cleaning.service'
 
 const sweep: Job = {
   name: 'storage-sweep',
-  description: 'Removes what broken uploads and unfinished deletions left, with the room that it takes.',
+  description: 'Removes the remains of interrupted uploads and deletions, and releases their space.',
   schedule: '* * * * *',
   catchUp: 'run_once',
   timeoutMs: 10 * 60_000,
@@ -19,17 +19,17 @@ const sweep: Job = {
 
 const reconcile: Job = {
   name: 'storage-reconcile',
-  description: 'Compares the counters of each storage with its files, and sets right those that differ.',
+  description: 'Compares the counters of each storage with its files and corrects differences.',
   schedule: '29 * * * *',
   catchUp: 'run_once',
   timeoutMs: 30 * 60_000,
   run: async ({ services, signal }) => ({ repaired: (await reconcileStorage(services, signal)).length }),
 };
 
-/** Files of tenants, of their spaces, resources and contacts, pictures of people, and how much room they may take. */
+/** Files of tenants, spaces, resources and contacts, avatars of users, and storage quotas. */
 export const storageModule = defineModule({
   name: 'storage',
-  description: 'Files, pictures of people, and how much room they may take',
+  description: 'Files, avatars of users, and storage quotas',
   constraints: missingOwners,
   jobs: [sweep, reconcile],
   routes: [...fileRoutes, ...entityFileRoutes, ...avatarRoutes, ...storageRoutes],

@@ -17,7 +17,7 @@ async function setQuota({ tenantId }: Tenant, bytes: number): Promise<void> {
 const counted = (statuses: readonly number[]) =>
   Object.fromEntries([...new Set(statuses)].map((status) => [status, statuses.filter((one) => one === status).length]));
 
-describe('50 uploads at once into a quota that fits', () => {
+describe('50 concurrent uploads into a limited quota', () => {
   it.each(Array.from({ length: 20 }, (_, round) => [round, 1 + ((round * 7) % 49)] as const))(
     'round %i: exactly %i of them',
     async (_round, fitting) => {
@@ -37,7 +37,7 @@ describe('50 uploads at once into a quota that fits', () => {
   );
 });
 
-it('uploads and deletions of the same files at once leave the counters right', async () => {
+it('concurrent uploads and deletions of the same files leave correct counters', async () => {
   const tenant = await createTenant(test);
   const { token } = tenant.admin;
   const ids = await Promise.all(Array.from({ length: 15 }, (_, at) => storeFile(test, 'x'.repeat(at), { token })));
@@ -55,7 +55,7 @@ it('uploads and deletions of the same files at once leave the counters right', a
   expect(total).toBe(10);
 });
 
-it('a space that goes while files come to it: none is left on it, and no byte of them is counted', async () => {
+it('a space that is deleted during uploads keeps no files, and none of their bytes count', async () => {
   const tenant = await createTenant(test);
   const { token } = tenant.admin;
   for (let round = 0; round < 5; round++) {
@@ -70,12 +70,12 @@ it('a space that goes while files come to it: none is left on it, and no byte of
   }
   const { counters, rows } = await ledgerOf(test, tenant.tenantId);
   expect(counters).toEqual({ usage: 0, reserved: 0 });
-  // What is still being removed is no file any more.
+  // A file that is being removed no longer counts as a file.
   expect(rows.filter(({ status }) => status !== 'deleting')).toEqual([]);
   expect((await test.call('GET', files, { token })).body.pagination.total).toBe(0);
 });
 
-it('a quota below the usage: nothing comes in, everything can be read and deleted', async () => {
+it('a quota below the usage: files cannot be added, but read and deleted', async () => {
   const tenant = await createTenant(test);
   const { token } = tenant.admin;
   const id = await storeFile(test, 'x'.repeat(300), { token });

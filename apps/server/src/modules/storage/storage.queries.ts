@@ -28,7 +28,7 @@ export const insertStorage = statement<{ tenantId: string; at: string }, never>(
     .onConflict((conflict) => conflict.column('tenant_id').doNothing()),
 );
 
-/** Takes the room before the first byte is accepted. No row when there is not enough of it, or none is given. */
+/** Reserves space before the first byte is accepted; no row if the quota is exceeded or the storage is disabled. */
 export const reserve = statement<
   { tenantId: string; sizeBytes: number; defaultQuotaBytes: number },
   { tenant_id: string }
@@ -44,7 +44,7 @@ export const reserve = statement<
     .returning('tenant_id'),
 );
 
-/** Moves the counters along with the rows, in the same transaction and as the last thing locked there. */
+/** Updates the counters in the transaction of the rows, as its last lock. */
 export const settle = statement<{ tenantId: string; usage: number; reserved: number }, never>((p) =>
   builder
     .updateTable('tenant_storage')
@@ -57,7 +57,7 @@ export const settle = statement<{ tenantId: string; usage: number; reserved: num
 
 type Setting = { enabled: boolean | null; quotaBytes: number | null; at: string };
 
-/** What is null stays as it is. */
+/** Null leaves a value unchanged. */
 export const saveStorage = statement<Setting & AuditParams, StorageRow & { id: string }>((p) => {
   const enabled = sql<boolean>`${p.enabled}::boolean`;
   const quota = sql<number | null>`${p.quotaBytes}::bigint`;
@@ -91,7 +91,7 @@ export type Stats = {
   average_usage_percent: number;
 };
 
-/** Over all tenants; one that nobody configured has the quota of the installation. */
+/** Sums over all tenants; a tenant without its own quota has the default quota. */
 export const sumStorage = statement<{ defaultQuotaBytes: number }, Stats>((p) => {
   const quota = sql<number>`coalesce(s.quota_bytes, ${p.defaultQuotaBytes}::bigint)`;
   const usage = sql<number>`(coalesce(s.usage_bytes, 0) + coalesce(s.reserved_bytes, 0))`;

@@ -7,13 +7,13 @@ import { findStorage, saveStorage, sumStorage } from '#modules/storage/storage.q
 import type { UpdateStorageBody } from '#modules/storage/storage.schemas';
 import { TenantNotFound, reachTenant } from '#modules/tenants/index';
 
-/** Over all tenants of the installation. */
+/** Statistics of all tenants of the installation. */
 export async function getStorageStats({ database, settings }: Services) {
   const { defaultQuotaBytes } = settings;
   return { data: (await database.platform().slow.first(sumStorage({ defaultQuotaBytes })))! };
 }
 
-/** For administrators of the tenant itself. @throws TenantNotFound for every other one */
+/** For administrators of this tenant. @throws TenantNotFound for any other tenant */
 export async function getTenantStorage({ db, services }: { db: TenantDb; services: Services }, id: string) {
   const { tenantId } = db;
   if (id !== tenantId) throw TenantNotFound();
@@ -21,7 +21,7 @@ export async function getTenantStorage({ db, services }: { db: TenantDb; service
   return { data: presentStorage(tenantId, state, services) };
 }
 
-/** Of any tenant that `reachTenant` finds, recorded in its own trail. An empty patch changes nothing. @throws TenantNotFound */
+/** Changes any tenant that `reachTenant` finds, recorded in its audit trail; an empty patch changes nothing. @throws TenantNotFound */
 export async function updateTenantStorage(
   scope: { db: TenantDb; actor: Actor<Person>; services: Services },
   id: string,

@@ -47,7 +47,7 @@ describe.each(families)('updateTenantStorage by %s', (family) => {
     expectError(await upload(test, 'x', { token }), 413, 'PAYLOAD_TOO_LARGE', 'QUOTA_EXCEEDED');
   });
 
-  it('200: recorded in that tenant, as somebody of the system', async () => {
+  it('200: recorded in that tenant, with a system administrator as actor', async () => {
     await patch(family, { quota_bytes: 200 });
     const trail = await test.call('GET', '/api/v1/secure/audit-logs?action=storage.updated', {
       token: tenant.admin.token,
@@ -72,13 +72,13 @@ describe.each(families)('updateTenantStorage by %s', (family) => {
     expectError(await patch(family, body), 400, 'VALIDATION_ERROR');
   });
 
-  it('401, 403: nobody else, not even for the own tenant', async () => {
+  it('401, 403: no other caller, not even for their own tenant', async () => {
     const url = `/api/v1/secure/tenants/${tenant.tenantId}/${family}`;
     expectError(await test.call('PATCH', url, { body: {} }), 401, 'AUTHENTICATION_ERROR');
     expectError(await patch(family, { quota_bytes: 1 }, { token: tenant.admin.token }), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it('404: another tenant than the one that the header names', async () => {
+  it('404: a tenant other than the one in the header', async () => {
     const other = await createTenant(test);
     const url = `/api/v1/secure/tenants/${tenant.tenantId}/${family}`;
     for (const body of [{ quota_bytes: 1 }, {}]) {
@@ -88,7 +88,7 @@ describe.each(families)('updateTenantStorage by %s', (family) => {
     }
   });
 
-  it('404: a tenant whose days of grace are over; 200 before', async () => {
+  it('404: a tenant after its grace period; 200 before', async () => {
     const end = (at: string) =>
       withClient(test.connection, (client) =>
         client.query(`update tenants set status = 'pending_deletion', deletes_at = ${at} where id = $1`, [
@@ -102,19 +102,19 @@ describe.each(families)('updateTenantStorage by %s', (family) => {
     expectError(await patch(family, {}), 404, 'NOT_FOUND');
   });
 
-  it('404: no such tenant', async () => {
+  it('404: the tenant does not exist', async () => {
     expectError(await patch(family, { quota_bytes: 1 }, { id: newId() }), 404, 'NOT_FOUND');
     expectError(await patch(family, {}, { id: newId() }), 404, 'NOT_FOUND');
   });
 });
 
-describe('switching storage off', () => {
+describe('disabled storage', () => {
   it('400 by default-tenant-storage, where it must remain true', async () => {
     expectError(await patch('default-tenant-storage', { enabled: false }), 400, 'VALIDATION_ERROR');
     expect((await read()).body.data.enabled).toBe(true);
   });
 
-  it('200 by system-storage: nothing comes in, what is there can be read and deleted', async () => {
+  it('200 by system-storage: files cannot be added, but read and deleted', async () => {
     const { token } = tenant.admin;
     const id = await storeFile(test, 'kept', { token });
     expect((await patch('system-storage', { enabled: false })).body.data).toMatchObject({ enabled: false });
@@ -125,7 +125,7 @@ describe('switching storage off', () => {
     expect((await upload(test, 'x', { token })).status).toBe(201);
   });
 
-  it('before anything was ever stored', async () => {
+  it('can be disabled before the first file', async () => {
     await patch('system-storage', { enabled: false });
     const { token } = tenant.admin;
     expectError(await upload(test, 'x', { token }), 422, 'UNPROCESSABLE_ENTITY', 'STORAGE_DISABLED');
@@ -133,7 +133,7 @@ describe('switching storage off', () => {
 });
 
 describe('getTenantStorage', () => {
-  it('200: the default quota where nobody set one', async () => {
+  it('200: the default quota without a configured one', async () => {
     expect((await read()).body.data).toMatchObject({
       enabled: true,
       quota_bytes: 1000,
@@ -173,7 +173,7 @@ describe('the sums over all tenants', () => {
         status: 200,
         body: {
           data: {
-            // The system's own tenant is one of them.
+            // The system tenant is included.
             total_tenants: 3,
             enabled_tenants: 2,
             total_quota_bytes: 2200,

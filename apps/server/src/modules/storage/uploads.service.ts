@@ -15,7 +15,7 @@ import {
   QuotaExceeded,
   StorageDisabled,
   StoreUnavailable,
-  UploadOvertaken,
+  UploadSuperseded,
 } from '#modules/storage/files.errors';
 import { insertUpload, renewLease, type FileRow } from '#modules/storage/files.queries';
 import { figuresOf, isMediaType, ownerColumns, signatureBytes, type Owner } from '#modules/storage/files.rules';
@@ -28,16 +28,16 @@ type Received = { id: string; sha256: string; sizeBytes: number; at: string };
 type Plan = {
   name: string;
   owner: Owner | undefined;
-  /** Looks at the first bytes before any is stored, and throws when they are wrong. */
+  /** Inspects the first bytes before any is stored, and throws if they are invalid. */
   inspect?: (head: Buffer) => void;
-  /** Makes the upload a file and settles the counters. No row when it was taken for dead. */
+  /** Makes the upload a file and updates the counters; no row if its lease expired. */
   complete(tx: Transaction, received: Received): Promise<FileRow | undefined>;
 };
 
 /**
- * Row, bytes, row: the room is taken before the first byte is accepted, and given back unless all have arrived.
+ * Row, bytes, row: space is reserved before the first byte is accepted, and released unless all bytes arrive.
  * @throws FileTooLarge, BadContentType, StoreBusy, StoreFull, QuotaExceeded, StorageDisabled, StoreUnavailable,
- * UploadOvertaken; the missing owner's error through the foreign key
+ * UploadSuperseded; the missing owner's error through the foreign key
  */
 export async function receive(scope: Scope, upload: Upload, plan: Plan): Promise<FileRow> {
   const { services } = scope;
@@ -52,7 +52,7 @@ export async function receive(scope: Scope, upload: Upload, plan: Plan): Promise
   }
 }
 
-/** @returns what has to be called once the upload is over, however it ends. */
+/** @returns a function to call when the upload ends, successfully or not. */
 async function admit({ db, services }: Scope, id: string, sizeBytes: number): Promise<() => void> {
   try {
     return await services.files.admit(objectKey(db.tenantId, id), sizeBytes);
@@ -70,8 +70,8 @@ async function receiveAdmitted(scope: Scope, upload: Upload, plan: Plan & { id: 
     const received = { id, sha256, sizeBytes: upload.sizeBytes, at: services.now().toISOString() };
     return await db.transaction(async (tx) => {
       const row = await plan.complete(tx, received);
-      // Within the transaction, so that nothing is kept of what it began.
-      if (row === undefined) throw UploadOvertaken();
+      // Inside the transaction, so that a failure rolls it back.
+      if (row === undefined) throw UploadSuperseded();
       return row;
     });
   } catch (error) {
@@ -82,7 +82,7 @@ async function receiveAdmitted(scope: Scope, upload: Upload, plan: Plan & { id: 
   }
 }
 
-/** The row comes first: with it the foreign key holds the owner, which whoever deletes that locks before the counters. */
+/** The row comes first: its foreign key locks the owner, which a deletion locks before the counters too. */
 async function begin(scope: Scope, upload: Upload, { id, name, owner }: Plan & { id: string }): Promise<void> {
   const { db, actor, services } = scope;
   const { tenantId } = db;
@@ -104,18 +104,18 @@ async function begin(scope: Scope, upload: Upload, { id, name, owner }: Plan & {
         lease_ends_at: leaseEnd(now),
       }),
     );
-    await takeRoom(tx, scope, upload.sizeBytes);
+    await reserveSpace(tx, scope, upload.sizeBytes);
   });
 }
 
-async function takeRoom(tx: Transaction, { db, services }: Scope, sizeBytes: number): Promise<void> {
+async function reserveSpace(tx: Transaction, { db, services }: Scope, sizeBytes: number): Promise<void> {
   const { tenantId } = db;
   const { defaultQuotaBytes } = services.settings;
-  const wanted = reserve({ tenantId, sizeBytes, defaultQuotaBytes });
-  if ((await tx.first(wanted)) !== undefined) return;
-  // The first file of a tenant; or of several at once, of which another made the row in the meantime.
+  const reservation = reserve({ tenantId, sizeBytes, defaultQuotaBytes });
+  if ((await tx.first(reservation)) !== undefined) return;
+  // The first file of a tenant, or one of several at once while another one creates the row.
   await tx.all(insertStorage({ tenantId, at: services.now().toISOString() }));
-  if ((await tx.first(wanted)) !== undefined) return;
+  if ((await tx.first(reservation)) !== undefined) return;
   const state = await tx.first(findStorage({ tenantId }));
   if (state?.enabled === false) throw StorageDisabled();
   const { quota_bytes, available_bytes } = figuresOf(state, defaultQuotaBytes);
@@ -124,7 +124,7 @@ async function takeRoom(tx: Transaction, { db, services }: Scope, sizeBytes: num
 
 type Transfer = { id: string; inspect: Plan['inspect'] };
 
-/** @returns the SHA-256 of what was stored, in hex. */
+/** @returns the SHA-256 hash of the stored bytes, in hex. */
 async function transfer({ db, services }: Scope, upload: Upload, { id, inspect }: Transfer): Promise<string> {
   const hash = newSha256();
   let senderFailure: unknown;
@@ -141,14 +141,15 @@ async function transfer({ db, services }: Scope, upload: Upload, { id, inspect }
   }
   const source = Readable.from(checked(), { objectMode: false });
   const lease = holdLease({ db, services }, id, () => {
-    senderFailure = UploadOvertaken();
+    senderFailure = UploadSuperseded();
     source.destroy(senderFailure as Error);
   });
   try {
     await services.files.put(objectKey(db.tenantId, id), source, upload.sizeBytes);
     return hash.hex();
   } catch (error) {
-    throw senderFailure instanceof AppError ? senderFailure : StoreUnavailable({ cause: error });
+    if (senderFailure instanceof AppError) throw senderFailure;
+    throw error instanceof AppError ? error : StoreUnavailable({ cause: error });
   } finally {
     await lease.end();
   }
@@ -172,7 +173,7 @@ async function* startingWith(stream: Readable, inspect: Plan['inspect']): AsyncG
   yield head;
 }
 
-/** Says now and then that the upload lives; `onLost` when somebody has taken it for dead all the same. */
+/** Renews the lease of the upload; calls `onLost` if the sweep has given up the upload anyway. */
 function holdLease({ db, services }: Pick<Scope, 'db' | 'services'>, id: string, onLost: () => void) {
   let running: Promise<void> = Promise.resolve();
   const renew = async () => {
@@ -192,7 +193,7 @@ function holdLease({ db, services }: Pick<Scope, 'db' | 'services'>, id: string,
   };
 }
 
-/** Gives the room back and removes what arrived, unless the upload is a file after all. */
+/** Releases the space and removes the bytes, unless the upload has become a file. */
 async function abandon({ db, services }: Scope, id: string): Promise<void> {
   const { tenantId } = db;
   const isFile = await db.transaction(async (tx) => {
@@ -200,6 +201,6 @@ async function abandon({ db, services }: Scope, id: string): Promise<void> {
     if (row !== undefined) await tx.all(settle({ tenantId, usage: 0, reserved: -row.size_bytes }));
     return row === undefined && (await tx.first(findStored({ tenantId, id }))) !== undefined;
   });
-  // Where the row is gone somebody took the upload for dead, and the object may have come after that.
+  // Without a row, the sweep has given up the upload, and the object may have arrived after that.
   if (!isFile) void removeObjects(services, tenantId, [id]);
 }

@@ -12,7 +12,7 @@ const huge = String(Number.MAX_SAFE_INTEGER);
 const test = useService({ environment: { FILE_LIMIT_BYTES: huge, STORAGE_DEFAULT_QUOTA_BYTES: huge } });
 const openEdge = useEdges(test);
 
-/** The first half of ten bytes, of which the row says that they are on their way. */
+/** The first half of ten bytes, while the row has the status 'uploading'. */
 async function beginUpload({ tenantId, admin }: Tenant) {
   const { port } = await openEdge();
   const connection = await openConnection(port);
@@ -25,12 +25,12 @@ async function beginUpload({ tenantId, admin }: Tenant) {
       expect(rows).toMatchObject([{ status: 'uploading' }]);
       return rows[0]!.id;
     },
-    { timeout: 10_000 },
+    { timeout: 30_000 },
   );
   return { connection, id };
 }
 
-describe('an upload that somebody took for dead', () => {
+describe('an upload that the sweep has given up', () => {
   it.each([
     ['and cleaned up to the end', 'delete from files where tenant_id = $1'],
     ['and is cleaning up', `update files set status = 'deleting' where tenant_id = $1`],
@@ -44,16 +44,16 @@ describe('an upload that somebody took for dead', () => {
     connection.send('other');
     const answer = await connection.next();
     expect(answer.status).toBe(409);
-    expect(JSON.parse(answer.body).details).toEqual({ code: 'UPLOAD_OVERTAKEN' });
+    expect(JSON.parse(answer.body).details).toEqual({ code: 'UPLOAD_SUPERSEDED' });
     connection.destroy();
     const open = async () => (await test.service.services.files.get(`${tenantId}/${id}`)).destroy();
-    await vi.waitFor(() => expect(open()).rejects.toThrow(ObjectMissing), { timeout: 10_000 });
+    await vi.waitFor(() => expect(open()).rejects.toThrow(ObjectMissing), { timeout: 30_000 });
     await expectSettled(test, tenant, []);
   });
 });
 
 describe('a store that cannot take the file now', () => {
-  it('503 STORE_FULL: the disk has no room, and nothing is begun', async () => {
+  it('503 STORE_FULL: the disk is full, and no upload begins', async () => {
     const tenant = await createTenant(test);
     const headers = { authorization: `Bearer ${tenant.admin.token}`, 'content-length': String(10 ** 15) };
     const answer = await test.raw({ method: 'POST', url: `${files}?name=x`, headers, payload: 'x' });
@@ -68,11 +68,11 @@ describe('a store that cannot take the file now', () => {
         S3_BUCKET: 'none',
         S3_ENDPOINT: 'http://127.0.0.1:1',
         S3_ACCESS_KEY_ID: 'key',
-        S3_SECRET_ACCESS_KEY: 'a-secret-of-nobody',
+        S3_SECRET_ACCESS_KEY: 'an-unused-secret',
       },
     });
 
-    it('503 STORE_BUSY: the tenant sends as many as it may, and nothing is begun', async () => {
+    it('503 STORE_BUSY: the tenant is at its upload limit, and no upload begins', async () => {
       const tenant = await createTenant(bucket);
       const { token } = tenant.admin;
       const admit = () => bucket.service.services.files.admit(`${tenant.tenantId}/${newId()}`, 1);
@@ -82,7 +82,7 @@ describe('a store that cannot take the file now', () => {
       expect(answer.headers['retry-after']).toBe('5');
       expect(await ledgerOf(bucket, tenant.tenantId)).toEqual({ counters: { usage: 0, reserved: 0 }, rows: [] });
       for (const leave of places) leave();
-      // Each gives its place back, also when it comes to nothing, as here, where nobody answers.
+      // Each upload releases its permit, also on failure, as here, where the store does not answer.
       for (let at = 0; at < 9; at++) {
         const next = await upload(bucket, 'x', { token });
         expect({ status: next.status, details: next.body.details }).toEqual({ status: 503, details: null });

@@ -23,7 +23,7 @@ async function connect(tenant: Tenant, apiKey: string, part: Record<string, unkn
 }
 
 describe('external APIs in health', () => {
-  it('are the connectors of all tenants, by their status', async () => {
+  it('are the connectors of all tenants, by status', async () => {
     await connect(tenants[0]!, 'first');
     await connect(tenants[1]!, 'second');
     await connect(tenants[1]!, 'third', { enabled: false });
@@ -39,7 +39,7 @@ describe('external APIs in health', () => {
     }
   });
 
-  it('are counted once for all who ask at once', async () => {
+  it('are counted once for concurrent requests', async () => {
     let asked = 0;
     const all = () => {
       asked += 1;
@@ -52,7 +52,7 @@ describe('external APIs in health', () => {
     expect(answers[0]).toEqual({ total: 2, active: 1, statusBreakdown: { active: 2 } });
   });
 
-  it('are none where they cannot be counted, and are counted again the next time', async () => {
+  it('are empty if the count fails, and are counted again the next time', async () => {
     let asked = 0;
     const all = () => {
       asked += 1;

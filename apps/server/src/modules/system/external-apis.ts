@@ -7,19 +7,19 @@ export type ExternalApis = { total: number; active: number; statusBreakdown: Rec
 type Counted = { at: number; counting: Promise<ExternalApis> };
 
 const keptMs = 10_000;
-/** Counting goes no further: health is asked often, and beyond this the exact number says no more. */
-const most = 50_000;
+/** The count stops here: health is requested often, and a larger exact number says no more. */
+const maxCounted = 50_000;
 const none: ExternalApis = { total: 0, active: 0, statusBreakdown: {} };
 
 const counted = perDatabase<{ last?: Counted }>(() => ({}));
 
-/** The connectors of all tenants, counted at most every 10 seconds; nothing where they cannot be counted. */
+/** Connectors of all tenants, counted at most every 10 seconds; empty if the count fails. */
 export function countExternalApis({ database }: Pick<Services, 'database'>): Promise<ExternalApis> {
   const known = counted(database);
   if (known.last !== undefined && performance.now() - known.last.at < keptMs) return known.last.counting;
   const counting = database
     .platform()
-    .slow.all(countConnectors({ most }))
+    .slow.all(countConnectors({ most: maxCounted }))
     .then(toExternalApis)
     .catch(() => {
       delete known.last;

@@ -35,7 +35,7 @@ export const systemJobs: readonly Job[] = [
   },
   {
     name: 'expired-idempotency-keys',
-    description: 'Deletes what was answered to idempotency keys that have expired, which is after 24 hours.',
+    description: 'Deletes stored answers of idempotency keys 24 hours after their creation.',
     schedule: '43 * * * *',
     catchUp: 'run_once',
     timeoutMs: 10 * 60_000,

@@ -5,13 +5,14 @@ import {
   createMember,
   createTenant,
   logInSystemAdmin,
+  proveAddress,
   unique,
   type Person,
   type Tenant,
 } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
 
-// Elsewhere clocks run ahead, and the mails of those tests are newer than any.
+// Other tests set clocks ahead, so their mails are newer.
 const test = useService({ ownDatabase: true });
 const path = '/api/v1/system/mail-outbox';
 let system: Person;
@@ -20,6 +21,7 @@ let tenant: Tenant;
 beforeAll(async () => {
   system = await logInSystemAdmin(test);
   tenant = await createTenant(test);
+  await proveAddress(test, tenant.admin.email);
 });
 
 const list = (query = '', headers: Record<string, string> = {}): Promise<Answer> =>
@@ -33,7 +35,7 @@ async function invite(): Promise<string> {
 }
 
 describe('listMailOutbox', () => {
-  it('200: the newest first, with what was not delivered', async () => {
+  it('200: newest first, with undelivered texts', async () => {
     const recipients = [await invite(), await invite()];
     const { status, body } = await list('?limit=200');
     expect(status).toBe(200);
@@ -52,7 +54,7 @@ describe('listMailOutbox', () => {
     });
   });
 
-  it('200: texts are not readable in the database', async () => {
+  it('200: texts are encrypted in the database', async () => {
     const email = await invite();
     const text = 'select body from mail_outbox where recipient = $1';
     const [row] = await test.service.services.database
@@ -61,7 +63,7 @@ describe('listMailOutbox', () => {
     expect(row!.body).not.toContain('token');
   });
 
-  it('200: pages, and the total beyond the end too', async () => {
+  it('200: pages, and the total also beyond the end', async () => {
     await invite();
     const page = (await list('?limit=1')).body;
     expect(page.data).toHaveLength(1);
@@ -72,7 +74,7 @@ describe('listMailOutbox', () => {
     expect(beyond.pagination.total).toBeGreaterThan(0);
   });
 
-  it('200: reading it is itself recorded', async () => {
+  it('200: each read is recorded', async () => {
     const answer = await list();
     const rows = await test.service.services.database.tenant(systemTenantId).all({
       text: `select user_id, action, resource_type, resource_id from audit_logs where details ->> 'requestId' = $1`,
@@ -88,7 +90,7 @@ describe('listMailOutbox', () => {
     expectError(await list(`?${query}`), 400, 'VALIDATION_ERROR');
   });
 
-  it('401 without credentials, 403 for everybody but system administrators', async () => {
+  it('401 without credentials, 403 for callers other than system administrators', async () => {
     expectError(await test.call('GET', path), 401, 'AUTHENTICATION_ERROR');
     const member = await createMember(test, tenant, { permissions: ['audit_logs.read', 'users.manage'] });
     for (const { token } of [tenant.admin, member]) {

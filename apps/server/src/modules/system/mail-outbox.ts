@@ -16,20 +16,24 @@ export const MailOutbox = pageOf(
   closed(
     {
       id: Uuid,
-      recipient: Type.String(),
-      subject: Type.String(),
-      text: Type.String({ description: 'Empty once the mail was delivered or given up.' }),
+      recipient: Type.String({ description: 'E-mail address of the recipient.' }),
+      subject: Type.String({ description: 'Subject of the mail.' }),
+      text: Type.String({ description: 'Text of the mail; empty after it was delivered or given up.' }),
       created_at: Timestamp,
-      sent_at: nullable(Timestamp),
-      given_up_at: nullable(Timestamp),
-      attempts: Type.Integer(),
-      last_error: nullable(Type.String()),
+      sent_at: nullable(Timestamp, { description: 'Delivery time (RFC 3339, UTC); null if not delivered.' }),
+      given_up_at: nullable(Timestamp, {
+        description: 'Time at which delivery was given up (RFC 3339, UTC); null if it was not.',
+      }),
+      attempts: Type.Integer({ description: 'Number of delivery attempts.' }),
+      last_error: nullable(Type.String(), {
+        description: 'Error of the latest attempt; null without a failed attempt.',
+      }),
     },
     { title: 'OutboxMail' },
   ),
 );
 
-/** The outbox, newest first, with the texts that were not delivered. Reading it is itself recorded. */
+/** The outbox, newest first, with undelivered texts; the audit trail records each read. */
 export async function listOutbox(
   {
     services,

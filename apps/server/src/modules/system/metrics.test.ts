@@ -17,7 +17,7 @@ beforeAll(async () => {
 
 const scrape = (token: string | undefined = scrapeToken): Promise<Answer> => test.call('GET', path, { token });
 
-/** The value of a sample; undefined where it is not there. Labels in the order in which they are written. */
+/** The value of a sample, with labels in their written order; undefined if it is missing. */
 async function valueOf(sample: string): Promise<number | undefined> {
   const { text } = await scrape();
   const line = text.split('\n').find((one) => one.startsWith(`${sample} `));
@@ -42,7 +42,7 @@ describe('getMetrics', () => {
   });
 
   it.each([
-    ['of another length', 'a-token'],
+    ['of a different length', 'a-token'],
     ['of the same length', 'a-token-that-Prometheus_has'],
     ['of an empty text', ''],
   ])('401: a token %s', async (_what, token) => {
@@ -55,7 +55,7 @@ describe('getMetrics', () => {
     expectError(await test.call('GET', path, { headers }), 401, 'INVALID_TOKEN');
   });
 
-  it('403: everybody else', async () => {
+  it('403: all other callers', async () => {
     const member = await createMember(test, tenant, { permissions: ['audit_logs.read'] });
     for (const { token } of [tenant.admin, member]) expectError(await scrape(token), 403, 'AUTHORIZATION_ERROR');
   });
@@ -80,7 +80,7 @@ describe('requests', () => {
     expect(await valueOf(sample('sum', labels))).toBeGreaterThan(0);
   });
 
-  it('never make a label of what somebody sent', async () => {
+  it('never use request data as a label', async () => {
     await test.raw({ method: 'GET', url: '/made-up/path?word=made-up' });
     await test.raw({ method: 'PROPFIND', url: '/api/v1/system/info' });
     const unmatched = sample('count', 'method="GET",status="404",route="unmatched"');
@@ -93,7 +93,7 @@ describe('requests', () => {
     expect(text).not.toContain(system.userId);
   });
 
-  it('that limits refuse are counted by the reason', async () => {
+  it('that are refused by limits are counted by reason', async () => {
     const { metrics, limits } = test.service.services;
     const reason = 'http_refusals_total{reason="RATE_LIMIT_EXCEEDED"}';
     expect(await metrics.text()).not.toContain(reason);
@@ -107,7 +107,7 @@ describe('requests', () => {
 });
 
 describe('the process', () => {
-  it('tells of its parts', async () => {
+  it('reports the state of its parts', async () => {
     await scrape();
     const { text } = await scrape();
     expect(text).toMatch(/^atrium_build_info\{version="\d+\.\d+\.\d+",node="v\d+/m);
@@ -120,14 +120,14 @@ describe('the process', () => {
     expect(await valueOf('atrium_log_lines_dropped_total')).toBe(0);
   });
 
-  it('counts log lines that are kept', async () => {
+  it('counts kept log lines', async () => {
     const { logging } = test.service.services;
     const before = (await valueOf('atrium_log_lines_kept_total'))!;
     await logging.flush();
     expect(await valueOf('atrium_log_lines_kept_total')).toBeGreaterThan(before);
   });
 
-  it('counts credentials that are known', async () => {
+  it('counts cache hits of credentials', async () => {
     const hits = () => valueOf('atrium_credential_lookups_total{result="hit"}');
     await scrape(system.token);
     const before = (await hits())!;
@@ -135,8 +135,8 @@ describe('the process', () => {
     expect(await hits()).toBe(before + 1);
   });
 
-  it('says how many statements wait', async () => {
-    // Of its own: nothing else is asked there.
+  it('reports the number of waiting statements', async () => {
+    // A separate service, so that no other statement runs.
     const database = openDatabase({ connection: test.connection });
     const { slow } = database.platform();
     const running = Promise.all(
@@ -153,7 +153,7 @@ describe('the process', () => {
 describe('without METRICS_TOKEN', () => {
   const closed = useService();
 
-  it('no token is right, not even an empty one', async () => {
+  it('every token is refused, also an empty one', async () => {
     for (const token of ['', 'undefined', scrapeToken]) {
       expectError(await closed.call('GET', path, { token }), 401, 'INVALID_TOKEN');
     }

@@ -3,7 +3,7 @@ import type { Services } from '#core/services';
 
 type Scrape = { services: Services; setHeader(name: string, value: string): void };
 
-/** What Prometheus is told. */
+/** Metrics in the text format of Prometheus. */
 export function scrapeMetrics({ services, setHeader }: Scrape): Promise<string> {
   setHeader('content-type', metricsContentType);
   setHeader('cache-control', 'no-store');

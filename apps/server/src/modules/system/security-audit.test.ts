@@ -46,13 +46,13 @@ async function eventsOf(query: string): Promise<Event[]> {
 
 const anEvent: SecurityEvent = { type: 'admin_action', tenantId: null, userId: null, details: {} };
 
-/** The events that a request caused, once they and what was recorded after them have been written. */
+/** The events of a request, after they and later events were written. */
 async function eventsAfter(answer: Answer): Promise<Event[]> {
   const marker = newId();
   test.service.services.securityEvents.record({ ...anEvent, tenantId: marker });
-  await vi.waitFor(async () => expect(await eventsOf(`tenantId=${marker}`)).toHaveLength(1), 10_000);
+  await vi.waitFor(async () => expect(await eventsOf(`tenantId=${marker}`)).toHaveLength(1), 30_000);
   const startTime = new Date(Date.now() - 60_000).toISOString();
-  // By id: what other suites record meanwhile pushes events down to the next page.
+  // By id, because events of other suites push these to the next page.
   const found = new Map<string, Event>();
   for (let offset = 0; ; offset += 200) {
     const events = await eventsOf(`startTime=${startTime}&offset=${offset}`);
@@ -62,7 +62,7 @@ async function eventsAfter(answer: Answer): Promise<Event[]> {
   }
 }
 
-/** Events of a tenant of their own, written already, one hour apart, the last of them an hour ago. */
+/** Written events of a separate tenant, one hour apart, the last one an hour ago. */
 async function settle(events: Partial<SecurityEvent>[]): Promise<string> {
   const { database, log } = test.service.services;
   const tenantId = newId();
@@ -76,7 +76,7 @@ async function settle(events: Partial<SecurityEvent>[]): Promise<string> {
   return tenantId;
 }
 
-describe('listSecurityAudit: what is written down', () => {
+describe('listSecurityAudit: recorded events', () => {
   it('login_failed, with the tenant and user when the address has one, and never the address or the password', async () => {
     const { email, userId } = await createMember(test, tenant);
     const body = { email, password: 'not the password' };
@@ -96,12 +96,12 @@ describe('listSecurityAudit: what is written down', () => {
     expect(JSON.stringify(events)).not.toMatch(/not the password|@|example/);
   });
 
-  it('login_failed for an address that nobody has, of no tenant and no user', async () => {
-    const body = { email: `${unique('nobody')}@nobody.example`, password: 'not the password' };
+  it('login_failed for an unknown address, without tenant and user', async () => {
+    const body = { email: `${unique('stranger')}@stranger.example`, password: 'not the password' };
     const failed = await test.call('POST', '/api/v1/public/auth/login', { body });
     const events = await eventsAfter(failed);
     expect(events).toMatchObject([{ eventType: 'login_failed', tenantId: null, userId: null }]);
-    expect(JSON.stringify(events)).not.toMatch(/not the password|@|nobody/);
+    expect(JSON.stringify(events)).not.toMatch(/not the password|@|stranger/);
   });
 
   it('permission_denied, exactly once for a 403', async () => {
@@ -125,7 +125,7 @@ describe('listSecurityAudit: what is written down', () => {
     ]);
   });
 
-  it('permission_denied, once, for somebody who names a tenant that is not theirs', async () => {
+  it('permission_denied, once, for a caller who names a tenant of others', async () => {
     const { token, userId } = tenant.admin;
     const headers = { 'x-tenant-id': systemTenantId };
     const refused = await test.call('GET', '/api/v1/secure/users', { token, headers });
@@ -140,7 +140,7 @@ describe('listSecurityAudit: what is written down', () => {
     ]);
   });
 
-  it('admin_action, once, for a change that takes administrative rights, with what changed it and no value', async () => {
+  it('admin_action, once, for a change with administrative permissions, with the operation and without values', async () => {
     const body = { name: 'canary', permissions: ['users.read'] };
     const changed = await test.call('POST', '/api/v1/secure/groups', { token: tenant.admin.token, body });
     expect(changed.status).toBe(201);
@@ -156,7 +156,7 @@ describe('listSecurityAudit: what is written down', () => {
     expect(JSON.stringify(events)).not.toContain('canary');
   });
 
-  it('admin_action of a system administrator in the tenant that was named, with where they come from', async () => {
+  it('admin_action of a system administrator in the named tenant, with their own tenant', async () => {
     const headers = { 'x-tenant-id': tenant.tenantId };
     const body = { name: unique('group') };
     const changed = await test.call('POST', '/api/v1/secure/groups', { token: system.token, headers, body });
@@ -195,7 +195,7 @@ describe('listSecurityAudit: what is written down', () => {
     ]);
   });
 
-  it('nothing of what everybody may do, of what failed for another reason, and of 401', async () => {
+  it('no event for unrestricted operations, for other failures, and for 401', async () => {
     const { token } = await createMember(test, tenant);
     const admin = tenant.admin.token;
     for (const answer of [
@@ -210,7 +210,7 @@ describe('listSecurityAudit: what is written down', () => {
   });
 });
 
-describe('listSecurityAudit: what is asked for', () => {
+describe('listSecurityAudit: filters', () => {
   it('200: by type, tenant and user', async () => {
     const [first, second] = [newId(), newId()];
     const tenantId = await settle([
@@ -229,7 +229,7 @@ describe('listSecurityAudit: what is asked for', () => {
     expect(await types(`tenantId=${tenantId}&event_type=api_key_used&userId=${first}`)).toEqual([]);
   });
 
-  it('200: from one time to another, the one in and the other out, in whatever zone', async () => {
+  it('200: by time range, start inclusive and end exclusive, in any time zone', async () => {
     const tenantId = await settle([{ details: { at: 0 } }, { details: { at: 1 } }, { details: { at: 2 } }]);
     const times = (await eventsOf(`tenantId=${tenantId}&sort=timestamp`)).map((event) => event.timestamp);
     const ats = async (query: string) =>
@@ -256,7 +256,7 @@ describe('listSecurityAudit: what is asked for', () => {
     expect(await page('offset=5')).toEqual([[], { total: 3, limit: 50, offset: 5, hasMore: false }]);
   });
 
-  it('200: totals are exact up to 10,000 and marked beyond', async () => {
+  it('200: totals are exact up to 10,000 and marked above', async () => {
     const tenantId = newId();
     const add = (count: number) =>
       withClient(test.connection, (client) =>
@@ -293,7 +293,7 @@ describe('listSecurityAudit: what is asked for', () => {
     expectError(await list(`?${query}`), 400, 'VALIDATION_ERROR');
   });
 
-  it('401 without credentials, 403 for everybody but system administrators', async () => {
+  it('401 without credentials, 403 for callers other than system administrators', async () => {
     expectError(await test.call('GET', path), 401, 'AUTHENTICATION_ERROR');
     const member = await createMember(test, tenant, { permissions: ['audit_logs.read'] });
     for (const { token } of [tenant.admin, member])

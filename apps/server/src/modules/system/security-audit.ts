@@ -16,11 +16,11 @@ const instant = { format: 'date-time', maxLength: 40 };
 export const SecurityAuditQuery = Type.Object({
   ...paging,
   sort: sortable(['timestamp']),
-  eventType: Type.Optional(Type.Enum(securityEventTypes)),
+  eventType: Type.Optional(Type.Enum(securityEventTypes, { description: 'Type of the event.' })),
   tenantId: Type.Optional(Uuid),
   userId: Type.Optional(Uuid),
-  startTime: Type.Optional(Type.String({ ...instant, description: 'This instant and later.' })),
-  endTime: Type.Optional(Type.String({ ...instant, description: 'Before this instant.' })),
+  startTime: Type.Optional(Type.String({ ...instant, description: 'Start of the time range, inclusive (RFC 3339).' })),
+  endTime: Type.Optional(Type.String({ ...instant, description: 'End of the time range, exclusive (RFC 3339).' })),
 });
 export type SecurityAuditQuery = Static<typeof SecurityAuditQuery>;
 
@@ -29,10 +29,10 @@ export const SecurityAudit = pageOf(
     {
       id: Type.String(),
       timestamp: Timestamp,
-      eventType: Type.Enum(securityEventTypes),
+      eventType: Type.Enum(securityEventTypes, { description: 'Type of the event.' }),
       userId: nullable(Uuid),
       tenantId: nullable(Uuid),
-      details: Type.Record(Type.String(), Type.Unknown()),
+      details: Type.Record(Type.String(), Type.Unknown(), { description: 'Facts of the event, by type.' }),
     },
     { title: 'SecurityEvent' },
   ),
@@ -40,7 +40,7 @@ export const SecurityAudit = pageOf(
 
 type Scope = { services: Services; setHeader(name: string, value: string): void };
 
-/** What concerned security in all tenants, newest first; events are there a moment after what they tell of. */
+/** Security events of all tenants, newest first; an event is visible a moment after its cause. */
 export async function listSecurityAudit({ services, setHeader }: Scope, query: SecurityAuditQuery) {
   const { limit = 50, offset = 0, sort, startTime: from, endTime: to, ...rest } = query;
   const filters = { eventType: rest.eventType, tenantId: rest.tenantId, userId: rest.userId, from, to };

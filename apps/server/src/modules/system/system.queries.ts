@@ -8,7 +8,7 @@ const builder = queryBuilder<Tables>();
 
 export type ConnectorCount = { status: string; total: number; active: number };
 
-/** Connectors of all tenants by their status, and how many of them are in use; no more than `most` are looked at. */
+/** Connectors of all tenants by status, with the number of active ones; at most `most` are counted. */
 export const countConnectors = statement<{ most: number }, ConnectorCount>((p) =>
   builder
     .selectFrom(

@@ -6,8 +6,8 @@ import { countExternalApis } from '#modules/system/external-apis';
 export type HealthLevel = 'basic' | 'ready' | 'full';
 
 /**
- * `basic` says that the process serves and asks nobody; `ready` and `full` look at what it needs.
- * @throws ServiceUnavailable at `ready` and `full` while requests could not be answered.
+ * `basic` reports that the process serves and checks nothing; `ready` and `full` check its dependencies.
+ * @throws ServiceUnavailable for `ready` and `full` while requests cannot be answered.
  */
 export async function getHealth(services: Services, level: HealthLevel) {
   if (level === 'basic') return getLiveness(services);
@@ -20,7 +20,7 @@ function getLiveness(services: Services) {
 }
 
 async function getReadiness(services: Services) {
-  // Whoever asks has little patience, and only the database decides: of the rest what is known, and it is looked at meanwhile.
+  // Callers have short timeouts and only the database decides, so other parts answer from known states while new checks run.
   void services.health.states();
   const database = await services.health.state('database');
   const { known, degradedServices } = assertReady(services, database, services.health.known());
@@ -55,7 +55,8 @@ export async function getInfo(services: Services) {
 
 function assertReady(services: Services, database: ServiceState, states: readonly ServiceState[]) {
   const degradedServices = degradedOf(states);
-  const ready = database.status === 'healthy' && services.isServing();
+  // A database that refuses writes still answers reads.
+  const ready = database.status !== 'unhealthy' && services.isServing();
   if (!ready) throw ServiceUnavailable({ retryAfterSeconds: 2, details: { ready, degradedServices } });
   const facts = { ...factsOf(services), ready, environment: services.settings.environment };
   return { degradedServices, known: degradedServices.length === 0 ? facts : { ...facts, degradedServices } };

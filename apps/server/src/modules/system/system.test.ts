@@ -22,19 +22,19 @@ const realtime = {
 };
 const base = { version, timestamp: time, hostedBackendUrl: 'https://atrium.example', realtime };
 
-/** The running services with a part of them replaced. */
+/** The running services with some parts replaced. */
 const withServices = (part: Partial<Services>): Services => ({ ...test.service.services, ...part });
 
 const good: Verdict = { status: 'healthy', message: 'reachable' };
 const broken: Verdict = { status: 'unhealthy', message: 'not reachable' };
 
-/** Services whose parts are as told; the first is the database. */
+/** Services with the given states of parts; the first part is the database. */
 function withParts(verdicts: Record<string, Verdict>): Services {
   const probes = Object.entries(verdicts).map(([name, verdict]) => ({ name, check: () => verdict }));
   return withServices({ health: createHealth(probes, () => new Date()) });
 }
 
-/** Parts that must not be looked at. */
+/** Parts that must not be checked. */
 const untouchable: Health = {
   states: () => Promise.reject(new Error('looked at')),
   state: () => Promise.reject(new Error('looked at')),
@@ -65,7 +65,7 @@ describe('getHealth', () => {
     });
   });
 
-  it('200: whatever credentials come along', async () => {
+  it('200: with any credentials', async () => {
     expect((await test.call('GET', path, { token: 'rubbish' })).status).toBe(200);
   });
 
@@ -73,7 +73,7 @@ describe('getHealth', () => {
     expectError(await test.call('GET', `${path}?${query}`), 400, 'VALIDATION_ERROR');
   });
 
-  it('basic looks at nothing, and says what is known already', async () => {
+  it('basic checks nothing, and reports known states', async () => {
     expect(await getHealth(withServices({ health: untouchable }), 'basic')).toMatchObject({ degradedServices: [] });
     const services = withParts({ database: broken, mail: good });
     expect(await getHealth(services, 'basic')).toMatchObject({ status: 'ok', degradedServices: [] });
@@ -87,7 +87,7 @@ describe('getHealth', () => {
     await expect(refused).rejects.toMatchObject({ status: 503, retryAfterSeconds: 2, details });
   });
 
-  it('200: without anything else, and says so', async () => {
+  it('200: without all other parts, and reports them', async () => {
     const services = withParts({ database: good, mail: broken, storage: { status: 'degraded', message: 'slow' } });
     const degradedServices = ['mail', 'storage'];
     const full = await getHealth(services, 'full');

@@ -24,7 +24,7 @@ const update = statement<Change, { id: string }>((p) =>
     .returning('id'),
 );
 
-/** What of tags is translated; `write` leaves the audit row to who has more to say. */
+/** The translated texts of tags; `write` adds no audit event, because the caller records more details. */
 export const tagTexts = {
   find: statement<Some, Row>((p) =>
     builder
@@ -33,7 +33,7 @@ export const tagTexts = {
       .where('tenant_id', '=', p.tenantId)
       .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
   ),
-  /** Held to the end of the transaction, in the order of ids. */
+  /** Locks the rows until the transaction ends, in the order of their ids to avoid deadlocks. */
   lock: statement<Some, Row>((p) =>
     builder
       .selectFrom('tags')
@@ -43,7 +43,7 @@ export const tagTexts = {
       .orderBy('id')
       .forNoKeyUpdate(),
   ),
-  /** Which there are, by id, from behind `after`. */
+  /** Lists ids in ascending order, starting after `after`. */
   list: statement<Page, { id: string }>((p) =>
     builder
       .selectFrom('tags')

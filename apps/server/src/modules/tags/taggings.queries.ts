@@ -15,12 +15,12 @@ type Tables = {
 type ById = { tenantId: string; id: string };
 type Tagging = { id: string; tagId: string } & AuditParams;
 
-/** What one kind of record needs to be tagged. */
+/** The queries that tag one kind of record. */
 export type TaggingQueries = {
   findEntity(params: ById): Query<{ id: string }>;
   listTags(params: ById & { limit: number; offset: number }): Query<TagRow>;
   countTags(params: ById): Query<{ total: number }>;
-  /** Nothing is inserted, and nothing recorded, for what has the tag already. */
+  /** Inserts and records nothing if the record has the tag already. */
   addTag(params: Tagging & { at: string }): Query<{ id: string }>;
   removeTag(params: Tagging): Query<{ id: string }>;
 };

@@ -11,7 +11,7 @@ import { presentTag } from '#modules/tags/tags.service';
 
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 
-/** A kind of record that is tagged. */
+/** A kind of record that can have tags. */
 type Taggable = { queries: TaggingQueries; NotFound: ErrorDefinition };
 
 export const taggable = {
@@ -19,7 +19,7 @@ export const taggable = {
   resource: { queries: resourceTagging, NotFound: ResourceNotFound },
 } as const satisfies Record<string, Taggable>;
 
-/** @throws the NotFound of the kind */
+/** @throws the NotFound error of the kind */
 export async function listTagsOf(
   { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
   { queries, NotFound }: Taggable,
@@ -36,7 +36,7 @@ export async function listTagsOf(
   return toPage(rows.map(presentTag), { limit, offset }, { total: counted!.total, isCapped: false }, setHeader);
 }
 
-/** Tagging again changes nothing. @throws the NotFound of the kind, TagNotFound (both through the foreign keys) */
+/** Adding an existing tag changes nothing. @throws the NotFound error of the kind, TagNotFound (both through the foreign keys) */
 export async function addTagTo(
   { db, actor, now }: Scope,
   { queries }: Taggable,
@@ -46,7 +46,7 @@ export async function addTagTo(
   await db.slow.first(queries.addTag({ id, tagId, at, ...auditParams(actor, at, { tagId }) }));
 }
 
-/** Taking away what is not there changes nothing. @throws the NotFound of the kind, TagNotFound */
+/** Removing a missing tag changes nothing. @throws the NotFound error of the kind, TagNotFound */
 export async function removeTagFrom(
   { db, actor, now }: Scope,
   { queries, NotFound }: Taggable,

@@ -31,7 +31,7 @@ describe.each(['spaces', 'resources'] as const)('tags of %s', (collection) => {
     (await create(test, by, 'tags')).id,
   ];
 
-  it('204: put on and taken off, once in the trail however often', async () => {
+  it('204: adds and removes a tag, and records each change once', async () => {
     const [id, tagId] = await pair();
     for (let times = 0; times < 2; times++) {
       const answer = await put(id, tagId);
@@ -48,7 +48,7 @@ describe.each(['spaces', 'resources'] as const)('tags of %s', (collection) => {
     ]);
   });
 
-  it('204: for who may change the record, people and keys alike', async () => {
+  it('204: for users and keys that may change the record', async () => {
     const [id, tagId] = await pair();
     const manager = { token: (await createMember(test, tenant, { permissions: [`${collection}.manage`] })).token };
     for (const by of [manager, await keyOf(test, tenant, { [collection]: { write: true } })]) {
@@ -57,7 +57,7 @@ describe.each(['spaces', 'resources'] as const)('tags of %s', (collection) => {
     }
   });
 
-  it('200: listed by name with pages, for who may read the record', async () => {
+  it('200: lists by name with pages, for callers that may read the record', async () => {
     const { id } = await create(test, admin, collection);
     const names = ['b', 'A', 'c'].map((name) => `${name} ${newId()}`);
     for (const name of names) await put(id, (await create(test, admin, 'tags', { name })).id);
@@ -69,7 +69,7 @@ describe.each(['spaces', 'resources'] as const)('tags of %s', (collection) => {
     expectError(await test.call('GET', `${url(id)}?limit=0`, admin), 400, 'VALIDATION_ERROR');
   });
 
-  it('400, 401, 403: no uuid, nobody, who may not', async () => {
+  it('400, 401, 403: invalid uuid, no credentials, no permission', async () => {
     const [id, tagId] = await pair();
     expectError(await put('42', tagId), 400, 'VALIDATION_ERROR');
     expectError(await put(id, '42'), 400, 'VALIDATION_ERROR');
@@ -88,7 +88,7 @@ describe.each(['spaces', 'resources'] as const)('tags of %s', (collection) => {
     expectError(await test.call('GET', url(id), writer), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it("404: a record or a tag that is unknown or another tenant's; nothing changes", async () => {
+  it('404: a record or a tag that is unknown or of another tenant; nothing changes', async () => {
     const [[id, tagId], [foreignId, foreignTagId]] = [await pair(), await pair(stranger)];
     await put(id, tagId);
     for (const call of [put, remove]) {
@@ -102,7 +102,7 @@ describe.each(['spaces', 'resources'] as const)('tags of %s', (collection) => {
     expect(await tagsOf(id)).toEqual([tagId]);
   });
 
-  it('fifty at once put a tag on once', async () => {
+  it('fifty concurrent requests add a tag once', async () => {
     for (let round = 0; round < 20; round++) {
       const [id, tagId] = await pair();
       expect(await race(50, () => put(id, tagId))).toEqual({ 204: 50 });
@@ -112,7 +112,7 @@ describe.each(['spaces', 'resources'] as const)('tags of %s', (collection) => {
     }
   });
 
-  it('a tag that goes while it is put on is on nothing afterwards', async () => {
+  it('a tag that is deleted while it is being added is on no record afterwards', async () => {
     for (let round = 0; round < 20; round++) {
       const [id, tagId] = await pair();
       const [tagged, deleted] = await Promise.all([

@@ -42,7 +42,7 @@ export const insertTag = statement<TagRow & { name_key: string } & AuditParams, 
   return withAudit<TagRow>(change, { action: 'tag.created', resourceType: 'tag' }, p);
 });
 
-/** Translations are merged by language; null removes one. */
+/** Translations are merged by language; null removes a language. */
 export type TagChanges = Partial<
   Omit<Tables['tags'], 'tenant_id' | 'id' | 'translations_i18n' | 'created_at'> & {
     translations_i18n: Record<string, TagRow['translations_i18n'][string] | null>;
@@ -67,7 +67,7 @@ export const deleteTag = statement<{ tenantId: string; id: string }, { id: strin
 
 export const recordDeletion = auditOfDone({ action: 'tag.deleted', resourceType: 'tag' });
 
-/** `key` is a whole name as names are compared. */
+/** `key` is a complete name in the form in which names are compared. */
 export type TagFilters = { search: string | undefined; key: string | undefined };
 export type TagOrder = { column: 'name' | 'created_at'; descending: boolean };
 
@@ -80,7 +80,7 @@ export function listTags(
   const direction = descending ? 'desc' : 'asc';
   let query = matching(tenantId, filters).select(tagColumns);
   if (column === 'name') query = query.orderBy('name_key', direction);
-  // Ids are UUIDv7: their order is the order of creation.
+  // Ids are UUIDv7, so their order is the order of creation.
   return toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
 }
 
@@ -88,7 +88,7 @@ export function countTags(tenantId: string, filters: TagFilters): Query<{ total:
   return countMatches(matching(tenantId, filters).select('id'));
 }
 
-/** The search is of the same form as the key, which it looks in. */
+/** The search text has the same form as the column `name_key`. */
 function matching(tenantId: string, { search, key }: TagFilters): SelectQueryBuilder<Tables, 'tags', object> {
   let query: SelectQueryBuilder<Tables, 'tags', object> = builder.selectFrom('tags').where('tenant_id', '=', tenantId);
   for (const pattern of searchPatterns(search)) query = query.where('name_key', 'like', pattern);

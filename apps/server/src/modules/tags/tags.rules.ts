@@ -1,4 +1,4 @@
-/** A name as names are compared: however its letters are composed, and in any case. */
+/** The form in which names are compared: Unicode NFC and lower case. */
 export function nameKey(name: string): string {
   return name.normalize('NFC').toLowerCase();
 }

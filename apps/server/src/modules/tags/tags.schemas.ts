@@ -13,7 +13,7 @@ import {
   sortable,
 } from '#core/http/schemas';
 
-/** What a name, and all translations together may be long. */
+/** Maximum characters of a name; maximum languages and JSON bytes of all translations. */
 export const textLimits = { name: 100, languages: 200, bytes: 32_768 };
 const Name = Type.String({ minLength: 1, maxLength: textLimits.name, pattern: '\\S' });
 const Color = Type.String({ pattern: '^#[0-9a-fA-F]{6}$' });
@@ -24,7 +24,11 @@ const Translations = Type.Record(Language, Translation, ofLanguages);
 const optionalFields = {
   color: Type.Optional(nullable(Color)),
   translations_i18n: Type.Optional(
-    Type.Record(Language, Translation, { ...ofLanguages, ...jsonOfAtMost(textLimits.bytes) }),
+    Type.Record(Language, Translation, {
+      ...ofLanguages,
+      ...jsonOfAtMost(textLimits.bytes),
+      description: `Translated names by language; at most ${textLimits.bytes} bytes as JSON.`,
+    }),
   ),
 };
 
@@ -38,7 +42,7 @@ export const UpdateTagBody = closed({
     Type.Record(Language, nullable(Translation), {
       ...ofLanguages,
       ...jsonOfAtMost(textLimits.bytes),
-      description: 'By language: null removes one, and those that are not named stay.',
+      description: 'Translated names by language; null removes a language, and the other languages stay unchanged.',
     }),
   ),
 });
@@ -65,8 +69,10 @@ export const TaggingParams = closed({ id: Uuid, tagId: Uuid });
 export const ListTagsQuery = Type.Object({
   ...paging,
   sort: sortable(['name', 'created_at']),
-  search: Type.Optional(Type.String({ maxLength: 200, description: 'In the name.' })),
-  name: Type.Optional(Type.String({ minLength: 1, maxLength: 100, description: 'The whole name, in any case.' })),
+  search: Type.Optional(Type.String({ maxLength: 200, description: 'Words that must all occur in the name.' })),
+  name: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 100, description: 'Complete name, compared without regard to case.' }),
+  ),
 });
 export type ListTagsQuery = Static<typeof ListTagsQuery>;
 

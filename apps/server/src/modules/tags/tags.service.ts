@@ -81,13 +81,13 @@ export async function updateTag({ db, actor, now }: Scope, id: string, body: Upd
   return { data: presentTag(row) };
 }
 
-/** What came in was small enough; what it was added to may be as large again. */
+/** The request was within the limit, but the merged translations may exceed it. */
 function assertTranslationsFit(translations: TagRow['translations_i18n']): void {
   const isTooMany = Object.keys(translations).length > textLimits.languages;
   if (isTooMany || Buffer.byteLength(JSON.stringify(translations)) > textLimits.bytes) throw TooManyTranslations();
 }
 
-/** It goes from all that it is on. @throws TagNotFound */
+/** Also removes the tag from all records. @throws TagNotFound */
 export async function deleteTag({ db, actor, now }: Scope, id: string): Promise<void> {
   await db.transaction(async (tx) => {
     if ((await tx.first(deleteTagRow({ tenantId: db.tenantId, id }))) === undefined) throw TagNotFound();

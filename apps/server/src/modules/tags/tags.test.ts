@@ -41,7 +41,7 @@ describe('createTag', () => {
     expect((await get(tag.id)).body).toEqual({ data: tag });
   });
 
-  it('201: a name is enough, and another tenant may have the same', async () => {
+  it('201: only the name is required, and another tenant may use the same name', async () => {
     const name = unique('same');
     for (const by of [admin, stranger]) {
       expect(await create(test, by, 'tags', { name })).toMatchObject({ name, color: null, translations_i18n: {} });
@@ -81,12 +81,12 @@ describe('createTag', () => {
     expectError(await post(test, admin, 'tags', { [field]: value }), 400, 'VALIDATION_ERROR');
   });
 
-  it('401, 403: nobody, a plain member, a key that may read', async () => {
+  it('401, 403: no credentials, a member without permissions, a key with the read flag', async () => {
     expectError(await post(test, {}, 'tags'), 401, 'AUTHENTICATION_ERROR');
     for (const by of [member, key]) expectError(await post(test, by, 'tags'), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it('409: the same name in another case, or with its letters composed in another way', async () => {
+  it('409: the same name in another case, or in another Unicode composition', async () => {
     const name = unique('Café Straße ÄÖÜ');
     await create(test, admin, 'tags', { name });
     for (const same of [name, name.toUpperCase().replace('SS', 'ß'), name.toLowerCase(), name.normalize('NFD')]) {
@@ -96,7 +96,7 @@ describe('createTag', () => {
 });
 
 describe('getTag and listTags', () => {
-  it('200: for every member, and for a key that may', async () => {
+  it('200: for every member, and for a key with the flag', async () => {
     const { id } = await create(test, admin, 'tags');
     for (const by of [member, key]) {
       expect((await get(id, by)).status).toBe(200);
@@ -106,7 +106,7 @@ describe('getTag and listTags', () => {
     expectError(await get(id, blind), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it("400, 404: no uuid, an unknown id and another tenant's", async () => {
+  it('400, 404: invalid uuid, an unknown id, and the id of another tenant', async () => {
     const { id } = await create(test, admin, 'tags');
     expectError(await get('42'), 400, 'VALIDATION_ERROR');
     expectError(await get(newId()), 404, 'NOT_FOUND');
@@ -140,7 +140,7 @@ describe('updateTag', () => {
     ['color', null],
     ['translations_i18n', { de: {} }],
   ];
-  it.each(changes)('200: %s becomes %j, and nothing else changes', async (field, value) => {
+  it.each(changes)('200: %s becomes %j; other fields keep their values', async (field, value) => {
     const before = await create(test, admin, 'tags', { color: '#ffffff', translations_i18n: { de: { name: 'x' } } });
     const { status, body } = await patch(before.id, { [field]: value }, manager);
     expect(status).toBe(200);
@@ -148,14 +148,14 @@ describe('updateTag', () => {
     expect((await get(before.id)).body).toEqual(body);
   });
 
-  it('200: an empty patch changes nothing; the own name in another case is no conflict', async () => {
+  it('200: an empty patch changes nothing; the present name in another case is not a conflict', async () => {
     const before = await create(test, admin, 'tags');
     expect((await patch(before.id, {})).body).toEqual({ data: before });
     expect(await trailOf(test, tenant.tenantId, before.id)).toHaveLength(1);
     expect((await patch(before.id, { name: before.name.toUpperCase() })).status).toBe(200);
   });
 
-  it('400, 401, 403, 404, 409: what is not allowed', async () => {
+  it('400, 401, 403, 404, 409: requests that are not allowed', async () => {
     const [{ id }, other] = [await create(test, admin, 'tags'), await create(test, admin, 'tags')];
     expectError(await patch(id, { name: null }), 400, 'VALIDATION_ERROR');
     expectError(await patch(id, { color: 'red' }), 400, 'VALIDATION_ERROR');
@@ -168,7 +168,7 @@ describe('updateTag', () => {
 });
 
 describe('deleteTag', () => {
-  it('204: it goes from all that it is on', async () => {
+  it('204: removes the tag from all records', async () => {
     const { id } = await create(test, admin, 'tags');
     const space = await create(test, admin, 'spaces');
     await test.call('PUT', `${paths.spaces}/${space.id}/tags/${id}`, admin);
@@ -177,7 +177,7 @@ describe('deleteTag', () => {
     expect((await test.call('GET', `${paths.spaces}/${space.id}/tags`, admin)).body.data).toEqual([]);
   });
 
-  it('401, 403, 404: what is not allowed', async () => {
+  it('401, 403, 404: requests that are not allowed', async () => {
     const { id } = await create(test, admin, 'tags');
     expectError(await remove(id, {}), 401, 'AUTHENTICATION_ERROR');
     for (const by of [member, key]) expectError(await remove(id, by), 403, 'AUTHORIZATION_ERROR');
@@ -185,8 +185,8 @@ describe('deleteTag', () => {
   });
 });
 
-describe('at once', () => {
-  it('one of fifty tags gets a name, in whatever case', async () => {
+describe('concurrent requests', () => {
+  it('one of fifty tags gets a name, in any case', async () => {
     for (let round = 0; round < 20; round++) {
       const name = unique('name');
       const cased = (at: number) => (at % 2 === 0 ? name : name.toUpperCase());

@@ -12,7 +12,7 @@ export type Entity = { entity_type: 'space' | 'resource' | 'user'; entity_id: st
 
 export const user = (id: string): Entity => ({ entity_type: 'user', entity_id: id });
 
-/** A space or a resource of its own, to book. */
+/** Creates a space or a resource that can be booked. */
 export async function room(test: TestService, tenant: Tenant, fields: object = {}): Promise<Entity> {
   const { id } = await create(test, { token: tenant.admin.token }, 'spaces', fields);
   return { entity_type: 'space', entity_id: id };
@@ -23,7 +23,7 @@ export async function device(test: TestService, tenant: Tenant, fields: object =
   return { entity_type: 'resource', entity_id: id };
 }
 
-/** From nine to ten, unless said otherwise. */
+/** From nine to ten, unless the fields say otherwise. */
 export function eventOf(entities: readonly Entity[], fields: object = {}): Data {
   return {
     title: 'Meeting',
@@ -54,7 +54,7 @@ export function change(test: TestService, by: Call, id: string, body: object): P
   return test.call('PATCH', `${events}/${id}`, { ...by, body });
 }
 
-/** When the entities are busy within some days from the first of June 2026. */
+/** Busy times of the entities, by default in the first week of June 2026. */
 export async function busyOf(
   test: TestService,
   by: Call,

@@ -9,7 +9,7 @@ type Data = Record<string, any>;
 export type EntityType = 'space' | 'resource' | 'tenant' | 'group';
 export type Entity = { entity_type: EntityType; entity_id: string };
 
-/** What one tenant does with its categories, as its administrator unless somebody else calls. */
+/** The category calls of one tenant, made by its administrator unless the call names another token. */
 export function categoriesOf(test: TestService, tenant: () => Tenant) {
   const by = (call: Call = {}): Call => ({ token: tenant().admin.token, ...call });
   const post = (body: object = {}, call?: Call): Promise<Answer> =>
@@ -38,7 +38,7 @@ export function categoriesOf(test: TestService, tenant: () => Tenant) {
       test.call('GET', `${path}/${id}/entities${query}`, by(call)),
     ofEntity: ({ entity_type, entity_id }: Entity, query = '', call?: Call): Promise<Answer> =>
       test.call('GET', `${path}/entity?entity_type=${entity_type}&entity_id=${entity_id}${query}`, by(call)),
-    /** Something that can be put into a category. */
+    /** Creates a record that can be linked to a category. */
     entity: async (type: 'space' | 'resource' | 'group' = 'space'): Promise<Entity> => {
       const answer = await test.call('POST', `/api/v1/secure/${type}s`, { ...by(), body: { name: unique(type) } });
       expect(answer).toMatchObject({ status: 201 });
@@ -46,7 +46,7 @@ export function categoriesOf(test: TestService, tenant: () => Tenant) {
     },
     removeEntity: ({ entity_type, entity_id }: Entity): Promise<Answer> =>
       test.call('DELETE', `/api/v1/secure/${entity_type}s/${entity_id}`, by()),
-    /** What the tree and the counts have wrong, whatever was done to them; empty when they are right. */
+    /** Errors in the tree and in the counts; empty if both are consistent. */
     problems: async (): Promise<unknown[]> => {
       const { tenantId } = tenant();
       return test.service.services.database.tenant(tenantId).all({

@@ -7,10 +7,10 @@ export const ownPath = '/api/v1/secure/flow-tasks';
 
 type Data = Record<string, any>;
 
-const least = { type: 'custom', name: 'House rules', targetRoute: '/rules' };
+const minimal = { type: 'custom', name: 'House rules', targetRoute: '/rules' };
 
 export function postTask(test: TestService, by: Call, body: object = {}): Promise<Answer> {
-  return test.call('POST', adminPath, { ...by, body: { ...least, ...body } });
+  return test.call('POST', adminPath, { ...by, body: { ...minimal, ...body } });
 }
 
 export async function newTask(test: TestService, by: Call, body: object = {}): Promise<Data> {
@@ -27,7 +27,7 @@ export function skip(test: TestService, by: Call, id: string): Promise<Answer> {
   return test.call('POST', `${ownPath}/${id}/skip`, by);
 }
 
-/** What is open for the caller. */
+/** The open tasks of the caller. */
 export async function pendingOf(test: TestService, by: Call, query = ''): Promise<Data[]> {
   const { status, body } = await test.call('GET', `${ownPath}/pending${query}`, by);
   expect(status).toBe(200);
@@ -39,7 +39,7 @@ export async function idsPending(test: TestService, by: Call): Promise<string[]>
   return (await pendingOf(test, by)).map(({ id }) => id as string);
 }
 
-/** The evidence about a task, the newest first. */
+/** The evidence of a task, the newest first. */
 export async function evidenceOf(test: TestService, by: Call, id: string): Promise<Data[]> {
   const { status, body } = await test.call('GET', `${adminPath}/${id}/completions?limit=200`, by);
   expect(status).toBe(200);

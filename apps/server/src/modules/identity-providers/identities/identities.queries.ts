@@ -9,10 +9,10 @@ const builder = queryBuilder<ProviderTables>();
 
 const columns = ['id', 'account_id', 'configured_by', 'provider', 'email', 'created_at', 'last_used_at'] as const;
 
-/** Whose an identity is that its person took off: of no account, also not of one that shares its address. */
-const nobody = '00000000-0000-0000-0000-000000000000';
+/** Owner of an unlinked identity: no account, not even one with the same address. */
+const noAccount = '00000000-0000-0000-0000-000000000000';
 
-/** Whose identity it is, if it is linked; notes that it was used. */
+/** The account of the identity, if it is linked; records the use. */
 export const touchIdentity = statement<Name & { email: string | null; at: string }, IdentityRow>((p) =>
   builder
     .updateTable('account_identities')
@@ -20,7 +20,7 @@ export const touchIdentity = statement<Name & { email: string | null; at: string
     .where('configured_by', '=', p.configuredBy)
     .where('provider', '=', p.provider)
     .where('subject', '=', p.subject)
-    .where('account_id', '<>', nobody)
+    .where('account_id', '<>', noAccount)
     .returning(columns),
 );
 
@@ -33,7 +33,7 @@ export const findIdentity = statement<Name, IdentityRow>((p) =>
     .where('subject', '=', p.subject),
 );
 
-/** No row when the identity is known already: linked to whomever, or taken off. */
+/** No row if the identity is known: linked to any account, or unlinked. */
 export const insertIdentity = statement<
   Name & { id: string; accountId: string; email: string | null; at: string },
   IdentityRow
@@ -54,7 +54,7 @@ export const insertIdentity = statement<
     .returning(columns),
 );
 
-/** Holds as long as the identity is linked to the account. */
+/** Holds while the identity is linked to the account. */
 export const holdIdentity = statement<{ id: string; accountId: string }, { id: string }>((p) =>
   builder.selectFrom('account_identities').select('id').where('id', '=', p.id).where('account_id', '=', p.accountId),
 );
@@ -63,27 +63,27 @@ export const listIdentities = statement<{ accountId: string }, IdentityRow>((p) 
   builder.selectFrom('account_identities').select(columns).where('account_id', '=', p.accountId).orderBy('id'),
 );
 
-/** Takes it off. What stays keeps the next login from linking it again by the address alone. */
+/** Unlinks the identity. The row remains and prevents an automatic link at the next login. */
 export const releaseIdentity = statement<{ id: string; accountId: string }, { id: string }>((p) =>
   builder
     .updateTable('account_identities')
-    .set({ account_id: nobody, email: null })
+    .set({ account_id: noAccount, email: null })
     .where('id', '=', p.id)
     .where('account_id', '=', p.accountId)
     .returning('id'),
 );
 
-/** Makes room for a link that is asked for. */
+/** Deletes the mark of an unlinked identity before a requested link. */
 export const deleteReleasedIdentity = statement<Name, never>((p) =>
   builder
     .deleteFrom('account_identities')
     .where('configured_by', '=', p.configuredBy)
     .where('provider', '=', p.provider)
     .where('subject', '=', p.subject)
-    .where('account_id', '=', nobody),
+    .where('account_id', '=', noAccount),
 );
 
-/** The account that has proven the address, held for the transaction. */
+/** The account with the verified address, locked for the transaction. */
 export const lockProvenAccount = statement<{ email: string }, { id: string }>((p) =>
   builder
     .selectFrom('accounts')
@@ -93,7 +93,10 @@ export const lockProvenAccount = statement<{ email: string }, { id: string }>((p
     .forNoKeyUpdate(),
 );
 
-/** The same among the active users of a tenant: an issuer that the tenant runs learns nothing of others, not even from the time. */
+/**
+ * The same among the active users of a tenant: the issuer of a tenant learns nothing about other accounts, not even
+ * from response times.
+ */
 export const lockProvenUser = statement<{ tenantId: string; email: string }, { id: string }>((p) =>
   builder
     .selectFrom('users')

@@ -4,7 +4,7 @@ import { lockAccountState } from '#modules/auth/index';
 import {
   IdentityNotFound,
   IdentityTaken,
-  LastWayIn,
+  LastLoginMethod,
   LinkRefused,
   ProviderFailed,
   ProviderNotAvailable,
@@ -21,7 +21,7 @@ import { readCode } from '#modules/identity-providers/logins/codes';
 import { reportFailure } from '#modules/identity-providers/logins/failures';
 import { assertRedirect, beginFlow } from '#modules/identity-providers/logins/flows';
 import type { ProviderId } from '#modules/identity-providers/providers/provider';
-import { findUsable } from '#modules/identity-providers/registrations/usable';
+import { findUsableRegistration } from '#modules/identity-providers/registrations/usable';
 
 type Self = Actor<Person>;
 
@@ -30,10 +30,13 @@ export async function listIdentities(services: Services, { accountId }: Self) {
   return { data: rows.map(presentIdentity) };
 }
 
-/** Sends the person to the provider that serves their tenant. @throws ProviderNotAvailable, RedirectRefused, ProviderFailed */
+/**
+ * Starts a link at the provider that serves the tenant of the user.
+ * @throws ProviderNotAvailable, RedirectRefused, ProviderFailed
+ */
 export async function beginLink(services: Services, actor: Self, provider: ProviderId, body: LinkBody) {
   const { accountId, homeTenantId: tenantId, request } = actor;
-  const usable = await findUsable(services, provider, tenantId);
+  const usable = await findUsableRegistration(services, provider, tenantId);
   if (usable === undefined) throw ProviderNotAvailable();
   assertRedirect(usable, body.redirect_uri);
   const wish = {
@@ -51,8 +54,9 @@ export async function beginLink(services: Services, actor: Self, provider: Provi
 }
 
 /**
- * Links the identity that came back to the person who asked for it: the code alone would not do, as somebody may have been
- * sent to the provider by another. Linking again is safe. @throws LinkRefused, IdentityTaken
+ * Links the identity to the account that requested the link. The code alone is not enough, because another person may
+ * have sent the user to the provider. A repeated link succeeds.
+ * @throws LinkRefused, IdentityTaken
  */
 export async function confirmLink(services: Services, actor: Self, body: CodeBody) {
   const { accountId, request } = actor;
@@ -71,7 +75,7 @@ export async function confirmLink(services: Services, actor: Self, body: CodeBod
   return { data: presentIdentity(row) };
 }
 
-/** It stays off until it is linked again on purpose. @throws IdentityNotFound, LastWayIn */
+/** Unlinks the identity until the user links it again. @throws IdentityNotFound, LastLoginMethod */
 export async function unlinkIdentity(services: Services, actor: Self, id: string): Promise<void> {
   const { accountId, request } = actor;
   const at = services.now().toISOString();
@@ -81,13 +85,13 @@ export async function unlinkIdentity(services: Services, actor: Self, id: string
     const identity = identities.find((row) => row.id === id);
     if (identity === undefined) throw IdentityNotFound();
     const leavesWayIn = account?.has_password === true || identities.some((row) => row.id !== id && isAccountWide(row));
-    if (!leavesWayIn) throw LastWayIn();
+    if (!leavesWayIn) throw LastLoginMethod();
     await tx.all(releaseIdentity({ id, accountId }));
     await auditIdentity(tx, identity, { action: 'auth.identity_unlinked', request, at });
   });
 }
 
-/** A registration of one tenant leads into that tenant only, from where nobody could get at the account again. */
+/** A registration of one tenant gives access to that tenant only, and not to the account. */
 function isAccountWide(row: IdentityRow): boolean {
   return row.configured_by === systemTenantId;
 }

@@ -28,7 +28,7 @@ import {
 import { expectError, useService, type Answer } from '#test/support/harness';
 
 const clock = createClock();
-// What is configured for all would be seen by the tests of others.
+// Tests of other suites would see the configuration of the installation.
 const test = useService({ environment: openLoopback, ownDatabase: true, now: clock.now });
 let openId: OpenIdServer;
 let plain: PlainOAuthServer;
@@ -42,7 +42,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([openId.close(), plain.close()]));
 
-/** Somebody at the provider of whom nothing points to an account here. */
+/** A user at the provider who has no account here. */
 const stranger = () => openId.add({ sub: unique('sub'), email: `${unique('other')}@elsewhere.example` }).sub;
 
 async function createPerson() {
@@ -57,7 +57,7 @@ const list = async (token: string): Promise<{ id: string; provider: string; tena
 };
 const unlink = (token: string, id: string) => test.call('DELETE', `${identities}/${id}`, { token });
 
-/** A link up to the code that the application got. */
+/** Starts a link and returns the code for the application. */
 async function obtainCode(token: string, person: string) {
   const { verifier, challenge } = createPkce();
   const body = { redirect_uri: app, state: 'mine', code_challenge: challenge };
@@ -77,7 +77,7 @@ async function withoutPassword({ userId }: Person, tenantId: string): Promise<vo
 }
 
 describe('linking', () => {
-  it('makes a login of an identity that shares nothing with the account', async () => {
+  it('gives a login to an identity that has nothing in common with the account', async () => {
     const { tenant, person, token } = await createPerson();
     const sub = stranger();
     expect(refusalOf(await attemptLogin(test, sub))).toBe('account_not_linked');
@@ -103,7 +103,7 @@ describe('linking', () => {
     });
   });
 
-  it('is the way in for a provider that proves no address', async () => {
+  it('gives a login to a provider that does not verify addresses', async () => {
     const { person, token } = await createPerson();
     plain.members.set('fan', { id: 1, addresses: [{ email: person.email, primary: true, verified: true }] });
     expect(refusalOf(await attemptLogin(test, 'fan', { provider: 'facebook' }))).toBe('account_not_linked');
@@ -111,7 +111,7 @@ describe('linking', () => {
     expect((await logInThrough(test, 'fan', { provider: 'facebook' })).body.user.id).toBe(person.userId);
   });
 
-  it('again is safe, and makes no second identity', async () => {
+  it('can be repeated, and creates no second identity', async () => {
     const { tenant, token } = await createPerson();
     const sub = stranger();
     const [first, second] = [await link(test, token, { person: sub }), await link(test, token, { person: sub })];
@@ -120,7 +120,7 @@ describe('linking', () => {
     expect(await auditOf(test, tenant.admin, 'auth.identity_linked')).toHaveLength(1);
   });
 
-  it('through the registration of the own tenant counts for that tenant, and is another identity', async () => {
+  it('through the registration of the caller’s tenant counts for that tenant, and is another identity', async () => {
     const { person, token, tenantId } = await createPerson();
     const client = await openId.register(await callbackOf(test, token, 'google'));
     const sub = stranger();
@@ -133,11 +133,11 @@ describe('linking', () => {
     expect(there.body.user.id).toBe(person.userId);
     const refused = await test.call('GET', identities, { token: there.body.accessToken });
     expectError(refused, 403, 'AUTHORIZATION_ERROR', 'SESSION_OF_ONE_TENANT');
-    // Without a tenant it is the installation's that is asked.
+    // Without a tenant, the provider of the installation is used.
     expect((await logInThrough(test, sub)).status).toBe(200);
   });
 
-  it("409: an identity that is another account's", async () => {
+  it('409: an identity of another account', async () => {
     const sub = stranger();
     const [first, second] = [await createPerson(), await createPerson()];
     expect((await link(test, first.token, { person: sub })).status).toBe(201);
@@ -145,7 +145,7 @@ describe('linking', () => {
     expect((await logInThrough(test, sub)).body.user.id).toBe(first.person.userId);
   });
 
-  it('422: with the wrong verifier, twice, too late, or by somebody else', async () => {
+  it('422: with a wrong verifier, a used code, too late, or by another user', async () => {
     const [owner, other] = [await createPerson(), await createPerson()];
     const confirm = (token: string, body: object): Promise<Answer> => test.call('POST', identities, { token, body });
     const expectRefused = async (token: string, body: object) =>
@@ -164,7 +164,7 @@ describe('linking', () => {
     expect([await list(owner.token), await list(other.token)].map(({ length }) => length)).toEqual([1, 0]);
   });
 
-  it('422: a provider that is not there, and an address that is not configured', async () => {
+  it('422: an unknown provider, and an address that is not configured', async () => {
     const { token } = await createPerson();
     const body = { redirect_uri: app, code_challenge: 'x'.repeat(43) };
     const missing = await test.call('POST', `${identities}/github/link`, { token, body });
@@ -174,7 +174,7 @@ describe('linking', () => {
     expectError(refused, 422, 'UNPROCESSABLE_ENTITY', 'REDIRECT_URI_REFUSED');
   });
 
-  it('422: a provider that is down, which is no fault of ours', async () => {
+  it('422: a provider that does not answer', async () => {
     const { token } = await createPerson();
     const down = await startOpenIdServer();
     await down.close();
@@ -197,7 +197,7 @@ describe('linking', () => {
     expectError(await test.call('POST', `${identities}/google/link`, { token, body }), 400, 'VALIDATION_ERROR');
   });
 
-  it('access_denied: the person changes their mind there', async () => {
+  it('access_denied: the user cancels at the provider', async () => {
     const { token } = await createPerson();
     const body = { redirect_uri: app, code_challenge: createPkce().challenge };
     const begun = await test.call('POST', `${identities}/google/link`, { token, body });
@@ -205,7 +205,7 @@ describe('linking', () => {
     expect(refusalOf({ arrival })).toBe('access_denied');
   });
 
-  it('50 confirmations of one code at once, 20 times: one identity each', async () => {
+  it('50 concurrent confirmations of one code create one identity, 20 times', async () => {
     const { token } = await createPerson();
     for (let round = 0; round < 20; round++) {
       const { arrival: _arrival, ...body } = await obtainCode(token, stranger());
@@ -217,7 +217,7 @@ describe('linking', () => {
 });
 
 describe('listOwnIdentities', () => {
-  it("200: one's own, in every tenant that one is in", async () => {
+  it('200: the identities of the caller, in every tenant of the caller', async () => {
     const [mine, other] = [await createPerson(), await createPerson()];
     await link(test, mine.token, { person: stranger() });
     await link(test, other.token, { person: stranger() });
@@ -228,7 +228,7 @@ describe('listOwnIdentities', () => {
 });
 
 describe('unlinkIdentity', () => {
-  it('204: it is no way in any more, not even for a login that is halfway through', async () => {
+  it('204: the identity cannot log in any more, not even in a login that has started', async () => {
     const { tenant, person, token } = await createPerson();
     const sub = stranger();
     const { id } = (await link(test, token, { person: sub })).body.data;
@@ -243,7 +243,7 @@ describe('unlinkIdentity', () => {
     expect(row).toMatchObject({ user_id: person.userId, details: { provider: 'google', identityId: id } });
   });
 
-  it('stays off, also where both sides have proven the address, until it is linked on purpose', async () => {
+  it('remains unlinked, even if both sides have verified the address, until the user links it', async () => {
     const { person, token } = await createPerson();
     await proveAddress(test, person.email);
     const { sub } = openId.add({ sub: unique('sub'), email: person.email, email_verified: true });
@@ -261,14 +261,14 @@ describe('unlinkIdentity', () => {
     expect((await logInThrough(test, sub)).body.user.id).toBe(person.userId);
   });
 
-  it("404: somebody else's, as one that does not exist", async () => {
+  it('404: one of another user, like an unknown one', async () => {
     const [mine, other] = [await createPerson(), await createPerson()];
     const { id } = (await link(test, mine.token, { person: stranger() })).body.data;
     for (const each of [id, newId()]) expectError(await unlink(other.token, each), 404, 'NOT_FOUND');
     expect(await list(mine.token)).toHaveLength(1);
   });
 
-  it('409: the last way into an account without a password, also for all but one of several at once', async () => {
+  it('409: the last login method of an account without a password, also for all except one of several concurrent requests', async () => {
     const { person, token, tenantId } = await createPerson();
     const subs = [stranger(), stranger(), stranger()];
     const ids: string[] = [];
@@ -277,29 +277,29 @@ describe('unlinkIdentity', () => {
     const answers = await Promise.all(ids.map((id) => unlink(token, id)));
     expect(countStatuses(answers)).toEqual({ 204: 2, 409: 1 });
     const [left] = await list(token);
-    expectError(await unlink(token, left!.id), 409, 'CONFLICT', 'LAST_WAY_IN');
+    expectError(await unlink(token, left!.id), 409, 'CONFLICT', 'LAST_LOGIN_METHOD');
     expect((await logInThrough(test, subs[ids.indexOf(left!.id)]!)).status).toBe(200);
   });
 
-  it('409: the last that opens the account, whatever opens one tenant only', async () => {
+  it('409: the last identity for the account, not counting those of one tenant', async () => {
     const { person, token, tenantId } = await createPerson();
     const shared = (await link(test, token, { person: stranger() })).body.data.id;
     const client = await openId.register(await callbackOf(test, token, 'google'));
     await configure(test, token, 'google', { ...client, issuer: openId.issuer });
     const own = (await link(test, token, { person: stranger() })).body.data.id;
     await withoutPassword(person, tenantId);
-    expectError(await unlink(token, shared), 409, 'CONFLICT', 'LAST_WAY_IN');
+    expectError(await unlink(token, shared), 409, 'CONFLICT', 'LAST_LOGIN_METHOD');
     expect((await unlink(token, own)).status).toBe(204);
   });
 
-  it('204: the only one, where there is a password', async () => {
+  it('204: the only one, of an account with a password', async () => {
     const { person, token } = await createPerson();
     const { id } = (await link(test, token, { person: stranger() })).body.data;
     expect((await unlink(token, id)).status).toBe(204);
     await logIn(test, person);
   });
 
-  it('400: an id that is none', async () => {
+  it('400: an invalid id', async () => {
     const { token } = await createPerson();
     expectError(await unlink(token, 'google'), 400, 'VALIDATION_ERROR');
   });

@@ -11,20 +11,20 @@ import {
   touchIdentity,
   type IdentityRow,
 } from '#modules/identity-providers/identities/identities.queries';
-import type { ProviderId, Vouched } from '#modules/identity-providers/providers/provider';
+import type { ProviderId, ProviderUser } from '#modules/identity-providers/providers/provider';
 
-/** An identity as one registration vouches for it. */
-type Presented = Vouched & { provider: ProviderId; configuredBy: string };
+/** An identity that one registration has authenticated. */
+type PresentedIdentity = ProviderUser & { provider: ProviderId; configuredBy: string };
 
 type Occasion = { request: RequestFacts; at: string };
 
 /**
- * Whose identity it is. One that is not linked yet is linked now, if both sides have proven the same address and the
- * person is at home where the login leads; nobody gets an account or a membership this way.
+ * Finds the account of an identity. An unlinked identity is linked now if provider and account have verified the same
+ * address and the user is active where the login leads. This never creates an account or a membership.
  */
 export async function recogniseIdentity(
   services: Services,
-  presented: Presented,
+  presented: PresentedIdentity,
   { tenantId, request }: { tenantId: string | null; request: RequestFacts },
 ): Promise<IdentityRow | undefined> {
   const at = services.now().toISOString();
@@ -39,7 +39,7 @@ export async function recogniseIdentity(
 
 async function linkByAddress(
   services: Services,
-  { presented, address, tenantId }: { presented: Presented; address: string; tenantId: string | null },
+  { presented, address, tenantId }: { presented: PresentedIdentity; address: string; tenantId: string | null },
   occasion: Occasion,
 ): Promise<void> {
   await services.database.credential(tenantId ?? undefined).transaction(async (tx) => {
@@ -51,11 +51,11 @@ async function linkByAddress(
   });
 }
 
-/** @returns undefined when the identity is another account's. */
+/** @returns undefined if the identity belongs to another account */
 export async function linkIdentity(
   tx: Transaction,
   accountId: string,
-  presented: Presented,
+  presented: PresentedIdentity,
   { request, at }: Occasion,
 ): Promise<IdentityRow | undefined> {
   const name = nameOf(presented);
@@ -68,7 +68,7 @@ export async function linkIdentity(
   return row;
 }
 
-/** What happens to an identity concerns the tenants that it leads to. */
+/** An event of an identity concerns the tenants that it gives access to. */
 export async function auditIdentity(
   tx: Transaction,
   identity: IdentityRow,
@@ -82,13 +82,12 @@ export async function auditIdentity(
   await auditInEach(tx, concerned, request, { action, at, details: { provider, identityId: identity.id } });
 }
 
-export function nameOf({ configuredBy, provider, subject }: Presented) {
+export function nameOf({ configuredBy, provider, subject }: PresentedIdentity) {
   return { configuredBy, provider, subject };
 }
 
 /**
- * The address in the form in which accounts have it; undefined where only that form makes it one that we know:
- * somebody may own the look-alike alone.
+ * The normalised address. Undefined if only normalisation produces a known address: a stranger may own the look-alike.
  */
 function provenAddress(email: string | null): string | undefined {
   if (email === null) return undefined;

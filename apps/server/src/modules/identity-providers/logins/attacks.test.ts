@@ -34,7 +34,7 @@ import { expectError, systemAdmin, useService } from '#test/support/harness';
 
 const clock = createClock();
 const test = useService({ environment: openLoopback, ownDatabase: true, now: clock.now });
-/** Everybody trusts the first; the second belongs to the attacker, and says what they like. */
+/** All tenants trust the first issuer; the second belongs to the attacker, and makes any claim. */
 let honest: OpenIdServer;
 let evil: OpenIdServer;
 let globalClient: { client_id: string; client_secret: string };
@@ -64,7 +64,7 @@ const atHonest = (email: string) => honest.add({ sub: unique('sub'), email, emai
 const atEvil = (email: string) => evil.add({ sub: unique('sub'), email, email_verified: true }).sub;
 const isCallback = ({ pathname }: URL) => pathname.endsWith('/callback');
 
-/** A login up to where the provider has sent the browser back to us, which has not got there yet. */
+/** A login up to the redirect of the provider, which the browser has not followed yet. */
 async function begin(browser: Browser, start: Omit<Start, 'challenge'> = {}) {
   const { verifier, challenge } = createPkce();
   const { url } = await browser.visit(startUrl(test, { ...start, challenge }), isCallback);
@@ -79,8 +79,8 @@ async function arriveAt(url: URL): Promise<URL> {
   return new URL(answer.headers.location!);
 }
 
-describe('what is used up', () => {
-  it('a state: the second answer with it is refused, and nothing is asked of the provider', async () => {
+describe('used states and codes', () => {
+  it('a state: the second answer with it is refused without a call to the provider', async () => {
     const { callback, verifier } = await begin(createBrowser(test, atHonest(victim.admin.email)));
     const location = await arriveAt(callback);
     const before = honest.requests['/token'];
@@ -89,7 +89,7 @@ describe('what is used up', () => {
     expect((await exchange(test, location.searchParams.get('code')!, verifier)).status).toBe(200);
   });
 
-  it('a code: the second exchange is refused, and the session of the first goes on', async () => {
+  it('a code: the second exchange is refused, and the session of the first continues', async () => {
     const { arrival, verifier } = await attemptLogin(test, atHonest(victim.admin.email));
     const code = arrival.url.searchParams.get('code')!;
     const { body } = await exchange(test, code, verifier);
@@ -97,7 +97,7 @@ describe('what is used up', () => {
     expect(await statusOf(test, body.accessToken)).toBe(200);
   });
 
-  it('a code that was shown with the wrong verifier, also for the right one', async () => {
+  it('a code that was sent with a wrong verifier, also for the correct one', async () => {
     const { arrival, verifier } = await attemptLogin(test, atHonest(victim.admin.email));
     const code = arrival.url.searchParams.get('code')!;
     expectError(await exchange(test, code, createPkce().verifier), 401, 'AUTHENTICATION_ERROR');
@@ -140,8 +140,8 @@ describe('what is used up', () => {
   });
 });
 
-describe('what belongs together', () => {
-  it('a state means nothing at the address of another provider or registration, and stays good at its own', async () => {
+describe('binding of states and codes', () => {
+  it('a state is invalid at the address of another provider or registration, and remains valid at its own', async () => {
     const { callback, verifier } = await begin(createBrowser(test, atHonest(victim.admin.email)));
     const elsewhere = [
       'apple',
@@ -171,16 +171,16 @@ describe('what belongs together', () => {
 
   it.each<[string, (url: URL) => void]>([
     ['of another issuer', (url) => url.searchParams.set('iss', evil.issuer)],
-    ['of nobody, where the provider says that it names itself', (url) => url.searchParams.delete('iss')],
+    ['without an issuer, although the provider announces one', (url) => url.searchParams.delete('iss')],
     ['without a code', (url) => url.searchParams.delete('code')],
-    ['with an error beside the code', (url) => url.searchParams.set('error', 'server_error')],
+    ['with an error next to the code', (url) => url.searchParams.set('error', 'server_error')],
   ])('provider_failed: an answer %s', async (_what, change) => {
     const { callback } = await begin(createBrowser(test, atHonest(victim.admin.email)));
     change(callback);
     expect((await arriveAt(callback)).searchParams.get('error')).toBe('provider_failed');
   });
 
-  it('a code for a login links nothing, and one for a link logs nobody in', async () => {
+  it('a code for a login cannot link, and one for a link cannot log in', async () => {
     const { token } = victim.admin;
     const sub = atHonest(victim.admin.email);
     const login = await attemptLogin(test, sub);
@@ -198,14 +198,14 @@ describe('what belongs together', () => {
   });
 });
 
-describe('an ID token that is not what it should be', () => {
+describe('an invalid ID token', () => {
   const signed = (change: (claims: JWTPayload) => JWTPayload) => async (body: Record<string, string>) => ({
     ...body,
     id_token: await honest.sign(change(decodeJwt(body.id_token!))),
   });
   const seconds = () => Math.floor(Date.now() / 1000);
 
-  it('as a check of the check: signed again as it was, it is taken', async () => {
+  it('is accepted if it is signed again unchanged, which verifies the test itself', async () => {
     honest.hooks.tokens = signed((claims) => claims);
     expect((await logInThrough(test, atHonest(victim.admin.email))).status).toBe(200);
   });
@@ -218,7 +218,7 @@ describe('an ID token that is not what it should be', () => {
     ['another issuer', (claims) => ({ ...claims, iss: evil.issuer })],
     ['an end in the past', (claims) => ({ ...claims, iat: seconds() - 700, exp: seconds() - 60 })],
     ['no end', ({ exp: _exp, ...claims }) => claims],
-    ['nobody in it', ({ sub: _sub, ...claims }) => claims],
+    ['no subject', ({ sub: _sub, ...claims }) => claims],
     ['an empty name in it', (claims) => ({ ...claims, sub: '' })],
     ['a name of 256 characters', (claims) => ({ ...claims, sub: 'x'.repeat(256) })],
     ['NUL in the name', (claims) => ({ ...claims, sub: 'a\0b' })],
@@ -235,7 +235,7 @@ describe('an ID token that is not what it should be', () => {
     ['a signature that was changed', (token) => forged(token, 2, Buffer.alloc(256, 1).toString('base64url'))],
     ['no signature', (token) => forged(forged(token, 0, encode({ alg: 'none' })), 2, '')],
     [
-      'the signature of somebody else',
+      'the signature of another issuer',
       async (token) => {
         const { privateKey } = await generateKeyPair('RS256');
         return new SignJWT(decodeJwt(token)).setProtectedHeader({ alg: 'RS256', kid: 'only' }).sign(privateKey);
@@ -266,7 +266,7 @@ describe('an ID token that is not what it should be', () => {
   });
 });
 
-describe('where a finished login may go', () => {
+describe('the redirect address of a completed login', () => {
   it.each([
     'https://app.example.com/login/done/',
     'https://app.example.com/login/done/more',
@@ -295,7 +295,7 @@ describe('where a finished login may go', () => {
     'https://app.example.com\\login\\done',
     'https://evil.example',
     '/',
-  ])('422, to nobody: %j', async (redirect_uri) => {
+  ])('422: %j', async (redirect_uri) => {
     const { challenge } = createPkce();
     const arrival = await createBrowser(test).visit(startUrl(test, { redirect_uri, challenge }));
     expect(arrival).toMatchObject({ status: 422, body: { details: { code: 'REDIRECT_URI_REFUSED' } } });
@@ -320,7 +320,7 @@ describe('where a finished login may go', () => {
     await configure(test, attacker.admin.token, 'google', { ...client, issuer: evil.issuer });
   });
 
-  it('401: a registration that is with another issuer or client meanwhile', async () => {
+  it('401: a registration whose issuer or client has changed meanwhile', async () => {
     const { token } = attacker.admin;
     const client = await evil.register(await callbackOf(test, token, 'google'));
     const there = { tenantId: attacker.tenantId };
@@ -335,7 +335,7 @@ describe('where a finished login may go', () => {
     await configure(test, token, 'google', { ...client, issuer: evil.issuer });
   });
 
-  it('401: an address that was taken away meanwhile', async () => {
+  it('401: an address that was removed meanwhile', async () => {
     const { token } = attacker.admin;
     const client = await evil.register(await callbackOf(test, token, 'google'));
     const there = { tenantId: attacker.tenantId };
@@ -358,14 +358,14 @@ describe('an issuer that one tenant configured', () => {
     expect(refusalOf(await attemptLogin(test, atEvil(email()), there()))).toBe('account_not_linked');
   });
 
-  it('cannot take the name of somebody at the trusted one', async () => {
+  it('cannot use the subject of a user at the trusted one', async () => {
     const sub = atHonest(victim.admin.email);
     expect((await logInThrough(test, sub)).status).toBe(200);
     evil.add({ sub, email: victim.admin.email, email_verified: true });
     expect(refusalOf(await attemptLogin(test, sub, there()))).toBe('account_not_linked');
   });
 
-  it('gets nowhere with the name of another tenant: that is served by its own registration', async () => {
+  it('gives no access with the id of another tenant, which its own registration serves', async () => {
     const { challenge } = createPkce();
     const elsewhere = await createBrowser(test, 'x').visit(
       startUrl(test, { tenantId: victim.tenantId, challenge }),
@@ -374,7 +374,7 @@ describe('an issuer that one tenant configured', () => {
     expect(elsewhere.url.origin).toBe(honest.issuer);
   });
 
-  it('opens nothing but its tenant for a person who is at home in two', async () => {
+  it('gives access to its tenant only for a user of two tenants', async () => {
     const { email } = victim.admin;
     await joinTenant(test, attacker, await logIn(test, { ...victim.admin, tenantId: victim.tenantId }));
     const { user, accessToken: token, ...rest } = (await logInThrough(test, atEvil(email), there())).body;
@@ -388,7 +388,7 @@ describe('an issuer that one tenant configured', () => {
     expectError(own, 403, 'AUTHORIZATION_ERROR', 'SESSION_OF_ONE_TENANT');
   });
 
-  it('makes nobody a system administrator who is one elsewhere', async () => {
+  it('does not make a user a system administrator who is one in another tenant', async () => {
     await joinTenant(test, attacker, await logInSystemAdmin(test));
     const { user, accessToken: token } = (await logInThrough(test, atEvil(systemAdmin.email), there())).body;
     expect(user).toMatchObject({ tenantId: attacker.tenantId, isSystemAdmin: false });
@@ -400,14 +400,14 @@ describe('an issuer that one tenant configured', () => {
     }
   });
 
-  it('is never sent the code of another issuer: neither comes back to the address of the other', async () => {
+  it('never receives the code of another issuer: each has its own callback address', async () => {
     const member = await createMember(test, victim);
     const sub = atHonest(member.email);
     const { url } = await createBrowser(test).visit(
       startUrl(test, { ...there(), challenge: createPkce().challenge }),
       ({ origin }) => origin === evil.issuer,
     );
-    // The attacker's issuer sends the victim on to the trusted one, with the state of the login at its own.
+    // The attacker's issuer redirects the victim to the trusted one, with the state of the attacker's login.
     const misled = (redirectUri: string) => {
       const trusted = new URL(`${honest.issuer}/auth${url.search}`);
       trusted.searchParams.set('client_id', globalClient.client_id);
@@ -423,15 +423,15 @@ describe('an issuer that one tenant configured', () => {
   });
 });
 
-describe('somebody who was sent to the provider by another', () => {
-  it("a login ends in nobody's session without the verifier of who began it", async () => {
+describe('a user who was sent to the provider by an attacker', () => {
+  it('a login gives no session without the verifier of its start', async () => {
     const { callback } = await begin(createBrowser(test, atHonest(victim.admin.email)));
     const location = await arriveAt(callback);
     const code = location.searchParams.get('code')!;
     expectError(await exchange(test, code, createPkce().verifier), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('a link is not made: their identity does not become that of whoever began it', async () => {
+  it('the identity is not linked to the account of the attacker', async () => {
     const sub = atHonest(victim.admin.email);
     const { challenge } = createPkce();
     const begun = await test.call('POST', `${identities}/google/link`, {

@@ -12,38 +12,41 @@ const purpose = 'provider_login';
 type Common = {
   provider: ProviderId;
   configuredBy: string;
-  /** PKCE challenge of the application that began: only its verifier redeems the code. */
+  /** PKCE challenge of the application: only its verifier redeems the code. */
   appChallenge: string;
 };
 
-/** What a code is good for: a login, or the link of an identity to the account that asked for it. */
+/** Purpose of a code: a login, or the link of an identity to the account that requested it. */
 export type Grant =
   | (Common & { kind: 'login'; tenantId: string | null; identityId: string })
   | (Common & { kind: 'link'; subject: string; email: string | null });
 
 type Kind = Grant['kind'];
-type GrantOf<Wanted extends Kind> = Extract<Grant, { kind: Wanted }>;
+type GrantOf<Purpose extends Kind> = Extract<Grant, { kind: Purpose }>;
 
-/** @returns the code that goes back to the application, good once and for a minute. */
+/** @returns the code for the application, valid once and for a minute */
 export async function issueCode(services: Services, accountId: string, grant: Grant): Promise<string> {
   const { secret, insert } = newOneTimeToken(services, { purpose, accountId, payload: grant, lifetimeMs: codeMs });
   await services.database.credential().slow.all(insert);
   return secret;
 }
 
-export type Redeemable<Wanted extends Kind> = {
+export type Redeemable<Purpose extends Kind> = {
   accountId: string;
-  grant: GrantOf<Wanted>;
-  /** Finds its row once; it belongs into the transaction of what the code is redeemed for. */
+  grant: GrantOf<Purpose>;
+  /** Consumes the code; run it in the transaction of the login or link. */
   use: Query<{ account_id: string }>;
 };
 
-/** @returns undefined for a code that is unknown, used or expired, and for one that was shown wrongly, which is thereby spent. */
-export async function readCode<Wanted extends Kind>(
+/**
+ * @returns undefined for a code that is unknown, used or expired, and for a wrong verifier, which also consumes the
+ * code
+ */
+export async function readCode<Purpose extends Kind>(
   services: Services,
-  wanted: Wanted,
+  kind: Purpose,
   body: CodeBody,
-): Promise<Redeemable<Wanted> | undefined> {
+): Promise<Redeemable<Purpose> | undefined> {
   const hash = oneTimeTokenHash(body.code);
   if (hash === undefined) return undefined;
   const now = services.now().toISOString();
@@ -52,8 +55,8 @@ export async function readCode<Wanted extends Kind>(
   if (token === undefined) return undefined;
   const grant = token.payload as Grant;
   const use = useOneTimeToken({ hash, purpose, now });
-  if (grant.kind === wanted && sameSecret(pkceChallenge(body.code_verifier), grant.appChallenge))
-    return { accountId: token.account_id, grant: grant as GrantOf<Wanted>, use };
+  if (grant.kind === kind && sameSecret(pkceChallenge(body.code_verifier), grant.appChallenge))
+    return { accountId: token.account_id, grant: grant as GrantOf<Purpose>, use };
   await db.slow.all(use);
   return undefined;
 }

@@ -12,9 +12,12 @@ import { holdIdentity } from '#modules/identity-providers/identities/identities.
 import { CodeRefused } from '#modules/identity-providers/identity-providers.errors';
 import type { CodeBody } from '#modules/identity-providers/identity-providers.schemas';
 import { readCode, type Redeemable } from '#modules/identity-providers/logins/codes';
-import { findUsable } from '#modules/identity-providers/registrations/usable';
+import { findUsableRegistration } from '#modules/identity-providers/registrations/usable';
 
-/** Turns the code into a session, or into the choice of a tenant, as a login with a password does. @throws CodeRefused */
+/**
+ * Exchanges the code for a session or a tenant selection, like a login with a password.
+ * @throws CodeRefused
+ */
 export async function exchangeCode(
   services: Services,
   body: CodeBody,
@@ -32,16 +35,16 @@ async function enter(
   request: RequestFacts,
 ): Promise<StartedSession | TenantSelection | undefined> {
   const { provider, configuredBy, identityId, tenantId } = grant;
-  const usable = await findUsable(services, provider, tenantId);
+  const usable = await findUsableRegistration(services, provider, tenantId);
   if (usable?.configuredBy !== configuredBy) return undefined;
   const login = {
     accountId,
     remembered: false,
-    // What one tenant configured may claim anything: it opens that tenant and nothing else.
+    // The provider of a tenant may claim anything, so it gives access to that tenant only.
     isAccountWide: configuredBy === systemTenantId,
     details: { provider },
     request,
-    // The account first, as everywhere: two that lock in different orders would block each other.
+    // The account is locked first, as everywhere: different lock orders would deadlock.
     proof: [lockAccount({ accountId, provenAt: null }), holdIdentity({ id: identityId, accountId }), use],
     also: [],
   };

@@ -1,14 +1,14 @@
 import type { RequestFacts } from '#core/access/principal';
 import { OutboundError } from '#core/outbound/outbound';
 import type { Services } from '#core/services';
-import type { Usable } from '#modules/identity-providers/registrations/usable';
+import type { UsableRegistration } from '#modules/identity-providers/registrations/usable';
 
 const maxDepth = 4;
 
-/** A provider that fails is the operator's to look at. Never what it answered: that may have tokens in it. */
+/** Logs a failure of a provider for the operator, without the answer, which may contain tokens. */
 export function reportFailure(
   { log }: Pick<Services, 'log'>,
-  { usable, request }: { usable: Usable; request: RequestFacts },
+  { usable, request }: { usable: UsableRegistration; request: RequestFacts },
   error: unknown,
 ): void {
   const { provider, configuredBy } = usable;
@@ -19,10 +19,11 @@ type Failure = { name?: unknown; code?: unknown; message?: unknown; error?: unkn
 
 function describe(thrown: unknown): { failure: string; reason?: string; outbound?: string } {
   const { name, code, message, error } = (thrown ?? {}) as Failure;
-  // The error codes of RFC 6749 section 5.2 are the one thing of an answer that says why and holds nothing else.
+  // Error codes of RFC 6749 section 5.2 are the only part of an answer that explains the failure and contains no
+  // secrets.
   const said = typeof error === 'string' && /^[a-z_]{1,60}$/.test(error) ? error : undefined;
   const failure = [name, code, said].filter((part) => typeof part === 'string').join(' ');
-  // Parsers quote the text that they could not read.
+  // Parser errors quote the text that they could not read.
   const isQuoting = thrown instanceof SyntaxError;
   return { failure, ...(isQuoting ? {} : { reason: String(message) }), ...outboundReason(thrown) };
 }

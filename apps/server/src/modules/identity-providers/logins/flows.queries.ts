@@ -11,7 +11,7 @@ export const insertFlow = statement<{ hash: Buffer; payload: string; at: string;
     .values({ hash: p.hash, payload: p.payload, created_at: p.at, expires_at: p.expiresAt, used_at: null }),
 );
 
-/** Uses a flow up: of any number of parallel answers with one state exactly one gets the row. */
+/** Consumes a flow: exactly one of several concurrent answers with one state gets the row. */
 export const useFlow = statement<{ hash: Buffer; now: string }, { payload: string }>((p) =>
   builder
     .updateTable('provider_flows')
@@ -22,12 +22,12 @@ export const useFlow = statement<{ hash: Buffer; now: string }, { payload: strin
     .returning('payload'),
 );
 
-/** Housekeeping: flows that nothing can come back to. */
-export const deleteExpiredFlows = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+/** Deletes expired flows. */
+export const deleteExpiredFlows = statement<{ before: string; limit: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('provider_flows')
     .where('hash', 'in', (db) =>
-      db.selectFrom('provider_flows').select('hash').where('expires_at', '<', p.before).limit(p.most),
+      db.selectFrom('provider_flows').select('hash').where('expires_at', '<', p.before).limit(p.limit),
     )
     .returning(sql<number>`1`.as('deleted')),
 );

@@ -7,7 +7,7 @@ import { createTenant, type Tenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 
 const clock = createClock();
-// The logins of others would be too old as well.
+// The logins of other suites would be too old as well.
 const test = useService({ ownDatabase: true, now: clock.now });
 let tenant: Tenant;
 
@@ -29,7 +29,7 @@ async function begin(): Promise<{ state: string }> {
   return { state: new URL(answer.headers.location!).searchParams.get('state')! };
 }
 
-it('a login at the provider rests without its secrets, and is forgotten an hour after it ran out', async () => {
+it('a pending login is stored without its secrets, and deleted an hour after its expiry', async () => {
   const { state } = await begin();
   const [flow] = await flows();
   expect(flow!.payload).toMatch(/^v1\./);

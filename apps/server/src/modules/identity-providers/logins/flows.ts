@@ -7,42 +7,42 @@ import { deleteExpiredFlows, insertFlow, useFlow } from '#modules/identity-provi
 import { providers } from '#modules/identity-providers/providers/catalog';
 import { openLine } from '#modules/identity-providers/providers/conversation';
 import type { Conversation, ProviderId } from '#modules/identity-providers/providers/provider';
-import { callbackUrl, type Usable } from '#modules/identity-providers/registrations/usable';
+import { callbackUrl, type UsableRegistration } from '#modules/identity-providers/registrations/usable';
 
 const flowMs = 10 * 60_000;
 
-/** What the application wants to come of it. */
+/** The purpose of a flow and the application that started it. */
 export type Wish = {
-  /** For this tenant, or for the account as such. */
+  /** Tenant of the login; null for the account itself. */
   tenantId: string | null;
   redirectUri: string;
   appState: string | undefined;
   appChallenge: string;
-  /** The account that the identity is to be linked to; null for a login. */
+  /** The account to link the identity to; null for a login. */
   linkTo: string | null;
 };
 
-/** A login that is at the provider at the moment. */
+/** A login that waits for the answer of the provider. */
 export type Flow = Wish & {
   provider: ProviderId;
   configuredBy: string;
-  /** As whom, and at which issuer, it was begun. */
+  /** Client and issuer at the start of the flow. */
   clientId: string;
   issuer: string | null;
   nonce: string;
   verifier: string;
 };
 
-/** At which of our addresses the browser came back. */
+/** The callback address that the browser used. */
 export type Callback = { provider: ProviderId; configuredBy: string };
 
-/** @throws RedirectRefused unless the application's address is one of those that were configured, letter by letter. */
-export function assertRedirect(usable: Usable, redirectUri: string): void {
+/** @throws RedirectRefused unless the address of the application exactly matches a configured one */
+export function assertRedirect(usable: UsableRegistration, redirectUri: string): void {
   if (!usable.redirectUris.includes(redirectUri)) throw RedirectRefused();
 }
 
-/** @returns where the browser goes to log in. @throws whatever the provider fails with */
-export async function beginFlow(services: Services, usable: Usable, wish: Wish): Promise<URL> {
+/** @returns the address for the browser. @throws any error of the provider */
+export async function beginFlow(services: Services, usable: UsableRegistration, wish: Wish): Promise<URL> {
   const { provider, configuredBy, client } = usable;
   const { clientId, issuer } = client;
   const flow: Flow = {
@@ -68,7 +68,7 @@ export async function beginFlow(services: Services, usable: Usable, wish: Wish):
   return url;
 }
 
-/** Takes the flow that the state belongs to, once; undefined for a state that is unknown, used, expired or of another address. */
+/** Consumes the flow of the state; undefined for a state that is unknown, used, expired or of another address. */
 export async function takeFlow(services: Services, callback: Callback, state: string): Promise<Flow | undefined> {
   const hash = stateHash(callback, state);
   const now = services.now().toISOString();
@@ -77,10 +77,10 @@ export async function takeFlow(services: Services, callback: Callback, state: st
   return JSON.parse(services.encryption.decrypt(row.payload, payloadPlace(hash))) as Flow;
 }
 
-/** What is asked of the provider, and what its answer is held against. */
+/** Parameters of the request to the provider, which its answer is checked against. */
 export function conversationOf(
   services: Services,
-  { usable, flow, state }: { usable: Usable; flow: Flow; state: string },
+  { usable, flow, state }: { usable: UsableRegistration; flow: Flow; state: string },
 ): Conversation {
   const { nonce, verifier, provider, configuredBy } = flow;
   return {
@@ -91,7 +91,7 @@ export function conversationOf(
   };
 }
 
-/** Back to the application, with its own state. */
+/** Redirects to the application, with its own state. */
 export function returnTo(
   { redirectUri, appState }: Pick<Wish, 'redirectUri' | 'appState'>,
   parameters: Readonly<Record<string, string>>,
@@ -102,16 +102,16 @@ export function returnTo(
   return { location: url.href };
 }
 
-/** Deletes flows that ran out an hour ago. */
+/** Deletes flows that expired an hour ago. */
 export async function deleteAbandonedFlows(
   { database, now }: Pick<Services, 'database' | 'now'>,
   signal: AbortSignal,
 ): Promise<void> {
   const before = new Date(now().getTime() - 60 * 60_000).toISOString();
-  await deleteInBatches(database.credential(), (most) => deleteExpiredFlows({ before, most }), signal);
+  await deleteInBatches(database.credential(), (limit) => deleteExpiredFlows({ before, limit }), signal);
 }
 
-// The address is part of it, so that a state means nothing at the address of another provider or registration.
+// The hash includes the address, so that a state is not valid at the address of another provider or registration.
 function stateHash({ provider, configuredBy }: Callback, state: string): Buffer {
   return sha256(`${provider} ${configuredBy} ${state}`);
 }

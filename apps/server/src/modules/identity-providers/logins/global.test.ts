@@ -29,7 +29,7 @@ import {
 } from '#test/support/factories';
 import { expectError, systemAdmin, useService } from '#test/support/harness';
 
-// What is configured for all would be seen by the tests of others.
+// Tests of other suites would see the configuration of the installation.
 const test = useService({ environment: openLoopback, ownDatabase: true });
 let server: OpenIdServer;
 let root: Person;
@@ -56,7 +56,7 @@ const enabledFor = async (query: string) => {
 };
 
 describe('the registration of the installation', () => {
-  it('has the address without a tenant in it, and serves everybody', async () => {
+  it('has a callback address without a tenant, and serves all tenants', async () => {
     expect(await callbackOf(test, root.token, 'google')).toBe(
       'http://127.0.0.1:8080/api/v1/public/auth/oauth/google/callback',
     );
@@ -65,7 +65,7 @@ describe('the registration of the installation', () => {
       expect(await enabledFor(query)).toEqual(['google']);
   });
 
-  it('is not seen and not changed from a tenant', async () => {
+  it('cannot be read or changed from a tenant', async () => {
     const { admin } = await createTenant(test);
     const listed = await test.call('GET', registrations, { token: admin.token });
     expect(listed.body.data.every((entry: any) => entry.configured === false)).toBe(true);
@@ -73,7 +73,7 @@ describe('the registration of the installation', () => {
     expect(await enabledFor('')).toEqual(['google']);
   });
 
-  it('gives way to that of a tenant, enabled or not', async () => {
+  it('is replaced by that of a tenant, enabled or not', async () => {
     const { tenant, tenantId, sub } = await createKnown();
     const { token } = tenant.admin;
     expect((await logInThrough(test, sub, { tenantId })).status).toBe(200);
@@ -84,7 +84,7 @@ describe('the registration of the installation', () => {
     const refused = await createBrowser(test, sub).visit(startUrl(test, { tenantId, challenge }));
     expect(refused).toMatchObject({ status: 422, body: { details: { code: 'PROVIDER_NOT_AVAILABLE' } } });
     await configure(test, token, 'google', { ...client, issuer: server.issuer });
-    // Another registration vouches, so it is another identity, of this tenant only.
+    // Another registration authenticates, so it is another identity, of this tenant only.
     const { accessToken } = (await logInThrough(test, sub, { tenantId })).body;
     const own = await test.call('GET', identities, { token: accessToken });
     expectError(own, 403, 'AUTHORIZATION_ERROR', 'SESSION_OF_ONE_TENANT');
@@ -93,7 +93,7 @@ describe('the registration of the installation', () => {
     expect((await logInThrough(test, sub, { tenantId })).status).toBe(200);
   });
 
-  it('stops halfway when the tenant makes one of its own', async () => {
+  it('stops a started login when the tenant creates one of its own', async () => {
     const { tenant, tenantId, sub } = await createKnown();
     const finished = await attemptLogin(test, sub, { tenantId });
     const { challenge } = createPkce();
@@ -109,7 +109,7 @@ describe('the registration of the installation', () => {
 });
 
 describe('a login through it', () => {
-  it('opens the account: the person may change what is theirs', async () => {
+  it('gives access to the account: the user may change it', async () => {
     const { person, sub } = await createKnown();
     const { accessToken: token, user } = (await logInThrough(test, sub)).body;
     expect(user.id).toBe(person.userId);
@@ -128,12 +128,12 @@ describe('a login through it', () => {
     expect((await test.call('POST', '/api/v1/auth/change-password', { token, body })).status).toBe(200);
   });
 
-  it('makes nobody a member: neither with an account elsewhere nor without one', async () => {
+  it('creates no membership, with an account in another tenant or without one', async () => {
     const { sub } = await createKnown();
     const other = await createTenant(test);
     const there = { tenantId: other.tenantId };
     expect(refusalOf(await attemptLogin(test, sub, there))).toBe('account_not_linked');
-    expect(refusalOf(await attemptLogin(test, someone('nobody@example.com')))).toBe('account_not_linked');
+    expect(refusalOf(await attemptLogin(test, someone('absent@example.com')))).toBe('account_not_linked');
     await logInThrough(test, sub);
     expect(refusalOf(await attemptLogin(test, sub, there))).toBe('login_refused');
     expect(refusalOf(await attemptLogin(test, sub, { tenantId: newId() }))).toBe('login_refused');
@@ -141,7 +141,7 @@ describe('a login through it', () => {
     expect(users.body.pagination.total).toBe(1);
   });
 
-  it('is recorded in each tenant that the identity leads to', async () => {
+  it('is recorded in each tenant that the identity gives access to', async () => {
     const { email, first, second } = await createPersonOfTwo(test);
     await logInThrough(test, someone(email), { tenantId: first.tenantId });
     for (const { admin } of [first, second]) {
@@ -150,7 +150,7 @@ describe('a login through it', () => {
     }
   });
 
-  it('lets a person of several tenants choose, or go where they wanted', async () => {
+  it('offers a tenant selection, or uses the requested tenant', async () => {
     const { email, first, second } = await createPersonOfTwo(test);
     const sub = someone(email);
     const named = await logInThrough(test, sub, { tenantId: second.tenantId });
@@ -168,7 +168,7 @@ describe('a login through it', () => {
     expectNoSecrets(test, [selectionToken]);
   });
 
-  it('401: the code of a choice is spent too', async () => {
+  it('401: the code of a tenant selection is valid once, too', async () => {
     const { email } = await createPersonOfTwo(test);
     const { arrival, verifier } = await attemptLogin(test, someone(email));
     const code = arrival.url.searchParams.get('code')!;
@@ -176,7 +176,7 @@ describe('a login through it', () => {
     expectError(await exchange(test, code, verifier), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('401: a person who is nowhere at home any more', async () => {
+  it('401: a person without a tenant', async () => {
     const { tenant, sub } = await createKnown();
     const member = await createMember(test, tenant);
     await proveAddress(test, member.email);
@@ -188,14 +188,14 @@ describe('a login through it', () => {
     expect((await logInThrough(test, sub)).status).toBe(200);
   });
 
-  it('lets a system administrator in, once they are linked', async () => {
+  it('admits a linked system administrator', async () => {
     const sub = someone(systemAdmin.email);
     expect((await link(test, root.token, { person: sub })).status).toBe(201);
     const { user } = (await logInThrough(test, sub, { tenantId: systemTenantId })).body;
     expect(user).toMatchObject({ id: root.userId, isSystemAdmin: true });
   });
 
-  it('401: after the password was changed, what was begun before', async () => {
+  it('401: a selection from before a password change', async () => {
     const { person, sub } = await createKnown();
     const { arrival, verifier } = await attemptLogin(test, sub);
     const body = { currentPassword: person.password, newPassword: 'another horse' };

@@ -24,22 +24,22 @@ import {
   type Flow,
 } from '#modules/identity-providers/logins/flows';
 import { providers } from '#modules/identity-providers/providers/catalog';
-import type { ProviderId, Vouched } from '#modules/identity-providers/providers/provider';
-import { findUsable, type Usable } from '#modules/identity-providers/registrations/usable';
+import type { ProviderId, ProviderUser } from '#modules/identity-providers/providers/provider';
+import { findUsableRegistration, type UsableRegistration } from '#modules/identity-providers/registrations/usable';
 
-/** Logins that one address may begin: each leaves a row behind, and may ask the provider. */
+/** Maximum number of logins that one address may start: each writes a row and may call the provider. */
 const startBudget = { max: 120, windowMs: 60_000 };
 
-/** What the application is told; the same for every way in which a person may be unknown. */
+/** Refusals for the application; the same for every reason why a user is unknown. */
 const refusals = {
   access_denied: 'The login was cancelled at the provider.',
   provider_failed: 'The provider did not answer as expected. Try again.',
-  account_not_linked: 'No account is linked to this identity. Log in in another way and link it to your account.',
+  account_not_linked: 'No account is linked to this identity. Log in with another method and link it to your account.',
   login_refused: 'This login is not permitted.',
 } as const;
 type Refusal = keyof typeof refusals;
 
-/** Sends the browser to the provider. @throws ProviderNotAvailable, RedirectRefused, TooManyLogins */
+/** Redirects the browser to the provider. @throws ProviderNotAvailable, RedirectRefused, TooManyLogins */
 export async function startLogin(
   services: Services,
   provider: ProviderId,
@@ -47,7 +47,7 @@ export async function startLogin(
   request: RequestFacts,
 ): Promise<Redirect> {
   const tenantId = query.tenantId ?? null;
-  const usable = await findUsable(services, provider, tenantId);
+  const usable = await findUsableRegistration(services, provider, tenantId);
   if (usable === undefined) throw ProviderNotAvailable();
   assertRedirect(usable, query.redirect_uri);
   const key = `provider-start-ip:${addressBucket(request.ip)}`;
@@ -63,7 +63,10 @@ export async function startLogin(
   }
 }
 
-/** The browser comes back from the provider, and goes on to the application with a code or a refusal. @throws FlowUnusable */
+/**
+ * Handles the return of the browser and redirects it to the application with a code or a refusal.
+ * @throws FlowUnusable
+ */
 export async function finishLogin(
   services: Services,
   callback: Callback,
@@ -71,8 +74,8 @@ export async function finishLogin(
   request: RequestFacts,
 ): Promise<Redirect> {
   const flow = await takeFlow(services, callback, response.state);
-  const usable = flow === undefined ? undefined : await findUsable(services, flow.provider, flow.tenantId);
-  // What was changed meanwhile may not be the place any more that this login was begun for.
+  const usable = flow === undefined ? undefined : await findUsableRegistration(services, flow.provider, flow.tenantId);
+  // The configuration may have changed meanwhile and may no longer be the one that the login started with.
   if (flow === undefined || usable === undefined || !stillServes(usable, flow)) throw FlowUnusable();
   const vouched = await vouch(services, { usable, flow, response }, request);
   if (typeof vouched === 'string') return refused(flow, vouched);
@@ -82,20 +85,20 @@ export async function finishLogin(
   return refused(flow, outcome.refusal);
 }
 
-function stillServes(usable: Usable, flow: Flow): boolean {
+function stillServes(usable: UsableRegistration, flow: Flow): boolean {
   const { client, configuredBy, redirectUris } = usable;
   const isSame = configuredBy === flow.configuredBy && client.clientId === flow.clientId;
   return isSame && client.issuer === flow.issuer && redirectUris.includes(flow.redirectUri);
 }
 
-// Apple has a word of its own for it.
+// Apple uses its own error code.
 const cancellations = ['access_denied', 'user_cancelled_authorize'];
 
 async function vouch(
   services: Services,
-  { usable, flow, response }: { usable: Usable; flow: Flow; response: CallbackParameters },
+  { usable, flow, response }: { usable: UsableRegistration; flow: Flow; response: CallbackParameters },
   request: RequestFacts,
-): Promise<Vouched | Refusal> {
+): Promise<ProviderUser | Refusal> {
   const { code, error, iss, state } = response;
   if (error !== undefined && cancellations.includes(error)) return 'access_denied';
   try {
@@ -111,7 +114,7 @@ async function vouch(
 async function admit(
   services: Services,
   flow: Flow,
-  vouched: Vouched,
+  vouched: ProviderUser,
   request: RequestFacts,
 ): Promise<{ code: string } | { refusal: Refusal }> {
   const { provider, configuredBy, appChallenge, tenantId, linkTo } = flow;
@@ -130,7 +133,7 @@ async function admit(
   return { code: await issueCode(services, accountId, { ...common, kind: 'login', tenantId, identityId }) };
 }
 
-/** For whoever watches the registration: the system tenant, where it is the installation's. */
+/** Recorded for the owner of the registration; for one of the installation, in the system tenant. */
 async function recordRefusal(
   services: Services,
   { provider, configuredBy: tenantId }: Flow,

@@ -38,7 +38,7 @@ afterEach(() => {
 });
 afterAll(() => server.close());
 
-/** A member whose address both sides have proven. */
+/** A user whose address both sides have verified. */
 async function createKnown(claims: Partial<Someone> = {}): Promise<{ member: Person; sub: string }> {
   const member = await createMember(test, tenant);
   await proveAddress(test, member.email);
@@ -70,7 +70,7 @@ describe('a login through the provider of a tenant', () => {
     expect(location.searchParams.get('code_challenge')).not.toBe(challenge);
   });
 
-  it('comes back with a code and the state of the application, and ends in a session', async () => {
+  it('returns a code and the state of the application, which give a session', async () => {
     const { member, sub } = await createKnown();
     const attempt = await attemptLogin(test, sub, { tenantId, state: 'mine & yours' });
     expect(arrivedWith(attempt.arrival)).toEqual({
@@ -88,7 +88,7 @@ describe('a login through the provider of a tenant', () => {
     expect((await own(answer.body.accessToken)).body.data.id).toBe(member.userId);
   });
 
-  it('is recorded as a login with the provider in it, and the first one as a link', async () => {
+  it('is recorded as a login with the provider, and the first one also as a link', async () => {
     const { member, sub } = await createKnown();
     await logInThrough(test, sub, { tenantId });
     await logInThrough(test, sub, { tenantId });
@@ -98,7 +98,7 @@ describe('a login through the provider of a tenant', () => {
     expect(mine(await auditOf(test, tenant.admin, 'auth.identity_linked'))).toEqual(['google']);
   });
 
-  it('goes on once linked, whatever becomes of the address', async () => {
+  it('still works after a link when the address changes', async () => {
     const { member, sub } = await createKnown();
     await logInThrough(test, sub, { tenantId });
     for (const claims of [{ email_verified: false }, { email: 'other@example.com' }, { email: undefined }]) {
@@ -107,7 +107,7 @@ describe('a login through the provider of a tenant', () => {
     }
   });
 
-  it('opens this tenant only: nothing of the account beyond it', async () => {
+  it('gives access to this tenant only, and not to the account', async () => {
     const { member, sub } = await createKnown();
     const { accessToken: token } = (await logInThrough(test, sub, { tenantId })).body;
     const body = { currentPassword: member.password, newPassword: 'another horse' };
@@ -128,7 +128,7 @@ describe('a login through the provider of a tenant', () => {
     expectError(later, 403, 'AUTHORIZATION_ERROR', 'SESSION_OF_ONE_TENANT');
   });
 
-  it('owes the second factor of the account', async () => {
+  it('requires the second factor of the account', async () => {
     const { sub } = await createKnown();
     const { user, accessToken: token } = (await logInThrough(test, sub, { tenantId })).body;
     await test.service.services.database.credential(tenantId).all({
@@ -145,14 +145,14 @@ describe('a login through the provider of a tenant', () => {
   });
 });
 
-describe('who gets in', () => {
+describe('admission', () => {
   const unlinked: [string, () => Promise<string>][] = [
     [
-      'an address that nobody has here',
-      async () => server.add({ sub: unique('sub'), email: 'nobody@example.com', email_verified: true }).sub,
+      'an address without an account here',
+      async () => server.add({ sub: unique('sub'), email: 'absent@example.com', email_verified: true }).sub,
     ],
     ['no address', async () => server.add({ sub: unique('sub') }).sub],
-    ['what is no address', async () => server.add({ sub: unique('sub'), email: 'a\0b', email_verified: true }).sub],
+    ['an invalid address', async () => server.add({ sub: unique('sub'), email: 'a\0b', email_verified: true }).sub],
     ['a long text', async () => server.add({ sub: unique('sub'), email: 'x'.repeat(255), email_verified: true }).sub],
     ['an address that the provider has not proven', async () => (await createKnown({ email_verified: false })).sub],
     [
@@ -176,7 +176,7 @@ describe('who gets in', () => {
       },
     ],
     [
-      'somebody of another tenant',
+      'a user of another tenant',
       async () => {
         const { admin } = await createTenant(test);
         await proveAddress(test, admin.email);
@@ -184,7 +184,7 @@ describe('who gets in', () => {
       },
     ],
     [
-      'somebody who is suspended here',
+      'a suspended user',
       async () => {
         const { member, sub } = await createKnown();
         await suspend(member);
@@ -192,7 +192,7 @@ describe('who gets in', () => {
       },
     ],
   ];
-  it.each(unlinked)('account_not_linked, and always the same: %s', async (_what, make) => {
+  it.each(unlinked)('account_not_linked, with the same answer: %s', async (_what, make) => {
     const { arrival } = await attemptLogin(test, await make(), { tenantId, state: 'mine' });
     expect(arrivedWith(arrival)).toEqual({
       at: app,
@@ -200,7 +200,7 @@ describe('who gets in', () => {
     });
   });
 
-  it('an address in capitals is the same address', async () => {
+  it('an address in upper case is the same address', async () => {
     const { member, sub } = await createKnown();
     server.add({ sub, email: member.email.toUpperCase(), email_verified: true });
     expect((await logInThrough(test, sub, { tenantId })).status).toBe(200);
@@ -212,7 +212,7 @@ describe('who gets in', () => {
     expect(answer.status).toBe(200);
   }
 
-  it('login_refused: somebody who was linked and is suspended; recorded where it was configured', async () => {
+  it('login_refused: a linked user who is suspended; recorded in the tenant of the configuration', async () => {
     const { member, sub } = await createKnown();
     await logInThrough(test, sub, { tenantId });
     await suspend(member);
@@ -221,14 +221,14 @@ describe('who gets in', () => {
     expect(row).toMatchObject({ user_id: null, details: { provider: 'google', reason: 'login_refused' } });
   });
 
-  it('401: somebody who is suspended before the code is exchanged', async () => {
+  it('401: a user who is suspended before the exchange of the code', async () => {
     const { member, sub } = await createKnown();
     const { arrival, verifier } = await attemptLogin(test, sub, { tenantId });
     await suspend(member);
     expectError(await exchange(test, arrival.url.searchParams.get('code')!, verifier), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('nobody of a suspended tenant, whose logins are as those of no tenant; 401 for a code of before', async () => {
+  it('a suspended tenant answers like an unknown one; 401 for an earlier code', async () => {
     const closing = await createTenant(test);
     await proveAddress(test, closing.admin.email);
     const client = await server.register(await callbackOf(test, closing.admin.token, 'google'));
@@ -250,7 +250,7 @@ describe('who gets in', () => {
     expect(refused.arrival).toMatchObject({ status, body: { error: body.error, message: body.message } });
   });
 
-  it('nobody through a provider that is disabled, also not halfway through', async () => {
+  it('a disabled provider admits no user, also not in a started login', async () => {
     const changing = await createTenant(test);
     const { token } = changing.admin;
     await proveAddress(test, changing.admin.email);
@@ -269,8 +269,8 @@ describe('who gets in', () => {
     expectError(await exchange(test, code, finished.verifier), 401, 'AUTHENTICATION_ERROR');
     const back = await test.call('GET', `${halfway.url.pathname}${halfway.url.search}`);
     expectError(back, 401, 'AUTHENTICATION_ERROR');
-    const anew = await createBrowser(test, sub).visit(startUrl(test, { ...there, challenge }));
-    expect(anew).toMatchObject({ status: 422, body: { details: { code: 'PROVIDER_NOT_AVAILABLE' } } });
+    const retried = await createBrowser(test, sub).visit(startUrl(test, { ...there, challenge }));
+    expect(retried).toMatchObject({ status: 422, body: { details: { code: 'PROVIDER_NOT_AVAILABLE' } } });
   });
 });
 
@@ -297,7 +297,7 @@ describe('startProviderLogin', () => {
     ['no code_challenge_method', { code_challenge_method: undefined }],
     ['a code_challenge in the clear', { code_challenge_method: 'plain' }],
     ['a state of 501 characters', { state: 'x'.repeat(501) }],
-    ['a tenant that is no uuid', { tenantId: 'acme' }],
+    ['a tenant that is not a uuid', { tenantId: 'acme' }],
   ])('400: %s', async (_what, query) => {
     expectError(await start(query), 400, 'VALIDATION_ERROR');
   });
@@ -306,7 +306,7 @@ describe('startProviderLogin', () => {
     expect((await start({ state: 'x'.repeat(500) })).status).toBe(302);
   });
 
-  it('422: no provider for this tenant, for none, and for one that does not exist', async () => {
+  it('422: no provider for this tenant, without a tenant, and for an unknown tenant', async () => {
     for (const id of [(await createTenant(test)).tenantId, newId(), undefined])
       expectError(await start({ tenantId: id }), 422, 'UNPROCESSABLE_ENTITY', 'PROVIDER_NOT_AVAILABLE');
   });
@@ -349,7 +349,7 @@ describe('a provider that fails', () => {
     expect((await logInThrough(test, sub, { tenantId })).status).toBe(200);
   });
 
-  it('provider_failed: its discovery is broken, or is about another issuer; and tries anew the next time', async () => {
+  it('provider_failed: its discovery is invalid, or names another issuer; the next login retries it', async () => {
     const late = await startOpenIdServer();
     try {
       const other = await createTenant(test);
@@ -364,7 +364,7 @@ describe('a provider that fails', () => {
         { status: 200, body: { ...wrong, issuer: late.issuer, x: 'x'.repeat(65_536) } },
       ]) {
         late.hooks.request = () => answer;
-        const { arrival } = await attemptLogin(test, 'anybody', there);
+        const { arrival } = await attemptLogin(test, 'unknown', there);
         expect(arrivedWith(arrival).query).toMatchObject({ error: 'provider_failed', state: 'mine' });
       }
       late.hooks = {};
@@ -379,15 +379,15 @@ describe('a provider that fails', () => {
     }
   });
 
-  it('asks for the discovery document once, not for every login', async () => {
+  it('fetches the discovery document once, not for every login', async () => {
     const before = server.requests['/.well-known/openid-configuration'];
     await Promise.all(Array.from({ length: 10 }, () => attemptLogin(test, undefined, { tenantId })));
     expect(server.requests['/.well-known/openid-configuration']).toBe(before);
   });
 });
 
-describe('an issuer that keeps the address out of its ID token', () => {
-  it('is asked for it', async () => {
+describe('an issuer that omits the address from its ID token', () => {
+  it('is asked for it at the userinfo endpoint', async () => {
     const careful = await startOpenIdServer({ emailInIdToken: false });
     try {
       const other = await createTenant(test);
@@ -404,7 +404,7 @@ describe('an issuer that keeps the address out of its ID token', () => {
 });
 
 describe('apple', () => {
-  it('posts a form, and takes a secret that is signed for each login', async () => {
+  it('posts a form, and gets a client secret that is signed for each login', async () => {
     const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
     const verifying = await importSPKI(await exportSPKI(publicKey), 'ES256');
     const { token } = tenant.admin;
@@ -428,7 +428,7 @@ describe('apple', () => {
       secrets.add(form.client_secret!);
       return { ...form, client_secret: client.client_secret };
     };
-    // As Apple writes it in its documentation.
+    // As in Apple's documentation.
     const { member, sub } = await createKnown({ email_verified: 'true' });
     for (let count = 0; count < 2; count++) {
       const answer = await logInThrough(test, sub, { provider: 'apple', tenantId });
@@ -437,7 +437,7 @@ describe('apple', () => {
     expect(secrets.size).toBe(2);
   });
 
-  it('comes back by a post even when the person changes their mind', async () => {
+  it('returns by a post, also when the user cancels', async () => {
     const attempt = await attemptLogin(test, undefined, { provider: 'apple', tenantId });
     expect(refusalOf(attempt)).toBe('access_denied');
   });
@@ -469,7 +469,7 @@ describe('microsoft', () => {
 });
 
 describe('the log', () => {
-  it('has no secret of all this in it', async () => {
+  it('contains none of these secrets', async () => {
     const { sub } = await createKnown();
     const { arrival, verifier } = await attemptLogin(test, sub, { tenantId, state: 'a state of the application' });
     const code = arrival.url.searchParams.get('code')!;
@@ -480,7 +480,7 @@ describe('the log', () => {
   });
 });
 
-describe('where private addresses are closed', () => {
+describe('without permission for private addresses', () => {
   const closed = useService();
 
   it('provider_failed: the issuer is never called, and the log says why', async () => {
@@ -488,7 +488,7 @@ describe('where private addresses are closed', () => {
     try {
       const { token } = tenant.admin;
       await configure(test, token, 'google', { client_id: 'x', client_secret: 'x', issuer: unreached.issuer });
-      const attempt = await attemptLogin(closed, 'anybody', { tenantId });
+      const attempt = await attemptLogin(closed, 'unknown', { tenantId });
       expect(refusalOf(attempt)).toBe('provider_failed');
       expect(unreached.requests).toEqual({});
       expect(closed.logLines.filter((line) => line.includes('is not open to outbound calls'))).toHaveLength(1);

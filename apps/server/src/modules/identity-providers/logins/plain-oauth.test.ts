@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterEach(() => server.broken.clear());
 afterAll(() => server.close());
 
-/** A member whose address is proven here, and somebody there with these addresses. */
+/** A user whose address is verified here, and a user at the provider with these addresses. */
 async function createKnown(addresses?: (email: string) => { email: string; primary: boolean; verified: boolean }[]) {
   const member = await createMember(test, tenant);
   await proveAddress(test, member.email);
@@ -43,7 +43,7 @@ async function createKnown(addresses?: (email: string) => { email: string; prima
 describe('github', () => {
   const there = () => ({ provider: 'github' as const, tenantId });
 
-  it('ends in a session, by the primary address the first time and without it later', async () => {
+  it('gives a session, by the primary address the first time and without it later', async () => {
     const { member, name } = await createKnown();
     const first = await logInThrough(test, name, there());
     expect(first.body.user.id).toBe(member.userId);
@@ -51,7 +51,7 @@ describe('github', () => {
     expect((await logInThrough(test, name, there())).body.user.id).toBe(member.userId);
   });
 
-  it('hands the state back, and keeps its secrets out of the log', async () => {
+  it('returns the state, and logs no secrets', async () => {
     const { name } = await createKnown();
     const { arrival } = await attemptLogin(test, name, { ...there(), state: 'mine' });
     expect(arrivedWith(arrival).query).toEqual({ code: expect.any(String), state: 'mine' });
@@ -73,11 +73,11 @@ describe('github', () => {
     expect(refusalOf(await attemptLogin(test, name, there()))).toBe('account_not_linked');
   });
 
-  it('access_denied: the person changes their mind', async () => {
-    expect(refusalOf(await attemptLogin(test, 'nobody', there()))).toBe('access_denied');
+  it('access_denied: the user cancels', async () => {
+    expect(refusalOf(await attemptLogin(test, 'unknown', there()))).toBe('access_denied');
   });
 
-  it('an API that does not give the addresses away links nobody', async () => {
+  it('an API that does not return the addresses links no account', async () => {
     const { name } = await createKnown();
     server.broken.set('/api/v3/user/emails', { status: 404, body: '{}' });
     expect(refusalOf(await attemptLogin(test, name, there()))).toBe('account_not_linked');
@@ -109,7 +109,7 @@ describe('github', () => {
     },
   );
 
-  it('somebody of another server with the same number is somebody else', async () => {
+  it('the same number at another server is another user', async () => {
     const { member, name } = await createKnown();
     await logInThrough(test, name, there());
     const elsewhere = await startPlainOAuthServer();
@@ -128,7 +128,7 @@ describe('github', () => {
 describe('facebook', () => {
   const there = () => ({ provider: 'facebook' as const, tenantId });
 
-  it('account_not_linked: it never says that an address is proven', async () => {
+  it('account_not_linked: the provider never confirms addresses', async () => {
     const { name } = await createKnown();
     expect(refusalOf(await attemptLogin(test, name, there()))).toBe('account_not_linked');
   });
@@ -144,7 +144,7 @@ describe('without another address', () => {
   it.each([
     ['github', 'https://github.com/login/oauth/authorize', 'read:user user:email'],
     ['facebook', 'https://www.facebook.com/v23.0/dialog/oauth', 'email'],
-  ] as const)('%s is the one that everybody knows', async (provider, at, scope) => {
+  ] as const)('%s is the public one', async (provider, at, scope) => {
     const other = await createTenant(test);
     await configure(test, other.admin.token, provider, { client_id: 'x', client_secret: 'x' });
     const { arrival } = await attemptLogin(test, undefined, { provider, tenantId: other.tenantId });

@@ -49,8 +49,8 @@ async function count(text: string, values: unknown[]): Promise<number> {
 
 const sessions = () => count('select count(*) from sessions where tenant_id = $1', [tenantId]);
 
-describe(`${wide} at once, ${rounds} times`, () => {
-  it('exactly one exchange of a code begins a session', async () => {
+describe(`${wide} concurrent requests, ${rounds} times`, () => {
+  it('exactly one exchange of a code starts a session', async () => {
     for (let round = 0; round < rounds; round++) {
       const { arrival, verifier } = await attemptLogin(test, sub, { tenantId });
       const code = arrival.url.searchParams.get('code')!;
@@ -61,7 +61,7 @@ describe(`${wide} at once, ${rounds} times`, () => {
     }
   });
 
-  it('exactly one answer of a provider with one state is taken', async () => {
+  it('exactly one answer of a provider with one state is accepted', async () => {
     for (let round = 0; round < rounds; round++) {
       const { verifier, challenge } = createPkce();
       const { url } = await createBrowser(test, sub).visit(startUrl(test, { tenantId, challenge }), ({ pathname }) =>
@@ -76,7 +76,7 @@ describe(`${wide} at once, ${rounds} times`, () => {
     }
   });
 
-  it('the right verifier beside wrong ones: at most one session', async () => {
+  it('the correct verifier together with wrong ones: at most one session', async () => {
     for (let round = 0; round < rounds; round++) {
       const { arrival, verifier } = await attemptLogin(test, sub, { tenantId });
       const code = arrival.url.searchParams.get('code')!;
@@ -87,7 +87,7 @@ describe(`${wide} at once, ${rounds} times`, () => {
   });
 });
 
-it('20 first logins of one person at once link one identity', async () => {
+it('20 concurrent first logins of one user link one identity', async () => {
   const someone = await createSomeone();
   const answers = await inParallel(20, () => logInThrough(test, someone.sub, { tenantId }));
   expect(countStatuses(answers)).toEqual({ 200: 20 });

@@ -10,15 +10,15 @@ const keyAlgorithm = 'ES256';
 export const apple = createOpenIdProvider({
   issuer: (client) => client.issuer ?? appleIssuer,
   scope: 'openid email',
-  // Apple hands out the address to a form post only.
+  // Apple sends the address only by form post.
   parameters: { response_mode: 'form_post' },
   clientSecret: signClientSecret,
   email: (claims) => claims.email,
-  // "String or Boolean", says Apple.
+  // Apple documents this claim as "String or Boolean".
   isEmailVerified: (claims) => claims.email_verified === true || claims.email_verified === 'true',
 });
 
-/** What Apple takes for a client secret: a JWT signed with the key of the developer team. */
+/** The client secret for Apple: a JWT signed with the key of the developer team. */
 async function signClientSecret(client: Client, issuer: string, now: Date): Promise<string> {
   const issuedAt = Math.floor(now.getTime() / 1000);
   return new SignJWT()
@@ -31,7 +31,7 @@ async function signClientSecret(client: Client, issuer: string, now: Date): Prom
     .sign(await importPKCS8(client.clientSecret, keyAlgorithm));
 }
 
-/** Whether the text is a private key as Apple's developer pages hand it out: PKCS#8 in PEM, P-256. */
+/** Whether the text is a private key in the form of Apple's developer pages: PKCS#8 in PEM, P-256. */
 export async function isSigningKey(pem: string): Promise<boolean> {
   return importPKCS8(pem, keyAlgorithm).then(
     () => true,

@@ -15,16 +15,16 @@ const microsoft = createOpenIdProvider({
   issuer: (client) => client.issuer ?? `https://login.microsoftonline.com/${client.settings.directory_id}/v2.0`,
   scope: 'openid profile email',
   email: (claims) => claims.email ?? claims.preferred_username ?? null,
-  // Administrators of a directory write there what they like, unless the optional claim says who owns the domain.
+  // Administrators of a directory can set any address there; only the optional claim confirms the owner of the domain.
   isEmailVerified: (claims) => claims.xms_edov === true && claims.email !== undefined,
 });
 
-/** The five providers of the specification, and how to talk to them. */
+/** The five providers of the specification and their protocols. */
 export const providers: Readonly<Record<ProviderId, Provider>> = { google, apple, microsoft, github, facebook };
 
 type Description = { name: string; capabilities: { id_token: boolean; pkce: boolean; refresh: boolean } };
 
-/** What each provider itself documents: GitHub and Facebook have no OpenID Connect ID token for web logins. */
+/** Capabilities that each provider documents: GitHub and Facebook have no OpenID Connect ID token for web logins. */
 export const descriptions: Readonly<Record<ProviderId, Description>> = {
   google: { name: 'Google', capabilities: { id_token: true, pkce: true, refresh: true } },
   apple: { name: 'Apple', capabilities: { id_token: true, pkce: true, refresh: true } },

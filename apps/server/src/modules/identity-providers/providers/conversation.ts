@@ -13,13 +13,13 @@ import { isStorableText } from '#core/http/json';
 import type { Outbound } from '#core/outbound/outbound';
 import type { AuthorizationResponse, Challenge, Conversation } from '#modules/identity-providers/providers/provider';
 
-/** One call, and all calls of one login together: an answer is due in less than the time of a request. */
+/** Timeouts of one call and of all calls of one login, which are shorter than the deadline of a request. */
 export const callSeconds = 4;
 const conversationMs = 10_000;
 
 const maxSubjectLength = 255;
 
-/** The one way to a provider: through the guarded outbound path, all calls within one deadline. */
+/** The only path to a provider: guarded outbound calls within one deadline. */
 export function openLine(outbound: Outbound): CustomFetch {
   const deadline = AbortSignal.timeout(conversationMs);
   return (url, { signal, body, headers, method }) =>
@@ -31,7 +31,7 @@ export function openLine(outbound: Outbound): CustomFetch {
     });
 }
 
-/** openid-client's view of the provider and of us, for this login only. */
+/** Configuration of openid-client for this login only. */
 export function configure(
   metadata: ServerMetadata,
   { client, fetch }: Conversation,
@@ -44,7 +44,7 @@ export function configure(
   return configuration;
 }
 
-/** Only registrations with a loopback issuer have one; whether it may be called at all is the outbound guard's decision. */
+/** Only registrations with a loopback issuer use http; the outbound guard decides whether it may be called. */
 export function isPlainHttp(url: string): boolean {
   return new URL(url).protocol === 'http:';
 }
@@ -65,7 +65,7 @@ export function pkceChallenge(verifier: string): string {
   return sha256(verifier).toString('base64url');
 }
 
-/** The address that the browser came back to, as openid-client reads it. */
+/** The callback address, as openid-client reads it. */
 export function responseUrl({ callbackUrl, state }: Challenge, { code, iss }: AuthorizationResponse): URL {
   const url = new URL(callbackUrl);
   url.searchParams.set('code', code);
@@ -74,11 +74,11 @@ export function responseUrl({ callbackUrl, state }: Challenge, { code, iss }: Au
   return url;
 }
 
-/** @throws Error when the provider names nobody, or in a way that it should not (OpenID Connect Core section 2). */
+/** @throws Error if the provider names no subject, or an invalid one (OpenID Connect Core section 2) */
 export function subjectOf(issuer: string, subject: unknown): string {
   const text = typeof subject === 'number' ? String(subject) : subject;
   if (typeof text !== 'string' || text === '' || text.length > maxSubjectLength || !isStorableText(text))
-    throw new Error('the provider named nobody');
+    throw new Error('the provider named no subject');
   return `${issuer} ${text}`;
 }
 
@@ -86,7 +86,7 @@ export function emailOf(value: unknown): string | null {
   return typeof value === 'string' && value.length <= 254 && isStorableText(value) ? value : null;
 }
 
-/** A JSON answer to the person's access token; undefined when the provider refuses it. */
+/** A JSON answer for the access token of the user; undefined if the provider refuses it. */
 export async function readProtected(configuration: Configuration, accessToken: string, url: string): Promise<unknown> {
   const headers = new Headers({ accept: 'application/json' });
   const answer = await fetchProtectedResource(configuration, accessToken, new URL(url), 'GET', undefined, headers);

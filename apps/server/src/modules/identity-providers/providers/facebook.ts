@@ -10,7 +10,7 @@ import {
 } from '#modules/identity-providers/providers/conversation';
 import type { Client, Provider } from '#modules/identity-providers/providers/provider';
 
-/** Plain OAuth 2 and the Graph API, which says nothing about who has proven the address. */
+/** Plain OAuth 2 with the Graph API, which does not say whether an address is verified. */
 export const facebook: Provider = {
   authorizationUrl: (conversation) =>
     Promise.resolve(

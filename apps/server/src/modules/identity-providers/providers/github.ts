@@ -10,7 +10,7 @@ import {
 } from '#modules/identity-providers/providers/conversation';
 import type { Client, Provider } from '#modules/identity-providers/providers/provider';
 
-/** Plain OAuth 2 with an API that says who it is; the same on an enterprise server, under other addresses. */
+/** Plain OAuth 2 with an API that returns the user; an enterprise server has the same API under other addresses. */
 export const github: Provider = {
   authorizationUrl: (conversation) =>
     Promise.resolve(
@@ -40,7 +40,7 @@ export const github: Provider = {
 
 const home = 'https://github.com';
 
-// GitHub's own documentation, "Authorizing OAuth apps"; the issuer is what it sends as `iss` (RFC 9207).
+// See GitHub's documentation, "Authorizing OAuth apps"; the issuer is what GitHub sends as `iss` (RFC 9207).
 function metadataOf(client: Client): ServerMetadata {
   const login = `${client.issuer?.replace(/\/$/, '') ?? home}/login/oauth`;
   return { issuer: login, authorization_endpoint: `${login}/authorize`, token_endpoint: `${login}/access_token` };

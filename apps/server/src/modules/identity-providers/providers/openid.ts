@@ -26,13 +26,13 @@ import {
 } from '#modules/identity-providers/providers/conversation';
 import type { Client, Conversation, Provider } from '#modules/identity-providers/providers/provider';
 
-/** How one OpenID Connect provider differs from the others. */
+/** Differences between OpenID Connect providers. */
 export type OpenIdProfile = {
   issuer(client: Client): string;
   scope: string;
   /** Further parameters of the authorization request. */
   parameters?: Readonly<Record<string, string>>;
-  /** Where the secret is made for each conversation. */
+  /** Set if the client secret is created for each conversation. */
   clientSecret?(client: Client, issuer: string, now: Date): Promise<string>;
   email(claims: Claims): unknown;
   isEmailVerified(claims: Claims): boolean;
@@ -42,10 +42,10 @@ export type Claims = Readonly<Record<string, unknown>>;
 
 type Discovered = { metadata: ServerMetadata; keys: ExportedJWKSCache | undefined };
 
-/** Many times of what any issuer needs: what a tenant's issuer says is kept in memory. */
+/** A multiple of what any issuer needs, because metadata of a tenant's issuer is kept in memory. */
 const maxDocumentLength = 65_536;
 
-/** What issuers publish about themselves, for ten minutes; a failure is not kept. */
+/** Metadata of issuers, cached for ten minutes; failures are not cached. */
 const discoveries = new LRUCache<string, Discovered, Conversation>({
   max: 200,
   ttl: 10 * 60_000,
@@ -61,7 +61,7 @@ const discoveries = new LRUCache<string, Discovered, Conversation>({
   },
 });
 
-/** OpenID Connect Core: discovery, code with PKCE and nonce, an ID token checked down to its signature. */
+/** OpenID Connect Core: discovery, code flow with PKCE and nonce, and an ID token with a verified signature. */
 export function createOpenIdProvider(profile: OpenIdProfile): Provider {
   return {
     async authorizationUrl(conversation) {
@@ -76,7 +76,7 @@ export function createOpenIdProvider(profile: OpenIdProfile): Provider {
     async identify(conversation, response) {
       const { challenge } = conversation;
       const { configuration, discovered } = await open(profile, conversation);
-      // Without this the signature is not looked at: a token straight from the issuer is vouched for by TLS alone.
+      // Without this option the signature is not verified: only TLS then protects a token straight from the issuer.
       enableNonRepudiationChecks(configuration);
       const tokens = await authorizationCodeGrant(configuration, responseUrl(challenge, response), {
         pkceCodeVerifier: challenge.verifier,
@@ -111,7 +111,7 @@ async function open(profile: OpenIdProfile, conversation: Conversation) {
   return { configuration, discovered };
 }
 
-/** An issuer may keep the address out of the ID token when there is an access token to ask for it (Core section 5.4). */
+/** An issuer may omit the address from the ID token and return it for the access token (Core section 5.4). */
 async function withUserInfo(
   profile: OpenIdProfile,
   configuration: Configuration,

@@ -3,35 +3,38 @@ import type { CustomFetch } from 'openid-client';
 export const providerIds = ['google', 'apple', 'microsoft', 'github', 'facebook'] as const;
 export type ProviderId = (typeof providerIds)[number];
 
-/** What some providers want to know beyond the client. */
+/** Settings that some providers need in addition to the client. */
 export type ProviderSettings = { team_id?: string; key_id?: string; directory_id?: string };
 
-/** This installation as one provider knows it. */
+/** The client of this installation at one provider. */
 export type Client = {
   clientId: string;
-  /** In the clear, for the length of one conversation; Apple's is the private key that signs one. */
+  /** Decrypted for one conversation; for Apple, the private key that signs a client secret. */
   clientSecret: string;
-  /** Another place than the provider's own, e.g. an enterprise server. */
+  /** Issuer of a compatible server, such as an enterprise one. */
   issuer: string | null;
   settings: ProviderSettings;
 };
 
-/** What is made anew for one login and has to come back in it. */
+/** Values that are created for one login and must return with it. */
 export type Challenge = { callbackUrl: string; state: string; nonce: string; verifier: string };
 
-/** What the provider sent back with the browser. */
+/** The authorization response of the provider. */
 export type AuthorizationResponse = { code: string; iss: string | undefined };
 
-/** `fetch` leads to the provider and nowhere else. */
+/** `fetch` can only call the provider. */
 export type Conversation = { client: Client; challenge: Challenge; fetch: CustomFetch; now: Date };
 
-/** Whom the provider vouches for. The subject names its issuer: elsewhere the same number is somebody else. */
-export type Vouched = { subject: string; email: string | null; isEmailVerified: boolean };
+/**
+ * The authenticated user of the provider. The subject includes its issuer, because another issuer may use the same
+ * number for another user.
+ */
+export type ProviderUser = { subject: string; email: string | null; isEmailVerified: boolean };
 
-/** One outside identity provider: authorization code with PKCE, whatever it speaks besides. */
+/** An external identity provider: authorization code with PKCE, over any protocol. */
 export type Provider = {
-  /** Where the browser goes to log in. */
+  /** The address to which the browser is sent for the login. */
   authorizationUrl(conversation: Conversation): Promise<URL>;
-  /** Redeems the code and checks everything that came with it. @throws whatever is wrong about it */
-  identify(conversation: Conversation, response: AuthorizationResponse): Promise<Vouched>;
+  /** Redeems the code and verifies the complete answer. @throws any error of the answer */
+  identify(conversation: Conversation, response: AuthorizationResponse): Promise<ProviderUser>;
 };

@@ -34,7 +34,7 @@ export const findRegistration = statement<{ tenantId: string; provider: string }
 
 const qualified = columns.map((name) => `identity_providers.${name}` as const);
 
-/** What logins may go through: nothing of a tenant that nobody gets into. */
+/** Registrations that logins may use: none of a tenant without access. */
 export const listOpenRegistrations = statement<{ tenantId: string }, RegistrationRow>((p) =>
   builder
     .selectFrom('identity_providers')
@@ -56,7 +56,7 @@ export const findOpenRegistration = statement<{ tenantId: string; provider: stri
     .where('identity_providers.provider', '=', p.provider as RegistrationRow['provider']),
 );
 
-/** Held to the end of the transaction: the secret that is kept is the one that was looked at. */
+/** Locked until the end of the transaction, so that the kept secret is the one that was checked. */
 export const lockRegistration = statement<{ tenantId: string; provider: string }, RegistrationRow>((p) =>
   builder
     .selectFrom('identity_providers')

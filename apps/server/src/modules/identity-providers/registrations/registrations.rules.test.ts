@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { isSameAddressee, settingsProblems } from '#modules/identity-providers/registrations/registrations.rules';
 
 describe('settingsProblems', () => {
-  it('names what is missing and what nobody asked for', () => {
+  it('names missing settings and unused ones', () => {
     const given = (settings: Record<string, string>, issuer: string | null = null) => ({ issuer, settings });
     expect(settingsProblems('google', given({}))).toBeUndefined();
     expect(settingsProblems('apple', given({ team_id: 't', key_id: 'k' }))).toBeUndefined();
@@ -17,7 +17,7 @@ describe('settingsProblems', () => {
 });
 
 describe('isSameAddressee', () => {
-  it('is the issuer and the directory, whatever else there is', () => {
+  it('compares only the issuer and the directory', () => {
     const first = { issuer: null, settings: { directory_id: 'a', key_id: '1' } };
     expect(isSameAddressee(first, { issuer: null, settings: { directory_id: 'a', key_id: '2' } })).toBe(true);
     expect(isSameAddressee(first, { issuer: null, settings: { directory_id: 'b', key_id: '1' } })).toBe(false);

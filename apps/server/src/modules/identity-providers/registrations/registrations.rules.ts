@@ -1,12 +1,14 @@
 type Settings = Readonly<Record<string, string | undefined>>;
 
-/** What a provider has to know beyond the client; with an issuer of its own Microsoft's directory is that issuer. */
+/**
+ * Settings that a provider needs in addition to the client; with an issuer of its own, Microsoft needs no directory.
+ */
 function neededSettings(provider: string, issuer: string | null): readonly string[] {
   if (provider === 'apple') return ['team_id', 'key_id'];
   return provider === 'microsoft' && issuer === null ? ['directory_id'] : [];
 }
 
-/** The settings that are missing, and those that the provider has no use for. */
+/** Missing settings, and settings that the provider does not use. */
 export function settingsProblems(
   provider: string,
   { issuer, settings }: { issuer: string | null; settings: Settings },
@@ -19,7 +21,7 @@ export function settingsProblems(
 
 type Addressee = { issuer: string | null; settings: Settings };
 
-/** Whether a stored secret may go on being sent: to nobody but whom it was given for. */
+/** Whether a stored secret may be kept: it is sent only to the issuer that it was entered for. */
 export function isSameAddressee(before: Addressee, after: Addressee): boolean {
   return before.issuer === after.issuer && before.settings.directory_id === after.settings.directory_id;
 }

@@ -28,7 +28,7 @@ import { callbackUrl, secretPlace } from '#modules/identity-providers/registrati
 type Scope = { db: TenantDb; actor: Actor; services: Services };
 type Reader = Omit<Scope, 'actor'>;
 
-/** All five, configured or not: the callback address has to be known before there is a client. */
+/** Lists all five, configured or not: the callback address must be known before a client exists. */
 export async function listRegistrations({ db, services }: Reader) {
   const rows = await db.all(listRegistrationRows({ tenantId: db.tenantId }));
   const present = presenter(services, db.tenantId);
@@ -49,7 +49,10 @@ export async function getRegistration({ db, services }: Reader, provider: Provid
   return { data: presenter(services, db.tenantId)(provider, row) };
 }
 
-/** Creates or replaces; a secret that is not sent stays. @throws SecretMissing, IssuerNotAllowed, SettingsRefused, SigningKeyRefused */
+/**
+ * Creates or replaces the configuration; without a secret, the stored one remains.
+ * @throws SecretMissing, IssuerNotAllowed, SettingsRefused, SigningKeyRefused
+ */
 export async function saveRegistration(
   { db, actor, services }: Scope,
   provider: ProviderId,
@@ -88,7 +91,10 @@ export async function saveRegistration(
   return { data: presenter(services, tenantId)(provider, row) };
 }
 
-/** Nobody logs in through it from now on; what people linked counts again if it comes back. @throws ProviderNotConfigured */
+/**
+ * Ends logins through the provider; linked identities work again if the configuration returns.
+ * @throws ProviderNotConfigured
+ */
 export async function deleteRegistration({ db, actor, services }: Scope, provider: ProviderId): Promise<void> {
   const audit = auditParams(actor, services.now().toISOString(), { provider });
   const row = await db.slow.first(deleteRegistrationRow({ provider, ...audit }));

@@ -9,7 +9,7 @@ import { createMember, createTenant, type Tenant } from '#test/support/factories
 import { expectError, useService, type Answer } from '#test/support/harness';
 
 const test = useService();
-const secret = 'a secret that nobody sees again';
+const secret = 'a secret that no answer shows';
 const redirect = 'https://app.example.com/done';
 let tenant: Tenant;
 let token: string;
@@ -24,7 +24,7 @@ const save = (provider: string, body: object, by = token): Promise<Answer> =>
   test.call('PUT', `${path}/${provider}`, { token: by, body });
 const read = (provider: string, by = token) => test.call('GET', `${path}/${provider}`, { token: by });
 
-/** The row as it rests in the database. */
+/** The stored row. */
 async function stored(of: Tenant, provider: string): Promise<Record<string, unknown>> {
   const rows = await test.service.services.database.tenant(of.tenantId).all<Record<string, unknown>>({
     text: 'select * from identity_providers where tenant_id = $1 and provider = $2',
@@ -64,7 +64,7 @@ describe('listIdentityProviderRegistrations', () => {
     );
   });
 
-  it('200: those of the own tenant, whoever else has some', async () => {
+  it('200: only those of the caller’s tenant', async () => {
     const [first, second] = [await createTenant(test), await createTenant(test)];
     await save('github', whole, first.admin.token);
     const of = async (by: Tenant) => {
@@ -77,7 +77,7 @@ describe('listIdentityProviderRegistrations', () => {
 });
 
 describe('saveIdentityProviderRegistration', () => {
-  it('200: is read back as it was made, without the secret', async () => {
+  it('200: returns the saved configuration, without the secret', async () => {
     const issuer = 'https://sso.example.com/realm';
     const answer = await save('google', { ...whole, issuer, settings: {} });
     expect(answer.status).toBe(200);
@@ -101,7 +101,7 @@ describe('saveIdentityProviderRegistration', () => {
     expect(row.client_secret).toMatch(/^v1\./);
   });
 
-  it('200: replaces everything but the secret, which stays while it is for the same issuer', async () => {
+  it('200: replaces everything except the secret, which remains for the same issuer', async () => {
     const issuer = 'https://sso.example.com';
     const first = await save('github', { ...whole, issuer });
     const before = await stored(tenant, 'github');
@@ -131,7 +131,7 @@ describe('saveIdentityProviderRegistration', () => {
     expect((await save('microsoft', { ...whole, issuer: 'https://sso.example.com' })).status).toBe(200);
   });
 
-  it('200: only once, however many make it at the same time', async () => {
+  it('200: creates one row for concurrent requests', async () => {
     const fresh = await createTenant(test);
     const bodies = Array.from({ length: 20 }, (_, at) => ({ ...whole, client_id: `client-${at}` }));
     const answers = await Promise.all(bodies.map((body) => save('facebook', body, fresh.admin.token)));
@@ -146,7 +146,7 @@ describe('saveIdentityProviderRegistration', () => {
     ['20 addresses', { redirect_uris: Array.from({ length: 20 }, (_, at) => `https://app${at}.example.com/`) }],
     ['an address of 2,000 characters', { redirect_uris: [`https://app.example.com/${'x'.repeat(1976)}`] }],
     [
-      'addresses on the own machine',
+      'addresses on the same machine',
       { redirect_uris: ['http://localhost:3000/', 'http://127.0.0.1/', 'http://[::1]:1/'] },
     ],
     ['an issuer of 500 characters', { issuer: `https://sso.example.com/${'x'.repeat(476)}` }],
@@ -169,7 +169,7 @@ describe('saveIdentityProviderRegistration', () => {
     ['an address twice', { redirect_uris: [redirect, redirect] }],
     ['an address of 2,001 characters', { redirect_uris: [`https://app.example.com/${'x'.repeat(1977)}`] }],
     ['plain http elsewhere', { redirect_uris: ['http://app.example.com/'] }],
-    ['plain http to a name that begins like the own machine', { redirect_uris: ['http://localhost.example.com/'] }],
+    ['plain http to a name that starts like localhost', { redirect_uris: ['http://localhost.example.com/'] }],
     ['an address with a fragment', { redirect_uris: [`${redirect}#x`] }],
     ['an address with a password', { redirect_uris: ['https://a:b@app.example.com/'] }],
     ['an address with a backslash', { redirect_uris: ['https://app.example.com\\@other.example/'] }],
@@ -179,8 +179,8 @@ describe('saveIdentityProviderRegistration', () => {
     ['an issuer by plain http', { issuer: 'http://sso.example.com' }],
     ['an issuer with a query', { issuer: 'https://sso.example.com/?tenant=1' }],
     ['a discovery document for an issuer', { issuer: 'https://sso.example.com/.well-known/openid-configuration' }],
-    ['a team that is none', { settings: { team_id: 'team' } }],
-    ['a directory that is none', { settings: { directory_id: 'common' } }],
+    ['an invalid team', { settings: { team_id: 'team' } }],
+    ['an invalid directory', { settings: { directory_id: 'common' } }],
     ['an unknown setting', { settings: { hosted_domain: 'example.com' } }],
     ['an unknown property', { scopes: ['email'] }],
   ];
@@ -188,20 +188,20 @@ describe('saveIdentityProviderRegistration', () => {
     expectError(await save('google', { ...whole, ...part }), 400, 'VALIDATION_ERROR');
   });
 
-  it.each(['GET', 'PUT', 'DELETE'] as const)('400: %s of a provider that nobody knows', async (method) => {
+  it.each(['GET', 'PUT', 'DELETE'] as const)('400: %s of an unknown provider', async (method) => {
     for (const provider of ['gitlab', 'Google', newId()]) {
       const body = method === 'PUT' ? { body: whole } : {};
       expectError(await test.call(method, `${path}/${provider}`, { token, ...body }), 400, 'VALIDATION_ERROR');
     }
   });
 
-  it('422: no secret, when there is none yet', async () => {
+  it('422: no secret, if none is stored', async () => {
     const fresh = await createTenant(test);
     const answer = await save('google', { ...whole, client_secret: undefined }, fresh.admin.token);
     expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'CLIENT_SECRET_MISSING');
   });
 
-  it('422: no secret for another issuer, which would be sent what was meant for the first', async () => {
+  it('422: no secret for another issuer, which must not receive the stored one', async () => {
     const fresh = await createTenant(test);
     const by = fresh.admin.token;
     const { client_secret: _kept, ...rest } = whole;
@@ -243,7 +243,7 @@ describe('saveIdentityProviderRegistration', () => {
     expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'SETTINGS_REFUSED');
   });
 
-  it('422: what is no private key of Apple', async () => {
+  it('422: an invalid private key of Apple', async () => {
     const { privateKey } = await generateKeyPair('RS256', { extractable: true });
     for (const key of ['a secret', await exportPKCS8(privateKey)]) {
       const body = { ...whole, client_secret: key, settings: { team_id: 'TEAM123456', key_id: 'KEY1234567' } };
@@ -251,7 +251,7 @@ describe('saveIdentityProviderRegistration', () => {
     }
   });
 
-  it('takes an administrator, whom no issuer can outdo, and records the names of the fields', async () => {
+  it('requires an administrator, and records the names of the fields', async () => {
     const fresh = await createTenant(test);
     const member = await createMember(test, fresh, { permissions: [...permissionNames] });
     expectError(await save('google', whole, member.token), 403, 'AUTHORIZATION_ERROR');
@@ -267,7 +267,7 @@ describe('saveIdentityProviderRegistration', () => {
 });
 
 describe('deleteIdentityProviderRegistration', () => {
-  it('204, and then there is none any more', async () => {
+  it('204: deletes the configuration', async () => {
     const fresh = await createTenant(test);
     const by = fresh.admin.token;
     await save('google', whole, by);
@@ -278,7 +278,7 @@ describe('deleteIdentityProviderRegistration', () => {
     expect(row).toMatchObject({ user_id: fresh.admin.userId, details: { provider: 'google' } });
   });
 
-  it("404: another tenant's", async () => {
+  it('404: one of another tenant', async () => {
     const fresh = await createTenant(test);
     await save('google', whole, fresh.admin.token);
     const stranger = await createTenant(test);
@@ -314,7 +314,7 @@ describe('listIdentityProviders', () => {
     }
   });
 
-  it('200: what the tenant configured and enabled, and only for that tenant', async () => {
+  it('200: the providers that the tenant configured and enabled, only for that tenant', async () => {
     const fresh = await createTenant(test);
     await save('github', whole, fresh.admin.token);
     await save('google', { ...whole, enabled: false }, fresh.admin.token);
@@ -324,7 +324,7 @@ describe('listIdentityProviders', () => {
     expect(enabled(await list(`?tenantId=${(await createTenant(test)).tenantId}`))).toEqual([]);
   });
 
-  it('400: a tenantId that is no uuid', async () => {
+  it('400: a tenantId that is not a uuid', async () => {
     expectError(await list('?tenantId=acme'), 400, 'VALIDATION_ERROR');
   });
 });

@@ -8,30 +8,30 @@ import {
   type RegistrationRow,
 } from '#modules/identity-providers/registrations/registrations.queries';
 
-/** A registration that logins may go through. */
-export type Usable = {
+/** A registration that logins may use. */
+export type UsableRegistration = {
   provider: ProviderId;
-  /** Whose it is: a tenant vouches within itself only, the system tenant everywhere. */
+  /** Owner of the registration: a tenant authenticates users within itself only, the system tenant everywhere. */
   configuredBy: string;
   redirectUris: readonly string[];
   client: Client;
 };
 
 /**
- * The registration that serves a tenant: its own, or the installation's where it has none. A tenant that does not exist
- * has none of its own, and so answers like one that does.
+ * The registration that serves a tenant: its own, or that of the installation. An unknown tenant has none of its own,
+ * and so gets the same answer as a tenant without one.
  */
-export async function findUsable(
+export async function findUsableRegistration(
   services: Services,
   provider: ProviderId,
   tenantId: string | null,
-): Promise<Usable | undefined> {
+): Promise<UsableRegistration | undefined> {
   const of = (id: string) => services.database.credential(id).first(findOpenRegistration({ tenantId: id, provider }));
   const row = (tenantId === null ? undefined : await of(tenantId)) ?? (await of(systemTenantId));
-  return row?.enabled === true ? toUsable(services, row) : undefined;
+  return row?.enabled === true ? toUsableRegistration(services, row) : undefined;
 }
 
-function toUsable({ encryption }: Services, row: RegistrationRow): Usable {
+function toUsableRegistration({ encryption }: Services, row: RegistrationRow): UsableRegistration {
   const { tenant_id: tenantId, provider, client_id: clientId, issuer, settings } = row;
   const clientSecret = encryption.decrypt(row.client_secret, secretPlace({ tenantId, provider }));
   return {
@@ -42,7 +42,7 @@ function toUsable({ encryption }: Services, row: RegistrationRow): Usable {
   };
 }
 
-/** The five providers of the specification, and which of them a login page for the tenant can offer. */
+/** The five providers of the specification, and whether a login page of the tenant can offer them. */
 export async function listIdentityProviders({ database }: Services, tenantId: string | undefined) {
   const of = (id: string) => database.credential(id).all(listOpenRegistrations({ tenantId: id }));
   const [own, shared] = await Promise.all([tenantId === undefined ? [] : of(tenantId), of(systemTenantId)]);
@@ -58,15 +58,15 @@ export async function listIdentityProviders({ database }: Services, tenantId: st
   };
 }
 
-/** Where the secret rests: by the key of its row, which outlives every replacement. */
+/** Encryption context of the secret: the key of its row, which remains after every replacement. */
 export function secretPlace({ tenantId, provider }: { tenantId: string; provider: string }): string {
   return `identity_providers.client_secret:${tenantId}/${provider}`;
 }
 
 /**
- * Where a provider sends the browser back to. Each registration has an address of its own, so that an issuer that one
- * tenant runs cannot have another issuer's code sent to it (RFC 9700 section 4.4); neither lies below the other, as
- * GitHub takes any address below the registered one.
+ * The callback address of a registration. Each registration has its own, so that the issuer of one tenant cannot
+ * receive the code of another issuer (RFC 9700 section 4.4). No address is a prefix of another one, because GitHub
+ * accepts every address below the registered one.
  */
 export function callbackUrl({ settings }: Services, provider: string, configuredBy: string): string {
   const owner = configuredBy === systemTenantId ? '' : `/${configuredBy}`;

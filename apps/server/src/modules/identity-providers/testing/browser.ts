@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import { sha256, newSecret } from '#core/crypto/secrets';
 import type { TestService } from '#test/support/harness';
 
-/** Where a chain of redirects ended: at the application, or at an answer that is no redirect. */
+/** End of a chain of redirects: the application, or an answer without a redirect. */
 export type Arrival = { url: URL; status: number; body: any };
 
 export type Browser = {
@@ -13,10 +13,10 @@ export type Browser = {
 
 const maxSteps = 20;
 
-/** An answer, and where it leads on to, if it does. */
+/** An answer, and the address of its redirect. */
 type Page = { status: number; body: any; next: { url: URL; form: string | undefined } | undefined };
 
-/** A browser with the cookies of somebody at the provider; without `person` they refuse to log in there. */
+/** A browser with the cookies of a user at the provider; without `person` the user refuses the login there. */
 export function createBrowser(test: TestService, person?: string): Browser {
   const cookies = new Map<string, Map<string, string>>();
 
@@ -81,13 +81,13 @@ function unescape(text: string): string {
   return text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&lt;', '<').replaceAll('&amp;', '&');
 }
 
-/** What an application keeps to itself, and what it shows (RFC 7636). */
+/** The secret of an application and its public hash (RFC 7636). */
 export function createPkce(): { verifier: string; challenge: string } {
   const verifier = newSecret();
   return { verifier, challenge: sha256(verifier).toString('base64url') };
 }
 
-/** The application's address without what was added to it, and that by name. */
+/** The application's address without the added parameters, and those by name. */
 export function arrivedWith({ url }: Arrival): { at: string; query: Record<string, string> } {
   expect(url.hash).toBe('');
   return { at: `${url.origin}${url.pathname}`, query: Object.fromEntries(url.searchParams) };

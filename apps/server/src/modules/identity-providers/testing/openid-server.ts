@@ -3,25 +3,25 @@ import type { AddressInfo } from 'node:net';
 import { SignJWT, exportJWK, generateKeyPair, type CryptoKey, type JWTPayload } from 'jose';
 import { Provider, type KoaContextWithOIDC } from 'oidc-provider';
 
-/** Somebody at the provider, with the claims that it makes about them. */
+/** A user at the provider, with the claims of the provider. */
 export type Someone = { sub: string } & Record<string, unknown>;
 
 export type OpenIdServer = {
   readonly issuer: string;
-  /** A client as the provider knows it, made through its own registration endpoint. */
+  /** A client of the provider, created through its registration endpoint. */
   register(...redirectUris: string[]): Promise<{ client_id: string; client_secret: string }>;
-  /** An ID token with the provider's own signature under whatever it says. */
+  /** An ID token with any claims, signed by the provider. */
   sign(claims: JWTPayload): Promise<string>;
-  /** Makes them known; whose cookie the browser has is who logs in, without being asked. */
+  /** Registers users; the cookie of the browser decides who logs in, without a dialogue. */
   add(someone: Someone): Someone;
-  /** Changes what goes over the wire, for the attacks. */
+  /** Changes the transferred data, for the attacks. */
   hooks: {
     tokenRequest?: ((form: Record<string, string>) => Promise<Record<string, string>>) | undefined;
     tokens?: ((body: Record<string, string>) => Record<string, unknown> | Promise<Record<string, unknown>>) | undefined;
-    /** Before the provider sees a request: an answer of one's own, or undefined to go on. */
+    /** Called before the provider gets a request: returns an answer, or undefined to continue. */
     request?: ((path: string) => { status: number; body: unknown } | 'hang' | undefined) | undefined;
   };
-  /** How often each path was asked for. */
+  /** Number of requests by path. */
   readonly requests: Record<string, number>;
   close(): Promise<void>;
 };
@@ -68,7 +68,7 @@ async function createProvider(issuer: string, { people, privateKey, emailInIdTok
       profile: ['preferred_username'],
     },
     scopes: ['openid', 'email', 'profile'],
-    // Otherwise the address is at the userinfo endpoint only.
+    // Otherwise only the userinfo endpoint returns the address.
     conformIdTokenClaims: emailInIdToken === false,
     renderError: (context, out) => void (context.body = out),
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },

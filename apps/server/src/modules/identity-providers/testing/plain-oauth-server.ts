@@ -5,7 +5,7 @@ import { newSecret, sha256 } from '#core/crypto/secrets';
 
 type Address = { email: string; primary: boolean; verified: boolean };
 
-/** Somebody at GitHub or Facebook. */
+/** A user at GitHub or Facebook. */
 export type Member = { id: number; addresses: Address[] };
 
 type Pending = { member: Member; clientId: string; redirectUri: string; challenge: string };
@@ -15,14 +15,14 @@ export type PlainOAuthServer = {
   readonly client: { client_id: string; client_secret: string };
   /** By the name that the browser's `person` cookie carries. */
   readonly members: Map<string, Member>;
-  /** What was redeemed, for the attacks. */
+  /** Redeemed codes, for the attacks. */
   readonly redeemed: string[];
-  /** The next answers of these paths, instead of the right ones. */
+  /** The next answers of these paths, instead of the correct ones. */
   readonly broken: Map<string, { status: number; body: string }>;
   close(): Promise<void>;
 };
 
-/** What GitHub (on an enterprise server) and Facebook document of their web logins: plain OAuth 2 with PKCE and an API. */
+/** Web logins as documented by GitHub (enterprise server) and Facebook: plain OAuth 2 with PKCE and an API. */
 export async function startPlainOAuthServer(): Promise<PlainOAuthServer> {
   const http = createServer();
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
@@ -53,7 +53,7 @@ export async function startPlainOAuthServer(): Promise<PlainOAuthServer> {
     const handlers: Record<string, () => unknown> = {
       '/login/oauth/authorize': () => authorize(url, request, response, `${server.origin}/login/oauth`),
       '/v23.0/dialog/oauth': () => authorize(url, request, response, undefined),
-      // GitHub answers 200 to a wrong code, and says so in the body.
+      // GitHub answers 200 to a wrong code, with an error in the body.
       '/login/oauth/access_token': async () => json(200, await redeem(request)),
       '/v23.0/oauth/access_token': async () => {
         const answer = await redeem(request);

@@ -9,12 +9,12 @@ export const registrations = '/api/v1/secure/identity-providers';
 export const publicAuth = '/api/v1/public/auth';
 export const identities = '/api/v1/auth/identities';
 
-/** The environment of a service that may call the providers of its tests. */
+/** Environment of a service that may call the providers of its tests. */
 export const openLoopback = { OUTBOUND_ALLOWED_CIDRS: '127.0.0.1/32' };
 
 type Configuration = { client_id: string; client_secret: string } & Record<string, unknown>;
 
-/** Where the provider sends the browser back to, for the registration of whose token it is. */
+/** The callback address of the registration in the tenant of the token. */
 export async function callbackOf(test: TestService, token: string, provider: ProviderId): Promise<string> {
   const answer = await test.call('GET', registrations, { token });
   expect(answer.status).toBe(200);
@@ -54,7 +54,7 @@ export function startUrl(test: TestService, start: Start): string {
 
 export type Attempted = { arrival: Arrival; verifier: string };
 
-/** From the application's login button to wherever the browser ends up. */
+/** Follows a login from the application to the end of its redirects. */
 export async function attemptLogin(
   test: TestService,
   person: string | undefined,
@@ -69,7 +69,7 @@ export function exchange(test: TestService, code: string, verifier: string): Pro
   return test.call('POST', `${publicAuth}/oauth/exchange`, { body: { code, code_verifier: verifier } });
 }
 
-/** The same to the end: the answer to the exchange. */
+/** The same, with the exchange: returns its answer. */
 export async function logInThrough(
   test: TestService,
   person: string,
@@ -81,13 +81,13 @@ export async function logInThrough(
   return exchange(test, code!, verifier);
 }
 
-/** What the application was told instead of a code. */
+/** The error that the application got instead of a code. */
 export function refusalOf({ arrival }: Pick<Attempted, 'arrival'>): string | null {
   expect(arrival.url.searchParams.get('code')).toBeNull();
   return arrival.url.searchParams.get('error');
 }
 
-/** Links an identity of the person at the provider to the account behind the token. */
+/** Links an identity of the user at the provider to the account of the token. */
 export async function link(
   test: TestService,
   token: string,

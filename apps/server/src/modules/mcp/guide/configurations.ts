@@ -1,11 +1,11 @@
 import type { McpClient } from '#modules/mcp/guide/guide.schemas';
 
-/** Stands in every configuration where the key goes; the page replaces it in the browser, and nothing else does. */
+/** Placeholder of the key in every configuration; only the page in the browser replaces it. */
 export const keyPlaceholder = 'YOUR_API_KEY';
 
 type Server = { name: string; endpoint: string };
 
-/** How each client is told of the server, in the syntax that it has of its own. */
+/** Configuration of the server for each client, in the syntax of that client. */
 export function listClients(server: Server): McpClient[] {
   return [claudeCode, claudeDesktop, cursor, vsCode, codex, geminiCli, anyOther].map((describe) => describe(server));
 }
@@ -14,11 +14,11 @@ function claudeCode({ name, endpoint }: Server): McpClient {
   return {
     id: 'claude-code',
     name: 'Claude Code',
-    place: 'In a terminal',
+    place: 'Terminal',
     language: 'sh',
-    // The option takes all that follows it: the name and the address go before it.
+    // The option takes all following arguments, so name and address come before it.
     config: `claude mcp add --transport http --scope user ${name} "${endpoint}" --header "X-API-Key: ${keyPlaceholder}"`,
-    note: 'Then `/mcp` in Claude Code shows the connection. With `--scope project` it goes into `.mcp.json` for the whole team: write `${ATRIUM_API_KEY}` there instead of the key.',
+    note: 'Then `/mcp` in Claude Code shows the connection. With `--scope project` the configuration is in `.mcp.json` for the whole team. Write `${ATRIUM_API_KEY}` there instead of the key.',
   };
 }
 
@@ -34,13 +34,13 @@ function claudeDesktop({ name, endpoint }: Server): McpClient {
       mcpServers: {
         [name]: {
           command: 'npx',
-          // Without a space after the colon: on Windows arguments are cut at spaces.
+          // No space after the colon, because Windows splits arguments at spaces.
           args: ['-y', 'mcp-remote', endpoint, ...options, '--header', 'X-API-Key:${ATRIUM_API_KEY}'],
           env: { ATRIUM_API_KEY: keyPlaceholder },
         },
       },
     }),
-    note: 'Needs Node 18 or newer, as this file knows local servers only and `mcp-remote` is the bridge. Restart Claude Desktop afterwards.',
+    note: 'Requires Node 18 or newer: this file supports only local servers, and `mcp-remote` connects them to the remote server. Restart Claude Desktop afterwards.',
   };
 }
 
@@ -51,7 +51,7 @@ function cursor({ name, endpoint }: Server): McpClient {
     place: '~/.cursor/mcp.json',
     language: 'json',
     config: json({ mcpServers: { [name]: { url: endpoint, headers: { 'X-API-Key': keyPlaceholder } } } }),
-    note: 'In `.cursor/mcp.json` of a project, which others see, write `${env:ATRIUM_API_KEY}` instead of the key.',
+    note: 'Other users see `.cursor/mcp.json` of a project. Write `${env:ATRIUM_API_KEY}` there instead of the key.',
   };
 }
 
@@ -66,7 +66,7 @@ function vsCode({ name, endpoint }: Server): McpClient {
       inputs: [{ type: 'promptString', id, description: 'Atrium API key', password: true }],
       servers: { [name]: { type: 'http', url: endpoint, headers: { 'X-API-Key': `\${input:${id}}` } } },
     }),
-    note: 'VS Code asks for the key once and keeps it in its own secret storage; the file can be shared.',
+    note: 'VS Code asks for the key once and stores it in its secret storage, so you can share the file.',
   };
 }
 
@@ -77,7 +77,7 @@ function codex({ name, endpoint }: Server): McpClient {
     place: '~/.codex/config.toml',
     language: 'toml',
     config: `[mcp_servers.${name}]\nurl = ${JSON.stringify(endpoint)}\nhttp_headers = { "X-API-Key" = "${keyPlaceholder}" }`,
-    note: '`env_http_headers = { "X-API-Key" = "ATRIUM_API_KEY" }` instead takes the key from an environment variable.',
+    note: 'Use `env_http_headers = { "X-API-Key" = "ATRIUM_API_KEY" }` to take the key from an environment variable.',
   };
 }
 
@@ -88,7 +88,7 @@ function geminiCli({ name, endpoint }: Server): McpClient {
     place: '~/.gemini/settings.json',
     language: 'json',
     config: json({ mcpServers: { [name]: { httpUrl: endpoint, headers: { 'X-API-Key': keyPlaceholder } } } }),
-    note: 'It has to be `httpUrl`: a `url` is taken for a server of the older transport. `/mcp` shows the connection.',
+    note: 'Use `httpUrl`; `url` means a server with the older transport. `/mcp` shows the connection.',
   };
 }
 
@@ -96,10 +96,10 @@ function anyOther({ name, endpoint }: Server): McpClient {
   return {
     id: 'other',
     name: 'Other',
-    place: 'Where the client keeps its servers',
+    place: 'Server configuration of the client',
     language: 'json',
     config: json({ mcpServers: { [name]: { type: 'http', url: endpoint, headers: { 'X-API-Key': keyPlaceholder } } } }),
-    note: 'Any client that speaks Streamable HTTP and sends headers of its own. One that only starts programs takes what Claude Desktop does.',
+    note: 'For every client that supports Streamable HTTP and custom headers. A client that only starts programs uses the configuration of Claude Desktop.',
   };
 }
 

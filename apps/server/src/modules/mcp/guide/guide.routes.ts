@@ -10,15 +10,15 @@ import { preferredMediaType } from '#modules/mcp/media-types.rules';
 import { describeSetup, toMarkdown } from '#modules/mcp/guide/setup';
 import { renderSetupPage, setupPolicy } from '#modules/mcp/guide/setup-page';
 
-/** What people and programs read before they connect; without credentials, and showing none. */
+/** Pages for users and programs before they connect; they need and show no credentials. */
 export function createGuideRoutes(readCatalog: () => Catalog): readonly Route[] {
   return [
     defineRoute({
       method: 'GET',
       path: '/mcp/info',
       operationId: 'getMcpInfo',
-      summary: 'What the MCP server offers to whom, and which tool to reach for first',
-      access: access.public('clients look before they connect'),
+      summary: 'Describe the MCP server: tools, prompts, and which tool to call first',
+      access: access.public('clients read this before they connect'),
       schema: { response: { 200: McpInfo } },
       handler: ({ services }) => describeServer(services.settings, readCatalog()),
     }),
@@ -26,9 +26,11 @@ export function createGuideRoutes(readCatalog: () => Catalog): readonly Route[] 
       method: 'GET',
       path: '/mcp/setup',
       operationId: 'getMcpSetup',
-      summary: 'How to connect an MCP client: a page to click through for browsers, else Markdown or JSON',
-      access: access.public('who sets a client up has no session here; no credential is shown'),
-      schema: { response: { 200: Type.Union([McpSetup, Type.String({ description: 'As HTML or Markdown' })]) } },
+      summary: 'Get instructions to connect an MCP client, as a web page, Markdown or JSON',
+      access: access.public('a user who configures a client has no session; the page shows no credentials'),
+      schema: {
+        response: { 200: Type.Union([McpSetup, Type.String({ description: 'Instructions as HTML or Markdown.' })]) },
+      },
       contentTypes: ['application/json', 'text/html', 'text/markdown'],
       handler: ({ request, services: { settings }, setHeader }) => {
         setHeader('vary', 'Accept');

@@ -8,7 +8,7 @@ const test = useService();
 
 const readInfo = async () => (await test.call('GET', '/mcp/info')).body;
 
-/** What the endpoint itself answers, as clients of 2025 ask. */
+/** The answer of the endpoint to an older client. */
 async function ask(method: string, token?: string) {
   const body = { jsonrpc: '2.0', id: 1, method };
   const { body: answer } = await test.call('POST', '/mcp?toolsets=all', { token, body });
@@ -18,7 +18,7 @@ async function ask(method: string, token?: string) {
 const namesOf = (list: { name: string }[]) => list.map(({ name }) => name);
 
 describe('getMcpInfo', () => {
-  it('200: exactly what the specification names', async () => {
+  it('200: exactly the fields of the specification', async () => {
     const answer = await test.call('GET', '/mcp/info');
     expect(answer.status).toBe(200);
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
@@ -51,7 +51,7 @@ describe('getMcpInfo', () => {
       expect(prompt).toEqual({ name: expect.any(String), title: expect.any(String), description: expect.any(String) });
   });
 
-  it('200: the tools are those that the endpoint lists, for strangers and for who may call everything', async () => {
+  it('200: the tools are those of the endpoint, without credentials and with full access', async () => {
     const { tools } = await readInfo();
     expect(namesOf((await ask('tools/list')).tools)).toEqual(tools.public.tools);
     const tenant = await createTenant(test);
@@ -60,7 +60,7 @@ describe('getMcpInfo', () => {
     expect(listed).toHaveLength(new Set(listed).size);
   });
 
-  it('200: every tool that a pattern names exists', async () => {
+  it('200: every tool of a pattern exists', async () => {
     const { tools, triage } = await readInfo();
     const known = new Set([...tools.public.tools, ...tools.authenticated.tools]);
     const named = triage.patterns.flatMap((pattern: any) => [...pattern.firstTools, ...pattern.thenTools]);
@@ -88,7 +88,7 @@ describe('getMcpInfo', () => {
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
   });
 
-  it('405: nothing else', async () => {
+  it('405: other methods', async () => {
     const answer = await test.call('POST', '/mcp/info', { body: {} });
     expectError(answer, 405, 'METHOD_NOT_ALLOWED');
     expect(answer.headers['allow']).toBe('GET, HEAD');

@@ -11,7 +11,7 @@ import type { McpInfo } from '#modules/mcp/guide/guide.schemas';
 import { triage } from '#modules/mcp/guide/triage';
 import { prompts } from '#modules/mcp/prompts';
 
-/** Where clients reach the server, whatever address this question came to. */
+/** Public address of the endpoint, independent of the address of this request. */
 export function endpointOf({ publicUrl }: Settings): string {
   return `${publicUrl}${endpointPath}`;
 }
@@ -27,15 +27,15 @@ export function describeServer(settings: Settings, catalog: Catalog): McpInfo {
     triage,
     prompts: {
       public: {
-        description: 'For everybody; what they call is up to the credential.',
+        description: 'Available to every caller; the credential decides which tools they may call.',
         prompts: prompts.map(({ name, title, description }) => ({ name, title, description })),
       },
     },
     tools: {
-      public: { description: 'Answer without credentials.', tools: namesOf(catalog.public) },
+      public: { description: 'Tools that need no credentials.', tools: namesOf(catalog.public) },
       authenticated: {
         description:
-          'Need an API key, an app account or a person, and what the operation behind them asks for. Those that change something need mcp_write_enabled of a key.',
+          'Tools that need an API key, an app account or a user, with the access of their operation. With a key, tools that change data also need its mcp_write_enabled.',
         tools: namesOf(catalog.authenticated),
       },
     },

@@ -7,8 +7,7 @@ import { setupScript } from '#modules/mcp/guide/setup-script';
 import { setupStyle } from '#modules/mcp/guide/setup-style';
 
 /**
- * Own script and style only, calls to this service only, and no markup made at run time: whatever is typed or answered
- * stays text.
+ * Allows only the script and style of this page, calls to this service, and no markup at run time, so input and answers stay text.
  */
 export function setupPolicy(nonce: string): string {
   return [
@@ -24,7 +23,7 @@ export function setupPolicy(nonce: string): string {
   ].join('; ');
 }
 
-/** The guide as a page that fills in the configurations and tries the connection. */
+/** The guide as a page that fills in the configurations and tests the connection. */
 export function renderSetupPage(settings: Settings, catalog: Catalog, nonce: string): string {
   const { clients, endpoint } = describeSetup(settings, catalog);
   const sections = setupSteps(catalog).map(
@@ -45,9 +44,9 @@ export function renderSetupPage(settings: Settings, catalog: Catalog, nonce: str
 <body data-endpoint="${escape(endpoint)}" data-placeholder="${keyPlaceholder}" data-spec-version="${protocolVersions[0]}" data-public-tools="${escape(publicTools)}">
 <header>
 <h1>Connect an assistant to Atrium</h1>
-<p>Claude, Cursor, VS Code and every other client of the Model Context Protocol can work with spaces, bookings and contacts, as far as the key that you give them may.</p>
+<p>Claude, Cursor, VS Code and every other client of the Model Context Protocol can work with spaces, bookings and contacts, limited by the permissions of your key.</p>
 ${codeBox('endpoint', 'Address of the server', endpoint)}
-<p class="warning" id="elsewhere" hidden>You opened this page at <code id="here"></code>, while clients are told the address above. If they cannot reach it, the setting <code>PUBLIC_URL</code> of the service needs correcting.</p>
+<p class="warning" id="elsewhere" hidden>You opened this page at <code id="here"></code>, but clients get the address above. If they cannot reach it, the setting <code>PUBLIC_URL</code> of the service is wrong.</p>
 <noscript><p class="warning">Without JavaScript you can copy from this page, but not fill in a key or test it.</p></noscript>
 </header>
 <main>
@@ -70,7 +69,7 @@ const keyField = `
 <input id="key" type="password" placeholder="svc_sk_…" autocomplete="off" autocapitalize="off" spellcheck="false" maxlength="300" aria-describedby="key-note key-wrong">
 <label><input id="key-shown" type="checkbox"> Show</label>
 </div>
-<p class="note" id="key-note">It stays in this page: what you copy below contains it, and the test sends it to this service and to nobody else.</p>
+<p class="note" id="key-note">The key stays in this page. The texts that you copy below contain it, and the test sends it only to this service.</p>
 <p class="warning" id="key-wrong" hidden>A key begins with <code>svc_sk_</code> and has no spaces.</p>
 </div>`;
 
@@ -79,7 +78,7 @@ function writing({ publicUrl }: Settings): string {
   -H "authorization: Bearer YOUR_ACCESS_TOKEN" \\
   -H "content-type: application/json" \\
   -d '{"mcp_write_enabled": true}'`;
-  return `<details><summary>How to let it write</summary>${codeBox('writing-call', 'In a terminal', call)}<p class="note">It takes the permission <code>api_keys.manage</code>, works on the next call, and is taken back with false.</p></details>`;
+  return `<details><summary>How to let it write</summary>${codeBox('writing-call', 'In a terminal', call)}<p class="note">It requires the permission <code>api_keys.manage</code>, takes effect with the next call, and false disables it again.</p></details>`;
 }
 
 function choices({ toolsets }: Catalog): string {

@@ -1,6 +1,6 @@
 /**
- * Of the setup page. A text, because it runs in the browser only. It makes elements and sets their text, never markup: the
- * page's policy refuses the rest (`require-trusted-types-for`). The key stays in the field and goes out with the test alone.
+ * Script of the setup page, as text because it runs only in the browser. It creates elements and sets their text, never markup,
+ * as the policy of the page requires (`require-trusted-types-for`). The key stays in its field; only the test sends it.
  */
 export const setupScript = `
 'use strict';
@@ -20,7 +20,7 @@ const testButton = find('#test');
 document.documentElement.classList.add('live');
 for (const hidden of findAll('[data-live]')) hidden.hidden = false;
 
-// What the person has chosen
+// The choices of the user
 
 const keyForm = /^svc_sk_[\\w-]{20,200}$/;
 const keyOf = () => (keyForm.test(keyField.value.trim()) ? keyField.value.trim() : undefined);
@@ -52,7 +52,7 @@ show();
 
 // Copying
 
-// The clipboard is there over HTTPS and on the own machine only.
+// Browsers offer the clipboard only over HTTPS and on localhost.
 const copyText = async (text) => {
   if (navigator.clipboard !== undefined) {
     const isDone = await navigator.clipboard.writeText(text).then(() => true, () => false);
@@ -107,9 +107,9 @@ tabs.forEach((tab, at) => {
 });
 select(tabs[0]);
 
-// The test: the very call that a client begins with
+// The test: the first call of every client
 
-// Where this page came from: the policy lets it call nothing else.
+// The policy allows calls only to the address that this page came from.
 const here = location.origin + location.pathname.replace(/\\/setup\\/?$/, '');
 if (here !== endpoint) {
   find('#elsewhere').hidden = false;
@@ -161,22 +161,22 @@ const say = (kind, title, children) => {
 };
 
 const refusals = {
-  400: 'The endpoint did not understand this page. Reload it; if that does not help, the service is of another version.',
-  401: 'The key is unknown, disabled, expired or mistyped. Copy it again, or have it rotated: it is shown only once.',
-  403: 'The key is known, but not from here: look at its ip_whitelist and device_fingerprint.',
-  404: 'There is no endpoint at this address. A proxy in front of the service may not pass it on.',
-  405: 'Something in front of the service does not let POST through.',
-  429: 'Too many calls: wait a minute and test again.',
-  503: 'The service is busy or starting: test again in a moment.',
+  400: 'The endpoint did not understand the call. Reload this page. If that does not help, the service has a different version.',
+  401: 'The key is unknown, disabled, expired or mistyped. Copy it again, or rotate it: a key is shown only once.',
+  403: 'The key is valid, but not allowed from this client. Check its ip_whitelist and device_fingerprint.',
+  404: 'There is no endpoint at this address. A proxy in front of the service may not forward it.',
+  405: 'A proxy in front of the service does not allow POST.',
+  429: 'Too many calls. Wait a minute and test again.',
+  503: 'The service is busy or starting. Test again in a moment.',
 };
 const sayRefusal = ({ status }, answer) => {
-  const told = answer?.error?.message ?? answer?.message;
+  const text = answer?.error?.message ?? answer?.message;
   const isElsewhere = status === 403 && here !== endpoint;
   const next = isElsewhere
     ? 'Open this page at ' + endpoint + '/setup instead, and test there.'
-    : (refusals[status] ?? 'The log of the service says more.');
+    : (refusals[status] ?? 'See the log of the service.');
   const parts = [element('p', next)];
-  if (typeof told === 'string') parts.unshift(element('p', 'The service says: ' + told));
+  if (typeof text === 'string') parts.unshift(element('p', 'The service says: ' + text));
   say('bad', 'Refused with status ' + status, parts);
 };
 
@@ -188,10 +188,10 @@ const listOf = (title, tools, isOpen) => {
 };
 const nextOf = (key, tools, writing) => {
   const known = new Set(publicTools.split(' '));
-  if (key === undefined) return 'This is what anybody gets. Type a key above and test again to see what it may do.';
+  if (key === undefined) return 'These are the public tools. Enter a key above and test again to see its tools.';
   if (tools.every(({ name }) => known.has(name)))
-    return 'The key is valid, but its permissions, or the toolsets chosen above, leave nothing beyond the public tools.';
-  if (writing.length === 0) return 'This key reads and changes nothing. Step 2 says how to let it write.';
+    return 'The key is valid, but its permissions or the chosen toolsets leave only the public tools.';
+  if (writing.length === 0) return 'This key can only read. Step 2 explains how to allow writing.';
   return 'This key may also write. The client should ask you before it runs one of these tools.';
 };
 const sayTools = (key, tools) => {
@@ -208,13 +208,13 @@ const sayTools = (key, tools) => {
 const test = async () => {
   const key = keyOf();
   if (keyField.value.trim() !== '' && key === undefined) {
-    say('bad', 'That is no key', [element('p', 'A key begins with svc_sk_ and has no spaces.')]);
+    say('bad', 'Invalid key', [element('p', 'A key begins with svc_sk_ and has no spaces.')]);
     keyField.focus();
     return;
   }
   const tools = [];
   let cursor;
-  // A list of many pages is cut rather than asked for without end.
+  // Limits the number of pages, so that the loop always ends.
   for (let page = 0; page < 20; page++) {
     const { response, answer } = await askForTools(key, cursor);
     if (!response.ok || !Array.isArray(answer?.result?.tools)) return sayRefusal(response, answer);
@@ -229,7 +229,7 @@ testButton.addEventListener('click', async () => {
   say('', 'Asking ' + here + query(), []);
   await test().catch((error) => {
     const why = error.name === 'TimeoutError' ? 'No answer within 20 seconds.' : 'The service did not answer.';
-    say('bad', why, [element('p', 'Look whether it runs and can be reached from this browser, then test again.')]);
+    say('bad', why, [element('p', 'Check that the service runs and that this browser can reach it. Then test again.')]);
   });
   testButton.disabled = false;
   testButton.focus();

@@ -1,4 +1,4 @@
-/** Of the setup page; both colour schemes from one set of names, nothing loaded from anywhere. */
+/** Style of the setup page: one set of names for both color schemes, and nothing is loaded from elsewhere. */
 export const setupStyle = `
 :root {
   color-scheme: light dark;

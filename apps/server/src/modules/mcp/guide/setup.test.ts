@@ -6,7 +6,7 @@ import { createTenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 
 const test = useService();
-// What is allowed in an address and means something in HTML.
+// Characters that are valid in an address and special in HTML.
 const behindProxy = useService({ environment: { PUBLIC_URL: "http://atrium.example.com/it's&more/" } });
 
 const read = (accept?: string) => test.call('GET', '/mcp/setup', accept === undefined ? {} : { headers: { accept } });
@@ -30,7 +30,7 @@ describe('getMcpSetup', () => {
     expect(answer.headers['vary']).toBe('Accept');
   });
 
-  it('200: as JSON steps, clients and the endpoint, and nothing else', async () => {
+  it('200: JSON has only steps, clients and the endpoint', async () => {
     const { body } = await read();
     expect(body).toEqual({
       data: { steps: expect.any(Array), clients: expect.any(Array), endpoint: expect.stringMatching(/^http.*\/mcp$/) },
@@ -40,7 +40,7 @@ describe('getMcpSetup', () => {
     expect(body.data.clients.map(({ name }: { name: string }) => name)).toEqual(names);
   });
 
-  it('200: all three say the same', async () => {
+  it('200: all three formats have the same content', async () => {
     const { steps, clients, endpoint } = await setupOf();
     const markdown = (await read('text/markdown')).text;
     const page = (await readPage()).text;
@@ -60,7 +60,7 @@ describe('getMcpSetup', () => {
 });
 
 describe('the configurations', () => {
-  it('are what the clients read, with the address and the place of the key', async () => {
+  it('are valid for the clients, with the address and the placeholder of the key', async () => {
     const { clients, endpoint } = await setupOf();
     const configs = Object.fromEntries(clients.map(({ id, config }: { id: string; config: string }) => [id, config]));
     const headers = { 'X-API-Key': 'YOUR_API_KEY' };
@@ -84,12 +84,12 @@ describe('the configurations', () => {
     );
   });
 
-  it('name the address that clients use, whatever is in it', async () => {
+  it('name the address that clients use, with any characters', async () => {
     const endpoint = "http://atrium.example.com/it's&more/mcp";
     const { clients, ...setup } = await setupOf(behindProxy);
     expect(setup.endpoint).toBe(endpoint);
     for (const { config } of clients) expect(config).toContain(endpoint);
-    // Without TLS the bridge wants to be told that this is meant.
+    // Without TLS the bridge needs an explicit option.
     const desktop = clients.find(({ id }: { id: string }) => id === 'claude-desktop');
     expect(JSON.parse(desktop.config).mcpServers.atrium.args).toContain('--allow-http');
     const page = (await behindProxy.call('GET', '/mcp/setup', { headers: { accept: 'text/html' } })).text;
@@ -99,7 +99,7 @@ describe('the configurations', () => {
 });
 
 describe('the page', () => {
-  it('runs its own script and style only, and calls this service only', async () => {
+  it('runs only its own script and style, and calls only this service', async () => {
     const page = await readPage();
     const policy = page.headers['content-security-policy']!;
     const nonce = nonceOf(policy)!;
@@ -130,14 +130,14 @@ describe('the page', () => {
     expect(text).not.toMatch(/@import|url\(/);
   });
 
-  it('has a script that can be read, and that never makes markup of text', () => {
+  it('has a valid script that never creates markup from text', () => {
     expect(() => new vm.Script(setupScript)).not.toThrow();
     expect(setupScript).not.toMatch(
       /innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|Function\(|<\/script/,
     );
   });
 
-  it('lets the key out in one place, and keeps it nowhere', () => {
+  it('sends the key in one place, and stores it nowhere', () => {
     expect(setupScript.match(/\bfetch\(/g)).toHaveLength(1);
     expect(setupScript).toContain('fetch(here + query()');
     expect(setupScript).not.toMatch(
@@ -146,7 +146,7 @@ describe('the page', () => {
     expect(setupScript).not.toMatch(/localStorage|sessionStorage|indexedDB|cookie|history\./);
   });
 
-  it('has every element that its script looks for, and each id once', async () => {
+  it('has every element that its script uses, and unique ids', async () => {
     const { text } = await readPage();
     const ids = [...text.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id);
     expect(new Set(ids).size).toBe(ids.length);
@@ -159,7 +159,7 @@ describe('the page', () => {
     expect(named.filter((id) => !ids.includes(id))).toEqual([]);
   });
 
-  it('shows no credential, whoever asks', async () => {
+  it('shows no credential to any caller', async () => {
     const tenant = await createTenant(test);
     const { token } = tenant.admin;
     const { fullKey } = (await test.call('POST', '/api/v1/secure/api-keys', { token, body: { name: 'Door' } })).body;

@@ -6,34 +6,34 @@ import { endpointOf } from '#modules/mcp/guide/info';
 
 type Step = { id: 'key' | 'writing' | 'toolsets' | 'client' | 'test'; title: string; text: string };
 
-/** From nothing to a connected client; texts with `code` in them, as in Markdown. */
+/** Steps to a connected client; the texts use `code` as in Markdown. */
 export function setupSteps({ toolsets }: Catalog): readonly Step[] {
   const left = toolsets.filter(({ isDefault }) => !isDefault).map(({ name }) => `\`${name}\``);
   return [
     {
       id: 'key',
       title: 'Get an API key',
-      text: 'Somebody who may manage keys makes one with `POST /api/v1/secure/api-keys`; it is shown once. Its permissions decide which tools it gets: `?template=READ_ONLY` is a good start.',
+      text: 'A user who may manage API keys creates one with `POST /api/v1/secure/api-keys`. The key is shown once. Its permissions decide which tools it gets; `?template=READ_ONLY` is a good start.',
     },
     {
       id: 'writing',
       title: 'Decide whether it may write',
-      text: 'A key only reads. Tools that create, change or delete are neither listed nor run until somebody sets `mcp_write_enabled` of the key to true, and then as far as its permissions go.',
+      text: 'A key can only read. Tools that create, change or delete are neither listed nor run until a user sets `mcp_write_enabled` of the key to true. The permissions of the key still apply.',
     },
     {
       id: 'toolsets',
       title: 'Choose the toolsets',
-      text: `Assistants do better with few tools. Without a choice all are offered but ${left.join(', ')}; \`?${toolsetsParameter}=spaces,calendar\` on the address offers just those, \`?${toolsetsParameter}=all\` everything.`,
+      text: `Assistants work better with few tools. The default is all toolsets except ${left.join(', ')}; \`?${toolsetsParameter}=spaces,calendar\` in the address selects only these, \`?${toolsetsParameter}=all\` everything.`,
     },
     {
       id: 'client',
-      title: 'Tell the client',
-      text: 'It needs the address, the transport Streamable HTTP, and the key in the header `X-API-Key`. No sign-in window opens: the key is all there is.',
+      title: 'Configure the client',
+      text: 'The client needs the address, the transport Streamable HTTP, and the key in the header `X-API-Key`. No login window opens, because the key is the only credential.',
     },
     {
       id: 'test',
       title: 'Test it',
-      text: 'Ask for the list of tools, as every client does first. The call is `tools/list`.',
+      text: 'Request the list of tools with `tools/list`, as every client does first.',
     },
   ];
 }
@@ -47,7 +47,7 @@ export function describeSetup(settings: Settings, catalog: Catalog): McpSetup {
   };
 }
 
-/** The same for models and terminals. */
+/** The same steps as Markdown, for models and terminals. */
 export function toMarkdown({ steps, clients, endpoint }: McpSetup): string {
   const numbered = steps.map((step, at) => `${at + 1}. ${step}`);
   const configurations = clients.map(
@@ -56,7 +56,7 @@ export function toMarkdown({ steps, clients, endpoint }: McpSetup): string {
   );
   return [
     '# Connect an assistant to Atrium',
-    `The endpoint is \`${endpoint}\`. What it offers is in \`${endpoint}/info\`.`,
+    `The endpoint is \`${endpoint}\`. Its tools and prompts are listed in \`${endpoint}/info\`.`,
     numbered.join('\n'),
     '## Clients',
     ...configurations,

@@ -13,7 +13,7 @@ type Connection = {
   query?: string;
 };
 
-/** Where the service of a test listens, from the first time that somebody asks. */
+/** Address of the service of a test, which begins to listen at the first call. */
 async function addressOf({ service }: TestService): Promise<string> {
   const { http } = service;
   if (!http.server.listening) await http.listen({ host: '127.0.0.1', port: 0 });
@@ -21,7 +21,7 @@ async function addressOf({ service }: TestService): Promise<string> {
   return `http://127.0.0.1:${address.port}`;
 }
 
-/** The official client, connected over a real socket; closed by whoever asked for it. */
+/** The official client, connected over a real socket; the caller closes it. */
 export async function connect(test: TestService, connection: Connection = {}): Promise<Client> {
   const { revision = '2026-07-28', headers = {}, query } = connection;
   const url = new URL(`${await addressOf(test)}/mcp${query === undefined ? '' : `?${query}`}`);
@@ -33,7 +33,7 @@ export async function connect(test: TestService, connection: Connection = {}): P
 
 let lastId = 0;
 
-/** A message of revision 2026-07-28 as it goes over the wire, for what no client would send. */
+/** A raw message of revision 2026-07-28, for content that no client sends. */
 export function send(
   test: TestService,
   method: string,

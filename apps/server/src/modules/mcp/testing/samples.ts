@@ -5,7 +5,7 @@ import { create } from '#test/support/directory';
 
 type Arguments = Record<string, unknown>;
 
-/** For every tool: arguments with which it does what it is for. Records are made anew each time, so that any may be deleted. */
+/** Valid arguments for every tool; each call creates new records, so that tools may delete them. */
 export function sampleArguments(test: TestService, tenant: Tenant): Record<string, () => Promise<Arguments>> {
   const { token } = tenant.admin;
   const by = { token };

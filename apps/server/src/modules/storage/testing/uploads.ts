@@ -7,10 +7,10 @@ export const files = '/api/v1/secure/files';
 
 type Upload = { token: string; url?: string; type?: string; name?: string; method?: 'POST' | 'PUT' };
 
-/** The smallest thing that begins like a picture. */
+/** The smallest content with the signature of a picture. */
 export const webp = (filling = 'VP8 ') => Buffer.from(`RIFF\0\0\0\0WEBP${filling}`, 'latin1');
 
-/** Sends the bytes as the body, as a client would. */
+/** Sends the bytes as the body, like a client. */
 export async function upload(
   test: TestService,
   content: string | Buffer,
@@ -30,14 +30,14 @@ export async function upload(
   return toAnswer(answer);
 }
 
-/** The id of a file that was stored without fail. */
+/** Uploads a file, expects success, and returns its id. */
 export async function storeFile(test: TestService, content: string | Buffer, options: Upload): Promise<string> {
   const answer = await upload(test, content, options);
   expect(answer).toMatchObject({ status: 201 });
   return answer.body.data.id;
 }
 
-/** The counters of a tenant and what its rows add up to. */
+/** The counters of a tenant and the sums of its rows. */
 export async function ledgerOf(test: TestService, tenantId: string) {
   const db = test.service.services.database.tenant(tenantId);
   const [counters] = await db.all<{ usage: number; reserved: number }>({
@@ -53,19 +53,19 @@ export async function ledgerOf(test: TestService, tenantId: string) {
   return { counters: counters ?? { usage: 0, reserved: 0 }, rows };
 }
 
-/** Exactly these bytes are stored and counted, nothing is under way, and nothing stays to be removed. */
+/** Expects exactly these bytes to be stored and counted, without running uploads or remains. */
 export async function expectSettled(test: TestService, { tenantId }: Tenant, sizes: readonly number[]): Promise<void> {
   const { counters } = await ledgerOf(test, tenantId);
   const usage = sizes.reduce((sum, size) => sum + size, 0);
   expect(counters).toEqual({ usage, reserved: 0 });
-  // Nobody who deletes waits for the objects, and rows go after those.
+  // Deletions do not wait for the objects, and rows are deleted after the objects.
   const rows = await vi.waitFor(
     async () => {
       const ledger = await ledgerOf(test, tenantId);
       expect(ledger.rows.filter(({ status }) => status === 'deleting')).toEqual([]);
       return ledger.rows;
     },
-    { timeout: 10_000 },
+    { timeout: 30_000 },
   );
   expect(rows.map(({ status }) => status)).toEqual(sizes.map(() => 'stored'));
   expect(rows.map(({ size }) => size).toSorted((left, right) => left - right)).toEqual(
