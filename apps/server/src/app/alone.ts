@@ -9,12 +9,12 @@ import { endWith } from '#app/start-errors';
 import type { EmbeddedPostgres } from '#core/db/embedded/index';
 import { createLogging } from '#core/log/log';
 
-/** One process that does everything. */
+/** Serves with one process. */
 export async function serveAlone(config: Config): Promise<void> {
   const logging = createLogging({ level: config.LOG_LEVEL });
   let embedded: EmbeddedPostgres | undefined;
   let serving: Serving | undefined;
-  // From the first moment on: ended by a signal during the start, Node would leave the embedded PostgreSQL behind.
+  // Handles signals before the start, because a signal during the start would leave the embedded PostgreSQL running.
   const stop = stopOnce(() => closeEach([() => serving?.close(), () => embedded?.stop()]));
   process.on('SIGTERM', () => void stop());
   process.on('SIGINT', () => void stop());
@@ -35,7 +35,7 @@ function stopOnce(close: () => Promise<void>): () => Promise<void> {
   let stopping: Promise<void> | undefined;
   return () =>
     (stopping ??= (async () => {
-      // A request that never ends must not keep the process from ending.
+      // A request that never ends must not keep the process alive.
       setTimeout(() => process.exit(1), drainTimeoutMs).unref();
       await close().catch(endWith);
       process.exit(0);

@@ -2,12 +2,15 @@ import path from 'node:path';
 
 import { publicUrlOf, type Config } from '#app/config';
 
-/** How long what is under way may take once the process is told to stop. */
+/** Time for running requests after the process is told to stop. */
 export const drainTimeoutMs = 15_000;
+
+/** Time for running requests in a worker that was replaced. */
+export const retirementMs = 5 * 60_000;
 
 export type Announced = { version: string; port: number; generatedPassword: string | undefined };
 
-/** Says once where the service is found. */
+/** Prints the addresses of the service once. */
 export function announce({ version, port, generatedPassword }: Announced, config: Config): void {
   const base = publicUrlOf({ ...config, PORT: port });
   const lines = [

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 
 import { closeEach } from '#app/close-each';
 
-it('closes all, in order, and then reports the first failure', async () => {
+it('runs all steps in order, then throws the first failure', async () => {
   const closed: string[] = [];
   const close = (name: string) => async () => {
     await Promise.resolve();

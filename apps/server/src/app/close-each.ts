@@ -1,6 +1,6 @@
 /**
- * One after the other, all of them, whatever becomes of those before.
- * @throws the first failure, once all were tried.
+ * Runs all steps in order, even if earlier steps fail.
+ * @throws the first failure, after all steps.
  */
 export async function closeEach(steps: readonly (() => unknown)[]): Promise<void> {
   const failures: unknown[] = [];

@@ -3,14 +3,14 @@ import { describe, expect, it } from 'vitest';
 import { parseKey, readConfig, splitList } from '#app/config';
 
 describe('readConfig', () => {
-  it('has a default for everything a first start needs', () => {
+  it('has a default for every setting of a first start', () => {
     const config = readConfig({});
     expect(config.HOST).toBe('127.0.0.1');
     expect(config.PORT).toBe(8080);
     expect(config.DATABASE_URL).toBeUndefined();
   });
 
-  it('reads numbers out of text and takes an empty variable as not set', () => {
+  it('reads numbers from text and treats an empty variable as unset', () => {
     expect(readConfig({ PORT: '9000', DATABASE_URL: '' }).PORT).toBe(9000);
   });
 
@@ -42,7 +42,7 @@ describe('readConfig', () => {
 });
 
 describe('the command line', () => {
-  it('goes before the environment', () => {
+  it('overrides the environment', () => {
     expect(readConfig({}).WORKERS).toBe(1);
     expect(readConfig({ WORKERS: '2' }).WORKERS).toBe(2);
     expect(readConfig({ WORKERS: '2' }, ['--workers', '4']).WORKERS).toBe(4);
@@ -56,7 +56,7 @@ describe('the command line', () => {
     },
   );
 
-  it('takes nothing else', () => {
+  it('refuses other options', () => {
     expect(() => readConfig({}, ['--port', '1'])).toThrow(/--port.*The only option is --workers N/);
     expect(() => readConfig({}, ['serve'])).toThrow(/serve.*The only option is --workers N/);
   });
@@ -69,6 +69,6 @@ it('parseKey takes 32 random bytes in hex or base64', () => {
   expect(parseKey('0'.repeat(64))).toBeUndefined();
 });
 
-it('splitList drops blanks', () => {
+it('splitList drops empty items', () => {
   expect(splitList(' 10.0.0.1 ,, ::1 ')).toEqual(['10.0.0.1', '::1']);
 });

@@ -7,17 +7,17 @@ import { StartError } from '#app/start-errors';
 import { startEmbeddedPostgres, type EmbeddedPostgres } from '#core/db/embedded/index';
 import type { Log } from '#core/log/log';
 
-/** What it takes to use the database and to read what is encrypted in it. */
+/** Connections and keys to use the database and to read encrypted values. */
 export type DatabaseAccess = {
   connection: pg.ClientConfig;
   pooledConnection?: pg.ClientConfig | undefined;
   encryptionKeys: [Buffer, ...Buffer[]];
 };
 
-/** Enough for a worker, with room for what opens a connection of its own now and then. */
-const connectionsPerProcess = 30;
+/** Enough for a worker, with a reserve for tasks that open a separate connection. */
+const connectionsPerProcess = 40;
 
-/** The server in DATA_DIR, or undefined where DATABASE_URL names another. */
+/** The server in DATA_DIR; undefined if DATABASE_URL names another one. */
 export async function openEmbeddedDatabase(config: Config, log: Log): Promise<EmbeddedPostgres | undefined> {
   if (config.DATABASE_URL !== undefined) return undefined;
   // While workers are replaced, there may be twice as many.
@@ -41,7 +41,7 @@ export async function databaseAccess(config: Config, embedded: EmbeddedPostgres 
   }
   if (config.ENCRYPTION_KEY === undefined) {
     throw new StartError(
-      'ENCRYPTION_KEY is required together with DATABASE_URL. Make one with: openssl rand -base64 32',
+      'ENCRYPTION_KEY is required together with DATABASE_URL. Create one with: openssl rand -base64 32',
     );
   }
   const pooled: pg.ClientConfig = { connectionString: config.DATABASE_URL! };

@@ -1,8 +1,8 @@
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-// Half of what a start costs is the compilation of a thousand files, which the next one, and every worker, finds done. Where
-// the folder cannot be written, nothing is kept.
+// Compilation is half of the cost of a start, so later starts and workers reuse it. Nothing is cached if the folder is
+// read-only.
 enableCompileCache(fileURLToPath(new URL('../../../../node_modules/.cache/atrium', import.meta.url)));
 const { start } = await import('#app/start');
 await start();

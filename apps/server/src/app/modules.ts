@@ -33,7 +33,7 @@ import { twoFactorModule } from '#modules/two-factor/index';
 import { typeDefinitionsModule } from '#modules/type-definitions/index';
 import { usersModule } from '#modules/users/index';
 
-/** The product, one line per area. Routes, documentation and tests derive from this list. */
+/** All modules of the product; routes, documentation and tests derive from this list. */
 export const modules: readonly Module[] = [
   authModule,
   twoFactorModule,

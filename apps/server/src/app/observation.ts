@@ -11,7 +11,7 @@ import { createMetrics, type GatherMetrics, type Metrics } from '#core/metrics/m
 import { listMetrics } from '#core/metrics/sources';
 import type { Tracing } from '#core/tracing/tracing';
 
-type Observed = {
+type ObservedParts = {
   database: Database;
   limits: Limits;
   files: ObjectStore;
@@ -22,8 +22,11 @@ type Observed = {
   gatherMetrics: GatherMetrics | undefined;
 };
 
-/** How the service and what it depends on are watched from outside. */
-export function observe(config: Config, parts: Observed): { health: Health; realtime: Realtime; metrics: Metrics } {
+/** Health, realtime state and metrics of the service and its dependencies. */
+export function observe(
+  config: Config,
+  parts: ObservedParts,
+): { health: Health; realtime: Realtime; metrics: Metrics } {
   const realtime = openRealtime(config, parts.now);
   const health = createHealth(listProbes({ ...parts, realtime, smtpUrl: config.SMTP_URL }), parts.now);
   const metrics = createMetrics({ scrapeToken: config.METRICS_TOKEN, gather: parts.gatherMetrics });
@@ -31,7 +34,7 @@ export function observe(config: Config, parts: Observed): { health: Health; real
   return { health, realtime, metrics };
 }
 
-/** Undefined, and nothing loaded, where no collector is configured. */
+/** Undefined without a collector; then no library is loaded. */
 export async function openTracing(config: Config, version: string, log: Log): Promise<Tracing | undefined> {
   if (config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return undefined;
   const { createTracing } = await import('#core/tracing/open-telemetry');
@@ -48,8 +51,9 @@ export async function openTracing(config: Config, version: string, log: Log): Pr
 
 function openRealtime({ REALTIME_URL: url, REALTIME_API_KEY: apiKey }: Config, now: () => Date): Realtime {
   if (url === undefined) return createRealtime({ server: undefined, now });
-  if (apiKey === undefined) throw new ConfigError('REALTIME_URL needs REALTIME_API_KEY as well.');
+  if (apiKey === undefined) throw new ConfigError('REALTIME_URL requires REALTIME_API_KEY. Set both.');
   const realtime = createRealtime({ server: { url, apiKey }, now });
-  if (!realtime.isCallable) throw new ConfigError('REALTIME_URL is no http or https address that may be called.');
+  if (!realtime.isCallable)
+    throw new ConfigError('REALTIME_URL must be an http or https address that the service may call.');
   return realtime;
 }

@@ -5,8 +5,8 @@ import { newId } from '#core/crypto/ids';
 import { newKey } from '#core/crypto/secrets';
 
 /**
- * The encryption key, generated once and kept beside the embedded database, readable by the owner only.
- * @returns undefined when the file is there but damaged; a new key would open nothing of what is stored.
+ * The encryption key, generated once and stored next to the embedded database, readable only by the owner.
+ * @returns undefined if the file is damaged; a new key could not open stored values.
  */
 export async function readOrCreateKey(dataDir: string): Promise<string | undefined> {
   const file = path.join(dataDir, 'secrets.json');
@@ -30,7 +30,7 @@ async function exists(file: string): Promise<boolean> {
   return handle !== undefined;
 }
 
-// Written aside and linked: a crash leaves no half file, and of two starts at once the second takes the first one's key.
+// Written to a draft and linked: a crash leaves no partial file, and the second of two concurrent starts uses the first key.
 async function create(file: string): Promise<void> {
   const draft = `${file}.${newId()}`;
   const handle = await open(draft, 'wx', 0o600);

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type pg from 'pg';
 
+import { drainTimeoutMs, retirementMs } from '#app/announcement';
 import { closeEach } from '#app/close-each';
 import { ConfigError, publicUrlOf, splitList, type Config } from '#app/config';
 import { modules } from '#app/modules';
@@ -15,9 +16,10 @@ import { createAuditGroups } from '#core/audit/audit-groups';
 import { openEncryption } from '#core/crypto/installation-key';
 import { createPasswords } from '#core/crypto/passwords';
 import { openDatabase, type Database } from '#core/db/database';
+import type { DatabaseTiming } from '#core/db/timing';
 import { createLocalStore } from '#core/files/local-store';
 import type { ObjectStore } from '#core/files/object-store';
-import { ConnectionLostError } from '#core/db/lane';
+import { ConnectionLostError } from '#core/db/connection';
 import { listen, type Listener } from '#core/db/listener';
 import { createDispatcher, type Dispatcher } from '#core/jobs/dispatcher';
 import { bindJobs } from '#core/jobs/job';
@@ -48,32 +50,33 @@ export const migrationsDirectory = fileURLToPath(new URL('../../migrations', imp
 
 export type ServiceOptions = {
   config: Config;
-  /** The database itself, as its owner. */
+  /** Direct connection to the database, as its owner. */
   connection: pg.ClientConfig;
-  /** The way of ordinary requests to it, where a transaction pooler stands between. */
+  /** Connection for requests, if there is a transaction pooler. */
   pooledConnection?: pg.ClientConfig | undefined;
   encryptionKeys: readonly [Buffer, ...Buffer[]];
   logging: Logging;
+  databaseTiming?: Partial<DatabaseTiming> | undefined;
   now?: () => Date;
   inspectAnswer?: HttpOptions['inspectAnswer'];
-  /** Where other processes serve beside this one: what all of them have to tell. */
+  /** Metrics of all workers, if several processes serve. */
   gatherMetrics?: GatherMetrics | undefined;
 };
 
-/** Everything of one process above the database server: opened in order, closed in reverse. */
+/** All parts of one process except the database server: opened in order, closed in reverse order. */
 export type Service = {
   http: FastifyInstance;
   services: Services;
   authenticate: Authenticate;
-  /** Present when this start created the first administrator with a password of our making. */
+  /** Present if this start created the first administrator with a generated password. */
   generatedPassword: string | undefined;
-  /** Takes no new connections and answers what is under way. */
+  /** Accepts no new connections and answers running requests. */
   drain(how?: ClosingService): Promise<void>;
-  /** The same, then closes everything. */
+  /** Drains, then closes all parts. */
   close(): Promise<void>;
 };
 
-/** `replaced`: another process goes on serving, so nobody may notice that this one ends. */
+/** `replaced`: another process continues to serve, so clients must not notice that this one ends. */
 export type ClosingService = { replaced: boolean };
 
 export async function createService(options: ServiceOptions): Promise<Service> {
@@ -83,23 +86,31 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   const database = await openMigratedDatabase(options, tracing?.within);
   let serving = true;
   const { services, close } = await openServices({ ...options, release, tracing }, database, () => serving);
-  const wanted = { email: config.SYSTEM_ADMIN_EMAIL, password: config.SYSTEM_ADMIN_PASSWORD };
-  const administrator = await whenConnected(() => ensureSystemAdministrator(services, wanted));
+  const initial = { email: config.SYSTEM_ADMIN_EMAIL, password: config.SYSTEM_ADMIN_PASSWORD };
+  const administrator = await whenConnected(() => ensureSystemAdministrator(services, initial));
   const authenticate = createAuthenticator(services, createApiKeyAuthenticator(services));
+  const ending = new AbortController();
   const http = await createHttpServer({
     modules,
+    ending: ending.signal,
     services,
     authenticate,
     trustedProxies: splitList(config.TRUSTED_PROXIES),
     corsOrigins: splitList(config.CORS_ORIGINS),
     bodyLimitBytes: config.BODY_LIMIT_BYTES,
+    limits: {
+      maxConnections: config.MAX_CONNECTIONS,
+      // With several processes, the process that accepts connections counts.
+      ...(options.gatherMetrics === undefined ? { maxConnectionsPerAddress: config.MAX_CONNECTIONS_PER_ADDRESS } : {}),
+    },
     ...(options.inspectAnswer === undefined ? {} : { inspectAnswer: options.inspectAnswer }),
   });
   let drained: Promise<void> | undefined;
   const drain = ({ replaced }: ClosingService = { replaced: false }): Promise<void> => {
-    // Health is asked over kept connections too, and where another process goes on all is well.
+    // Health checks use kept connections too; a replaced process stays ready because another one serves.
     serving &&= replaced;
     spareIdleConnections(http.server, replaced ? replacedGraceMs : stoppedGraceMs);
+    setTimeout(() => ending.abort(), uploadMs({ replaced })).unref();
     return (drained ??= http.close());
   };
   return {
@@ -112,25 +123,30 @@ export async function createService(options: ServiceOptions): Promise<Service> {
   };
 }
 
+/** Time for uploads to end: less than the process has, so that late uploads can be answered. */
+function uploadMs({ replaced }: ClosingService): number {
+  return (replaced ? retirementMs : drainTimeoutMs) - 5000;
+}
+
 const replacedGraceMs = 5000;
-/** Whoever stops the service waits for it. */
+/** Short, because the caller that stops the service waits. */
 const stoppedGraceMs = 500;
 
-/** A connection closed while it rests may be cut under a request on its way: each gets the time to be used, and told, once more. */
+/** Closing an idle connection may cut a request in transit, so each gets time for one more request that announces the close. */
 function spareIdleConnections(server: FastifyInstance['server'], graceMs: number): void {
   server.closeIdleConnections = () => undefined;
   setTimeout(() => Reflect.deleteProperty(server, 'closeIdleConnections'), graceMs).unref();
 }
 
-const connectPatienceMs = 10_000;
+const connectTimeoutMs = 10_000;
 const retryMs = 200;
 
-// A request is better refused than left waiting; a start on a busy machine is not.
-async function whenConnected<Result>(work: () => Promise<Result>): Promise<Result> {
-  const deadline = Date.now() + connectPatienceMs;
+// Unlike a request, a start on a busy machine should wait rather than fail.
+async function whenConnected<Result>(attempt: () => Promise<Result>): Promise<Result> {
+  const deadline = Date.now() + connectTimeoutMs;
   for (;;) {
     try {
-      return await work();
+      return await attempt();
     } catch (error) {
       if (!(error instanceof ConnectionLostError) || Date.now() > deadline) throw error;
       await sleep(retryMs);
@@ -139,11 +155,12 @@ async function whenConnected<Result>(work: () => Promise<Result>): Promise<Resul
 }
 
 async function openMigratedDatabase(options: ServiceOptions, within: Within | undefined): Promise<Database> {
-  const { connection, pooledConnection, config } = options;
+  const { connection, pooledConnection, config, logging } = options;
+  const log = logging.log.child({ service: 'database' });
   const facts = await migrate(connection, migrationsDirectory);
   if (pooledConnection !== undefined && facts.loginBypassesPolicies) {
     throw new MigrationError(
-      'Behind a pooler the database login must not be a superuser or have BYPASSRLS: name another login in DATABASE_URL and DATABASE_DIRECT_URL.',
+      'Behind a pooler the database login must not be a superuser or have BYPASSRLS: set another login in DATABASE_URL and DATABASE_DIRECT_URL.',
     );
   }
   return openDatabase({
@@ -151,7 +168,9 @@ async function openMigratedDatabase(options: ServiceOptions, within: Within | un
     pooled: pooledConnection !== undefined,
     preparedStatements: config.DATABASE_PREPARED_STATEMENTS === 'on',
     explicitTransactions: facts.isCitus,
+    timing: options.databaseTiming ?? {},
     within,
+    onDamage: (damage) => log.error(damage, 'the database came across damaged data'),
   });
 }
 
@@ -220,7 +239,7 @@ async function openServices(options: Opening, database: Database, isServing: () 
   return { services, close: () => closeServices(services, listener) };
 }
 
-/** What is written in batches, beside the requests that it is about. */
+/** Batch writers for records about requests. */
 function openRecords({ logging, now = () => new Date() }: ServiceOptions, database: Database) {
   const logOf = (service: string) => logging.log.child({ service });
   return {
@@ -232,7 +251,7 @@ function openRecords({ logging, now = () => new Date() }: ServiceOptions, databa
   };
 }
 
-const leastSecretBytes = 32;
+const minSecretBytes = 32;
 
 function openDispatcher(
   { config, connection, logging, now = () => new Date() }: ServiceOptions,
@@ -240,8 +259,8 @@ function openDispatcher(
 ): Dispatcher {
   const log = logging.log.child({ service: 'dispatcher' });
   const secret = config.DISPATCHER_SECRET;
-  if (secret !== undefined && Buffer.byteLength(secret) < leastSecretBytes)
-    log.warn(`DISPATCHER_SECRET is shorter than ${leastSecretBytes} bytes: make one with openssl rand -base64 32`);
+  if (secret !== undefined && Buffer.byteLength(secret) < minSecretBytes)
+    log.warn(`DISPATCHER_SECRET is shorter than ${minSecretBytes} bytes. Create one with: openssl rand -base64 32`);
   const jobs = modules.flatMap((module) => bindJobs(module, () => ({ services: services(), connection })));
   return createDispatcher({ database, log, now, health, jobs, secret });
 }
@@ -279,7 +298,7 @@ function closeServices(services: Services, listener: Listener): Promise<void> {
   ]);
 }
 
-/** What is kept in memory and follows the database: by notifications, and as a whole where some may have been missed. */
+/** In-memory state that follows the database by notifications, and is reloaded if notifications may have been missed. */
 async function openShared(
   { config, connection, now = () => new Date() }: ServiceOptions,
   { database, log, runtimeSettings }: { database: Database; log: Services['log']; runtimeSettings: RuntimeSettings },
@@ -305,7 +324,7 @@ async function openShared(
     now: () => now().getTime(),
   });
   runtimeSettings.watch(securitySetting, (value) => principals.resize(principalCacheSize(value)));
-  // The first request already finds what is configured.
+  // The first request must use the configured values.
   await Promise.all([runtimeSettings.reload(), limits.rules.reload()]);
   return { limits, listener, principals };
 }
@@ -314,9 +333,9 @@ async function openFiles(config: Config): Promise<ObjectStore> {
   const { S3_BUCKET: bucket, S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = config;
   if (bucket === undefined) return createLocalStore(path.resolve(config.DATA_DIR, 'files'));
   if (accessKeyId === undefined || secretAccessKey === undefined) {
-    throw new ConfigError('S3_BUCKET needs S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY as well.');
+    throw new ConfigError('S3_BUCKET requires S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY. Set all three.');
   }
-  // Only here: the client library is large, and most installations never need it.
+  // Loaded only here: the client library is large, and most installations do not need it.
   const { createS3Store } = await import('#core/files/s3-store');
   return createS3Store({
     endpoint: config.S3_ENDPOINT,
@@ -330,7 +349,7 @@ async function openFiles(config: Config): Promise<ObjectStore> {
 
 function openOutbound({ config, logging: { log }, tracing }: Opening): Outbound {
   const allowedRanges = splitList(config.OUTBOUND_ALLOWED_CIDRS);
-  if (allowedRanges.length > 0) log.warn({ allowedRanges }, 'tenants may have the service call private addresses');
+  if (allowedRanges.length > 0) log.warn({ allowedRanges }, 'tenants may let the service call private addresses');
   return createOutbound({ allowedRanges, ownPort: config.PORT, within: tracing?.within });
 }
 
@@ -350,7 +369,7 @@ function readSettings(config: Config, release: Release): Settings {
   };
 }
 
-/** Version and date of a release stand in package.json and nowhere else: the time of a file would be when it was copied. */
+/** Version and date of a release are only in package.json: a file time would be the time of its copy. */
 async function readRelease(): Promise<Release> {
   const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
   const { version, buildDate } = JSON.parse(text) as Release;

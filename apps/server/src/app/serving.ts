@@ -8,23 +8,23 @@ import { listenError } from '#app/start-errors';
 import { startTicker } from '#core/jobs/ticker';
 import { workDrainMs } from '#core/queue/terms';
 
-/** Of that, what scheduled jobs get to come to their end; then another process may begin them anew. */
+/** Time for scheduled jobs to end, within the drain timeout; afterwards another process may start them again. */
 const jobDrainMs = 8000;
 
-/** One process that answers requests. */
+/** A process that answers requests. */
 export type Serving = {
   service: Service;
-  /** Called again, it may only become more urgent. */
+  /** A second call may only shorten the drain. */
   close(how?: ClosingService): Promise<void>;
 };
 
 type Options = Pick<ServiceOptions, 'config' | 'logging' | 'gatherMetrics'> & {
   access: DatabaseAccess;
-  /** Has connections come in. */
+  /** Begins to accept connections. */
   open(http: FastifyInstance): Promise<void>;
 };
 
-/** Opens the service, has connections come in and begins to look after the scheduled jobs; whatever fails is closed again. */
+/** Opens the service, accepts connections and starts scheduled jobs; a failure closes everything again. */
 export async function startServing({ config, access, open, ...options }: Options): Promise<Serving> {
   const service = await createService({ config, ...options, ...access });
   try {
@@ -49,7 +49,7 @@ export async function startServing({ config, access, open, ...options }: Options
   };
 }
 
-/** @throws StartError when the address cannot be had. */
+/** @throws StartError if the address is not available. */
 export async function listenAt(http: FastifyInstance, config: Config): Promise<void> {
   await http.listen({ host: config.HOST, port: config.PORT }).catch((error: unknown) => {
     throw listenError(error, config);

@@ -4,23 +4,28 @@ import { EmbeddedPostgresError } from '#core/db/embedded/index';
 import { MigrationError } from '#core/db/migrate';
 import { isUnavailable } from '#core/db/sql-state';
 
-/** A start that cannot succeed; the message is one line that says what to do. */
+/** A start that cannot succeed; the message is one line with the remedy. */
 export class StartError extends Error {
   override name = 'StartError';
 }
 
-/** What went wrong with listening, in words of the settings where they are the reason. */
+/** The error of listening, in terms of the settings if they are the cause. */
 export function listenError(error: unknown, config: Config): Error {
   const { code } = error as NodeJS.ErrnoException;
   if (code === 'EADDRINUSE')
-    return new StartError(`Port ${config.PORT} on ${config.HOST} is taken: stop what uses it or set PORT to another.`);
+    return new StartError(
+      `Port ${config.PORT} on ${config.HOST} is already in use. Stop the other process or set another PORT.`,
+    );
   if (code === 'EACCES')
-    return new StartError(`Port ${config.PORT} needs more rights than this user has: set PORT to 1024 or above.`);
-  if (code === 'EADDRNOTAVAIL') return new StartError(`HOST ${config.HOST} is no address of this machine.`);
+    return new StartError(
+      `Port ${config.PORT} requires more privileges than this user has. Set PORT to 1024 or above.`,
+    );
+  if (code === 'EADDRNOTAVAIL')
+    return new StartError(`HOST ${config.HOST} is not an address of this machine. Set HOST to a local address.`);
   return error as Error;
 }
 
-/** One line for every foreseeable failure, the stack of any other. */
+/** One line for every foreseeable failure, the stack for all others. */
 export function startFailure(error: unknown): string {
   const foreseen = [ConfigError, StartError, MigrationError, EmbeddedPostgresError, WrongEncryptionKeyError].some(
     (type) => error instanceof type,
@@ -33,7 +38,7 @@ export function startFailure(error: unknown): string {
   return (error as Error).stack ?? String(error);
 }
 
-/** Says on one line why this process cannot go on. */
+/** Prints on one line why this process cannot continue, and ends it. */
 export function endWith(error: unknown): never {
   process.stderr.write(`atrium: ${startFailure(error)}\n`);
   process.exit(1);

@@ -3,11 +3,11 @@ import cluster from 'node:cluster';
 import { readConfig } from '#app/config';
 import { endWith } from '#app/start-errors';
 
-/** This process as the configuration has it; ends it where that cannot be. */
+/** Starts this process as configured; ends it on failure. */
 export async function start(): Promise<void> {
   try {
     const config = readConfig(undefined, process.argv.slice(2));
-    // Who supervises serves nothing, and does without all that is loaded for it.
+    // The supervising process serves no requests, so it does not load that code.
     if (cluster.isWorker) await (await import('#app/worker')).serveAsWorker(config);
     else if (config.WORKERS > 1) await (await import('#app/workers')).superviseWorkers(config);
     else await (await import('#app/alone')).serveAlone(config);

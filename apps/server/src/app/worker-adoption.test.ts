@@ -16,7 +16,7 @@ const { open, listen } = useOpened();
 
 const request = 'GET / HTTP/1.1\r\nhost: here\r\n\r\n';
 
-/** A server that listens nowhere, and a port where another one accepts for it. */
+/** A server that does not listen, and a port where another server accepts connections for it. */
 async function serve(options: ServerOptions, answer: RequestListener) {
   const http = createHttpServer(options, answer);
   const adopt = adoptConnections(http);
@@ -49,7 +49,7 @@ it('serves with the address of the client', async () => {
   expect(await client.next()).toMatchObject({ status: 200, body: '127.0.0.1' });
 });
 
-it('closes once what is under way is answered, and adopts nothing meanwhile', async () => {
+it('closes after running requests are answered, and adopts nothing meanwhile', async () => {
   const asked = Promise.withResolvers<ServerResponse>();
   const { http, connection, refused } = await serve({}, (_request, response) => asked.resolve(response));
   const closed = vi.fn<() => void>();
@@ -66,7 +66,7 @@ it('closes once what is under way is answered, and adopts nothing meanwhile', as
   await close;
 });
 
-it('knows which connections rest', async () => {
+it('knows idle connections', async () => {
   const { http, connection } = await serve({}, sayAddress);
   const client = await connection();
   client.send(request);
@@ -75,7 +75,7 @@ it('knows which connections rest', async () => {
   expect(await client.rest()).toEqual([]);
 });
 
-it('ends slow senders: of a head, of a body, and those who say nothing', async () => {
+it('ends slow senders of headers, of a body, and of nothing', async () => {
   const limits = { headersTimeout: 20, requestTimeout: 40, connectionsCheckingInterval: 5 };
   const { connection } = await serve(limits, () => undefined);
   for (const beginning of ['', 'GET / HT', 'POST / HTTP/1.1\r\nhost: here\r\ncontent-length: 9\r\n\r\nhalf']) {
@@ -85,7 +85,7 @@ it('ends slow senders: of a head, of a body, and those who say nothing', async (
   }
 });
 
-it('closes what is above its number of connections', async () => {
+it('closes connections above the limit', async () => {
   const { http, connection } = await serve({}, sayAddress);
   http.maxConnections = 1;
   const first = await connection();

@@ -1,18 +1,22 @@
 import type { Worker } from 'node:cluster';
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
-import { expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { HandOver } from '#app/worker-hand-over';
 import type { Config } from '#app/config';
 import type { FromWorker, ToWorker } from '#app/worker-messages';
 import type { Log } from '#core/log/log';
+import { createConnectionBounds, type ConnectionBounds } from '#core/net/connection-bounds';
 import { openConnection } from '#test/support/raw-connection';
 
 const warn = vi.fn<(text: string) => void>();
 
-async function listening(limits?: ConstructorParameters<typeof HandOver>[1]) {
-  const handOver = new HandOver({ warn } as unknown as Log, limits);
+const unbounded: ConnectionBounds = { take: () => () => undefined, refused: () => 0 };
+const log = { warn } as unknown as Log;
+
+async function listening(limits?: ConstructorParameters<typeof HandOver>[2], bounds = unbounded) {
+  const handOver = new HandOver(log, bounds, limits);
   const port = await handOver.listen({ HOST: '127.0.0.1', PORT: 0 } as Config);
   onTestFinished(() => handOver.close());
   const connect = async () => {
@@ -23,7 +27,7 @@ async function listening(limits?: ConstructorParameters<typeof HandOver>[1]) {
   return { handOver, connect };
 }
 
-/** A worker that keeps what it is sent; `failing` like one whose channel is broken. */
+/** A worker that records its messages; `failing` has a broken channel. */
 function aWorker({ failing = false } = {}) {
   const got: { id: number; socket: Socket }[] = [];
   const kill = vi.fn<(signal: string) => void>(() => void child.emit('close'));
@@ -37,9 +41,10 @@ function aWorker({ failing = false } = {}) {
   return { worker, got, say, child };
 }
 
-const has = (count: number, { got }: ReturnType<typeof aWorker>) => vi.waitUntil(() => got.length === count);
+const has = (count: number, { got }: ReturnType<typeof aWorker>) =>
+  vi.waitUntil(() => got.length === count, { timeout: 30_000 });
 
-it('gives connections out in turn, to each worker the next once it has taken the last', async () => {
+it('distributes connections in turn; a worker gets the next one after it confirmed the last one', async () => {
   const { handOver, connect } = await listening();
   const [first, second] = [aWorker(), aWorker()];
   handOver.add(first.worker);
@@ -72,7 +77,7 @@ it.each([
   expect(first.got).toHaveLength(1);
 });
 
-it('a worker that can be told nothing is ended, and another gets the connection', async () => {
+it('a worker with a broken channel is killed, and another one gets the connection', async () => {
   const { handOver, connect } = await listening();
   const [broken, sound] = [aWorker({ failing: true }), aWorker()];
   handOver.add(broken.worker);
@@ -82,21 +87,21 @@ it('a worker that can be told nothing is ended, and another gets the connection'
   expect(broken.child.kill).toHaveBeenCalledExactlyOnceWith('SIGKILL');
 });
 
-it('a connection that nobody takes in time is closed, whether it waits or was sent', async () => {
+it('a connection that is not confirmed in time is closed, waiting or sent', async () => {
   warn.mockClear();
-  const { handOver, connect } = await listening({ patienceMs: 1 });
+  const { handOver, connect } = await listening({ timeoutMs: 1 });
   expect(await (await connect()).rest()).toEqual([]);
   const hanging = aWorker();
   handOver.add(hanging.worker);
   expect(await (await connect()).rest()).toEqual([]);
-  expect(warn).toHaveBeenCalledExactlyOnceWith('connections are closed unanswered: no worker takes them');
-  // It gets others all the same, and what it says at last of the first is no news.
+  expect(warn).toHaveBeenCalledExactlyOnceWith('connections are closed without an answer: no worker takes them');
+  // The worker gets further connections, and its late confirmation is ignored.
   await connect();
   await has(2, hanging);
   hanging.say({ kind: 'taken', id: hanging.got[0]!.id });
 });
 
-it('more than may wait are closed at once', async () => {
+it('connections above the maximum are closed at once', async () => {
   const { handOver, connect } = await listening({ maxWaiting: 1 });
   await connect();
   expect(await (await connect()).rest()).toEqual([]);
@@ -105,16 +110,56 @@ it('more than may wait are closed at once', async () => {
   await has(1, worker);
 });
 
-it('at the end everything that waits is sent, and nothing more is accepted', async () => {
+it('close sends all waiting connections and accepts no more', async () => {
   const { handOver, connect } = await listening({ maxWaiting: 1 });
   const worker = aWorker();
   handOver.add(worker.worker);
   await connect();
   await has(1, worker);
   await connect();
-  // The one too many shows that the one before it waits.
+  // The refused connection shows that the previous one waits.
   await (await connect()).rest();
   handOver.close();
   expect(worker.got).toHaveLength(2);
   await expect(connect()).rejects.toMatchObject({ code: 'ECONNREFUSED' });
+});
+
+describe('the limit of connections per address applies to all workers together', () => {
+  async function bounded() {
+    const bounds = createConnectionBounds({ maxPerAddress: 2, trustedProxies: [], log, now: () => 0 });
+    const from = '192.0.2.1';
+    const { handOver, connect } = await listening({}, { ...bounds, take: () => bounds.take(from) });
+    const [first, second] = [aWorker(), aWorker()];
+    handOver.add(first.worker);
+    handOver.add(second.worker);
+    await connect();
+    await has(1, first);
+    first.say({ kind: 'taken', id: first.got[0]!.id });
+    await connect();
+    await has(1, second);
+    second.say({ kind: 'taken', id: second.got[0]!.id });
+    return { connect, first, second };
+  }
+
+  it('a connection above the limit is closed at once, and no worker gets it', async () => {
+    const { connect, first, second } = await bounded();
+    expect(await (await connect()).rest()).toEqual([]);
+    expect([first.got.length, second.got.length]).toEqual([1, 1]);
+  });
+
+  it('a connection is possible again after a worker reports a closed one', async () => {
+    const { connect, first, second } = await bounded();
+    second.say({ kind: 'closed', id: second.got[0]!.id });
+    await connect();
+    await has(2, first);
+    expect(second.got).toHaveLength(1);
+  });
+
+  it('a connection is possible again after a worker ends', async () => {
+    const { connect, first, second } = await bounded();
+    first.child.emit('close');
+    await connect();
+    await has(2, second);
+    expect(first.got).toHaveLength(1);
+  });
 });

@@ -7,41 +7,48 @@ import type { Config } from '#app/config';
 import { listenError } from '#app/start-errors';
 import type { FromWorker, ToWorker } from '#app/worker-messages';
 import type { Log } from '#core/log/log';
+import type { ConnectionBounds } from '#core/net/connection-bounds';
 
 const defaultLimits = {
-  /** Connections that wait for a worker; more are closed. */
+  /** Maximum number of connections that wait for a worker; further ones are closed. */
   maxWaiting: 2000,
-  /** How long one may wait until a worker has it; then it is closed. */
-  patienceMs: 30_000,
+  /** Maximum wait of a connection until a worker takes it; then it is closed. */
+  timeoutMs: 30_000,
 };
 
-/** A connection that no worker has called its own yet. */
-type Held = { id: number; socket: Socket; timer: NodeJS.Timeout; worker: Worker | undefined };
+/** A connection that no worker has confirmed yet. */
+type Held = { id: number; socket: Socket; timer: NodeJS.Timeout; worker: Worker | undefined; release: () => void };
+
+/** A confirmed connection, which still counts for its address. */
+type Taken = Pick<Held, 'worker' | 'release'>;
 
 /**
- * Accepts the connections of all workers and gives them out in turn, to each the next one once it has taken the last.
- * Until then a connection is kept here, and goes to another worker when that one ends.
+ * Accepts the connections of all workers and distributes them in turn. A worker gets the next connection after it has confirmed the
+ * last one. Until then the connection is kept here, and goes to another worker if that one ends.
  */
 export class HandOver {
   readonly #log: Log;
   readonly #limits: typeof defaultLimits;
   readonly #servers: Server[] = [];
   readonly #workers = new Set<Worker>();
-  /** Those that wait for a connection, in the order of their turns. */
+  /** Workers that can take a connection, in the order of their turns. */
   readonly #free = new Set<Worker>();
   #waiting = new Set<Held>();
   readonly #sent = new Map<number, Held>();
+  readonly #taken = new Map<number, Taken>();
+  readonly #bounds: ConnectionBounds;
   #lastId = 0;
   #isTurningAway = false;
 
-  constructor(log: Log, limits: Partial<typeof defaultLimits> = {}) {
+  constructor(log: Log, bounds: ConnectionBounds, limits: Partial<typeof defaultLimits> = {}) {
     this.#log = log;
+    this.#bounds = bounds;
     this.#limits = { ...defaultLimits, ...limits };
   }
 
   /**
-   * @returns the port in use, also where PORT is 0.
-   * @throws StartError when the address cannot be had.
+   * @returns the port in use, also if PORT is 0.
+   * @throws StartError if the address is not available.
    */
   async listen(config: Config): Promise<number> {
     const { address, port } = await this.#listenAt(config.HOST, config.PORT).catch((error: unknown) => {
@@ -49,29 +56,29 @@ export class HandOver {
     });
     if (config.HOST !== 'localhost') return port;
     for (const other of await lookup(config.HOST, { all: true })) {
-      // A machine without IPv6 may have the name for it all the same.
+      // A machine without IPv6 may still resolve the name to an IPv6 address.
       if (other.address !== address) await this.#listenAt(other.address, port).catch(() => undefined);
     }
     return port;
   }
 
-  /** From now on it gets connections. */
+  /** Lets a worker get connections. */
   add(worker: Worker): void {
     this.#workers.add(worker);
     this.#free.add(worker);
     worker.on('message', (message: FromWorker) => this.#hear(worker, message));
-    // By then all that it has said is read; with a connection on its way 'disconnect' is never told.
+    // At 'close' all messages are read; 'disconnect' is not emitted while a connection is in transit.
     worker.process.once('close', () => this.#lose(worker));
     this.#giveOut();
   }
 
-  /** It gets no more; what was sent to it before arrives before whatever it is told next. */
+  /** Sends no more connections to a worker; earlier ones arrive before its next message. */
   remove(worker: Worker): void {
     this.#workers.delete(worker);
     this.#free.delete(worker);
   }
 
-  /** Accepts nothing more, and gives out what waits, so that workers have it before they are told to stop. */
+  /** Stops accepting and distributes waiting connections, so that workers have them before they are told to stop. */
   close(): void {
     for (const server of this.#servers) server.close();
     while (this.#workers.size > 0 && this.#waiting.size > 0) {
@@ -82,7 +89,7 @@ export class HandOver {
   }
 
   async #listenAt(host: string, port: number): Promise<AddressInfo> {
-    // Nothing is read here, so that the worker finds every byte.
+    // Nothing is read here, so that the worker gets every byte.
     const server = createServer({ pauseOnConnect: true, noDelay: true }, (socket) => this.#accept(socket));
     server.listen({ host, port });
     await once(server, 'listening');
@@ -96,8 +103,13 @@ export class HandOver {
       this.#turnAway(socket);
       return;
     }
-    const timer = setTimeout(() => this.#giveUp(held), this.#limits.patienceMs);
-    const held: Held = { id: ++this.#lastId, socket, timer, worker: undefined };
+    const release = this.#bounds.take(socket.remoteAddress);
+    if (release === undefined) {
+      socket.destroy();
+      return;
+    }
+    const timer = setTimeout(() => this.#giveUp(held), this.#limits.timeoutMs);
+    const held: Held = { id: ++this.#lastId, socket, timer, worker: undefined, release };
     this.#waiting.add(held);
     this.#giveOut();
   }
@@ -117,7 +129,7 @@ export class HandOver {
     this.#sent.set(held.id, held);
     const message: ToWorker = { kind: 'connection', id: held.id };
     worker.send(message, held.socket, { keepOpen: true }, (error) => {
-      // Who cannot be told anything is of no use, and its end gives the connection to another.
+      // A worker that cannot get messages is useless; its end gives the connection to another one.
       if (error !== null) worker.process.kill('SIGKILL');
     });
   }
@@ -129,14 +141,25 @@ export class HandOver {
     } else if (message.kind === 'declined') {
       this.remove(worker);
       this.#takeBack(message.id);
-    } else return;
+    } else {
+      if (message.kind === 'closed') this.#release(message.id);
+      return;
+    }
     this.#giveOut();
+  }
+
+  #release(id: number): void {
+    this.#taken.get(id)?.release();
+    this.#taken.delete(id);
   }
 
   #lose(worker: Worker): void {
     this.remove(worker);
     for (const held of this.#sent.values()) {
       if (held.worker === worker) this.#takeBack(held.id);
+    }
+    for (const [id, taken] of this.#taken) {
+      if (taken.worker === worker) this.#release(id);
     }
     this.#giveOut();
   }
@@ -146,25 +169,27 @@ export class HandOver {
     if (held === undefined) return;
     this.#sent.delete(id);
     held.worker = undefined;
-    // It has waited longest.
+    // This connection has waited longest.
     this.#waiting = new Set([held, ...this.#waiting]);
   }
 
-  /** Only this process's descriptor is closed: the connection lives on in the worker. */
+  /** Closes only the descriptor of this process; the connection continues in the worker. */
   #letGo(id: number): void {
     const held = this.#sent.get(id);
     if (held === undefined) return;
     this.#sent.delete(id);
     clearTimeout(held.timer);
+    this.#taken.set(id, { worker: held.worker, release: held.release });
     held.socket.destroy();
     this.#isTurningAway = false;
   }
 
-  /** A worker that has it all the same, but is slow to say so, may answer it; where it was lost on the way, this ends it. */
+  /** Closes a connection that was not confirmed in time; a slow worker that has it may still answer it. */
   #giveUp(held: Held): void {
     clearTimeout(held.timer);
     this.#waiting.delete(held);
     this.#sent.delete(held.id);
+    held.release();
     this.#turnAway(held.socket);
     if (held.worker !== undefined && this.#workers.has(held.worker)) this.#free.add(held.worker);
     this.#giveOut();
@@ -172,8 +197,8 @@ export class HandOver {
 
   #turnAway(socket: Socket): void {
     socket.destroy();
-    // One line for what may be thousands.
-    if (!this.#isTurningAway) this.#log.warn('connections are closed unanswered: no worker takes them');
+    // One warning for many connections.
+    if (!this.#isTurningAway) this.#log.warn('connections are closed without an answer: no worker takes them');
     this.#isTurningAway = true;
   }
 }

@@ -4,29 +4,31 @@ import type { DatabaseAccess } from '#app/database-access';
 import type { Announced } from '#app/announcement';
 import type { Collected } from '#core/metrics/metric';
 
-/** To be raised when what is said here changes: a new worker may run a later release than the supervising process. */
-export const protocol = 2;
+/** Raise this when the messages change: a new worker may run a later release than the supervising process. */
+export const protocol = 3;
 
-/** What a worker is told; keys travel over the private channel, never on a command line or in an environment. */
+/** Messages to a worker; keys use the private channel, never a command line or the environment. */
 export type ToWorker =
   | { kind: 'start'; access: EncodedAccess; protocol: number }
-  /** Comes with a socket, unless that was closed meanwhile. */
+  /** Has a socket, unless it was closed meanwhile. */
   | { kind: 'connection'; id: number }
-  /** Another has taken its place: it finishes for whoever is connected to it. */
+  /** Another worker has replaced this one; it finishes its open connections. */
   | { kind: 'retire' }
   | { kind: 'stop' }
   | { kind: 'collect' }
   | { kind: 'scraped'; metrics: readonly Collected[] };
 
-/** What a worker says. */
+/** Messages from a worker. */
 export type FromWorker =
   | ({ kind: 'serving' } & Served)
   | { kind: 'failed'; reason: string }
-  /** The connection is its own from now on. */
+  /** The worker confirms the connection. */
   | { kind: 'taken'; id: number }
-  /** It is going and wants no more. */
+  /** The connection has ended. */
+  | { kind: 'closed'; id: number }
+  /** The worker is stopping and takes no connections. */
   | { kind: 'declined'; id: number }
-  /** Somebody asks it for the metrics of all. */
+  /** The worker requests the metrics of all workers. */
   | { kind: 'scrape' }
   | { kind: 'collected'; metrics: readonly Collected[] };
 
@@ -34,7 +36,7 @@ export type Served = Omit<Announced, 'port'>;
 
 export type EncodedAccess = Omit<DatabaseAccess, 'encryptionKeys'> & { encryptionKeys: string[] };
 
-/** Messages are JSON. */
+/** Keys as text, because messages are JSON. */
 export function encodeAccess({ encryptionKeys, ...access }: DatabaseAccess): EncodedAccess {
   return { ...access, encryptionKeys: encryptionKeys.map((key) => key.toString('base64')) };
 }
@@ -44,7 +46,7 @@ export function decodeAccess({ encryptionKeys, ...access }: EncodedAccess): Data
   return { ...access, encryptionKeys: [first!, ...others] };
 }
 
-/** Who has just ended cannot be told, and is noticed by its end. */
+/** Ignores a worker that has just ended; its exit is handled elsewhere. */
 export function tell(worker: Worker, message: ToWorker): void {
   if (worker.isConnected()) worker.send(message, () => undefined);
 }

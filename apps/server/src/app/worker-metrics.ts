@@ -4,13 +4,16 @@ import { tell, type FromWorker, type ToWorker } from '#app/worker-messages';
 import type { Collected } from '#core/metrics/metric';
 
 /** A worker that does not answer in time is left out. */
-const patienceMs = 2000;
+const timeoutMs = 2000;
 
 /**
- * What all workers have to tell, each under its number. Not added up: when a worker is replaced, a sum would fall by all
- * that it had counted, and Prometheus would take the rest for new.
+ * Metrics of all workers, labelled with their number. They are not summed: when a worker is replaced, a sum would fall by its
+ * counts, and Prometheus would read that as a reset.
  */
-export async function collectFromAll(workers: ReadonlyMap<number, Worker>): Promise<Collected[]> {
+export async function collectFromAll(
+  workers: ReadonlyMap<number, Worker>,
+  { refusedByAddress }: { refusedByAddress: number },
+): Promise<Collected[]> {
   const merged = new Map<string, Collected>();
   const answers = [...workers].map(async ([number, worker]) => ({ number, metrics: await collectFrom(worker) }));
   for (const { number, metrics } of await Promise.all(answers)) {
@@ -20,6 +23,10 @@ export async function collectFromAll(workers: ReadonlyMap<number, Worker>): Prom
       merged.set(metric.name, { ...metric, values: [...(known?.values ?? []), ...labelled] });
     }
   }
+  const refused = merged.get('atrium_connections_refused_total');
+  // The supervising process accepts connections, so it also refuses them.
+  const sample = { labels: { reason: 'address', worker: 'supervisor' }, value: refusedByAddress };
+  if (refused !== undefined) merged.set(refused.name, { ...refused, values: [...refused.values, sample] });
   return [...merged.values()];
 }
 
@@ -33,7 +40,7 @@ function collectFrom(worker: Worker): Promise<readonly Collected[]> {
     const onMessage = (message: FromWorker) => {
       if (message.kind === 'collected') finish(message.metrics);
     };
-    const timer = setTimeout(() => finish([]), patienceMs);
+    const timer = setTimeout(() => finish([]), timeoutMs);
     worker.on('message', onMessage);
     tell(worker, { kind: 'collect' });
   });
@@ -50,7 +57,7 @@ export function askForAll(): Promise<readonly Collected[] | undefined> {
     const onMessage = (message: ToWorker) => {
       if (message.kind === 'scraped') finish(message.metrics);
     };
-    const timer = setTimeout(() => finish(undefined), 2 * patienceMs);
+    const timer = setTimeout(() => finish(undefined), 2 * timeoutMs);
     process.on('message', onMessage);
     process.send!({ kind: 'scrape' } satisfies FromWorker);
   });

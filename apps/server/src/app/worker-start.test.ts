@@ -8,7 +8,7 @@ import { whenServing } from '#app/worker-start';
 beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }));
 afterEach(() => void vi.useRealTimers());
 
-/** A worker that says nothing, and ends when it is killed. */
+/** A worker that sends nothing, and ends when it is killed. */
 function hangingWorker() {
   const worker = new EventEmitter();
   const kill = vi.fn<(signal: string) => void>((signal) => {
@@ -21,7 +21,7 @@ function hangingWorker() {
 const start = { kind: 'start', protocol: 1, access: {} as never } as const;
 const tenMinutesMs = 600_000;
 
-it('a worker that hangs in its start is ended after ten minutes', async () => {
+it('a worker that hangs during its start is killed after ten minutes', async () => {
   const { worker, kill } = hangingWorker();
   const serving = whenServing(worker, { start, othersServe: true });
   const outcome = serving.catch((error: unknown) => error);
@@ -34,7 +34,7 @@ it('a worker that hangs in its start is ended after ten minutes', async () => {
   expect(kill).toHaveBeenCalledExactlyOnceWith('SIGKILL');
 });
 
-it('the first one may take as long as the database needs, and whoever serves is left alone', async () => {
+it('the first worker has no time limit, and a serving worker is not killed', async () => {
   const first = hangingWorker();
   void whenServing(first.worker, { start, othersServe: false });
   const second = hangingWorker();

@@ -4,14 +4,14 @@ import { once } from 'node:events';
 import { StartError } from '#app/start-errors';
 import { tell, type FromWorker, type Served, type ToWorker } from '#app/worker-messages';
 
-/** A worker may bring the database up to date first, which takes its minutes; one that hangs holds up those after it. */
+/** A worker may migrate the database first, which takes minutes; a worker that hangs delays the next ones. */
 const startLimitMs = 10 * 60_000;
 
 type Start = Extract<ToWorker, { kind: 'start' }>;
 
 /**
- * Has a new worker start; with others that serve meanwhile, it is ended after ten minutes.
- * @throws StartError when it ends instead of serving.
+ * Starts a new worker; it is ended after ten minutes if other workers serve meanwhile.
+ * @throws StartError if it ends instead of serving.
  */
 export function whenServing(
   worker: Worker,
@@ -20,7 +20,7 @@ export function whenServing(
   return new Promise((resolve, reject) => {
     let reason: string | undefined;
     const giveUp = () => {
-      reason = `A worker did not serve within ${startLimitMs / 60_000} minutes and was ended: see what holds up the database.`;
+      reason = `A worker did not serve within ${startLimitMs / 60_000} minutes and was ended. Find out what delays the database.`;
       worker.process.kill('SIGKILL');
     };
     const timer = othersServe ? setTimeout(giveUp, startLimitMs).unref() : undefined;
@@ -30,11 +30,11 @@ export function whenServing(
       clearTimeout(timer);
       resolve(message);
     });
-    // What it has said last is read before the channel closes, not before it ends.
+    // Last messages are read before the channel closes, which may be after the exit.
     const ended = Promise.all([once(worker, 'exit'), once(worker, 'disconnect')]);
     ended.then(([[code, signal]]) => {
       clearTimeout(timer);
-      reject(new StartError(reason ?? `A worker ended during its start (${signal ?? code}): start again.`));
+      reject(new StartError(reason ?? `A worker ended during its start (${signal ?? code}). Start again.`));
     }, reject);
     worker.once('online', () => tell(worker, start));
   });

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
 import type { Config } from '#app/config';
-import { drainTimeoutMs } from '#app/announcement';
+import { drainTimeoutMs, retirementMs } from '#app/announcement';
 import { startServing, type Serving } from '#app/serving';
 import type { ClosingService } from '#app/service';
 import { StartError, startFailure } from '#app/start-errors';
@@ -11,12 +11,9 @@ import { decodeAccess, protocol, type FromWorker, type ToWorker } from '#app/wor
 import { askForAll } from '#app/worker-metrics';
 import { createLogging } from '#core/log/log';
 
-/** Whoever still uploads or downloads through a replaced worker has so long to finish. */
-const retirementMs = 5 * 60_000;
-
 /**
- * Serves the connections that the supervising process gives it. Once the channel to that process breaks, node:cluster ends
- * this one: nobody would replace it, and its database may be stopped at any time.
+ * Serves the connections that the supervising process hands over. If the channel to that process breaks, node:cluster ends this
+ * process: it would not be replaced, and its database may stop at any time.
  */
 export async function serveAsWorker(config: Config): Promise<void> {
   let serving: Serving | undefined;
@@ -26,25 +23,25 @@ export async function serveAsWorker(config: Config): Promise<void> {
     process.exit(0);
   };
   process.on('SIGTERM', () => void stop({ replaced: false }));
-  // A terminal sends these to all processes of the group; the supervising one decides.
+  // A terminal sends these signals to the whole process group; the supervising process decides.
   process.on('SIGINT', () => undefined);
   process.on('SIGHUP', () => undefined);
-  const message = await new Promise<Extract<ToWorker, { kind: 'start' }>>((resolve) => {
-    process.on('message', (told: ToWorker) => {
-      if (told.kind === 'retire') void stop({ replaced: true });
-      if (told.kind === 'stop') void stop({ replaced: false });
-      if (told.kind === 'start') resolve(told);
-      if (told.kind === 'collect') void tellMetrics(serving);
+  const first = await new Promise<Extract<ToWorker, { kind: 'start' }>>((resolve) => {
+    process.on('message', (message: ToWorker) => {
+      if (message.kind === 'retire') void stop({ replaced: true });
+      if (message.kind === 'stop') void stop({ replaced: false });
+      if (message.kind === 'start') resolve(message);
+      if (message.kind === 'collect') void tellMetrics(serving);
     });
   });
-  serving = await start(message, config);
+  serving = await start(first, config);
 }
 
 async function start(message: Extract<ToWorker, { kind: 'start' }>, config: Config): Promise<Serving> {
   const logging = createLogging({ level: config.LOG_LEVEL, sharesOutput: true });
   try {
     if (message.protocol !== protocol) {
-      throw new StartError('The supervising process runs another release: stop the service and start it anew.');
+      throw new StartError('The supervising process runs another release. Stop the service and start it again.');
     }
     const access = decodeAccess(message.access);
     const serving = await startServing({ config, logging, access, open: takeConnections, gatherMetrics: askForAll });
@@ -60,8 +57,8 @@ async function start(message: Extract<ToWorker, { kind: 'start' }>, config: Conf
 async function takeConnections(http: FastifyInstance): Promise<void> {
   await http.ready();
   const adopt = adoptConnections(http.server);
-  process.on('message', (told: ToWorker, socket?: Socket) => {
-    if (told.kind === 'connection') void take(told.id, { socket, adopt });
+  process.on('message', (message: ToWorker, socket?: Socket) => {
+    if (message.kind === 'connection') void take(message.id, { socket, adopt });
   });
 }
 
@@ -72,8 +69,11 @@ async function take(id: number, { socket, adopt }: { socket: Socket | undefined;
     await tell({ kind: 'declined', id });
     return;
   }
-  // Before a byte of it is read: what is not known to be taken is given to another when this process ends.
-  await tell({ kind: 'taken', id });
+  // Confirm before reading: an unconfirmed connection goes to another worker if this process ends.
+  const confirmed = tell({ kind: 'taken', id });
+  if (socket === undefined) void tell({ kind: 'closed', id });
+  else socket.once('close', () => void tell({ kind: 'closed', id }));
+  await confirmed;
   begin();
 }
 

@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import type { Config } from '#app/config';
+import { splitList, type Config } from '#app/config';
 import { databaseAccess, openEmbeddedDatabase, type DatabaseAccess } from '#app/database-access';
 import { announce, drainTimeoutMs, type Announced } from '#app/announcement';
 import { HandOver } from '#app/worker-hand-over';
@@ -11,18 +11,19 @@ import { collectFromAll } from '#app/worker-metrics';
 import { whenServing } from '#app/worker-start';
 import type { EmbeddedPostgres } from '#core/db/embedded/index';
 import { createLogging, type Log } from '#core/log/log';
+import { createConnectionBounds, type ConnectionBounds } from '#core/net/connection-bounds';
 
 const firstPauseMs = 100;
-const longestPauseMs = 10_000;
-/** Deaths within so long of each other make the pauses grow. */
+const maxPauseMs = 10_000;
+/** Deaths within this window make the pauses grow. */
 const deathWindowMs = 60_000;
-/** Room for a worker to say why it could not stop in time, before it is ended. */
+/** Leaves a worker time to log why it could not stop, before it is killed. */
 const killAfterMs = drainTimeoutMs + 1000;
 
 /**
- * The process that owns the embedded PostgreSQL and the data folder, and serves nothing itself: WORKERS processes do.
- * It accepts connections and hands them out in turn. Sockets of their own on one port (SO_REUSEPORT)
- * would spare that, but whatever waits at such a socket is reset when its worker ends.
+ * The process that owns the embedded PostgreSQL and the data folder. It accepts connections and hands them to WORKERS processes in
+ * turn; it serves no requests itself. Separate sockets on one port (SO_REUSEPORT) would save this step, but connections that wait at
+ * such a socket are reset when its worker ends.
  */
 export async function superviseWorkers(config: Config): Promise<void> {
   const { log } = createLogging({ level: config.LOG_LEVEL, sharesOutput: true });
@@ -43,7 +44,7 @@ export async function superviseWorkers(config: Config): Promise<void> {
     workers = new Workers(config, await databaseAccess(config, embedded), log.child({ service: 'workers' }));
     announce(await workers.start(), config);
   } catch (error) {
-    // A stop that came meanwhile is the reason, and goes on.
+    // A concurrent stop is the cause, and it continues.
     if (stopping !== undefined) return;
     await workers?.stop();
     await embedded?.stop();
@@ -51,15 +52,16 @@ export async function superviseWorkers(config: Config): Promise<void> {
   }
 }
 
-/** One of the WORKERS places; its process changes. */
-type Place = { number: number; worker: Worker; deaths: number[] };
+/** One of the WORKERS positions; its process changes. */
+type Position = { number: number; worker: Worker; deaths: number[] };
 
 class Workers {
   readonly #config: Config;
   readonly #access: DatabaseAccess;
   readonly #log: Log;
+  readonly #bounds: ConnectionBounds;
   readonly #handOver: HandOver;
-  readonly #places = new Set<Place>();
+  readonly #positions = new Set<Position>();
   readonly #stopping = new AbortController();
   #isReplacing = false;
   #replaceAgain = false;
@@ -68,12 +70,18 @@ class Workers {
     this.#config = config;
     this.#access = access;
     this.#log = log;
-    this.#handOver = new HandOver(log);
+    this.#bounds = createConnectionBounds({
+      maxPerAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
+      trustedProxies: splitList(config.TRUSTED_PROXIES),
+      log,
+      now: Date.now,
+    });
+    this.#handOver = new HandOver(log, this.#bounds);
   }
 
   /**
-   * Resolves when the first one serves; the others follow.
-   * @throws StartError with the reason of the first one where it cannot serve, or when the address cannot be had.
+   * Resolves when the first worker serves; the others follow.
+   * @throws StartError if the first worker cannot serve, or the address is not available.
    */
   async start(): Promise<Announced> {
     const { worker, served } = await this.#launch();
@@ -83,13 +91,13 @@ class Workers {
     return { ...served, port };
   }
 
-  /** One after the other; asked meanwhile, once more from the beginning. */
+  /** Replaces the workers one by one; a call meanwhile starts another round afterwards. */
   replaceAll(): void {
     this.#replaceAgain = true;
     if (!this.#isReplacing) void this.#replaceEach();
   }
 
-  /** @returns whether everything under way was answered in time. */
+  /** @returns whether all running requests were answered in time. */
   async stop(): Promise<boolean> {
     this.#stopping.abort();
     this.#handOver.close();
@@ -111,36 +119,39 @@ class Workers {
     this.#isReplacing = true;
     while (this.#replaceAgain && !this.#stopping.signal.aborted) {
       this.#replaceAgain = false;
-      this.#log.info({ workers: this.#places.size }, 'replacing the workers one after the other');
-      const places = Array.from(this.#places);
-      for (const place of places) {
-        if (this.#places.has(place) && !(await this.#replace(place))) break;
+      this.#log.info({ workers: this.#positions.size }, 'replacing the workers one after the other');
+      const positions = Array.from(this.#positions);
+      for (const position of positions) {
+        if (this.#positions.has(position) && !(await this.#replace(position))) break;
       }
     }
     this.#isReplacing = false;
   }
 
-  async #replace(place: Place): Promise<boolean> {
+  async #replace(position: Position): Promise<boolean> {
     try {
-      const retired = place.worker;
+      const retired = position.worker;
       const { worker } = await this.#launch();
-      if (!this.#places.has(place) || place.worker !== retired) {
-        // It has died meanwhile and gets a successor of its own.
+      if (!this.#positions.has(position) || position.worker !== retired) {
+        // The worker has died meanwhile and already gets a successor.
         await this.#retire(worker);
         return true;
       }
-      this.#occupy(place, worker);
-      this.#log.info({ worker: retired.process.pid }, 'a worker is replaced and finishes what is under way');
+      this.#occupy(position, worker);
+      this.#log.info({ worker: retired.process.pid }, 'a worker is replaced and finishes its requests');
       await this.#retire(retired);
       return true;
     } catch (error) {
       if (this.#stopping.signal.aborted) return false;
-      this.#log.error({ reason: (error as Error).message }, 'a new worker does not start: the others go on serving');
+      this.#log.error(
+        { reason: (error as Error).message },
+        'a new worker does not start: the others continue to serve',
+      );
       return false;
     }
   }
 
-  /** Waits for its end, but not for the slowest download. */
+  /** Waits for the end of a worker, but not for its slowest download. */
   async #retire(worker: Worker): Promise<void> {
     this.#handOver.remove(worker);
     if (worker.isDead()) return;
@@ -149,45 +160,46 @@ class Workers {
     await Promise.race([ended, sleep(drainTimeoutMs, undefined, { ref: false })]);
   }
 
-  /** Until the place is taken by a worker that serves. */
-  async #fill(place: Place): Promise<void> {
+  /** Starts workers until one serves at this position. */
+  async #fill(position: Position): Promise<void> {
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       try {
         const { worker } = await this.#launch();
-        this.#occupy(place, worker);
+        this.#occupy(position, worker);
         return;
       } catch (error) {
         if (signal.aborted) return;
         this.#log.error({ reason: (error as Error).message }, 'a worker does not start and will be tried again');
-        await this.#pause(place);
+        await this.#pause(position);
       }
     }
   }
 
-  #occupy(place: Place, worker: Worker): void {
-    place.worker = worker;
-    this.#places.add(place);
+  #occupy(position: Position, worker: Worker): void {
+    position.worker = worker;
+    this.#positions.add(position);
     worker.once('exit', (exitCode, signal) => {
-      if (this.#stopping.signal.aborted || place.worker !== worker) return;
-      this.#places.delete(place);
+      if (this.#stopping.signal.aborted || position.worker !== worker) return;
+      this.#positions.delete(position);
       this.#log.error({ worker: worker.process.pid, exitCode, signal }, 'a worker has ended and is replaced');
-      void this.#pause(place).then(() => this.#fill(place));
+      void this.#pause(position).then(() => this.#fill(position));
     });
   }
 
-  async #answerScrape(asking: Worker): Promise<void> {
-    const serving = [...this.#places].map(({ number, worker }): [number, Worker] => [number, worker]);
-    tell(asking, { kind: 'scraped', metrics: await collectFromAll(new Map(serving)) });
+  async #answerScrape(requester: Worker): Promise<void> {
+    const serving = [...this.#positions].map(({ number, worker }): [number, Worker] => [number, worker]);
+    const refusedByAddress = this.#bounds.refused();
+    tell(requester, { kind: 'scraped', metrics: await collectFromAll(new Map(serving), { refusedByAddress }) });
   }
 
-  async #pause(place: Place): Promise<void> {
-    place.deaths = [...place.deaths.filter((at) => at > Date.now() - deathWindowMs), Date.now()];
-    const pauseMs = Math.min(firstPauseMs * 2 ** (place.deaths.length - 1), longestPauseMs);
+  async #pause(position: Position): Promise<void> {
+    position.deaths = [...position.deaths.filter((at) => at > Date.now() - deathWindowMs), Date.now()];
+    const pauseMs = Math.min(firstPauseMs * 2 ** (position.deaths.length - 1), maxPauseMs);
     await sleep(pauseMs, undefined, { signal: this.#stopping.signal }).catch(() => undefined);
   }
 
-  /** @throws StartError when it ends instead of serving. */
+  /** @throws StartError if the worker ends instead of serving. */
   async #launch(): Promise<{ worker: Worker; served: Served }> {
     this.#stopping.signal.throwIfAborted();
     const worker = cluster.fork();
@@ -195,7 +207,7 @@ class Workers {
       if (message.kind === 'scrape') void this.#answerScrape(worker);
     });
     const start = { kind: 'start', access: encodeAccess(this.#access), protocol } as const;
-    const served = await whenServing(worker, { start, othersServe: this.#places.size > 0 });
+    const served = await whenServing(worker, { start, othersServe: this.#positions.size > 0 });
     this.#handOver.add(worker);
     this.#log.info({ worker: worker.process.pid }, 'a worker serves');
     return { worker, served };
