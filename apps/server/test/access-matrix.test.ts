@@ -159,6 +159,7 @@ function invalidCall(route: Route): { url: string; body?: string } {
 /** What is wrong with an answer, judged by the matrix alone. */
 function judge(answer: Answer, isAllowed: boolean, isBrief = false): string | undefined {
   const isRefused = answer.status === 401 || answer.status === 403;
+  if (isAllowed && answer.status >= 500) return `failed with ${answer.status}`;
   if (isAllowed) return isRefused ? `was refused with ${answer.status}` : undefined;
   if (!isRefused) return `was answered ${answer.status}`;
   const { error, message, statusCode } = answer.body ?? {};

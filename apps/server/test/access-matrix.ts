@@ -129,6 +129,7 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   resetPassword: anybody,
   acceptInvitation: anybody,
   verifyEmail: anybody,
+  disownAccount: anybody,
   getJwkSet: anybody,
   getCurrentUser: anySessionEvenOwing,
   listOwnSessions: anySession,
@@ -196,6 +197,10 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   listLogExports: systemAdministrators,
   getLogExport: systemAdministrators,
   deleteLogExport: systemAdministrators,
+  listLogArchives: systemAdministrators,
+  getLogArchive: systemAdministrators,
+  searchLogArchive: systemAdministrators,
+  deleteLogArchive: systemAdministrators,
 
   explainAccess: holdersOf('authorization.read'),
   listPermissions: anyMember,

@@ -2,14 +2,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
 import type { Route } from '#core/http/route';
-import { storeFile } from '#modules/storage/testing/uploads';
-import { createDirectory } from '#test/support/directory';
 import { badBodies, badValues, type BadBody, type JsonSchema } from '#test/support/bad-input';
-import { listTables, withClient } from '#test/support/database';
-import { createAppAccount, createMember, createTenant, logInSystemAdmin, uniqueAddress } from '#test/support/factories';
+import { listTables, useOwner } from '#test/support/database';
+import { createEverything } from '#test/support/everything';
 import { useService, type Answer } from '#test/support/harness';
 import { refusalOf } from '#test/support/rpc';
-import { insertNotificationRows } from '#test/support/notification-rows';
 import { compareTables, routeOf, routes, urlOf } from '#test/support/registry';
 import { validBodies, type OwnRecords } from '#test/support/samples';
 
@@ -18,59 +15,11 @@ const withBody = routes.filter((route) => route.schema.body !== undefined);
 let own: OwnRecords;
 let ids: Record<string, string>;
 let systemAdmin: string;
+const owner = useOwner(() => test.connection);
+let tables: string[] | undefined;
 
 beforeAll(async () => {
-  const tenant = await createTenant(test);
-  const { token } = tenant.admin;
-  systemAdmin = (await logInSystemAdmin(test)).token;
-  const space = await test.call('POST', '/api/v1/secure/spaces', { token, body: { name: 'Room' } });
-  const contact = await test.call('POST', '/api/v1/secure/contacts', { token, body: { firstName: 'Ada' } });
-  const group = await test.call('POST', '/api/v1/secure/groups', { token, body: { name: 'Porters' } });
-  const apiKey = await test.call('POST', '/api/v1/secure/api-keys', { token, body: { name: 'Door' } });
-  const connector = await test.call('POST', '/api/v1/secure/ai/providers', {
-    token,
-    body: { api_key: 'api', api_name: 'API', api_base_url: 'https://api.example.com' },
-  });
-  const override = await test.call('PUT', '/api/v1/secure/admin/external-apis/control-plane/tenant-overrides', {
-    token,
-    body: { tenantId: tenant.tenantId, operation_key: 'translation.i18n', enabled: true },
-  });
-  const appAccount = await createAppAccount(test, tenant);
-  const { userId } = await createMember(test, tenant);
-  const directory = await createDirectory(test, tenant.admin, space.body.data.id);
-  own = {
-    tenant,
-    spaceId: space.body.data.id,
-    contactId: contact.body.data.id,
-    flowTaskId: directory['flow-tasks']!,
-  };
-  const { notification, notificationPreference } = await withClient(test.connection, (client) =>
-    insertNotificationRows(client, { tenantId: tenant.tenantId, userId: tenant.admin.userId }),
-  );
-  const rule = { range: uniqueAddress(), action: 'allow' };
-  const ipRule = await test.call('POST', '/api/v1/system/security/ip-rules', { token: systemAdmin, body: rule });
-  ids = {
-    ...directory,
-    'api-keys': apiKey.body.data.id,
-    'app-accounts': appAccount.id,
-    notifications: notification,
-    preferences: notificationPreference,
-    config: 'console',
-    files: await storeFile(test, 'text', tenant.admin),
-    enable: 'totp',
-    identities: 'google',
-    jobs: 'storage-sweep',
-    'identity-providers': 'microsoft',
-    'ip-rules': ipRule.body.data.id,
-    oauth: 'google',
-    providers: connector.body.data.id,
-    'tenant-overrides': override.body.data.id,
-    tenants: tenant.tenantId,
-    users: userId,
-    groups: group.body.data.id,
-    spaces: own.spaceId,
-    contacts: own.contactId,
-  };
+  ({ own, ids, systemAdmin } = await createEverything(test));
 });
 
 type Send = (request: { url: string; headers: Record<string, string>; payload?: string | Buffer }) => Promise<Answer>;
@@ -141,19 +90,18 @@ const writtenLater = new Set([
 ]);
 
 /** How many rows every table has, and how many bytes of text they hold. */
-function rowCounts(): Promise<Record<string, string>> {
-  return withClient(test.connection, async (client) => {
-    const counts: Record<string, string> = {};
-    for (const table of await listTables(client)) {
-      // Written a moment after the request that it tells of.
-      if (writtenLater.has(table)) continue;
-      const { rows } = await client.query<{ rows: string }>(
-        `select md5(coalesce(string_agg(t::text, '|' order by t::text), '')) || ' ' || count(*) as rows from ${table} t`,
-      );
-      counts[table] = rows[0]!.rows;
-    }
-    return counts;
-  });
+async function rowCounts(): Promise<Record<string, string>> {
+  tables ??= await listTables(owner());
+  // Some are written a moment after the request that they tell of.
+  const parts = tables
+    .filter((table) => !writtenLater.has(table))
+    .map(
+      (table) =>
+        `select '${table}' as name, md5(coalesce(string_agg(t::text, '|' order by t::text), '')) || ' ' || count(*) as rows
+       from ${table} t`,
+    );
+  const { rows } = await owner().query<{ name: string; rows: string }>(parts.join(' union all '));
+  return Object.fromEntries(rows.map((row) => [row.name, row.rows]));
 }
 
 it('has a valid body for every operation that takes one', () => {
@@ -202,9 +150,6 @@ describe('a bad URL is refused with the standard body', () => {
     ...badValues.uuid!.filter((value) => value !== '').map(encodeURIComponent),
   ];
 
-  // Of what cannot be decoded nobody can say which route it was meant for.
-  const isNoUrl = (text: string) => ['%ff', '%c0%ae'].includes(text);
-
   it.each(routes.filter((route) => route.schema.params !== undefined).map((route) => route.operationId))(
     '%s: the path',
     async (operationId) => {
@@ -216,7 +161,7 @@ describe('a bad URL is refused with the standard body', () => {
           : { headers: { 'content-type': 'application/json' }, payload: JSON.stringify(body) };
       for (const text of inPath) {
         const answer = await sender(route)({ url: urlOf(route, text), ...request });
-        expect({ text, problem: judge(answer, [400, 404], route.hasBriefErrors && !isNoUrl(text)) }).toEqual({
+        expect({ text, problem: judge(answer, [400, 404], route.hasBriefErrors) }).toEqual({
           text,
           problem: undefined,
         });

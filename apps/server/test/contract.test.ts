@@ -1,8 +1,10 @@
 import Type from 'typebox';
 import { describe, expect, it } from 'vitest';
 
+import { modules } from '#app/modules';
 import { access } from '#core/access/access';
 import { AppError } from '#core/errors/app-error';
+import { generateOpenApi } from '#core/http/openapi';
 import { defineRoute, type Route } from '#core/http/route';
 import { FreeObject, IdParams, closed, nullable } from '#core/http/schemas';
 import { createRequestValidator } from '#core/http/validation';
@@ -13,6 +15,7 @@ import {
   openBodies,
   openResponses,
   unboundedInputs,
+  undescribed,
   unknownParams,
 } from '#test/contract';
 import { routes } from '#test/support/registry';
@@ -34,6 +37,15 @@ it('no exception outlives what it was made for', () => {
   const titles = JSON.stringify(routes);
   const isUsed = (name: string) => open.includes(`${name}: `) || titles.includes(`"title":"${name}"`);
   expect([...Object.keys(freeObjects), ...Object.keys(freeBodyObjects)].filter((name) => !isUsed(name))).toEqual([]);
+});
+
+it('every public property and parameter has a description', () => {
+  expect(undescribed(generateOpenApi(modules))).toEqual([]);
+  const planted = {
+    paths: { '/a': { get: { parameters: [{ name: 'b' }] } } },
+    components: { schemas: { C: { properties: { d: {} } } } },
+  };
+  expect(undescribed(planted)).toEqual(['/a?b', 'C.d']);
 });
 
 it('every text, list and number that comes in is bounded', () => {

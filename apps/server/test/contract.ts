@@ -48,7 +48,7 @@ export const freeObjects: Readonly<Record<string, string>> = {
 
 /** Objects in bodies that take keys of the caller's own. */
 export const freeBodyObjects: Readonly<Record<string, string>> = {
-  address: 'specification, "Contact": extra keys allowed; bounded by maxProperties and the body limit',
+  address: 'specification, "Contact": extra keys allowed; bounded as JSON',
   config: 'specification, "External API provider connector" and "Flow task": free object; bounded as JSON',
   auth_config: 'specification, "External API provider connector": free object; bounded as JSON',
   customer_credentials: 'specification, "tenant-overrides": object; bounded as JSON',
@@ -184,4 +184,27 @@ function lastStep(path: string): string {
 
 function duplicates(names: readonly string[]): string[] {
   return [...new Set(names.filter((name, at) => names.indexOf(name) !== at))];
+}
+
+type Json = Record<string, unknown>;
+
+/** Properties and parameters of the API description that say nothing of themselves, as `<component or path>.<property>`. */
+export function undescribed(document: unknown): string[] {
+  const found: string[] = [];
+  const visit = (value: unknown, at: string): void => {
+    if (Array.isArray(value)) return value.forEach((item) => visit(item, at));
+    if (typeof value !== 'object' || value === null) return;
+    const { properties, parameters, ...rest } = value as Json & { properties?: Json; parameters?: Json[] };
+    for (const [name, schema] of Object.entries(properties ?? {})) {
+      if ((schema as Json)['description'] === undefined) found.push(`${at}.${name}`);
+      visit(schema, `${at}.${name}`);
+    }
+    for (const one of parameters ?? [])
+      if (one['description'] === undefined) found.push(`${at}?${String(one['name'])}`);
+    for (const inner of Object.values(rest)) visit(inner, at);
+  };
+  const { paths, components } = document as { paths: Json; components: { schemas: Json } };
+  for (const [path, item] of Object.entries(paths)) visit(item, path);
+  for (const [title, schema] of Object.entries(components.schemas)) visit(schema, title);
+  return found;
 }

@@ -100,7 +100,7 @@ describe('senders that take too long', () => {
   let slowPort: number;
 
   beforeAll(async () => {
-    const limits = { headersTimeoutMs: 100, requestTimeoutMs: 200, timeoutCheckMs: 50, keepAliveTimeoutMs: 100 };
+    const limits = { headersTimeoutMs: 500, requestTimeoutMs: 1000, timeoutCheckMs: 50, keepAliveTimeoutMs: 100 };
     ({ port: slowPort } = await open({ limits }));
   });
 
@@ -270,7 +270,7 @@ describe('requests under way', () => {
   });
 
   it('503 when the time for the answer is over, whether or not there was a body', async () => {
-    const slow = await open({ planted, limits: { handlerTimeoutMs: 100 } });
+    const slow = await open({ planted, limits: { handlerTimeoutMs: 500 } });
     const withBody = (framing: string) => `POST /held HTTP/1.1\r\n${host}${json}${framing}`;
     const texts = [getHeld, withBody('Content-Length: 2\r\n\r\n{}'), withBody(`${chunkedBody}2\r\n{}\r\n0\r\n\r\n`)];
     for (const text of texts) {

@@ -1,4 +1,3 @@
-import type pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
@@ -6,7 +5,7 @@ import { defineRoute, type Route } from '#core/http/route';
 import { access } from '#core/access/access';
 import { IdParams, Uuid, closed } from '#core/http/schemas';
 import { alsoAsked, commonNames, outsideIds, places, type Ids } from '#test/isolation';
-import { withClient } from '#test/support/database';
+import { useOwner, withClient } from '#test/support/database';
 import { createCompletedTask } from '#test/support/directory';
 import {
   createAppAccount,
@@ -29,6 +28,7 @@ const test = useService({
 
 let victim: { tenant: Tenant; ids: Ids };
 let attacker: { tenant: Tenant; ids: Ids; own: OwnRecords };
+const owner = useOwner(() => test.connection);
 
 beforeAll(async () => {
   victim = await settle(await createTenant(test));
@@ -239,30 +239,35 @@ function comparable({ status, headers, body }: Answer): string {
   return JSON.stringify({ status, headers: stable, body: rest });
 }
 
-/** All rows of a tenant in all tables, as text. */
-async function rowsOf(client: pg.Client, tenantId: string): Promise<Record<string, string[]>> {
-  const { rows: tables } = await client.query<{ name: string; key: string }>(
+/** Every table with rows of tenants, and the column that says whose they are. */
+async function listOwnedTables(): Promise<{ name: string; key: string }[]> {
+  const { rows } = await owner().query<{ name: string; key: string }>(
     `select c.relname as name, case c.relname when 'tenants' then 'id' else 'tenant_id' end as key
      from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
        and (c.relname = 'tenants' or exists (
          select 1 from pg_attribute a where a.attrelid = c.oid and a.attname = 'tenant_id'))`,
   );
-  const found: Record<string, string[]> = {};
-  for (const { name, key } of tables) {
-    const { rows } = await client.query<{ row: string }>(
-      `select t::text as row from ${name} t where t.${key} = $1 order by 1`,
-      [tenantId],
-    );
-    found[name] = rows.map(({ row }) => row);
-  }
-  const { rows: accounts } = await client.query<{ row: string }>(
-    'select a::text as row from accounts a join users u on u.account_id = a.id where u.tenant_id = $1 order by 1',
-    [tenantId],
-  );
-  return { ...found, accounts: accounts.map(({ row }) => row) };
+  return rows;
 }
 
-const snapshot = (tenantId: string) => withClient(test.connection, (client) => rowsOf(client, tenantId));
+let ownedTables: { name: string; key: string }[] | undefined;
+
+/** All rows of a tenant in all tables, as text. */
+async function snapshot(tenantId: string): Promise<Record<string, string[]>> {
+  ownedTables ??= await listOwnedTables();
+  const parts = ownedTables.map(
+    ({ name, key }) => `select '${name}' as name, t::text as row from ${name} t where t.${key} = $1`,
+  );
+  const accounts = `select 'accounts', a::text from accounts a join users u on u.account_id = a.id where u.tenant_id = $1`;
+  const { rows } = await owner().query<{ name: string; row: string }>({
+    name: 'snapshot',
+    text: `${[...parts, accounts].join(' union all ')} order by 1, 2`,
+    values: [tenantId],
+  });
+  return Object.fromEntries(
+    [...Map.groupBy(rows, ({ name }) => name)].map(([name, found]) => [name, found.map(({ row }) => row)]),
+  );
+}
 
 it('has a row for every place that takes an id', () => {
   expect(compareTables(Object.keys(places), routes.flatMap(idPlaces))).toEqual([]);

@@ -253,6 +253,8 @@ export const places: Readonly<Record<string, Kind>> = {
   'listLogs query.tenantId': 'tenant',
   'listLogs query.userId': 'user',
   'exportLogs body.tenantId': 'tenant',
+  'searchLogArchive query.tenantId': 'tenant',
+  'searchLogArchive query.userId': 'user',
   'listSecurityAudit query.tenantId': 'tenant',
   'listSecurityAudit query.userId': 'user',
   'listAuditLogs query.user_id': 'user',

@@ -9,7 +9,15 @@ import { deleteContact } from '#modules/contacts/contacts.service';
 import { deleteFile } from '#modules/storage/files.service';
 import { storeFile } from '#modules/storage/testing/uploads';
 import { withClient } from '#test/support/database';
-import { createAppAccount, createMember, createTenant, grant, unique, type Tenant } from '#test/support/factories';
+import {
+  createAppAccount,
+  createMember,
+  createTenant,
+  grant,
+  loginOf,
+  unique,
+  type Tenant,
+} from '#test/support/factories';
 import { useService, type Answer } from '#test/support/harness';
 
 const test = useService();
@@ -99,10 +107,9 @@ describe('the head of a chain is the last that is locked', () => {
 
   it('when an app account gets another password, or is deleted', async () => {
     const account = await createAppAccount(test, tenant);
-    const { email, password } = account;
-    const logIn = (given: string) =>
-      test.call('POST', '/api/v1/public/auth/login', { body: { email, password: given } });
-    expect((await logIn(password)).status).toBe(200);
+    const logIn = (password: string) =>
+      test.call('POST', '/api/v1/public/auth/login', { body: { ...loginOf(account), password } });
+    expect((await logIn(account.password)).status).toBe(200);
     const body = { password: 'another password' };
     await expectChainsFree(`${sessions} '${account.id}'`, () =>
       test.call('POST', `${secure}/app-accounts/${account.id}/set-password`, { token, body }),

@@ -68,7 +68,7 @@ async function populate(): Promise<string> {
   await test.call('GET', '/api/v1/auth/me', { token: session.token });
   // What a credential did is written beside its requests.
   const usage = () => test.call('GET', `/api/v1/secure/app-accounts/${app.id}/usage-stats`, { token });
-  await vi.waitUntil(async () => (await usage()).body.data.total_requests === 1, { timeout: 10_000 });
+  await vi.waitUntil(async () => (await usage()).body.data.total_requests === 1, { timeout: 30_000 });
   return tenant.tenantId;
 }
 

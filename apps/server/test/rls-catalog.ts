@@ -10,13 +10,7 @@ const serviceRoles = ['atrium_tenant', 'atrium_platform', 'atrium_credential', '
  * Directories over all tenants: found by what login presents, so their keys cannot lead with the tenant.
  * Only the credential role reaches them, apart from the tenant's own memberships.
  */
-export const directories = [
-  'memberships',
-  'tenant_domains',
-  'refresh_tokens',
-  'api_key_directory',
-  'app_account_directory',
-];
+export const directories = ['memberships', 'tenant_domains', 'refresh_tokens', 'api_key_directory'];
 
 /** Policies that look across tenants, each with the reason that allows it. */
 export const crossTenantPolicies: Readonly<Record<string, string>> = {
@@ -28,7 +22,8 @@ export const crossTenantPolicies: Readonly<Record<string, string>> = {
   'tenants.credential_read to atrium_credential': 'login lists the tenants of a person',
   'sessions.credential_sessions to atrium_credential': 'a session is looked up before its tenant is entered',
   'api_key_directory.credential to atrium_credential': 'a directory',
-  'app_account_directory.credential to atrium_credential': 'a directory',
+  'app_account_directory.credential to atrium_credential':
+    'a worker of an older version looks addresses up over all tenants during a rolling restart',
   'connectors.platform_read to atrium_platform': 'connectors of the system tenant serve every tenant',
   'credential_usage.platform_old to atrium_platform': 'housekeeping deletes what is too old over all tenants',
   'idempotency_keys.platform_old to atrium_platform': 'housekeeping deletes what is too old over all tenants',

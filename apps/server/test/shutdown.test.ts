@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { describe, expect, inject, it } from 'vitest';
+import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 
 import type { Service } from '#app/service';
 import { withClient } from '#test/support/database';
+import { expectRefusal } from '#test/support/edge';
 import { createMember, createTenant } from '#test/support/factories';
 import { startService, testServiceOf } from '#test/support/harness';
 import { openConnection } from '#test/support/raw-connection';
@@ -34,6 +35,27 @@ describe('a service that stops', () => {
     expect(await connection.rest()).toEqual([]);
     await closed;
     await expect(openConnection(port)).rejects.toThrow('ECONNREFUSED');
+  });
+
+  it('answers an upload that takes too long, and closes although its client goes on sending', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { service, port } = await listening();
+    const tenant = await createTenant(testServiceOf(service, inject('connection')));
+    const connection = await openConnection(port);
+    const begun = once(service.http.server, 'request');
+    connection.send(
+      `POST /api/v1/secure/files?name=a.txt HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${tenant.admin.token}\r\nContent-Type: text/plain\r\nContent-Length: 1000000\r\n\r\nab`,
+    );
+    await begun;
+    const sending = setInterval(() => connection.send('ab'), 5);
+    const closed = service.close().finally(() => clearInterval(sending));
+    await vi.advanceTimersByTimeAsync(10_000);
+    const answer = await connection.next();
+    expectRefusal(answer, 'SERVICE_UNAVAILABLE');
+    expect(answer.headers.connection).toBe('close');
+    await vi.advanceTimersByTimeAsync(2000);
+    await closed;
   });
 
   it('writes down first what concerns security', async () => {

@@ -79,7 +79,8 @@ function fittingText(schema: JsonSchema, known: Known): fc.Arbitrary<string> {
       fc.stringMatching(/^[a-z]{1,20}$/).map((name) => `${name}@fuzz.example`),
       fc.constantFrom(...(known.email ?? ['nobody@fuzz.example'])),
     ),
-    uri: fc.webUrl(),
+    uri: fc.oneof(fc.webUrl(), fc.constantFrom('mailto:ada@fuzz.example', 'tel:+431', 'urn:isbn:1', 'x-app:a')),
+    'app-route': fc.oneof(fc.webUrl({ validSchemes: ['https'] }), fc.constantFrom('/', '/rules?a=b#c', 'rules')),
     'secure-uri': fc.webUrl({ validSchemes: ['https'] }),
     'ip-range': fc.oneof(
       fc.ipV4(),

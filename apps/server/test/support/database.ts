@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { inject } from 'vitest';
+import { afterAll, beforeAll, inject } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
 import type { Query } from '#core/db/query';
@@ -41,6 +41,27 @@ export async function untilBlocked(tx: Asks, count = 1): Promise<void> {
   const deadline = Date.now() + 10_000;
   while ((await tx.all({ text, values: [], prepare: false })).length < count) {
     if (Date.now() > deadline) throw new Error(`never did ${count} wait for this transaction`);
+  }
+}
+
+/** The owner of the database for all tests of a file, so that none of them connects anew. */
+export function useOwner(connection: () => pg.ClientConfig): () => pg.Client {
+  let client: pg.Client | undefined;
+  beforeAll(async () => {
+    client = new pg.Client(connection());
+    await client.connect();
+  });
+  afterAll(() => client?.end());
+  return () => client!;
+}
+
+/** Ends the connection of what waits for a lock of the transaction; it may be on its way to another connection just now. */
+export async function endBlocked(tx: Asks): Promise<void> {
+  const text = `select pg_terminate_backend(pid) from (select distinct pid from pg_locks
+    where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))) as blocked`;
+  const deadline = Date.now() + 10_000;
+  while ((await tx.all({ text, values: [], prepare: false })).length === 0) {
+    if (Date.now() > deadline) throw new Error('never did anything wait for this transaction');
   }
 }
 

@@ -8,7 +8,9 @@ import { createHttpServer, type HttpOptions } from '#core/http/server';
 import type { TestService } from '#test/support/harness';
 import type { RawAnswer } from '#test/support/raw-connection';
 
-type EdgeOptions = Partial<Pick<HttpOptions, 'limits' | 'load' | 'trustedProxies' | 'corsOrigins'>> & {
+type EdgeOptions = Partial<
+  Pick<HttpOptions, 'limits' | 'load' | 'trustedProxies' | 'corsOrigins' | 'authenticate' | 'ending'>
+> & {
   planted?: Module;
 };
 

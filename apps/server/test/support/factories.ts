@@ -77,7 +77,7 @@ export async function grant(test: TestService, tenantId: string, userId: string,
   ]);
 }
 
-export type AppAccount = { id: string; email: string; password: string };
+export type AppAccount = { id: string; email: string; password: string; tenantId: string };
 
 /** An app account of the tenant, which has not logged in yet. */
 export async function createAppAccount(
@@ -93,7 +93,13 @@ export async function createAppAccount(
   };
   const created = await test.call('POST', '/api/v1/secure/app-accounts', { token: tenant.admin.token, body });
   expect(created).toMatchObject({ status: 201 });
-  return { id: created.body.data.id, email: created.body.data.email, password: body.password };
+  const { id, email, tenant_id: tenantId } = created.body.data;
+  return { id, email, password: body.password, tenantId };
+}
+
+/** The body of its login. */
+export function loginOf({ email, password, tenantId }: AppAccount) {
+  return { email, password, tenantId };
 }
 
 export function logInSystemAdmin(test: TestService): Promise<Person> {

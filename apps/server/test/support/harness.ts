@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, inject } from 'vitest';
 
 import { readConfig } from '#app/config';
 import { createService, type Service, type ServiceOptions } from '#app/service';
+import type { DatabaseTiming } from '#core/db/timing';
 import type { Route } from '#core/http/route';
 import { createCheck } from '#core/http/validation';
 import { createLogging } from '#core/log/log';
@@ -35,11 +36,25 @@ export type TestService = {
   raw(options: InjectOptions): Promise<LightMyRequestResponse>;
 };
 
-type Options = Partial<Pick<ServiceOptions, 'now' | 'encryptionKeys'>> & {
+type Options = Partial<Pick<ServiceOptions, 'now' | 'encryptionKeys' | 'databaseTiming'>> & {
   environment?: Record<string, string>;
   /** For suites that count the rows of all tables: nobody else writes there. */
   ownDatabase?: boolean;
+  /** Another one, which the suite does something to: its service has the timeouts that every service has. */
   connection?: pg.ClientConfig;
+};
+
+/** As long as a busy machine needs for 200 who wait for each other: what a race comes to does not depend on its speed. */
+export const patientTiming: Partial<DatabaseTiming> = {
+  statementMs: 60_000,
+  stallMs: 61_000,
+  fastStallMs: 61_000,
+  connectMs: 60_000,
+  waitMs: 60_000,
+  suspectMs: 60_000,
+  probeMs: 60_000,
+  silenceMs: 60_000,
+  lockMs: 60_000,
 };
 
 /**
@@ -55,7 +70,8 @@ export function useService(options: Options = {}): TestService {
   beforeAll(async () => {
     own = options.ownDatabase === true ? await createDatabase() : undefined;
     connection = own?.connection ?? options.connection ?? inject('connection');
-    service = await startService({ ...options, connection }, logLines);
+    const databaseTiming = options.databaseTiming ?? (options.connection === undefined ? patientTiming : undefined);
+    service = await startService({ ...options, connection, databaseTiming }, logLines);
   });
   afterAll(async () => {
     await service?.close();
@@ -138,6 +154,7 @@ export async function startService(options: Options = {}, logLines: string[] = [
     encryptionKeys: options.encryptionKeys ?? [sharedKey],
     logging: createLogging({ level: 'debug', destination }),
     inspectAnswer: assertFitsSchema,
+    databaseTiming: options.databaseTiming,
     ...(options.now === undefined ? {} : { now: options.now }),
   });
 }

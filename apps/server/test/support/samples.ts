@@ -31,6 +31,7 @@ export const validBodies: Readonly<Record<string, (own: OwnRecords) => Body>> = 
   resetPassword: () => ({ token: 'x'.repeat(43), password: 'correct horse' }),
   acceptInvitation: () => ({ token: 'x'.repeat(43), password: 'correct horse' }),
   verifyEmail: () => ({ token: 'x'.repeat(43) }),
+  disownAccount: () => ({ token: 'x'.repeat(43) }),
   switchTenant: ({ tenant }) => ({ tenantId: tenant.tenantId }),
   updateTenant: () => ({
     name: 'Sample',
@@ -232,9 +233,9 @@ export const validBodies: Readonly<Record<string, (own: OwnRecords) => Body>> = 
     cleanup: {
       enabled: true,
       retentionDays: 60,
-      archiveEnabled: false,
-      archiveLocation: '',
-      cleanupSchedule: '30 2 * * *',
+      archiveEnabled: true,
+      archiveLocation: 'logs/sample',
+      cleanupSchedule: '30 2 1,15 * MON-FRI',
     },
   }),
   updateLogConfigSection: () => ({}),
