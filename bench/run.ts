@@ -8,10 +8,13 @@ import { startAtrium, startFloor, startHashRate, type Atrium } from './processes
 import { analytics } from './scenarios/analytics.ts';
 import { apiKey } from './scenarios/api-key.ts';
 import { auditGrowth } from './scenarios/audit-growth.ts';
+import { bounds } from './scenarios/bounds.ts';
 import { categoryMove } from './scenarios/category-move.ts';
 import { create } from './scenarios/create.ts';
+import { fairness } from './scenarios/fairness.ts';
 import { files } from './scenarios/files.ts';
 import { growth } from './scenarios/growth.ts';
+import { hostile } from './scenarios/hostile.ts';
 import { list } from './scenarios/list.ts';
 import { logging } from './scenarios/logging.ts';
 import { login } from './scenarios/login.ts';
@@ -26,7 +29,18 @@ import { seed } from './seed.ts';
 
 /** Those on pinned cores first, then those that need all of them. */
 const pinned: readonly Scenario[] = [read, apiKey, mcp, list, create, logging, growth, auditGrowth, translation];
-const unpinned: readonly Scenario[] = [outbound, notifications, login, categoryMove, analytics, overload, files];
+const unpinned: readonly Scenario[] = [
+  outbound,
+  notifications,
+  login,
+  categoryMove,
+  analytics,
+  fairness,
+  overload,
+  files,
+  hostile,
+  bounds,
+];
 
 const { values: options } = parseArgs({
   options: { quick: { type: 'boolean', default: false }, only: { type: 'string' } },
@@ -87,7 +101,8 @@ async function startFloors(atrium: Atrium, ids: { tenantId: string; userId: stri
 }
 
 async function runScenarios(bench: Bench, cores: Cores): Promise<void> {
-  const wanted = ({ name }: Scenario) => named.length === 0 || named.includes(name);
+  const wanted = ({ name, isByNameOnly = false }: Scenario) =>
+    named.length === 0 ? !isByNameOnly : named.includes(name);
   const database = () => withDescendants(bench.atrium.postmaster);
   if (cores !== undefined) {
     pin([bench.atrium.pid, bench.floor.pid], cores.server);

@@ -30,7 +30,12 @@ export type Figure = {
   detail: Record<string, number | number[]>;
 };
 
-export type Scenario = { name: string; run(bench: Bench): Promise<Figure[]> };
+export type Scenario = {
+  name: string;
+  /** Not part of the whole run, whose other figures it would spoil. */
+  isByNameOnly?: boolean;
+  run(bench: Bench): Promise<Figure[]>;
+};
 
 export function isMet({ value, target }: Figure): boolean {
   return 'atLeast' in target ? value >= target.atLeast : value <= target.atMost;

@@ -31,7 +31,7 @@ function readmeWalk(name: string): string {
   return commandsOf('README.md')
     .replaceAll('http://127.0.0.1:8080', service.base)
     .replaceAll('ada@example.com', `ada@${name}.example`)
-    .replaceAll('"tenantDomain":"example"', `"tenantDomain":"${name}"`);
+    .replaceAll('"tenantDomain":"example"', `"tenantDomain":"guide-${name}"`);
 }
 
 async function paste(script: string): Promise<{ code: number | null; output: string; errors: string }> {

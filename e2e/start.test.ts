@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { chmodSync, mkdirSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { randomBytes } from 'node:crypto';
 import { spawnSync } from 'node:child_process';
 import { afterEach, describe, expect, it, vi } from 'vitest';
@@ -110,7 +110,7 @@ describe('a start that cannot succeed ends with 1 and one line that names the re
     await until('another program listens', () => other.listening);
     const { port } = other.address() as AddressInfo;
     const dataDir = workplace.dataDir();
-    await expectRefusal({ PORT: String(port) }, new RegExp(`${port}.*taken`), dataDir);
+    await expectRefusal({ PORT: String(port) }, new RegExp(`${port}.*in use`), dataDir);
     other.close();
     // Nothing of the failed start is in the way of the next one.
     const service = await workplace.start({ dataDir });
@@ -216,3 +216,29 @@ async function freePort(): Promise<number> {
   server.close();
   return port;
 }
+
+describe('a stop', () => {
+  it('answers an upload that outlasts it 503, and the process exits with 0', async () => {
+    const service = await workplace.start({ dataDir: workplace.dataDir() });
+    const { client } = await newTenant(service.base);
+    const socket = connect({ port: service.port, host: '127.0.0.1' });
+    socket.on('error', () => undefined);
+    let answer = '';
+    socket.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+    const head = [
+      'POST /api/v1/secure/files?name=long.txt HTTP/1.1',
+      'host: x',
+      `authorization: Bearer ${client.accessToken}`,
+      'content-type: text/plain',
+      'content-length: 100000000',
+    ];
+    socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    const sending = setInterval(() => socket.write('x'.repeat(8192)), 20);
+    const stored = () => client.get('/api/v1/secure/files');
+    await until('the upload is under way', async () => (await stored()).status === 200);
+    const exit = await service.kill('SIGTERM').finally(() => clearInterval(sending));
+    socket.destroy();
+    expect(answer).toMatch(/^HTTP\/1\.1 503 [^]*connection: close/i);
+    expect(exit).toEqual({ code: 0, signal: null });
+  });
+});

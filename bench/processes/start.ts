@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 
-import type { LoadResult } from '../load.ts';
+import type { Load, LoadResult } from '../load.ts';
 import { liftLimits } from './limits.ts';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
@@ -148,15 +148,16 @@ export async function startReceiver(): Promise<Receiver> {
   return { origin: `http://127.0.0.1:${await firstLine(child)}`, stop: () => stop(child) };
 }
 
-export type Monitor = { watch(durationMs: number): Promise<LoadResult>; stop(): Promise<void> };
+export type Loader = { run(load: Load): Promise<LoadResult>; stop(): Promise<void> };
 
-/** Somebody who looks at the health of the service at this port. */
-export async function startMonitor(port: number): Promise<Monitor> {
-  const child = spawnScript('monitor.ts', [String(port)]);
+/** A process that sends one load at a time. */
+export async function startLoader(): Promise<Loader> {
+  const child = spawnScript('loader.ts', []);
   await firstLine(child);
   return {
-    watch: async (durationMs) => {
-      child.stdin!.write(`${durationMs}\n`);
+    run: async (load) => {
+      const requests = load.requests.map((bytes) => bytes.toString());
+      child.stdin!.write(`${JSON.stringify({ ...load, requests })}\n`);
       return JSON.parse(await firstLine(child)) as LoadResult;
     },
     stop: () => stop(child),

@@ -1,24 +1,25 @@
-import { runLoad, type LoadResult } from '../load.ts';
+import { requestBytes, runLoad, type Load, type LoadResult } from '../load.ts';
 import { contactReads } from '../paced-reads.ts';
-import { startMonitor, type Monitor } from '../processes/start.ts';
+import { startLoader, type Loader } from '../processes/start.ts';
 import { median, round, type Bench, type Figure, type Scenario } from '../scenario.ts';
 
 const timesTooMany = 10;
+const healthChecksPerSecond = 20;
 
 /** Ten times the clients that saturate the service: what it still answers, and whether monitors still hear from it. */
 export const overload: Scenario = {
   name: 'overload',
   async run(bench) {
-    const monitor = await startMonitor(bench.atrium.port);
+    const loader = await startLoader();
     try {
-      return await flood(bench, monitor);
+      return await flood(bench, loader);
     } finally {
-      await monitor.stop();
+      await loader.stop();
     }
   },
 };
 
-async function flood(bench: Bench, monitor: Monitor): Promise<Figure[]> {
+async function flood(bench: Bench, monitor: Loader): Promise<Figure[]> {
   const peaks: LoadResult[] = [];
   const floods: LoadResult[] = [];
   const health: LoadResult[] = [];
@@ -27,7 +28,7 @@ async function flood(bench: Bench, monitor: Monitor): Promise<Figure[]> {
     if (at % 2 === 0) peaks.push(await load(bench, bench.connections));
     const [answered, checks] = await Promise.all([
       load(bench, bench.connections * timesTooMany),
-      monitor.watch(bench.roundMs),
+      monitor.run(healthChecks(bench)),
     ]);
     floods.push(answered);
     health.push(checks);
@@ -47,17 +48,28 @@ async function flood(bench: Bench, monitor: Monitor): Promise<Figure[]> {
         peakPerSecond: middle(peaks, 'perSecond'),
         floodPerSecond: middle(floods, 'perSecond'),
         refusals: middle(floods, 'refusals'),
-        floodP99Ms: middle(floods, 'p99Ms', 1),
       },
+    },
+    {
+      name: 'p99 of accepted requests then',
+      value: middle(floods, 'p99Ms', 1),
+      unit: 'ms',
+      target: { atMost: 400 },
+      detail: { p50Ms: middle(floods, 'p50Ms', 1), peakP99Ms: middle(peaks, 'p99Ms', 1) },
     },
     {
       name: 'p99 of health meanwhile',
       value: middle(health, 'p99Ms', 1),
       unit: 'ms',
-      target: { atMost: 100 },
+      target: { atMost: 50 },
       detail: { p50Ms: middle(health, 'p50Ms', 1), checks: middle(health, 'answers') },
     },
   ];
+}
+
+function healthChecks({ atrium, roundMs }: Bench): Load {
+  const requests = [requestBytes('GET', '/api/v1/system/health')];
+  return { port: atrium.port, requests, status: 200, connections: 2, durationMs: roundMs, pace: healthChecksPerSecond };
 }
 
 function load({ atrium, seed, roundMs }: Bench, connections: number): Promise<LoadResult> {

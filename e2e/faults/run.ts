@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { Workplace } from '../support/service.ts';
 import { emptySummary, plan, runRound, type Summary } from './campaign.ts';
 import { loseRedis, fillDisk } from './extras.ts';
+import { disturbDatabase } from './outages.ts';
 import { Random } from './random.ts';
 import { Site } from './site.ts';
 
@@ -34,6 +35,7 @@ try {
     if (summary.violations.length > 0) break;
   }
   console.log(`Redis gone: ${await loseRedis(workplace, summary)}`);
+  console.log(`database: ${await disturbDatabase(workplace, summary)}`);
   console.log(`disk full: ${await fillDisk(workplace, { random, summary })}`);
 } catch (error) {
   summary.violations.push((error as Error).stack ?? String(error));

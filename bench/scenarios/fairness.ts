@@ -1,0 +1,90 @@
+import { send } from '../api.ts';
+import { requestBytes, type Load, type LoadResult } from '../load.ts';
+import { contactReads } from '../paced-reads.ts';
+import { startLoader, type Loader } from '../processes/start.ts';
+import { median, round, type Bench, type Figure, type Scenario } from '../scenario.ts';
+import { logIn } from '../seed.ts';
+
+const quietTenants = 9;
+const floodConnections = 300;
+/** Of all quiet tenants together: far below saturation. */
+const perSecond = 180;
+
+/** Nine tenants that read now and then, alone and while another tenant has 300 requests under way at any time. */
+export const fairness: Scenario = {
+  name: 'fairness',
+  async run(bench) {
+    const requests = await quietReads(bench);
+    // One process for each, so that the flood does not delay the others before their requests have left.
+    const [quiet, flood] = await Promise.all([startLoader(), startLoader()]);
+    try {
+      return [await measure(bench, { quiet, flood, requests })];
+    } finally {
+      await Promise.all([quiet.stop(), flood.stop()]);
+    }
+  },
+};
+
+type Loaders = { quiet: Loader; flood: Loader; requests: readonly Buffer[] };
+
+async function measure(bench: Bench, { quiet, flood, requests }: Loaders): Promise<Figure> {
+  const { atrium, roundMs, rounds } = bench;
+  const calm: Load = {
+    port: atrium.port,
+    requests,
+    status: 200,
+    connections: 2 * quietTenants,
+    durationMs: roundMs,
+    pace: perSecond,
+  };
+  const flooding: Load = {
+    port: atrium.port,
+    requests: contactReads(bench.seed),
+    status: 200,
+    refusal: 503,
+    connections: floodConnections,
+    durationMs: roundMs,
+  };
+  await quiet.run(calm);
+  const alone: LoadResult[] = [];
+  const besides: LoadResult[] = [];
+  const floods: LoadResult[] = [];
+  for (let at = 0; at < rounds; at++) {
+    if (at % 2 === 0) alone.push(await quiet.run(calm));
+    const [beside, flooded] = await Promise.all([quiet.run(calm), flood.run(flooding)]);
+    besides.push(beside);
+    floods.push(flooded);
+    if (at % 2 === 1) alone.push(await quiet.run(calm));
+  }
+  const ratios = besides.map(({ p99Ms }, at) => round(p99Ms / alone[at]!.p99Ms));
+  const middle = (results: readonly LoadResult[], key: keyof LoadResult) =>
+    round(median(results.map((result) => result[key])), 1);
+  return {
+    name: 'p99 of quiet tenants in a flood',
+    value: round(median(ratios)),
+    unit: 'ratio',
+    target: { atMost: 2 },
+    detail: {
+      ratios,
+      aloneP50Ms: middle(alone, 'p50Ms'),
+      aloneP99Ms: middle(alone, 'p99Ms'),
+      floodedP50Ms: middle(besides, 'p50Ms'),
+      floodedP99Ms: middle(besides, 'p99Ms'),
+      floodPerSecond: middle(floods, 'perSecond'),
+      floodP99Ms: middle(floods, 'p99Ms'),
+      floodRefusals: middle(floods, 'refusals'),
+    },
+  };
+}
+
+/** A contact of each quiet tenant by its id. */
+async function quietReads(bench: Bench): Promise<Buffer[]> {
+  const people = bench.seed.people.slice(0, quietTenants);
+  return Promise.all(
+    people.map(async (person) => {
+      const token = await logIn(bench.atrium, person);
+      const { data } = await send<{ data: { id: string } }>(bench, token, 'POST secure/contacts', { firstName: 'Ada' });
+      return requestBytes('GET', `/api/v1/secure/contacts/${data.id}`, { token });
+    }),
+  );
+}
