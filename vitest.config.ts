@@ -7,6 +7,8 @@ export default defineConfig({
     include: ['apps/**/*.test.ts', 'e2e/**/*.test.ts', 'tools/**/*.test.ts', 'bench/**/*.test.ts'],
     testTimeout: 120_000,
     hookTimeout: 60_000,
+    // What a test waits for comes as soon as it can: the bound is for a busy machine, and never a figure that is promised.
+    expect: { poll: { timeout: 30_000 } },
     maxWorkers: 2,
     // To load the service anew for each file would take longer than most of them: no module keeps anything that a test changes.
     isolate: false,

@@ -41,7 +41,7 @@ const violations: Record<string, [rule: string, text: string]> = {
   [`${core}/complex.ts`]: ['complexity', `export function go(n: number) {\n${branches}  return -1;\n}\n`],
   [`${core}/parameters.ts`]: [
     'max-params',
-    'export const go = (a = 1, b = 2, c = 3, d = 4, e = 5) => a + b + c + d + e;\n',
+    'export const go = (a = 1, b = 2, c = 3, d = 4, e = 5, f = 6) => a + b + c + d + e + f;\n',
   ],
   [`${core}/cycle-a.ts`]: ['no-cycle', "import { b } from '#core/cycle-b';\nexport const a = () => b;\n"],
   [`${core}/cycle-b.ts`]: ['no-cycle', "import { a } from '#core/cycle-a';\nexport const b = () => a;\n"],

@@ -1,0 +1,71 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+
+import { files, type Gate } from './run.ts';
+
+/** A kind of wording that must not return: a row of the last table in docs/glossary.md. */
+export type Expression = { pattern: RegExp; example: string; write: string };
+
+/** Older findings that may stay for now, by file. */
+type Allowance = Record<string, number>;
+
+const glossary = 'docs/glossary.md';
+export const allowanceFile = 'tools/checks/prose.json';
+const patterns = [
+  '{README,CONTRIBUTING,CHANGELOG}.md',
+  '{docs,bench}/**/*.md',
+  '{apps,bench,e2e,packages,tools}/**/*.{ts,tsx,sql}',
+];
+// The gate's own examples.
+const excluded = new Set([glossary, 'tools/checks/prose.ts', 'tools/checks/prose.test.ts']);
+
+/** Words that the glossary replaces, in every text that a reader meets: code, tests, migrations and documentation. */
+export const prose: Gate = {
+  name: 'prose',
+  async find(root) {
+    const allowance = JSON.parse(await readFile(path.join(root, allowanceFile), 'utf8')) as Allowance;
+    const found = await findProse(root);
+    const stale = Object.keys(allowance).filter((file) => (found.get(file)?.length ?? 0) < allowance[file]!);
+    const problems = [...found].flatMap(([file, texts]) =>
+      texts.length > (allowance[file] ?? 0) ? texts.slice(0, 10) : [],
+    );
+    if (stale.length > 0) problems.push(`lower the counts in ${allowanceFile} for ${stale.join(', ')}`);
+    return problems;
+  },
+};
+
+/** @returns the findings of each file that has some, one text each */
+export async function findProse(root: string): Promise<Map<string, string[]>> {
+  const expressions = readExpressions(await readFile(path.join(root, glossary), 'utf8'));
+  const found = new Map<string, string[]>();
+  const paths = (await Promise.all(patterns.map((pattern) => files(root, pattern)))).flat();
+  for (const file of paths.filter((name) => !excluded.has(name)).toSorted()) {
+    const lines = (await readFile(path.join(root, file), 'utf8')).split('\n');
+    const problems = [file, ...lines].flatMap((line, at) =>
+      findInLine(line, expressions).map((words) => `${file}:${Math.max(1, at)}: ${words}`),
+    );
+    if (problems.length > 0) found.set(file, problems);
+  }
+  return found;
+}
+
+/** @returns what stands there and what to write, one text for each expression that the line matches */
+export function findInLine(line: string, expressions: readonly Expression[]): string[] {
+  const words = line.replaceAll(/([a-z\d])([A-Z])/g, '$1 $2').replaceAll('_', ' ');
+  return expressions.flatMap(({ pattern, write }) => {
+    const match = pattern.exec(words);
+    return match === null ? [] : [`"${match[0]}": write ${write}`];
+  });
+}
+
+/** @throws Error where the table is missing, so that an empty list is never taken for a clean tree */
+export function readExpressions(markdown: string): Expression[] {
+  const rows = markdown.matchAll(/^\| `(.+?)`\s+\| (.+?)\s+\| (.+?)\s+\|$/gm);
+  const expressions = [...rows].map(([, pattern, example, write]) => ({
+    pattern: new RegExp(pattern!.replaceAll(String.raw`\|`, '|'), 'i'),
+    example: example!,
+    write: write!,
+  }));
+  if (expressions.length === 0) throw new Error(`${glossary} has no table of expressions`);
+  return expressions;
+}
