@@ -16,6 +16,7 @@ import { files } from './scenarios/files.ts';
 import { growth } from './scenarios/growth.ts';
 import { hostile } from './scenarios/hostile.ts';
 import { list } from './scenarios/list.ts';
+import { logExport } from './scenarios/log-export.ts';
 import { logging } from './scenarios/logging.ts';
 import { login } from './scenarios/login.ts';
 import { mcp } from './scenarios/mcp.ts';
@@ -35,6 +36,7 @@ const unpinned: readonly Scenario[] = [
   login,
   categoryMove,
   analytics,
+  logExport,
   fairness,
   overload,
   files,

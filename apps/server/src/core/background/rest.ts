@@ -1,15 +1,21 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** How much longer than the work is the rest; no longer than the second bound, as work may have waited for others itself. */
+/** The pause is this multiple of the step, at most `longestMs`, because the step may have waited itself. */
 const factor = 3;
 const shortestMs = 10;
 const longestMs = 50;
+const msPerRequest = 1;
 
 /**
- * After a step of work that nobody waits for: those who wait for an answer get at the processor and the database for most of the
- * time, however much of such work there is.
+ * Pauses after a step of background work, so that requests get the processor and the database most of the time, however much such
+ * work there is.
+ * @param startedAt start of the step (`performance.now`)
+ * @param requests number of recent requests (`RequestCounts.lately`), if a caller waits for the work: with few of them the pause is short
  */
-export function restAfter(startedAt: number): Promise<void> {
-  const took = performance.now() - startedAt;
-  return pause(Math.min(Math.max(factor * took, shortestMs), longestMs));
+export function restAfter(startedAt: number, requests?: number): Promise<void> {
+  return pause(restMs(performance.now() - startedAt, requests));
+}
+
+export function restMs(tookMs: number, requests = Infinity): number {
+  return Math.min(Math.max(factor * tookMs, shortestMs), longestMs, msPerRequest * requests);
 }

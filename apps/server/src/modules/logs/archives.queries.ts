@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { queryBuilder, statement, type Query } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
-import type { LogRow, LogTables } from '#modules/logs/logs.tables';
+import type { LogTables } from '#modules/logs/logs.tables';
 
 export type LogArchiveRow = {
   name: string;
@@ -59,42 +59,6 @@ export const countBlocks = statement<Day, { blocks: number }>((p) =>
     .where('first_at', '>=', p.from)
     .where('first_at', '<', p.to),
 );
-
-export type BlockLine = LogRow & { block_at: string; block_id: string };
-
-/** Lines of the next blocks of a day, ordered by the start of the block. */
-export function listBlockLines(
-  { from, to }: Day,
-  { after, most }: { after: Pick<BlockLine, 'block_at' | 'block_id'> | undefined; most: number },
-): Query<BlockLine> {
-  let blocks = builder
-    .selectFrom('log_blocks')
-    .selectAll()
-    .where('first_at', '>=', from)
-    .where('first_at', '<', to)
-    .orderBy('first_at')
-    .orderBy('id')
-    .limit(most);
-  if (after !== undefined)
-    blocks = blocks.where(sql<boolean>`(first_at, id) > (${after.block_at}::timestamptz, ${after.block_id}::uuid)`);
-  return toQuery(
-    builder
-      .selectFrom(blocks.as('b'))
-      .select(['first_at as block_at', 'id as block_id', 'level'])
-      .select([
-        sql<string>`unnest(times)`.as('logged_at'),
-        sql<string>`unnest(ids)`.as('id'),
-        sql<string>`unnest(services)`.as('service'),
-        sql<string>`unnest(messages)`.as('message'),
-        sql<string | null>`unnest(tenant_ids)`.as('concerned_tenant_id'),
-        sql<string | null>`unnest(user_ids)`.as('user_id'),
-        sql<string | null>`unnest(request_ids)`.as('request_id'),
-        sql<string>`unnest(contexts)`.as('context'),
-      ])
-      .orderBy('block_at')
-      .orderBy('block_id'),
-  );
-}
 
 type NewArchive = Pick<LogArchiveRow, 'name' | 'id' | 'day' | 'object_key' | 'created_at'>;
 

@@ -1,9 +1,3 @@
-import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { Readable, Transform } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 
 import { restAfter } from '#core/background/rest';
@@ -18,19 +12,15 @@ import {
   findFirstBlock,
   insertArchive,
   listArchivesOf,
-  listBlockLines,
-  type BlockLine,
   type Day,
   type LogArchiveRow,
 } from '#modules/logs/archives.queries';
+import { linesInOrder } from '#modules/logs/block-lines';
 import { archiveFolders } from '#modules/logs/logs.rules';
 import { presentLog } from '#modules/logs/logs.service';
+import { storeText } from '#modules/logs/stored-files';
 
 const dayMs = 24 * 60 * 60_000;
-/** A block has at most a thousand lines and a million characters. */
-const blocksAtOnce = 10;
-/** More of them, made into text at once, would hold up the event loop. */
-const linesAtOnce = 500;
 
 type Archiving = { before: Date; location: string; signal: AbortSignal };
 
@@ -136,67 +126,35 @@ async function removeArchive(services: Services, { name, object_key }: LogArchiv
 
 type Written = Omit<Parameters<typeof completeArchive>[0], 'name'>;
 
-// Written to the disk first, because stores need the size in advance and memory must not grow with it.
 async function store(
   services: Services,
   { key, span, signal }: { key: string; span: Day; signal: AbortSignal },
 ): Promise<Written> {
-  const folder = await mkdtemp(path.join(tmpdir(), 'atrium-archive-'));
-  const file = path.join(folder, 'day.gz');
+  const { files } = services;
   const written: Written = { blocks: 0, recordCount: 0, sizeBytes: 0, firstBlockAt: '', firstBlock: '' };
-  const count = new Transform({
-    transform(chunk: Buffer, _encoding, done) {
-      written.sizeBytes += chunk.length;
-      done(null, chunk);
-    },
-  });
-  try {
-    const lines = Readable.from(linesOf(services, { span, signal, written }), { objectMode: false });
-    await pipeline(lines, createGzip(), count, createWriteStream(file, { flags: 'wx', mode: 0o600 }), { signal });
-    await services.files.delete(key);
-    const leave = await services.files.admit(key, written.sizeBytes);
-    try {
-      await services.files.put(key, createReadStream(file), written.sizeBytes);
-    } finally {
-      leave();
-    }
-    return written;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  await files.delete(key);
+  written.sizeBytes = await storeText({ files, key }, linesOf(services, { span, signal, written }), createGzip());
+  return written;
 }
 
-/** In order of time: blocks are read by their start, and a line waits until no earlier block can start. */
 async function* linesOf(
   services: Services,
   { span, signal, written }: { span: Day; signal: AbortSignal; written: Written },
 ) {
-  const { slow } = services.database.platform();
-  let waiting: BlockLine[] = [];
-  let after: BlockLine | undefined;
-  for (;;) {
-    signal.throwIfAborted();
-    const begunAt = performance.now();
-    const rows = await slow.all(listBlockLines(span, { after, most: blocksAtOnce }));
-    if (after === undefined && rows.length > 0)
-      Object.assign(written, { firstBlockAt: rows[0]!.block_at, firstBlock: rows[0]!.block_id });
-    after = rows.at(-1);
-    waiting = [...waiting, ...rows].toSorted(byTime);
-    written.blocks += new Set(rows.map(({ block_id }) => block_id)).size;
-    const isEnd = after === undefined;
-    const ready = isEnd ? waiting.length : waiting.findIndex(({ logged_at: at }) => at >= after!.block_at);
-    const leaving = waiting.splice(0, ready === -1 ? waiting.length : ready);
-    written.recordCount += leaving.length;
-    while (leaving.length > 0) {
-      const some = leaving.splice(0, linesAtOnce);
-      yield some.map((row) => `${JSON.stringify(presentLog(row))}\n`).join('');
-    }
-    if (isEnd) return;
-    await restAfter(begunAt);
+  const lines = linesInOrder(
+    services.database.platform().slow,
+    { filters: {}, first: span },
+    {
+      signal,
+      rest: restAfter,
+      onBlock: ({ first_at, id }) => {
+        if (written.blocks === 0) Object.assign(written, { firstBlockAt: first_at, firstBlock: id });
+        written.blocks += 1;
+      },
+    },
+  );
+  for await (const rows of lines) {
+    written.recordCount += rows.length;
+    yield rows.map((row) => `${JSON.stringify(presentLog(row))}\n`).join('');
   }
-}
-
-function byTime(left: BlockLine, right: BlockLine): number {
-  if (left.logged_at !== right.logged_at) return left.logged_at < right.logged_at ? -1 : 1;
-  return left.id < right.id ? -1 : Number(left.id > right.id);
 }

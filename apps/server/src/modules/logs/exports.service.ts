@@ -1,10 +1,3 @@
-import { createReadStream } from 'node:fs';
-import { mkdtemp, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-
 import type { Actor, Person } from '#core/access/principal';
 import { auditForSystem } from '#core/audit/system-trail';
 import { takePlace } from '#core/background/places';
@@ -16,6 +9,7 @@ import { isOutOfRoom, StoreFull } from '#core/files/object-store';
 import type { Download } from '#core/http/downloads';
 import { levelNumbers } from '#core/log/log-config';
 import type { Services } from '#core/services';
+import { linesInOrder } from '#modules/logs/block-lines';
 import {
   completeExport,
   deleteExportRow,
@@ -26,11 +20,11 @@ import {
   type LogExportRow,
   type StoredExport,
 } from '#modules/logs/exports.queries';
-import { readLogs } from '#modules/logs/log-pages';
 import { ExportNotFound, ExportsRunning, ExportTooLarge, PeriodInvalid } from '#modules/logs/logs.errors';
 import type { LogFilters } from '#modules/logs/logs.queries';
 import type { ExportBody, LogRecord } from '#modules/logs/logs.schemas';
 import { presentLog } from '#modules/logs/logs.service';
+import { storeText } from '#modules/logs/stored-files';
 
 type Changer = { services: Services; actor: Actor<Person> };
 type Exporter = Changer & { signal: AbortSignal };
@@ -38,7 +32,6 @@ type Format = 'json' | 'csv';
 
 const dayMs = 24 * 60 * 60_000;
 const keptMs = 7 * dayMs;
-const pieceSize = 1000;
 const limits = { records: 250_000, bytes: 512 * 1024 ** 2, listed: 1000, running: 2 };
 
 /** @throws PeriodInvalid, ExportTooLarge, ExportsRunning; the reason of the signal once it is aborted */
@@ -107,56 +100,42 @@ const keyOf = (name: string) => `exports/${name}`;
 
 type Job = { name: string; format: Format; filters: LogFilters; signal: AbortSignal };
 
-// Written to the disk first, because stores need the size in advance and memory must not grow with it.
 async function store(services: Services, { name, format, filters, signal }: Job) {
-  const folder = await mkdtemp(path.join(tmpdir(), 'atrium-export-'));
-  const file = path.join(folder, name);
   const written = { recordCount: 0, sizeBytes: 0 };
-  try {
-    const handle = await open(file, 'wx', 0o600);
-    await pipeline(Readable.from(linesOf(services, { format, filters, signal, written })), handle.createWriteStream());
-    const leave = await services.files.admit(keyOf(name), written.sizeBytes);
-    try {
-      await services.files.put(keyOf(name), createReadStream(file), written.sizeBytes);
-    } finally {
-      leave();
-    }
-    return written;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
+  const text = counted(textOf(services, { format, filters, signal, written }), written);
+  await storeText({ files: services.files, key: keyOf(name) }, text);
+  return written;
+}
+
+type Written = { recordCount: number; sizeBytes: number };
+
+async function* counted(text: AsyncIterable<string>, written: Written) {
+  for await (const part of text) {
+    written.sizeBytes += Buffer.byteLength(part);
+    if (written.sizeBytes > limits.bytes || written.recordCount > limits.records) throw ExportTooLarge();
+    yield part;
   }
 }
 
-type Lines = Pick<Job, 'format' | 'filters' | 'signal'> & { written: { recordCount: number; sizeBytes: number } };
-
-async function* linesOf(services: Services, { format, filters, signal, written }: Lines) {
-  const counted = (text: string) => {
-    const bytes = Buffer.from(text);
-    written.sizeBytes += bytes.length;
-    if (written.sizeBytes > limits.bytes || written.recordCount > limits.records) throw ExportTooLarge();
-    return bytes;
-  };
+async function* textOf(
+  { database, requestCounts }: Services,
+  { format, filters, signal, written }: Omit<Job, 'name'> & { written: Written },
+) {
   const isCsv = format === 'csv';
-  const { slow } = services.database.platform();
-  yield counted(isCsv ? csvHead : '[');
-  let after: { logged_at: string; id: string } | undefined;
-  for (;;) {
-    signal.throwIfAborted();
-    const begunAt = performance.now();
-    const rows = await readLogs(slow, filters, { limit: pieceSize, offset: 0, descending: false, after });
-    const records = rows.map(presentLog);
+  yield isCsv ? csvHead : '[';
+  const lines = linesInOrder(
+    database.platform().slow,
+    { filters },
+    // A caller waits for the file, but other requests have priority.
+    { signal, rest: (startedAt) => restAfter(startedAt, requestCounts.lately()) },
+  );
+  for await (const rows of lines) {
     const between = written.recordCount === 0 ? '\n' : ',\n';
     written.recordCount += rows.length;
-    if (rows.length > 0) {
-      const json = () => between + records.map((one) => JSON.stringify(one)).join(',\n');
-      yield counted(isCsv ? records.map(toCsv).join('') : json());
-    }
-    after = rows.at(-1);
-    if (rows.length < pieceSize) break;
-    // A caller waits for the file, but other reads have priority.
-    await restAfter(begunAt);
+    const records = rows.map(presentLog);
+    yield isCsv ? records.map(toCsv).join('') : between + records.map((one) => JSON.stringify(one)).join(',\n');
   }
-  if (!isCsv) yield counted('\n]\n');
+  if (!isCsv) yield '\n]\n';
 }
 
 const csvColumns = [

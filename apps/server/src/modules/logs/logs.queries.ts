@@ -15,20 +15,15 @@ export type LogFilters = {
   search?: string | undefined;
 };
 
-/** The part of the log that is read for a page: after a line, and up to an estimated end. */
-export type LogReach = {
-  after?: Pick<LogRow, 'logged_at' | 'id'> | undefined;
-  /** Both inclusive. */
-  since?: string | undefined;
-  until?: string | undefined;
-};
+/** The part of the log that is read for a page, up to an estimated end; both inclusive. */
+type LogReach = { since?: string | undefined; until?: string | undefined };
 
 type LogSelect = SelectQueryBuilder<LogTables, 'application_logs', object>;
 type BlockSelect = SelectQueryBuilder<LogTables, 'log_blocks', object>;
 
 const builder = queryBuilder<LogTables & RequestCountTables>();
 
-const columns = [
+export const lineColumns = [
   'logged_at',
   'id',
   'level',
@@ -47,7 +42,7 @@ export function listLogs(filters: LogFilters, { limit, offset, descending }: Log
   const direction = descending ? 'desc' : 'asc';
   return toQuery(
     matching(filters, reach)
-      .select(columns)
+      .select(lineColumns)
       .orderBy('logged_at', direction)
       .orderBy('id', direction)
       .limit(limit)
@@ -65,11 +60,11 @@ export function countLogs(filters: LogFilters): Query<{ total: number }> {
  */
 export function findReach(
   filters: LogFilters,
-  { lines, descending, after }: { lines: number; descending: boolean; after: LogReach['after'] },
+  { lines, descending }: { lines: number; descending: boolean },
 ): Query<{ reach: string; lines: number }> {
   const direction = descending ? 'desc' : 'asc';
   // Messages are not searched here, because the next statement does it. Each block has at least one line.
-  const nearest = matchingBlocks({ ...filters, search: undefined }, { after })
+  const nearest = matchingBlocks({ ...filters, search: undefined })
     .select(['first_at', 'last_at', 'id', 'lines'])
     .orderBy('first_at', direction)
     .orderBy('id', direction)
@@ -93,31 +88,35 @@ export function findReach(
 }
 
 function matching(filters: LogFilters, reach: LogReach = {}): LogSelect {
-  const { after, since, until } = reach;
   let query = builder.selectFrom('application_logs') as unknown as LogSelect;
-  for (const condition of blockConditions(filters, reach, blockOfLine)) query = query.where(condition);
-  const conditions = [
+  const conditions = [...blockConditions(filters, reach, blockOfLine), ...lineConditions(filters, reach)];
+  for (const condition of conditions) query = query.where(condition);
+  return query;
+}
+
+/** Conditions on the line itself; only its block has the level. */
+export function lineConditions(filters: LogFilters, { since, until }: LogReach = {}): RawBuilder<boolean>[] {
+  const { from, to, search } = filters;
+  const equal = [
     ['service', filters.service],
     ['concerned_tenant_id', filters.tenantId],
     ['user_id', filters.userId],
     ['request_id', filters.requestId],
   ] as const;
-  for (const [column, value] of conditions) if (value !== undefined) query = query.where(column, '=', value);
-  if (filters.from !== undefined) query = query.where('logged_at', '>=', filters.from);
-  if (filters.to !== undefined) query = query.where('logged_at', '<', filters.to);
-  if (since !== undefined) query = query.where('logged_at', '>=', since);
-  if (until !== undefined) query = query.where('logged_at', '<=', until);
-  if (after !== undefined)
-    query = query.where(sql<boolean>`(logged_at, id) > (${after.logged_at}::timestamptz, ${after.id}::uuid)`);
-  for (const pattern of searchPatterns(filters.search)) {
-    query = query.where(sql<boolean>`lower(message) like lower(${pattern})`);
-  }
-  return query;
+  const conditions = equal.flatMap(([column, value]) =>
+    value === undefined ? [] : [sql<boolean>`${sql.ref(column)} = ${value}`],
+  );
+  if (from !== undefined) conditions.push(sql`logged_at >= ${from}`);
+  if (to !== undefined) conditions.push(sql`logged_at < ${to}`);
+  if (since !== undefined) conditions.push(sql`logged_at >= ${since}`);
+  if (until !== undefined) conditions.push(sql`logged_at <= ${until}`);
+  for (const pattern of searchPatterns(search)) conditions.push(sql`lower(message) like lower(${pattern})`);
+  return conditions;
 }
 
-function matchingBlocks(filters: LogFilters, reach: LogReach): BlockSelect {
+function matchingBlocks(filters: LogFilters): BlockSelect {
   let query = builder.selectFrom('log_blocks') as unknown as BlockSelect;
-  for (const condition of blockConditions(filters, reach, ownOfBlock)) query = query.where(condition);
+  for (const condition of blockConditions(filters)) query = query.where(condition);
   return query;
 }
 
@@ -126,10 +125,10 @@ const ownOfBlock = (name: BlockColumn) => sql.ref(name);
 const blockOfLine = (name: BlockColumn) => sql.ref(`block_${name}`);
 
 /** Conditions that every block with a matching line fulfils. */
-function blockConditions(
+export function blockConditions(
   filters: LogFilters,
-  { after, since, until }: LogReach,
-  column: (name: BlockColumn) => RawBuilder<unknown>,
+  { since, until }: LogReach = {},
+  column: (name: BlockColumn) => RawBuilder<unknown> = ownOfBlock,
 ): RawBuilder<boolean>[] {
   const { levels, service, requestId, to } = filters;
   const concerned = [filters.tenantId, filters.userId].filter((id) => id !== undefined);
@@ -139,7 +138,7 @@ function blockConditions(
   if (concerned.length > 0) conditions.push(sql`${column('concerned')} @> ${concerned}::uuid[]`);
   if (requestId !== undefined)
     conditions.push(sql`${column('first_request')} <= ${requestId}`, sql`${column('last_request')} >= ${requestId}`);
-  for (const from of [filters.from, since, after?.logged_at].filter((at) => at !== undefined)) {
+  for (const from of [filters.from, since].filter((at) => at !== undefined)) {
     // Implied by the other condition, but selects the partitions.
     const span = sql`${blockSpanMs} * interval '1 millisecond'`;
     conditions.push(sql`${column('first_at')} >= ${from}::timestamptz - ${span}`, sql`${column('last_at')} >= ${from}`);

@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest';
+
+import type { Query } from '#core/db/query';
+import type { Statements } from '#core/db/scopes';
+import { linesInOrder } from '#modules/logs/block-lines';
+import type { BlockSelection } from '#modules/logs/blocks.queries';
+import { useService } from '#test/support/harness';
+import { plantLogLines } from '#test/support/log-lines';
+
+const test = useService({ ownDatabase: true });
+const { signal } = new AbortController();
+const rest = () => Promise.resolve();
+/** Each test uses a separate day. */
+let day = Date.parse('2031-01-01T00:00:00Z');
+
+type Line = { at: number; message: string };
+
+/** Blocks of three levels and unequal sizes that overlap in time, in no particular order. */
+async function plant({ blocks, lines, gapMs = 2000 }: { blocks: number; lines: number; gapMs?: number }) {
+  const planted: Line[] = [];
+  for (let block = 0; block < blocks; block++) {
+    const place = (block * 7) % blocks;
+    const all = Array.from({ length: 1 + ((block * 37) % lines) }, (_, line) => {
+      return { at: day + place * gapMs + ((line * 263) % 50_000), message: `${block}.${line}` };
+    });
+    await plantBlock(all, 10 * (2 + (block % 3)));
+    planted.push(...all);
+  }
+  return planted;
+}
+
+async function plantBlock(lines: readonly Line[], level = 30): Promise<void> {
+  const given = lines.map(({ at, message }) => ({ at: new Date(at), service: 'shop', message, level }));
+  await plantLogLines(test.connection, given);
+}
+
+function wholeDay(filters: BlockSelection['filters'] = {}): BlockSelection {
+  day += 10 * 24 * 60 * 60_000;
+  const [from, to] = [new Date(day).toISOString(), new Date(day + 24 * 60 * 60_000).toISOString()];
+  return { filters: { from, to, ...filters } };
+}
+
+/** The statements of a reading: how many at once, and how many rows and lines each of them and all returned. */
+function watch(onLines: (statement: number) => Promise<void> = () => Promise.resolve()) {
+  const seen = { statements: 0, running: 0, mostRunning: 0, mostRows: 0, lines: 0 };
+  const { slow } = test.service.services.database.platform();
+  const all = async <Row>(query: Query<Row>): Promise<Row[]> => {
+    seen.statements += 1;
+    seen.running += 1;
+    seen.mostRunning = Math.max(seen.mostRunning, seen.running);
+    const rows = await slow.all(query);
+    seen.running -= 1;
+    seen.mostRows = Math.max(seen.mostRows, rows.length);
+    if (rows.some((row) => 'message' in (row as object))) {
+      seen.lines += rows.length;
+      await onLines(seen.statements);
+    }
+    return rows;
+  };
+  const db: Statements = { ...slow, all };
+  return { seen, db };
+}
+
+async function read(db: Statements, selection: BlockSelection): Promise<Line[]> {
+  const lines: Line[] = [];
+  for await (const rows of linesInOrder(db, selection, { signal, rest }))
+    lines.push(...rows.map(({ logged_at: at, message }) => ({ at: Date.parse(at), message })));
+  return lines;
+}
+
+const messages = (lines: readonly Line[]) => lines.map(({ message }) => message).toSorted();
+const times = (lines: readonly Line[]) => lines.map(({ at }) => at);
+
+describe('linesInOrder', () => {
+  it('returns each line once, in order of time, and reads no block twice', async () => {
+    const selection = wholeDay();
+    const planted = await plant({ blocks: 40, lines: 400 });
+    const { seen, db } = watch();
+    const lines = await read(db, selection);
+    expect(messages(lines)).toEqual(messages(planted));
+    expect(times(lines)).toEqual(times(lines).toSorted((a, b) => a - b));
+    expect(seen.lines).toBe(planted.length);
+  });
+
+  it('returns the lines of matching levels and times only', async () => {
+    const selection = wholeDay({ levels: [40] });
+    const planted = await plant({ blocks: 12, lines: 50 });
+    const from = day + 10_000;
+    const narrow = { filters: { ...selection.filters, from: new Date(from).toISOString() } };
+    const expected = planted.filter(({ at, message }) => at >= from && Number.parseInt(message, 10) % 3 === 2);
+    expect(expected.length).toBeGreaterThan(0);
+    expect(messages(await read(watch().db, narrow))).toEqual(messages(expected));
+  });
+
+  it('one statement at a time, and none while the lines are consumed', async () => {
+    const selection = wholeDay();
+    await plant({ blocks: 12, lines: 400 });
+    const { seen, db } = watch();
+    let rounds = 0;
+    for await (const rows of linesInOrder(db, selection, { signal, rest })) {
+      expect(seen.running).toBe(0);
+      rounds += Math.sign(rows.length);
+    }
+    expect(rounds).toBeGreaterThan(1);
+    expect(seen.mostRunning).toBe(1);
+  });
+
+  it('reads a bounded number of lines at once, also from many small blocks', async () => {
+    const selection = wholeDay();
+    await plant({ blocks: 60, lines: 100 });
+    const { seen, db } = watch();
+    const sizes: number[] = [];
+    for await (const rows of linesInOrder(db, selection, { signal, rest })) sizes.push(rows.length);
+    expect(seen.lines).toBeGreaterThan(2000);
+    expect(seen.mostRows).toBeLessThanOrEqual(1000);
+    expect(Math.max(...sizes)).toBeLessThanOrEqual(500);
+  });
+
+  it('reads a bounded number of bytes at once', async () => {
+    const selection = wholeDay();
+    const long = 'x'.repeat(900_000);
+    for (let block = 0; block < 5; block++) await plantBlock([{ at: day + block, message: `${block}${long}` }]);
+    const { seen, db } = watch();
+    expect(await read(db, selection)).toHaveLength(5);
+    expect(seen.mostRows).toBe(5);
+    expect(seen.statements).toBe(4);
+  });
+
+  it('stays complete and ordered while lines are written', async () => {
+    const selection = wholeDay();
+    const planted = await plant({ blocks: 30, lines: 300 });
+    const { seen, db } = watch(async (statement) => {
+      await plantBlock([
+        { at: day + 1000 * statement, message: `new ${statement} a` },
+        { at: day + 1000 * statement + 50_000, message: `new ${statement} b` },
+      ]);
+    });
+    const lines = await read(db, selection);
+    const old = lines.filter(({ message }) => !message.startsWith('new'));
+    expect(messages(old)).toEqual(messages(planted));
+    expect(new Set(messages(lines)).size).toBe(lines.length);
+    expect(times(lines)).toEqual(times(lines).toSorted((a, b) => a - b));
+    expect(seen.statements).toBeGreaterThan(3);
+  });
+
+  it('rests after each step, and stops at the next one once it is aborted', async () => {
+    const selection = wholeDay();
+    await plant({ blocks: 12, lines: 400 });
+    const { seen, db } = watch();
+    const abort = new AbortController();
+    let rests = 0;
+    const tired = () => {
+      rests += 1;
+      abort.abort(new Error('enough'));
+      return Promise.resolve();
+    };
+    const reading = linesInOrder(db, selection, { signal: abort.signal, rest: tired });
+    await expect(Array.fromAsync(reading)).rejects.toThrow('enough');
+    expect([rests, seen.statements]).toEqual([1, 2]);
+  });
+});
