@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 
 import { hostileBodies } from '../hostile-bodies.ts';
+import { hostileTexts } from '../hostile-texts.ts';
 import { round, type Figure, type Scenario } from '../scenario.ts';
 
 /** One kind of input: a process that reads texts, and the texts. The figure is its worst one. */
@@ -15,6 +16,11 @@ const kinds: readonly Kind[] = [
     name: 'worst 1 MiB body',
     reader: new URL('../../apps/server/src/core/http/testing/body-stalls.ts', import.meta.url),
     texts: hostileBodies,
+  },
+  {
+    name: 'worst text to translate',
+    reader: new URL('../../apps/server/src/modules/connectors/translation/testing/text-stalls.ts', import.meta.url),
+    texts: hostileTexts,
   },
 ];
 

@@ -127,16 +127,21 @@ const maxPairDepth = 32;
 function pairsOf(items: readonly InlineItem[]): Map<number, number> {
   const pairs = new Map<number, number>();
   const open: { index: number; name: string }[] = [];
+  // Without it, each unmatched tag would be compared with all open ones.
+  const openOfName = new Map<string, number>();
+  const count = (name: string, change: 1 | -1) => openOfName.set(name, (openOfName.get(name) ?? 0) + change);
   for (const [index, item] of items.entries()) {
-    if (item.kind === 'open') open.push({ index, name: item.name });
-    if (item.kind !== 'close') continue;
-    const place = open.findLastIndex(({ name }) => name === item.name);
-    if (place === -1) continue;
-    const first = open[place]!.index;
-    open.length = place;
-    if (place >= maxPairDepth) continue;
-    pairs.set(first, first);
-    pairs.set(index, first);
+    if (item.kind === 'open') {
+      open.push({ index, name: item.name });
+      count(item.name, 1);
+    }
+    if (item.kind !== 'close' || (openOfName.get(item.name) ?? 0) === 0) continue;
+    let last = open.pop()!;
+    for (; last.name !== item.name; last = open.pop()!) count(last.name, -1);
+    count(item.name, -1);
+    if (open.length >= maxPairDepth) continue;
+    pairs.set(last.index, last.index);
+    pairs.set(index, last.index);
   }
   return pairs;
 }

@@ -38,9 +38,14 @@ export function splitAtPlaceholders(text: string, also?: RegExp): Run[] {
   pattern.lastIndex = 0;
   const runs: Run[] = [];
   let end = 0;
+  let messageEnds: ReadonlyMap<number, number> | undefined;
   for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
     const { index } = match;
-    const next = match.groups?.['icu'] === undefined ? pattern.lastIndex : endOfMessage(text, index);
+    let next: number | undefined = pattern.lastIndex;
+    if (match.groups?.['icu'] !== undefined) {
+      messageEnds ??= endsOfMessages(text);
+      next = messageEnds.get(index);
+    }
     // A brace that never closes is text.
     pattern.lastIndex = next ?? index + 1;
     if (next === undefined) continue;
@@ -68,13 +73,17 @@ export function placeholdersIn(text: string): string[] {
   return splitAtPlaceholders(text).flatMap((run) => (typeof run === 'string' ? [] : [run.kept]));
 }
 
-/** Where the braces of an ICU message are closed again. */
-function endOfMessage(text: string, start: number): number | undefined {
-  let depth = 0;
-  for (let index = start; index < Math.min(text.length, start + longestMessage); index++) {
-    if (text[index] === '{') depth += 1;
-    if (text[index] === '}') depth -= 1;
-    if (depth === 0) return index + 1;
+/** The end of each group in braces that is short enough for an ICU message, by its start; found in one pass over the text. */
+function endsOfMessages(text: string): Map<number, number> {
+  const ends = new Map<number, number>();
+  const open: number[] = [];
+  for (const { 0: brace, index } of text.matchAll(/[{}]/g)) {
+    if (brace === '{') {
+      open.push(index);
+      continue;
+    }
+    const start = open.pop();
+    if (start !== undefined && index - start < longestMessage) ends.set(start, index + 1);
   }
-  return undefined;
+  return ends;
 }
