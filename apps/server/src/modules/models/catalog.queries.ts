@@ -7,15 +7,20 @@ type ById = { tenantId: string; task: CatalogTable['task'] };
 
 const builder = queryBuilder<{ model_catalogs: CatalogTable }>();
 
-export const findCatalog = statement<ById, CatalogRow>((p) =>
-  builder
+/** Without the models if the list has the known version. */
+export const findCatalog = statement<
+  ById & { knownFetchedAt: string | null; knownSource: string | null },
+  CatalogRow & { is_known: boolean }
+>((p) => {
+  const isKnown = sql<boolean>`(fetched_at = ${p.knownFetchedAt}::timestamptz and source = ${p.knownSource}) is true`;
+  return builder
     .selectFrom('model_catalogs')
     .select(['tenant_id', 'task', 'provider', 'source', 'fetched_at', 'refresh_until', 'retry_at', 'failures'])
-    .select(sql<never>`models`.as('models'))
+    .select([isKnown.as('is_known'), sql<never>`case when not ${isKnown} then models end`.as('models')])
     .where('tenant_id', '=', p.tenantId)
     .where('task', '=', p.task)
-    .$castTo<CatalogRow>(),
-);
+    .$castTo<CatalogRow & { is_known: boolean }>();
+});
 
 /** The row without its models, which are large. */
 export const findRefresh = statement<ById, Pick<CatalogTable, 'fetched_at' | 'refresh_until' | 'failures'>>((p) =>

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 
 import { systemTenantId } from '#core/access/principal';
 import { perDatabase } from '#core/db/per-database';
@@ -21,6 +22,8 @@ import { isAging, isDoubtful, isStale, pauseAfter } from '#modules/models/catalo
 /** Longer than all attempts at providers together. */
 const leaseMs = 30_000;
 const lookAgainMs = 100;
+/** A parsed list takes up to some megabytes. */
+const maxParsed = 16;
 
 /** The list of a provider. */
 export type Catalog = Extract<CatalogRow, { fetched_at: string }>;
@@ -86,9 +89,25 @@ async function placeOf(services: Services, tenantId: string, task: ModelTask): P
   return { tenantId: systemTenantId, task, sources: system };
 }
 
-function findRow({ database }: Services, { tenantId, task }: Place): Promise<CatalogRow | undefined> {
+/** Lists that this process has parsed; a hit needs the same version in the database. */
+const parsed = perDatabase(() => new LRUCache<string, Catalog>({ max: maxParsed }));
+
+async function findRow({ database }: Services, { tenantId, task }: Place): Promise<CatalogRow | undefined> {
   const db = tenantId === systemTenantId ? database.platform() : database.tenant(tenantId);
-  return db.slow.first(findCatalog({ tenantId, task }));
+  const kept = parsed(database);
+  const key = `${tenantId} ${task}`;
+  const known = kept.get(key);
+  const [knownFetchedAt, knownSource] = [known?.fetched_at ?? null, known?.source ?? null];
+  const found = await db.slow.first(findCatalog({ tenantId, task, knownFetchedAt, knownSource }));
+  if (found === undefined) return undefined;
+  const { is_known: isKnown, ...row } = found;
+  if (isKnown) return { ...row, ...modelsOf(known!) };
+  if (row.source !== null) kept.set(key, row);
+  return row;
+}
+
+function modelsOf({ models, provider, source, fetched_at }: Catalog) {
+  return { models, provider, source, fetched_at };
 }
 
 /** A list is invalid if its connector was deleted or has a new address. */

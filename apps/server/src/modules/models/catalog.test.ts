@@ -57,6 +57,21 @@ describe('a list that was given before', () => {
     expect(await row()).toMatchObject({ failures: 0, refresh_until: null });
   });
 
+  it('is parsed once until it changes', async () => {
+    const hub = await provide();
+    await read();
+    const first = await read();
+    expect((await read()).models).toBe(first.models);
+    const elsewhere = await read(other.services);
+    expect(elsewhere.models).toEqual(first.models);
+    hub.list([entry('renewed')]);
+    clock = start + day;
+    await read();
+    await expectSettled(hub, 2);
+    expect(await idsRead()).toEqual(['renewed']);
+    expect((await read(other.services)).models.map(({ id }) => id)).toEqual(['renewed']);
+  });
+
   it('is answered at once when it is old, while the provider takes its time', async () => {
     const hub = await provide();
     hub.list([entry('old')]);
