@@ -241,4 +241,30 @@ describe('a stop', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 503 [^]*connection: close/i);
     expect(exit).toEqual({ code: 0, signal: null });
   });
+
+  it('cuts a download that outlasts it, and the process exits with 0', async () => {
+    const service = await workplace.start({ dataDir: workplace.dataDir() });
+    const { client } = await newTenant(service.base);
+    const headers = { authorization: `Bearer ${client.accessToken}` };
+    const files = `${service.base}/api/v1/secure/files`;
+    const size = 64 * 1024 * 1024;
+    const stored = await fetch(`${files}?name=long.txt`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'text/plain' },
+      body: Buffer.alloc(size, 'x'),
+    });
+    const { data } = (await stored.json()) as { data: { id: string } };
+    const socket = connect({ port: service.port, host: '127.0.0.1' });
+    socket.on('error', () => undefined);
+    socket.write(`GET ${new URL(files).pathname}/${data.id}/content HTTP/1.1\r\nhost: x\r\n`);
+    socket.write(`authorization: ${headers.authorization}\r\n\r\n`);
+    await once(socket, 'readable');
+    const exit = await service.kill('SIGTERM');
+    let received = '';
+    socket.on('data', (chunk: Buffer) => (received ||= chunk.toString()));
+    await once(socket, 'close');
+    expect(received).toMatch(/^HTTP\/1.1 200 /);
+    expect(socket.bytesRead).toBeLessThan(size);
+    expect(exit).toEqual({ code: 0, signal: null });
+  });
 });

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { Readable } from 'node:stream';
 import { describe, expect, inject, it, onTestFinished, vi } from 'vitest';
 
 import type { Service } from '#app/service';
@@ -55,6 +56,31 @@ describe('a service that stops', () => {
     expectRefusal(answer, 'SERVICE_UNAVAILABLE');
     expect(answer.headers.connection).toBe('close');
     await vi.advanceTimersByTimeAsync(2000);
+    await closed;
+  });
+
+  it('cuts a download that takes too long, and closes', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { service, port } = await listening();
+    const test = testServiceOf(service, inject('connection'));
+    const { token } = (await createTenant(test)).admin;
+    const url = '/api/v1/secure/files';
+    const headers = { 'content-type': 'text/plain', authorization: `Bearer ${token}` };
+    const stored = await test.raw({ method: 'POST', url: `${url}?name=a.txt`, headers, payload: 'content' });
+    const { id } = stored.json<{ data: { id: string } }>().data;
+    const source = new Readable({ read: () => undefined });
+    const opened = vi.spyOn(service.services.files, 'get').mockImplementation(() => Promise.resolve(source));
+    const connection = await openConnection(port);
+    connection.send(`GET ${url}/${id}/content HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`);
+    source.push('con');
+    await vi.waitUntil(() => source.readableLength === 0 && opened.mock.calls.length > 0, {
+      timeout: 30_000,
+    });
+    const reading = connection.next().catch((error: Error) => error.message);
+    const closed = service.close();
+    await vi.advanceTimersByTimeAsync(10_500);
+    expect(await reading).toMatch(/ended within an answer: HTTP\/1.1 200 [^]*con/);
     await closed;
   });
 

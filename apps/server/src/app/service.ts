@@ -110,7 +110,10 @@ export async function createService(options: ServiceOptions): Promise<Service> {
     // Health checks use kept connections too; a replaced process stays ready because another one serves.
     serving &&= replaced;
     spareIdleConnections(http.server, replaced ? replacedGraceMs : stoppedGraceMs);
-    setTimeout(() => ending.abort(), uploadMs({ replaced })).unref();
+    const uploadMs = uploadMsOf({ replaced });
+    setTimeout(() => ending.abort(), uploadMs).unref();
+    // An answer cannot be refused once it has begun, and a process that waited for its reader would be killed before it has closed.
+    setTimeout(() => http.server.closeAllConnections(), uploadMs + lateUploadMs).unref();
     return (drained ??= http.close());
   };
   return {
@@ -124,9 +127,12 @@ export async function createService(options: ServiceOptions): Promise<Service> {
 }
 
 /** Time for uploads to end: less than the process has, so that late uploads can be answered. */
-function uploadMs({ replaced }: ClosingService): number {
-  return (replaced ? retirementMs : drainTimeoutMs) - 5000;
+function uploadMsOf({ replaced }: ClosingService): number {
+  return (replaced ? retirementMs : drainTimeoutMs) - 7000;
 }
+
+/** Time for the answers to late uploads; the rest of the drain timeout is for closing. */
+const lateUploadMs = 2500;
 
 const replacedGraceMs = 5000;
 /** Short, because the caller that stops the service waits. */
