@@ -11,7 +11,7 @@ const person = (rights: Partial<Person> = {}) =>
     isTenantAdmin: false,
     isSystemAdmin: false,
     permissions: new Set<string>(),
-    owes: undefined,
+    missingFactor: undefined,
     isAccountWide: true,
     ...rights,
   }) as Person;
@@ -26,39 +26,39 @@ const machine = (kind: 'api_key' | 'app_account', ...flags: Flag[]) =>
   }) as unknown as AppAccountPrincipal;
 
 const callers: Record<string, Principal | undefined> = {
-  nobody: undefined,
+  unauthenticated: undefined,
   member: person(),
   holder: person({ permissions: new Set(['users.read']) }),
   otherHolder: person({ permissions: new Set(['spaces.manage']) }),
   tenantAdmin: person({ isTenantAdmin: true }),
   systemAdmin: person({ isTenantAdmin: true, isSystemAdmin: true }),
   vouchedForByTenant: person({ isTenantAdmin: true, isAccountWide: false }),
-  owing: person({ isTenantAdmin: true, isSystemAdmin: true, owes: 'second_factor' }),
-  enrolling: person({ isTenantAdmin: true, isSystemAdmin: true, owes: 'enrolment' }),
+  lacking: person({ isTenantAdmin: true, isSystemAdmin: true, missingFactor: 'second_factor' }),
+  enrolling: person({ isTenantAdmin: true, isSystemAdmin: true, missingFactor: 'enrolment' }),
   key: machine('api_key'),
   flaggedKey: machine('api_key', 'users.read'),
   appAccount: machine('app_account'),
   flaggedAppAccount: machine('app_account', 'users.read'),
 };
 
-const everybody = Object.keys(callers);
+const allCallers = Object.keys(callers);
 const people = ['member', 'holder', 'otherHolder', 'tenantAdmin', 'systemAdmin', 'vouchedForByTenant'];
 const administrators = ['tenantAdmin', 'systemAdmin', 'vouchedForByTenant'];
 const flagged = ['flaggedKey', 'flaggedAppAccount'];
 const appAccounts = ['appAccount', 'flaggedAppAccount'];
 
 const allowed: [string, Access, string[]][] = [
-  ['public', access.public('test'), everybody],
-  ['optional', access.optional('test'), everybody.filter((name) => !['key', 'flaggedKey'].includes(name))],
+  ['public', access.public('test'), allCallers],
+  ['optional', access.optional('test'), allCallers.filter((name) => !['key', 'flaggedKey'].includes(name))],
   ['session', access.session(), [...people, ...appAccounts]],
-  ['session, owing', access.session({ owing: 'any' }), [...people, ...appAccounts, 'owing', 'enrolling']],
+  ['session, lacking', access.session({ missingFactors: 'any' }), [...people, ...appAccounts, 'lacking', 'enrolling']],
   ['person', access.person(), people.filter((name) => name !== 'vouchedForByTenant')],
   [
     'person, enrolling',
-    access.person({ owing: 'enrolling' }),
+    access.person({ missingFactors: 'enrolling' }),
     [...people.filter((name) => name !== 'vouchedForByTenant'), 'enrolling'],
   ],
-  ['person, owing', access.person({ owing: 'any' }), [...people, 'owing', 'enrolling']],
+  ['person, lacking', access.person({ missingFactors: 'any' }), [...people, 'lacking', 'enrolling']],
   ['member', access.member(), people],
   ['member or flag', access.member('users.read'), [...people, ...flagged]],
   ['permission', access.permission('users.read'), ['holder', ...administrators]],
@@ -85,11 +85,11 @@ describe('decide', () => {
     }
   });
 
-  it('says what would be required, and what the session owes', () => {
+  it('says what would be required, and which factor the session lacks', () => {
     expect(refusalOf(access.permission('users.read'), callers.member)!.details).toEqual({
       required: 'permission users.read',
     });
-    expect(refusalOf(access.member(), callers.owing)!.details).toEqual({ code: 'TWO_FACTOR_REQUIRED' });
+    expect(refusalOf(access.member(), callers.lacking)!.details).toEqual({ code: 'TWO_FACTOR_REQUIRED' });
     expect(refusalOf(access.member(), callers.enrolling)!.details).toEqual({ code: 'TWO_FACTOR_ENROLMENT_REQUIRED' });
     expect(refusalOf(access.person(), callers.vouchedForByTenant)!.details).toEqual({ code: 'SESSION_OF_ONE_TENANT' });
     expect(describeAccess(access.public('test'))).toBe('public: test');

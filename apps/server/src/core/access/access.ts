@@ -19,16 +19,16 @@ export type Access =
   | { readonly kind: 'public'; readonly why: string }
   | { readonly kind: 'anyone'; readonly why: string }
   | { readonly kind: 'optional'; readonly why: string; readonly acceptsExpired: boolean }
-  | { readonly kind: 'session'; readonly owing: Owing }
-  | { readonly kind: 'person'; readonly owing: Owing }
+  | { readonly kind: 'session'; readonly missingFactors: AllowedMissingFactors }
+  | { readonly kind: 'person'; readonly missingFactors: AllowedMissingFactors }
   | { readonly kind: 'member'; readonly flags: Flags | undefined }
   | { readonly kind: 'permission'; readonly permission: Permission; readonly flags: Flags | undefined }
   | { readonly kind: 'tenantAdmin' }
   | { readonly kind: 'systemAdmin'; readonly orScraper: boolean }
   | { readonly kind: 'dispatcher'; readonly orSystemAdmin: boolean };
 
-/** Which sessions that still owe a second factor may call all the same: none, those that have to enrol one, or all. */
-type Owing = 'none' | 'enrolling' | 'any';
+/** Which sessions that lack a required second factor may call: none, those that must enrol one, or all. */
+type AllowedMissingFactors = 'none' | 'enrolling' | 'any';
 
 export const access = {
   /** Anyone, without credentials. `why` is printed in the route table. */
@@ -39,25 +39,27 @@ export const access = {
    */
   anyone: (why: string) => ({ kind: 'anyone', why }) as const,
   /**
-   * Anyone; a valid session is recognised, a missing or dead one is no reason to refuse. `acceptsExpired` recognises a live
-   * session by an access token that has ended, too: only for what ends the session.
+   * Anyone; a valid session is recognised, and a missing or invalid one is not refused. `acceptsExpired` also recognises a live
+   * session by an expired access token: only for routes that end the session.
    */
   optional: (why: string, options: { acceptsExpired?: boolean } = {}) =>
     ({ kind: 'optional', why, acceptsExpired: options.acceptsExpired ?? false }) as const,
-  /** Whoever logged in: people and app accounts. */
-  session: (options: { owing?: Owing } = {}) => ({ kind: 'session', owing: options.owing ?? 'none' }) as const,
+  /** Every session, of users and app accounts. */
+  session: (options: { missingFactors?: AllowedMissingFactors } = {}) =>
+    ({ kind: 'session', missingFactors: options.missingFactors ?? 'none' }) as const,
   /** People only, about their own account: what a provider of one tenant vouched for is not enough. */
-  person: (options: { owing?: Owing } = {}) => ({ kind: 'person', owing: options.owing ?? 'none' }) as const,
+  person: (options: { missingFactors?: AllowedMissingFactors } = {}) =>
+    ({ kind: 'person', missingFactors: options.missingFactors ?? 'none' }) as const,
   /** Every person of the tenant; keys and app accounts with one of the flags, if there are any. */
   member,
   /** People whose groups hold the permission, and tenant administrators; keys and app accounts with one of the flags. */
   permission,
   /** Tenant administrators only; no group can hold it. */
   tenantAdmin: () => ({ kind: 'tenantAdmin' }) as const,
-  /** System administrators only; works across tenants. `orScraper`: or whoever has METRICS_TOKEN, whom no actor stands for. */
+  /** System administrators only; works across tenants. `orScraper`: also a caller with METRICS_TOKEN, who is not an actor. */
   systemAdmin: (options: { orScraper?: boolean } = {}) =>
     ({ kind: 'systemAdmin', orScraper: options.orScraper ?? false }) as const,
-  /** Whoever knows the secret of the dispatcher; no session, key or app account stands for it. */
+  /** Callers with the secret of the dispatcher; no session, key or app account replaces it. */
   dispatcher: (options: { orSystemAdmin?: boolean } = {}) =>
     ({ kind: 'dispatcher', orSystemAdmin: options.orSystemAdmin ?? false }) as const,
 };
@@ -80,11 +82,14 @@ function toFlags([first, ...rest]: readonly Flag[]): Flags | undefined {
   return first === undefined ? undefined : [first, ...rest];
 }
 
-type JudgedPerson = Pick<Person, 'kind' | 'isTenantAdmin' | 'isSystemAdmin' | 'permissions' | 'owes' | 'isAccountWide'>;
-type JudgedMachine = Pick<AppAccountPrincipal | ApiKeyPrincipal, 'kind' | 'flags'>;
+type PersonFacts = Pick<
+  Person,
+  'kind' | 'isTenantAdmin' | 'isSystemAdmin' | 'permissions' | 'missingFactor' | 'isAccountWide'
+>;
+type MachineFacts = Pick<AppAccountPrincipal | ApiKeyPrincipal, 'kind' | 'flags'>;
 
 /** What a decision looks at in a principal. */
-export type Judged = JudgedPerson | JudgedMachine;
+export type CallerFacts = PersonFacts | MachineFacts;
 
 /** Why a call is allowed, or why it is not: the sentence is for people, the error for the refused request. */
 export type Decision =
@@ -95,16 +100,16 @@ export type Decision =
  * The one place that decides whether a caller may use a route, for people, API keys and app accounts alike.
  * A refusal is 401 without credentials, 403 without the right.
  */
-export function decide(rule: Access, principal: Judged | undefined): Decision {
-  if (rule.kind === 'public' || rule.kind === 'anyone') return allow(`anybody may: ${rule.why}`);
+export function decide(rule: Access, principal: CallerFacts | undefined): Decision {
+  if (rule.kind === 'public' || rule.kind === 'anyone') return allow(`every caller may: ${rule.why}`);
   if (rule.kind === 'optional') {
     return principal?.kind === 'api_key'
       ? refuse(rule, 'an API key has no session')
-      : allow(`anybody may: ${rule.why}`);
+      : allow(`every caller may: ${rule.why}`);
   }
   if (rule.kind === 'dispatcher') return decideForDispatcher(rule, principal);
   if (principal === undefined)
-    return { allowed: false, because: 'nobody is logged in', error: AuthenticationRequired() };
+    return { allowed: false, because: 'the caller is not authenticated', error: AuthenticationRequired() };
   return principal.kind === 'user' ? decideForPerson(rule, principal) : decideForMachine(rule, principal);
 }
 
@@ -115,8 +120,16 @@ export function decideTool(rule: Access, principal: Principal | undefined, tool:
   return decide(rule, principal);
 }
 
-function decideForDispatcher(rule: Extract<Access, { kind: 'dispatcher' }>, principal: Judged | undefined): Decision {
-  if (rule.orSystemAdmin && principal?.kind === 'user' && principal.isSystemAdmin && principal.owes === undefined)
+function decideForDispatcher(
+  rule: Extract<Access, { kind: 'dispatcher' }>,
+  principal: CallerFacts | undefined,
+): Decision {
+  if (
+    rule.orSystemAdmin &&
+    principal?.kind === 'user' &&
+    principal.isSystemAdmin &&
+    principal.missingFactor === undefined
+  )
     return allow('the person is a system administrator');
   const because = 'only the secret of the dispatcher counts';
   return { allowed: false, because, error: AuthenticationRequired() };
@@ -124,58 +137,58 @@ function decideForDispatcher(rule: Extract<Access, { kind: 'dispatcher' }>, prin
 
 type Guarded = Exclude<Access, { kind: 'public' | 'anyone' | 'optional' | 'dispatcher' }>;
 
-function decideForPerson(rule: Guarded, person: JudgedPerson): Decision {
-  return owed(rule, person) ?? judgePerson(rule, person);
+function decideForPerson(rule: Guarded, person: PersonFacts): Decision {
+  return refuseMissingFactor(rule, person) ?? decideByRule(rule, person);
 }
 
-/** The refusal of a session that has to give, or enrol, a second factor first. */
-function owed(rule: Guarded, { owes }: JudgedPerson): Decision | undefined {
-  const owing = 'owing' in rule ? rule.owing : 'none';
-  if (owes === 'second_factor' && owing !== 'any')
-    return { allowed: false, because: 'the session owes its second factor', error: SecondFactorRequired() };
-  if (owes === 'enrolment' && owing === 'none') {
+/** Refuses a session that must first give, or enrol, a second factor. */
+function refuseMissingFactor(rule: Guarded, { missingFactor }: PersonFacts): Decision | undefined {
+  const allowed = 'missingFactors' in rule ? rule.missingFactors : 'none';
+  if (missingFactor === 'second_factor' && allowed !== 'any')
+    return { allowed: false, because: 'the session lacks its second factor', error: SecondFactorRequired() };
+  if (missingFactor === 'enrolment' && allowed === 'none') {
     const because = 'the tenant requires a second factor and the person has none';
     return { allowed: false, because, error: SecondFactorEnrolmentRequired() };
   }
   return undefined;
 }
 
-function judgePerson(rule: Guarded, person: JudgedPerson): Decision {
+function decideByRule(rule: Guarded, person: PersonFacts): Decision {
   switch (rule.kind) {
     case 'session':
       return allow('the person has a session');
     case 'person':
-      return judgeOwnAccount(rule.owing, person);
+      return decideForOwnAccount(rule.missingFactors, person);
     case 'member':
       return allow('every person of the tenant may');
     case 'permission':
-      return judgePermission(rule, person);
+      return decideForPermission(rule, person);
     case 'tenantAdmin':
       return person.isTenantAdmin
         ? allow('the person is a tenant administrator')
-        : refuse(rule, 'the person is no tenant administrator');
+        : refuse(rule, 'the person is not a tenant administrator');
     case 'systemAdmin':
       return person.isSystemAdmin
         ? allow('the person is a system administrator')
-        : refuse(rule, 'the person is no system administrator');
+        : refuse(rule, 'the person is not a system administrator');
   }
 }
 
-function judgeOwnAccount(owing: Owing, { isAccountWide }: JudgedPerson): Decision {
-  // What sessions that owe a factor may do takes nothing from what the provider said.
-  if (isAccountWide || owing === 'any') return allow("it concerns the caller's account");
+function decideForOwnAccount(allowed: AllowedMissingFactors, { isAccountWide }: PersonFacts): Decision {
+  // Routes open to a session without its second factor do not depend on the assurance of the provider.
+  if (isAccountWide || allowed === 'any') return allow("it concerns the caller's account");
   const because = 'a provider of one tenant vouched for the session, which counts for that tenant only';
   return { allowed: false, because, error: SessionOfOneTenant() };
 }
 
-function judgePermission(rule: Extract<Guarded, { kind: 'permission' }>, person: JudgedPerson): Decision {
+function decideForPermission(rule: Extract<Guarded, { kind: 'permission' }>, person: PersonFacts): Decision {
   if (person.isTenantAdmin) return allow('tenant administrators hold every permission');
   return person.permissions.has(rule.permission)
     ? allow(`a group of the person holds ${rule.permission}`)
     : refuse(rule, `no group of the person holds ${rule.permission}`);
 }
 
-function decideForMachine(rule: Guarded, machine: JudgedMachine): Decision {
+function decideForMachine(rule: Guarded, machine: MachineFacts): Decision {
   const who = machine.kind === 'api_key' ? 'an API key' : 'an app account';
   if (rule.kind === 'session' && machine.kind === 'app_account') return allow('the app account has a session');
   if (rule.kind !== 'member' && rule.kind !== 'permission') return refuse(rule, `${who} never may`);
@@ -199,9 +212,9 @@ export function describeAccess(rule: Access): string {
   if ('why' in rule) return `public: ${rule.why}`;
   switch (rule.kind) {
     case 'session':
-      return `any session${describeOwing(rule.owing)}`;
+      return `any session${describeMissingFactors(rule.missingFactors)}`;
     case 'person':
-      return `a user, for their own account${describeOwing(rule.owing)}`;
+      return `a user, for their own account${describeMissingFactors(rule.missingFactors)}`;
     case 'member':
       return `member of the tenant${describeFlags(rule.flags)}`;
     case 'permission':
@@ -215,9 +228,9 @@ export function describeAccess(rule: Access): string {
   }
 }
 
-function describeOwing(owing: Owing): string {
-  if (owing === 'none') return '';
-  return owing === 'any' ? ', even before the second factor' : ', even before a required enrolment';
+function describeMissingFactors(allowed: AllowedMissingFactors): string {
+  if (allowed === 'none') return '';
+  return allowed === 'any' ? ', even before the second factor' : ', even before a required enrolment';
 }
 
 function describeFlags(flags: Flags | undefined): string {

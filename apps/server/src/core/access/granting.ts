@@ -2,7 +2,7 @@ import type { Principal } from '#core/access/principal';
 import { PermissionsAboveOwn } from '#core/errors/common-errors';
 
 /**
- * Nobody hands out, changes or takes away what they do not hold themselves; tenant administrators hold everything.
+ * No user grants, changes or revokes what they do not hold themselves; tenant administrators hold everything.
  * @throws PermissionsAboveOwn with the names of what is missing
  */
 export function assertHolds(caller: Principal, permissions: readonly string[]): void {

@@ -5,7 +5,7 @@ export const permissions = {
   'app_accounts.read': 'See the app accounts of the tenant and what they were used for',
   'app_accounts.manage': 'Create, change and delete app accounts, and set their passwords',
   'audit_logs.read': 'Read the audit trail of the tenant',
-  'authorization.read': 'Ask why somebody can or cannot call an operation',
+  'authorization.read': 'Ask why a user can or cannot call an operation',
   'categories.link': 'Put spaces, resources, groups and the tenant into categories, and take them out',
   'calendar.manage': 'Change the events of others, and book other people',
   'feedbacks.read': 'Read what people say about spaces and resources',

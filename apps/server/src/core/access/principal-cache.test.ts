@@ -37,7 +37,7 @@ describe('the principal cache', () => {
     await load('a');
     await load('b');
     cache.forget('user:a');
-    cache.forget('user:nobody');
+    cache.forget('user:unknown');
     expect(cache.find('a')).toBe(undefined);
     expect(cache.find('b')).toEqual(principal('b'));
   });
@@ -129,7 +129,7 @@ describe('the principal cache', () => {
     expect(cache.find('a')).toBe(undefined);
   });
 
-  it('resized: knows nobody of before, keeps as many as it may, for as long as it may', async () => {
+  it('resized: forgets earlier principals, and holds as many as allowed for as long as allowed', async () => {
     await load('before');
     cache.resize({ max: 2, maxAgeMs: 5000 });
     expect(cache.find('before')).toBe(undefined);
@@ -141,7 +141,7 @@ describe('the principal cache', () => {
     expect(cache.find('c')).toBe(undefined);
   });
 
-  it('resized to what it is: knows everybody still', async () => {
+  it('resized to the same size: forgets no principal', async () => {
     await load('a');
     cache.resize({ max: 100, maxAgeMs: 60_000 });
     expect(cache.find('a')).toEqual(principal('a'));

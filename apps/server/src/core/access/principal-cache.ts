@@ -20,7 +20,7 @@ export type PrincipalCache = {
   clear(): void;
   /** Changes with everything that is forgotten: while it stays the same, no known principal was revoked. */
   revision(): number;
-  /** From now on; where that changes something, what is known is forgotten. Without a size nothing is kept. */
+  /** Applies from this call; a change clears the cache. Without a size nothing is cached. */
   resize(size: CacheSize): void;
   /** How often a credential was known, and how often not. */
   stats(): { hits: number; misses: number };

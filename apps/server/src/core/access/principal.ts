@@ -9,8 +9,8 @@ type Common = {
   readonly homeTenantId: string;
 };
 
-/** What a session still has to give before it may do anything else. */
-export type SecondFactorDebt = 'second_factor' | 'enrolment';
+/** What a session has to give first. */
+export type MissingFactor = 'second_factor' | 'enrolment';
 
 export type Person = Common & {
   readonly kind: 'user';
@@ -21,7 +21,7 @@ export type Person = Common & {
   readonly isTenantAdmin: boolean;
   readonly isSystemAdmin: boolean;
   readonly permissions: ReadonlySet<string>;
-  readonly owes: SecondFactorDebt | undefined;
+  readonly missingFactor: MissingFactor | undefined;
   /** A second factor was given in this session. */
   readonly isAssured: boolean;
   /** False when a provider that one tenant configured vouched for the person: that counts for nothing beyond it. */
@@ -76,10 +76,10 @@ export type RequestFacts = {
   readonly toolCall?: ToolCall;
 };
 
-/** By which tool, and through which program, as far as that says what it is. */
+/** The tool that is called, and the program that calls it if it names itself. */
 export type ToolCall = { readonly tool: string; readonly client: ToolClient | null };
 
-/** What a stranger says of itself, bounded and without control characters. */
+/** What an MCP client says of itself, bounded and without control characters. */
 export type ToolClient = { readonly name: string; readonly version: string };
 
 /** A principal together with the request it makes. */
@@ -88,7 +88,7 @@ export type Actor<Who extends Principal = Principal> = Who & { readonly request:
 /** Holds the system administrators; its administrators are the installation's. */
 export const systemTenantId = '00000000-0000-7000-8000-000000000001';
 
-/** An administrator of the system tenant, and nobody else. */
+/** An administrator of the system tenant. */
 export function isSystemAdmin(user: { tenant_id: string; is_tenant_admin: boolean }): boolean {
   return user.tenant_id === systemTenantId && user.is_tenant_admin;
 }
@@ -97,7 +97,8 @@ export function isSystemAdmin(user: { tenant_id: string; is_tenant_admin: boolea
 export function hasLostRights(before: Principal, after: Principal | undefined): boolean {
   if (after === undefined || after.id !== before.id || after.tenantId !== before.tenantId) return true;
   if (isDemoted(before, after) || lacksAny(before.permissions, after.permissions)) return true;
-  if (before.kind === 'user' || after.kind === 'user') return before.kind !== after.kind || owesMore(before, after);
+  if (before.kind === 'user' || after.kind === 'user')
+    return before.kind !== after.kind || lacksMoreFactors(before, after);
   return lacksAny(before.flags, after.flags) || seesLess(before, after);
 }
 
@@ -105,9 +106,9 @@ function isDemoted(before: Principal, after: Principal): boolean {
   return (before.isTenantAdmin && !after.isTenantAdmin) || (before.isSystemAdmin && !after.isSystemAdmin);
 }
 
-function owesMore(before: Principal, after: Principal): boolean {
-  const owes = after.kind === 'user' ? after.owes : undefined;
-  return owes !== undefined && before.kind === 'user' && before.owes !== owes;
+function lacksMoreFactors(before: Principal, after: Principal): boolean {
+  const missing = after.kind === 'user' ? after.missingFactor : undefined;
+  return missing !== undefined && before.kind === 'user' && before.missingFactor !== missing;
 }
 
 /** Undefined stands for all properties. */

@@ -118,7 +118,7 @@ export const authRoutes: readonly Route[] = [
     path: '/api/v1/auth/me',
     operationId: 'getCurrentUser',
     summary: 'Get the user or app account of the session',
-    access: access.session({ owing: 'any' }),
+    access: access.session({ missingFactors: 'any' }),
     schema: { query: schemas.CurrentUserQuery, response: { 200: schemas.CurrentUser } },
     handler: ({ actor, query, services }) => getCurrentUser(services, actor, query.include),
   }),

@@ -55,7 +55,7 @@ function decideFor(rule: Access, { judged, inactive }: Subject): Pick<Decision, 
 }
 
 function ruleNotes(rule: Access, { judged }: Subject): string[] {
-  const isOwnAccount = rule.kind === 'person' && rule.owing !== 'any' && judged.kind === 'user';
+  const isOwnAccount = rule.kind === 'person' && rule.missingFactors !== 'any' && judged.kind === 'user';
   return isOwnAccount ? ['A session through an identity provider of this tenant may not call it.'] : [];
 }
 

@@ -1,4 +1,4 @@
-import type { Access, Judged } from '#core/access/access';
+import type { Access, CallerFacts } from '#core/access/access';
 import { flagsOf } from '#core/access/flags';
 import { isSystemAdmin } from '#core/access/principal';
 import type { TenantDb } from '#core/db/scopes';
@@ -23,7 +23,7 @@ import type { ExplainBody, Grant } from '#modules/authorization/authorization.sc
 export type Subject = {
   principal: { type: ExplainBody['principal']['type']; id: string; name: string; status: string };
   /** The principal that the authenticator would return for a session or key. */
-  judged: Judged;
+  judged: CallerFacts;
   /** Reason why its sessions or keys do not work; undefined if they do. */
   inactive: string | undefined;
   grants: (rule: Access) => Grant[];
@@ -65,7 +65,7 @@ async function findPerson({ db, services }: Scope, id: string): Promise<Subject 
       isSystemAdmin: isSystem,
       permissions: new Set(groups.flatMap((group) => group.permissions)),
       // An existing factor counts as verified: assurance belongs to a session and not to the user.
-      owes: missingAssurance({ ...factor, isAssured: factor.hasFactor }),
+      missingFactor: missingAssurance({ ...factor, isAssured: factor.hasFactor }),
       isAccountWide: true,
     },
     inactive: inactivePerson(user) ?? inactiveTenant(tenant!),
@@ -88,7 +88,7 @@ async function findMembersOf({ db }: Scope, id: string): Promise<Subject | undef
       isTenantAdmin: false,
       isSystemAdmin: false,
       permissions: new Set(group.permissions),
-      owes: undefined,
+      missingFactor: undefined,
       isAccountWide: true,
     },
     inactive: inactiveTenant(tenant!),

@@ -146,7 +146,7 @@ function createConfigCheck(schema: TSchema) {
   const check = createCheck(schema);
   return (config: unknown): string | undefined => {
     const found = check(config);
-    return found && `config${found.place} ${found.message}`;
+    return found && `config${found.path} ${found.message}`;
   };
 }
 

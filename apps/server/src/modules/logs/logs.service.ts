@@ -208,6 +208,6 @@ const check = createCheck(LogConfigPatch);
 function schemaError(patch: unknown): string | undefined {
   const found = check(patch);
   if (found === undefined) return undefined;
-  const place = found.place.slice(1);
+  const place = found.path.slice(1);
   return `${place === '' ? '' : `${place}: `}${found.message}`;
 }

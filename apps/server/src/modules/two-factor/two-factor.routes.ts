@@ -46,7 +46,7 @@ const undelivered = [
   OperationDisabled,
   QuotaExceeded,
 ];
-const beforeStepUp = access.person({ owing: 'any' });
+const beforeStepUp = access.person({ missingFactors: 'any' });
 const disabling = {
   summary: 'Disable a second factor with a code and revoke all other sessions',
   access: access.person(),
@@ -70,7 +70,7 @@ export const twoFactorRoutes: readonly Route[] = [
     path: `${root}/enable/{method}`,
     operationId: 'enableTwoFactor',
     summary: 'Start the enrolment of a second factor; its first code completes it',
-    access: access.person({ owing: 'enrolling' }),
+    access: access.person({ missingFactors: 'enrolling' }),
     schema: {
       params: schemas.EnableParams,
       body: schemas.EnableBody,

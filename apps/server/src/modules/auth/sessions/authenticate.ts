@@ -105,7 +105,7 @@ function toPerson(tenantId: string, row: PrincipalRow, factor: { hasFactor: bool
     isTenantAdmin: row.is_tenant_admin,
     isSystemAdmin: isSystemAdmin({ tenant_id: tenantId, is_tenant_admin: row.is_tenant_admin }),
     permissions: new Set(row.permissions),
-    owes: missingAssurance({ ...factor, isAssured, requiredFrom: row.two_factor_required_from }),
+    missingFactor: missingAssurance({ ...factor, isAssured, requiredFrom: row.two_factor_required_from }),
     isAssured,
     isAccountWide: row.account_wide,
   };

@@ -108,7 +108,7 @@ export async function logout(
 
 /** Neither an expired access token nor the password alone may end sessions with more assurance. */
 function mayRevokeOthers(actor: SessionPrincipal): boolean {
-  return actor.isExpired !== true && (actor.kind === 'app_account' || actor.owes !== 'second_factor');
+  return actor.isExpired !== true && (actor.kind === 'app_account' || actor.missingFactor !== 'second_factor');
 }
 
 /** Locks the account first: a session that starts meanwhile is seen, or finds that its predecessor has ended. */

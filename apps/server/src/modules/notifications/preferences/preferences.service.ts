@@ -214,7 +214,7 @@ function assertMeaning(given: readonly GivenPreference[], owner: Owner): void {
 
 function misfit(name: keyof typeof checks, value: unknown): string | undefined {
   const found = checks[name](value);
-  return found && `${name}${found.place} ${found.message}`;
+  return found && `${name}${found.path} ${found.message}`;
 }
 
 function problemOf(quietHours: QuietHours): string | undefined {
