@@ -43,7 +43,7 @@ type Batch = { rows: CallRow[]; hours: Map<string, CallHour> };
 
 const hourMs = 3_600_000;
 
-export function createCallLog({ database, log, now, delayMs = 500, most = 20_000 }: Options): CallLog {
+export function createCallLog({ database, log, now, delayMs = 500, most: maxHours = 20_000 }: Options): CallLog {
   let gathered = empty();
   let dropped = 0;
   const totals = createTotals();
@@ -69,7 +69,7 @@ export function createCallLog({ database, log, now, delayMs = 500, most = 20_000
     onFailing: (err) => log.warn({ err }, 'calls of providers could not be written and will be tried again'),
   });
   const add = (facts: CacheHit, sums: Partial<CallHour>, at: Date) => {
-    if (!addToHour(gathered.hours, most, { facts, sums, at })) dropped += 1;
+    if (!addToHour(gathered.hours, maxHours, { facts, sums, at })) dropped += 1;
     writer.wake();
   };
 
@@ -77,7 +77,7 @@ export function createCallLog({ database, log, now, delayMs = 500, most = 20_000
     record(call) {
       const at = now();
       totals.count(call);
-      if (gathered.rows.length < most) gathered.rows.push(toRow(call, at));
+      if (gathered.rows.length < maxHours) gathered.rows.push(toRow(call, at));
       else dropped += 1;
       add(call, sumsOf(call), at);
     },

@@ -8,7 +8,7 @@ import type { Connections } from '#core/outbound/connections';
 import { withDeadline } from '#core/outbound/deadline';
 import { acceptedEncodings, exchange, toResponse, type WireRequest } from '#core/outbound/exchange';
 import { AddressRefused } from '#core/outbound/judged-connect';
-import { createRepetitionBudget, isCut, isWorthRepeating, pauseMs } from '#core/outbound/repetition';
+import { createRetryBudget, isCut, isWorthRepeating, pauseMs } from '#core/outbound/retry-budget';
 import { createQueue, type Queue } from '#core/outbound/queue';
 import type { Slots, Visit } from '#core/outbound/slots';
 
@@ -18,24 +18,23 @@ export type OutboundInit = {
   body?: string | Uint8Array | ArrayBuffer | URLSearchParams | ReadableStream | null | undefined;
   signal?: AbortSignal | undefined;
   /**
-   * Whom the call is to, for the circuit breaker: after five failures in a row (no answer, or 5xx) all calls of this
-   * key fail at once for 10 s, then one finds out.
+   * The key of the circuit breaker: after five failures in a row (no answer, or 5xx) all calls of this
+   * key fail at once for 10 s, then one call tests the provider.
    */
   circuit?: string | undefined;
   /**
-   * True where doing it twice is as good as once. Then a kept connection may be used, and a call that got no byte of an
-   * answer, or 502, 503 or 504 without Retry-After, is made once more, as far as one in ten calls allows.
+   * True if the call is idempotent. Then a pooled connection may be used, and a call that got no byte of an answer, or 502, 503 or
+   * 504 without Retry-After, is retried once within the retry budget.
    */
   isRepeatable?: boolean | undefined;
   /**
-   * True where the other side recognises what it gets twice, by an id in it. Then a kept connection may be used, and a call whose
-   * connection was cut before a byte of an answer, as a kept one may be at any moment, is made once more, as far as one in ten
-   * calls allows. Whatever is answered is the answer.
+   * True if the provider detects duplicates, by an id in the request. Then a pooled connection may be used, and a call whose
+   * connection was cut before a byte of an answer is retried once within the retry budget. Every answer is final.
    */
   isRecognised?: boolean | undefined;
-  /** Who has it made: all calls of one owner together take a quarter of the places at most. */
+  /** Who makes the call: all calls of one owner together hold a quarter of the permits at most. */
   owner?: string | undefined;
-  /** Told when it has a place and is about to be sent; before, nobody was asked for anything. */
+  /** Called when the call has its permit and is about to be sent; before, no request was made. */
   onPlace?: (() => void) | undefined;
   /** For everything, the wait for headers included: 30 s unless said, of which 10 to headers; never more than 120. */
   timeoutMs?: number | undefined;
@@ -63,7 +62,7 @@ type Attempt = {
 
 /** Calls through their circuits, each within one deadline and made twice at most. */
 export function createCall({ connections, slots, circuits, limits }: Surroundings): Call {
-  const budget = createRepetitionBudget();
+  const budget = createRetryBudget();
 
   /** @param onAnswer told when the first byte of an answer has come */
   async function attempt(one: Attempt, mayBeKept: boolean, onAnswer: () => void): Promise<Response> {
@@ -115,7 +114,7 @@ export function createCall({ connections, slots, circuits, limits }: Surrounding
         (error: unknown) => {
           throw isCancelled(init.signal)
             ? new NotAsked('the call was cancelled', { cause: error })
-            : queue.judge(error);
+            : queue.classify(error);
         },
       );
     };
@@ -130,7 +129,7 @@ async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Pr
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
   try {
-    // Both are heard, whichever comes first: a failure of the work that nobody hears would end the process.
+    // Both promises are handled: an unhandled rejection of the work would end the process.
     return await Promise.race([work, aborted.promise]);
   } finally {
     signal.removeEventListener('abort', abort);

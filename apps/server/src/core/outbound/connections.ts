@@ -56,7 +56,7 @@ export function createConnections(judgement: Judgement, limits: Limits): Connect
   return {
     lease(origin, mayBeKept) {
       const entry = mayBeKept && !single.closed ? (kept.get(origin) ?? poolOf(origin)) : undefined;
-      // Nobody waits for a kept connection: with one of their own they begin at once.
+      // A call does not wait for a pooled connection: it begins at once with one of its own.
       if (entry === undefined || entry.running === keptPerOrigin)
         return { dispatcher: single, giveBack: () => undefined };
       kept.set(origin, entry, { noDisposeOnSet: true });
@@ -77,7 +77,7 @@ function limitReading(socket: Socket, maxBytes: number): void {
   let written = 0;
   let read = 0;
   socket.push = (chunk: Buffer | null, encoding) => {
-    // Whoever writes begins the next request, and what is read from then on is its answer.
+    // A write begins the next request, so bytes that arrive afterwards belong to its answer.
     if (socket.bytesWritten !== written) {
       written = socket.bytesWritten;
       read = 0;

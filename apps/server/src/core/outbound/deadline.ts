@@ -1,4 +1,4 @@
-/** Work that ends with the signal of whoever wants it, and after so many milliseconds at the latest. */
+/** Runs work that ends with the signal of its caller, and after this many milliseconds at the latest. */
 export async function withDeadline<Result>(
   timeoutMs: number,
   outer: AbortSignal | undefined,

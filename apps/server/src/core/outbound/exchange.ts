@@ -84,7 +84,7 @@ export async function toResponse({ status, headers, body }: WireAnswer, maxBytes
 }
 
 function decompressed(body: Buffer, encoding: string | undefined, maxBytes: number): Buffer | Promise<Buffer> {
-  // One compression or none: whoever puts one into another wants to be unpacked for long.
+  // At most one compression: nested ones are used to make decompression expensive.
   const decompress = encoding === undefined ? undefined : decompressions[encoding.trim().toLowerCase()];
   return decompress === undefined ? body : decompress(body, { maxOutputLength: maxBytes });
 }

@@ -14,7 +14,7 @@ async function serveStatus(status: number) {
   return service;
 }
 
-/** From now on the clock stands still until it is moved. */
+/** Stops the clock until it is moved. */
 function holdClock(): (ms: number) => void {
   vi.useFakeTimers({ toFake: ['Date'] });
   onTestFinished(() => void vi.useRealTimers());
@@ -29,7 +29,7 @@ describe('a circuit', () => {
     ['no answer', 0],
     ['500', 500],
     ['503', 503],
-  ])('opens after five times %s in a row, for those who name it and nobody else', async (_what, status) => {
+  ])('opens after five times %s in a row, only for calls that name it', async (_what, status) => {
     const service = await serveStatus(status);
     const outbound = outboundToLoopback();
     const call = (name?: string) => outbound.fetch(service.origin, { circuit: name }).catch((error: unknown) => error);
@@ -72,7 +72,7 @@ describe('a circuit', () => {
     await call;
   });
 
-  it('counts failures in a row: one success begins anew', async () => {
+  it('counts failures in a row: a success resets the count', async () => {
     const service = await serveStatus(500);
     const outbound = outboundToLoopback();
     for (let at = 0; at < 12; at += 1) {
@@ -103,10 +103,10 @@ describe('a circuit', () => {
     }
     const isRefused = async () =>
       (await expectFailure(outbound.fetch(service.origin, { circuit, timeoutMs: 100 }))).isCircuitOpen;
-    let inVain = 0;
+    let failures = 0;
     // On a busy machine there may be more: what was not sent in time counts for nothing.
-    while (!(await isRefused())) inVain += 1;
-    expect(inVain).toBeGreaterThanOrEqual(5);
+    while (!(await isRefused())) failures += 1;
+    expect(failures).toBeGreaterThanOrEqual(5);
   });
 
   it('does not count what could not be sent', async () => {

@@ -116,7 +116,7 @@ describe('connect over TLS', () => {
   it.each([
     ['of another name', good, 'other.test'],
     ['that has expired', expired, 'expired.test'],
-    ['that nobody vouches for', makeCertificate({ hosts: ['self.test'] }), 'self.test'],
+    ['of an unknown issuer', makeCertificate({ hosts: ['self.test'] }), 'self.test'],
   ])('refuses a certificate %s', async (_what, certificate, host) => {
     const port = await greetOverTls(certificate);
     await expectFailure(outboundToLoopback({ lookup }).connect({ host, port, tls: true }));

@@ -33,7 +33,7 @@ function pour(piece: string, first: string): (socket: Socket) => void {
 }
 
 /** The limit of a body and what may come with it: headers, framing, and what was read together with the last bytes. */
-const most = 1.5 * mebibyte;
+const maxReadBytes = 1.5 * mebibyte;
 /** Extensions are dropped as they come, and the parser gives up at 16 MiB of them. */
 const mostExtensions = 17 * mebibyte;
 
@@ -45,10 +45,10 @@ describe('answers without end', () => {
     ['headers', head, `X-Header: ${'x'.repeat(1000)}\r\n`],
     ['one header', `${head}X-Header: `, 'x'.repeat(65_536)],
     ['names of headers', head, 'x'.repeat(65_536)],
-    ['what is no HTTP', '', 'x'.repeat(65_536)],
+    ['bytes that are not HTTP', '', 'x'.repeat(65_536)],
     ['extensions of a piece', `${head}Transfer-Encoding: chunked\r\n\r\n1;`, 'x'.repeat(65_536), mostExtensions],
     ['trailers', `${head}Transfer-Encoding: chunked\r\n\r\n0\r\n`, `X-Trailer: ${'x'.repeat(1000)}\r\n`],
-  ])('%s: cut within the limits, and no more is read', async (_what, first, piece, limit = most) => {
+  ])('%s: cut within the limits, and no more is read', async (_what, first, piece, limit = maxReadBytes) => {
     const bytesRead = countBytesRead();
     const failure = await expectFailure(outboundToLoopback().fetch(await serveBytes(pour(piece, first))));
     expect(failure.message).toBe(neutral);
@@ -89,17 +89,17 @@ describe('answers without end', () => {
   });
 });
 
-describe('answers that are none', () => {
+describe('invalid answers', () => {
   it.each([
     ['a text', 'hello\r\n\r\n'],
     ['nothing at all', ''],
     ['a half line', 'HTTP/1.'],
     ['an unknown version', 'HTTP/9.9 200 OK\r\n\r\n'],
-    ['a status that is no number', 'HTTP/1.1 abc OK\r\n\r\n'],
+    ['a status that is not a number', 'HTTP/1.1 abc OK\r\n\r\n'],
     ['a status out of range', 'HTTP/1.1 999 Odd\r\nContent-Length: 0\r\n\r\n'],
     ['a change of protocol', 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'],
     ['a body that is shorter than said', `${head}Content-Length: 10\r\n\r\nshort`],
-    ['a length that is no number', `${head}Content-Length: ten\r\n\r\nbody`],
+    ['a length that is not a number', `${head}Content-Length: ten\r\n\r\nbody`],
     ['a negative length', `${head}Content-Length: -1\r\n\r\nbody`],
     ['two lengths', `${head}Content-Length: 1\r\nContent-Length: 4\r\n\r\nbody`],
     ['a length and pieces', `${head}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n`],
@@ -121,7 +121,7 @@ describe('answers that are none', () => {
     await expectFailure(outboundToLoopback().fetch(origin));
   });
 
-  it('what comes after the end of an answer is nobody’s', async () => {
+  it('bytes after the end of an answer are ignored', async () => {
     let connections = 0;
     const answer = (body: string) => `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
     const server = createServer((socket) => {
@@ -147,7 +147,7 @@ describe('slow names', () => {
     await expectFailure(never.fetch('http://slow.test/', { isRepeatable: true }));
   });
 
-  it('that answer when nobody waits any more lead to no connection that stays', async () => {
+  it('that answer after the call has ended leave no connection open', async () => {
     const asked: (() => void)[] = [];
     const open = new Set<Socket>();
     const server = createServer((socket) => {
@@ -201,7 +201,7 @@ describe('certificates', () => {
     ['has expired', expired, 'expired.test'],
     ['is not valid yet', early, 'early.test'],
     ['is of another name', good, 'other.test'],
-    ['nobody vouches for', makeCertificate({ hosts: ['self.test'] }), 'self.test'],
+    ['has an unknown issuer', makeCertificate({ hosts: ['self.test'] }), 'self.test'],
   ])('that %s: nothing is sent there', async (_what, certificate, host) => {
     const { answer, requests } = await call(certificate, host);
     expect((await expectFailure(answer)).message).toBe(neutral);
@@ -222,7 +222,7 @@ describe('redirects', () => {
     'http://①②⑦.⓪.⓪.①:PORT/',
     'file:///etc/passwd',
     '//localhost:PORT/',
-  ])('to %s are answers, and nobody goes there', async (form) => {
+  ])('to %s are answers, and are not followed', async (form) => {
     const connections: Socket[] = [];
     const canary = await listen(
       createServer((socket) => void connections.push(socket)),

@@ -18,8 +18,8 @@ async function serveSilence() {
   };
 }
 
-describe('a call that no place became free for', () => {
-  it('is nobody’s failure, in its own words and to its circuit', async () => {
+describe('a call that got no permit', () => {
+  it('does not count as a failure of the provider, in its message and for its circuit', async () => {
     const [silent, other] = [await serveSilence(), await serveSilence()];
     const well = await serve((_request, response) => void response.end());
     const outbound = outboundToLoopback({ limits: { maxSockets: 2 } });

@@ -173,7 +173,7 @@ describe('addresses of this machine and of private networks', () => {
   });
 });
 
-describe('forms that are no address to call', () => {
+describe('invalid address forms', () => {
   // All addresses are open here, so that nothing but the form can refuse.
   it.each(refusedForms)('%j is refused', async (form) => {
     const reason = await expectRefused(at(form), { allowedRanges: ['0.0.0.0/0', '::/0'] });
@@ -214,7 +214,7 @@ describe('names', () => {
     ['an address with a zone', [['fe80::1%lo']]],
     ['a private address among public ones', [['93.184.216.34', '127.0.0.1']]],
     ['a private address of the other family', [['93.184.216.34', '::1']]],
-    ['something that is no address', [['localhost']]],
+    ['a text that is not an address', [['localhost']]],
     ['nothing', [[]]],
   ])('that lead to %s are not connected to', async (_name, answers) => {
     const { lookup, asked } = resolver(answers);
@@ -314,7 +314,7 @@ describe('createAddressGuard', () => {
     expect(guard.isAllowed(outside)).toBe(false);
   });
 
-  it.each(['', 'localhost', '127.0.0.1.', '1', '999.1.1.1', 'fe80::1%eth0'])('%j is no address', (text) => {
+  it.each(['', 'localhost', '127.0.0.1.', '1', '999.1.1.1', 'fe80::1%eth0'])('%j is not an address', (text) => {
     expect(createAddressGuard(['0.0.0.0/0', '::/0']).isAllowed(text)).toBe(false);
   });
 });

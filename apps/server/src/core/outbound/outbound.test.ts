@@ -149,7 +149,7 @@ describe('limits', () => {
 
   it('refuses a damaged compression', async () => {
     const base = await serve((_request, response) => {
-      response.writeHead(200, { 'content-encoding': 'gzip' }).end('this is no gzip');
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end('this is not gzip');
     });
     await expectFailure(outboundToLoopback(small).fetch(base));
   });
@@ -189,21 +189,21 @@ describe('limits', () => {
 
   it('holds no more sockets at once than allowed, and serves those who wait', async () => {
     let now = 0;
-    let most = 0;
+    let maxConcurrent = 0;
     const held: ServerResponse[] = [];
     const answer: RequestListener = (request, response) => {
-      most = Math.max(most, (now += 1));
+      maxConcurrent = Math.max(maxConcurrent, (now += 1));
       request.socket.once('close', () => (now -= 1));
       // The first wait until there are as many as may be.
-      if (most === 5) response.end();
+      if (maxConcurrent === 5) response.end();
       else held.push(response);
-      if (most === 5) for (const one of held.splice(0)) one.end();
+      if (maxConcurrent === 5) for (const one of held.splice(0)) one.end();
     };
     const bases = [await serve(answer), await serve(answer)];
     const outbound = outboundToLoopback({ limits: { maxSockets: 5 } });
     const answers = await Promise.all(Array.from({ length: 40 }, (_, at) => outbound.fetch(bases[at % 2]!)));
     expect(answers.every(({ ok }) => ok)).toBe(true);
-    expect(most).toBe(5);
+    expect(maxConcurrent).toBe(5);
   });
 
   it('gives up waiting for a socket, and the sockets come back', async () => {

@@ -22,12 +22,12 @@ export type Outbound = {
    * Fetches as the platform's `fetch` does, but follows no redirect at all (it is the answer) and has read the whole
    * body when it returns: 3 s to connect, 10 s to headers, 30 s for everything, 256 KiB after decompression, where the call
    * states nothing else.
-   * @throws OutboundError whatever went wrong, a caller's `signal` included
+   * @throws OutboundError for every failure, an abort of the caller's `signal` included
    */
   fetch(url: string | URL, init?: OutboundInit): Promise<Response>;
   /**
    * Connects for mail: its ports are open to this and to nothing else.
-   * @throws OutboundError whatever went wrong
+   * @throws OutboundError for every failure
    */
   connect(target: SocketTarget): Promise<Socket>;
   /** False for an address that would be refused unseen: scheme, credentials, port, or an IP address that is closed. */
@@ -38,7 +38,7 @@ export type Outbound = {
   close(): Promise<void>;
 };
 
-/** A call that brought no answer. Always the same text, so that it tells nobody what listens where; `cause` is for the log. */
+/** A call without an answer. The text is always the same, so that it does not reveal what listens where; `cause` is for the log. */
 export class OutboundError extends AppError {
   override name = 'OutboundError';
   /** True where nothing was asked, because the calls before have failed. */
@@ -97,7 +97,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
       await queue.enter(signal);
       return openSocket({ ...target, signal }, judgement, () => slots.leave(visit));
     }).catch((error: unknown) => {
-      throw queue.judge(error);
+      throw queue.classify(error);
     });
   }
 
@@ -127,7 +127,7 @@ export function createOutbound(options: OutboundOptions): Outbound {
   };
 }
 
-/** Without path and query, which may carry secrets of whoever configured the call; and strangers are told nothing of the trace. */
+/** The span has no path and query, which may carry secrets, and third parties get no trace headers. */
 function traced(within: Within, url: URL, init: OutboundInit, call: Call): Promise<Response> {
   const { method = 'GET' } = init;
   const { hostname, port, protocol } = url;

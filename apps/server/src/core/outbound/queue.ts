@@ -2,12 +2,12 @@ import { NotAsked } from '#core/outbound/circuits';
 import { isTimeout } from '#core/outbound/deadline';
 import type { Slots, Visit } from '#core/outbound/slots';
 
-/** One call waiting for its places; time that it spends here is nobody's failure. */
+/** One call waiting for its permits; this time does not count as a failure of the provider. */
 export type Queue = {
   /** @throws NotAsked where no place became free in time */
   enter(signal: AbortSignal): Promise<void>;
-  /** What went wrong, as far as it says something of the other side. */
-  judge(error: unknown): unknown;
+  /** The error, or NotAsked if it says nothing about the provider. */
+  classify(error: unknown): unknown;
 };
 
 export function createQueue(slots: Slots, visit: Visit, onPlace: (() => void) | undefined): Queue {
@@ -22,8 +22,8 @@ export function createQueue(slots: Slots, visit: Visit, onPlace: (() => void) | 
       waitedMs += performance.now() - since;
       onPlace?.();
     },
-    judge(error) {
-      // Whoever was asked when most of the time was gone is not to blame that the rest was not enough.
+    classify(error) {
+      // A provider that was asked late is not to blame for the timeout.
       const isLate = isTimeout(error) && waitedMs > (performance.now() - begunAt) / 2;
       return isLate ? new NotAsked('most of the time was gone before a place became free', { cause: error }) : error;
     },

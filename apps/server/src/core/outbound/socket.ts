@@ -16,7 +16,7 @@ export type SocketTarget = {
 };
 
 /**
- * A connection to an address that was judged; whoever gets it closes it.
+ * A connection to a checked address; the caller closes it.
  * @param onEnd told once, when there is no connection any more or never was
  */
 export function openSocket(
@@ -30,7 +30,7 @@ export function openSocket(
   return new Promise((resolve, reject) => {
     const cancel = () => socket.destroy(signal.reason as Error);
     signal.addEventListener('abort', cancel, { once: true });
-    // Stays: what goes wrong later shows as the end of the connection to whoever uses it.
+    // Stays attached: a later error reaches the user of the socket as the end of the connection.
     socket.on('error', reject);
     socket.once('close', () => {
       signal.removeEventListener('abort', cancel);

@@ -7,7 +7,7 @@ type Wanted = { hosts: readonly string[]; notBefore?: Date; notAfter?: Date };
 
 const hourMs = 3_600_000;
 
-/** A certificate that vouches for itself (RFC 5280), for a server in a test and for whoever is to trust it. */
+/** A self-signed certificate (RFC 5280), for a server in a test and as trust anchor of its client. */
 export function makeCertificate({ hosts, notBefore, notAfter }: Wanted): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', {
     namedCurve: 'P-256',

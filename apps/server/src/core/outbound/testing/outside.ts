@@ -23,7 +23,7 @@ export async function serve(listener: RequestListener): Promise<string> {
   return `http://127.0.0.1:${await listen(createHttpServer(listener))}`;
 }
 
-/** @returns the origin of what sends these bytes to whoever has sent a request */
+/** @returns the origin of a server that sends these bytes after each request */
 export async function serveBytes(answer: (socket: Socket) => void): Promise<string> {
   return `http://127.0.0.1:${await listen(createServer((socket) => socket.once('data', () => answer(socket))))}`;
 }
@@ -44,7 +44,7 @@ export async function expectFailure(call: Promise<unknown>): Promise<OutboundErr
 }
 
 /**
- * Counts what calls read from their sockets, until the test ends: what nobody has read, nobody can keep.
+ * Counts the bytes that calls read from their sockets, until the test ends: unread bytes take no memory here.
  * @returns the bytes so far, of all calls since
  */
 export function countBytesRead(): () => number {

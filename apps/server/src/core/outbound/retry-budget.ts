@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache';
 import { errors } from 'undici';
 
-/** How many calls may be repeated: one for every ten that were made, so that repetitions never become the load. */
-export type RepetitionBudget = {
+/** Retry budget: one retry for every ten calls, so that retries never dominate the load. */
+export type RetryBudget = {
   earn(key: string): void;
   /** @returns false where nothing is left */
   spend(key: string): boolean;
@@ -12,8 +12,8 @@ const callsForOne = 10;
 const mostSaved = 10 * callsForOne;
 const maxKeys = 1000;
 
-/** One budget for each key; whoever begins may repeat one call. */
-export function createRepetitionBudget(): RepetitionBudget {
+/** One budget for each key; a new key may retry one call. */
+export function createRetryBudget(): RetryBudget {
   const calls = new LRUCache<string, number>({ max: maxKeys });
   const saved = (key: string) => calls.get(key) ?? callsForOne;
   return {

@@ -70,7 +70,7 @@ describe('a call that may be repeated', () => {
   it.each([
     ['within the headers', 'HTTP/1.1 200 OK\r\nContent-'],
     ['within the body', 'HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nx'],
-    ['that is no HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
+    ['that is not HTTP', 'SSH-2.0-OpenSSH_9.6\r\n'],
   ])('is not repeated when an answer has begun: one cut %s', async (_what, bytes) => {
     let requests = 0;
     const origin = await serveBytes((socket) => {
@@ -87,7 +87,7 @@ describe('a call that may be repeated', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('is not repeated when its time is over or nobody wants it any more', async () => {
+  it('is not repeated after its deadline or when its caller has aborted', async () => {
     const { origin, requests } = await serveEach(() => undefined);
     const outbound = outboundToLoopback();
     await expectFailure(outbound.fetch(origin, { ...repeatable, timeoutMs: 500 }));
@@ -154,7 +154,7 @@ describe('a call that may not be repeated', () => {
   it.each<[string, (response: ServerResponse) => void]>([
     ['503', of(503)],
     ['a cut', cut],
-  ])('is made once, whatever happens: %s', async (_what, answer) => {
+  ])('is made once: %s', async (_what, answer) => {
     const { origin, requests } = await serveEach(answer, ok);
     await outboundToLoopback()
       .fetch(origin, { method: 'POST', body: 'x' })
@@ -199,7 +199,7 @@ describe('kept connections', () => {
     expect((await outbound.fetch(origin, repeatable)).status).toBe(200);
   });
 
-  it('are few, and whoever finds none free does not wait', async () => {
+  it('are limited, and a call without a permit does not wait', async () => {
     const open: ServerResponse[] = [];
     const waiting = Promise.withResolvers<undefined>();
     const origin = await serve((_request, response) => {
