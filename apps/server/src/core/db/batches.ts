@@ -6,7 +6,7 @@ const batchSize = 5000;
 /**
  * Deletes all that matches, at most 5,000 rows with one statement: none holds its locks for long or runs out of its time.
  * @param next a statement that deletes no more than `most` rows and answers one for each.
- * @param signal asked before each statement: whoever gave up waiting must not be working still.
+ * @param signal checked before each statement, so that the work stops when its caller has given up
  * @param mostInAll so many at most, and none where it is not above 0.
  * @returns how many rows were deleted.
  */
@@ -19,10 +19,10 @@ export async function deleteInBatches(
   let total = 0;
   while (total < mostInAll) {
     signal.throwIfAborted();
-    const most = Math.min(batchSize, mostInAll - total);
-    const { length } = await db.slow.all(next(most));
+    const limit = Math.min(batchSize, mostInAll - total);
+    const { length } = await db.slow.all(next(limit));
     total += length;
-    if (length < most) break;
+    if (length < limit) break;
   }
   return total;
 }

@@ -32,7 +32,7 @@ describe('arrays in binary', () => {
     expect(await read('text', new TextArray())).toEqual([]);
   });
 
-  it('hold uuids, whatever their case, and the same one after the other', async () => {
+  it('hold uuids in upper and lower case, and equal ones in a row', async () => {
     const [one, other] = [newId(), newId()];
     const ids = [one, one, null, null, other, one, other, other];
     expect(await read('uuid', filled(new UuidArray(), [...ids, one.toUpperCase()]))).toEqual([...ids, one]);

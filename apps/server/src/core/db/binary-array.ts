@@ -120,7 +120,7 @@ const nibbles = Uint8Array.from({ length: 128 }, (_, code) => Number.parseInt(St
 /** Where the two digits of each byte of a uuid stand. */
 const digitPairs = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 
-/** Uuids as texts with their hyphens, which nobody looks at here: what is none becomes another. */
+/** Uuids as texts with their hyphens. The text is not validated: an invalid one becomes a different uuid. */
 export class UuidArray extends BinaryArray<string> {
   constructor() {
     super(oids.uuid);

@@ -40,7 +40,7 @@ function openOwn(options: Partial<DatabaseOptions> = {}): Database {
 const times = <Result>(count: number, work: (at: number) => Promise<Result>) =>
   Promise.all(Array.from({ length: count }, (_, at) => work(at)));
 
-/** A transaction of somebody else, which ends with the work. */
+/** A concurrent transaction, which ends with the work. */
 function whileHeld<Result>(lock: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
   return withClient(own.connection, async (client) => {
     await client.query('begin');
@@ -214,7 +214,7 @@ describe('a database that does not answer', () => {
   });
 
   it('says why it cannot be reached', async () => {
-    const database = openDatabase({ connection: { host: '127.0.0.1', port: 1, user: 'nobody', database: 'none' } });
+    const database = openDatabase({ connection: { host: '127.0.0.1', port: 1, user: 'unknown', database: 'none' } });
     open.push(() => database.close());
     for (let attempt = 0; attempt < 3; attempt++) {
       const failure = await failureOf(database.tenant(newId()).first(one));

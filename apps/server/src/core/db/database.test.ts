@@ -101,7 +101,7 @@ describe.each(modes)('%s', (_name, mode) => {
     const id = newId();
     await database.credential(id).all(insertTenant(id));
     await Promise.all(Array.from({ length: 20 }, () => database.tenant(id).first(countTenants)));
-    // No tenant: the policy leaves nothing, whatever ran on the connection before.
+    // No tenant: the policy hides all rows, also after another tenant used the connection.
     expect(await database.credential().all(sql('select * from users'))).toEqual([]);
     await expect(database.credential().all(insertTenant(newId()))).rejects.toThrow('row-level security');
   });
@@ -141,7 +141,7 @@ describe('limits', () => {
   });
 
   it('says that the database cannot be reached', async () => {
-    const database = openDatabase({ connection: { host: '127.0.0.1', port: 1, user: 'nobody', database: 'none' } });
+    const database = openDatabase({ connection: { host: '127.0.0.1', port: 1, user: 'unknown', database: 'none' } });
     const failure = await database
       .platform()
       .all(countTenants)

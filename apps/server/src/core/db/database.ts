@@ -157,7 +157,7 @@ function openLanes(kind: RoleKind, { options, timing, ...signals }: Opening): La
   };
 }
 
-/** What one tenant may hold, where a lane serves many: the rest is soon free for the others, whatever it sends. */
+/** How many connections one tenant may use of a pool that serves many, so that no tenant can occupy it. */
 function shareOf(kind: RoleKind, size: number, part: number): number {
   return kind === 'tenant' || kind === 'credential' ? Math.ceil(size * part) : size;
 }

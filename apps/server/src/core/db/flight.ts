@@ -27,7 +27,7 @@ const sync = serialize.sync();
 const describePortal = serialize.describe({ type: 'P' });
 
 // pg lets only its own query class on a pipelined connection; the flight replaces all of its behaviour.
-// Its prototype is enough: its constructor would build an event emitter and a result that nobody uses.
+// The prototype is enough: the constructor would build an event emitter and a result that are never used.
 function Pipelined(): void {}
 Pipelined.prototype = pg.Query.prototype;
 const PipelinedQuery = Pipelined as unknown as new () => object;
@@ -110,7 +110,7 @@ class Flight extends PipelinedQuery {
       if (known.columns !== undefined) step.prepared = known;
       return;
     }
-    // A counter, not a hash: after a failed flight nobody knows whether the name was taken.
+    // A counter, not a hash: after a failed flight it is unknown whether the name was taken.
     const number = (this.#wire!.atriumCounter = (this.#wire!.atriumCounter ?? 0) + 1);
     step.prepared = { name: `a${number}`, columns: undefined };
     step.owns = true;

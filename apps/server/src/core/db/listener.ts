@@ -29,8 +29,8 @@ export type ListenerOptions = {
   /** What to do with the messages of each channel. */
   channels: Readonly<Record<string, (payload: string) => void>>;
   /**
-   * Notifications may have been missed: whatever they keep fresh must be forgotten. Called again and again until they arrive
-   * for certain.
+   * Notifications may have been missed: all state that depends on them must be refreshed. Called repeatedly until delivery
+   * works again.
    */
   onGap: () => void;
   timing?: Partial<ListenerTiming>;
@@ -48,7 +48,7 @@ const defaultTiming: ListenerTiming = {
 const tickMs = 100;
 /** All processes hear it, so whichever notifies it first does so for all of them. */
 const heartbeatChannel = 'atrium_heartbeat';
-// Nothing waits for the disk: a heartbeat that is lost with the server is none.
+// No flush to disk: a heartbeat that is lost with the server does no harm.
 const beat = `set synchronous_commit = off; select pg_notify('${heartbeatChannel}', '')`;
 
 export function listen(options: ListenerOptions): Listener {

@@ -2,7 +2,7 @@ import type { Query } from '#core/db/query';
 
 /** Which statements lately had to wait for a lock, so that the next of them does not hold up a shared connection first. */
 export type LockWaits = {
-  /** Whether one of them has to wait, as far as is known. */
+  /** Whether one of the queries is known to wait for a lock. */
   areHeld(queries: readonly Query<unknown>[]): boolean;
   /** A statement gave up its wait for a lock. */
   note(text: string): void;
@@ -15,7 +15,7 @@ const maxTexts = 1000;
 const keptMs = 10_000;
 
 /**
- * By text, because the error of PostgreSQL names no table: whoever sends the same text most likely waits for the same lock.
+ * By text, because PostgreSQL's error names no table: an equal text most likely waits for the same lock.
  *
  * @param promptMs what takes less did not wait
  */

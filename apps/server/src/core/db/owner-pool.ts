@@ -18,7 +18,7 @@ const timeoutMs = 60_000;
 // What the library says without a code.
 const noConnection = /^(timeout exceeded when trying to connect|Query read timeout)/;
 
-/** Opens connections when they are needed, and gives up those that nobody needs. */
+/** Opens connections on demand, and closes idle ones. */
 export function openOwnerPool({ connection, name, size }: Options): OwnerPool {
   const pool = new pg.Pool({
     ...connection,
@@ -28,7 +28,7 @@ export function openOwnerPool({ connection, name, size }: Options): OwnerPool {
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 30_000,
     statement_timeout: timeoutMs,
-    // A frozen server never answers: without this, whoever asked would wait for good.
+    // A frozen server never answers: without this timeout the caller would wait for ever.
     query_timeout: timeoutMs + 5000,
   });
   // A connection that breaks is told of by the statement under way; without a listener Node would exit first.

@@ -6,7 +6,7 @@ import { watchDatabase } from '#core/db/watched';
 
 const ignore = () => () => undefined;
 
-it('keeps one for each database, and the same for whoever watches it', () => {
+it('holds one value per database, shared with its watched form', () => {
   const keptOf = perDatabase(() => new Set<string>());
   const [one, other] = [{} as Database, {} as Database];
   const watched = watchDatabase(watchDatabase(one, ignore), ignore);

@@ -2,7 +2,7 @@ import type { Database } from '#core/db/database';
 
 const origins = new WeakMap<Database, Database>();
 
-/** Says that a database is another one under watch: what the process keeps beside the one it keeps beside the other. */
+/** Declares that a database wraps another one, so that both share their values in this process. */
 export function sharesMemory(database: Database, origin: Database): Database {
   origins.set(database, origins.get(origin) ?? origin);
   return database;
@@ -15,8 +15,8 @@ export function perDatabase<Kept extends object>(create: () => Kept): (database:
     const origin = origins.get(database) ?? database;
     const known = all.get(origin);
     if (known !== undefined) return known;
-    const kept = create();
-    all.set(origin, kept);
-    return kept;
+    const value = create();
+    all.set(origin, value);
+    return value;
   };
 }

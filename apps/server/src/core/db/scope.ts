@@ -87,7 +87,7 @@ export class Scope {
     return within === undefined ? run() : within(describeFlight(queries), run);
   }
 
-  // What waits for a lock would have everybody behind it wait as well, so it does so on connections kept for that.
+  // A query that waits for a lock would block all queries behind it, so it runs on connections reserved for that.
   #flyOn(lane: keyof Lanes, queries: readonly Query<unknown>[]): Promise<unknown[][]> {
     const prelude = this.#prelude(lane);
     const first = queries.some((query) => query.onePlan === true) ? [...prelude, onePlan] : prelude;
@@ -129,7 +129,7 @@ export class Scope {
   }
 
   async #interactiveAside<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result> {
-    // Whatever the work makes of an error: what counts is that a statement could not have its lock.
+    // Independent of how the work handles an error: what counts is that a statement did not get its lock.
     const state = { waits: false };
     try {
       return await this.#interactive('slow', work, state);

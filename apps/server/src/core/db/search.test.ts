@@ -70,7 +70,7 @@ describe('containsWords', () => {
     return (await db().slow.all(listContacts(tenant.tenantId, { search }, page))).map((row) => row.first_name);
   };
 
-  it.each(['ada', 'ADA', 'łukasz', 'STRASSE', 'straße', '100%', 'ada 100', '_da', 'nobody', '間間 long', 'a'])(
+  it.each(['ada', 'ADA', 'łukasz', 'STRASSE', 'straße', '100%', 'ada 100', '_da', 'missing', '間間 long', 'a'])(
     'finds the same either way: %s',
     async (text) => {
       expect(await find(text, false)).toEqual(await find(text, true));

@@ -8,8 +8,8 @@ import { totalOf, type CountedTable } from '#core/db/totals';
 export type Search = { readonly patterns: readonly string[]; readonly byIndex: boolean };
 
 /**
- * The index over words holds those of all tenants: what it costs grows with the others' rows. Up to so many rows of
- * its own, reading them all is the shorter way, and takes no longer whoever else is there.
+ * The word index holds the words of all tenants: its cost grows with their rows. Up to this number of rows of its own, a tenant
+ * reads them all faster, and its cost does not depend on other tenants.
  */
 const mostScanned = 20_000;
 

@@ -27,8 +27,8 @@ export function connectionAs(kind: RoleKind, options: Connecting, terms: Session
     `lock_timeout=${terms.lockMs}`,
     'idle_in_transaction_session_timeout=10000',
     `role=${databaseRoles[kind]}`,
-    // What flies there has a fixed text and leads with the tenant, so one plan serves all values; left to itself PostgreSQL
-    // plans a LIMIT parameter anew each time, which costs more than running it.
+    // These queries have a fixed text and start with the tenant, so one plan serves all values; by default PostgreSQL would
+    // plan a LIMIT parameter again each time, which costs more than running it.
     ...(terms.hasGenericPlans ? ['plan_cache_mode=force_generic_plan'] : []),
   ];
   return { ...base, options: settings.map((setting) => `-c ${setting}`).join(' ') };

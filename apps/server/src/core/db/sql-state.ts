@@ -65,7 +65,7 @@ export function violatedConstraint(error: unknown): string | undefined {
   return code?.startsWith('23') ? constraint : undefined;
 }
 
-/** A value that PostgreSQL refuses to store or compare (class 22): the client's doing, whatever passed validation. */
+/** A value that PostgreSQL refuses to store or compare (class 22): a client error that validation did not find. */
 export function isInvalidValue(error: unknown): boolean {
   const { code } = (error ?? {}) as ServerError;
   return code !== undefined && (code.startsWith('22') || code === '54001');

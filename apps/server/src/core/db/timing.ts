@@ -16,7 +16,7 @@ export type DatabaseTiming = {
   probeMs: number;
   /** Silence on a connection with a statement under way before the server itself is tested. */
   suspectMs: number;
-  /** Silence on all connections from then on before the server counts as unreachable. */
+  /** Silence on all connections after `suspectMs` before the server counts as unreachable. */
   silenceMs: number;
   /** Wait for a lock on the connections that carry many flights, on those that carry one, and on those kept for such waits. */
   fastLockMs: number;

@@ -30,7 +30,7 @@ const tableTotal = statement<{ tenantId: string; table: CountedTable }, { total:
     .where('table_name', '=', p.table),
 );
 
-/** Rows that come or go many at a time, beside those that `withAudit` counts. */
+/** For many rows created or deleted at a time, in addition to those that `withAudit` counts. */
 export const addToTotal = statement<{ tenantId: string; table: CountedTable; slot: number; amount: number }, never>(
   (p) =>
     builder
@@ -73,7 +73,7 @@ export function countMatches(matching: { limit(count: number): Expression<unknow
 }
 
 /**
- * One page of a filtered list, on the slow lane, because nobody knows how long a search takes. A page that is not
+ * One page of a filtered list, on the interactive pool, because a search may take long. A page that is not
  * full says itself how many rows there are; otherwise `count` (which stops at `exactTotalLimit + 1`) does.
  */
 export async function pageOfMatches<Row>(
@@ -103,12 +103,12 @@ function isLastPage({ limit, offset, rowCount }: Place): boolean {
   return rowCount < limit && (rowCount > 0 || offset === 0);
 }
 
-/** What is said of a total that was counted no further than `exactTotalLimit + 1`, beside a page with so many rows. */
+/** The total to report for a count that stopped at `exactTotalLimit + 1`, for a page of `rowCount` rows. */
 export function totalOfPage(counted: number, place: Place): Total {
   const { offset, rowCount } = place;
   if (isLastPage(place)) return { total: offset + rowCount, isCapped: false };
   const isCapped = counted > exactTotalLimit;
-  // A full page may have another behind it, and whoever goes on while there is more by the total has to find that.
+  // A full page may have a successor, and a client that follows the total must find it.
   const least = isCapped && rowCount > 0 ? offset + rowCount + 1 : 0;
   return { total: Math.max(counted, least), isCapped };
 }

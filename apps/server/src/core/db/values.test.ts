@@ -14,7 +14,7 @@ describe('toRfc3339', () => {
     expect(toRfc3339(text)).toBe(expected);
   });
 
-  it('agrees with Date for whatever PostgreSQL can print of milliseconds', () => {
+  it('agrees with Date for every timestamp with milliseconds that PostgreSQL prints', () => {
     const min = new Date('0100-01-01T00:00:00Z');
     const max = new Date('9999-12-31T23:59:59.999Z');
     fc.assert(

@@ -9,7 +9,7 @@ export type Note = (query: Query<unknown>) => () => void;
 
 type Scope = Pick<TenantDb, 'slow' | 'transaction' | keyof Statements>;
 
-/** The same database, but somebody is told of all that may have taken effect through it. */
+/** The same database, but `note` is called for every statement that may have taken effect through it. */
 export function watchDatabase(database: Database, note: Note): Database {
   const watched: Database = {
     ...database,
@@ -49,7 +49,7 @@ function watchStatements(statements: Statements, note: Note): Statements {
   };
 }
 
-/** Whatever fails before the commit is sent was rolled back, or is with the connection. */
+/** A failure before the commit is sent means a rollback, at the latest with the end of the connection. */
 async function watchTransaction<Result>(
   db: Scope,
   work: (tx: Transaction) => Promise<Result>,

@@ -66,7 +66,7 @@ function isInitialised(dir: string): boolean {
   return existsSync(join(dir, 'PG_VERSION'));
 }
 
-/** An existing cluster keeps its owner: root can run PostgreSQL as anybody, an ordinary user only as itself. */
+/** An existing cluster keeps its owner: root can run PostgreSQL as any user, an ordinary user only as itself. */
 async function ownerOf(dir: string, user: OsUser | undefined): Promise<OsUser | undefined> {
   const { uid, gid } = statSync(dir);
   if (user === undefined) {
@@ -100,7 +100,7 @@ function chownTree(dir: string, { uid, gid }: OsUser): void {
   chownSync(dir, uid, gid);
 }
 
-/** Creates the cluster with its database if there is none, and checks that these binaries can serve it. */
+/** Creates the cluster with its database if it does not exist, and checks that these binaries can serve it. */
 export async function prepareCluster(cluster: Cluster, runtime: Runtime, durable: boolean): Promise<void> {
   const { dir, link } = cluster;
   // Without its link the folder belongs to a data folder that was since removed: keep it, but do not bring it back.
@@ -118,7 +118,7 @@ export async function prepareCluster(cluster: Cluster, runtime: Runtime, durable
   if (statSync(dir).mode & 0o077) chmodSync(dir, 0o700);
 }
 
-/** Made beside the final place and renamed, so that a start that is killed half way leaves nothing but a draft. */
+/** Created in a draft folder and renamed, so that a start that is killed leaves only the draft. */
 async function initialise({ dir, user }: Cluster, { initdb, postgres }: Runtime, durable: boolean): Promise<void> {
   if (existsSync(dir) && readdirSync(dir).length > 0) {
     throw unusable(

@@ -12,7 +12,7 @@ export type Endpoint = {
   connection: { host: string; port: number; password?: string };
   /** What makes the server listen there. */
   settings: Record<string, string>;
-  /** The files by which a server claims the address, beside the one for its data directory. */
+  /** The files by which a server claims the address, in addition to the one for its data directory. */
   pidFiles: string[];
 };
 
@@ -65,7 +65,7 @@ export function quoteList(path: string): string {
   return `"${path.replaceAll('"', '""')}"`;
 }
 
-/** Makes the folder or accepts it if it is ours; what somebody else put into the shared temporary folder is refused. */
+/** Creates the folder, or accepts one that is ours; a foreign folder in the shared temporary folder is refused. */
 export function isPrivateFolder(path: string, user: OsUser | undefined): boolean {
   const self = process.getuid?.();
   try {

@@ -28,7 +28,7 @@ it('is taken over from a dead process, from one that inherited its id, and when 
   }
 });
 
-it('is taken over although somebody died while taking it over', () => {
+it('is taken over although another process died while taking it over', () => {
   const dataDir = newFolder();
   writeFileSync(join(dataDir, 'atrium.lock'), '1073741824\nsome time\nfirst\n');
   writeFileSync(join(dataDir, 'atrium.lock.first'), '1073741825\nsome time\nsecond\n');

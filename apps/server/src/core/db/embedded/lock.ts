@@ -72,7 +72,7 @@ function linked(from: string, to: string): boolean {
 
 function readHolder(path: string): Holder | undefined {
   try {
-    // A file emptied by a power cut reads as held by nobody.
+    // A file emptied by a power cut reads as held by no process.
     const [pid = '', start = '', id = ''] = readFileSync(path, 'utf8').split('\n');
     return { pid: Number(pid), start, id: /^[\w-]+$/.test(id) ? id : 'unreadable' };
   } catch (error) {

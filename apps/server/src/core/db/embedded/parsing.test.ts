@@ -23,15 +23,15 @@ describe('parsePidFile', () => {
 
 describe('parsePasswd', () => {
   it('skips comments and broken lines', () => {
-    expect(parsePasswd('# users\nroot:x:0:0:root:/root:/bin/sh\n\nbroken\nnobody:*:-2:-2::/:/bin/false')).toEqual([
+    expect(parsePasswd('# users\nroot:x:0:0:root:/root:/bin/sh\n\nbroken\nguest:*:-2:-2::/:/bin/false')).toEqual([
       { name: 'root', uid: 0, gid: 0 },
-      { name: 'nobody', uid: -2, gid: -2 },
+      { name: 'guest', uid: -2, gid: -2 },
     ]);
   });
 });
 
 describe('process identity', () => {
-  it('reads the start time whatever the name, and none of a zombie', () => {
+  it('reads the start time for any name, and undefined for a zombie', () => {
     const fields = Array.from({ length: 40 }, (_, index) => String(index + 4)).join(' ');
     expect(parseStart(`12 (a b) c) S ${fields}`)).toBe('22');
     expect(parseStart(`12 (node) Z ${fields}`)).toBeUndefined();

@@ -96,8 +96,8 @@ async function becomesReady(child: ChildProcess, { cluster, signal }: Launch): P
 }
 
 /**
- * PostgreSQL believes any live process whose id is in these files, so a program that got the id of an earlier
- * server would block it for good; ids of nobody are left to PostgreSQL, which then checks for surviving children.
+ * PostgreSQL trusts any live process whose id is in these files, so an unrelated program with a reused id would block it for
+ * good. Ids without a process are left to PostgreSQL, which then checks for surviving children.
  */
 export function dropForeignPidFiles(dir: string, files: string[]): void {
   for (const path of files) {
@@ -114,7 +114,7 @@ function exists(pid: number): boolean {
   }
 }
 
-/** The process id of the server that runs on the folder (real path), as far as we can see. */
+/** The process id of the server that runs on the folder (real path), if it is visible to this process. */
 export function findPostmaster(dir: string): number | undefined {
   const pid = readPidFile(pidFile(dir))?.pid;
   return pid !== undefined && servesCluster(pid, dir) ? pid : undefined;

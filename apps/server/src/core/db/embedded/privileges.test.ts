@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { folderHash } from './cluster.ts';
 import { systemFolder } from './runtime.ts';
-import { isRoot, newFolder, nobody, nobodyCanRun, query, serve, start } from './testing/harness.ts';
+import { isRoot, newFolder, unprivilegedUser, canRunUnprivileged, query, serve, start } from './testing/harness.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -72,16 +72,16 @@ describe.runIf(isRoot)('as root', () => {
   });
 });
 
-describe.runIf(nobodyCanRun)('as an ordinary user', () => {
+describe.runIf(canRunUnprivileged)('as an ordinary user', () => {
   function ownFolder(mode = 0o700): string {
     const folder = newFolder(mode);
-    chownSync(folder, nobody!.uid, nobody!.gid);
+    chownSync(folder, unprivilegedUser!.uid, unprivilegedUser!.gid);
     return folder;
   }
 
   it('runs PostgreSQL as itself, and root can go on with the same folder', async () => {
     const dataDir = ownFolder(0o755);
-    const served = serve(dataDir, { user: nobody });
+    const served = serve(dataDir, { user: unprivilegedUser });
     const { connection, message } = await served.outcome;
     expect(message).toBeUndefined();
     await query(connection, 'create table kept as select 42 as value');
@@ -90,23 +90,23 @@ describe.runIf(nobodyCanRun)('as an ordinary user', () => {
     const asRoot = await start({ dataDir });
     expect(await query(asRoot.connection, 'select value from kept')).toEqual([{ value: 42 }]);
     await asRoot.stop();
-    expect(lstatSync(join(dataDir, 'postgres')).uid).toBe(nobody!.uid);
+    expect(lstatSync(join(dataDir, 'postgres')).uid).toBe(unprivilegedUser!.uid);
   });
 
   it('runs from a read-only checkout in which the library links are missing', async () => {
     const script = copyCheckout(newFolder());
-    const { connection, message } = await serve(ownFolder(), { user: nobody, script }).outcome;
+    const { connection, message } = await serve(ownFolder(), { user: unprivilegedUser, script }).outcome;
     expect(message).toBeUndefined();
     expect(await query(connection, 'select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  it('DATA_DIR_UNUSABLE: a cluster that somebody else owns, a folder it may not write or enter', async () => {
+  it('DATA_DIR_UNUSABLE: a cluster of another owner, a folder it may not write or enter', async () => {
     const foreign = ownFolder();
     mkdirSync(join(foreign, 'postgres'), { mode: 0o700 });
     const readOnly = ownFolder(0o555);
     const closed = join(newFolder(0o700), 'data');
     for (const dataDir of [foreign, readOnly, closed]) {
-      expect(await serve(dataDir, { user: nobody }).outcome).toEqual({
+      expect(await serve(dataDir, { user: unprivilegedUser }).outcome).toEqual({
         code: 'DATA_DIR_UNUSABLE',
         message: expect.stringMatching(new RegExp(`${dataDir}.*DATA_DIR`)),
       });

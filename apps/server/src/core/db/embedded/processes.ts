@@ -34,7 +34,7 @@ export function parsePasswd(text: string): OsUser[] {
   });
 }
 
-/** Runs a program to its end; a program that cannot be started at all counts as failed. */
+/** Runs a program until it exits; a program that cannot be started counts as failed. */
 export async function run(
   file: string,
   args: string[],
@@ -81,7 +81,7 @@ export function parseStart(stat: string): string | undefined {
   return /^[ZX]/.test(state) ? undefined : later[18];
 }
 
-/** True when the live process is a PostgreSQL server on exactly this folder, not somebody who inherited its id. */
+/** True if the live process is a PostgreSQL server on exactly this folder, not an unrelated process with a reused id. */
 export function servesCluster(pid: number, dir: string): boolean {
   if (process.platform !== 'linux') return isPostmasterOf(ps(pid, 'command='), dir);
   const command = readText(`/proc/${pid}/cmdline`)?.replaceAll('\0', ' ');

@@ -181,19 +181,19 @@ it('lets exactly one of several starters win and leaves the winner alone', async
   expect(both.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected']);
 });
 
-it('is not misled by pid files that name a live process of somebody else', async () => {
+it('ignores pid files that name an unrelated live process', async () => {
   const dataDir = newFolder();
   await (await start({ dataDir })).stop();
   // The same account as the server's, since PostgreSQL ignores processes that it may not signal.
-  const stranger = spawn('sleep', ['1000'], { cwd: '/', stdio: 'ignore', ...findServiceUser() });
-  onTestFinished(() => void stranger.kill('SIGKILL'));
-  const text = `${stranger.pid}\n${dataDir}/postgres\n1700000000\n5432\n${dataDir}/postgres\n\n  1234567         1\nready   \n`;
+  const unrelated = spawn('sleep', ['1000'], { cwd: '/', stdio: 'ignore', ...findServiceUser() });
+  onTestFinished(() => void unrelated.kill('SIGKILL'));
+  const text = `${unrelated.pid}\n${dataDir}/postgres\n1700000000\n5432\n${dataDir}/postgres\n\n  1234567         1\nready   \n`;
   writeFileSync(join(dataDir, 'postgres/postmaster.pid'), text);
   writeFileSync(join(dataDir, 'postgres/.s.PGSQL.5432.lock'), text);
 
   const server = await start({ dataDir });
   expect(await query(server.connection, 'select 1 as one')).toEqual([{ one: 1 }]);
-  expect(isRunning(stranger.pid)).toBe(true);
+  expect(isRunning(unrelated.pid)).toBe(true);
 });
 
 it('does not touch a server that runs where its process cannot be seen', async () => {

@@ -7,7 +7,7 @@ import type { Cluster } from './cluster.ts';
 const mebibyte = 1024 * 1024;
 /** Below it writes stop: PostgreSQL dies when its write-ahead log, which grows by 16 MiB, finds no room. */
 const minFreeBytes = 64 * mebibyte;
-/** From here on writes go on; more than above, so that the two do not alternate. */
+/** With this much space writes resume; above the minimum, so that the state does not alternate. */
 const ampleFreeBytes = 96 * mebibyte;
 const lookMs = 1000;
 

@@ -98,7 +98,7 @@ async function copyRuntime(source: string, copy: string): Promise<void> {
   }
 }
 
-/** Creates a folder of root's that every user may pass through, whatever the umask. */
+/** Creates a root-owned folder that every user may pass through, independent of the umask. */
 export function openFolder(path: string): void {
   if (existsSync(path)) return;
   mkdirSync(path, { recursive: true });

@@ -148,7 +148,7 @@ describe('isPrivateFolder', () => {
     expect(isPrivateFolder(join(folder, 'link'), undefined)).toBe(false);
   });
 
-  it.runIf(isRoot)('refuses what belongs to somebody else', () => {
+  it.runIf(isRoot)('refuses a folder of another owner', () => {
     const folder = newFolder();
     chownSync(folder, 12345, 12345);
     expect(isPrivateFolder(folder, { name: 'other', uid: 54321, gid: 54321 })).toBe(false);

@@ -30,7 +30,7 @@ export async function supervise({ onFatal, ...given }: SupervisorOptions): Promi
   const onSpawn = (spawned: ChildProcess) => (child = spawned);
   const launch = () => launchPostmaster({ ...options, signal, onSpawn });
 
-  // Whoever leaves by process.exit has no time to wait, but must not leave the server behind, whatever else happens then.
+  // process.exit leaves no time to wait, but the server must not be left behind, not even after an error.
   const stopOnExit = () => child?.kill('SIGINT');
   process.prependListener('exit', stopOnExit);
 

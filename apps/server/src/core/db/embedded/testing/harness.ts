@@ -13,10 +13,12 @@ import { startEmbeddedPostgres, type EmbeddedPostgres, type EmbeddedPostgresOpti
 import { parsePasswd, type OsUser } from '../processes.ts';
 
 export const isRoot = process.getuid?.() === 0;
-export const nobody = parsePasswd(readFileSync('/etc/passwd', 'utf8')).find(({ name }) => name === 'nobody');
+export const unprivilegedUser = parsePasswd(readFileSync('/etc/passwd', 'utf8')).find(({ name }) => name === 'nobody');
 /** False where the checkout lies in a folder that only root can enter. */
-export const nobodyCanRun =
-  isRoot && nobody !== undefined && spawnSync(process.execPath, ['-v'], { ...nobody, cwd: '/' }).status === 0;
+export const canRunUnprivileged =
+  isRoot &&
+  unprivilegedUser !== undefined &&
+  spawnSync(process.execPath, ['-v'], { ...unprivilegedUser, cwd: '/' }).status === 0;
 
 /** A short folder below the temporary one, gone after the test. */
 export function newFolder(mode = 0o755): string {
