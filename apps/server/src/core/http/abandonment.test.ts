@@ -7,7 +7,7 @@ import { expect, it } from 'vitest';
 import { AppError } from '#core/errors/app-error';
 import { watchAbandonment } from '#core/http/abandonment';
 
-/** A server whose only answer takes until nobody waits for it. */
+/** A server whose only handler runs until its request is abandoned. */
 async function serve() {
   const server = Fastify();
   const abandonment = watchAbandonment(server);
@@ -26,10 +26,10 @@ async function serve() {
   return { server, request, signal: await begun.promise };
 }
 
-it('ends what nobody waits for: the client has left', async () => {
+it('aborts the signal when the client disconnects', async () => {
   const { server, request, signal } = await serve();
   request.on('error', () => undefined);
-  // The body has long been read: it is not the end of that which counts.
+  // Reading the request body to the end must not count as a disconnect.
   expect(signal.aborted).toBe(false);
   request.destroy();
   if (!signal.aborted) await once(signal, 'abort');
@@ -37,7 +37,7 @@ it('ends what nobody waits for: the client has left', async () => {
   await server.close();
 });
 
-it('ends what nobody can wait for: the server stops', async () => {
+it('aborts the signal when the server stops', async () => {
   const { server, request, signal } = await serve();
   const answered = once(request, 'response') as Promise<[http.IncomingMessage]>;
   const closed = server.close();

@@ -2,10 +2,10 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 
 import { ServiceUnavailable } from '#core/errors/common-errors';
 
-/** Aborted once nobody waits for an answer any more: its client has left, or the process stops. */
+/** Returns a signal that is aborted once no client waits for the answer: the client has disconnected, or the process stops. */
 export type Abandonment = (reply: FastifyReply) => AbortSignal;
 
-/** To be asked for by work that takes long; the reason of the signal is what such work is to throw. */
+/** For work that takes long. Such work should throw the reason of the signal. */
 export function watchAbandonment(server: FastifyInstance): Abandonment {
   const stopping = new AbortController();
   server.addHook('preClose', (done) => {

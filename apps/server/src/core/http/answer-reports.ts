@@ -53,7 +53,7 @@ function traceOf({ span }: FastifyRequest): { traceId?: string } {
   return span === undefined ? untraced : { traceId: span.traceId };
 }
 
-/** Who it was for is in the audit trail as well, but of those whom nobody knows this is all that there is. */
+/** The audit trail names the caller too, but for an unknown caller this is the only record. */
 function toolOf({ called }: FastifyRequest): { tool?: string; toolStatus?: number; client?: string | null } {
   if (called === undefined) return untraced;
   const { status, toolCall } = called;
@@ -77,7 +77,7 @@ function report({ usage, securityEvents }: Services, { request, reply, principal
   const isAdministration =
     isAdministrative(route, principal) && status < 400 && !reply.hasHeader('idempotency-replayed');
   if (status !== 403 && !isAdministration) return;
-  // Somebody of another tenant is a system administrator who named this one.
+  // A user of another tenant is a system administrator who acts in this tenant.
   const from = homeTenantId === tenantId ? {} : { actingFromTenantId: homeTenantId };
   securityEvents.record({
     type: status === 403 ? 'permission_denied' : 'admin_action',
@@ -87,7 +87,7 @@ function report({ usage, securityEvents }: Services, { request, reply, principal
   });
 }
 
-/** A change that only somebody with administrative rights could make. */
+/** A change that requires administrative rights. */
 function isAdministrative({ access, audit }: Route, principal: Principal): boolean {
   if (typeof audit !== 'string' || principal.kind !== 'user') return false;
   return ['permission', 'tenantAdmin', 'systemAdmin'].includes(access.kind);

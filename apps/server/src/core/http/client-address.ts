@@ -3,8 +3,8 @@ import type { FastifyRequest } from 'fastify';
 import { canonicalAddress } from '#core/net/addresses';
 
 /**
- * The caller's address in one canonical form, so that no second spelling of it has a budget of its own.
- * What a trusted proxy forwards and is no address counts as the proxy's own.
+ * The caller's address in one canonical form, so that a second spelling gets no rate limit of its own.
+ * A forwarded value that is not an address is replaced by the address of the trusted proxy.
  */
 export function clientAddress(request: FastifyRequest): string {
   // A connection that broke meanwhile has no address any more.

@@ -32,7 +32,7 @@ function hasDeadline(request: FastifyRequest): boolean {
 
 function refuse(request: FastifyRequest, reply: FastifyReply, timeoutMs: number): void {
   const { url = '' } = matchedRoute(request);
-  // A stream that has begun is no late answer, and an error now would cut it off.
+  // A stream that has begun is not late, and an error now would cut it off.
   if (!reply.sent && !reply.raw.headersSent)
     void reply.send(new errorCodes.FST_ERR_HANDLER_TIMEOUT(String(timeoutMs), url));
 }

@@ -85,7 +85,7 @@ function sendStream(request: FastifyRequest, reply: FastifyReply, stream: Stream
   return reply.send(source);
 }
 
-// What a tenant stored must never run in a browser in our name, whatever its type says.
+// Content that a tenant stored must never run in a browser under our origin, even if its type says HTML.
 function fileHeaders({ name, contentType }: Pick<Download, 'name' | 'contentType'>): Record<string, string> {
   return {
     'content-type': contentType,

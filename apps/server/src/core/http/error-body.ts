@@ -30,7 +30,7 @@ const frameworkErrors: Readonly<Record<string, (cause: unknown) => AppError>> = 
   FST_ERR_MAX_PARAM_LENGTH: () => new AppError('URI_TOO_LONG', 'A part of the path is too long.'),
 };
 
-/** Whatever was thrown, as the error the caller may see. The inner text of anything unforeseen stays inside. */
+/** Converts any thrown value to the error the caller may see. The inner text of an unforeseen error is not shown. */
 export function toAppError(error: unknown, constraints: Readonly<Record<string, ErrorDefinition>>): AppError {
   if (error instanceof AppError) return error;
   const constraint = violatedConstraint(error);
@@ -77,8 +77,8 @@ function idOf(asked: unknown): string | number | null {
 }
 
 /**
- * -32700 where the body is no JSON, -32600 where it is no message; what JSON-RPC has no code for is of the range that is left
- * to servers.
+ * -32700 where the body is not JSON, -32600 where it is not a message; statuses without a JSON-RPC code get one of the range
+ * reserved for servers.
  */
 function rpcCode({ status, cause }: AppError): number {
   if (status === 400 && cause instanceof SyntaxError) return -32_700;
@@ -86,7 +86,7 @@ function rpcCode({ status, cause }: AppError): number {
   return status === 500 ? -32_603 : -32_000;
 }
 
-/** The body in the form of the route; `asked` is the body of the request, as far as it was read. */
+/** Presents the error in the form of the route; `asked` is the request body if it was read. */
 export function presentFailure(
   error: AppError,
   { requestId, form, asked }: { requestId: string; form: ErrorForm | undefined; asked?: unknown },

@@ -92,7 +92,7 @@ function isProviderUri(text: string): boolean {
   return isWebUri(text.replace(/^smtp(s?):\/\//i, 'http$1://'));
 }
 
-/** Where browsers and secrets may be sent: https, or http to the own machine, with nothing after a `#` (RFC 6749 section 3.1.2). */
+/** Where browsers and secrets may be sent: https, or http to localhost, without a fragment (RFC 6749 section 3.1.2). */
 function isSecureUri(text: string): boolean {
   if (!isWebUri(text) || !/^https?:\/\/[^/]/i.test(text) || /[#\\]/.test(text)) return false;
   const { protocol, hostname } = new URL(text);
@@ -100,7 +100,7 @@ function isSecureUri(text: string): boolean {
 }
 
 function isTimeZone(text: string): boolean {
-  // Offsets such as "+02:00" are no zones: they say nothing about daylight saving.
+  // Offsets such as "+02:00" are not time zones: they say nothing about daylight saving.
   if (!/^[A-Za-z]/.test(text)) return false;
   try {
     // Knows the zones of the database and no more, where Intl also takes abbreviations that may mean anything.

@@ -26,13 +26,13 @@ describe('parseForm', () => {
     ['51 fields', Array.from({ length: 51 }, (_, at) => `f${at}=1`).join('&')],
     ['NUL', 'a=%00'],
     ['a percent sign alone', 'a=%'],
-    ['what is no UTF-8', 'a=%ff'],
+    ['invalid UTF-8', 'a=%ff'],
     ['half of a surrogate pair', 'a=%ed%a0%80'],
   ])('refuses %s', (_what, text) => {
     expect(() => parse(text)).toThrow(expect.objectContaining({ code: 'VALIDATION_ERROR' }));
   });
 
-  it('refuses bytes that are no UTF-8', () => {
+  it('refuses bytes that are not UTF-8', () => {
     expect(() => parseForm(Buffer.from([0x61, 0x3d, 0xff]))).toThrow(
       expect.objectContaining({ code: 'VALIDATION_ERROR' }),
     );

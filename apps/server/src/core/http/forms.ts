@@ -6,8 +6,8 @@ const maxFields = 50;
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Parses `application/x-www-form-urlencoded` (WHATWG URL section 5.1). An empty body is no form.
- * @throws AppError VALIDATION_ERROR for what can be read in more than one way, a name that is there twice included.
+ * Parses `application/x-www-form-urlencoded` (WHATWG URL section 5.1). An empty body yields undefined.
+ * @throws AppError VALIDATION_ERROR for an ambiguous text, including a duplicate name.
  */
 export function parseForm(bytes: Buffer): Readonly<Record<string, string>> | undefined {
   if (bytes.length === 0) return undefined;

@@ -96,7 +96,7 @@ describe('an integer that would be read as another one is refused by the name of
   );
 });
 
-describe('whatever a text is, long and short are judged alike', () => {
+describe('long and short texts get the same result', () => {
   it('takes valid JSON and refuses what is not JSON', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {

@@ -27,7 +27,7 @@ describe('parseJsonBody: numbers', () => {
   });
 });
 
-describe('parseJsonBody: what nobody could keep', () => {
+describe('parseJsonBody: values that cannot be stored', () => {
   it.each([
     String.raw`{"a":"\u0000"}`,
     String.raw`{"a":["\ud800"]}`,

@@ -14,9 +14,9 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 export const forbiddenKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
- * Parses a request body. An empty body is no body: clients send the JSON content type on requests that have none.
- * @throws AppError VALIDATION_ERROR for anything that is not JSON as PostgreSQL and JavaScript both understand it; caused by
- * a SyntaxError where it is no JSON at all.
+ * Parses a request body. An empty body yields undefined: clients send the JSON content type on requests without a body.
+ * @throws AppError VALIDATION_ERROR for anything that is not JSON as PostgreSQL and JavaScript both understand it; its cause is
+ * a SyntaxError if the text is not JSON.
  */
 export function parseJsonBody(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
@@ -67,9 +67,9 @@ function digitsOfExponents(value: unknown): number {
 }
 
 /**
- * @param text what it was parsed from: what cannot be in it is not searched for name by name.
- * @returns the largest number in it, without its sign
- * @throws AppError for what nobody can keep
+ * @param text the source text: names that it cannot contain are not searched for one by one
+ * @returns the largest absolute number in the value
+ * @throws AppError for values that cannot be stored
  */
 function inspect(root: unknown, text: string): number {
   // In UTF-8 without escapes there is neither NUL, which JSON demands to be escaped, nor half of a surrogate pair.

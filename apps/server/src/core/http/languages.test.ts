@@ -40,7 +40,7 @@ describe('preferredLanguages', () => {
     expect(preferredLanguages(many(50))).toEqual([]);
   });
 
-  it('answers different two-letter languages for whatever text', () => {
+  it('returns distinct two-letter languages for any text', () => {
     const part = fc.oneof(
       fc.string(),
       fc.tuple(fc.constantFrom('de', 'en-GB', 'FR', '*'), fc.float()).map(([a, b]) => `${a};q=${b}`),

@@ -1,6 +1,6 @@
 type Wanted = { language: string; quality: number };
 
-// Whoever lists more has long said what they can read.
+// A longer list adds nothing: the first languages already decide.
 const maxLanguages = 50;
 
 /**

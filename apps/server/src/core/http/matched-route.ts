@@ -6,7 +6,7 @@ declare module 'fastify' {
   }
 }
 
-/** What the router has found for a request. Fastify puts it together anew each time; this does so once. */
+/** The route that the router found for a request. Fastify builds it again on each access; this reads it once. */
 export function matchedRoute(request: FastifyRequest): FastifyRequest['routeOptions'] {
   return (request.matched ??= request.routeOptions);
 }

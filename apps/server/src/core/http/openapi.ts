@@ -148,7 +148,7 @@ function success(route: Route, components: Map<string, Json>): Json {
   );
 }
 
-/** What is well and has no body, beside the success of the route. */
+/** Successful answers without a body, in addition to the success of the route. */
 function empty({ otherAnswers }: Route): Json {
   const answers = Object.entries(otherAnswers).filter(([status]) => Number(status) < 400);
   return Object.fromEntries(answers.map(([status, description]) => [status, { description }]));

@@ -4,7 +4,7 @@ import type { Upload } from '#core/http/uploads';
 import { createRequestValidator, type RequestValidator } from '#core/http/validation';
 import type { Services } from '#core/services';
 
-/** Who calls an operation, and how it reaches whoever waits for the answer. */
+/** The caller of an operation, and how the operation adds headers and status to the answer. */
 export type Caller = {
   principal: Principal | undefined;
   facts: RequestFacts;

@@ -9,7 +9,7 @@ export async function allowOrigins(server: FastifyInstance, origins: readonly st
     credentials: false,
     maxAge: 600,
     methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    // Otherwise an OPTIONS request that is no preflight gets a text of the plugin's own.
+    // Otherwise the plugin answers an OPTIONS request that is not a preflight with a text of its own.
     strictPreflight: false,
     allowedHeaders: [
       'authorization',

@@ -5,7 +5,7 @@ export type Page<Item> = {
   pagination: { total: number; limit: number; offset: number; hasMore: boolean };
 };
 
-/** The `{data, pagination}` of a list; a total that was not counted to its end is marked in a header. */
+/** The `{data, pagination}` of a list; a capped total is marked in a header. */
 export function toPage<Item>(
   data: Item[],
   { limit, offset }: { limit: number; offset: number },

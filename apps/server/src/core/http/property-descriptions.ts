@@ -76,7 +76,7 @@ export const propertyDescriptions: Readonly<Record<string, string>> = {
   error: 'Error code.',
   message: 'Text for people.',
   statusCode: 'HTTP status of the answer.',
-  details: 'Reason code (`code`) and further facts; null if there are none.',
+  details: 'Reason code (`code`) and further facts; null if there are no details.',
   jsonrpc: 'Version of JSON-RPC.',
 
   // People
@@ -135,7 +135,7 @@ export const propertyDescriptions: Readonly<Record<string, string>> = {
   api_key: 'Identifier of the adapter, such as `deepl`; not a secret.',
   api_base_url: 'Base URL of the provider.',
   auth_config: 'Credentials for the provider; secrets are masked in answers.',
-  error_message: 'Latest error; null if there is none.',
+  error_message: 'Latest error; null if there was no error.',
   consecutive_failures: 'Failures since the latest success.',
 
   // Notifications

@@ -37,12 +37,12 @@ export function parserErrorHandler(
   };
 }
 
-/** The form of the path whose request could not be read to its end; of one that came before it says nothing. */
+/** The error form of the path whose request could not be read completely; undefined if an earlier request was complete. */
 function unfinished(latest: ServerResponse | undefined, formOf: (url: string) => ErrorForm): ErrorForm | undefined {
   return latest?.req.complete === false ? formOf(latest.req.url ?? '') : undefined;
 }
 
-/** An upload may take as long as it likes while bytes come; whoever watches it ends it. */
+/** An upload may take any time while bytes arrive; the watcher of uploads ends a stalled one. */
 function isLivingUpload({ code }: ParserError, latest: ServerResponse | undefined): boolean {
   return code === 'ERR_HTTP_REQUEST_TIMEOUT' && isWatched(latest?.req);
 }
@@ -55,7 +55,11 @@ export function refuseExtensions(server: Server, traffic: Traffic, formOf: (url:
   server.on('connect', (_request, socket) => {
     socket.on('error', () => socket.destroy());
     if (traffic.latest(socket)?.writableFinished === false) socket.destroy();
-    else answerOnce(socket, new AppError('BAD_REQUEST', 'This service is no proxy.'));
+    else
+      answerOnce(
+        socket,
+        new AppError('BAD_REQUEST', 'This service does not act as a proxy. Send the request to its own address.'),
+      );
   });
 }
 

@@ -11,7 +11,7 @@ const versions = new Set(['1.0', '1.1']);
 const singleHeaders = new Set(['authorization', 'content-type', 'host']);
 const singleLengths = new Set([...singleHeaders].map((name) => name.length));
 
-/** What no request may be, whatever it asks for. */
+/** Refuses requests that are malformed on any route. */
 export function wellFormedRequest(request: FastifyRequest): AppError | undefined {
   const { headers, httpVersion, rawHeaders, url = '' } = request.raw;
   if (!versions.has(httpVersion)) return new AppError('BAD_REQUEST', 'Send the request in HTTP/1.1.');
@@ -34,13 +34,13 @@ function doubledHeader(rawHeaders: readonly string[]): AppError | undefined {
     if (!singleLengths.has(rawHeaders[at]!.length)) continue;
     const name = rawHeaders[at]!.toLowerCase();
     if (!singleHeaders.has(name)) continue;
-    if (seen.has(name)) return new AppError('BAD_REQUEST', `The ${name} header is there twice.`);
+    if (seen.has(name)) return new AppError('BAD_REQUEST', `The ${name} header is duplicate. Send it once.`);
     seen.add(name);
   }
   return undefined;
 }
 
-/** @throws AppError when the URL has text that is no Unicode, or that PostgreSQL cannot compare. */
+/** @throws AppError if the URL has text that is not Unicode, or that PostgreSQL cannot compare. */
 export function assertStorableUrl(request: FastifyRequest): void {
   if (!request.url.includes('%')) return;
   if (!isDecodable(request.url)) throw new AppError('BAD_REQUEST', 'The URL is not valid.');

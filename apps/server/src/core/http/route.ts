@@ -91,7 +91,7 @@ export type RouteDefinition<
   otherAnswers?: Readonly<Record<number, string>>;
   /** What can go wrong beyond the refusals that every route shares. */
   errors?: readonly ErrorDefinition[];
-  /** The action written to the audit trail; mandatory wherever something changes. where there is none, the reason. */
+  /** The action written to the audit trail; mandatory wherever something changes. `none` gives the reason for its absence. */
   audit?: string | { none: string };
   /** Answers something else than JSON; `reply` content types by status. */
   contentTypes?: readonly string[];
@@ -141,13 +141,13 @@ export type ToolOutcome =
 export type OperationCall = {
   route: Route;
   toolCall: ToolCall;
-  /** What comes of it has types already. Called once it is clear that the caller may. @throws AppError */
+  /** Returns input with its types. Called once the caller is known to be permitted. @throws AppError */
   readInput(): OperationInput;
-  /** What has to be done with an outcome before anybody hears of it, in the same time; resolves with what is told. */
+  /** Completes an outcome before it is returned, within the same timeout; resolves with the outcome to return. */
   settle(outcome: ToolOutcome): Promise<ToolOutcome>;
 };
 
-/** Runs an operation that is a tool as a request to its route would, for whoever made the request under way. */
+/** Runs an operation that is a tool as a request to its route would, for the caller of the current request. */
 export type CallTool = (call: OperationCall) => Promise<ToolOutcome>;
 
 /** Defines an operation once; routing, OpenAPI, the route table and the access matrix derive from it. */
@@ -156,7 +156,9 @@ export function defineRoute<const Rule extends Access, const Schemas extends Rou
 ): Route {
   const mutates = definition.method !== 'GET';
   if (mutates && definition.audit === undefined) {
-    throw new Error(`${definition.operationId} changes something: name its audit action, or say why there is none`);
+    throw new Error(
+      `${definition.operationId} changes something: name its audit action, or give the reason for its absence`,
+    );
   }
   return {
     ...definition,

@@ -21,7 +21,7 @@ export const TimeZone = Type.String({ format: 'time-zone', maxLength: 64 });
 /** The keyword by which validation bounds a value as a whole: bytes of its JSON in UTF-8, numbers with all of their digits. */
 export const jsonBytesKeyword = 'x-maxJsonBytes';
 
-/** For values of bounded size but free form, because a list of many large ones would be an answer that nobody can afford. */
+/** For free-form values, bounded in size because a list of many large ones would make an answer too large to build. */
 export function jsonOfAtMost(bytes: number) {
   return { [jsonBytesKeyword]: bytes, description: `At most ${bytes} bytes as JSON.` };
 }

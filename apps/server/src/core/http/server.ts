@@ -35,7 +35,7 @@ import type { Services } from '#core/services';
 import { beginSpans, enterSpans } from '#core/http/traces';
 import type { RequestSpan } from '#core/tracing/tracing';
 
-/** Where patience ends; times in milliseconds. */
+/** Timeouts and limits of the server; times in milliseconds. */
 const defaultLimits = {
   handlerTimeoutMs: 15_000,
   headersTimeoutMs: 10_000,
@@ -77,7 +77,7 @@ export type HttpOptions = {
   inspectAnswer?: (route: Route, status: number, payload: string) => void;
 };
 
-/** Whatever was thrown, as the error the caller may see; what is our own fault is written down. */
+/** Converts any thrown value to the error the caller may see; logs internal faults. */
 type ToFailure = (error: unknown, requestId: string) => AppError;
 
 type RouteOptions = HttpOptions & { callerOf: CallerOf; answerKeyed: AnswerKeyed };
@@ -119,7 +119,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     request.receivedAt = options.services.now().getTime();
     reply.headers(securityHeaders).header('x-request-id', request.id);
     const failure = wellFormedRequest(request);
-    // What two parsers may read in two ways is no beginning for further requests.
+    // After a request that two parsers may read differently, the connection cannot be trusted for further requests.
     if (failure !== undefined) reply.header('connection', 'close');
     done(failure);
   });
@@ -270,7 +270,7 @@ function servicesOf({ name }: Module, services: Services): Services {
   return { ...services, log: services.log.child({ service: name }) };
 }
 
-// What is no JSON in a context of its own: wherever JSON is taken, a form of somebody else's page must not pass for it.
+// Forms and uploads get a context of their own: a form of a foreign web page must never be accepted where JSON is expected.
 function addInContext(server: FastifyInstance, operation: Operation, options: RouteOptions): void {
   const { form, upload } = operation.route.schema;
   if (form === undefined && upload === undefined) {

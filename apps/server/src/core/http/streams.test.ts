@@ -19,11 +19,11 @@ const openEdge = useEdges(test);
 let port: number;
 
 const content = 'The quick brown fox jumps over the lazy dog.';
-const patience = { timeout: 30_000 };
+const waitOptions = { timeout: 30_000 };
 const opened = new Set<Readable>();
 let received: string[] = [];
 
-/** What a source of the test does: all of it, less of it, failing half way, or more than anybody reads. */
+/** What a source of the test does: all bytes, fewer, a failure half way, or more than any client reads. */
 const sources: Record<string, () => Readable> = {
   whole: () => Readable.from([Buffer.from(content)]),
   short: () => Readable.from([Buffer.from(content.slice(0, 10))]),
@@ -305,21 +305,21 @@ describe('a download', () => {
     await expect(exchange(port, get(name).replace('connection: close\r\n', ''))).rejects.toThrow(
       'ended within an answer',
     );
-    await vi.waitUntil(() => opened.size === 0, patience);
+    await vi.waitUntil(() => opened.size === 0, waitOptions);
   });
 
   it('releases everything when the client vanishes, and when it stops reading', async () => {
     const vanishing = await openConnection(port);
     vanishing.send(get('endless'));
-    await vi.waitUntil(() => opened.size === 1, patience);
+    await vi.waitUntil(() => opened.size === 1, waitOptions);
     vanishing.destroy();
-    await vi.waitUntil(() => opened.size === 0, patience);
+    await vi.waitUntil(() => opened.size === 0, waitOptions);
     const stalled = new Socket().connect(port, '127.0.0.1');
     stalled.pause();
     stalled.on('error', () => undefined);
     stalled.write(get('endless'));
-    await vi.waitUntil(() => opened.size === 1, patience);
-    await vi.waitUntil(() => opened.size === 0, patience);
+    await vi.waitUntil(() => opened.size === 1, waitOptions);
+    await vi.waitUntil(() => opened.size === 0, waitOptions);
     stalled.destroy();
   });
 });

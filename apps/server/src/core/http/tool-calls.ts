@@ -8,14 +8,14 @@ import { toolHints } from '#core/http/tool';
 type Options = {
   operations: ReadonlyMap<Route, Operation>;
   timeoutMs: number;
-  /** Whatever was thrown as what the caller may see; writes down what is our own fault. */
+  /** Converts any thrown value to the error the caller may see; logs internal faults. */
   toFailure(error: unknown, requestId: string): AppError;
   inspectAnswer?: ((route: Route, status: number, payload: string) => void) | undefined;
 };
 
 export type ToolCaller = (caller: Caller, call: OperationCall) => Promise<ToolOutcome>;
 
-/** Of what is under way nobody knows whether it comes to its end. */
+/** Whether a call that timed out completes is unknown. */
 const OutcomeUnknown = defineError(
   'SERVICE_UNAVAILABLE',
   'The call took too long, and may have been done all the same: look before you repeat it.',

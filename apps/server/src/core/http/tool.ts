@@ -1,4 +1,4 @@
-/** Tools by what they are about; whoever offers them declares their names here. */
+/** Tools by subject; a module that offers tools declares their toolset names here. */
 export interface Toolsets {}
 
 export type Toolset = keyof Toolsets;
@@ -6,11 +6,11 @@ export type Toolset = keyof Toolsets;
 /** What makes an operation a tool, and what of its hints does not follow from its method. */
 export type ToolMetadata = {
   readonly toolset: Toolset;
-  /** For people; the words of the operation's name where there is none. */
+  /** For people; defaults to the words of the operation's name. */
   readonly title?: string;
   /** For a model: what it does and what to know before. Never anything that a tenant wrote. */
   readonly description: string;
-  /** Changes nothing, although its method is none that only reads. */
+  /** Changes nothing, although its method can write. */
   readonly readOnly?: boolean;
   /** Loses something that was there before. */
   readonly destructive?: boolean;

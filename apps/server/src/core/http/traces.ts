@@ -16,8 +16,8 @@ export function beginSpans(server: FastifyInstance, tracing: Tracing): void {
 }
 
 /**
- * From here on work is part of the span, without a body and with one: whoever waited was let in by the end of another
- * request, which is not its own.
+ * Runs the rest of the request inside its span. A request with a body enters again after the body is read, and a request that
+ * waited for admission was released inside the span of another one.
  */
 export function enterSpans(server: FastifyInstance): void {
   server.addHook('onRequest', ({ span }, _reply, done) => {

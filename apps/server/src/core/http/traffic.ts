@@ -51,7 +51,7 @@ export function countTraffic(): Traffic {
 
   function startNext(connection: Connection, socket: Duplex): void {
     const next = connection.waiting.shift()!;
-    // After an answer that closes the connection nobody could be told what came of the next request.
+    // After an answer that closes the connection, the outcome of the next request could not be sent.
     if (socket.writable) start(connection, next.response, next.serve);
     else connection.waiting.length = 0;
   }
@@ -82,7 +82,7 @@ export function countTraffic(): Traffic {
         return;
       }
       connection.isFull = connection.waiting.push({ response, serve }) >= maxPipelined;
-      // So the client knows that whatever it sent after this one was not served (RFC 9112 section 9.6).
+      // Tells the client that requests sent after this one were not served (RFC 9112 section 9.6).
       if (connection.isFull) response.shouldKeepAlive = false;
     },
   };

@@ -30,27 +30,27 @@ export type UploadLimits = {
   uploadPaceMs: number;
 };
 
-/** Node measures the patience of all requests alike; these are judged by whether bytes still come. */
+/** Node applies one timeout to all requests; these are instead watched for arriving bytes. */
 const watched = new WeakSet<IncomingMessage>();
 
 export function isWatched(request: IncomingMessage | undefined): boolean {
   return request !== undefined && watched.has(request);
 }
 
-/** Lets every type of content through, unread: whoever handles the request reads it. */
+/** Accepts every content type and leaves the body unread: the handler reads it. */
 export function acceptAnyContent(context: FastifyInstance, lingerMs: number): void {
   context.removeAllContentTypeParsers();
   context.addContentTypeParser('*', (_request, _body, done) => done(null));
   context.addHook('onSend', (request, _reply, payload, done) => {
-    dropRest(request.raw, lingerMs);
+    discardBody(request.raw, lingerMs);
     done(null, payload);
   });
 }
 
-/** After the answer nobody wants the rest; but closing at once may keep the answer from being read. */
-function dropRest(request: IncomingMessage, lingerMs: number): void {
+/** The body is not needed after the answer, but closing at once may keep the client from reading the answer. */
+function discardBody(request: IncomingMessage, lingerMs: number): void {
   if (request.complete || request.readableEnded) return;
-  // Whoever read the body and stopped half way still listens, and as long as somebody does, nothing flows.
+  // A handler that stopped reading half way still listens for `readable`, and with such a listener nothing flows.
   request.removeAllListeners('readable');
   request.resume();
   const { socket } = request;
@@ -90,13 +90,13 @@ async function* arriving(raw: IncomingMessage, options: Options & { sizeBytes: n
   const { sizeBytes, idleMs, uploadPaceMs, ending } = options;
   // Destroying the request would take the connection with it, and the answer.
   const chunks = raw.iterator({ destroyOnReturn: false }) as AsyncIterableIterator<Buffer>;
-  const patience = createPatience(Math.min(idleMs, uploadPaceMs), ending);
+  const idleTimer = createIdleTimer(Math.min(idleMs, uploadPaceMs), ending);
   const pace = createPace(uploadPaceMs);
   let received = 0;
   try {
     for (;;) {
       const askedAt = performance.now();
-      const { done, value } = await patience.wait(chunks.next());
+      const { done, value } = await idleTimer.wait(chunks.next());
       if (done === true) break;
       received += value.length;
       pace.assertKept(value.length, performance.now() - askedAt);
@@ -105,7 +105,7 @@ async function* arriving(raw: IncomingMessage, options: Options & { sizeBytes: n
   } catch (error) {
     throw error instanceof AppError ? error : brokenOff(error);
   } finally {
-    patience.end();
+    idleTimer.end();
   }
   if (received !== sizeBytes) throw brokenOff(undefined);
   await options.assertPermitted();
@@ -119,7 +119,7 @@ function tooSlow(): AppError {
   return new AppError('REQUEST_TIMEOUT', 'The file arrives too slowly. Send it again over a faster connection.');
 }
 
-/** Judges each stretch of waiting by what came in it; the time in which nobody asked for more is not the sender's. */
+/** Measures the transfer rate over each window of waiting; time in which the service does not read is not counted. */
 function createPace(windowMs: number) {
   let waitedMs = 0;
   let bytes = 0;
@@ -136,8 +136,8 @@ function createPace(windowMs: number) {
   };
 }
 
-/** Waits for one thing after the other, for each only so long; what lies between does not count. */
-function createPatience(idleMs: number, ending: AbortSignal) {
+/** Limits the wait for each chunk; the time between two waits does not count. */
+function createIdleTimer(idleMs: number, ending: AbortSignal) {
   let giveUp: ((error: Error) => void) | undefined;
   const timer = setTimeout(() => {
     giveUp?.(tooSlow());

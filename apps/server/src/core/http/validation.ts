@@ -88,16 +88,16 @@ function lazily(ajv: Ajv, schema: TSchema): () => ValidateFunction {
 }
 
 /** The first thing that is wrong with a value; the place begins with a dot, or is empty. */
-type Misfit = { place: string; message: string };
+type SchemaViolation = { path: string; message: string };
 
-/** A check of values that are no part of a request against their schema: undefined where they fit. */
-export function createCheck(schema: TSchema): (value: unknown) => Misfit | undefined {
+/** Checks values from outside of requests against their schema: undefined if they are valid. */
+export function createCheck(schema: TSchema): (value: unknown) => SchemaViolation | undefined {
   const validator = lazily(exact, schema);
   return (value) => {
     const validate = validator();
     if (validate(value)) return undefined;
     const error = validate.errors![0]!;
-    return { place: placeOf(error), message: messageOf(error) };
+    return { path: pathOf(error), message: messageOf(error) };
   };
 }
 
@@ -108,7 +108,7 @@ function asJsonSchema(schema: TSchema): Record<string, unknown> {
 
 function validationError(part: string, validate: ValidateFunction): AppError {
   const issues = (validate.errors ?? []).map((error) => ({
-    path: `${part}${placeOf(error)}`,
+    path: `${part}${pathOf(error)}`,
     rule: error.keyword,
     message: messageOf(error),
   }));
@@ -118,7 +118,7 @@ function validationError(part: string, validate: ValidateFunction): AppError {
 }
 
 /** A missing or unknown property is where the mistake is, and not what it is missing or unknown in. */
-function placeOf(error: ErrorObject): string {
+function pathOf(error: ErrorObject): string {
   const { missingProperty, additionalProperty } = error.params as Record<string, string | undefined>;
   const last = missingProperty ?? additionalProperty?.slice(0, 100);
   return error.instancePath.replaceAll('/', '.') + (last === undefined ? '' : `.${last}`);

@@ -10,42 +10,42 @@ import {
 import {
   claimKey,
   findKey,
-  forgetExpiredKey,
+  deleteExpiredKey,
   releaseKey,
-  settleKey,
+  recordKeyOutcome,
   type FoundKey,
 } from '#core/http/idempotency/idempotency.queries';
 import type { Services } from '#core/services';
 
-const keptMs = 24 * 60 * 60_000;
+const retentionMs = 24 * 60 * 60_000;
 const maxAnswerBytes = 256 * 1024;
 
-/** What was answered, to the byte; `body` is null where there is none. */
-export type KeptAnswer = { status: number; headers: Readonly<Record<string, string>>; body: string | null };
+/** The answer, byte for byte; `body` is null if the answer has no body. */
+export type StoredAnswer = { status: number; headers: Readonly<Record<string, string>>; body: string | null };
 
-/** The right of one request, and of no other, to do what the key stands for and to say what came of it. */
+/** The exclusive right of one request to perform the operation and to record its outcome. */
 export type Claim = { tenantId: string; scope: string; claim: string };
 
 export type KeyedRequest = {
   tenantId: string;
-  /** Who calls what, with which key. */
+  /** Caller, operation and key. */
   scopeText: string;
   payloadText: string;
-  /** How long it may take before others take it for lost. */
+  /** How long the request may take before others treat it as lost. */
   leaseMs: number;
 };
 
 export type IdempotencyKeys = {
   /**
-   * A claim where nobody has used the key for a day, or what was answered to whoever did.
+   * @returns a claim if the key was not used within a day, else the stored answer
    * @throws IdempotencyKeyInUse, IdempotencyKeyReused, IdempotencyOutcomeUnknown, IdempotencyAnswerTooLong
    */
-  claim(request: KeyedRequest): Promise<Claim | KeptAnswer>;
-  /** Keeps the answer for whoever sends the same again. */
-  keep(claim: Claim, answer: KeptAnswer): Promise<void>;
-  /** Lets nobody do it again, since it may have been done. */
-  leaveUnknown(claim: Claim): Promise<void>;
-  /** Lets it be done by whoever sends it next, since it certainly was not. */
+  claim(request: KeyedRequest): Promise<Claim | StoredAnswer>;
+  /** Stores the answer for replays. */
+  store(claim: Claim, answer: StoredAnswer): Promise<void>;
+  /** Refuses every retry, since the operation may have been done. */
+  markUnknown(claim: Claim): Promise<void>;
+  /** Allows a retry, since the operation certainly was not done. */
   release(claim: Claim): Promise<void>;
 };
 
@@ -57,15 +57,15 @@ export function createIdempotencyKeys({
   const secret = encryption.keyFor('idempotency keys');
   const dbOf = ({ tenantId }: Pick<Claim, 'tenantId'>) => database.tenant(tenantId).slow;
 
-  async function fly(wanted: Claim, { fingerprint, leaseMs }: { fingerprint: string; leaseMs: number }) {
+  async function claimOrFind(wanted: Claim, { fingerprint, leaseMs }: { fingerprint: string; leaseMs: number }) {
     const at = now().getTime();
     const after = (ms: number) => new Date(at + ms).toISOString();
-    const times = { at: after(0), leaseEndsAt: after(leaseMs), expiresAt: after(keptMs) };
+    const times = { at: after(0), leaseEndsAt: after(leaseMs), expiresAt: after(retentionMs) };
     const claim = claimKey({ ...wanted, ...times, fingerprint });
     const find = findKey({ ...wanted, ...times });
     const [claimed, [found]] = await dbOf(wanted).flight([claim, find]);
     if (claimed.length > 0 || found?.is_expired !== true) return { isClaimed: claimed.length > 0, found };
-    const [, again, [renewed]] = await dbOf(wanted).flight([forgetExpiredKey({ ...wanted, ...times }), claim, find]);
+    const [, again, [renewed]] = await dbOf(wanted).flight([deleteExpiredKey({ ...wanted, ...times }), claim, find]);
     return { isClaimed: again.length > 0, found: renewed };
   }
 
@@ -74,7 +74,7 @@ export function createIdempotencyKeys({
       const scope = keyedHash(secret, texts.scopeText);
       const fingerprint = keyedHash(secret, texts.payloadText);
       const wanted = { tenantId, scope, claim: newId() };
-      const { isClaimed, found } = await fly(wanted, { fingerprint, leaseMs }).catch((error: unknown) => {
+      const { isClaimed, found } = await claimOrFind(wanted, { fingerprint, leaseMs }).catch((error: unknown) => {
         // It may have been claimed all the same, and nothing has begun.
         if (!tookNoEffect(error))
           dbOf(wanted)
@@ -86,18 +86,18 @@ export function createIdempotencyKeys({
       // What was there a moment ago has been released.
       if (found === undefined) throw IdempotencyKeyInUse({ retryAfterSeconds: 1 });
       assertAnswered(found, fingerprint);
-      return JSON.parse(encryption.decrypt(found.sealed_answer, placeOf(wanted))) as KeptAnswer;
+      return JSON.parse(encryption.decrypt(found.sealed_answer, encryptionContextOf(wanted))) as StoredAnswer;
     },
-    async keep(claim, answer) {
+    async store(claim, answer) {
       const plain = JSON.stringify(answer);
       const isTooLong = Buffer.byteLength(answer.body ?? '') > maxAnswerBytes;
       const outcome = isTooLong
         ? ({ state: 'too_long', sealedAnswer: null } as const)
-        : ({ state: 'answered', sealedAnswer: encryption.encrypt(plain, placeOf(claim)) } as const);
-      await dbOf(claim).all(settleKey({ ...claim, ...outcome }));
+        : ({ state: 'answered', sealedAnswer: encryption.encrypt(plain, encryptionContextOf(claim)) } as const);
+      await dbOf(claim).all(recordKeyOutcome({ ...claim, ...outcome }));
     },
-    async leaveUnknown(claim) {
-      await dbOf(claim).all(settleKey({ ...claim, state: 'unknown', sealedAnswer: null }));
+    async markUnknown(claim) {
+      await dbOf(claim).all(recordKeyOutcome({ ...claim, state: 'unknown', sealedAnswer: null }));
     },
     async release(claim) {
       await dbOf(claim).all(releaseKey(claim));
@@ -115,6 +115,6 @@ function assertAnswered(
   if (found.state === 'claimed') throw IdempotencyKeyInUse({ retryAfterSeconds: 1 });
 }
 
-function placeOf({ tenantId, scope }: Claim): string {
+function encryptionContextOf({ tenantId, scope }: Claim): string {
   return `idempotency_keys.sealed_answer:${tenantId}/${scope}`;
 }

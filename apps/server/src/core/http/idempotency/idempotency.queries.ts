@@ -26,7 +26,7 @@ export type FoundKey = Pick<Keys, 'fingerprint' | 'state' | 'sealed_answer'> & {
 
 const builder = queryBuilder<Tables>();
 
-/** No row where somebody else has the key. */
+/** Returns no row if another request holds the key. */
 export const claimKey = statement<
   Key & { fingerprint: string; claim: string; leaseEndsAt: string; expiresAt: string },
   { claim: string }
@@ -61,8 +61,8 @@ export const findKey = statement<Key & { at: string }, FoundKey>(
       .where('scope', '=', p.scope) as never,
 );
 
-/** Makes room for a key to be used anew. */
-export const forgetExpiredKey = statement<Key & { at: string }, never>((p) =>
+/** Makes an expired key usable again. */
+export const deleteExpiredKey = statement<Key & { at: string }, never>((p) =>
   builder
     .deleteFrom('idempotency_keys')
     .where('tenant_id', '=', p.tenantId)
@@ -70,8 +70,8 @@ export const forgetExpiredKey = statement<Key & { at: string }, never>((p) =>
     .where('expires_at', '<=', p.at),
 );
 
-/** Says what came of a claim, which holds from then on. */
-export const settleKey = statement<
+/** Records the final outcome of a claim. */
+export const recordKeyOutcome = statement<
   Key & { claim: string; state: Exclude<Keys['state'], 'claimed'>; sealedAnswer: string | null },
   never
 >((p) =>
@@ -83,7 +83,7 @@ export const settleKey = statement<
     .where('claim', '=', p.claim),
 );
 
-/** Ends a claim of which nothing came. */
+/** Ends a claim without an outcome. */
 export const releaseKey = statement<Key & { claim: string }, never>((p) =>
   builder
     .deleteFrom('idempotency_keys')
@@ -92,7 +92,7 @@ export const releaseKey = statement<Key & { claim: string }, never>((p) =>
     .where('claim', '=', p.claim),
 );
 
-/** Housekeeping over all tenants: keys that may be used anew. */
+/** Housekeeping over all tenants: deletes expired keys. */
 export const deleteExpiredKeys = statement<{ before: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('idempotency_keys')

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { modules } from '#app/modules';
 import type { Person } from '#core/access/principal';
 import {
-  fateOf,
+  outcomeOf,
   payloadText,
   readIdempotencyKey,
   scopeText,
@@ -66,13 +66,13 @@ describe('takesIdempotencyKey', () => {
     );
   });
 
-  it('is false for what changes nothing, whose answers nobody would bound', () => {
+  it('is false for operations without side effects, whose answers have no size limit', () => {
     const routes = all.filter(({ method, audit }) => method === 'POST' && typeof audit !== 'string');
     expect(routes.map(({ operationId }) => operationId)).toContain('translateText');
     expect(routes.filter(takesIdempotencyKey)).toEqual([]);
   });
 
-  it('is false for other methods, for strangers, the dispatcher, the endpoint of tools and what is no JSON', () => {
+  it('is false for other methods, public routes, the dispatcher, the MCP endpoint and routes without JSON', () => {
     const others = named((route) => !takesIdempotencyKey(route));
     expect(others).toEqual(expect.arrayContaining(['login', 'logout', 'runDispatcher', 'uploadFile', 'updateContact']));
     expect(all.filter((route) => route.path === '/mcp').some(takesIdempotencyKey)).toBe(false);
@@ -99,7 +99,7 @@ describe('what a key belongs to', () => {
     expect(scope('createContact', person('ada', 'another'))).toBe(scope('createContact'));
   });
 
-  it('is the session too where the own account is concerned', () => {
+  it('includes the session on routes of one account', () => {
     expect(scope('changePassword', person('ada', 'another'))).not.toBe(scope('changePassword'));
   });
 });
@@ -115,47 +115,47 @@ describe('what is the same payload', () => {
   });
 });
 
-describe('what becomes of a key whose request failed', () => {
-  const doings = { nothing: [false, false], counters: [true, false], changes: [true, true] } as const;
-  const fate = (error: unknown, [written, changed]: readonly [boolean, boolean]) =>
-    fateOf(toAppError(error, {}), error, { mayHaveWritten: () => written, mayHaveChanged: () => changed });
+describe('the outcome of a key whose request failed', () => {
+  const sideEffects = { nothing: [false, false], counters: [true, false], changes: [true, true] } as const;
+  const outcome = (error: unknown, [written, changed]: readonly [boolean, boolean]) =>
+    outcomeOf(toAppError(error, {}), error, { mayHaveWritten: () => written, mayHaveChanged: () => changed });
   const refused = (code: ErrorCode, cause?: unknown) => new AppError(code, 'refused', { cause });
   const interrupted = Object.assign(new Error('terminating'), { code: '57P01' });
 
-  it.each(['NOT_FOUND', 'CONFLICT', 'UNPROCESSABLE_ENTITY', 'PRECONDITION_FAILED'] as const)('%s is kept', (code) => {
-    for (const done of Object.values(doings)) expect(fate(refused(code), done)).toBe('kept');
+  it.each(['NOT_FOUND', 'CONFLICT', 'UNPROCESSABLE_ENTITY', 'PRECONDITION_FAILED'] as const)('%s is stored', (code) => {
+    for (const done of Object.values(sideEffects)) expect(outcome(refused(code), done)).toBe('stored');
   });
 
   it.each(['RATE_LIMIT_EXCEEDED', 'SERVICE_UNAVAILABLE', 'UPSTREAM_ERROR'] as const)(
     '%s is released unless something was changed',
     (code) => {
-      expect(fate(refused(code), doings.nothing)).toBe('released');
-      expect(fate(refused(code), doings.counters)).toBe('released');
-      expect(fate(refused(code), doings.changes)).toBe('unknown');
+      expect(outcome(refused(code), sideEffects.nothing)).toBe('released');
+      expect(outcome(refused(code), sideEffects.counters)).toBe('released');
+      expect(outcome(refused(code), sideEffects.changes)).toBe('unknown');
     },
   );
 
   it.each(['VALIDATION_ERROR', 'AUTHENTICATION_ERROR', 'AUTHORIZATION_ERROR'] as const)(
-    '%s is released, and an answer where something was changed all the same',
+    '%s is released, but stored if something was changed',
     (code) => {
-      expect(fate(refused(code), doings.counters)).toBe('released');
-      expect(fate(refused(code), doings.changes)).toBe('kept');
+      expect(outcome(refused(code), sideEffects.counters)).toBe('released');
+      expect(outcome(refused(code), sideEffects.changes)).toBe('stored');
     },
   );
 
-  it('a refusal that says when to come again is released, whatever its status', () => {
+  it('a refusal with Retry-After is released, with any status', () => {
     const later = new AppError('UNPROCESSABLE_ENTITY', 'refused', { retryAfterSeconds: 30 });
-    expect(fate(later, doings.counters)).toBe('released');
-    expect(fate(later, doings.changes)).toBe('kept');
+    expect(outcome(later, sideEffects.counters)).toBe('released');
+    expect(outcome(later, sideEffects.changes)).toBe('stored');
   });
 
   it.each([
     ['a fault of ours', new TypeError('undefined is not a function')],
     ['a lost connection', interrupted],
-    ['a lost connection that somebody named', refused('SERVICE_UNAVAILABLE', interrupted)],
+    ['a lost connection behind an AppError', refused('SERVICE_UNAVAILABLE', interrupted)],
   ])('%s is released only where nothing at all was written', (_what, error) => {
-    expect(fate(error, doings.nothing)).toBe('released');
-    expect(fate(error, doings.counters)).toBe('unknown');
-    expect(fate(error, doings.changes)).toBe('unknown');
+    expect(outcome(error, sideEffects.nothing)).toBe('released');
+    expect(outcome(error, sideEffects.counters)).toBe('unknown');
+    expect(outcome(error, sideEffects.changes)).toBe('unknown');
   });
 });

@@ -2,7 +2,7 @@ import type { Principal } from '#core/access/principal';
 import { isUnavailable } from '#core/db/sql-state';
 import { AppError } from '#core/errors/app-error';
 import { isDownload, isStream } from '#core/http/downloads';
-import type { Doings } from '#core/http/idempotency/doings';
+import type { SideEffects } from '#core/http/idempotency/side-effects';
 import { IdempotencyKeyInvalid } from '#core/http/idempotency/idempotency.errors';
 import type { OperationInput, Route } from '#core/http/route';
 
@@ -14,10 +14,10 @@ const maxLength = 255;
 /** Whether a route takes an `Idempotency-Key`: POST of one tenant, JSON in and JSON out, with the standard errors. */
 export function takesIdempotencyKey(route: Route): boolean {
   const { method, access, audit, schema, contentTypes, hasBriefErrors, hasRpcErrors } = route;
-  // Answers of what changes nothing could be as many and as long as anybody likes, and would all have to be kept.
+  // Answers of operations without side effects have no limit in number and size, and all would have to be stored.
   if (method !== 'POST' || typeof audit !== 'string') return false;
   if (['public', 'optional', 'anyone', 'dispatcher'].includes(access.kind)) return false;
-  // What is kept of a refusal is its standard body.
+  // A stored refusal is always a standard error body.
   if (hasBriefErrors || hasRpcErrors) return false;
   const isJson = schema.form === undefined && schema.upload === undefined && contentTypes.join() === 'application/json';
   return isJson && !isDownload(route) && !isStream(route) && schema.response[302] === undefined;
@@ -33,20 +33,20 @@ export function readIdempotencyKey(header: string): string {
   return key;
 }
 
-/** What a key belongs to: another caller's, another record's or another operation's same key is another one. */
+/** A key is unique per caller, record and operation. */
 export function scopeText({ method, path, access }: Route, principal: Principal, params: unknown, key: string): string {
-  // Answers about the own account are about the session too: what one has proven is not proven in another.
+  // Answers about the caller's own account depend on the session: assurance proven in one session does not count in another.
   const isOfSession = access.kind === 'session' || access.kind === 'person';
   const who = isOfSession && 'sessionId' in principal ? principal.sessionId : principal.id;
   return canonicalJson([principal.kind, who, method, path, params ?? null, key]);
 }
 
-/** What has to be the same for a request to be the same, once it was validated. */
+/** What must be equal for two validated requests to count as the same request. */
 export function payloadText({ query, body }: OperationInput): string {
   return canonicalJson([query ?? null, body ?? null]);
 }
 
-/** The same text for the same value, in whatever order the members came. */
+/** Returns equal texts for equal values, independent of the order of members. */
 function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_name, item: unknown) =>
     item !== null && typeof item === 'object' && !Array.isArray(item)
@@ -55,24 +55,24 @@ function canonicalJson(value: unknown): string {
   );
 }
 
-/** Refusals that need not last: of who asks, of what was sent, and of too much at once; beside those that say when to come again. */
-const passing = new Set([400, 401, 403, 408, 429]);
+/** Statuses that a retry may not get again: credentials, input and rate limits. Refusals with Retry-After are temporary too. */
+const temporary = new Set([400, 401, 403, 408, 429]);
 
 /**
- * What becomes of a key whose request has failed. A refusal is an answer like any other. What may pass is to be tried again
- * with the same key, but only where it is certain that nothing was done: where a handler decided to refuse, the audit trail
- * says so, since nothing changes without a row in it; where it was interrupted, only that nothing was written at all.
+ * The outcome of a key whose request has failed. A permanent refusal is stored like any answer. A temporary refusal releases
+ * the key only if the request certainly had no side effect: if a handler refused, the audit trail proves it, because every
+ * change writes a row there; if the handler was interrupted, only the absence of any write proves it.
  */
-export function fateOf(
+export function outcomeOf(
   failure: AppError,
   error: unknown,
-  doings: Pick<Doings, 'mayHaveChanged' | 'mayHaveWritten'>,
-): 'kept' | 'released' | 'unknown' {
+  sideEffects: Pick<SideEffects, 'mayHaveChanged' | 'mayHaveWritten'>,
+): 'stored' | 'released' | 'unknown' {
   const { status, retryAfterSeconds } = failure;
-  const mayPass = status >= 500 || passing.has(status) || retryAfterSeconds !== undefined;
-  if (!mayPass) return 'kept';
+  const isTemporary = status >= 500 || temporary.has(status) || retryAfterSeconds !== undefined;
+  if (!isTemporary) return 'stored';
   const isDecided = error instanceof AppError && status !== 500 && !isUnavailable(error.cause);
-  const isUndone = isDecided ? !doings.mayHaveChanged() : !doings.mayHaveWritten();
-  if (isUndone) return 'released';
-  return status < 500 && status !== 429 ? 'kept' : 'unknown';
+  const hadNoSideEffect = isDecided ? !sideEffects.mayHaveChanged() : !sideEffects.mayHaveWritten();
+  if (hadNoSideEffect) return 'released';
+  return status < 500 && status !== 429 ? 'stored' : 'unknown';
 }

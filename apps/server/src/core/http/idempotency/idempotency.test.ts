@@ -97,7 +97,7 @@ describe('the same key and the same payload', () => {
     expect(await countOf(admin)).toBe(1);
   });
 
-  it('tells nobody a second time of what an administrator did', async () => {
+  it('notifies only once of a change by an administrator', async () => {
     const { admin, tenantId } = await createTenant(test);
     const createGroup = (name: string) =>
       test.call('POST', '/api/v1/secure/groups', withKey(name, { ...admin, body: { name } }));
@@ -146,15 +146,15 @@ describe('the same key', () => {
     expect(await countOf(other.admin)).toBe(1);
   });
 
-  it('may be used anew after a day, and is deleted then', async () => {
+  it('may be used again after a day, and is deleted then', async () => {
     const { admin, tenantId } = await createTenant(test);
     const first = await create('daily', admin);
     await create('forgotten', admin);
     clock.advance(dayMs);
     const { token } = await logIn(test, admin);
-    const anew = await create('daily', { token });
-    expect(anew).toMatchObject({ status: 201 });
-    expect(anew.body.data.id).not.toBe(first.body.data.id);
+    const second = await create('daily', { token });
+    expect(second).toMatchObject({ status: 201 });
+    expect(second.body.data.id).not.toBe(first.body.data.id);
     const job = systemJobs.find(({ name }) => name === 'expired-idempotency-keys')!;
     await job.run({
       services: test.service.services,
@@ -162,10 +162,10 @@ describe('the same key', () => {
       signal: new AbortController().signal,
     });
     expect(await rowsOf(tenantId)).toHaveLength(1);
-    expectReplay(await create('daily', { token }), anew);
+    expectReplay(await create('daily', { token }), second);
   });
 
-  it('is no way in for a credential that has ended', async () => {
+  it('does not let a revoked credential in', async () => {
     const tenant = await createTenant(test);
     const machine = await keyOf(test, tenant, { spaces: { write: true } });
     const spaces = () =>
@@ -177,7 +177,7 @@ describe('the same key', () => {
   });
 });
 
-describe('a key that is none', () => {
+describe('an invalid key', () => {
   it.each(['a b', '"a', 'x'.repeat(256), ''])('%j is refused, after what comes first', async (key) => {
     const { admin, tenantId } = await createTenant(test);
     expectError(await create(key, admin), 400, 'BAD_REQUEST', 'IDEMPOTENCY_KEY_INVALID');
@@ -198,7 +198,7 @@ describe('a key that is none', () => {
 });
 
 describe('a request that fails', () => {
-  it('leaves the key to whoever tries again, when certainly nothing was done', async () => {
+  it('releases the key for a retry if certainly nothing was done', async () => {
     const { admin, tenantId } = await createTenant(test);
     await whileLocked(async (locker) => {
       const first = create('again', admin);
@@ -295,11 +295,11 @@ describe('a kept answer', () => {
     const request = { tenantId, scopeText: 'scope', payloadText: 'payload', leaseMs: minuteMs };
     const claim = await keys.claim(request);
     if (!('claim' in claim)) throw new Error('was claimed before');
-    await keys.keep(claim, { status: 200, headers: {}, body: 'x'.repeat(256 * 1024 + 1) });
+    await keys.store(claim, { status: 200, headers: {}, body: 'x'.repeat(256 * 1024 + 1) });
     await expect(keys.claim(request)).rejects.toMatchObject({ details: { code: 'IDEMPOTENCY_ANSWER_TOO_LONG' } });
     const other = { ...request, scopeText: 'other' };
     const answer = { status: 200, headers: {}, body: 'x'.repeat(256 * 1024) };
-    await keys.keep((await keys.claim(other)) as typeof claim, answer);
+    await keys.store((await keys.claim(other)) as typeof claim, answer);
     expect(await keys.claim(other)).toEqual(answer);
   });
 

@@ -5,9 +5,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { tookNoEffect } from '#core/db/sql-state';
 import type { ErrorDefinition } from '#core/errors/app-error';
 import { presentError, retryAfterOf, summarizeError, toAppError } from '#core/http/error-body';
-import { watchDoings, type Doings } from '#core/http/idempotency/doings';
-import { fateOf, payloadText, readIdempotencyKey, scopeText } from '#core/http/idempotency/idempotency.rules';
-import { createIdempotencyKeys, type Claim, type KeptAnswer } from '#core/http/idempotency/idempotency-keys';
+import { trackSideEffects, type SideEffects } from '#core/http/idempotency/side-effects';
+import { outcomeOf, payloadText, readIdempotencyKey, scopeText } from '#core/http/idempotency/idempotency.rules';
+import { createIdempotencyKeys, type Claim, type StoredAnswer } from '#core/http/idempotency/idempotency-keys';
 import type { Caller, Operation } from '#core/http/operation';
 import type { OperationInput, Route } from '#core/http/route';
 import type { Log } from '#core/log/log';
@@ -15,7 +15,7 @@ import type { Services } from '#core/services';
 
 const leaseMs = 60_000;
 const retryMs = 1000;
-/** Of what works through as much as its client has patience for. */
+/** For operations whose duration the client controls, such as streams. */
 const longLeaseMs = 15 * 60_000;
 
 type Options = {
@@ -28,22 +28,22 @@ type Options = {
 type Keyed = { request: FastifyRequest; reply: FastifyReply; input: OperationInput; caller: Caller; header: string };
 
 type Handled = Pick<Keyed, 'input' | 'caller'> & { services: Services };
-type Failed = { request: FastifyRequest; claim: Claim; doings: Doings };
+type Failed = { request: FastifyRequest; claim: Claim; sideEffects: SideEffects };
 
-/** Answers requests that carry an `Idempotency-Key`: what was answered before is answered again, to the byte. */
+/** Answers requests that carry an `Idempotency-Key`: a replay gets the stored answer, byte for byte. */
 export type AnswerKeyed = (operation: Operation, keyed: Keyed) => Promise<FastifyReply>;
 
 export function createKeyedAnswers({ services, constraints, inspectAnswer }: Options): AnswerKeyed {
   const keys = createIdempotencyKeys(services);
-  const settle = createSettling(services.log.child({ service: 'http' }), services.isServing);
+  const recordOutcome = createOutcomeWriter(services.log.child({ service: 'http' }), services.isServing);
 
-  /** Ends the claim of a request that has failed: with the refusal as its answer, or by throwing the error on. */
-  async function answerFailure(error: unknown, { request, claim, doings }: Failed): Promise<KeptAnswer> {
+  /** Ends the claim of a failed request: returns the refusal as the answer to store, or rethrows the error. */
+  async function answerFailure(error: unknown, { request, claim, sideEffects }: Failed): Promise<StoredAnswer> {
     const failure = toAppError(error, constraints);
-    const fate = fateOf(failure, error, doings);
-    if (fate === 'released') await settle(request.id, () => keys.release(claim));
-    if (fate === 'unknown') await settle(request.id, () => keys.leaveUnknown(claim));
-    if (fate !== 'kept') throw error;
+    const outcome = outcomeOf(failure, error, sideEffects);
+    if (outcome === 'released') await recordOutcome(request.id, () => keys.release(claim));
+    if (outcome === 'unknown') await recordOutcome(request.id, () => keys.markUnknown(claim));
+    if (outcome !== 'stored') throw error;
     request.failure = summarizeError(failure);
     services.metrics.recordRefusal(failure);
     const seconds = retryAfterOf(failure);
@@ -62,15 +62,15 @@ export function createKeyedAnswers({ services, constraints, inspectAnswer }: Opt
       leaseMs: route.takesLong ? longLeaseMs : leaseMs,
     });
     if ('body' in claim) return send(reply.header('idempotency-replayed', 'true'), claim);
-    const doings = watchDoings(operation.services);
-    const answer = await answerOf(operation, { input, caller, services: doings.services }).catch((error: unknown) =>
-      answerFailure(error, { request, claim, doings }),
+    const sideEffects = trackSideEffects(operation.services);
+    const answer = await answerOf(operation, { input, caller, services: sideEffects.services }).catch(
+      (error: unknown) => answerFailure(error, { request, claim, sideEffects }),
     );
-    await settle(request.id, () => keys.keep(claim, answer));
+    await recordOutcome(request.id, () => keys.store(claim, answer));
     return send(reply, answer);
   };
 
-  /** What the handler answers, before anybody hears of it. */
+  /** The answer of the handler, before it is sent. */
   async function answerOf({ route, status: ordinary, handle }: Operation, { input, caller, services: given }: Handled) {
     const headers: Record<string, string> = {};
     let status = ordinary;
@@ -79,21 +79,21 @@ export function createKeyedAnswers({ services, constraints, inspectAnswer }: Opt
     const value = await handle(input, { ...caller, setHeader, setStatus }, given);
     const body = value === undefined ? null : JSON.stringify(value);
     inspectAnswer?.(route, status, body ?? '');
-    return { status, headers, body } satisfies KeptAnswer;
+    return { status, headers, body } satisfies StoredAnswer;
   }
 }
 
-function send(reply: FastifyReply, { status, headers, body }: KeptAnswer): FastifyReply {
+function send(reply: FastifyReply, { status, headers, body }: StoredAnswer): FastifyReply {
   reply.status(status).headers(headers);
   return body === null ? reply.send() : reply.header('content-type', 'application/json; charset=utf-8').send(body);
 }
 
 /**
- * Writes what came of a claim. Where the database does not take it at once, it is tried again for as long as most leases last,
- * and nobody waits: the outcome stands whether it is written down or not, and the claim then ends as unknown.
+ * Records the outcome of a claim. If the database does not accept it at once, retries run in the background for as long as most
+ * leases last. The request does not wait: the outcome is final even if it is not recorded, and the claim then ends as unknown.
  */
-function createSettling(log: Log, isServing: Services['isServing']) {
-  async function again(requestId: string, write: () => Promise<void>): Promise<void> {
+function createOutcomeWriter(log: Log, isServing: Services['isServing']) {
+  async function retry(requestId: string, write: () => Promise<void>): Promise<void> {
     let last: unknown;
     for (const until = performance.now() + leaseMs; performance.now() < until && isServing();) {
       await pause(retryMs, undefined, { ref: false });
@@ -111,7 +111,7 @@ function createSettling(log: Log, isServing: Services['isServing']) {
       // Where the connection broke under the request, the first to notice may be this.
       await write().catch((error: unknown) => (tookNoEffect(error) ? Promise.reject(error as Error) : write()));
     } catch {
-      void again(requestId, write);
+      void retry(requestId, write);
     }
   };
 }

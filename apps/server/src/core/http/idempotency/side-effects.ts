@@ -2,21 +2,21 @@ import type { Query } from '#core/db/query';
 import { watchDatabase } from '#core/db/watched';
 import type { Services } from '#core/services';
 
-/** What a request may have done so far. */
-export type Doings = {
-  /** To be used instead: they know what is done through them. */
+/** The side effects that a request may have had so far. */
+export type SideEffects = {
+  /** To be used in place of the given services: these count side effects. */
   readonly services: Services;
   /** Whether anything may have been written. */
   mayHaveWritten(): boolean;
-  /** Whether anything that the audit trail tells of may have been done; counters and health of providers are not. */
+  /** Whether anything that the audit trail records may have been done; counters and provider health are not recorded there. */
   mayHaveChanged(): boolean;
 };
 
-export function watchDoings(services: Services): Doings {
+export function trackSideEffects(services: Services): SideEffects {
   const { database, dispatcher, runtimeSettings } = services;
   let writes = 0;
   let changes = 0;
-  const note = ({ text }: Query<unknown>) => {
+  const countWrite = ({ text }: Query<unknown>) => {
     if (!writing.test(text)) return () => undefined;
     const recorded = text.includes('audit_logs') ? 1 : 0;
     writes += 1;
@@ -26,8 +26,8 @@ export function watchDoings(services: Services): Doings {
       changes -= recorded;
     };
   };
-  // They have a database of their own, and so it is never certain that they did nothing.
-  const noting = <Work extends (...given: never[]) => unknown>(work: Work): Work =>
+  // These use a database of their own, so it is never certain that they did nothing.
+  const counting = <Work extends (...given: never[]) => unknown>(work: Work): Work =>
     ((...given: never[]) => {
       writes += 1;
       changes += 1;
@@ -36,14 +36,14 @@ export function watchDoings(services: Services): Doings {
   return {
     services: {
       ...services,
-      database: watchDatabase(database, note),
-      dispatcher: { ...dispatcher, runNow: noting(dispatcher.runNow) },
-      runtimeSettings: { ...runtimeSettings, change: noting(runtimeSettings.change) },
+      database: watchDatabase(database, countWrite),
+      dispatcher: { ...dispatcher, runNow: counting(dispatcher.runNow) },
+      runtimeSettings: { ...runtimeSettings, change: counting(runtimeSettings.change) },
     },
     mayHaveWritten: () => writes > 0,
     mayHaveChanged: () => changes > 0,
   };
 }
 
-/** A lock (`for update`) is no write. */
+/** A lock (`for update`) does not write. */
 const writing = /\b(insert\s+into|delete\s+from|(?<!\bfor\s+|\bfor\s+no\s+key\s+)update)\b/i;
