@@ -33,7 +33,7 @@ export type Settings = {
   hostedBackendUrl: string;
   accessTokenSeconds: number;
   refreshGraceSeconds: number;
-  /** What a tenant may store where nobody gave it another quota. */
+  /** Storage limit in bytes of a tenant without a quota of its own. */
   defaultQuotaBytes: number;
   /** The largest single file. */
   fileLimitBytes: number;

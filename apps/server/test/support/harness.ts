@@ -171,7 +171,7 @@ function assertFitsSchema({ operationId, schema }: Route, status: number, payloa
   if (declared === null || declared === undefined)
     throw new Error(`${operationId} answered ${status} with a body it does not declare`);
   const misfit = createCheck(declared)(JSON.parse(payload));
-  if (misfit !== undefined) throw new Error(`${operationId}: body${misfit.place} ${misfit.message}`);
+  if (misfit !== undefined) throw new Error(`${operationId}: body${misfit.path} ${misfit.message}`);
 }
 
 export function toAnswer(response: LightMyRequestResponse): Answer {

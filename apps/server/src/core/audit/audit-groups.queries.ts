@@ -9,7 +9,7 @@ const builder = queryBuilder<AuditTables & ChainTables>();
 
 type Chain = { tenantId: string; slot: number };
 
-/** Makes sure that there is a chain to go on with: an empty one, which nobody sees before it has its first row. */
+/** Makes sure that a chain exists: an empty one is invisible until its first row is written. */
 export const openChain = statement<Chain, never>((p) =>
   builder
     .insertInto('audit_chains')

@@ -11,7 +11,7 @@ const test = useService();
 const at = '2026-11-22T07:00:00.123Z';
 const event = { action: 'thing.seen', resourceType: 'thing' };
 
-function somebody({ tenantId }: Tenant) {
+function createActor({ tenantId }: Tenant) {
   const request = { id: newId(), ip: '192.0.2.7', userAgent: 'test', receivedAt: 0 };
   return { tenantId, userId: null, request };
 }
@@ -33,7 +33,7 @@ async function verify({ admin }: Tenant) {
 describe('auditGroups.record', () => {
   it('keeps the same row as an event of its own', async () => {
     const tenant = await createTenant(test);
-    const who = somebody(tenant);
+    const who = createActor(tenant);
     const full = { ...event, resourceId: newId(), details: { note: 'ü "quoted"', count: 3 } };
     await test.service.services.auditGroups.record(who, at, full);
     await test.service.services.database.tenant(tenant.tenantId).all(auditEvent(who, at, full));
@@ -56,8 +56,8 @@ describe('auditGroups.record', () => {
     const single = { ...event, action: 'thing.alone' };
     const writing = Array.from({ length: 250 }, (_, n) =>
       n % 5 === 0
-        ? database.tenant(tenant.tenantId).slow.all(auditEvent(somebody(tenant), at, single))
-        : auditGroups.record(somebody(tenant), at, event),
+        ? database.tenant(tenant.tenantId).slow.all(auditEvent(createActor(tenant), at, single))
+        : auditGroups.record(createActor(tenant), at, event),
     );
     await Promise.all(writing);
     expect(await rowsOf(tenant, 'thing.seen')).toHaveLength(200);
@@ -68,8 +68,8 @@ describe('auditGroups.record', () => {
   it('refuses a row that cannot be kept, and keeps those that came with it', async () => {
     const tenant = await createTenant(test);
     const { auditGroups } = test.service.services;
-    const bad = auditGroups.record(somebody(tenant), 'no time', event);
-    const good = [1, 2, 3].map(() => auditGroups.record(somebody(tenant), at, event));
+    const bad = auditGroups.record(createActor(tenant), 'no time', event);
+    const good = [1, 2, 3].map(() => auditGroups.record(createActor(tenant), at, event));
     await expect(bad).rejects.toMatchObject({ code: '22007' });
     await Promise.all(good);
     expect(await rowsOf(tenant, 'thing.seen')).toHaveLength(3);
@@ -80,7 +80,7 @@ describe('auditGroups.record', () => {
     const tenants = [await createTenant(test), await createTenant(test)];
     await Promise.all(
       Array.from({ length: 50 }, (_, n) =>
-        test.service.services.auditGroups.record(somebody(tenants[n % 2]!), at, event),
+        test.service.services.auditGroups.record(createActor(tenants[n % 2]!), at, event),
       ),
     );
     for (const tenant of tenants) expect(await rowsOf(tenant, 'thing.seen')).toHaveLength(25);
@@ -113,7 +113,7 @@ describe('auditGroups.follow', () => {
   it('keeps what was taken, for readers who wait until it is settled and through a stop', async () => {
     const tenant = await createTenant(test);
     const { groups } = groupsThatFail([]);
-    const follow = (n: number) => groups.follow(somebody(tenant), at, { ...event, details: { n } });
+    const follow = (n: number) => groups.follow(createActor(tenant), at, { ...event, details: { n } });
     for (let n = 0; n < 500; n++) await follow(n);
     await groups.settled(tenant.tenantId);
     expect(await rowsOf(tenant, 'thing.seen')).toHaveLength(500);
@@ -127,7 +127,7 @@ describe('auditGroups.follow', () => {
     const tenant = await createTenant(test);
     const { groups } = groupsThatFail([]);
     const all = Array.from({ length: 300 }, (_, n) => ({
-      who: somebody(tenant),
+      who: createActor(tenant),
       event: { ...event, details: { outcome: n % 3 === 0 ? 'ok' : 'NOT_FOUND' } },
     }));
     for (const one of all) await groups.follow(one.who, at, one.event);
@@ -147,7 +147,7 @@ describe('auditGroups.follow', () => {
     const tenant = await createTenant(test);
     const { groups } = groupsThatFail([]);
     for (let n = 0; n < 40; n++) {
-      await groups.follow(somebody(tenant), at, event);
+      await groups.follow(createActor(tenant), at, event);
       await groups.settled(tenant.tenantId);
     }
     expect(await rowsOf(tenant, 'thing.seen')).toHaveLength(40);
@@ -156,9 +156,9 @@ describe('auditGroups.follow', () => {
   it('writes again what the database did not take, and nothing twice that it took without a word', async () => {
     const tenant = await createTenant(test);
     const { groups, failed } = groupsThatFail([unavailable, unavailable]);
-    await groups.follow(somebody(tenant), at, event);
+    await groups.follow(createActor(tenant), at, event);
     await expect.poll(() => rowsOf(tenant, 'thing.seen')).toHaveLength(1);
-    const who = somebody(tenant);
+    const who = createActor(tenant);
     const twice = Object.assign(new Error('duplicate key'), { code: '23505', constraint: 'audit_logs_2026_11_pkey' });
     const { groups: others, failed: failedToo } = groupsThatFail([twice]);
     await others.follow(who, at, event);
@@ -169,8 +169,8 @@ describe('auditGroups.follow', () => {
   it('says what it cannot keep', async () => {
     const tenant = await createTenant(test);
     const { groups, failed } = groupsThatFail([]);
-    await groups.follow(somebody(tenant), 'no time', event);
-    await groups.follow(somebody(tenant), at, event);
+    await groups.follow(createActor(tenant), 'no time', event);
+    await groups.follow(createActor(tenant), at, event);
     await groups.close();
     expect(failed).toMatchObject([{ err: { code: '22007' }, row: { action: 'thing.seen' } }]);
     expect(await rowsOf(tenant, 'thing.seen')).toHaveLength(1);
@@ -179,8 +179,8 @@ describe('auditGroups.follow', () => {
   it('makes callers wait where too many wait already, and tells them', async () => {
     const tenant = await createTenant(test);
     const { groups } = groupsThatFail([undefined, unavailable], { mostFollowing: 1 });
-    await groups.follow(somebody(tenant), at, event);
-    await expect(groups.follow(somebody(tenant), at, event)).rejects.toBe(unavailable);
+    await groups.follow(createActor(tenant), at, event);
+    await expect(groups.follow(createActor(tenant), at, event)).rejects.toBe(unavailable);
     await groups.settled(tenant.tenantId);
     expect(await rowsOf(tenant, 'thing.seen')).toHaveLength(1);
   });
@@ -191,7 +191,7 @@ describe('insertGroup', () => {
     const tenant = await createTenant(test);
     const { slow } = test.service.services.database.tenant(tenant.tenantId);
     const chain = { tenantId: tenant.tenantId, slot: 7 };
-    const row = () => toAuditRow(somebody(tenant), at, event);
+    const row = () => toAuditRow(createActor(tenant), at, event);
     await slow.all(openChain(chain));
     const [before] = await slow.all(insertGroup({ ...chain, rows: JSON.stringify([row()]) }));
     const ends = await Promise.all(
@@ -208,7 +208,7 @@ describe('insertGroup', () => {
   it('writes nothing, and says so, while there is no chain to go on with', async () => {
     const tenant = await createTenant(test);
     const { slow } = test.service.services.database.tenant(tenant.tenantId);
-    const rows = JSON.stringify([toAuditRow(somebody(tenant), at, event)]);
+    const rows = JSON.stringify([toAuditRow(createActor(tenant), at, event)]);
     const free = await slow.all<{ slot: number }>({
       text: `select slot from generate_series(0, 31) as slots(slot)
              where not exists (select from audit_chains where tenant_id = $1 and audit_chains.slot = slots.slot)`,

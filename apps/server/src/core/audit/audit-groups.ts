@@ -15,16 +15,16 @@ type By = Who & { request: RequestFacts };
  * next statement and its commit, so that a row costs a fraction of one.
  */
 export type AuditGroups = {
-  /** Resolves once the row is kept for good. */
+  /** Resolves once the row is committed. */
   record(who: By, at: string, event: AuditEvent): Promise<void>;
   /**
-   * For what nobody has to wait for: the row is written within moments, and again until the database takes it. Resolves at
-   * once; where very many wait already, when it is kept. In a crowd, rows that differ in nothing but their time and request
+   * For rows that no request waits for: the row is written soon, with retries until the database accepts it. Resolves at
+   * once; if very many rows wait already, once it is stored. Under load, rows that differ only in time and request
    * become one, whose `details.furtherRequestIds` names the other requests.
-   * @throws whatever `record` would, where very many wait already
+   * @throws the errors of `record`, if very many rows wait already
    */
   follow(who: By, at: string, event: AuditEvent): Promise<void>;
-  /** Resolves once all of a tenant that this process has taken so far is kept: for readers of its trail. */
+  /** Resolves once all rows of a tenant that this process has taken so far are stored: for readers of its trail. */
   settled(tenantId: string): Promise<void>;
   close(): Promise<void>;
 };
@@ -45,9 +45,9 @@ type Options = {
 
 /** Few enough that a transaction holds the end of its chain only for a moment. */
 const mostAtOnce = 200;
-/** Between two statements for rows that nobody waits for. */
+/** Pause between two statements for rows that no request waits for. */
 const paceMs = 25;
-/** From so many on that wait: whoever calls one after the other has a row for each call. */
+/** With this many rows waiting, the caller waits too: one call after the other then adds one row each. */
 const crowd = 20;
 /** How many requests may join one row. */
 const mostFurther = 50;
@@ -82,8 +82,8 @@ export function createAuditGroups({ database, log, retryMs = 1000, mostFollowing
       const row = toAuditRow(who, at, event);
       if (following.join(row)) return taken;
       if (pending.size >= mostFollowing) return awaited.add(who.tenantId, row);
-      const kept = keep(who.tenantId, row).finally(() => pending.delete(kept));
-      pending.add(kept);
+      const stored = keep(who.tenantId, row).finally(() => pending.delete(stored));
+      pending.add(stored);
       return taken;
     },
     settled: (tenantId) => following.settled(tenantId),

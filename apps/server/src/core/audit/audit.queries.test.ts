@@ -30,7 +30,7 @@ beforeAll(async () => {
     isTenantAdmin: true,
     isSystemAdmin: false,
     permissions: new Set(),
-    owes: undefined,
+    missingFactor: undefined,
     isAssured: false,
     isAccountWide: true,
     request,
@@ -112,7 +112,7 @@ describe('auditParams and auditEvent', () => {
   });
 
   it('let no detail pose as the actor or the request', async () => {
-    const forged = { actor: 'somebody else', requestId: 'another', note: 'kept' };
+    const forged = { actor: 'another actor', requestId: 'another', note: 'kept' };
     expect(auditParams(actor, at, forged).auditDetails).toEqual({
       actor: { type: 'user', id: actor.userId },
       requestId: request.id,
@@ -150,7 +150,7 @@ describe('the chain of the trail', () => {
     expect(row).toMatchObject({ chain_slot: params.slot, chain_position: before.length + 1 });
   });
 
-  it('is one for all that a request records, in one flight and in several, by whatever role', async () => {
+  it('is one for all that a request records, in one flight and in several, with any role', async () => {
     const who = { tenantId: tenant.tenantId, userId: null, request: { ...request, id: newId() } };
     const event = () => auditEvent(who, at, { action: 'thing.chained', resourceType: 'thing' });
     await db().slow.flight([event(), event(), event()]);
@@ -206,7 +206,7 @@ describe('the trail in the database', () => {
     }
   });
 
-  it('can be deleted, but not changed, by the role that purges a tenant, and lengthened by nobody it belongs to', async () => {
+  it('can be deleted, but not changed, by the purge role, and not extended by the tenant role', async () => {
     const purge = test.service.services.database.purge(tenant.tenantId);
     for (const text of [
       `update audit_logs set action = 'nothing'`,

@@ -23,8 +23,8 @@ export type AuditTables = {
 type ChainTables = { audit_chains: { tenant_id: string; slot: number; length: number; head: Buffer } };
 
 /**
- * What happened to what. `details.fields` names what was given; beside names and ids `details` holds only what a reader of
- * the trail has to know (which provider, which group), never a secret and never content.
+ * One operation on one resource. `details.fields` names the properties given; apart from names and ids `details` holds only
+ * facts that a reader of the trail needs (which provider, which group), never a secret and never content.
  */
 export type AuditEvent = {
   action: string;
@@ -63,7 +63,7 @@ export function chainSlot(requestId: string): number {
   return (sum >>> 0) % chainSlots;
 }
 
-/** Who did it from where, for a statement wrapped by `withAudit`. */
+/** Actor and origin, for a statement wrapped by `withAudit`. */
 export function auditParams(actor: Actor, at: string, details: Record<string, unknown> = {}): AuditParams {
   const { request } = actor;
   return {
@@ -173,7 +173,7 @@ function addToCount(db: object, counts: { table: CountedTable; by: 1 | -1 }, par
     .columns(['tenant_id', 'table_name', 'slot', 'amount'])
     .expression(
       within
-        // By way of the chain: whoever has locked its head has the counts of this slot to itself, and none waits in a circle.
+        // Locks the head of the chain first: its holder alone writes the counts of this slot, so no deadlock is possible.
         .selectFrom('chained' as never)
         .select([
           sql`${params.tenantId}::uuid`.as('tenant_id'),
@@ -203,7 +203,7 @@ export const auditColumns = [
 ] as const;
 export const chainColumns = ['chain_slot', 'chain_position', 'chain_hash'] as const;
 
-/** Whoever acted: a principal, or as much of one as is known. `userId` is null unless it was a person. */
+/** The actor: a principal, or the part of it that is known. `userId` is null unless the actor is a person. */
 export type Who = {
   kind?: Actor['kind'];
   id?: string;
@@ -220,7 +220,7 @@ export function auditEvent(who: Who & { request: RequestFacts }, at: string, eve
   return insertEvent({ ...toAuditRow(who, at, event), slot: chainSlot(who.request.id) });
 }
 
-// Somebody of another tenant is a system administrator who named this one: that is part of who it was.
+// A user of another tenant is a system administrator who acts in this tenant; the actor records both tenants.
 function presentActor(who: Who) {
   const { tenantId, homeTenantId = tenantId, userId } = who;
   const from = homeTenantId === tenantId ? {} : { actingFromTenantId: homeTenantId };

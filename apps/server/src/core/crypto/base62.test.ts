@@ -28,7 +28,7 @@ function digitValue(digit: string): number {
   return code < 91 ? code - 55 : code - 61;
 }
 
-it('checksumBase62 is the CRC-32 that everybody else computes', () => {
+it('checksumBase62 is the standard CRC-32', () => {
   // The check value of the catalogue of CRC algorithms.
   expect(checksumBase62('123456789')).toBe(toBase62(0xcbf4_3926n, 6));
   expect(checksumBase62('')).toBe('000000');

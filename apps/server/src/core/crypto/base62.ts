@@ -9,7 +9,7 @@ export function toBase62(value: bigint, digits: number): string {
   return text;
 }
 
-/** CRC-32 (ISO 3309) as six base62 digits: tells a mistyped text, and protects from nobody. */
+/** CRC-32 (ISO 3309) as six base62 digits: detects a mistyped text, and is not a protection against attackers. */
 export function checksumBase62(text: string): string {
   return toBase62(BigInt(crc32(text)), 6);
 }

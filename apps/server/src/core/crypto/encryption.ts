@@ -4,9 +4,9 @@ import { deriveKey, sha256Hex } from '#core/crypto/secrets';
 
 /** Encrypts single columns. `place` names table, column and row, so that a value moved elsewhere does not open. */
 export type Encryption = {
-  encrypt(plain: string, place: string): string;
+  encrypt(plain: string, context: string): string;
   /** @throws Error when the value was tampered with, moved, or written under a key that is no longer configured. */
-  decrypt(sealed: string, place: string): string;
+  decrypt(sealed: string, context: string): string;
   /** Whether a value was written under the current key. */
   isCurrent(sealed: string): boolean;
   /** A key of its own for one purpose, from the current key. */
@@ -28,18 +28,18 @@ export function createEncryption(keys: readonly [Buffer, ...Buffer[]]): Encrypti
   }));
   const current = ring[0]!;
   return {
-    encrypt(plain, place) {
+    encrypt(plain, context) {
       const dataKey = randomBytes(32);
-      const wrapped = seal(current.wrap, dataKey, place);
-      return `v1.${current.id}.${wrapped}.${seal(dataKey, Buffer.from(plain, 'utf8'), place)}`;
+      const wrapped = seal(current.wrap, dataKey, context);
+      return `v1.${current.id}.${wrapped}.${seal(dataKey, Buffer.from(plain, 'utf8'), context)}`;
     },
-    decrypt(sealed, place) {
+    decrypt(sealed, context) {
       const [version, keyId, wrapped, value, ...rest] = sealed.split('.');
       const key = ring.find((candidate) => candidate.id === keyId);
       if (version !== 'v1' || wrapped === undefined || value === undefined || rest.length > 0)
         throw new Error('not an encrypted value');
       if (key === undefined) throw new Error(`no ENCRYPTION_KEY with id ${keyId} is configured`);
-      return open(open(key.wrap, wrapped, place), value, place).toString('utf8');
+      return open(open(key.wrap, wrapped, context), value, context).toString('utf8');
     },
     isCurrent: (sealed) => sealed.split('.')[1] === current.id,
     keyFor: (purpose) => deriveKey(keys[0], purpose),
@@ -51,17 +51,17 @@ export function keyIdOf(key: Buffer): string {
   return sha256Hex(key.toString('hex')).slice(0, 8);
 }
 
-function seal(key: Buffer, plain: Buffer, place: string): string {
+function seal(key: Buffer, plain: Buffer, context: string): string {
   const iv = randomBytes(ivBytes);
-  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(place, 'utf8'));
+  const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(context, 'utf8'));
   return Buffer.concat([iv, cipher.update(plain), cipher.final(), cipher.getAuthTag()]).toString('base64url');
 }
 
-function open(key: Buffer, sealed: string, place: string): Buffer {
+function open(key: Buffer, sealed: string, context: string): Buffer {
   const bytes = Buffer.from(sealed, 'base64url');
-  // Node reads over what is no base64url; only the one spelling that was written counts.
+  // Node ignores characters that are not base64url; only the exact encoding is valid.
   if (bytes.toString('base64url') !== sealed) throw new Error('not an encrypted value');
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
-  decipher.setAAD(Buffer.from(place, 'utf8')).setAuthTag(bytes.subarray(-tagBytes));
+  decipher.setAAD(Buffer.from(context, 'utf8')).setAuthTag(bytes.subarray(-tagBytes));
   return Buffer.concat([decipher.update(bytes.subarray(ivBytes, -tagBytes)), decipher.final()]);
 }

@@ -26,7 +26,7 @@ const root = 'root';
 
 /**
  * Encryption under the installation's own key, which rests in the database, wrapped by ENCRYPTION_KEY. Where the key before
- * it still wraps it, it is wrapped anew: nothing else has to be written again when ENCRYPTION_KEY changes, and processes
+ * it still wraps it, it is wrapped again: nothing else has to be written again when ENCRYPTION_KEY changes, and processes
  * that run on keep working.
  * @throws WrongEncryptionKeyError when none of the given keys opens it
  */

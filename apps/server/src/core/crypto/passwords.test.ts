@@ -39,7 +39,7 @@ describe('passwords', () => {
     expect(await passwords.verify('x'.repeat(256), stored, flow)).toBe(true);
   });
 
-  it('of nobody never match, not even the one that the decoy was made of', async () => {
+  it('of unknown accounts never match, not even the password of the decoy', async () => {
     for (const password of ['', 'correct horse', 'no account has this password']) {
       expect(await passwords.verify(password, undefined, flow)).toBe(false);
     }
@@ -53,7 +53,7 @@ describe('passwords', () => {
     expect(await passwords.verify('correct horse', stored, flow)).toBe(true);
   });
 
-  it('fail loudly on what is no hash', async () => {
+  it('fail with an error on an invalid hash', async () => {
     await expect(passwords.verify('correct horse', 'plain text', flow)).rejects.toThrow(Error);
   });
 });

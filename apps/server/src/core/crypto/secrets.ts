@@ -56,7 +56,7 @@ export function deriveKey(key: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', key, Buffer.alloc(0), purpose, 32));
 }
 
-/** Compares in constant time, whatever the lengths. */
+/** Compares in constant time, also if the lengths differ. */
 export function sameSecret(left: string, right: string): boolean {
   return timingSafeEqual(sha256(left), sha256(right));
 }

@@ -63,8 +63,8 @@ export class Connection {
     return isStalled;
   }
 
-  hasRested(now: number, restMs: number): boolean {
-    return this.flights === 0 && now - this.heardAt > restMs;
+  hasRested(now: number, pauseMs: number): boolean {
+    return this.flights === 0 && now - this.heardAt > pauseMs;
   }
 
   /** Whether the server answers a message that costs it nothing. */

@@ -145,7 +145,7 @@ describe('one tenant', () => {
 describe('connections that a firewall has forgotten', () => {
   it('are found out before they get a request: all kinds of requests succeed', async () => {
     const relay = await openRelay(listen);
-    const timing = { restMs: 1, probeMs: 100, waitMs: 30_000 };
+    const timing = { pauseMs: 1, probeMs: 100, waitMs: 30_000 };
     const database = openOwn({ connection: { ...relay.connection, database: own.connection.database }, timing });
     const every = () => {
       const [id, work] = [newId(), (tx: { first(query: Query<unknown>): Promise<unknown> }) => tx.first(one)];
@@ -154,7 +154,7 @@ describe('connections that a firewall has forgotten', () => {
     };
     await Promise.all([...every(), ...every()]);
     for (let round = 0; round < 3; round++) {
-      await sleep(20 * timing.restMs);
+      await sleep(20 * timing.pauseMs);
       relay.swallow();
       await Promise.all([...every(), ...every()]);
     }

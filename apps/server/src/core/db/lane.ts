@@ -4,7 +4,7 @@ import { createFairQueue } from '#core/concurrency/fair-queue';
 import { ConnectionLostError, openConnection, type Connection } from '#core/db/connection';
 import type { DatabaseTiming } from '#core/db/timing';
 
-type LaneTiming = Pick<DatabaseTiming, 'connectMs' | 'waitMs' | 'restMs' | 'probeMs' | 'suspectMs' | 'stallMs'>;
+type LaneTiming = Pick<DatabaseTiming, 'connectMs' | 'waitMs' | 'pauseMs' | 'probeMs' | 'suspectMs' | 'stallMs'>;
 
 /** How connections of one role are opened. */
 export type LaneOptions = {
@@ -141,7 +141,7 @@ export class Lane {
   dropRested(): void {
     const now = performance.now();
     for (const connection of this.#connections())
-      if (connection.hasRested(now, this.#options.timing.restMs)) this.#drop(connection);
+      if (connection.hasRested(now, this.#options.timing.pauseMs)) this.#drop(connection);
     this.#serve();
   }
 
@@ -171,7 +171,7 @@ export class Lane {
       open += 1;
       if (connection.flights >= depth || !connection.isTrusted()) continue;
       // The clock costs more than all the rest here, so only what may have rested is asked for its time.
-      if (connection.flights === 0 && connection.hasRested(performance.now(), timing.restMs)) continue;
+      if (connection.flights === 0 && connection.hasRested(performance.now(), timing.pauseMs)) continue;
       if (best === undefined || connection.flights < best.flights) best = connection;
     }
     if (best !== undefined && best.flights > 0 && open < size) this.#prepare(1);
@@ -221,7 +221,7 @@ export class Lane {
       void this.#open(slot);
       return true;
     }
-    if (connection.isRetiring || !connection.hasRested(now, this.#options.timing.restMs)) return false;
+    if (connection.isRetiring || !connection.hasRested(now, this.#options.timing.pauseMs)) return false;
     void this.#test(connection);
     return true;
   }

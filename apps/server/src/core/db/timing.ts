@@ -11,7 +11,7 @@ export type DatabaseTiming = {
   /** Waiting for a connection. */
   waitMs: number;
   /** Rest after which a connection is tested before it gets work: a firewall may have forgotten it. */
-  restMs: number;
+  pauseMs: number;
   /** The answer to such a test. */
   probeMs: number;
   /** Silence on a connection with a statement under way before the server itself is tested. */
@@ -33,7 +33,7 @@ export const defaultTiming: DatabaseTiming = {
   fastStallMs: 3000,
   connectMs: 2000,
   waitMs: 2000,
-  restMs: 5000,
+  pauseMs: 5000,
   probeMs: 1000,
   suspectMs: 1000,
   silenceMs: 1500,

@@ -19,7 +19,7 @@ const put = (store: ObjectStore, key: string, content: Buffer) =>
   store.put(key, Readable.from([content]), content.length);
 const mebibyte = 1024 * 1024;
 
-/** What every store does, whatever is behind it. */
+/** What every store does, with any backend. */
 function behavesAsAStore(open: () => ObjectStore) {
   it('gives back what was put, whole and in parts', async () => {
     const key = newKey();
@@ -87,7 +87,7 @@ describe('the local store', () => {
 
   behavesAsAStore(() => store);
 
-  it('lets nobody else read, and leaves no half of a file', async () => {
+  it('lets no other user read, and leaves no partial file', async () => {
     const key = newKey();
     await put(store, key, Buffer.from('x'));
     const file = path.join(folder, 'data/files', key);
@@ -275,7 +275,7 @@ describe.skipIf(!hasSwift)(
 
     it('is refused with a wrong secret and with an unknown key', async () => {
       const key = newKey();
-      for (const wrong of [{ secretAccessKey: 'another-secret' }, { accessKeyId: 'test:nobody' }]) {
+      for (const wrong of [{ secretAccessKey: 'another-secret' }, { accessKeyId: 'test:unknown' }]) {
         const store = openStore(wrong);
         await expect(put(store, key, Buffer.from('x'))).rejects.toBeInstanceOf(Error);
         await expect(store.delete(key)).rejects.toBeInstanceOf(Error);
@@ -284,7 +284,7 @@ describe.skipIf(!hasSwift)(
       await expect(openStore().get(key)).rejects.toThrow(ObjectMissing);
     });
 
-    it('fails, and does not pretend that nothing is there, when nobody answers', async () => {
+    it('fails, instead of reporting a missing object, when the server does not answer', async () => {
       const server = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
       await once(server, 'listening');
       const { port } = server.address() as { port: number };

@@ -8,8 +8,8 @@ export type ByteRange = { start: number; end: number };
 /** Where the bytes of files are. Keys are `<tenant id>/<file id>`; for files of the installation `exports/<name>`, or `archives/` and the parts of a relative path. */
 export type ObjectStore = {
   /**
-   * Makes sure, before anything is accepted, that the store can take an object of this size now; nobody waits in a line.
-   * Whoever was let in calls what is returned once the object is put, or will not be.
+   * Checks, before any byte is accepted, that the store can take an object of this size now; it refuses instead of queueing.
+   * The caller must call the returned function once the object is stored or abandoned.
    * @throws StoreBusy, StoreFull
    */
   admit(key: string, sizeBytes: number): Promise<() => void>;

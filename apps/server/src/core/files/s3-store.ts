@@ -109,7 +109,7 @@ async function abortUnfinished(client: S3Client, Bucket: string, key: string): P
   }
 }
 
-/** Slow senders keep their places for long, so those of one tenant must not take them all, and nobody may wait for one. */
+/** Slow senders hold their permits for long, so one tenant must not take all of them, and no request waits for one. */
 function createPlaces() {
   const taken = new Map<string, number>();
   let total = 0;

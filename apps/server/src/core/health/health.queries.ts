@@ -6,13 +6,13 @@ import type { MailTables } from '#core/mail/mail.queries';
 const builder = queryBuilder<MailTables>();
 
 /** Answered by any server that works; a standby takes no writes. */
-export const signOfLife: Query<{ is_standby: boolean }> = {
+export const checkStandby: Query<{ is_standby: boolean }> = {
   text: 'select pg_is_in_recovery() as is_standby',
   values: [],
   prepare: true,
 };
 
-/** Whether any mail has been due since before that instant and nobody has tried to deliver it. */
+/** Whether any mail has been due since before that instant without a delivery attempt. */
 export const hasOverdueMail = statement<{ dueBefore: string }, { overdue: boolean }>((p) =>
   builder.selectNoFrom((db) =>
     db

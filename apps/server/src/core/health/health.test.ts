@@ -105,7 +105,7 @@ describe('createHealth', () => {
 });
 
 describe('what is known', () => {
-  it('asks nobody, and forgets after a minute', async () => {
+  it('runs no probe, and forgets after a minute', async () => {
     const { state, health } = setUp();
     expect(health.known()).toEqual([]);
     await health.states();

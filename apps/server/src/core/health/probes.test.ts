@@ -17,7 +17,7 @@ import { useOpened } from '#test/support/opened';
 
 const { open, listen } = useOpened();
 
-const patience = 30_000;
+const waitMs = 30_000;
 const stateOf = async (test: TestService, name: string) =>
   (await test.service.services.health.states()).find((state) => state.name === name);
 
@@ -66,13 +66,13 @@ describe('a frozen database', () => {
     const way = await freezable();
     const test = await start({}, way.connection);
     const health = (level: string): Promise<Answer> => test.call('GET', `/api/v1/system/health?level=${level}`);
-    await vi.waitFor(async () => expect((await health('ready')).status).toBe(200), patience);
+    await vi.waitFor(async () => expect((await health('ready')).status).toBe(200), waitMs);
     const { database } = test.service.services;
     const asked = () => {
       const pool = database.pools().find(({ role, lane }) => role === 'platform' && lane === 'fast')!;
       return pool.flights + pool.waiting;
     };
-    await vi.waitFor(() => expect(asked()).toBe(0), patience);
+    await vi.waitFor(() => expect(asked()).toBe(0), waitMs);
     way.freeze();
     open.push(() => way.thaw());
     await vi.waitFor(async () => {
@@ -84,7 +84,7 @@ describe('a frozen database', () => {
         ready: false,
         degradedServices: expect.arrayContaining(['database']),
       });
-    }, patience);
+    }, waitMs);
     expect(asked()).toBeLessThanOrEqual(1);
     expect((await health('basic')).body).toMatchObject({ degradedServices: expect.arrayContaining(['database']) });
     expect((await test.call('GET', '/api/v1/system/info')).body).toMatchObject({
@@ -92,7 +92,7 @@ describe('a frozen database', () => {
       services: { database: { status: 'unhealthy', message: 'not reachable' } },
     });
     way.thaw();
-    await vi.waitFor(async () => expect((await health('ready')).status).toBe(200), patience);
+    await vi.waitFor(async () => expect((await health('ready')).status).toBe(200), waitMs);
   }, 120_000);
 });
 
@@ -107,7 +107,7 @@ describe('storage', () => {
     await expect(store.check(new AbortController().signal)).rejects.toThrow('ENOENT');
   });
 
-  it('is no folder of a disk that is full', async () => {
+  it('is not healthy on a full disk', async () => {
     const folder = await mkdtemp(path.join(tmpdir(), 'atrium-health-'));
     open.push(() => rm(folder, { recursive: true, force: true }));
     const store = createLocalStore(folder, () => Promise.resolve({ totalBytes: 100_000_000, freeBytes: 1000 }));
@@ -121,7 +121,7 @@ describe('storage', () => {
     expect(await stateOf(test, 'storage')).toMatchObject({ status: 'healthy', message: 'writable' });
     await rm(folder, { recursive: true });
     const full = () => test.call('GET', '/api/v1/system/health?level=full');
-    await vi.waitFor(async () => expect((await full()).body.degradedServices).toContain('storage'), patience);
+    await vi.waitFor(async () => expect((await full()).body.degradedServices).toContain('storage'), waitMs);
     const { status, body, text } = await full();
     expect([status, body.services.storage]).toMatchObject([200, { status: 'unhealthy', message: 'not writable' }]);
     expect(text).not.toContain(folder);
@@ -159,7 +159,7 @@ async function startMailServer() {
 }
 
 describe('mail', () => {
-  it('is no part where no mail server is configured', async () => {
+  it('is not listed where no mail server is configured', async () => {
     expect(await stateOf(await start({}), 'mail')).toBeUndefined();
   });
 
@@ -177,7 +177,7 @@ describe('mail', () => {
     ['says something else', (socket: Socket) => void socket.write('SSH-2.0-OpenSSH_9.6\r\n')],
     ['is not ready', (socket: Socket) => void socket.write('554 no service\r\n')],
     ['hangs up', (socket: Socket) => void socket.destroy()],
-  ])('is no server that %s', async (_how, behave) => {
+  ])('is not healthy with a server that %s', async (_how, behave) => {
     const port = await listen(createServer(behave));
     const test = await start({ SMTP_URL: `smtp://127.0.0.1:${port}` });
     expect(await stateOf(test, 'mail')).toMatchObject({ status: 'unhealthy', message: 'no mail server answers' });
@@ -186,7 +186,7 @@ describe('mail', () => {
   });
 });
 
-describe('mail that nobody delivers', () => {
+describe('mail without delivery attempts', () => {
   const own = useService({ ownDatabase: true });
 
   it('is degraded, though the server greets', async () => {
@@ -237,14 +237,14 @@ describe('logs', () => {
     const { listProbes } = await import('#core/health/probes');
     const { services } = test.service;
     const at = Date.now();
-    const judge = (now: number) => {
+    const verdictAt = (now: number) => {
       const state = () => ({ ...services.logging.state(), isWaiting: false, dropped: 3, lastDropAt: at });
       const parts = { ...services, logging: { state }, smtpUrl: undefined, now: () => new Date(now) };
       return listProbes(parts)
         .find(({ name }) => name === 'logs')!
         .check(AbortSignal.abort());
     };
-    expect(judge(at + 59_999)).toMatchObject({ status: 'degraded' });
-    expect(judge(at + 60_000)).toMatchObject({ status: 'healthy' });
+    expect(verdictAt(at + 59_999)).toMatchObject({ status: 'degraded' });
+    expect(verdictAt(at + 60_000)).toMatchObject({ status: 'healthy' });
   });
 });

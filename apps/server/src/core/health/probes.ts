@@ -1,7 +1,7 @@
 import type { Database } from '#core/db/database';
 import type { ObjectStore } from '#core/files/object-store';
 import type { Probe, Verdict } from '#core/health/health';
-import { hasOverdueMail, signOfLife } from '#core/health/health.queries';
+import { hasOverdueMail, checkStandby } from '#core/health/health.queries';
 import type { Realtime } from '#core/health/realtime';
 import type { Limits } from '#core/limits/limits';
 import type { Logging } from '#core/log/log';
@@ -23,35 +23,35 @@ const readOnly: Verdict = { status: 'degraded', message: 'read-only: writes are 
 const damaged: Verdict = { status: 'degraded', message: 'damaged data was met: see the log' };
 /** Writes are tried all the time, if only of the log. */
 const readOnlyForMs = 10_000;
-/** Long enough to be seen by whoever looks now and then. */
+/** Long enough to be seen by an operator who looks now and then. */
 const damagedForMs = 3_600_000;
 /** The relay looks every 30 seconds; a mail that is due for this long was left lying. */
 const overdueMs = 600_000;
 const recentMs = 60_000;
 
-/** What requests depend on, as far as it is configured: the database first, without which nothing works. */
+/** The configured dependencies of requests: the database first, without which nothing works. */
 export function listProbes(parts: Parts): Probe[] {
   const { database, files, limits, realtime, smtpUrl } = parts;
   const probes: Probe[] = [
     {
       name: 'database',
-      check: async () => ((await database.platform().first(signOfLife))?.is_standby === true ? readOnly : healthy),
-      noticed: () => judgeFaults(database),
+      check: async () => ((await database.platform().first(checkStandby))?.is_standby === true ? readOnly : healthy),
+      noticed: () => faultsVerdict(database),
     },
     {
       name: 'storage',
       check: (signal) => files.check(signal).then(() => ({ status: 'healthy', message: 'writable' })),
       failure: 'not writable',
     },
-    { name: 'logs', isInstant: true, check: () => judgeLogs(parts) },
+    { name: 'logs', isInstant: true, check: () => logsVerdict(parts) },
   ];
-  if (limits.shared() !== 'none') probes.push({ name: 'redis', isInstant: true, check: () => judgeRedis(parts) });
+  if (limits.shared() !== 'none') probes.push({ name: 'redis', isInstant: true, check: () => redisVerdict(parts) });
   if (realtime.enabled) probes.push({ name: 'realtime', check: (signal) => realtime.check(signal) });
   if (smtpUrl !== undefined) probes.push(mailProbe(parts, smtpUrl));
   return probes;
 }
 
-// Logging in is noticed, and counted, by whoever runs the mail server: refusals in a row may have the address banned.
+// Each login is counted by the mail server: refusals in a row may have the address banned.
 const mailFreshMs = 30_000;
 
 function mailProbe({ database, now }: Parts, smtpUrl: string): Probe {
@@ -74,18 +74,18 @@ function mailProbe({ database, now }: Parts, smtpUrl: string): Probe {
   };
 }
 
-function judgeFaults({ faults }: Pick<Database, 'faults'>): Verdict | undefined {
+function faultsVerdict({ faults }: Pick<Database, 'faults'>): Verdict | undefined {
   if (faults.sinceMs('read_only') < readOnlyForMs) return readOnly;
   return faults.sinceMs('damaged') < damagedForMs ? damaged : undefined;
 }
 
-function judgeRedis({ limits }: Parts): Verdict {
+function redisVerdict({ limits }: Parts): Verdict {
   return limits.shared() === 'up'
     ? healthy
     : { status: 'unhealthy', message: 'not reachable: each process counts for itself' };
 }
 
-function judgeLogs({ logging, now }: Parts): Verdict {
+function logsVerdict({ logging, now }: Parts): Verdict {
   const { isWaiting, lastDropAt } = logging.state();
   if (isWaiting) return { status: 'degraded', message: 'log lines wait: the database does not take them' };
   return lastDropAt !== undefined && now().getTime() - lastDropAt < recentMs

@@ -88,10 +88,7 @@ describe('a server that is degraded', () => {
     ['speaks no HTTP', (request) => void request.socket.end('SSH-2.0-OpenSSH_9.6\r\n')],
     ['refuses the key', (_request, response) => void response.writeHead(401).end(JSON.stringify(good))],
     ['fails', (_request, response) => void response.writeHead(500).end(JSON.stringify(good))],
-    [
-      'has a node that is none',
-      (_request, response) => void answer(response, { result: { nodes: [node('a', 1), null] } }),
-    ],
+    ['has an invalid node', (_request, response) => void answer(response, { result: { nodes: [node('a', 1), null] } })],
     ['sends elsewhere', (_request, response) => void response.writeHead(302, { location: '/elsewhere' }).end()],
     ['answers nothing', (_request, response) => void response.end()],
     ['answers no JSON', (_request, response) => void answer(response, '<html>')],
@@ -99,7 +96,10 @@ describe('a server that is degraded', () => {
     ['answers a text', (_request, response) => void answer(response, '"ok"')],
     ['answers an error', (_request, response) => void answer(response, { error: { code: 100, message: 'internal' } })],
     ['has no nodes', (_request, response) => void answer(response, { result: { nodes: [] } })],
-    ['has nodes that are none', (_request, response) => void answer(response, { result: { nodes: { length: 3 } } })],
+    [
+      'has an invalid list of nodes',
+      (_request, response) => void answer(response, { result: { nodes: { length: 3 } } }),
+    ],
     ['counts below zero', (_request, response) => void answer(response, { result: { nodes: [node('a', -1)] } })],
     ['counts in parts', (_request, response) => void answer(response, { result: { nodes: [node('a', 0.5)] } })],
     [

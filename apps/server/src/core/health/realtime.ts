@@ -16,9 +16,9 @@ export type Realtime = {
   readonly enabled: boolean;
   /** False for an address that would be refused unseen. */
   readonly isCallable: boolean;
-  /** As of the last look; asks nobody. */
+  /** The state at the last check; makes no call. */
   status(): RealtimeStatus;
-  /** Asks the server. It never throws: what is no good answer is a degraded server. */
+  /** Checks the server. It never throws: an invalid answer means a degraded server. */
   check(signal: AbortSignal): Promise<Verdict>;
   close(): Promise<void>;
 };
@@ -29,7 +29,7 @@ type Options = {
   now(): Date;
 };
 
-// Whoever configures the installation says where the server is, so it may be anywhere; what it answers is limited all the same.
+// The operator configures the address, so it may be anywhere; the size of the answer is limited all the same.
 const trusted = { allowedRanges: ['0.0.0.0/0', '::/0'], ownPort: 0 };
 const limits = { connectMs: 1000, headersMs: 1000, totalMs: 1000, maxBodyBytes: 262_144, maxSockets: 2 };
 
@@ -114,7 +114,7 @@ function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null;
 }
 
-/** Servers leave out what is zero; anything else that is no count makes the whole answer unusable. */
+/** Servers leave out a zero; any other value that is not a count invalidates the whole answer. */
 function countOf(value: unknown): number {
   if (value === undefined) return 0;
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : Number.NaN;

@@ -115,7 +115,7 @@ export const listRecentAlerts = statement<{ resolvedSince: string; most: number 
     .limit(p.most),
 );
 
-/** Whoever acknowledges first is kept. */
+/** The first acknowledgement is final. */
 export const acknowledgeAlert = statement<{ id: string; by: string | null; at: string }, Pick<AlertRow, 'id'>>((p) =>
   builder
     .updateTable('dispatcher_alerts')

@@ -96,7 +96,7 @@ describe('job_failed', () => {
 });
 
 describe('job_missed', () => {
-  it('comes with a slot that nobody started for two minutes, and ends with the next one in time', async () => {
+  it('comes with a slot that was not started for two minutes, and ends with the next one in time', async () => {
     const { clock, job, dispatcher, next } = await begin({ schedule: '0,30 * * * *' });
     clock.set('2026-03-10T10:32:00.000Z');
     expect((await dispatcher.dispatch('external')).alerts_sent).toBe(0);
@@ -259,7 +259,7 @@ describe('unauthorized_calls', () => {
     expect(await alerts('192.0.2.1')).toMatchObject([{ resolved_at: expect.any(String) }]);
   });
 
-  it('comes once a minute from one customer, whatever addresses of its own it calls from', async () => {
+  it('comes once a minute from one customer, also if it calls from several addresses', async () => {
     const clock = clockAt(start);
     const statements: string[] = [];
     const { database: whole, log } = test.service.services;

@@ -23,7 +23,7 @@ export type Alerts = {
   resolve(type: AlertType, subjects: readonly string[]): Promise<void>;
   /** The cause was not seen for that long. */
   resolveQuiet(type: AlertType, quietMs: number): Promise<void>;
-  /** Those of jobs that are none of these, or are switched off. */
+  /** Alerts of jobs that do not exist any more or are disabled. */
   resolveOrphans(jobs: readonly string[]): Promise<void>;
 };
 
@@ -31,7 +31,7 @@ export function createAlerts({ database, log, now }: { database: Database; log: 
   const { slow } = database.platform();
   const nowText = () => now().toISOString();
 
-  async function kept(writing: Promise<unknown>): Promise<void> {
+  async function written(writing: Promise<unknown>): Promise<void> {
     await writing.catch((error: unknown) => log.error({ err: error }, 'an alert could not be written down'));
   }
 
@@ -46,15 +46,16 @@ export function createAlerts({ database, log, now }: { database: Database; log: 
   }
 
   return {
-    raise: (alert, tally) => kept(raise(alert, tally)),
+    raise: (alert, tally) => written(raise(alert, tally)),
     async resolve(type, subjects) {
       const at = nowText();
-      if (subjects.length > 0) await kept(slow.flight(subjects.map((subject) => resolveAlert({ type, subject, at }))));
+      if (subjects.length > 0)
+        await written(slow.flight(subjects.map((subject) => resolveAlert({ type, subject, at }))));
     },
     async resolveQuiet(type, quietMs) {
       const seenBefore = new Date(now().getTime() - quietMs).toISOString();
-      await kept(slow.all(resolveQuietAlerts({ type, seenBefore, at: nowText() })));
+      await written(slow.all(resolveQuietAlerts({ type, seenBefore, at: nowText() })));
     },
-    resolveOrphans: (jobs) => kept(slow.all(resolveJobAlerts({ jobs, at: nowText() }))),
+    resolveOrphans: (jobs) => written(slow.all(resolveJobAlerts({ jobs, at: nowText() }))),
   };
 }

@@ -14,7 +14,7 @@ beforeAll(() => {
 });
 afterAll(() => Promise.all(databases.map((database) => database.close())));
 
-it(`runs each slot once, whoever of fifty at a time asks for it, ${rounds} times`, async () => {
+it(`runs each slot once with fifty concurrent dispatches, ${rounds} times`, async () => {
   const clock = clockAt('2026-03-10T10:00:00Z');
   const counts = new Map<string, number>();
   const jobs = (['skip', 'run_once', 'all'] as const).map((catchUp) => {

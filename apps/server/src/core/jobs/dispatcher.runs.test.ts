@@ -40,7 +40,7 @@ const isUnderWay = (name: string) =>
   vi.waitFor(async () => expect(await runsOf(database(), name)).toMatchObject([{ status: 'running' }]), 30_000);
 
 describe('a job under way', () => {
-  it('is skipped by whoever dispatches meanwhile, in this process and in others', async () => {
+  it('is skipped by concurrent dispatches, in this process and in others', async () => {
     const { opened, open } = gate();
     const job = jobOf({ run: () => opened });
     const { clock, all } = await processes(2, [job]);
@@ -146,7 +146,7 @@ describe('a process that is killed', () => {
 
   it('keeps its slot while its lease lasts', async () => {
     const { clock, job, next } = await killed();
-    // Whatever the clock of who looks says.
+    // Independent of the reader's clock.
     clock.move(30 * hour);
     expect(await next().dispatch('internal')).toMatchObject({ jobs_executed: 0, jobs_skipped: 1 });
     expect(await runsOf(database(), job.name)).toMatchObject([{ status: 'running', attempt: 1 }]);
@@ -313,7 +313,7 @@ describe('a process that stops', () => {
     expect(await dispatched).toMatchObject({ jobs_executed: 0, jobs_failed: 0 });
   });
 
-  it('gives back a run that somebody was asking for meanwhile', async () => {
+  it('releases a run that another request asked for meanwhile', async () => {
     const [asked, answer] = [gate(), gate()];
     const run = vi.fn<BoundJob['run']>(() => Promise.resolve(undefined));
     const job = jobOf({ run });

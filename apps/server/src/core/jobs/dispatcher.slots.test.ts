@@ -76,7 +76,7 @@ describe('a slot', () => {
 });
 
 describe('a schedule that changes in the code', () => {
-  it('owes nothing of the time before', async () => {
+  it('catches up on no slot from before', async () => {
     const { clock, job, slots } = await begin('2026-03-10T10:00:00Z', { schedule: '0 3 * * *', catchUp: 'all' });
     clock.move(5 * hour + 30_000);
     const denser = { ...job, schedule: '* * * * *' };
@@ -120,7 +120,7 @@ describe('a clock that jumps', () => {
     expect((await jobRow(database(), job.name)).handled_until).toBe('2026-03-10T10:06:00.000Z');
   });
 
-  it('back by what was run already is no missed slot', async () => {
+  it('back over slots that have run causes no missed slot', async () => {
     const { clock, job, dispatch } = await begin('2026-03-10T10:00:00Z');
     for (let step = 0; step < 15; step++) {
       clock.move(minute);

@@ -28,7 +28,7 @@ import type { Log } from '#core/log/log';
 /** A slot whose process was gone is not tried again after so long. */
 const retryWithinMs = 24 * 60 * 60_000;
 
-/** One time that somebody asked what is to be run. Times in RFC 3339. */
+/** One dispatch: a request for the jobs that are due. Times in RFC 3339. */
 export type Dispatch = Omit<DispatchRow, 'completed_at'> & { completed_at: string };
 
 /** Runs the scheduled jobs of all modules, each slot once, however many processes and callers ask for it. */
@@ -40,11 +40,11 @@ export type Dispatcher = {
    * @throws when the database cannot be reached.
    */
   dispatch(trigger: DispatchRow['trigger'], options?: { waitMs?: number }): Promise<Dispatch>;
-  /** Begins a run beside the schedule; `record` is called in its transaction. @throws JobIsRunning */
+  /** Begins a run in addition to the schedule; `record` is called in its transaction. @throws JobIsRunning */
   runNow(job: BoundJob, record: (tx: Transaction, claim: Claim) => Promise<void>): Promise<Claim>;
   /** Makes sure that every job has its row. */
   register(): Promise<void>;
-  /** Somebody outside calls often enough. */
+  /** An external scheduler dispatches often enough. */
   isDrivenOutside(): Promise<boolean>;
   /** Waits for what runs, at most so long, then gives it back for another process to try. */
   close(drainMs?: number): Promise<void>;
@@ -57,7 +57,7 @@ export type DispatcherOptions = {
   health: Pick<Health, 'states'>;
   jobs: readonly BoundJob[];
   secret: string | undefined;
-  /** How long a run counts as alive without a sign of life, in milliseconds. */
+  /** How long a run counts as alive without a heartbeat, in milliseconds. */
   leaseMs?: number;
 };
 
@@ -200,7 +200,7 @@ async function prepare({ database, alerts, now }: Parts, { name, moveTo, due }: 
 
 type Assignment = { plan: JobPlan; dispatchId: string };
 
-/** The runs of one job, one after the other; whatever goes wrong stays with this job. */
+/** The runs of one job, one after the other; an error affects only this job. */
 async function workOff(parts: Parts, assignment: Assignment, tally: Tally): Promise<void> {
   const { plan } = assignment;
   const { runner, log } = parts;

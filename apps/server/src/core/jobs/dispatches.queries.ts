@@ -46,7 +46,7 @@ export const saveDispatch = statement<DispatchRow, never>((p) =>
     ),
 );
 
-/** The last time that somebody outside asked, within the given time. */
+/** The latest dispatch from outside within the given time. */
 export const findExternalDispatch = statement<{ since: string }, Pick<DispatchRow, 'started_at'>>((p) =>
   builder
     .selectFrom('dispatches')

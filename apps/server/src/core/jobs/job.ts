@@ -7,8 +7,8 @@ export type JobContext = {
   /** The database as its owner, for what only an owner may do. */
   connection: Parameters<typeof extendAuditPartitions>[0];
   /**
-   * Aborted when the time is over or the process stops; another process may begin the job then. Whatever works in steps asks
-   * before each one (`throwIfAborted`).
+   * Aborted at the deadline or when the process stops; another process may begin the job then. A job that works in steps
+   * checks it before each one (`throwIfAborted`).
    */
   signal: AbortSignal;
 };

@@ -25,7 +25,7 @@ function claim(name: string, slot: string, lease = leaseMs) {
 
 const end = { status: 'succeeded', at, error: null, output: null } as const;
 
-// Whoever claims has looked a moment before: what it saw may be so no more.
+// Another process may have changed the row since the claiming process read it.
 describe('claimSlot', () => {
   it('takes no slot that was dealt with meanwhile, and none of a job that was switched off', async () => {
     const [name, off] = [await newJob(), await newJob()];
@@ -46,7 +46,7 @@ describe('claimSlot', () => {
 });
 
 describe('claimAgain', () => {
-  it('takes a slot that was given up, and not once somebody else has run it', async () => {
+  it('takes a slot that was given up, and not once another process has run it', async () => {
     const name = await newJob();
     const first = await claim(name, '2026-03-10T10:01:00.000Z', -1);
     await db().all(endLostRuns({ at, own: [], error: 'gone' }));
@@ -78,7 +78,7 @@ describe('handleUntil', () => {
     expect(await jobRow(database(), name)).toMatchObject({ handled_until: until, handled_schedule: '0 * * * * UTC' });
   });
 
-  it('leaves alone what somebody else has moved on or changed since', async () => {
+  it('leaves alone what another process has changed since', async () => {
     const [moved, changed] = [await newJob(), await newJob()];
     await claim(moved, '2026-03-10T10:01:00.000Z');
     const text = `update jobs set handled_schedule = '30 2 * * * UTC' where name = $1`;
@@ -97,14 +97,14 @@ describe('handleUntil', () => {
 });
 
 describe('a lease', () => {
-  // Whoever looks may have a clock of whatever time.
+  // The reader's clock may show any time.
   it('ends by the clock of the database', async () => {
-    const [alive, gone] = [await newJob(), await newJob()];
+    const [alive, expired] = [await newJob(), await newJob()];
     await claim(alive, '2026-03-10T10:01:00.000Z');
-    await claim(gone, '2026-03-10T10:01:00.000Z', -1);
+    await claim(expired, '2026-03-10T10:01:00.000Z', -1);
     const lost = await db().all(endLostRuns({ at: '2099-01-01T00:00:00.000Z', own: [], error: 'gone' }));
     const names = lost.map((run) => run.job_name);
-    expect([names.includes(alive), names.includes(gone)]).toEqual([false, true]);
+    expect([names.includes(alive), names.includes(expired)]).toEqual([false, true]);
   });
 
   it('is counted from the moment of the claim', async () => {

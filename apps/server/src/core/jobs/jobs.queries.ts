@@ -45,11 +45,11 @@ const claimColumns = ['id', 'job_name', 'attempt', 'started_at'] as const;
 
 const mostAttempts = 3;
 
-/** The clocks of processes differ, and whoever is ahead would take runs from the living: leases go by the database's. */
+/** Clocks of processes differ, and a fast one would claim runs of live processes: leases use the database's clock. */
 const databaseNow = sql<string>`now()`;
 const leaseEnd = (leaseMs: number) => sql<string>`${databaseNow} + ${leaseMs}::float8 * interval '1 millisecond'`;
 
-/** Jobs that nobody knew yet begin now: nothing is caught up on for them. */
+/** New jobs begin now: nothing is caught up on for them. */
 export const addJobs = statement<{ names: readonly string[]; schedules: readonly string[]; at: string }, never>(
   (p) => ({
     compile: () =>
@@ -73,7 +73,7 @@ export const listOpenRuns = statement<{ since: string }, Pick<JobRunRow, 'id' | 
     .orderBy('slot'),
 );
 
-/** Takes on a slot that nobody has, of a job that does not run; whoever comes second gets no row. */
+/** Claims a free slot of a job that does not run; a second claim gets no row. */
 export const claimSlot = statement<
   { id: string; name: string; slot: string; dispatchId: string; trigger: Trigger; at: string; leaseMs: number },
   Claim
@@ -164,7 +164,7 @@ export const claimAgain = statement<{ id: string; dispatchId: string; at: string
     .returning(claimColumns),
 );
 
-/** A run that somebody asked for, unless the job runs already. */
+/** A requested run, unless the job runs already. */
 export const claimNow = statement<{ id: string; name: string; at: string; leaseMs: number }, Claim>((p) =>
   builder
     .insertInto('job_runs')
@@ -187,7 +187,7 @@ export const claimNow = statement<{ id: string; name: string; at: string; leaseM
     .returning(claimColumns),
 );
 
-/** Leaves out, or starts anew from there: no slot before is owed any more. Not where somebody else was first. */
+/** Skips all slots before the given one, or restarts from there. Returns no row if another process was first. */
 export const handleUntil = statement<
   { name: string; until: string; schedule: string; readUntil: string; readSchedule: string },
   never
@@ -200,7 +200,7 @@ export const handleUntil = statement<
     .where('handled_schedule', '=', p.readSchedule),
 );
 
-/** Whoever has the run keeps it: no row, and somebody else took it over. */
+/** Extends the lease of the run's owner; no row means that another process took it over. */
 export const extendLease = statement<{ id: string; attempt: number; leaseMs: number }, Pick<JobRunRow, 'id'>>((p) =>
   builder
     .updateTable('job_runs')

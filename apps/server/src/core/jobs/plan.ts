@@ -2,7 +2,7 @@ import type { JobRow, JobRunRow } from '#core/jobs/jobs.queries';
 import { findDue, lateAfterMs, type Due, type Schedule } from '#core/jobs/slots';
 import type { JobTerms } from '#core/jobs/terms';
 
-/** Clocks of processes may differ so far without anybody calling it a jump. */
+/** Clocks of processes may differ by this much without counting as a jump. */
 const skewMs = 5 * 60_000;
 
 type Wishes = Pick<JobRow, 'schedule' | 'timezone' | 'catch_up'>;

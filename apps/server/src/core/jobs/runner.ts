@@ -15,7 +15,7 @@ import type { BoundJob } from '#core/jobs/terms';
 import type { Log } from '#core/log/log';
 import { redactText } from '#core/log/redaction';
 
-/** How long a run counts as alive without a sign of life from its process. */
+/** How long a run counts as alive without a heartbeat from its process. */
 export const leaseMs = 60_000;
 
 const criticalStreak = 3;
@@ -59,7 +59,7 @@ class LocalRunner implements Runner {
   readonly #controllers = new Map<string, AbortController>();
   readonly #ends = new Set<Promise<void>>();
   readonly #busy = new Set<string>();
-  /** Aborted when nobody waits for what runs any longer. */
+  /** Aborted when no caller waits for the runs any longer. */
   readonly #stop = new AbortController();
   #isClosing = false;
 
@@ -101,7 +101,7 @@ class LocalRunner implements Runner {
 
   async #runToEnd(running: Running): Promise<void> {
     const { job, claim, tally } = running;
-    // Claimed while the process began to stop: nobody would wait for it any more.
+    // Claimed while the process began to stop: no caller waits for it any more.
     if (this.#isClosing) return this.#writeEnd(running, { error: new ProcessStops() });
     tally.executed += 1;
     const controller = new AbortController();
@@ -160,7 +160,7 @@ class LocalRunner implements Runner {
     return !signal.aborted;
   }
 
-  /** What does not heed its signal goes on alone; until it ends, nothing of its kind begins beside it. */
+  /** A run that ignores its signal goes on alone; until it ends, no run of the same job begins here. */
   #start(job: BoundJob, signal: AbortSignal): ReturnType<BoundJob['run']> {
     this.#busy.add(job.name);
     const running = Promise.resolve().then(() => job.run(signal));
@@ -172,8 +172,8 @@ class LocalRunner implements Runner {
   async #beat({ id, attempt }: Claim, controller: AbortController): Promise<void> {
     const { database, log } = this.#options;
     try {
-      const kept = await database.platform().slow.first(extendLease({ id, attempt, leaseMs: this.#leaseMs }));
-      if (kept === undefined) controller.abort(new LeaseLost());
+      const extended = await database.platform().slow.first(extendLease({ id, attempt, leaseMs: this.#leaseMs }));
+      if (extended === undefined) controller.abort(new LeaseLost());
     } catch (error) {
       log.warn({ err: error, runId: id }, 'the lease of a job could not be extended and will be tried again');
     }
@@ -257,7 +257,7 @@ function aborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-// A text that PostgreSQL takes and anybody may read, whatever the error has in it. Half a secret has no form to know it by.
+// A text that PostgreSQL accepts and every operator may read, for any error. A truncated secret would no longer be recognised.
 function textOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   const clean = redactText(text.slice(0, longestRead)).slice(0, longestError);

@@ -6,20 +6,20 @@ import { customerOf } from '#core/net/ranges';
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The twentieth within a minute is too many; whoever goes on is told of once a minute. */
-const allowance: Allowance = { max: 19, windowMs: 60_000, blockMs: 60_000, patience: 1 };
+/** The twentieth wrong secret within a minute exceeds the limit; further ones are reported once a minute. */
+const allowance: Allowance = { max: 19, windowMs: 60_000, blockMs: 60_000, maxViolations: 1 };
 /** Wrong secrets that stay away for so long are over. */
 export const quietAfterMs = 10 * 60_000;
 
-/** Recognises whoever knows the secret of the dispatcher. */
+/** Recognises a caller with the secret of the dispatcher. */
 export type SecretCheck = {
   /** @throws DispatcherNotConfigured where there is no secret to know */
   assertConfigured(): void;
   /** Whether one of the three headers holds the secret. */
   knows(headers: Headers): boolean;
   /**
-   * Counts a wrong secret in this process; twenty in a minute from one customer (`customerOf`) are an alert. A missing one
-   * is none.
+   * Counts a wrong secret in this process; twenty in a minute from one customer (`customerOf`) raise an alert. A missing
+   * secret does not count.
    */
   noteWrong(headers: Headers, address: string): Promise<void>;
 };
@@ -27,7 +27,7 @@ export type SecretCheck = {
 type Options = { secret: string | undefined; now(): Date; alerts: Alerts };
 
 export function createSecretCheck({ secret, now, alerts }: Options): SecretCheck {
-  // In memory: whoever knows no secret must not be able to keep the database busy.
+  // In memory: a caller without the secret must not be able to keep the database busy.
   const counters = createCounters(() => now().getTime());
 
   return {
@@ -41,7 +41,7 @@ export function createSecretCheck({ secret, now, alerts }: Options): SecretCheck
     async noteWrong(headers, address) {
       if (presented(headers) === undefined) return;
       const customer = customerOf(address);
-      if (counters.take(customer, allowance)?.isLastStraw !== true) return;
+      if (counters.take(customer, allowance)?.isLastViolation !== true) return;
       await alerts.raise({
         type: 'unauthorized_calls',
         subject: customer,

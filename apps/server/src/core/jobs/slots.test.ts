@@ -58,7 +58,7 @@ describe('findDue', () => {
       '10:00:30',
       { slots: ['08:00 late', '09:00 late', '10:00'], last: '10:00', missed: '08:00' },
     ],
-    ['a clock that went back owes nothing', 'all', '12:00:00', '10:30:00', nothing],
+    ['a clock that went back makes no slot due', 'all', '12:00:00', '10:30:00', nothing],
   ] as const)('%s', (...[_what, catchUp, handledUntil, now, expected]) => {
     expect(due(catchUp, at(handledUntil), at(now))).toEqual(expected);
   });

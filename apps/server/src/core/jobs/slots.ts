@@ -1,13 +1,13 @@
 import { Cron } from 'croner';
 
-/** What becomes of slots that nobody started in time: nothing, one run for all of them, or a run for each of the last 24. */
+/** How to handle slots that were not started in time: skip them, run once for all, or run each of the last 24. */
 export const catchUpPolicies = ['skip', 'run_once', 'all'] as const;
 export type CatchUp = (typeof catchUpPolicies)[number];
 
 /** A cron expression of five fields, and the time zone (IANA) that it is read in. */
 export type Schedule = { schedule: string; timezone: string };
 
-/** A slot that starts no later than this is on time: twice the minute in which somebody is expected to dispatch. */
+/** A slot that starts no later than this is on time: twice the minute in which a dispatch is expected. */
 export const lateAfterMs = 2 * 60_000;
 
 const mostCaughtUp = 24;
@@ -21,13 +21,13 @@ export type Due = {
   slots: readonly DueSlot[];
   /** The last slot that has come, whether it is run or left out; undefined where none has. */
   last: Date | undefined;
-  /** The oldest slot that nobody started in time. */
+  /** The oldest slot that was not started in time. */
   missed: Date | undefined;
 };
 
 const nothing: Due = { slots: [], last: undefined, missed: undefined };
 
-/** What stands to be run of a schedule whose slots up to `handledUntil` are dealt with. A clock that went back owes nothing. */
+/** The slots due of a schedule that is handled up to `handledUntil`. A clock that went back makes none due. */
 export function findDue(
   terms: Schedule & { catchUp: CatchUp },
   { handledUntil, now }: Record<'handledUntil' | 'now', Date>,
@@ -41,9 +41,9 @@ export function findDue(
   const isLate = (slot: Date) => now.getTime() - slot.getTime() > lateAfterMs;
   const first = next ?? last;
   const wanted = terms.catchUp === 'all' ? slots : slots.slice(-1);
-  const kept = terms.catchUp === 'skip' ? wanted.filter((slot) => !isLate(slot)) : wanted;
+  const runnable = terms.catchUp === 'skip' ? wanted.filter((slot) => !isLate(slot)) : wanted;
   return {
-    slots: kept.map((at) => ({ at, trigger: isLate(at) ? 'catch_up' : 'schedule' })),
+    slots: runnable.map((at) => ({ at, trigger: isLate(at) ? 'catch_up' : 'schedule' })),
     last,
     missed: isLate(first) ? first : undefined,
   };

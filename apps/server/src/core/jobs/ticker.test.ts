@@ -31,7 +31,7 @@ describe('startTicker', () => {
     await ticker.close();
   });
 
-  it('does not while somebody outside does', async () => {
+  it('does not dispatch while an external scheduler does', async () => {
     const { ticker, dispatch, isDrivenOutside } = begin();
     isDrivenOutside.mockResolvedValue(true);
     await vi.advanceTimersByTimeAsync(5000);

@@ -16,8 +16,8 @@ type Options = {
 };
 
 /**
- * Dispatches in every process while nobody outside does. Each look comes a quarter earlier or later than the last, so that
- * processes started together do not all look at once.
+ * Dispatches in every process while no external scheduler does. Each interval has a jitter of a quarter, so that processes
+ * started together do not all dispatch at once.
  */
 export function startTicker({ dispatcher, log, intervalMs = 15_000, random = Math.random }: Options): Ticker {
   let isOpen = true;
@@ -34,7 +34,7 @@ export function startTicker({ dispatcher, log, intervalMs = 15_000, random = Mat
 
   const next = (delayMs: number) => {
     timer = setTimeout(() => {
-      // Nobody waits for the jobs: one that takes long must not keep the others from their time.
+      // The ticker does not wait for the jobs: a long one must not delay the others.
       void (running = look());
       if (isOpen) next(intervalMs * (0.75 + random() / 2));
     }, delayMs).unref();

@@ -10,7 +10,7 @@ const watchEveryMs = 60_000;
 /** Looks at the parts of the installation, with an alert for each that does not answer, and ends alerts without a cause. */
 export type Watch = {
   look(tally: Tally): Promise<HealthStatus>;
-  /** Nobody has looked for a minute. */
+  /** No dispatch for a minute. */
   isDue(): boolean;
 };
 

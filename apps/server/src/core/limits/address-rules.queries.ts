@@ -16,7 +16,7 @@ export type IpRuleRow = {
 
 export type IpRuleTables = { ip_rules: IpRuleRow };
 
-/** Every process listens here and reads all rules anew. */
+/** Every process listens here and reads all rules again. */
 export const addressRulesChannel = 'atrium_ip_rules';
 
 const builder = queryBuilder<IpRuleTables>();
@@ -35,7 +35,7 @@ export const listRulesInEffect = statement<
     .limit(p.most),
 );
 
-/** Many at once, as one JSON array. What somebody decided stands, unless its time is over. */
+/** Many at once, as one JSON array. A manual rule stays, unless it has expired. */
 export const blockAutomatically = statement<{ rows: string }, never>((p) =>
   builder
     .insertInto('ip_rules')

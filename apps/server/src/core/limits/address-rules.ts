@@ -18,7 +18,7 @@ export type AddressRules = {
   isBlocked(address: string): boolean;
   /** The address and what else its customer has: at once here; elsewhere, and for administrators to see, a moment later. */
   block(address: string, durationMs: number): void;
-  /** Reads them anew, until it succeeds. Resolves when this process acts by what was there when it was called, or has to go on without. */
+  /** Reads the rules again, until it succeeds. Resolves when this process applies them, or has to go on without. */
   reload(): Promise<void>;
   close(): Promise<void>;
 };

@@ -16,7 +16,7 @@ export type LoadSource = {
 export type Load = { cpuPercent: number; delayMs: number; busiest: number };
 export type BreakerLimits = { enabled: boolean; cpuPercent: number; durationMs: number };
 
-/** Decides what to shed: nothing, work of the unauthenticated, or whatever exceeds a few requests at once. */
+/** Decides what to shed: nothing, requests of the unauthenticated, or all requests beyond a small number at once. */
 export type Breaker = {
   configure(limits: BreakerLimits): void;
   /** To be called after each interval in which load is judged. */
@@ -24,7 +24,7 @@ export type Breaker = {
   level(): 0 | 1 | 2;
 };
 
-/** From there on the event loop lags. */
+/** From this delay the event loop counts as lagging. */
 export const maxDelayMs = 250;
 /** With less than that under way it is the machine that is slow, and refusing would not make it faster. */
 export const fewRequests = 50;

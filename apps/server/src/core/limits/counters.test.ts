@@ -4,7 +4,7 @@ import { createCounters, violationMemoryMs, type Allowance, type Counters } from
 
 let now = 0;
 let counters: Counters;
-const allowance: Allowance = { max: 3, windowMs: 60_000, blockMs: 120_000, patience: 3 };
+const allowance: Allowance = { max: 3, windowMs: 60_000, blockMs: 120_000, maxViolations: 3 };
 const from = '203.0.113.7';
 
 beforeEach(() => {
@@ -16,9 +16,9 @@ const take = (address = from) => counters.take(address, allowance);
 const takes = (count: number) => Array.from({ length: count }, () => take());
 
 describe('counters', () => {
-  it('let exactly as many pass as are allowed, whatever address it is', () => {
+  it('let exactly as many pass as are allowed, for any address', () => {
     expect(takes(3)).toEqual([undefined, undefined, undefined]);
-    expect(take()).toEqual({ retryAfterMs: 120_000, isLastStraw: false });
+    expect(take()).toEqual({ retryAfterMs: 120_000, isLastViolation: false });
     expect(take('203.0.113.8')).toBe(undefined);
   });
 
@@ -33,21 +33,21 @@ describe('counters', () => {
     expect(take()).not.toBe(undefined);
   });
 
-  it('refuse for the whole block and no longer, however often somebody knocks', () => {
+  it('refuse for the whole block and no longer, also with further requests', () => {
     takes(4);
     for (let second = 0; second < 119; second++) {
       now += 1000;
-      expect(take()).toEqual({ retryAfterMs: 120_000 - 1000 * (second + 1), isLastStraw: false });
+      expect(take()).toEqual({ retryAfterMs: 120_000 - 1000 * (second + 1), isLastViolation: false });
     }
     now += 1000;
     expect(takes(3)).toEqual([undefined, undefined, undefined]);
-    expect(take()).toEqual({ retryAfterMs: 120_000, isLastStraw: false });
+    expect(take()).toEqual({ retryAfterMs: 120_000, isLastViolation: false });
   });
 
-  it('say when patience ends, and begin to be patient again', () => {
+  it('report the last violation, and begin to count again', () => {
     const straws = Array.from({ length: 7 }, () => {
       takes(3);
-      const isLast = take()!.isLastStraw;
+      const isLast = take()!.isLastViolation;
       now += 120_000;
       return isLast;
     });
@@ -58,7 +58,7 @@ describe('counters', () => {
     const violate = (afterMs: number) => {
       now += afterMs;
       takes(3);
-      return take()!.isLastStraw;
+      return take()!.isLastViolation;
     };
     expect([violate(0), violate(violationMemoryMs - 1), violate(violationMemoryMs)]).toEqual([false, false, false]);
     expect([violate(violationMemoryMs - 1), violate(violationMemoryMs - 1)]).toEqual([false, true]);

@@ -3,14 +3,14 @@ export type Allowance = {
   max: number;
   windowMs: number;
   blockMs: number;
-  /** So many violations exhaust patience, and are forgotten with that. */
-  patience: number;
+  /** This many violations count as the last one, after which counting begins again. */
+  maxViolations: number;
 };
 
-/** A refusal: how long to stay away, and whether patience has just come to its end. */
-export type Refusal = { retryAfterMs: number; isLastStraw: boolean };
+/** A refusal: milliseconds to wait, and whether this violation was the last one tolerated. */
+export type Refusal = { retryAfterMs: number; isLastViolation: boolean };
 
-/** Counts requests by address. What is refused is not counted, so that nobody stays out by knocking. */
+/** Counts requests by address. Refused requests are not counted, so retrying does not extend a block. */
 export type Counters = {
   take(address: string, allowance: Allowance): Refusal | undefined;
   /** How many requests the address has made in its window. */
@@ -45,11 +45,11 @@ export function createCounters(now: () => number, max: number = maxAddresses): C
   }
 
   return {
-    take(address, { max: most, windowMs, blockMs, patience }) {
+    take(address, { max: most, windowMs, blockMs, maxViolations }) {
       const at = now();
       const entry = entries.get(address) ?? enter(address, at);
       const leftMs = entry.blockedAt + blockMs - at;
-      if (leftMs > 0) return { retryAfterMs: leftMs, isLastStraw: false };
+      if (leftMs > 0) return { retryAfterMs: leftMs, isLastViolation: false };
       if (at - entry.startedAt >= windowMs || entry.blockedAt >= entry.startedAt) restart(address, entry, at);
       entry.count += 1;
       if (entry.count <= most) return undefined;
@@ -57,9 +57,9 @@ export function createCounters(now: () => number, max: number = maxAddresses): C
       entry.violations += 1;
       entry.violatedAt = at;
       entry.blockedAt = at;
-      const isLastStraw = entry.violations >= patience;
-      if (isLastStraw) entry.violations = 0;
-      return { retryAfterMs: blockMs, isLastStraw };
+      const isLastViolation = entry.violations >= maxViolations;
+      if (isLastViolation) entry.violations = 0;
+      return { retryAfterMs: blockMs, isLastViolation };
     },
     used(address, windowMs) {
       const entry = entries.get(address);

@@ -37,8 +37,8 @@ type Options = {
 };
 
 const minute = 60_000;
-const healthAllowance: Allowance = { max: 600, windowMs: minute, blockMs: minute, patience: Infinity };
-const recognitionAllowance: Allowance = { max: 30, windowMs: minute, blockMs: minute, patience: Infinity };
+const healthAllowance: Allowance = { max: 600, windowMs: minute, blockMs: minute, maxViolations: Infinity };
+const recognitionAllowance: Allowance = { max: 30, windowMs: minute, blockMs: minute, maxViolations: Infinity };
 
 export async function createLimits(options: Options): Promise<Limits> {
   const { runtimeSettings } = options;
@@ -57,7 +57,7 @@ export async function createLimits(options: Options): Promise<Limits> {
   function toError(address: string, refusal: Refusal | undefined): AppError | undefined {
     if (refusal === undefined) return undefined;
     const { ip_blacklist_enabled: isOn, ip_blacklist_auto_block: isAutomatic } = config;
-    if (refusal.isLastStraw && isOn && isAutomatic && !isLocal(address)) {
+    if (refusal.isLastViolation && isOn && isAutomatic && !isLocal(address)) {
       rules.block(address, config.ip_blacklist_auto_block_duration_seconds * 1000);
     }
     return TooManyRequests({ retryAfterSeconds: Math.max(1, Math.ceil(refusal.retryAfterMs / 1000)) });
@@ -107,6 +107,6 @@ function allowanceOf(config: SecurityConfig): Allowance {
     max: config.dos_max_requests_per_ip,
     windowMs: config.dos_time_window_seconds * 1000,
     blockMs: config.dos_block_duration_seconds * 1000,
-    patience: config.ip_blacklist_auto_block_threshold,
+    maxViolations: config.ip_blacklist_auto_block_threshold,
   };
 }

@@ -14,7 +14,7 @@ import { logInSystemAdmin } from '#test/support/factories';
 import { startService, testServiceOf, type TestService } from '#test/support/harness';
 
 const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
-const patience = { timeout: 30_000 };
+const waitOptions = { timeout: 30_000 };
 
 let folder: string;
 let port: number;
@@ -48,7 +48,7 @@ describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)',
   const open: SharedCounters[] = [];
   const lines: string[] = [];
   const log = { info: (line: string) => lines.push(line), warn: (_facts: object, line: string) => lines.push(line) };
-  const allowance: Allowance = { max: 100, windowMs: 60_000, blockMs: 60_000, patience: 3 };
+  const allowance: Allowance = { max: 100, windowMs: 60_000, blockMs: 60_000, maxViolations: 3 };
   let round = 0;
   const someone = () => `203.0.113.${round++}`;
 
@@ -58,7 +58,7 @@ describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)',
       // Another process may take it before redis does.
       port = await freePort();
       await startRedis();
-    }, patience);
+    }, waitOptions);
   });
   afterEach(async () => {
     await Promise.all(open.splice(0).map((counters) => counters.close()));
@@ -75,7 +75,7 @@ describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)',
     const local = createCounters(now);
     const counters = createSharedCounters({ url, prefix, local, log: log as never, now, timeoutMs });
     open.push(counters);
-    await vi.waitUntil(() => counters.isShared(), patience);
+    await vi.waitUntil(() => counters.isShared(), waitOptions);
     return counters;
   }
 
@@ -97,8 +97,8 @@ describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)',
     const refusal = (await other.take(address, allowance))!;
     expect(refusal.retryAfterMs).toBeGreaterThan(0);
     expect(refusal.retryAfterMs).toBeLessThanOrEqual(60_000);
-    expect(refusal.isLastStraw).toBe(false);
-    // Known from now on: no question to redis, and no promise.
+    expect(refusal.isLastViolation).toBe(false);
+    // Blocked locally from this time: no call to redis, and no promise.
     expect(other.take(address, allowance)).not.toBeInstanceOf(Promise);
   });
 
@@ -109,7 +109,7 @@ describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)',
     for (let at = 0; at < 6; at++) {
       // Another time each, so that the block of before is not asked for.
       const refusal = await processes[at % 2]!.take(address, { ...allowance, max: 0, blockMs: 60_000 + at });
-      straws.push(refusal!.isLastStraw);
+      straws.push(refusal!.isLastViolation);
     }
     expect(straws).toEqual([false, false, true, false, false, true]);
   });
@@ -131,13 +131,13 @@ describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)',
   it('counts in the process while redis is gone, and together again when it is back', async () => {
     const counters = await process();
     await killRedis();
-    await vi.waitUntil(() => !counters.isShared(), patience);
+    await vi.waitUntil(() => !counters.isShared(), waitOptions);
     const address = someone();
     const takes = Array.from({ length: 150 }, () => counters.take(address, allowance));
     expect(takes.some((take) => take instanceof Promise)).toBe(false);
     expect(await passed(takes)).toBe(100);
     await startRedis();
-    await vi.waitUntil(() => counters.isShared(), patience);
+    await vi.waitUntil(() => counters.isShared(), waitOptions);
     expect(await passed(Array.from({ length: 150 }, () => counters.take(someone(), allowance)))).toBe(150);
     expect(lines.filter((line) => line.includes('does not answer'))).not.toEqual([]);
   });
@@ -154,7 +154,7 @@ describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)',
     } finally {
       redis!.kill('SIGCONT');
     }
-    await vi.waitUntil(() => counters.isShared(), patience);
+    await vi.waitUntil(() => counters.isShared(), waitOptions);
   });
 
   describe('two services', () => {
@@ -180,33 +180,33 @@ describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)',
       const [one, other] = services as [TestService, TestService];
       const state = async (level: string) => (await one.call('GET', `${health}?level=${level}`)).body;
       const areShared = async () => (await state('basic')).status === 'ok';
-      await vi.waitUntil(areShared, patience);
-      await vi.waitUntil(() => other.service.services.limits.shared() === 'up', patience);
+      await vi.waitUntil(areShared, waitOptions);
+      await vi.waitUntil(() => other.service.services.limits.shared() === 'up', waitOptions);
       expect((await state('full')).services.redis).toMatchObject({ status: 'healthy' });
       const { token } = await logInSystemAdmin(one);
       const body = { dos_max_requests_per_ip: 100 };
       const config = '/api/v1/system/security/config';
       expect((await one.call('PATCH', `${config}?force=true`, { token, body })).status).toBe(200);
       const { runtimeSettings } = other.service.services;
-      await vi.waitUntil(() => runtimeSettings.current(securitySetting).dos_max_requests_per_ip === 100, patience);
+      await vi.waitUntil(() => runtimeSettings.current(securitySetting).dos_max_requests_per_ip === 100, waitOptions);
       let asked = 0;
       const requests = (ip = `203.0.113.${200 + asked++}`) =>
         Promise.all(Array.from({ length: 150 }, (_, at) => services[at % 2]!.call('GET', info, { ip })));
       const served = (answers: { status: number }[]) => answers.filter(({ status }) => status === 200).length;
-      // Of an address that nobody has asked from: on a busy machine redis may once answer too late to be counted with.
-      await vi.waitFor(async () => expect(served(await requests())).toBe(100), patience);
+      // An address without earlier requests: on a busy machine redis may answer too late for an earlier one to be counted.
+      await vi.waitFor(async () => expect(served(await requests())).toBe(100), waitOptions);
       await killRedis();
-      await vi.waitUntil(async () => !(await areShared()), patience);
-      await vi.waitUntil(() => other.service.services.limits.shared() === 'down', patience);
+      await vi.waitUntil(async () => !(await areShared()), waitOptions);
+      await vi.waitUntil(() => other.service.services.limits.shared() === 'down', waitOptions);
       expect(await state('basic')).toMatchObject({ status: 'degraded', degradedServices: ['redis'] });
       expect(await state('ready')).toMatchObject({ status: 'degraded', degradedServices: ['redis'], ready: true });
       expect(await state('full')).toMatchObject({ status: 'degraded', services: { redis: { status: 'unhealthy' } } });
       // 75 in each of the two, which is less than either allows.
       expect(served(await requests())).toBe(150);
       await startRedis();
-      await vi.waitUntil(areShared, patience);
-      await vi.waitUntil(() => other.service.services.limits.shared() === 'up', patience);
-      await vi.waitFor(async () => expect(served(await requests())).toBe(100), patience);
+      await vi.waitUntil(areShared, waitOptions);
+      await vi.waitUntil(() => other.service.services.limits.shared() === 'up', waitOptions);
+      await vi.waitFor(async () => expect(served(await requests())).toBe(100), waitOptions);
     });
   });
 });

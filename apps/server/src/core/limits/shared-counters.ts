@@ -49,7 +49,7 @@ export function createSharedCounters({ url, prefix, local, log, now, timeoutMs =
   const blocks = new Map<string, { until: number; blockMs: number }>();
 
   function keysOf(address: string, { windowMs, blockMs }: Allowance): string[] {
-    // A changed configuration begins anew, as it does in a single process.
+    // A changed configuration starts a new count, as it does in a single process.
     const key = `${prefix}{${address}}`;
     return [windowKey(prefix, address, windowMs), `${key}:blocked:${blockMs}`, `${key}:violations`];
   }
@@ -60,13 +60,13 @@ export function createSharedCounters({ url, prefix, local, log, now, timeoutMs =
   }
 
   async function takeShared(address: string, allowance: Allowance): Promise<Refusal | undefined> {
-    const { max, windowMs, blockMs, patience } = allowance;
+    const { max, windowMs, blockMs, maxViolations } = allowance;
     try {
       const keys = keysOf(address, allowance);
-      const [leftMs, last] = await redis.take(...keys, max, windowMs, blockMs, patience, violationMemoryMs);
+      const [leftMs, last] = await redis.take(...keys, max, windowMs, blockMs, maxViolations, violationMemoryMs);
       if (leftMs === 0) return undefined;
       remember(address, blockMs, now() + leftMs);
-      return { retryAfterMs: leftMs, isLastStraw: last === 1 };
+      return { retryAfterMs: leftMs, isLastViolation: last === 1 };
     } catch (error) {
       fall(error);
       return local.take(address, allowance);
@@ -78,7 +78,7 @@ export function createSharedCounters({ url, prefix, local, log, now, timeoutMs =
       if (!connection.isUp()) return local.take(address, allowance);
       const block = blocks.get(address);
       const leftMs = block?.blockMs === allowance.blockMs ? block.until - now() : 0;
-      if (leftMs > 0) return { retryAfterMs: leftMs, isLastStraw: false };
+      if (leftMs > 0) return { retryAfterMs: leftMs, isLastViolation: false };
       if (block !== undefined) blocks.delete(address);
       return takeShared(address, allowance);
     },
@@ -92,7 +92,7 @@ export function createSharedCounters({ url, prefix, local, log, now, timeoutMs =
   };
 }
 
-/** Whether it answers is known before it is asked: whoever counts must not wait to learn that it does not. */
+/** Whether redis answers is known before each call: a count must not wait to find out that it does not. */
 function watchRedis(redis: Scripted, log: Log) {
   let isUp = false;
   const fall = (error: unknown) => {

@@ -33,15 +33,19 @@ describe('a process ends with its own code', () => {
   const many = `for (let at = 0; at < 5000; at++) output.write('x'.repeat(999) + '\\n');`;
 
   it.each([
-    ['while nobody reads, and a write is under way', `${many} setTimeout(() => process.exit(3), 300);`, '| sleep 600'],
-    ['while nobody reads, and nothing was written yet', `${many} process.exit(3);`, '| sleep 600'],
+    [
+      'while no process reads, and a write is in progress',
+      `${many} setTimeout(() => process.exit(3), 300);`,
+      '| sleep 600',
+    ],
+    ['while no process reads, and nothing was written yet', `${many} process.exit(3);`, '| sleep 600'],
     ['when the reader is gone', `setTimeout(() => { ${many} process.exit(3); }, 300);`, '| true'],
   ])('%s', async (_when, script, beyond) => {
     const [said] = (await once(print(script, beyond).stderr, 'data')) as [Buffer];
     expect(said.toString()).toBe('ended with 3\n');
   });
 
-  it('and whoever reads gets every line', async () => {
+  it('and a reader gets every line', async () => {
     const script = `for (let at = 0; at < 1000; at++) output.write(at + ' ' + 'x'.repeat(90) + '\\n'); process.exit(3);`;
     const shell = print(script, '| cat');
     const lines = (await text(shell.stdout)).trimEnd().split('\n');

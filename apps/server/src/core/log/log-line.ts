@@ -3,7 +3,7 @@ import { isoTime } from '#core/iso-time';
 import type { WaitingLine } from '#core/log/line-block';
 import { levelNumbers, type LogLevel } from '#core/log/log-config';
 
-/** Ids of our own making; null where there is none. */
+/** Ids created by this service; null if missing. */
 export type About = { requestId: string | null; tenantId: string | null; userId: string | null };
 
 /** What was said, by which part of the service, at which time in milliseconds. Without `about`, ids are among the fields. */
@@ -22,7 +22,7 @@ const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
  * A line of which nothing has to be made text any more. `context` is JSON of its fields but for those that name a request, a
- * tenant and a person: these have places of their own, undefined where there is none or it is no id.
+ * tenant and a person: these have places of their own, undefined if missing or not an id.
  */
 export type WrittenLine = Omit<LogLine, 'fields' | 'about'> & {
   requestId: string | null | undefined;

@@ -93,7 +93,7 @@ export const insertLogBlock = statement<LogBlockRow, never>((p) =>
   }),
 );
 
-/** How many lines there were, beside them. */
+/** How many lines there were, next to each line. */
 export const addLogHours = statement<{ rows: string }, never>((p) =>
   builder
     .insertInto('log_hours')

@@ -62,7 +62,7 @@ it('a few lines wait for as long as is configured', async () => {
   expect(batches).toEqual([3]);
 });
 
-it('whoever asks for it, and whoever closes, gets all of them written', async () => {
+it('flush and close both write all lines', async () => {
   const { store, batches, add } = setUp();
   add(501);
   await store.flush();

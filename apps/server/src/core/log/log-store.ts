@@ -5,13 +5,13 @@ import type { LineBlock, WaitingLine } from '#core/log/line-block';
 import { LineQueue } from '#core/log/line-queue';
 import { addLogHours, insertLogBlock } from '#core/log/log-store.queries';
 
-/** Keeps lines in PostgreSQL: gathered in memory, written in batches, never awaited by whoever logs. */
+/** Stores lines in PostgreSQL: gathered in memory, written in batches, never awaited by the logging code. */
 export type LogStore = {
   add(waiting: WaitingLine): void;
-  /** From now on lines can be written. */
+  /** Begins to write lines. */
   connect(database: Database): void;
   setPace(pace: Pace): void;
-  /** Writes what waits now, as far as the database lets it. */
+  /** Writes what waits now, if the database accepts it. */
   flush(): Promise<void>;
   state(): LogState;
   /** Writes what still waits; later lines are not kept. */

@@ -85,7 +85,7 @@ describe('lines', () => {
     expect(await rowsWith(mark)).toHaveLength(4);
   });
 
-  it('arrive as they were said, whatever they are made of', async () => {
+  it('arrive unchanged, with any content', async () => {
     const { lines, logging } = setUp();
     logging.connect(test.service.services.database);
     const mark = newId();
@@ -101,7 +101,7 @@ describe('lines', () => {
     );
   });
 
-  it('that the database refuses are given up alone, without those beside them', async () => {
+  it('that the database refuses are dropped alone, without the other lines of their batch', async () => {
     const { lines, logging } = setUp();
     const mark = newId();
     for (let at = 0; at < 9; at++) logging.log.info(`good ${mark}`);
@@ -118,7 +118,7 @@ describe('lines', () => {
     expect(lines.filter((line) => line.includes('refused a log line'))).toHaveLength(1);
   });
 
-  it('wait while the table is another than that of this version', async () => {
+  it('wait while the table differs from that of this version', async () => {
     const { lines, logging } = setUp();
     const mark = newId();
     for (let at = 0; at < 9; at++) logging.log.info(`waiting ${mark}`);
@@ -163,7 +163,7 @@ describe('a database that cannot be written to', () => {
       await client.query('rollback');
     });
 
-  it('holds up nobody: requests are answered, and all lines are there later, each once', async () => {
+  it('delays no request, and all lines are written later, each once', async () => {
     const { services } = test.service;
     const tenant = await createTenant(test);
     const mark = newId();

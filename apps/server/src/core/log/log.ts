@@ -23,7 +23,7 @@ export type Log = Readonly<Record<LogLevel, Write>> & {
   child(part: Part): Log;
 };
 
-/** Of a part whose ids are of our own making, too: they are given apart, and nobody has to look whether they are some. */
+/** For a part whose ids this service creates: they are passed apart, so that lines need not be searched for ids. */
 export type OwnLog = Readonly<Record<LogLevel, WriteAbout>>;
 
 /** The log of a process together with what decides where its lines go: console, database, both or nowhere. */
@@ -33,18 +33,18 @@ export type Logging = {
   configure(config: LogConfig): void;
   /** The parts that have a log, with the level that is in force for each. */
   levels(): Record<string, LogLevel>;
-  /** From now on lines are kept in the database too, those from before as well. */
+  /** Stores lines in the database too, including the earlier ones. */
   connect(database: Database): void;
   /** How keeping lines in the database goes. */
   state(): LogState;
   /** Writes to the database what waits for it. */
   flush(): Promise<void>;
-  /** Writes what waits; from then on there is the console only. */
+  /** Writes what waits; afterwards lines go to the console only. */
   close(): Promise<void>;
 };
 
 type Options = {
-  /** LOG_LEVEL: of parts whose level nobody configured. `silent` keeps the console quiet. */
+  /** LOG_LEVEL: for parts without a configured level. `silent` disables the console. */
   level: string;
   destination?: Output;
   /** Other processes write to the same standard output. */

@@ -122,7 +122,7 @@ describe('redaction by form', () => {
   });
 });
 
-describe('whatever is logged', () => {
+describe('any logged value', () => {
   it('becomes plain data of bounded size, and never an exception', () => {
     const cycle: Record<string, unknown> = { name: 'cycle' };
     cycle['self'] = cycle;

@@ -30,7 +30,7 @@ const secretNames = new Set([
 /** `newPassword`, `selectionToken`, `x-webhook-secret`: named after what they hold. */
 const secretEnding =
   /(?:passwords?|passwd|pwd|secrets?|secret(?:access)?key|token|authorization|privatekey|backupcode|passwordhash)$/;
-/** What errors are told apart by is no secret: PostgreSQL's and Node's codes. */
+/** Error codes of PostgreSQL and Node are not secrets. */
 const errorCode = /^(?:[0-9A-Z]{5}|E[A-Z_]+|[A-Z]+(?:_[A-Z]+)+)$/;
 
 const bounds = { depth: 8, values: 500, items: 100, textLength: 8192, totalLength: 32_768 };
@@ -75,7 +75,7 @@ export function redactText(text: string): string {
 
 /**
  * A copy of the fields of a line as plain data of bounded size: secrets blanked by name and by pattern at any depth, errors
- * spelled out with their causes. Never throws, whatever it is given.
+ * spelled out with their causes. Never throws.
  */
 export function toLoggable(fields: object, { redact }: { redact: boolean }): Record<string, unknown> {
   const walk = { redact, values: 0, length: 0, above: new Set<object>() };
@@ -147,7 +147,7 @@ function copyError(walk: Walk, error: Error, depth: number): Record<string, unkn
   const { name, message, stack, cause } = error;
   const { code, ...own } = Object.fromEntries(Object.entries(error)) as Record<string, unknown>;
   const isKnownCode = typeof code === 'number' || (typeof code === 'string' && errorCode.test(code));
-  // What lies beneath an error of ours carries whatever a library put there, answers of others among it.
+  // The causes of our errors carry texts of libraries, which may include answers of third parties.
   const isCause = [...walk.above].at(-2) instanceof Error;
   return {
     type: copyText(walk, name === 'Error' ? error.constructor.name : name),
@@ -163,7 +163,7 @@ function messageWithCauses(message: string, cause: unknown, left = 5): string {
   return `${message}: ${messageWithCauses(cause.message, cause.cause, left - 1)}`;
 }
 
-// Anybody may have put anything in the place of an error's message.
+// The message of an error may have been replaced by a value of any type.
 function copyText(walk: Walk, given: unknown): string {
   const text = String(given);
   const room = Math.max(0, Math.min(bounds.textLength, bounds.totalLength - walk.length));

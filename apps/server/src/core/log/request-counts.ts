@@ -16,7 +16,7 @@ export type AnsweredRequest = {
 /** How many requests there were, how long they took and what went wrong: counted here, added up in PostgreSQL. */
 export type RequestCounts = {
   record(request: AnsweredRequest): void;
-  /** How many this process has answered in this second and the one before: whether somebody would feel other work. */
+  /** How many requests this process answered in this second and the one before: whether background work would delay requests. */
   lately(): number;
   /** Writes what was counted so far, if the database lets it. */
   flush(): Promise<void>;
@@ -37,7 +37,7 @@ type Counted = {
 };
 
 /** Beyond so many different ones in an hour, what else comes is counted in the totals only. */
-const most = { tenants: 20_000, messages: 500 };
+const limits = { tenants: 20_000, messages: 500 };
 const growth = Math.log(1.1);
 const lastBucket = 145;
 const minuteMs = 60_000;
@@ -114,7 +114,7 @@ function count(counted: Counted, { ms, isError, message, tenantId }: AnsweredReq
   const one = isError ? failed : well;
   const hour = at - (at % hourMs);
   addCount(within(counted.minutes, at - (at % minuteMs)), bucketOf(ms), one);
-  if (tenantId !== null) addCount(within(counted.tenants, hour), tenantId, one, most.tenants);
+  if (tenantId !== null) addCount(within(counted.tenants, hour), tenantId, one, limits.tenants);
   if (message !== undefined) addMessage(within(counted.messages, hour), toStorable(message), { errors: 1, lastAt: at });
 }
 
@@ -137,7 +137,7 @@ function addMessage(messages: Map<string, Message>, message: string, { errors, l
   if (known !== undefined) {
     known.errors += errors;
     known.lastAt = Math.max(known.lastAt, lastAt);
-  } else if (messages.size < most.messages) messages.set(message, { errors, lastAt });
+  } else if (messages.size < limits.messages) messages.set(message, { errors, lastAt });
 }
 
 function entriesOf<Key, Value>(times: ReadonlyMap<number, ReadonlyMap<Key, Value>>): [number, Key, Value][] {

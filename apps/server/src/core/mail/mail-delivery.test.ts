@@ -87,7 +87,7 @@ describe('deliverMail', () => {
     expect(seen).toEqual({ users: [], recipients: [] });
   });
 
-  it('says nothing to a server whose certificate nobody vouches for', async () => {
+  it('sends nothing to a server with an untrusted certificate', async () => {
     const { seen, port } = await serve(makeCertificate({ hosts: ['127.0.0.1'] }));
     expect((await deliver(port))?.kind).toBe('unreachable');
     expect(seen).toEqual({ users: [], recipients: [] });

@@ -35,7 +35,7 @@ export class MailNotTaken extends Error {
   }
 }
 
-/** Hands one mail to a server that somebody else configured. @throws MailNotTaken */
+/** Hands one mail to a server that a tenant configured. @throws MailNotTaken */
 export async function deliverMail(
   outbound: Pick<Outbound, 'connect'>,
   server: MailServer,
@@ -76,12 +76,12 @@ export async function deliverMail(
 export function toNotTaken(error: unknown): MailNotTaken {
   if (error instanceof OutboundError) return new MailNotTaken('unreachable', 'no connection', { cause: error });
   const { code = 'unknown', responseCode: reply = 0, command = '' } = error as SmtpError;
-  // What is no reply of RFC 5321 may be anything that the server chose to say.
+  // A text that is not a reply of RFC 5321 may be anything that the server chose to send.
   const isReply = reply >= 400 && reply < 600;
   const reason = isReply ? `${code} ${reply}` : code;
   if (code === 'EAUTH') return new MailNotTaken('credentials', reason);
   if (!isReply) return new MailNotTaken('unreachable', reason);
-  // 421 ends the session, whatever it was about.
+  // 421 always ends the session.
   const kind = ofOneMail.has(command) && reply !== 421 ? 'refused' : 'answer';
   return new MailNotTaken(kind, reason, { mayPass: reply < 500 });
 }

@@ -105,7 +105,7 @@ export const markMailFailed = statement<{ id: string; error: string; nextAttempt
     .where('id', '=', p.id),
 );
 
-/** Nobody will get it any more, nor read what it said. */
+/** The mail is final: its content is no longer needed. */
 export const markMailGivenUp = statement<{ id: string; error: string; at: string }, never>((p) =>
   builder.updateTable('mail_outbox').set({ last_error: p.error, given_up_at: p.at, body: '' }).where('id', '=', p.id),
 );

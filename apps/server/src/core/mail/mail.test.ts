@@ -144,7 +144,7 @@ describe('what is tried again, and what is not', () => {
   it.each<[number, 'recipient' | 'mail']>([
     [550, 'recipient'],
     [554, 'mail'],
-  ])('%i to the %s: given up, and nobody reads it any more', async (refuse, at) => {
+  ])('%i to the %s: failed, and its content is no longer readable', async (refuse, at) => {
     const server = await serve({ refuse, at });
     const id = await compose();
     const mail = relay(server.url);
@@ -153,7 +153,7 @@ describe('what is tried again, and what is not', () => {
     expect(row.last_error).toContain('no such mailbox');
     expect(mail.read(row)).toBe('');
     await run(`update mail_outbox set next_attempt_at = now() - interval '1 hour' where id = $1`, [id]);
-    // Whatever were tried again would be before this.
+    // Any retry would come before this.
     const after = await compose();
     mail.wake();
     await until(after, { given_up_at: expect.any(String) });

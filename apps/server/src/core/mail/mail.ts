@@ -18,7 +18,7 @@ import {
   type OutboxMail,
 } from '#core/mail/mail.queries';
 
-/** What goes before what: somebody waits for a code or a link, and thousands may get the same notice. */
+/** Delivery order: a user waits for a code or a link, while thousands may get the same notice. */
 const priorities = { awaited: 0, critical: 1, notice: 2 } as const;
 
 /** Mail goes into an outbox with the change that causes it; a relay delivers it afterwards. */
@@ -29,7 +29,7 @@ export type Mail = {
   readonly from: string;
   /**
    * The statement that puts a mail into the outbox; run it in the transaction of its cause. With an id it does nothing where a
-   * mail of that id has been put there before. Unless a priority is given, somebody waits for it.
+   * mail of that id has been put there before. The default priority is the highest: a user waits for the mail.
    */
   compose(mail: NewMail, at: Date): Query<never>;
   /** Mails that are not under way yet are never sent; call it after the commit of what makes them void. */
@@ -64,7 +64,7 @@ const atOnce = 5;
 const leaseMs = 120_000;
 const pollMs = 30_000;
 /** A mail at its slowest fits into the lease, and a connection without mail is closed before it times out. */
-const patience = { connectionTimeout: 4000, greetingTimeout: 4000, socketTimeout: 8000, idleTimeout: 5000 };
+const timeouts = { connectionTimeout: 4000, greetingTimeout: 4000, socketTimeout: 8000, idleTimeout: 5000 };
 const pool = { pool: true, maxConnections: atOnce, maxRequeues: 1 } as const;
 const retryMinutes = [1, 5, 15, 60, 240, 720];
 const giveUpMs = 7 * 24 * 60 * 60_000;
@@ -102,7 +102,7 @@ class Relay {
   readonly #transport: Transporter;
   readonly #timer: NodeJS.Timeout;
   readonly #lanes = new Set<Promise<void>>();
-  /** What this process hands over just now: a lease that runs out meanwhile, as where clocks jump, is no reason to do so twice. */
+  /** Mails that this process is handing over: a lease that expires meanwhile, for example after a clock jump, must not send twice. */
   readonly #underWay = new Set<string>();
   /** Whose mail was claimed last, for each priority. */
   readonly #lastOwners = [noOwner, noOwner, noOwner];
@@ -112,7 +112,7 @@ class Relay {
 
   constructor(options: MailOptions, smtpUrl: string) {
     this.#options = options;
-    this.#transport = nodemailer.createTransport({ url: smtpUrl, ...pool, ...patience }, { from: options.from });
+    this.#transport = nodemailer.createTransport({ url: smtpUrl, ...pool, ...timeouts }, { from: options.from });
     this.#timer = setInterval(() => this.wake(), pollMs).unref();
     this.wake();
   }
@@ -133,11 +133,11 @@ class Relay {
   #openLane(): void {
     if (this.#isClosed || this.#openLanes >= atOnce) return;
     this.#openLanes += 1;
-    const lane = this.#drain().catch((error: unknown) =>
+    const run = this.#drain().catch((error: unknown) =>
       this.#options.log.warn({ err: error }, 'the mail relay could not read the outbox'),
     );
-    this.#lanes.add(lane);
-    void lane.then(() => this.#lanes.delete(lane));
+    this.#lanes.add(run);
+    void run.then(() => this.#lanes.delete(run));
   }
 
   /** One mail after the other, each of them the most urgent by then; while there are more, other lanes open. */

@@ -18,7 +18,7 @@ const unmatched = 'unmatched';
 
 type Series = { counts: Float64Array; seconds: number };
 
-/** Counts requests in plain numbers: two look-ups and two additions each; labels are written when somebody asks for them. */
+/** Counts requests in plain numbers: two look-ups and two additions each; labels are written when metrics are read. */
 export function createRequestMetrics(): RequestMetrics {
   const byRoute = new Map<string, Map<number, Series>>();
 
@@ -26,7 +26,7 @@ export function createRequestMetrics(): RequestMetrics {
     record({ method, route = unmatched, status }, ms) {
       let ofRoute = byRoute.get(route);
       if (ofRoute === undefined) byRoute.set(route, (ofRoute = new Map()));
-      // -1, and with it `other`, for what no route answers but somebody may send.
+      // -1, and with it `other`, for methods that no route answers.
       const key = methods.indexOf(method) * 1000 + status;
       let series = ofRoute.get(key);
       if (series === undefined) {

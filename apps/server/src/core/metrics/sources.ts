@@ -44,7 +44,7 @@ function processMetrics(version: string): Metric[] {
 }
 
 function delayMetric(): Metric {
-  // Begun with the first question: until somebody asks, nothing has to be measured.
+  // Begun with the first read: until then nothing has to be measured.
   let delay: ReturnType<typeof monitorEventLoopDelay> | undefined;
   return gauge(
     'nodejs_eventloop_delay_seconds',

@@ -3,7 +3,7 @@ import { BlockList, SocketAddress, isIP } from 'node:net';
 /** Says whether a canonical client address is one of those that a list allows. */
 export type AddressMatcher = (address: string) => boolean;
 
-/** 4 or 6; 0 for what is no IP address. */
+/** 4 or 6; 0 if the text is not an IP address. */
 export function ipVersion(text: string): number {
   return isIP(text);
 }

@@ -24,7 +24,7 @@ describe('canonicalRange', () => {
   });
 
   it.each(['', '203.0.113', '203.0.113.7/33', '203.0.113.7/-1', '::/129', 'fe80::1%eth0', '1.2.3.4/8/8', 'x'])(
-    '%j is none',
+    '%j is invalid',
     (text) => expect(canonicalRange(text)).toBe(undefined),
   );
 });

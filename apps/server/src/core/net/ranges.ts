@@ -15,7 +15,7 @@ export function customerOf(address: string): string {
 
 export const isLoopback = createAddressMatcher(['127.0.0.0/8', '::1']);
 
-/** Loopback, private, shared and link-local addresses: whoever is there belongs to the operator or stands for many. */
+/** Loopback, private, shared and link-local addresses: they belong to the operator or are shared by many clients. */
 export const isLocal = createAddressMatcher([
   '0.0.0.0/8',
   '10.0.0.0/8',

@@ -137,7 +137,7 @@ class Line {
     return this.#settle(run, () => storage.fail(name, claim, outcome.error));
   }
 
-  /** Ends with its signal, whatever the work itself does about it. */
+  /** Ends with its signal, even if the work ignores the signal. */
   async #attempt({ claim, controller }: Run): Promise<{ succeeded: true } | { succeeded: false; error: unknown }> {
     const { signal } = controller;
     const timer = setTimeout(() => controller.abort(new TooLong()), this.#work.timeoutMs);
@@ -181,7 +181,7 @@ class Line {
     }
   }
 
-  /** Says that the process lives, and ends what is no more its own. */
+  /** Sends the heartbeat, and aborts tasks that this process no longer owns. */
   async keep(): Promise<void> {
     const runs = [...this.#runs];
     if (runs.length === 0) return;
@@ -190,7 +190,7 @@ class Line {
         this.#work.name,
         runs.map(({ claim }) => claim),
       );
-      // One that has just been settled is nobody's either; it notices nothing.
+      // A task that was just settled has no owner either; it notices nothing.
       for (const { claim, controller } of runs) if (!kept.has(claim.id)) controller.abort(new TakenOver());
     } catch (error) {
       this.#options.onError(error);

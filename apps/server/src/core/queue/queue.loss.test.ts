@@ -8,7 +8,7 @@ import { useOpened } from '#test/support/opened';
 const test = useService();
 const { open } = useOpened();
 
-/** Nobody gets into the database any more, and who is in is thrown out; or everybody may again. */
+/** Refuses new connections to the database and ends existing ones; or allows them again. */
 const allow = (database: string, allowed: boolean) =>
   withClient(test.connection, async (client) => {
     await client.query(`alter database ${database} allow_connections ${allowed}`);

@@ -243,7 +243,7 @@ describe('a process that stops', () => {
 });
 
 describe('a process that was killed', () => {
-  it('has its work done by another one once it has given no sign of life', async () => {
+  it('has its work done by another one once it has missed its heartbeats', async () => {
     const run = vi.fn<BoundWork['run']>(() => Promise.resolve());
     const work = workOf({ run });
     const other = processWith(work);
@@ -324,7 +324,7 @@ const countListeners = () =>
     return (await client.query(text)).rowCount!;
   });
 
-/** What a killed process leaves: taken, and no sign of life since. */
+/** What a killed process leaves: a claimed task without heartbeats. */
 const takenByTheDead = (name: string) =>
   withClient(test.connection, (client) => {
     const taken = `state = 'active', started_on = now() - interval '20 s', heartbeat_on = now() - interval '16 s'`;

@@ -16,7 +16,7 @@ export type SendOptions = {
 /** Ids and small facts; what is secret stays where it is. */
 type Piece = SendOptions & { data: object };
 
-/** Work that is done later, by whatever process has time for it: it outlives this one. */
+/** Tasks that run later in any process with free capacity: they outlive this process. */
 export type Queue = {
   /** @returns whether it waits on its own account: false where one with its key waited already */
   send(name: string, data: object, options?: SendOptions): Promise<boolean>;
@@ -24,7 +24,7 @@ export type Queue = {
   sendMany(name: string, pieces: readonly Piece[]): Promise<number>;
   /** Begins to do what waits: only in processes that serve. */
   start(): void;
-  /** Takes nothing more, and has others do what does not come to its end within so many milliseconds. */
+  /** Takes no new tasks, and releases to other processes what does not complete within this many milliseconds. */
   stop(graceMs: number): Promise<void>;
   metrics(): Metric[];
   close(): Promise<void>;

@@ -4,7 +4,7 @@ import { listen } from '#core/db/listener';
 import { openOwnerPool, type OwnerConnection, type OwnerPool } from '#core/db/owner-pool';
 import type { WorkTerms } from '#core/queue/terms';
 
-/** A piece of work that this process has taken. */
+/** A task that this process has claimed. */
 export type Claim = Job;
 
 /** What waits to be done and what is done with it, as the library keeps it in a schema of its own. */
@@ -16,7 +16,7 @@ export type Storage = {
   keep(name: string, claims: Claim[]): Promise<ReadonlySet<string>>;
   succeed(name: string, claim: Claim): Promise<void>;
   fail(name: string, claim: Claim, error: unknown): Promise<void>;
-  /** Has it wait again, as if nobody had taken it. */
+  /** Puts the task back, as if it had not been claimed. */
   giveBack(name: string, claim: Claim): Promise<void>;
   /** Has what dead processes held tried again, and deletes what is old; one process at a time does it. */
   tend(): Promise<void>;
@@ -28,7 +28,7 @@ export type StorageOptions = {
   /** The database itself, as its owner: locks and notifications are lost behind a transaction pooler. */
   connection: OwnerConnection;
   work: readonly WorkTerms[];
-  /** Something waits under this name; under any, where it is undefined. Undefined where nobody wants to know. */
+  /** Called when a task waits under this name; under any, if the name is undefined. */
   onWaiting: ((name: string | undefined) => void) | undefined;
   onError(error: unknown): void;
   tendSeconds: number;
@@ -40,10 +40,10 @@ const deadLetters = 'dead-letters';
 const hour = 3600;
 const day = 24 * hour;
 
-/** After so long without a sign of life a process is taken for dead, and what it worked on is tried again. */
+/** A process without a heartbeat for this long counts as dead, and its tasks are retried. */
 export const heartbeatSeconds = 15;
 
-/** Makes the schema and the queues where they are missing, whoever else does so at the same time. */
+/** Creates missing parts of the schema and the queues; several processes may do so at the same time. */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
   const pool = openOwnerPool({ connection: options.connection, name: 'atrium_queue', size: 2 });
   let boss: PgBoss | undefined;

@@ -1,4 +1,4 @@
-/** What work under way gets to come to its end once its process is told to stop; then another process goes on with it. */
+/** How long running tasks get to complete once their process is told to stop; then another process continues them. */
 export const workDrainMs = 12_000;
 
 /** What the code says of work in the background. */
@@ -18,7 +18,7 @@ export type WorkTerms = {
   timeoutMs: number;
 };
 
-/** One attempt at a piece of work. */
+/** One attempt at a task. */
 export type Attempt<Data> = {
   data: Data;
   /** Counted from 1. */

@@ -77,7 +77,7 @@ function matching(filters: SecurityEventFilters): EventSelect {
   return query;
 }
 
-/** Housekeeping: what nobody looks at any more. */
+/** Housekeeping: events after their retention. */
 export const deleteOldSecurityEvents = statement<{ before: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('security_events')

@@ -88,7 +88,7 @@ describe('security events', () => {
     );
   });
 
-  it('hold up nobody: a request is answered while its event cannot be written', async () => {
+  it('delay no request: it is answered while its event cannot be written', async () => {
     const tenant = await createTenant(test);
     const { token, userId } = await createMember(test, tenant);
     await withClient(test.connection, async (client) => {

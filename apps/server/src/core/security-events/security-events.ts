@@ -16,7 +16,7 @@ export type SecurityEvent = {
   details: Record<string, unknown>;
 };
 
-/** Keeps the trail that system administrators watch; written in batches beside the requests. */
+/** Writes the trail that system administrators watch, in batches independent of the requests. */
 export type SecurityEvents = {
   record(event: SecurityEvent): void;
   close(): Promise<void>;

@@ -30,7 +30,7 @@ const setLimit = (setting: Setting<Value>, limit: number) =>
   settings().change(setting, { action: 'test.changed', actor, apply: (current) => ({ ...current, limit }) });
 
 describe('runtime settings', () => {
-  it('have their defaults until somebody changes them', async () => {
+  it('have their defaults until a user changes them', async () => {
     const setting = aSetting();
     expect(settings().current(setting)).toEqual({ limit: 10, names: [] });
     expect((await settings().read(setting)).value).toEqual({ limit: 10, names: [] });

@@ -15,7 +15,7 @@ import {
   type SettingRow,
 } from '#core/settings/settings.queries';
 
-/** Every process listens here and reads the setting that a message names anew. */
+/** Every process listens here and reads the setting that a message names again. */
 export const settingsChannel = 'atrium_settings';
 
 /** Configuration that system administrators change while the service runs. */
@@ -25,7 +25,7 @@ export type Setting<Value extends object> = {
   complete(stored: Readonly<Record<string, unknown>>): Value;
 };
 
-/** A setting together with what is known of its row; without one, nobody has changed it yet. */
+/** A setting with what is known of its row; without a row the setting has never been changed. */
 export type SettingRecord<Value> = {
   value: Value;
   row: Pick<SettingRow, 'id' | 'created_at' | 'updated_at' | 'updated_by'>;
@@ -34,7 +34,7 @@ export type SettingRecord<Value> = {
 type Change<Value> = {
   action: string;
   actor: Actor<Person>;
-  /** Locks of what else the change depends on: taken before that of the setting, as everybody has to. */
+  /** Locks of other things the change depends on: every change takes them before that of the setting. */
   lock?: Query<never>;
   /** From what is stored, under lock, to what is to be stored. Throw to refuse. */
   apply(current: Value, tx: Transaction): Value | Promise<Value>;
@@ -50,7 +50,7 @@ export type RuntimeSettings = {
   change<Value extends object>(setting: Setting<Value>, change: Change<Value>): Promise<SettingRecord<Value>>;
   /** Called with each value that comes into force here, and with the present one at once. */
   watch<Value extends object>(setting: Setting<Value>, onValue: (value: Value) => void): void;
-  /** What the listener calls: some setting changed elsewhere, or nobody knows what was missed. Tried until it succeeds. */
+  /** Called by the listener: a setting changed in another process, or messages may have been missed. Retried until it succeeds. */
   reload(): Promise<void>;
   close(): void;
 };
@@ -114,7 +114,7 @@ async function store<Value extends object>(
   const locked = (await tx.first(lockSetting({ name, id: newId(), at: now.toISOString() })))!;
   const before = setting.complete(locked.value);
   const value = (await apply(before, tx)) as Record<string, unknown>;
-  // Later than what it replaces, whatever the clocks of two processes say: that is how they tell the newer one.
+  // Later than the replaced version, even if the clocks of two processes differ: the time tells which one is newer.
   const at = new Date(Math.max(now.getTime(), Date.parse(locked.updated_at) + 1)).toISOString();
   const fields = changedFields(before as Record<string, unknown>, value);
   await tx.all({ text: 'select pg_notify($1, $2)', values: [settingsChannel, name], prepare: true });

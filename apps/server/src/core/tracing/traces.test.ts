@@ -27,7 +27,7 @@ type Export = { resourceSpans: { resource: { attributes: Span['attributes'] }; s
 
 const server = 2;
 const client = 3;
-const patience = 30_000;
+const waitMs = 30_000;
 const open: (() => unknown)[] = [];
 afterEach(async () => {
   for (const close of open.splice(0).toReversed()) await close();
@@ -99,7 +99,7 @@ describe('a request that is part of a trace', () => {
     const { admin } = await createTenant(test);
     const answer = await test.call('GET', path, { token: admin.token, headers });
     expect(answer.status).toBe(404);
-    await vi.waitFor(() => expect(logLines.some((line) => line.includes(traceId))).toBe(true), patience);
+    await vi.waitFor(() => expect(logLines.some((line) => line.includes(traceId))).toBe(true), waitMs);
     await open.pop()!();
 
     const mine = collector.spans.filter((span) => span.traceId === traceId);
@@ -154,7 +154,7 @@ describe('a request that is part of a trace', () => {
     const collector = await startCollector();
     const test = await start({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
     const url = new URL(await test.service.http.listen({ port: 0, host: '127.0.0.1' }));
-    const body = JSON.stringify({ email: 'nobody@example.com', password: 'wrong password' });
+    const body = JSON.stringify({ email: 'unknown@example.com', password: 'wrong password' });
     const ids = Array.from({ length: 8 }, (_, at) => String(at + 1).repeat(32));
     const socket = connect(Number(url.port), url.hostname);
     open.push(() => socket.destroy());
@@ -168,7 +168,7 @@ describe('a request that is part of a trace', () => {
       await write(body.slice(0, 10));
       await new Promise((resolve) => setImmediate(resolve));
       await write(body.slice(10));
-      await vi.waitFor(() => expect(answers.split('HTTP/1.1 401')).toHaveLength(ids.indexOf(id) + 2), patience);
+      await vi.waitFor(() => expect(answers.split('HTTP/1.1 401')).toHaveLength(ids.indexOf(id) + 2), waitMs);
     }
     await open.pop()!();
     await open.pop()!();
@@ -188,7 +188,7 @@ describe('without a collector', () => {
     const test = await start({}, logLines);
     expect(test.service.services.tracing).toBeUndefined();
     await test.call('GET', '/api/v1/system/info', { headers });
-    await vi.waitFor(() => expect(logLines.some((line) => line.includes('system/info'))).toBe(true), patience);
+    await vi.waitFor(() => expect(logLines.some((line) => line.includes('system/info'))).toBe(true), waitMs);
     expect(logLines.join('\n')).not.toContain(traceId);
   });
 
@@ -280,7 +280,7 @@ describe('createTracing', () => {
       done();
     });
     const waits = http.inject({ url: '/waits', ...waiting });
-    await vi.waitFor(() => expect(enter).toBeDefined(), patience);
+    await vi.waitFor(() => expect(enter).toBeDefined(), waitMs);
     const answers = await Promise.all([waits, http.inject('/ends')]);
     expect(answers.map(({ statusCode }) => statusCode)).toEqual([200, 200]);
     await tracing.close();
@@ -290,16 +290,19 @@ describe('createTracing', () => {
   it.each([
     ['without a body', 'onRequest', { method: 'GET', headers }],
     ['with one', 'preValidation', { method: 'POST', headers, payload: { some: 'thing' } }],
-  ] as const)('goes on with the own span of a request that another one let in: %s', async (_how, hook, waiting) => {
-    const spans = await letIn(hook, waiting);
-    const requests = spans.filter(({ kind }) => kind === server);
-    const children = spans.filter(({ kind }) => kind === client);
-    expect(requests.map(({ name }) => name).toSorted()).toEqual(['GET /ends', 'GET /waits']);
-    expect(children).toHaveLength(2);
-    expect(new Set(children.map(({ parentSpanId }) => parentSpanId))).toEqual(
-      new Set(requests.map((request) => request.spanId)),
-    );
-  });
+  ] as const)(
+    'continues in the span of the request itself when another request let it in: %s',
+    async (_how, hook, waiting) => {
+      const spans = await letIn(hook, waiting);
+      const requests = spans.filter(({ kind }) => kind === server);
+      const children = spans.filter(({ kind }) => kind === client);
+      expect(requests.map(({ name }) => name).toSorted()).toEqual(['GET /ends', 'GET /waits']);
+      expect(children).toHaveLength(2);
+      expect(new Set(children.map(({ parentSpanId }) => parentSpanId))).toEqual(
+        new Set(requests.map((request) => request.spanId)),
+      );
+    },
+  );
 
   it('keeps nothing of a request that is not kept, though one that is let it in', async () => {
     const spans = await letIn('onRequest', { headers: { traceparent: `00-${traceId}-${spanId}-00` } });
@@ -341,7 +344,7 @@ describe('createTracing', () => {
     for (let at = 0; at < 1100; at++) {
       tracing.begin({ traceparent: undefined, requestId: 'r' }).end({ method: 'GET', route: '/x', status: 200 });
     }
-    await vi.waitFor(() => expect(log.warn).toHaveBeenCalledOnce(), patience);
+    await vi.waitFor(() => expect(log.warn).toHaveBeenCalledOnce(), waitMs);
     await tracing.close();
     expect(log.warn).toHaveBeenCalledOnce();
   });

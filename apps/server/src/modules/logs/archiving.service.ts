@@ -1,6 +1,6 @@
 import { createGzip } from 'node:zlib';
 
-import { restAfter } from '#core/background/rest';
+import { pauseAfter } from '#core/background/pause';
 import { newId } from '#core/crypto/ids';
 import { ObjectMissing } from '#core/files/object-store';
 import type { Services } from '#core/services';
@@ -146,7 +146,7 @@ async function* linesOf(
     { filters: {}, first: span },
     {
       signal,
-      rest: restAfter,
+      pause: pauseAfter,
       onBlock: ({ first_at, id }) => {
         if (written.blocks === 0) Object.assign(written, { firstBlockAt: first_at, firstBlock: id });
         written.blocks += 1;

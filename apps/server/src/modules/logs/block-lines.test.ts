@@ -9,7 +9,7 @@ import { plantLogLines } from '#test/support/log-lines';
 
 const test = useService({ ownDatabase: true });
 const { signal } = new AbortController();
-const rest = () => Promise.resolve();
+const pause = () => Promise.resolve();
 /** Each test uses a separate day. */
 let day = Date.parse('2031-01-01T00:00:00Z');
 
@@ -63,7 +63,7 @@ function watch(onLines: (statement: number) => Promise<void> = () => Promise.res
 
 async function read(db: Statements, selection: BlockSelection): Promise<Line[]> {
   const lines: Line[] = [];
-  for await (const rows of linesInOrder(db, selection, { signal, rest }))
+  for await (const rows of linesInOrder(db, selection, { signal, pause }))
     lines.push(...rows.map(({ logged_at: at, message }) => ({ at: Date.parse(at), message })));
   return lines;
 }
@@ -97,7 +97,7 @@ describe('linesInOrder', () => {
     await plant({ blocks: 12, lines: 400 });
     const { seen, db } = watch();
     let rounds = 0;
-    for await (const rows of linesInOrder(db, selection, { signal, rest })) {
+    for await (const rows of linesInOrder(db, selection, { signal, pause })) {
       expect(seen.running).toBe(0);
       rounds += Math.sign(rows.length);
     }
@@ -110,7 +110,7 @@ describe('linesInOrder', () => {
     await plant({ blocks: 60, lines: 100 });
     const { seen, db } = watch();
     const sizes: number[] = [];
-    for await (const rows of linesInOrder(db, selection, { signal, rest })) sizes.push(rows.length);
+    for await (const rows of linesInOrder(db, selection, { signal, pause })) sizes.push(rows.length);
     expect(seen.lines).toBeGreaterThan(2000);
     expect(seen.mostRows).toBeLessThanOrEqual(1000);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(500);
@@ -154,7 +154,7 @@ describe('linesInOrder', () => {
       abort.abort(new Error('enough'));
       return Promise.resolve();
     };
-    const reading = linesInOrder(db, selection, { signal: abort.signal, rest: tired });
+    const reading = linesInOrder(db, selection, { signal: abort.signal, pause: tired });
     await expect(Array.fromAsync(reading)).rejects.toThrow('enough');
     expect([rests, seen.statements]).toEqual([1, 2]);
   });

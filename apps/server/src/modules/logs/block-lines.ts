@@ -11,7 +11,7 @@ const linesAtOnce = 500;
 type Reading = {
   signal: AbortSignal;
   /** The pause after each step, which began at this time (`performance.now`). */
-  rest(startedAt: number): Promise<void>;
+  pause(startedAt: number): Promise<void>;
   /** Called for each block that was read. */
   onBlock?(block: BlockFacts): void;
 };
@@ -23,7 +23,7 @@ type Reading = {
 export async function* linesInOrder(
   db: Statements,
   selection: BlockSelection,
-  { signal, rest, onBlock = () => undefined }: Reading,
+  { signal, pause, onBlock = () => undefined }: Reading,
 ): AsyncGenerator<LogRow[]> {
   let waiting: LogRow[] = [];
   let after: BlockFacts | undefined;
@@ -39,7 +39,7 @@ export async function* linesInOrder(
       waiting = [...waiting, ...rows].toSorted(byTime);
       const settled = waiting.findIndex(({ logged_at: at }) => at >= after!.first_at);
       yield* inParts(waiting.splice(0, settled === -1 ? waiting.length : settled));
-      await rest(startedAt);
+      await pause(startedAt);
     }
   }
   yield* inParts(waiting);

@@ -1,7 +1,7 @@
 import type { Actor, Person } from '#core/access/principal';
 import { auditForSystem } from '#core/audit/system-trail';
 import { takePlace } from '#core/background/places';
-import { restAfter } from '#core/background/rest';
+import { pauseAfter } from '#core/background/pause';
 import { newId, newRandomId } from '#core/crypto/ids';
 import type { Transaction } from '#core/db/scopes';
 import { csvLine, csvRecord } from '#core/http/csv';
@@ -127,7 +127,7 @@ async function* textOf(
     database.platform().slow,
     { filters },
     // A caller waits for the file, but other requests have priority.
-    { signal, rest: (startedAt) => restAfter(startedAt, requestCounts.lately()) },
+    { signal, pause: (startedAt) => pauseAfter(startedAt, requestCounts.lately()) },
   );
   for await (const rows of lines) {
     const between = written.recordCount === 0 ? '\n' : ',\n';

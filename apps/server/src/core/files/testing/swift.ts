@@ -11,7 +11,7 @@ import { S3Client, CreateBucketCommand } from '@aws-sdk/client-s3';
 
 const tools = ['swift-proxy-server', 'swift-account-server', 'swift-container-server', 'swift-object-server'];
 
-/** Debian's packages swift-* and memcached; without them nobody can answer S3 here. */
+/** Debian's packages swift-* and memcached; without them no local server speaks S3 here. */
 export const hasSwift = [...tools, 'memcached', 'setpriv'].every((tool) => existsSync(`/usr/bin/${tool}`));
 
 export const credentials = { accessKeyId: 'test:tester', secretAccessKey: 'testing-secret' };
@@ -26,7 +26,7 @@ export async function startSwift(): Promise<Swift> {
     try {
       return await startOnFreePorts();
     } catch (error) {
-      // Somebody else may have taken a port between its choice and its use.
+      // Another process may have taken a port between its choice and its use.
       if (start === mostStarts) throw error;
     }
   }
@@ -43,7 +43,7 @@ async function startOnFreePorts(): Promise<Swift> {
   buildRings(folder, servers);
   const owner = await handOver(folder);
   const processes: ChildProcess[] = [];
-  // The kernel ends them with whoever started them, however that ends.
+  // The kernel ends them with the process that started them, even if it is killed.
   const run = (...command: string[]) => {
     const child = spawn('/usr/bin/setpriv', ['--pdeathsig', 'KILL', ...command], {
       cwd: folder,
@@ -173,7 +173,7 @@ async function freePorts(count: number): Promise<number[]> {
   return ports;
 }
 
-/** A child that cannot have its port, because it is somebody else's, ends soon. */
+/** A child whose port is taken by another process ends soon. */
 async function listens(port: number, child: ChildProcess): Promise<void> {
   for (const deadline = Date.now() + 60_000; Date.now() < deadline && isRunning(child); await sleep(50)) {
     const isOpen = await new Promise<boolean>((resolve) => {

@@ -47,7 +47,7 @@ export function dispatcherOf({ database, log }: Pick<Services, 'database' | 'log
   return createDispatcher({ database, log, health, secret: undefined, ...given });
 }
 
-/** The same database, with something that happens, or goes wrong, before each statement on the platform's slow lane. */
+/** The same database, with an action or a failure before each statement on the platform's interactive pool. */
 export function intercepted(database: Database, before: (query: Query<unknown>) => Promise<void> | void): Database {
   const platform = database.platform();
   const { slow } = platform;

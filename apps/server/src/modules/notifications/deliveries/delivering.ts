@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-import { restAfter } from '#core/background/rest';
+import { pauseAfter } from '#core/background/pause';
 import { createFairTurns, type FairTurns } from '#core/concurrency/fair-semaphore';
 import { newId } from '#core/crypto/ids';
 import type { TenantDb } from '#core/db/scopes';
@@ -108,7 +108,7 @@ async function runBatches({ services, adapters, target, signal, inShares }: Run)
       if (batchAt - moment.since > momentMs) moment = { since: batchAt };
       if ((await deliverBatch(services, target, { adapters, signal, moment })) === 0) return false;
       // Other channels pause between attempts.
-      await (target.channel === 'in_app' ? restAfter(batchAt) : pause(gapMs(services.requestCounts.lately())));
+      await (target.channel === 'in_app' ? pauseAfter(batchAt) : pause(gapMs(services.requestCounts.lately())));
       return true;
     });
     if (!isLeft) return false;

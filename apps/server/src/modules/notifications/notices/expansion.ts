@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-import { restAfter } from '#core/background/rest';
+import { pauseAfter } from '#core/background/pause';
 import { createFairTurns, type FairTurns } from '#core/concurrency/fair-semaphore';
 import { newId } from '#core/crypto/ids';
 import type { Transaction } from '#core/db/scopes';
@@ -66,7 +66,7 @@ async function runBatches({ services, tenantId, signal, inShares }: Run): Promis
       const batch = await expandBatch(services, tenantId);
       if (batch === undefined) return false;
       await sendOn(services, tenantId, batch);
-      await restAfter(startedAt);
+      await pauseAfter(startedAt);
       return true;
     });
     if (!isLeft) return false;

@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The pause is this multiple of the step, at most `longestMs`, because the step may have waited itself. */
 const factor = 3;
@@ -12,10 +12,10 @@ const msPerRequest = 1;
  * @param startedAt start of the step (`performance.now`)
  * @param requests number of recent requests (`RequestCounts.lately`), if a caller waits for the work: with few of them the pause is short
  */
-export function restAfter(startedAt: number, requests?: number): Promise<void> {
-  return pause(restMs(performance.now() - startedAt, requests));
+export function pauseAfter(startedAt: number, requests?: number): Promise<void> {
+  return sleep(pauseMs(performance.now() - startedAt, requests));
 }
 
-export function restMs(tookMs: number, requests = Infinity): number {
+export function pauseMs(tookMs: number, requests = Infinity): number {
   return Math.min(Math.max(factor * tookMs, shortestMs), longestMs, msPerRequest * requests);
 }
