@@ -81,10 +81,10 @@ it('a list that names something twice is told in our words', () => {
 
 it('a check of a value names the property that is unknown or missing, and not what it is in', () => {
   const check = createCheck(closed({ one: Type.Optional(closed({ two: Type.Integer() })) }));
-  expect(check({ one: { two: 2, three: 3 } })).toMatchObject({ place: '.one.three' });
-  expect(check({ one: {} })).toMatchObject({ place: '.one.two' });
-  expect(check({ four: 4 })).toMatchObject({ place: '.four' });
-  expect(check([])).toMatchObject({ place: '' });
+  expect(check({ one: { two: 2, three: 3 } })).toMatchObject({ path: '.one.three' });
+  expect(check({ one: {} })).toMatchObject({ path: '.one.two' });
+  expect(check({ four: 4 })).toMatchObject({ path: '.four' });
+  expect(check([])).toMatchObject({ path: '' });
   expect(check({ one: { two: 2 } })).toBe(undefined);
 });
 
