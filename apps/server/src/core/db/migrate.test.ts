@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
@@ -76,57 +76,6 @@ describe('migrate', () => {
     const connection = await emptyDatabase();
     await migrate(connection, await migrations({ '0001-base.sql': base, '0002-new.sql': 'select 1;\n' }));
     await expect(migrate(connection, await migrations({ '0001-base.sql': base }))).rejects.toThrow('0002-new.sql');
-  });
-});
-
-describe('the migration of log lines to blocks', () => {
-  it('keeps every line, in blocks of a minute and a level, and drops none with its day', async () => {
-    const connection = await emptyDatabase();
-    const files = (await readdir(migrationsDirectory)).toSorted().filter((name) => name < '0017');
-    const texts = await Promise.all(files.map((name) => readFile(path.join(migrationsDirectory, name), 'utf8')));
-    const client = new pg.Client(connection);
-    await client.connect();
-    try {
-      const before = await migrations(Object.fromEntries(files.map((name, at) => [name, texts[at]!])));
-      // What comes behind the migrations is of this version.
-      await expect(migrate(connection, before)).rejects.toThrow('log_blocks');
-      await client.query(`set timezone = 'Asia/Kathmandu'`);
-      // Over midnight; then many in a minute, long ones, and one of a day without a partition.
-      await client.query(
-        `insert into application_logs (logged_at, id, level, service, message, concerned_tenant_id, user_id, request_id, context)
-         select at, gen_random_uuid(), 30 + 10 * (n % 2), 'part ' || n % 3, 'line ' || n,
-                case when n % 4 = 0 then gen_random_uuid() end, gen_random_uuid(), 'request ' || n, '{"n":' || n || '}'
-           from (select n, '2026-01-01T23:00:00.001Z'::timestamptz + n * interval '900 milliseconds' as at from generate_series(1, 9000) n
-                 union all select n, '2026-01-03T00:00:00Z'::timestamptz + n * interval '10 milliseconds' from generate_series(9001, 14000) n
-                 union all select 14001, '2020-02-29T23:59:59.999Z'::timestamptz) as l
-         union all select '2026-01-04T00:00:00Z'::timestamptz + n * interval '1 second', gen_random_uuid(), 30, 'long', '', null, null, null,
-                          '"' || repeat('x', 300000) || '"' from generate_series(1, 10) n`,
-      );
-      const lines = `select logged_at, id, level, service, message, concerned_tenant_id, user_id, request_id, md5(context)
-                       from application_logs order by logged_at, id`;
-      const expected = (await client.query(lines)).rows;
-      await migrate(connection, migrationsDirectory);
-      expect((await client.query(lines)).rows).toEqual(expected);
-      const wrong = `
-        select b.id from log_blocks b
-         where lines <> cardinality(times) or lines > 1000
-            or first_at <> (select min(x) from unnest(times) x) or last_at <> (select max(x) from unnest(times) x)
-            or first_request is distinct from (select min(x collate "C") from unnest(request_ids) x)
-            or last_request is distinct from (select max(x collate "C") from unnest(request_ids) x)
-            or array(select distinct x from unnest(services) x order by x) <> array(select x from unnest(parts) x order by x)
-            or array(select distinct x from unnest(tenant_ids || user_ids) x where x is not null order by x)
-               <> array(select x from unnest(concerned) x order by x)
-            or (select sum(length(x)) from unnest(contexts) x) > 1400000`;
-      expect((await client.query(wrong)).rows).toEqual([]);
-      const days = await client.query<{ day: string }>(
-        'select distinct tableoid::regclass::text as day from log_blocks',
-      );
-      expect(days.rows.map(({ day }) => day).toSorted()).toEqual(
-        ['2020_02_29', '2026_01_01', '2026_01_02', '2026_01_03', '2026_01_04'].map((day) => `log_blocks_${day}`),
-      );
-    } finally {
-      await client.end();
-    }
   });
 });
 

@@ -132,7 +132,7 @@ describe('a list that was given before', () => {
   it('is asked for again at once where it was no provider that failed', async () => {
     const hub = await provide();
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
-      text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, quota_ceiling, created_at, updated_at)
+      text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, quota_limits, created_at, updated_at)
              values ($1, $2, 'models.list', true, '{"requests_per_month":1}', now(), now())`,
       values: [tenant.tenantId, newId()],
       prepare: false,

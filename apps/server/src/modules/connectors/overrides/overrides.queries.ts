@@ -7,7 +7,7 @@ export type OverrideRow = {
   id: string;
   enabled: boolean;
   preferred_provider_order: string[];
-  quota_ceiling: Record<string, unknown>;
+  quota_limits: Record<string, unknown>;
   /** Encrypted. */
   customer_credentials: string | null;
 };
@@ -22,7 +22,7 @@ const builder = queryBuilder<Tables>();
 export const findOverride = statement<{ tenantId: string; operation: string }, OverrideRow>((p) =>
   builder
     .selectFrom('operation_overrides')
-    .select(['id', 'enabled', 'preferred_provider_order', 'quota_ceiling', 'customer_credentials'])
+    .select(['id', 'enabled', 'preferred_provider_order', 'quota_limits', 'customer_credentials'])
     .where('tenant_id', '=', p.tenantId)
     .where('operation_key', '=', p.operation),
 );

@@ -8,8 +8,8 @@ import {
 } from '#modules/connectors/overrides/overrides.rules';
 import { endOf, secondsToEnd, startOf } from '#modules/connectors/overrides/quotas.rules';
 
-const plain: Override = { enabled: true, preferred_provider_order: [], quota_ceiling: {} };
-const capped = (quota_ceiling: Record<string, unknown>): Override => ({ ...plain, quota_ceiling });
+const plain: Override = { enabled: true, preferred_provider_order: [], quota_limits: {} };
+const capped = (quota_limits: Record<string, unknown>): Override => ({ ...plain, quota_limits });
 
 describe('termsOf', () => {
   it('is enabled without limits by default', () => {
@@ -20,9 +20,9 @@ describe('termsOf', () => {
   it('takes the smaller of two quota limits, and a single one unchanged', () => {
     const own = capped({ requests_per_day: 5, tokens_per_month: 9, other: 1 });
     expect(termsOf(own, capped({ requests_per_day: 7, characters_per_day: 3 })).quotaLimits).toEqual([
-      { unit: 'requests', period: 'day', ceiling: 5 },
-      { unit: 'characters', period: 'day', ceiling: 3 },
-      { unit: 'tokens', period: 'month', ceiling: 9 },
+      { unit: 'requests', period: 'day', limit: 5 },
+      { unit: 'characters', period: 'day', limit: 3 },
+      { unit: 'tokens', period: 'month', limit: 9 },
     ]);
   });
 

@@ -4,18 +4,18 @@ type Fields = Readonly<Record<string, unknown>>;
 export type Override = {
   enabled: boolean;
   preferred_provider_order: readonly string[];
-  quota_ceiling: Fields;
+  quota_limits: Fields;
 };
 
 export type QuotaLimit = {
   unit: 'requests' | 'characters' | 'tokens';
   period: 'minute' | 'day' | 'month';
-  ceiling: number;
+  limit: number;
 };
 
 export type Terms = { isEnabled: boolean; order: readonly string[]; quotaLimits: readonly QuotaLimit[] };
 
-/** The keys of `quota_ceiling` that have an effect; periods are in UTC. */
+/** The keys of `quota_limits` that have an effect; periods are in UTC. */
 const quotaKeys = {
   requests_per_minute: { unit: 'requests', period: 'minute' },
   requests_per_day: { unit: 'requests', period: 'day' },
@@ -23,7 +23,7 @@ const quotaKeys = {
   characters_per_day: { unit: 'characters', period: 'day' },
   characters_per_month: { unit: 'characters', period: 'month' },
   tokens_per_month: { unit: 'tokens', period: 'month' },
-} as const satisfies Record<string, Omit<QuotaLimit, 'ceiling'>>;
+} as const satisfies Record<string, Omit<QuotaLimit, 'limit'>>;
 
 /** The problem of a `quota_ceiling` as a sentence; undefined if it is valid. */
 export function quotaLimitProblem(quotaLimits: Fields): string | undefined {
@@ -40,8 +40,8 @@ export function termsOf(own: Override | undefined, rule: Override | undefined): 
     isEnabled: given.every(({ enabled }) => enabled),
     order: given.find(({ preferred_provider_order: order }) => order.length > 0)?.preferred_provider_order ?? [],
     quotaLimits: Object.entries(quotaKeys).flatMap(([key, window]) => {
-      const quotaLimits = given.map(({ quota_ceiling: of }) => of[key]).filter(isQuotaLimit);
-      return quotaLimits.length === 0 ? [] : [{ ...window, ceiling: Math.min(...quotaLimits) }];
+      const quotaLimits = given.map(({ quota_limits: of }) => of[key]).filter(isQuotaLimit);
+      return quotaLimits.length === 0 ? [] : [{ ...window, limit: Math.min(...quotaLimits) }];
     }),
   };
 }

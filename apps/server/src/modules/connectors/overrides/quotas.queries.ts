@@ -17,7 +17,7 @@ const builder = queryBuilder<Tables>();
 
 const windows = (json: string) =>
   sql`jsonb_to_recordset(${json}::jsonb)
-    as w(unit text, period text, starts_at timestamptz, amount bigint, ceiling bigint)`;
+    as w(unit text, period text, starts_at timestamptz, amount bigint, "limit" bigint)`;
 
 type Of = { tenantId: string; operation: string; windows: string };
 
@@ -35,7 +35,7 @@ export const openQuota = statement<Of, never>((p) =>
 // All transactions lock in the same order, so that they cannot deadlock.
 const locked = (p: Of) => sql`
   locked as materialized (
-    select q.unit, q.period, q.starts_at, q.used, w.amount, w.ceiling
+    select q.unit, q.period, q.starts_at, q.used, w.amount, w."limit"
     from operation_quota q
     join ${windows(p.windows)} on w.unit = q.unit and w.period = q.period and w.starts_at = q.starts_at
     where q.tenant_id = ${p.tenantId}::uuid and q.operation_key = ${p.operation}::text
@@ -48,7 +48,7 @@ const locked = (p: Of) => sql`
  */
 export const reserveQuota = statement<Of, { period: 'minute' | 'day' | 'month'; is_over: boolean }>((p) =>
   raw(sql`with ${locked(p)},
-    judged as materialized (select *, used + greatest(amount, 1) > ceiling as is_over from locked),
+    judged as materialized (select *, used + greatest(amount, 1) > "limit" as is_over from locked),
     taken as (
       update operation_quota q set used = q.used + j.amount
       from judged j

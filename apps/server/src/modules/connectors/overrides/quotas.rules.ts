@@ -6,10 +6,10 @@ export type Window = QuotaLimit & { starts_at: string; amount: number };
 export type Amounts = Record<QuotaLimit['unit'], number>;
 
 export function windowsOf(quotaLimits: readonly QuotaLimit[], amounts: Amounts, now: Date): Window[] {
-  return quotaLimits.map((ceiling) => ({
-    ...ceiling,
-    starts_at: startOf(ceiling.period, now).toISOString(),
-    amount: amounts[ceiling.unit],
+  return quotaLimits.map((quotaLimit) => ({
+    ...quotaLimit,
+    starts_at: startOf(quotaLimit.period, now).toISOString(),
+    amount: amounts[quotaLimit.unit],
   }));
 }
 

@@ -10,7 +10,7 @@ export async function quotasOf({ now }: Pick<Services, 'now'>, { db, quotaLimits
   if (quotaLimits.length === 0) return [];
   const at = now();
   const used = await db.slow.all(listUsed({ ...of, since: startOf('month', at).toISOString() }));
-  return quotaLimits.map(({ unit, period, ceiling: limit }) => {
+  return quotaLimits.map(({ unit, period, limit }) => {
     const begin = startOf(period, at).getTime();
     const row = used.find((one) => one.unit === unit && one.period === period && Date.parse(one.starts_at) === begin);
     const amount = row?.used ?? 0;

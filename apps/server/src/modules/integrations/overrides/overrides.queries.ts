@@ -10,7 +10,7 @@ export type OverrideRow = {
   operation_key: string;
   enabled: boolean;
   preferred_provider_order: string[];
-  quota_ceiling: Record<string, unknown>;
+  quota_limits: Record<string, unknown>;
   override_config: Record<string, unknown>;
   /** Encrypted. */
   customer_credentials: string | null;
@@ -42,7 +42,7 @@ export const lockOverride = statement<{ tenantId: string; operationKey: string }
 
 export type OverrideChanges = Pick<
   OverrideRow,
-  'enabled' | 'preferred_provider_order' | 'quota_ceiling' | 'override_config' | 'customer_credentials'
+  'enabled' | 'preferred_provider_order' | 'quota_limits' | 'override_config' | 'customer_credentials'
 >;
 
 const saved = { action: 'tenant_override.saved', resourceType: 'tenant_override' };

@@ -68,7 +68,7 @@ async function saveIn(tx: Transaction, saving: Saving): Promise<OverrideRow> {
 
 async function inserted(saving: Saving) {
   const { at, body } = saving;
-  const blank = { preferred_provider_order: [], quota_ceiling: {}, override_config: {}, customer_credentials: null };
+  const blank = { preferred_provider_order: [], quota_limits: {}, override_config: {}, customer_credentials: null };
   const id = newId();
   const row = { id, operation_key: body.operation_key, at, ...(await changesOf(saving, { id, ...blank })) };
   return insertOverride(row, auditOf(saving));
@@ -90,7 +90,7 @@ async function changesOf({ scope, body }: Saving, stored: Kept): Promise<Overrid
   return {
     enabled: body.enabled,
     preferred_provider_order: order,
-    quota_ceiling: body.quota_ceiling ?? stored.quota_ceiling,
+    quota_limits: body.quota_ceiling ?? stored.quota_limits,
     override_config: body.override_config ?? stored.override_config,
     customer_credentials:
       sent === undefined
@@ -157,7 +157,7 @@ function present({ services }: Scope, row: OverrideRow) {
     operation_id: operations[row.operation_key as OperationKey].id,
     enabled: row.enabled,
     customer_credentials: maskCustomerCredentials(services, row),
-    quota_ceiling: row.quota_ceiling,
+    quota_ceiling: row.quota_limits,
     preferred_provider_order: row.preferred_provider_order,
     override_config: row.override_config,
     created_at: row.created_at,

@@ -23,10 +23,10 @@ export async function override(test: TestService, tenantId: string, given: Given
     stored: null,
   });
   await services.database.tenant(tenantId).slow.all({
-    text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, preferred_provider_order, quota_ceiling,
+    text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, preferred_provider_order, quota_limits,
              customer_credentials, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, now(), now())
            on conflict (tenant_id, operation_key) do update set id = excluded.id, enabled = excluded.enabled,
-             preferred_provider_order = excluded.preferred_provider_order, quota_ceiling = excluded.quota_ceiling,
+             preferred_provider_order = excluded.preferred_provider_order, quota_limits = excluded.quota_limits,
              customer_credentials = excluded.customer_credentials`,
     values: [tenantId, overrideId, operation, enabled, order, JSON.stringify(quotaLimits), sealed],
     prepare: false,
