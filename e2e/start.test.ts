@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { Client, newTenant } from './support/client.ts';
+import { embeddedIn, onDatabase } from './support/database.ts';
 import {
   accepts,
   isAlive,
@@ -134,6 +135,15 @@ describe('a start that cannot succeed ends with 1 and one line that names the re
     await expectRefusal({}, /DATA_DIR/, dataDir);
     const { client } = await newTenant(first.base);
     await client.createContact('Still here');
+  });
+
+  it('a data folder of an unreleased version', async () => {
+    const dataDir = workplace.dataDir();
+    const first = await workplace.start({ dataDir });
+    const rename = `update schema_migrations set name = '0001-foundation.sql' where name like '0001-%'`;
+    await onDatabase(embeddedIn(dataDir), rename);
+    await first.kill('SIGTERM');
+    await expectRefusal({}, /unreleased version.*empty data folder/, dataDir);
   });
 
   const nobody = 65_534;

@@ -77,6 +77,25 @@ describe('migrate', () => {
     await migrate(connection, await migrations({ '0001-base.sql': base, '0002-new.sql': 'select 1;\n' }));
     await expect(migrate(connection, await migrations({ '0001-base.sql': base }))).rejects.toThrow('0002-new.sql');
   });
+
+  it('refuses the schema of an unreleased version in one sentence that names the remedy, and changes nothing', async () => {
+    const connection = await emptyDatabase();
+    const earlier = { '0001-foundation.sql': base, '0002-credentials.sql': 'create table kept as select 1 as one;\n' };
+    await migrate(connection, await migrations(earlier));
+    const client = new pg.Client(connection);
+    await client.connect();
+    const state = async () => ({
+      tables: (await client.query(`select oid, xmin, relname from pg_class order by oid`)).rows,
+      kept: (await client.query('select xmin, one from kept')).rows,
+      applied: (await client.query('select xmin, * from schema_migrations order by name')).rows,
+    });
+    const before = await state();
+    await expect(migrate(connection, migrationsDirectory)).rejects.toThrow(
+      /^The database has the schema of an unreleased version.* empty data folder \(DATA_DIR\) or an empty database \(DATABASE_URL\)\.$/,
+    );
+    expect(await state()).toEqual(before);
+    await client.end();
+  });
 });
 
 describe('splitStatements', () => {

@@ -20,7 +20,8 @@ const migrationLock = 727_411_001;
 /**
  * Brings the schema up to date: forward only, each file in its own transaction, one process at a time.
  * @returns what the start must know of the database.
- * @throws MigrationError when the server is too old, the login may not create roles, or an applied file was changed.
+ * @throws MigrationError when the server is too old, the login may not create roles, an applied file was changed, or the schema
+ * is from before the baseline.
  */
 export async function migrate(
   connection: pg.ClientConfig,
@@ -99,6 +100,13 @@ async function applyMissing(client: pg.Client, migrations: readonly Migration[])
     'select name, checksum from schema_migrations',
   );
   const known = new Map(rows.map((row) => [row.name, row.checksum]));
+  // Every released schema starts with the first file of the baseline.
+  if (known.size > 0 && !known.has(migrations[0]?.name ?? '')) {
+    throw new MigrationError(
+      'The database has the schema of an unreleased version, which cannot be updated and was not changed: ' +
+        'start with an empty data folder (DATA_DIR) or an empty database (DATABASE_URL).',
+    );
+  }
   const unknown = rows.find((row) => !migrations.some((migration) => migration.name === row.name));
   if (unknown !== undefined) {
     throw new MigrationError(
