@@ -28,7 +28,7 @@ it.each(expressions.map(({ example, pattern }) => [example, pattern] as const))(
 
 it('reads names as words', () => {
   expect(findInLine('const patienceMs = 5;', expressions)).toHaveLength(1);
-  expect(findInLine('  quota_ceiling integer,', expressions)).toHaveLength(1);
+  expect(findInLine('  quota_ceilings integer,', expressions)).toHaveLength(1);
 });
 
 it('passes standard wording', async () => {

@@ -59,7 +59,7 @@ describe('updateConnector', () => {
     expect(await read(before.id)).toEqual(answer.body.data);
   });
 
-  it('200: at an id in capitals', async () => {
+  it('200: with the id in upper case', async () => {
     const { id } = await create();
     expect((await patch(id.toUpperCase(), { priority: 2 })).body.data).toMatchObject({ id, priority: 2 });
   });
@@ -71,13 +71,13 @@ describe('updateConnector', () => {
     ['enabled', { enabled: true }, failed],
     ['nothing, with no auth_config as before', { auth_config: null }, failed],
     ['nothing, with the same api_base_url', { api_base_url: 'https://api.example.com/v1' }, failed],
-  ])('200: what is known of its health after a change of %s', async (_field, body, health) => {
+  ])('200: the health state after a change of %s', async (_field, body, health) => {
     const { id } = await create();
     await markFailed(test, tenant.tenantId, id);
     expect((await patch(id, body)).body.data).toMatchObject(health);
   });
 
-  it('400: nothing, unknown fields, api_key, and what does not fit', async () => {
+  it('400: an empty body, unknown fields, api_key, and invalid values', async () => {
     const { id } = await create();
     const bodies = [
       {},
@@ -110,13 +110,13 @@ describe('updateConnector', () => {
     expect((await read(id)).priority).toBe(50);
   });
 
-  it('422: an address that is not called', async () => {
+  it('422: an address that must not be called', async () => {
     const { id } = await create();
     const answer = await patch(id, { api_base_url: 'http://10.0.0.1/' });
     expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'ADDRESS_NOT_ALLOWED');
   });
 
-  it('422: settings with which no message could be sent, whichever part of them changes', async () => {
+  it('422: settings with which no message can be sent, whichever of them changes', async () => {
     const config = { adapter: 'twilio', from: 'Atrium' };
     const auth_config = { account_sid: 'AC1', auth_token: 'secret' };
     const messaging = await create({ category: 'communication', config, auth_config });
@@ -139,7 +139,7 @@ describe('credentials', () => {
   const createWith = (auth_config: unknown = stored) => create({ auth_config });
   const credentials = (id: string) => credentialsOf(test, tenant.tenantId, id);
 
-  it('are never answered, and a mask that is sent back keeps its value', async () => {
+  it('are never returned, and a mask that is sent back keeps the stored value', async () => {
     const { id, auth_config: shown } = await createWith();
     expect(shown).toEqual({ token: mask, secret: mask });
     const answers = [
@@ -157,7 +157,7 @@ describe('credentials', () => {
     expect(test.logLines.join('\n')).not.toMatch(/canary-(one|two)/);
   });
 
-  it('change key by key, and keys that are left out are gone', async () => {
+  it('change key by key; omitted keys are removed', async () => {
     const { id } = await createWith();
     expect((await patch(id, { auth_config: { token: 'canary-new', secret: mask } })).status).toBe(200);
     expect(await credentials(id)).toEqual({ token: 'canary-new', secret: 'canary-two' });
@@ -167,7 +167,7 @@ describe('credentials', () => {
     expect(await credentials(id)).toBeNull();
   });
 
-  it('stay when nothing is said of them', async () => {
+  it('are kept if the body omits them', async () => {
     const { id } = await createWith();
     const before = await storedConnector(test, tenant.tenantId, id);
     expect((await patch(id, { api_name: 'Other' })).status).toBe(200);
@@ -191,7 +191,7 @@ describe('credentials', () => {
     'https://api.example.com.other.example/v1',
     'https://xn--pi-fka.example.com/v1',
   ];
-  it.each(elsewhere)('422: do not follow to %s', async (api_base_url) => {
+  it.each(elsewhere)('422: are not kept for a new address: %s', async (api_base_url) => {
     const { id } = await createWith();
     for (const rest of [{}, { auth_config: { token: mask, secret: 'new' } }]) {
       const answer = await patch(id, { api_base_url, ...rest });
@@ -218,7 +218,7 @@ describe('credentials', () => {
     },
   );
 
-  it('that come back as they are shown change nothing, of its health neither', async () => {
+  it('that are sent back masked change nothing, including the health state', async () => {
     const { id } = await createWith();
     const shown = (await read(id)).auth_config;
     await markFailed(test, tenant.tenantId, id);
@@ -244,7 +244,7 @@ describe('credentials', () => {
     expect(await credentials(id)).toEqual(stored);
   });
 
-  it('never end up at another address, however many changes meet', async () => {
+  it('are never sent to another address under concurrent changes', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { id } = await createWith({ token: 'canary' });
       const away = { api_base_url: 'https://other.example.com', auth_config: null };
@@ -258,7 +258,7 @@ describe('credentials', () => {
 });
 
 describe('enableConnector and disableConnector', () => {
-  it('200: enabling gives a new chance', async () => {
+  it('200: enabling resets the health state', async () => {
     const before = await create({ enabled: false });
     await markFailed(test, tenant.tenantId, before.id);
     const answer = await test.call('POST', `${path}/${before.id}/enable`, { token });
@@ -272,7 +272,7 @@ describe('enableConnector and disableConnector', () => {
     expect(await read(before.id)).toEqual(answer.body.data);
   });
 
-  it('200: disabling keeps what is known of its health', async () => {
+  it('200: disabling keeps the health state', async () => {
     const { id } = await create();
     await markFailed(test, tenant.tenantId, id);
     for (let times = 0; times < 2; times += 1) {
@@ -294,7 +294,7 @@ describe('enableConnector and disableConnector', () => {
 });
 
 describe('deleteConnector', () => {
-  it('204: it is gone, and its api_key is free', async () => {
+  it('204: deletes it and frees its api_key', async () => {
     const { id, api_key } = await create();
     expect((await test.call('DELETE', `${path}/${id}`, { token })).status).toBe(204);
     expectError(await test.call('GET', `${path}/${id}`, { token }), 404, 'NOT_FOUND');

@@ -21,7 +21,7 @@ const create = (body: Record<string, unknown>, by = token) =>
 const ofBytes = (bytes: number) => ({ k: 'x'.repeat(bytes - 8) });
 
 describe('createConnector', () => {
-  it('201: says what was said, and nothing of the credentials', async () => {
+  it('201: returns the sent fields without the credentials', async () => {
     const body = {
       api_key: unique('api'),
       api_name: 'Directory',
@@ -59,7 +59,7 @@ describe('createConnector', () => {
     expect(test.logLines.join('\n')).not.toContain('canary');
   });
 
-  it('201: three fields are enough', async () => {
+  it('201: with the three required fields only', async () => {
     expect(await createConnector(test, token)).toMatchObject({
       config: {},
       auth_config: null,
@@ -167,19 +167,19 @@ describe('createConnector', () => {
     expectError(await test.call('POST', path, { body: minimal() }), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('403: a member who may only read, before the body is looked at', async () => {
+  it('403: a member with only the read permission, before the body is validated', async () => {
     const reader = await createMember(test, tenant, { permissions: ['providers.read'] });
     expectError(await test.call('POST', path, { token: reader.token, body: {} }), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it('409: an api_key that the tenant has; another tenant may have it too', async () => {
+  it('409: a duplicate api_key in the tenant; another tenant may use it', async () => {
     const { api_key } = await createConnector(test, token);
     expectError(await create({ api_key }), 409, 'CONFLICT', 'API_KEY_TAKEN');
     const stranger = await createTenant(test);
     expect((await create({ api_key }, stranger.admin.token)).status).toBe(201);
   });
 
-  it('409: all but one of 50 at once, 20 times', async () => {
+  it('409: all but one of 50 concurrent requests, 20 times', async () => {
     for (let round = 0; round < 20; round += 1) {
       const { api_key } = minimal();
       const answers = await Promise.all(Array.from({ length: 50 }, () => create({ api_key })));
@@ -188,7 +188,7 @@ describe('createConnector', () => {
     }
   });
 
-  it('422: more than a tenant may have, and no more than all of them are looked through', async () => {
+  it('422: more connectors than a tenant may have; a list reads no more than that number', async () => {
     const { tenantId, admin } = await createTenant(test);
     const one = await createConnector(test, admin.token);
     await test.service.services.database.tenant(tenantId).slow.all({
@@ -204,7 +204,7 @@ describe('createConnector', () => {
     expect((await create({}, admin.token)).status).toBe(201);
   });
 
-  it('422: all but those that there is room for, of 50 at once', async () => {
+  it('422: 50 concurrent requests beyond the limit; the rest up to the limit succeed', async () => {
     const { tenantId, admin } = await createTenant(test);
     const one = await createConnector(test, admin.token);
     await test.service.services.database.tenant(tenantId).slow.all({
@@ -233,11 +233,11 @@ describe('createConnector', () => {
     'http://192.168.1.1:8443/',
     'http://example.com:5432/',
     'http://example.com:22/',
-  ])('422: %s is not called', async (api_base_url) => {
+  ])('422: %s is not an allowed address', async (api_base_url) => {
     expectError(await create({ api_base_url }), 422, 'UNPROCESSABLE_ENTITY', 'ADDRESS_NOT_ALLOWED');
   });
 
-  it('422: a mask where nothing is stored yet', async () => {
+  it('422: a mask without a stored value', async () => {
     const answer = await create({ auth_config: { token: '••••••••' } });
     expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'CREDENTIALS_REQUIRED');
   });

@@ -46,7 +46,7 @@ afterEach(async () => {
 
 const remove = (id: string) => test.call('DELETE', `${path}/${id}`, { token });
 
-it('knows every adapter', () => {
+it('covers every adapter', () => {
   const all = [geocoding, messaging, models, translation].flatMap((adapters) => Object.keys(adapters));
   expect(Object.keys(needed).toSorted()).toEqual(all.toSorted());
 });
@@ -54,7 +54,7 @@ it('knows every adapter', () => {
 describe.each(Object.entries(needed))('a connector named %s with only the required fields', (api_key, adapter) => {
   const { category, baseUrl = 'https://api.example.com/v1', missing } = adapter;
 
-  it('201: unknown, and says what is missing', async () => {
+  it('201: its status is unknown, and the answer lists the missing settings', async () => {
     const body = { api_key, api_name: 'API', api_base_url: baseUrl, ...(category === undefined ? {} : { category }) };
     const answer = await test.call('POST', path, { token, body });
     expect(answer).toMatchObject({ status: 201, body: { data: { status: 'unknown', enabled: true } } });
@@ -72,7 +72,7 @@ describe('a connector that lacks settings', () => {
   const translate = () => test.call('POST', '/api/v1/secure/ai/translate/text', { token, body: text });
   const incomplete = (rest: object = {}) => createConnector(test, token, { api_key: 'deepl', priority: 1, ...rest });
 
-  it('is skipped by calls, which go on to the next, and nothing is held against it', async () => {
+  it('is skipped by calls without a counted failure', async () => {
     const first = await serveProvider(() => ({ status: 200, body: '{}' }));
     const next = await serveProvider(() => ({ status: 200, body: JSON.stringify({ translatedText: ['Saal'] }) }));
     const { id } = await incomplete({ api_base_url: first.origin });
@@ -87,7 +87,7 @@ describe('a connector that lacks settings', () => {
     });
   });
 
-  it('does not serve, even without another connector: 503, and the route says why', async () => {
+  it('is not used, even as the only connector: 503, and the route explanation gives the reason', async () => {
     const { id } = await incomplete();
     const other = { ...text, text: 'Another hall' };
     const answer = await test.call('POST', '/api/v1/secure/ai/translate/text', { token, body: other });
@@ -102,7 +102,7 @@ describe('a connector that lacks settings', () => {
     });
   });
 
-  it('is not asked by checks or a test, which say what is missing', async () => {
+  it('is not called by health checks, which list the missing settings', async () => {
     const { origin, asked } = await serveProvider(() => ({ status: 500, body: '' }));
     const { id } = await incomplete({ api_base_url: origin });
     const tested = await test.call('POST', `${path}/${id}/test`, { token });
@@ -120,7 +120,7 @@ describe('a connector that lacks settings', () => {
     });
   });
 
-  it('gets them one by one, and cannot lose them again', async () => {
+  it('can receive them one by one; present settings cannot be removed', async () => {
     const { id } = await incomplete();
     for (const body of [{ api_name: 'Other' }, { config: { formality: 'more' } }])
       expect((await patchConnector(test, token, id, body)).body.data.error_message).toContain('auth_config.api_key');
@@ -133,7 +133,7 @@ describe('a connector that lacks settings', () => {
     expect(broken.body.details.problem).toBe('auth_config.api_key is missing.');
   });
 
-  it('422: what is there and does not fit, though something else is missing', async () => {
+  it('422: an invalid setting, even while another one is missing', async () => {
     const body = {
       api_key: 'twilio',
       api_name: 'API',

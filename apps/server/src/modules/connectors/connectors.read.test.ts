@@ -144,7 +144,7 @@ describe('connectors of the installation', () => {
         api_base_url: 'https://canary.example.com/canary',
         config: { canary: 'canary' },
         auth_config: { canary: 'canary' },
-        description: 'Of everybody',
+        description: 'Of the installation',
         tags: ['system'],
         priority,
       });
@@ -161,7 +161,7 @@ describe('connectors of the installation', () => {
     for (const id of ids) await test.call('DELETE', `${path}/${id}`, { token: root.token });
   });
 
-  it('are seen by every tenant without where they are and what they know', async () => {
+  it('are visible to every tenant without address and settings', async () => {
     const answer = await test.call('GET', `${path}/${ids[0]}`, { token });
     expect(answer.body.data).toEqual({
       id: ids[0],
@@ -182,7 +182,7 @@ describe('connectors of the installation', () => {
       consecutive_failures: 5,
       auto_disable_threshold: 5,
       auto_disabled: true,
-      description: 'Of everybody',
+      description: 'Of the installation',
       tags: ['system'],
       category: 'app_service',
       created_at: expect.any(String),
@@ -195,7 +195,7 @@ describe('connectors of the installation', () => {
     expect(page.text).not.toContain(root.userId);
   });
 
-  it('are seen whole in the system tenant, but for their credentials', async () => {
+  it('are visible in the system tenant with all fields except credentials', async () => {
     const { body, text } = await test.call('GET', `${path}/${ids[0]}`, { token: root.token });
     expect(body.data).toMatchObject({
       tenantId: null,
@@ -230,7 +230,7 @@ describe('connectors of the installation', () => {
     expect(body).toEqual(await list('', by));
   });
 
-  it('are changed only by system administrators in the system tenant', async () => {
+  it('can be changed only by system administrators in the system tenant', async () => {
     const { body: before } = await test.call('GET', `${path}/${ids[1]}`, { token: root.token });
     const naming = { token: root.token, headers: { 'x-tenant-id': tenant.tenantId } };
     for (const caller of [{ token }, { token: manager.token }, naming]) {
@@ -248,7 +248,7 @@ describe('connectors of the installation', () => {
     expect((await patchConnector(test, root.token, ids[1]!, { description: 'Changed' })).status).toBe(200);
   });
 
-  it('keep their identifiers to themselves: a tenant may have the same', async () => {
+  it('do not reserve their api_key: a tenant may use the same', async () => {
     const { data } = await list();
     const { api_key } = data.find((row: any) => row.tenantId === null);
     expect(await createConnector(test, token, { api_key })).toMatchObject({ api_key, tenantId: tenant.tenantId });

@@ -87,7 +87,7 @@ describe('enabled', () => {
 });
 
 describe('preferred_provider_order', () => {
-  it('is followed at once, and the route is explained as it is', async () => {
+  it('applies to the next call, and the route explanation shows it', async () => {
     await provide(tenant.admin.token, 'first', { priority: 1 });
     await provide(tenant.admin.token, 'second', { priority: 2 });
     const explained = async () => {
@@ -96,13 +96,13 @@ describe('preferred_provider_order', () => {
       return answer.body.data.served_by;
     };
     expect([await served(tenant), await explained()]).toEqual(['first', 'first']);
-    const { id } = await override(tenant, { preferred_provider_order: ['nobody', 'second'] });
+    const { id } = await override(tenant, { preferred_provider_order: ['unknown', 'second'] });
     expect([await served(tenant), await explained()]).toEqual(['second', 'second']);
     await remove(id, tenant.admin.token);
     expect([await served(tenant), await explained()]).toEqual(['first', 'first']);
   });
 
-  it('goes on to the next within one request, and both attempts are in the log', async () => {
+  it('fails over within one request, and both attempts are in the log', async () => {
     const failing = await provide(tenant.admin.token, 'failing', { priority: 2 });
     await provide(tenant.admin.token, 'well', { priority: 1 });
     failing.misbehave((response) => void response.writeHead(500).end('canary'));
@@ -152,7 +152,7 @@ describe('customer_credentials', () => {
     await removeConnector('shared');
   });
 
-  it('without a name are those of the first in the order', async () => {
+  it('without a key belong to the first connector of the order', async () => {
     const first = await provide(tenant.admin.token, 'first', { auth_config: libretranslateFake.wrongCredentials });
     const second = await provide(tenant.admin.token, 'second', { auth_config: libretranslateFake.wrongCredentials });
     await override(tenant, {
@@ -166,7 +166,7 @@ describe('customer_credentials', () => {
 });
 
 describe('quota_ceiling', () => {
-  it('is exact however many ask at once', async () => {
+  it('is exact for concurrent calls', async () => {
     const provider = await provide(tenant.admin.token, 'own');
     await provide(other.admin.token, 'own');
     await override(tenant, { quota_ceiling: { requests_per_month: 7 } });
@@ -183,7 +183,7 @@ describe('quota_ceiling', () => {
     expect(await served(other)).toBe('own');
   });
 
-  it('of the tenant and of the installation: the smaller one holds', async () => {
+  it('of the tenant and of the installation: the smaller one applies', async () => {
     await provide(tenant.admin.token, 'own');
     const { id } = await forAll({ quota_ceiling: { characters_per_month: 20 } });
     await override(tenant, { quota_ceiling: { characters_per_month: 1000 } });
@@ -194,7 +194,7 @@ describe('quota_ceiling', () => {
     expect((await translate(tenant, 'chars twelve')).status).toBe(200);
   });
 
-  it('is not used by what all providers failed at', async () => {
+  it('is not used by calls that all providers failed', async () => {
     const provider = await provide(tenant.admin.token, 'own');
     provider.misbehave((response) => void response.writeHead(500).end());
     await override(tenant, { quota_ceiling: { requests_per_month: 1 } });

@@ -29,7 +29,7 @@ const countIn = (partition: string) =>
   withClient(test.connection, async (client) => (await client.query(`select from ${partition}`)).rowCount);
 
 describe('keepCalls', () => {
-  it('has partitions for today and the next three days from the start on, and calls go into them', async () => {
+  it('creates partitions for today and the next three days, and calls are stored there', async () => {
     const ahead = [0, 1, 2, 3].map((days) => nameOf(noon() + days * day));
     expect(await partitionsOf('provider_calls')).toEqual([...ahead, 'provider_calls_default']);
     await addCall(test, tenant.tenantId, { called_at: new Date(noon()).toISOString() });
@@ -37,7 +37,7 @@ describe('keepCalls', () => {
     expect(await countIn('provider_calls_default')).toBe(0);
   });
 
-  it('keeps 30 whole days, and leaves the log alone', async () => {
+  it('keeps 30 whole days and does not touch the log', async () => {
     const today = noon();
     const log = await partitionsOf('log_blocks');
     await keepAt(today + 30 * day);
@@ -49,7 +49,7 @@ describe('keepCalls', () => {
     expect(await partitionsOf('log_blocks')).toEqual(log);
   });
 
-  it('calls of days without a partition are kept, and go when they are old', async () => {
+  it('keeps calls of days without a partition and deletes them after 30 days', async () => {
     const id = await addCall(test, tenant.tenantId, { called_at: new Date(noon() - 29 * day).toISOString() });
     await addCall(test, tenant.tenantId, { called_at: '2020-01-01T00:00:00Z' });
     expect(await countIn('provider_calls_default')).toBe(2);

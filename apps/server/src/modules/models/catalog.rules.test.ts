@@ -46,7 +46,7 @@ describe('selectModels', () => {
   const idsOf = (models: Model[], order?: Parameters<typeof selectModels>[2]) =>
     selectModels(models, {}, order, now).map(({ id }) => id);
 
-  it('leaves out what is not there any more', () => {
+  it('omits models that are no longer available', () => {
     const models = [
       model('gone', { expiresAt: '2026-06-01T12:00:00.000Z' }),
       model('last', { expiresAt: '2026-06-01T12:00:00.001Z' }),
@@ -55,7 +55,7 @@ describe('selectModels', () => {
     expect(idsOf(models)).toEqual(['kept', 'last']);
   });
 
-  it.each([false, true])('puts what is unknown last, and equals by id; descending: %s', (descending) => {
+  it.each([false, true])('sorts unknown values last and equal ones by id; descending: %s', (descending) => {
     const models = [
       model('c'),
       model('b', { promptPrice: '1', completionPrice: null }),
@@ -82,7 +82,7 @@ it.each([
   [6, 1_920_000],
   [7, 3_600_000],
   [1000, 3_600_000],
-])('after %i failures a provider is left alone for %i ms', (failures, ms) => {
+])('after %i failures a provider is paused for %i ms', (failures, ms) => {
   expect(pauseAfter(failures)).toBe(ms);
 });
 
@@ -91,16 +91,16 @@ it.each([
   [1, 0, true],
   [500, 2, true],
   [500, 3, false],
-])('no models where there were %i, after %i failures, is doubtful: %s', (had, failures, is) => {
+])('an empty list after %i models and %i failures is doubtful: %s', (had, failures, is) => {
   expect(isDoubtful({ had, failures })).toBe(is);
 });
 
-it('a list is old after a day', () => {
+it('a list is stale after a day', () => {
   const now = new Date('2026-06-02T00:00:00Z');
   expect([isStale('2026-06-01T00:00:00.001Z', now), isStale('2026-06-01T00:00:00.000Z', now)]).toEqual([false, true]);
 });
 
-it('the job renews it two hours before', () => {
+it('the job refreshes it two hours earlier', () => {
   const now = new Date('2026-06-02T00:00:00Z');
   expect([isAging('2026-06-01T02:00:00.001Z', now), isAging('2026-06-01T02:00:00.000Z', now)]).toEqual([false, true]);
 });

@@ -40,7 +40,7 @@ type Wanted = {
 };
 
 /** Hides the owner of the connector from users who only read its list. */
-const nobody = { userId: null, requestId: null };
+const noCaller = { userId: null, requestId: null };
 
 /**
  * The models of the tenant's own connectors, or of the installation's if it has none. Waits for a provider only if there is no
@@ -53,7 +53,7 @@ export async function readCatalog(services: Services, { tenantId, task, caller, 
     placeOf(services, tenantId, task),
     assertOperationEnabled(services, { tenantId, operation: 'models.list' }),
   ]);
-  const own = { ...place, caller: place.tenantId === tenantId ? caller : nobody };
+  const own = { ...place, caller: place.tenantId === tenantId ? caller : noCaller };
   const row = await findRow(services, place);
   if (row === undefined || !isUsable(row, place)) {
     const renewed = await orEnded(refresh(services, own, row), signal);
@@ -75,7 +75,7 @@ export async function renewSystemCatalog(
   const place = { tenantId: systemTenantId, task, sources };
   const row = await findRow(services, place);
   if (row !== undefined && isUsable(row, place) && !isAging(row.fetched_at, services.now())) return 'new enough';
-  await refresh(services, { ...place, caller: nobody, signal }, row);
+  await refresh(services, { ...place, caller: noCaller, signal }, row);
   return 'renewed';
 }
 

@@ -39,7 +39,7 @@ const row = (tenantId = tenant.tenantId) =>
     values: [tenantId],
     prepare: false,
   });
-/** Once the provider has been asked so often, until nobody waits for it any more. */
+/** Waits for this number of provider calls and for the end of the last refresh. */
 async function expectSettled(hub: Hub, times: number): Promise<void> {
   const wait = { interval: 10, timeout: 10_000 };
   await expect.poll(() => hub.asked.length, wait).toBe(times);
@@ -47,8 +47,8 @@ async function expectSettled(hub: Hub, times: number): Promise<void> {
 }
 const provide = () => provideModels(test, tenant.admin.token);
 
-describe('a list that was given before', () => {
-  it('is answered for a day without asking again', async () => {
+describe('a stored list', () => {
+  it('is returned for a day without a provider call', async () => {
     const hub = await provide();
     await read();
     clock = start + day - 1;
@@ -72,7 +72,7 @@ describe('a list that was given before', () => {
     expect((await read(other.services)).models.map(({ id }) => id)).toEqual(['renewed']);
   });
 
-  it('is answered at once when it is old, while the provider takes its time', async () => {
+  it('is returned at once when it is stale, while the provider is called', async () => {
     const hub = await provide();
     hub.list([entry('old')]);
     await read();
@@ -92,7 +92,7 @@ describe('a list that was given before', () => {
     expect(hub.asked).toHaveLength(2);
   });
 
-  it('stays if the new list is empty, until several empty lists in a row', async () => {
+  it('is kept if the new list is empty, until several empty lists in a row', async () => {
     const hub = await provide();
     hub.list([entry('old')]);
     await read();
@@ -109,14 +109,14 @@ describe('a list that was given before', () => {
     expect(await idsRead()).toEqual([]);
   });
 
-  it('is waited for until the caller leaves, and serves the next one', async () => {
+  it('is awaited until the caller disconnects, and then serves the next caller', async () => {
     const hub = await provide();
     let finish: (() => void) | undefined;
     hub.misbehave((response) => {
       finish = () => response.writeHead(200).end(JSON.stringify({ data: [entry('new')] }));
     });
     const leaving = new AbortController();
-    const left = new Error('nobody waits');
+    const left = new Error('disconnected');
     const wanted = { tenantId: tenant.tenantId, task: 'text' as const, caller };
     const abandoned = readCatalog(at(test.service.services), { ...wanted, signal: leaving.signal });
     await expect.poll(() => finish, { interval: 5 }).toBeDefined();
@@ -129,7 +129,7 @@ describe('a list that was given before', () => {
     expect(hub.asked).toHaveLength(1);
   });
 
-  it('is asked for again at once where it was no provider that failed', async () => {
+  it('is requested again at once if the failure was not caused by a provider', async () => {
     const hub = await provide();
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
       text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, quota_limits, created_at, updated_at)
@@ -146,7 +146,7 @@ describe('a list that was given before', () => {
     expect(await row()).toMatchObject({ failures: 0, retry_at: null });
   });
 
-  it('tells its age in seconds', async () => {
+  it('has its age in seconds', async () => {
     await provide();
     const { token } = await createMember(test, tenant, { permissions: ['integrations.read'] });
     const list = () => test.call('GET', url, { token });
@@ -190,18 +190,18 @@ describe('a list that was given before', () => {
   );
 });
 
-describe('one process asks', () => {
+describe('a single process calls the provider', () => {
   const fifty = () =>
     Promise.all(Array.from({ length: 50 }, (_, one) => read(one % 2 === 0 ? test.service.services : other.services)));
 
-  it('when 50 want a list that is not there yet, in two processes', async () => {
+  it('for 50 requests without a stored list, in two processes', async () => {
     const hub = await provide();
     const catalogs = await fifty();
     expect(hub.asked).toHaveLength(1);
     for (const { models } of catalogs) expect(models).toEqual(catalogs[0]!.models);
   });
 
-  it('when 50 read one that is old', async () => {
+  it('for 50 requests with a stale list', async () => {
     const hub = await provide();
     await read();
     clock = start + day;
@@ -209,7 +209,7 @@ describe('one process asks', () => {
     await expectSettled(hub, 2);
   });
 
-  it('at a time, and when it fails, all are told', async () => {
+  it('at a time, and its failure reaches all requests', async () => {
     const hub = await provide();
     let underWay = 0;
     let most = 0;
@@ -230,7 +230,7 @@ describe('one process asks', () => {
     expect(await row()).toMatchObject({ is_empty: true, refresh_until: null });
   });
 
-  it('and another one when the first was never heard of again', async () => {
+  it('and another process does after the lease of the first has expired', async () => {
     const hub = await provide();
     await read();
     clock = start + day;
@@ -246,7 +246,7 @@ describe('one process asks', () => {
   });
 });
 
-describe('whose list it is', () => {
+describe('the owner of a list', () => {
   it("the installation's serves every tenant, asked for once", async () => {
     const hub = await provideSystemModels(test);
     const second = await createTenant(test);
@@ -257,7 +257,7 @@ describe('whose list it is', () => {
     expect(await row()).toBeUndefined();
   });
 
-  it('a tenant with a connector of its own sees the models of that one, and no other tenant does', async () => {
+  it('only the tenant that owns a connector sees its models', async () => {
     (await provideSystemModels(test)).list([entry('shared')]);
     const own = await provide();
     own.list([entry('own')]);
@@ -291,7 +291,7 @@ describe('whose list it is', () => {
     expect(await idsRead()).toEqual(['shared']);
   });
 
-  it('counts for nothing once its connector leads elsewhere', async () => {
+  it('is unused after the address of its connector changes', async () => {
     const hub = await provide();
     await read();
     const elsewhere = await provideModels(test, (await createTenant(test)).admin.token);
@@ -315,7 +315,7 @@ describe('whose list it is', () => {
     expect(hub.asked).toHaveLength(1);
   });
 
-  it('is refused where there is no connector at all', async () => {
+  it('is refused without a connector', async () => {
     await expect(read()).rejects.toMatchObject({ status: 503, details: { code: 'NO_PROVIDER' } });
     expect(await row()).toBeUndefined();
   });
@@ -327,7 +327,7 @@ describe('the job', () => {
     return renewSystemCatalog(at(test.service.services), 'text', signal);
   };
 
-  it('renews the list of the installation before it is old', async () => {
+  it('refreshes the list of the installation before it is stale', async () => {
     const hub = await provideSystemModels(test);
     expect(await run()).toBe('renewed');
     hub.list([entry('new')]);
@@ -339,7 +339,7 @@ describe('the job', () => {
     expect(hub.asked).toHaveLength(2);
   });
 
-  it('asks for both tasks', async () => {
+  it('refreshes the lists of both tasks', async () => {
     const hub = await provideSystemModels(test);
     const job = test.service.services.dispatcher.jobs.find(({ name }) => name === 'models-renewal')!;
     expect(await job.run(new AbortController().signal)).toEqual({ text: 'renewed', image: 'renewed' });
@@ -347,11 +347,11 @@ describe('the job', () => {
     expect(tasks).toEqual(['text', 'image']);
   });
 
-  it('has nothing to do where the installation has no connector', async () => {
+  it('does nothing if the installation has no connector', async () => {
     expect(await run()).toBe('no connector');
   });
 
-  it('fails where the provider does, and keeps what is there', async () => {
+  it('fails if the provider fails, and keeps the stored list', async () => {
     const hub = await provideSystemModels(test);
     hub.list([entry('kept')]);
     await run();
@@ -362,7 +362,7 @@ describe('the job', () => {
   });
 });
 
-it('a tenant is not told of calls to the connector of the installation, nor the installation of who caused them', async () => {
+it('calls to the connector of the installation are not in the log of the tenant, nor the tenant in that of the installation', async () => {
   await provideSystemModels(test);
   test.logLines.length = 0;
   const requestId = newId();

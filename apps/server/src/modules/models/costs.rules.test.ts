@@ -26,7 +26,7 @@ describe('estimateCost', () => {
     expect([prompt, completion, total]).toEqual(costs);
   });
 
-  it('never rounds, and never writes an exponent', () => {
+  it('never rounds or writes an exponent', () => {
     const units = fc.bigInt({ min: 0n, max: 10n ** 15n });
     const scale = fc.integer({ min: 0, max: 20 });
     const price = fc.tuple(units, scale).map(([digits, at]) => {

@@ -53,7 +53,7 @@ describe('listModels', () => {
     is_free: false,
   };
 
-  it('200: models that make text, by name, and how old the list is', async () => {
+  it('200: models that generate text, by name, with the age of the list', async () => {
     await provide();
     const answer = await list();
     expect(answer).toMatchObject({ status: 200, headers: { age: '0' } });
@@ -61,12 +61,12 @@ describe('listModels', () => {
     expect((await list('?task=text')).body).toEqual(answer.body);
   });
 
-  it('200: models that make images', async () => {
+  it('200: models that generate images', async () => {
     await provide();
     expect((await list('?task=image')).body).toEqual({ data: { task: 'image', total: 1, models: [painter] } });
   });
 
-  it('200: an empty list where the provider has none', async () => {
+  it('200: an empty list if the provider has no models', async () => {
     (await provide()).list([]);
     expect((await list()).body).toEqual({ data: { task: 'text', total: 0, models: [] } });
   });
@@ -98,7 +98,7 @@ describe('listModels', () => {
     expect(await idsOf(query)).toEqual(ids);
   });
 
-  it('200: all of them, or a page where one is asked for; the total counts all that match', async () => {
+  it('200: all models, or the requested page; the total counts all matches', async () => {
     const many = Array.from({ length: 500 }, (_, at) => entry(`acme/${String(at).padStart(3, '0')}`));
     (await provide()).list(many);
     expect(await idsOf('')).toEqual(many.map(({ id }) => id));
@@ -136,7 +136,7 @@ describe('listModels', () => {
     expectError(await list('', token), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it('422: the provider does not take the task, and the list of the other one is there', async () => {
+  it('422: the provider refuses the task; the list of the other task is available', async () => {
     const hub = await provide();
     const isOfImages = ({ search }: URL) => search.includes('image');
     hub.say((asked) => (isOfImages(asked.url) ? { status: 400, body: 'canary' } : modelhubFake.judge(asked)));
@@ -145,7 +145,7 @@ describe('listModels', () => {
     expect((await list('?task=text')).status).toBe(200);
   });
 
-  it('502: the provider fails and there is no list yet; and 200 as soon as it does well', async () => {
+  it('502: the provider fails without a stored list; 200 after it recovers', async () => {
     const hub = await provide();
     hub.say(() => ({ status: 200, body: 'canary' }));
     const answer = await list();
@@ -167,7 +167,7 @@ describe('estimateModelCost', () => {
     return answer.body.data;
   };
 
-  it('200: what a request would cost, exactly', async () => {
+  it('200: the exact cost of a request', async () => {
     await provide();
     expect(await costs({ model_id: 'acme/writer-2', characters: 4001, expected_output_characters: 800 })).toEqual({
       model_id: 'acme/writer-2',
@@ -190,13 +190,13 @@ describe('estimateModelCost', () => {
   it.each([
     ['the price is unknown', { model_id: 'router/auto', expected_output_characters: 10 }, null, null],
     ['the length of the answer is unknown', { model_id: 'acme/writer-2' }, '0.000375', null],
-  ])('200: null where %s', async (_what, body, prompt, completion) => {
+  ])('200: null if %s', async (_what, body, prompt, completion) => {
     await provide();
     const expected = { prompt_cost: prompt, completion_cost: completion, total_cost: null };
     expect(await costs({ characters: 10_000, ...body })).toMatchObject(expected);
   });
 
-  it('200: of the list of the task', async () => {
+  it('200: with the prices in the list of the task', async () => {
     const hub = await provide();
     const body = { model_id: 'acme/painter:free', task: 'image', characters: 100, expected_output_characters: 100 };
     expect(await costs(body)).toMatchObject({ prompt_cost: '0', completion_cost: '0', total_cost: '0' });

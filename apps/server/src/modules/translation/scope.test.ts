@@ -8,7 +8,7 @@ import { useService } from '#test/support/harness';
 
 const test = useService();
 
-it('a place that is taken only when the work is over is given back', async () => {
+it('a permit that is granted after the work has ended is released', async () => {
   const { services } = test.service;
   const { tenantId } = await createTenant(test);
   const db = services.database.tenant(tenantId);

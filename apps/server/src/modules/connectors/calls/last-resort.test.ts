@@ -39,8 +39,8 @@ const ejected = async () => {
   return only;
 };
 
-describe('the only provider, switched off', () => {
-  it('is tried all the same, at most once in five seconds, and does well again when it does', async () => {
+describe('the only provider, paused after failures', () => {
+  it('is still called as the last resort, at most once in five seconds, and recovers after a success', async () => {
     const only = await ejected();
     await expect(greet()).rejects.toMatchObject(refusal(undefined));
     for (let at = 0; at < 3; at += 1) await expect(greet()).rejects.toMatchObject(refusal(5));
@@ -53,7 +53,7 @@ describe('the only provider, switched off', () => {
     expect(only.asked).toHaveLength(8);
   });
 
-  it('is tried by one caller at a time', async () => {
+  it('is called by one caller at a time', async () => {
     const only = await ejected();
     const held: ServerResponse[] = [];
     only.answer((response) => void held.push(response));
@@ -66,7 +66,7 @@ describe('the only provider, switched off', () => {
     expect([served.length, only.asked.length]).toEqual([1, 6]);
   });
 
-  it('releases the probe soon after an attempt that its caller left', async () => {
+  it('releases the probe soon after its caller disconnected', async () => {
     const only = await ejected();
     const leaving = new AbortController();
     const reason = new Error('left');
@@ -79,8 +79,8 @@ describe('the only provider, switched off', () => {
   });
 });
 
-describe('the only provider, switched off for others', () => {
-  it('is tried with own credentials within their circuit, without occupying the probe of others', async () => {
+describe('the only provider, paused for other tenants', () => {
+  it('is called with own credentials within their circuit, without taking the probe of other tenants', async () => {
     const only = await ejected();
     await override(test, tenant.tenantId, { credentials: { [only.key]: { token: 'of the tenant' } } });
     for (let at = 0; at < 8; at += 1) await expect(greet()).rejects.toMatchObject({ status: 502 });
@@ -90,7 +90,7 @@ describe('the only provider, switched off for others', () => {
 });
 
 describe('the only provider, paused by Retry-After', () => {
-  it('is left alone for as long as it said', async () => {
+  it('is not called before Retry-After has passed', async () => {
     const only = await provide();
     only.answer(status(429, { 'retry-after': '120' }));
     await expect(greet()).rejects.toMatchObject({ ...refusal(120), details: null });
@@ -103,7 +103,7 @@ describe('the only provider, paused by Retry-After', () => {
     expect((await greet()).result).toBe('hello');
   });
 
-  it('is left alone, switched off or not', async () => {
+  it('is not called, whether it is also paused after failures or not', async () => {
     const only = await ejected();
     time += 30_000;
     only.answer(status(429, { 'retry-after': '300' }));
@@ -113,7 +113,7 @@ describe('the only provider, paused by Retry-After', () => {
     expect(only.asked).toHaveLength(6);
   });
 
-  it('is left alone by the tenant whose own credentials it was asked with, and by no other', async () => {
+  it('is skipped only for the tenant whose own credentials were used', async () => {
     const only = await provide();
     await override(test, tenant.tenantId, { credentials: { [only.key]: { token: 'of the tenant' } } });
     only.answer(status(429, { 'retry-after': '60' }));

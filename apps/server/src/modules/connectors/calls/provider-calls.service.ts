@@ -66,7 +66,7 @@ export async function assertOperationEnabled(
   if (!isEnabled) throw OperationDisabled();
 }
 
-/** The providers that `callProviders` would try; undefined if there are none. @throws OperationDisabled (403) */
+/** The providers that `callProviders` would try; undefined without any. @throws OperationDisabled (403) */
 export async function findServingRoute(services: Services, wanted: Wanted): Promise<Route | undefined> {
   const route = await findRoute(services, wanted);
   if (!route.isEnabled) throw OperationDisabled();

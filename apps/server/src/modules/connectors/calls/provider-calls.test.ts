@@ -40,7 +40,7 @@ const rows = (text: string, tenantId = tenant.tenantId) =>
 const failures = { status: 502, code: 'UPSTREAM_ERROR' };
 
 describe('failover', () => {
-  it('asks the first one by priority, and says who it was', async () => {
+  it('calls the first connector by priority and returns its name', async () => {
     const [last, first] = [await provide({ priority: 2 }), await provide({ priority: 1 })];
     const { result, provider } = await greet();
     expect([result, provider.key, provider.connectorId]).toEqual(['hello', first.key, first.id]);
@@ -54,7 +54,7 @@ describe('failover', () => {
     ['401', status(401), 'error', 'credentials'],
     ['403', status(403), 'error', 'credentials'],
     ['no answer', (response) => void response.socket?.destroy(), 'offline', 'unreachable'],
-  ])('goes on after %s, and writes down what it was', async (_what, answer, health, kind) => {
+  ])('tries the next connector after %s, and logs the error', async (_what, answer, health, kind) => {
     const [first, second] = [await provide({ priority: 1 }), await provide()];
     first.answer(answer);
     expect((await greet()).provider.key).toBe(second.key);
@@ -84,7 +84,7 @@ describe('failover', () => {
     expect(await failWith(() => InvalidConnectorConfig())).toEqual({ kind: 'credentials', httpStatus: null });
   });
 
-  it('does not hold a fault of our own against the provider', async () => {
+  it('does not count an internal error as a failure of the provider', async () => {
     const first = await provide({ priority: 1 });
     const attempt = () => Promise.reject(new TypeError('canary of a bug'));
     await expect(greet({ attempt })).rejects.toMatchObject(failures);
@@ -92,7 +92,7 @@ describe('failover', () => {
     expect(test.logLines.find((line) => line.includes('canary of a bug'))).toContain('"level":"error"');
   });
 
-  it('passes over credentials that do not open', async () => {
+  it('skips a connector whose credentials cannot be decrypted', async () => {
     const [first, second] = [await provide({ priority: 1 }), await provide()];
     const { auth_config: sealed } = await stored(second);
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
@@ -105,7 +105,7 @@ describe('failover', () => {
     expect(await stored(first)).toMatchObject({ status: 'error', error_details: { kind: 'credentials' } });
   });
 
-  it('502: when all have failed, with nothing of what they said', async () => {
+  it('502: all connectors have failed; the answer contains nothing from the providers', async () => {
     const both = [await provide(), await provide()];
     for (const one of both) one.answer((response) => void response.writeHead(500).end('canary answer'));
     const error = await greet().catch((thrown: unknown) => thrown);
@@ -116,13 +116,13 @@ describe('failover', () => {
     expect(message).toBe('The provider answered with an error.');
   });
 
-  it('503: without a connector', async () => {
+  it('503: no connector', async () => {
     await expect(greet()).rejects.toMatchObject({ status: 503, details: { code: 'NO_PROVIDER' } });
     await provide({ enabled: false });
     await expect(greet()).rejects.toMatchObject({ status: 503 });
   });
 
-  it('goes on when one takes too long, and stops when the time of all is over', async () => {
+  it('tries the next connector after a timeout, and stops at the deadline of the call', async () => {
     const [first, second] = [await provide({ priority: 1 }), await provide()];
     first.answer(() => undefined);
     expect((await greet({ timeouts: { attemptMs: 1000, totalMs: 60_000 } })).provider.key).toBe(second.key);
@@ -133,7 +133,7 @@ describe('failover', () => {
     expect(await stored(second)).toMatchObject({ consecutive_failures: 0 });
   });
 
-  it('ends an attempt that does not heed its signal', async () => {
+  it('ends an attempt that ignores its abort signal', async () => {
     const first = await provide();
     const attempt = () => new Promise<never>(() => undefined);
     await expect(greet({ attempt, timeouts: { attemptMs: 50, totalMs: 5000 } })).rejects.toMatchObject(failures);
@@ -151,7 +151,7 @@ describe('failover', () => {
 });
 
 describe('the health of connectors', () => {
-  it('switches off at the threshold, for 20 s; then one caller tries, and success brings it back', async () => {
+  it('pauses at the threshold for 20 s; then one caller probes, and a success ends the pause', async () => {
     const [first, second] = [await provide({ priority: 1 }), await provide()];
     first.answer(status(500));
     await times(4, greet);
@@ -187,7 +187,7 @@ describe('the health of connectors', () => {
     expect(JSON.stringify(moves)).not.toContain('127.0.0.1');
   });
 
-  it('leaves it alone for longer each time a try fails', async () => {
+  it('lengthens the pause after each failed probe', async () => {
     const [first] = [await provide({ priority: 1 }), await provide()];
     first.answer(status(500));
     await times(5, greet);
@@ -203,7 +203,7 @@ describe('the health of connectors', () => {
     expect(asked(first)).toEqual([7]);
   });
 
-  it('counts each of 50 failures at once', async () => {
+  it('counts each of 50 concurrent failures', async () => {
     const only = await provide();
     only.answer(status(500));
     await Promise.all(Array.from({ length: 50 }, () => greet().catch(() => undefined)));
@@ -212,7 +212,7 @@ describe('the health of connectors', () => {
     expect(failed).toBeGreaterThanOrEqual(5);
   });
 
-  it('heeds Retry-After and does not count 429 as a failure', async () => {
+  it('respects Retry-After and does not count 429 as a failure', async () => {
     const [first, second] = [await provide({ priority: 1 }), await provide()];
     first.answer(status(429, { 'retry-after': '120' }));
     await times(3, greet);
@@ -224,7 +224,7 @@ describe('the health of connectors', () => {
     expect(await stored(first)).toMatchObject({ status: 'active', retry_at: null });
   });
 
-  it('is forgotten when an administrator enables it, or changes where it leads', async () => {
+  it('is reset when an administrator enables the connector or changes its address', async () => {
     const first = await provide();
     const token = tenant.admin.token;
     first.answer(status(500));
@@ -252,7 +252,7 @@ describe('the health of connectors', () => {
     await test.call('DELETE', `${path}/${shared.id}`, { token });
   });
 
-  it('is not what calls of another address find that were begun before', async () => {
+  it('ignores results of calls that started before the address changed', async () => {
     const first = await provide();
     const token = tenant.admin.token;
     const move = () => test.call('PATCH', `${path}/${first.id}`, { token, body: { api_base_url: `${first.url}/v2` } });
@@ -261,7 +261,7 @@ describe('the health of connectors', () => {
     expect(await stored(first)).toMatchObject({ status: 'unknown', consecutive_failures: 0 });
   });
 
-  it('writes successes of one that does well only now and then', async () => {
+  it('stores successes of a healthy connector only at intervals', async () => {
     const first = await provide();
     await greet();
     const { last_success: at } = await stored(first);
@@ -279,7 +279,7 @@ describe('the log of calls', () => {
     return rows('select * from provider_calls where tenant_id = $1 order by latency_ms desc, id', tenantId);
   };
 
-  it('has each attempt, with who asked and what it took, and nothing of what was said', async () => {
+  it('has each attempt with actor and duration, and no content of requests or answers', async () => {
     const [first, second] = [await provide({ priority: 1 }), await provide()];
     first.answer(status(429));
     const caller = { userId: newId(), requestId: 'the request' };
@@ -319,7 +319,7 @@ describe('the log of calls', () => {
 });
 
 describe('an open circuit', () => {
-  it('skips a provider that fails for others too while another one is left', async () => {
+  it('skips a provider that also fails for other tenants if another connector remains', async () => {
     const [first, second] = [await provide({ priority: 1 }), await provide()];
     first.answer(status(500));
     // Its timeout is longer than that of the circuit.

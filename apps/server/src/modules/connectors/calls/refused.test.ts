@@ -32,7 +32,7 @@ const refused = (retryAfterSeconds?: number) => ({
 });
 const failed = { status: 502, code: 'UPSTREAM_ERROR' };
 
-/** One that was switched off for its failures, and takes nothing from now on. */
+/** A connector that is paused after failures and refuses all later content. */
 const ejected = async (rest: Record<string, unknown> = {}) => {
   const one = await provide(rest);
   one.answer(status(500));
@@ -41,7 +41,7 @@ const ejected = async (rest: Record<string, unknown> = {}) => {
   return one;
 };
 
-describe('what all refuse', () => {
+describe('content that all connectors refuse', () => {
   it.each([400, 413, 414, 422])('does not count as a failure of the provider: %i', async (code) => {
     const both = [await provide({ priority: 1 }), await provide()];
     for (const one of both) one.answer(status(code));
@@ -52,7 +52,7 @@ describe('what all refuse', () => {
     }
   });
 
-  it('counts against no quota', async () => {
+  it('uses no quota', async () => {
     await override(test, tenant.tenantId, { quotaLimits: { requests_per_day: 1, characters_per_day: 7 } });
     const one = await provide();
     one.answer(status(422));
@@ -61,7 +61,7 @@ describe('what all refuse', () => {
     expect((await greet()).result).toBe('hello');
   });
 
-  it('is told of own credentials, too', async () => {
+  it('is also recorded for own credentials', async () => {
     const one = await provide();
     await override(test, tenant.tenantId, { credentials: { [one.key]: { token: 'of the tenant' } } });
     one.answer(status(400));
@@ -70,8 +70,8 @@ describe('what all refuse', () => {
   });
 });
 
-describe('what one refuses', () => {
-  it('the next one may take', async () => {
+describe('content that one connector refuses', () => {
+  it('is offered to the next connector', async () => {
     const [first, second] = [await provide({ priority: 1 }), await provide()];
     first.answer(status(400));
     expect((await greet()).provider.key).toBe(second.key);
@@ -80,7 +80,7 @@ describe('what one refuses', () => {
   it.each([
     ['before', 1],
     ['after', 99],
-  ])('one that fails %s it might have taken: 502', async (_when, priority) => {
+  ])('502: a connector fails %s that might have accepted it', async (_when, priority) => {
     const [refusing, failing] = [await provide(), await provide({ priority })];
     refusing.answer(status(400));
     failing.answer(status(500));
@@ -88,7 +88,7 @@ describe('what one refuses', () => {
     expect([refusing, failing].map(({ asked }) => asked.length)).toEqual([1, 1]);
   });
 
-  it('one that is away may take later, and is not asked early', async () => {
+  it('can be accepted later by a paused connector, which is not called early', async () => {
     const off = await ejected();
     const refusing = await provide({ priority: 1 });
     refusing.answer(status(400));
@@ -100,7 +100,7 @@ describe('what one refuses', () => {
     expect(off.asked).toHaveLength(6);
   });
 
-  it('also after Retry-After', async () => {
+  it('can be accepted later by a connector paused by Retry-After', async () => {
     const [patient, refusing] = [await provide({ priority: 1 }), await provide()];
     patient.answer(status(429, { 'retry-after': '120' }));
     await greet();
@@ -112,7 +112,7 @@ describe('what one refuses', () => {
 });
 
 describe('the last resort', () => {
-  it('stays switched off, and is free for the next caller after five seconds', async () => {
+  it('stays paused, and the next caller may probe it after five seconds', async () => {
     const only = await ejected();
     await expect(greet()).rejects.toMatchObject(refused());
     await expect(greet()).rejects.toMatchObject({ ...failed, retryAfterSeconds: 5 });
@@ -123,7 +123,7 @@ describe('the last resort', () => {
     expect(await stored(only)).toMatchObject({ auto_disabled: false, status: 'active' });
   });
 
-  it('is followed by the next where it does not take this', async () => {
+  it('is followed by the next connector if it refuses the content', async () => {
     const first = await ejected({ priority: 1 });
     await test.call('POST', `/api/v1/secure/ai/providers/${first.id}/disable`, { token: tenant.admin.token });
     const second = await ejected();
@@ -138,7 +138,7 @@ describe('the last resort', () => {
     expect([first.asked.length, second.asked.length]).toEqual([6, 6]);
   });
 
-  it('is a probe like any other once the pause is over', async () => {
+  it('is a normal probe after the pause has ended', async () => {
     const only = await ejected();
     time += 30_000;
     await expect(greet()).rejects.toMatchObject(refused());

@@ -21,7 +21,7 @@ describe('inOrder', () => {
     [[], [0, 1, 2, 3]],
     [['shared'], [2, 0, 1, 3]],
     [
-      ['nobody', 'both', 'own-1'],
+      ['unknown', 'both', 'own-1'],
       [1, 3, 0, 2],
     ],
   ])('%j', (order, places) => {
@@ -31,14 +31,14 @@ describe('inOrder', () => {
 
 describe('readinessOf', () => {
   it.each<[string, Standing, boolean, string]>([
-    ['one that does well', well, false, 'ready'],
+    ['healthy', well, false, 'ready'],
     ['paused by Retry-After', { ...well, retry_at: ahead }, false, 'out'],
     ['after the end of Retry-After', { ...well, retry_at: over }, false, 'ready'],
-    ['one that was switched off', { ...off, retry_at: ahead }, false, 'out'],
-    ['one whose pause is over', { ...off, retry_at: over }, false, 'probe'],
-    ['one without a pause', off, false, 'probe'],
+    ['paused after failures', { ...off, retry_at: ahead }, false, 'out'],
+    ['pause has ended', { ...off, retry_at: over }, false, 'probe'],
+    ['without a pause', off, false, 'probe'],
     ['under probe by another call', { ...off, retry_at: over, probe_until: ahead }, false, 'out'],
-    ['one whose try was never ended', { ...off, retry_at: over, probe_until: over }, false, 'probe'],
+    ['probe was never finished', { ...off, retry_at: over, probe_until: over }, false, 'probe'],
     ['with own credentials: paused for others', { ...well, retry_at: ahead }, true, 'ready'],
     [
       'with own credentials: refused those of others',
@@ -66,10 +66,10 @@ describe('readinessOf', () => {
 describe('hasRetryAfter', () => {
   const ejected = { ...off, ejections: 1, last_error: '2026-03-01T11:59:40Z' };
   it.each<[string, Standing, boolean]>([
-    ['one that does well', well, false],
+    ['healthy', well, false],
     ['one that asked for it', { ...well, retry_at: ahead }, true],
     ['one that asked for it before', { ...well, retry_at: over }, false],
-    ['one that was switched off', { ...ejected, retry_at: '2026-03-01T12:00:00Z' }, false],
+    ['paused after failures', { ...ejected, retry_at: '2026-03-01T12:00:00Z' }, false],
     ['one that failed again in its pause', { ...ejected, retry_at: '2026-03-01T11:59:55Z' }, false],
     ['one that was switched off and asked for more', { ...ejected, retry_at: '2026-03-01T12:01:00Z' }, true],
   ])('%s', (_what, standing, expected) => {

@@ -53,8 +53,8 @@ async function takeAllPlaces() {
   };
 }
 
-describe('a connector is spared', () => {
-  it('that calls to it wait for places of ours', async () => {
+describe('no failure is counted', () => {
+  it('while calls wait for a permit of our own', async () => {
     const [healthy, untouched] = [await provide(), await provide({ priority: 99, enabled: false })];
     const leave = await takeAllPlaces();
     const timeouts = { attemptMs: 30, totalMs: 70 };
@@ -68,7 +68,7 @@ describe('a connector is spared', () => {
     expect(untouched.asked).toEqual([]);
   });
 
-  it('the same by a check', async () => {
+  it('while a health check waits for a permit of our own', async () => {
     const one = await provide();
     aheadMs = 61_000;
     const leave = await takeAllPlaces();
@@ -84,7 +84,7 @@ describe('a connector is spared', () => {
   });
 });
 
-describe('a caller that hangs up', () => {
+describe('a caller that disconnects', () => {
   const left = async () => {
     const one = await provide();
     const leaving = new AbortController();
@@ -95,7 +95,7 @@ describe('a caller that hangs up', () => {
   const used = async () =>
     (await rows('select unit, used from operation_quota where tenant_id = $1 order by unit')).map(({ used: so }) => so);
 
-  it('releases no quota once a provider was called', async () => {
+  it('is still charged for a provider call that was made', async () => {
     await override(test, tenant.tenantId, { quotaLimits: { requests_per_day: 1, characters_per_day: 100 } });
     const one = await left();
     expect(await used()).toEqual([50, 1]);
@@ -103,12 +103,12 @@ describe('a caller that hangs up', () => {
     await expect(greet()).rejects.toMatchObject({ status: 429 });
   });
 
-  it('is in the log of calls', async () => {
+  it('is recorded in the call log', async () => {
     await left();
     expect(await logged()).toEqual([{ failure: 'cancelled', outcome: 'failure' }]);
   });
 
-  it('releases the quota if no provider was called or all refused', async () => {
+  it('is charged nothing if no provider was called or all refused', async () => {
     await override(test, tenant.tenantId, { quotaLimits: { requests_per_day: 10 } });
     const one = await provide();
     await expect(greet({ signal: AbortSignal.abort(new Error('left')) })).rejects.toThrow('left');
@@ -118,7 +118,7 @@ describe('a caller that hangs up', () => {
     expect(await logged()).toMatchObject([{ failure: 'answer' }]);
   });
 
-  it('does not get back what took too long', async () => {
+  it('is still charged after a timeout', async () => {
     await override(test, tenant.tenantId, { quotaLimits: { requests_per_day: 10 } });
     (await provide()).answer(() => undefined);
     await expect(greet({ timeouts: { attemptMs: 1000, totalMs: 1010 } })).rejects.toMatchObject({ status: 502 });
@@ -126,7 +126,7 @@ describe('a caller that hangs up', () => {
   });
 });
 
-describe('failures that are not in a row', () => {
+describe('failures that are not consecutive', () => {
   const held = async () => {
     const one = await provide();
     await greet();
@@ -137,7 +137,7 @@ describe('failures that are not in a row', () => {
     return { one, answers, calls };
   };
 
-  it('do not switch it off, however the calls overlap', async () => {
+  it('do not pause the connector, however the calls overlap', async () => {
     const { one, answers, calls } = await held();
     let settled = 0;
     for (const call of calls) void call.then(() => (settled += 1));
@@ -148,14 +148,14 @@ describe('failures that are not in a row', () => {
     expect(await stored(one)).toMatchObject({ status: 'active', consecutive_failures: 0, auto_disabled: false });
   });
 
-  it('are told from those that are', async () => {
+  it('are distinguished from consecutive ones', async () => {
     const { one, answers, calls } = await held();
     for (const response of answers) response.writeHead(500).end();
     await Promise.all(calls);
     expect(await stored(one)).toMatchObject({ auto_disabled: true });
   });
 
-  it('are cleared by a success after a failure that another process wrote down', async () => {
+  it('are cleared by a success after a failure that another process stored', async () => {
     const { one, answers, calls } = await held();
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
       text: `update connectors set status = 'degraded', consecutive_failures = 4, last_success = now() - interval '11 seconds'
@@ -171,7 +171,7 @@ describe('failures that are not in a row', () => {
 });
 
 describe('the circuit of own credentials', () => {
-  it('is not closed by the successes of others', async () => {
+  it('is not closed by successes with other credentials', async () => {
     const one = await provide();
     await override(test, tenant.tenantId, { credentials: { [one.key]: { token: 'wrong' } } });
     one.answer((response, request) =>

@@ -24,8 +24,8 @@ const ProviderStats = closed({
     'the calls of the tenant with this key that succeeded; 100 without calls. Connectors with the same key share it',
   ),
   avg_latency_ms: Latency,
-  last_success: optionalTimestamp('Time of the latest success (RFC 3339, UTC); null if there was none.'),
-  last_error: optionalTimestamp('Time of the latest failure (RFC 3339, UTC); null if there was none.'),
+  last_success: optionalTimestamp('Time of the latest success (RFC 3339, UTC); null before the first.'),
+  last_error: optionalTimestamp('Time of the latest failure (RFC 3339, UTC); null before the first.'),
 });
 
 export const ConnectorDashboard = dataOf(

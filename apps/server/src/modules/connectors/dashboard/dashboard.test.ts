@@ -43,7 +43,7 @@ const set = (id: string, text: string) =>
   });
 
 describe('getConnectorDashboard', () => {
-  it('200: nothing but zeros where there is nothing', async () => {
+  it('200: all values are zero without connectors', async () => {
     expect(await read()).toEqual({
       total_providers: 0,
       active_providers: 0,
@@ -137,9 +137,9 @@ describe('getConnectorDashboard', () => {
   });
 
   it('401 and 403', async () => {
-    const nobody = await createMember(test, tenant, { permissions: ['users.read'] });
+    const unprivileged = await createMember(test, tenant, { permissions: ['users.read'] });
     expectError(await test.call('GET', `${path}/dashboard`), 401, 'AUTHENTICATION_ERROR');
-    const answer = await test.call('GET', `${path}/dashboard`, { token: nobody.token });
+    const answer = await test.call('GET', `${path}/dashboard`, { token: unprivileged.token });
     expectError(answer, 403, 'AUTHORIZATION_ERROR');
   });
 });

@@ -29,8 +29,8 @@ const stored = ({ id }: { id: string }) => storedConnector(test, tenant.tenantId
 const run = () => checkQuietConnectors(test.service.services, { signal: new AbortController().signal, jitterMs: 0 });
 const callAt = () => greet(test, { tenantId: tenant.tenantId }).catch(() => undefined);
 
-describe('the checks of connectors', () => {
-  it('check only connectors without a call for a minute, of all tenants', async () => {
+describe('health checks of connectors', () => {
+  it('call only connectors without a call in the last minute, of all tenants', async () => {
     const [quiet, disabled] = [await provide(), await provide({ enabled: false })];
     const other = await createGreeter(test, (await createTenant(test)).admin.token);
     await run();
@@ -49,13 +49,13 @@ describe('the checks of connectors', () => {
     expect(quiet.asked).toHaveLength(heard);
   });
 
-  it('send no credentials to an address of which nothing else is known', async () => {
+  it('send no credentials to a connector without a known adapter', async () => {
     const one = await provide();
     await run();
     expect(one.asked).toEqual([undefined]);
   });
 
-  it.each([404, 405, 501, 401, 302])('take %i as proof that the provider is reachable', async (code) => {
+  it.each([404, 405, 501, 401, 302])('treat %i as a reachable provider', async (code) => {
     const one = await provide();
     one.answer(status(code));
     await run();
@@ -65,14 +65,14 @@ describe('the checks of connectors', () => {
   it.each<[string, (one: Awaited<ReturnType<typeof provide>>) => void, string, string]>([
     ['500', (one) => one.answer(status(500)), 'degraded', 'answer'],
     ['no answer', (one) => one.answer((response) => void response.socket?.destroy()), 'offline', 'unreachable'],
-  ])('take %s for a failure', async (_what, break_, health, kind) => {
+  ])('treat %s as a failure', async (_what, break_, health, kind) => {
     const one = await provide();
     break_(one);
     await run();
     expect(await stored(one)).toMatchObject({ status: health, consecutive_failures: 1, error_details: { kind } });
   });
 
-  it('use what the adapter knows, with its credentials', async () => {
+  it('use the request of the adapter, with credentials', async () => {
     const config = { adapter: 'deepl' };
     const one = await provide({
       config,
@@ -89,7 +89,7 @@ describe('the checks of connectors', () => {
     expect(await stored(one)).toMatchObject({ status: 'active', consecutive_failures: 0 });
   });
 
-  it('find out whether one that was switched off is there again', async () => {
+  it('detect that a paused connector has recovered', async () => {
     const one = await provide();
     one.answer((response) => void response.socket?.destroy());
     for (let at = 0; at < 5; at += 1) await callAt();
@@ -103,7 +103,7 @@ describe('the checks of connectors', () => {
     expect(await stored(one)).toMatchObject({ status: 'active', auto_disabled: false, ejections: 0 });
   });
 
-  it('do not clear one that refused credentials because it is there', async () => {
+  it('do not clear refused credentials only because the provider is reachable', async () => {
     const one = await provide();
     one.answer(status(401));
     for (let at = 0; at < 5; at += 1) await callAt();
@@ -115,7 +115,7 @@ describe('the checks of connectors', () => {
     expect(await stored(one)).toMatchObject({ status: 'active', auto_disabled: false });
   });
 
-  it('are not held up by one that was switched off and that a check cannot prove', async () => {
+  it('are not blocked by a paused connector that a check cannot clear', async () => {
     const one = await provide();
     one.answer(status(401));
     for (let at = 0; at < 5; at += 1) await callAt();
@@ -127,7 +127,7 @@ describe('the checks of connectors', () => {
     expect(Date.parse(at)).toBeGreaterThan(Date.now() + 30_000);
   });
 
-  it('take turns: first the longest unheard of each tenant, and twenty of each at most', async () => {
+  it('start with the connectors of each tenant that were checked longest ago, at most twenty of each', async () => {
     const other = await createTenant(test);
     const order: string[] = [];
     const many = await Promise.all(Array.from({ length: 22 }, () => provide()));
@@ -145,14 +145,14 @@ describe('the checks of connectors', () => {
     expect(order).toHaveLength(23);
   });
 
-  it('begin nothing any more when their time is over', async () => {
+  it('start no further check after the deadline', async () => {
     const one = await provide();
     const signal = new AbortController().signal;
     const { checked } = await checkQuietConnectors(test.service.services, { signal, jitterMs: 0, runMs: 0 });
     expect([checked, one.asked.length]).toEqual([0, 0]);
   });
 
-  it('are a job of each minute, which says how many it asked', async () => {
+  it('are a job that runs each minute and reports the number of checks', async () => {
     const [good, bad] = [await provide(), await provide()];
     bad.answer(status(500));
     aheadMs = 61_000;
@@ -164,7 +164,7 @@ describe('the checks of connectors', () => {
     expect(failed).toBeGreaterThanOrEqual(1);
   });
 
-  it('are kept among the calls of the tenant that the connector belongs to', async () => {
+  it('are logged for the tenant that owns the connector', async () => {
     const one = await provide();
     one.answer(status(500));
     await run();
@@ -186,7 +186,7 @@ describe('the checks of connectors', () => {
     ]);
   });
 
-  it('go on after one that cannot be checked', async () => {
+  it('continue after a connector that cannot be checked', async () => {
     const [broken, good] = [await provide(), await provide()];
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
       text: `update connectors set api_base_url = 'no address' where tenant_id = $1 and id = $2`,
@@ -212,7 +212,7 @@ describe('the checks of connectors', () => {
 describe('testConnector', () => {
   const send = (id: string, by?: string) => test.call('POST', `${path}/${id}/test`, { token: by });
 
-  it('200: says how it does, of one that is disabled too, and leaves a trace', async () => {
+  it('200: returns the health, also of a disabled connector, and is logged', async () => {
     const one = await provide({ enabled: false });
     const answer = await send(one.id, token);
     expect(answer.status).toBe(200);
@@ -226,7 +226,7 @@ describe('testConnector', () => {
   it.each([
     ['500', status(500), 'degraded', 'The provider answered with an error.'],
     ['no answer', (response: any) => response.socket.destroy(), 'offline', 'The provider gave no usable answer.'],
-  ])('200: %s, with nothing of where it is', async (_what, how, health, message) => {
+  ])('200: %s, without the address', async (_what, how, health, message) => {
     const one = await provide();
     one.answer(how);
     const answer = await send(one.id, token);
@@ -250,7 +250,7 @@ describe('testConnector', () => {
     expect(one.asked).toEqual([]);
   });
 
-  it('429: the eleventh in a minute, over all connectors of the tenant, without a call', async () => {
+  it('429: the eleventh test in a minute of all connectors of the tenant, without a call', async () => {
     const [one, another] = [await provide(), await provide()];
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, at) => send((at % 2 === 0 ? one : another).id, token)),
@@ -263,7 +263,7 @@ describe('testConnector', () => {
     }
   });
 
-  it('tells nothing of what listens where', async () => {
+  it('does not reveal which hosts and ports are open', async () => {
     const told = async (api_base_url: string) => {
       const { id } = await createConnector(test, token, { api_base_url });
       const { body } = await send(id, token);
@@ -276,7 +276,7 @@ describe('testConnector', () => {
       error_message: 'The provider gave no usable answer.',
     };
     // A blocked address, a name that does not resolve, and a closed port.
-    for (const url of ['http://localhost:8099', 'http://nobody.invalid', 'http://127.0.0.1:1024'])
+    for (const url of ['http://localhost:8099', 'http://unknown.invalid', 'http://127.0.0.1:1024'])
       expect(await told(url)).toEqual(closed);
   });
 });

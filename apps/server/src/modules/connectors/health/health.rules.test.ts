@@ -62,14 +62,14 @@ const isFailure = ({ kind }: Outcome) => kind !== 'success' && kind !== 'reached
 const ms = (at: string | null) => (at === null ? -Infinity : Date.parse(at));
 
 describe('any sequence of events', () => {
-  it('is active and forgiven after a success', () => {
+  it('is active with a cleared failure count after a success', () => {
     expectAlways(({ before, after, outcome: { kind } }) => {
       const { last_error } = before;
       if (kind === 'success') expect(after).toMatchObject({ ...unproven, status: 'active', last_error });
     });
   });
 
-  it('counts failures in a row one by one, and nothing else', () => {
+  it('counts only consecutive failures', () => {
     expectAlways(({ before, after, outcome: what }) => {
       const { consecutive_failures: count } = before;
       if (isFailure(what)) expect(after.consecutive_failures).toBe(count + 1);
@@ -79,7 +79,7 @@ describe('any sequence of events', () => {
     });
   });
 
-  it('is switched off exactly from the threshold on', () => {
+  it('is paused exactly at the threshold and above', () => {
     expectAlways(({ after }) => {
       expect(after.auto_disabled).toBe(after.consecutive_failures >= after.auto_disable_threshold);
       if (after.auto_disabled) expect(after.status).toBe('error');
@@ -94,7 +94,7 @@ describe('any sequence of events', () => {
     });
   });
 
-  it('is left alone for 20 s times the ejections, 10 minutes at most, and never longer for failures within a pause', () => {
+  it('is paused for 20 s times the ejections, at most 10 minutes; failures within a pause do not extend it', () => {
     expectAlways(({ before, after, outcome: what, at }) => {
       if (!isFailure(what) || !after.auto_disabled) return;
       if (before.auto_disabled && ms(before.retry_at) > at.getTime()) {
@@ -106,7 +106,7 @@ describe('any sequence of events', () => {
     });
   });
 
-  it('is not called before the time that it asked for', () => {
+  it('is not called before its Retry-After', () => {
     expectAlways(({ before, after, outcome: what, at }) => {
       if (what.kind !== 'rate_limited') return;
       expect(ms(after.retry_at)).toBe(Math.max(ms(before.retry_at), at.getTime() + what.retryAfterSeconds * 1000));
@@ -114,7 +114,7 @@ describe('any sequence of events', () => {
     });
   });
 
-  it('is not cleared of refused credentials or bad answers by being there', () => {
+  it('keeps refused credentials and invalid answers if it is only reachable', () => {
     expectAlways(({ before, after, outcome: what }) => {
       if (what.kind !== 'reached' || before.consecutive_failures === 0) return;
       const isCleared = before.error_details?.['kind'] === 'unreachable';
@@ -123,7 +123,7 @@ describe('any sequence of events', () => {
     });
   });
 
-  it('tells of a move exactly where status or switch have changed', () => {
+  it('reports a transition exactly if the status or the pause has changed', () => {
     expectAlways(({ before, after }) => {
       const hasMoved = before.status !== after.status || before.auto_disabled !== after.auto_disabled;
       const move = moveOf(before, after);
@@ -134,7 +134,7 @@ describe('any sequence of events', () => {
     });
   });
 
-  it('says what went wrong in sentences of our own', () => {
+  it('describes errors only in our own sentences', () => {
     expectAlways(({ after, outcome: what }) => {
       if (!isFailure(what)) return;
       expect(after.error_message).toBe(messageOf(what));
@@ -143,7 +143,7 @@ describe('any sequence of events', () => {
   });
 });
 
-describe('a success of one that does well', () => {
+describe('a success of a healthy connector', () => {
   const well = (last: string | null): Health => ({ ...fresh, status: 'active', last_success: last });
 
   it.each<[string, Health, boolean, boolean]>([

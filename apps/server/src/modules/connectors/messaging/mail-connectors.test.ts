@@ -69,7 +69,7 @@ describe('createConnector for mail', () => {
     'smtp://mail.example.com?pool=true',
     'http://mail.example.com:25',
     'https://mail.example.com:2525',
-  ])('422: %s is not called', async (api_base_url) => {
+  ])('422: %s is not an allowed address', async (api_base_url) => {
     expectError(await create({ api_base_url }), 422, 'UNPROCESSABLE_ENTITY', 'ADDRESS_NOT_ALLOWED');
   });
 
@@ -78,7 +78,7 @@ describe('createConnector for mail', () => {
     ['api_base_url', { config: { adapter: 'webhook' } }],
     ['api_base_url', { category: 'app_service', config: {} }],
     ['config.from', { config: { adapter: 'smtp', from: null } }],
-    ['config.from', { config: { adapter: 'smtp', from: 'nobody' } }],
+    ['config.from', { config: { adapter: 'smtp', from: 'invalid' } }],
     ['config.from', { config: { adapter: 'smtp', from: 'a@example.com, b@example.com' } }],
     ['config.from', { config: { adapter: 'smtp', from: 'Atrium <a@example.com>\r\nBcc: b@example.com' } }],
     ['config.channels', { config: { ...smtp.config, channels: ['sms'] } }],
@@ -104,14 +104,14 @@ describe('updateConnector for mail', () => {
     expectError(moved, 422, 'UNPROCESSABLE_ENTITY', 'CREDENTIALS_REQUIRED');
   });
 
-  it('422: to another category, where nothing leads to mail servers', async () => {
+  it('422: another category, which has no adapter for mail servers', async () => {
     const { id } = (await create({})).body.data;
     const body = { category: 'app_service', config: {} };
     const answer = await test.call('PATCH', `${path}/${id}`, { token, body });
     expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'INVALID_CONFIG');
   });
 
-  it('200: with its credentials it moves', async () => {
+  it('200: a new address together with the credentials', async () => {
     const { id } = (await create({})).body.data;
     const body = { api_base_url: 'smtps://other.example.com', auth_config: { user: 'a', password: 'b' } };
     expect((await test.call('PATCH', `${path}/${id}`, { token, body })).status).toBe(200);

@@ -51,7 +51,7 @@ export type MessageRoute = {
   isOfTenant: boolean;
 };
 
-const nobody = { userId: null, requestId: null };
+const noCaller = { userId: null, requestId: null };
 
 type Read = Pick<Wanted, 'tenantId' | 'operation'> & { route: Promise<Route> };
 
@@ -66,7 +66,7 @@ const reads = new WeakMap<object, Read>();
  */
 export async function sendMessage(
   services: Services,
-  { tenantId, id, moment, route: known, caller = nobody, signal: outer, ...message }: OutgoingMessage,
+  { tenantId, id, moment, route: known, caller = noCaller, signal: outer, ...message }: OutgoingMessage,
   timeouts = defaultTimeouts,
 ): Promise<void> {
   const wanted = {

@@ -57,7 +57,7 @@ const counts = (...providers: Provider[]) => providers.map(({ taken }) => taken.
 const failing = (provider: Provider) => provider.fail('error');
 
 describe('sendMessage', () => {
-  it('takes the connector of the highest priority, and of equal ones the oldest', async () => {
+  it('uses the connector with the highest priority, and of equal ones the oldest', async () => {
     const providers = [
       await provide({ priority: 20 }),
       await provide({ priority: 10 }),
@@ -67,7 +67,7 @@ describe('sendMessage', () => {
     expect(counts(...providers)).toEqual([0, 1, 0]);
   });
 
-  it('goes on to the next until one takes the message, and logs which did not', async () => {
+  it('tries each connector until one accepts the message, and logs the failures', async () => {
     const [first, second, third] = [await provide({ priority: 1 }), await provide({ priority: 2 }), await provide()];
     failing(first);
     second.fail('cut');
@@ -117,21 +117,21 @@ describe('sendMessage', () => {
     expect(counts(provider)).toEqual([1]);
   });
 
-  it('502: when all have failed, after one attempt at each', async () => {
+  it('502: all have failed, after one attempt each', async () => {
     const [own, other, system] = [await provide(), await provide(), await provideSystem()];
     for (const provider of [own, other, system]) failing(provider);
     await expect(send()).rejects.toMatchObject({ status: 502, code: 'UPSTREAM_ERROR' });
     expect([own, other, system].map(({ requests }) => requests.length)).toEqual([1, 1, 1]);
   });
 
-  it('goes on when a provider takes too long', async () => {
+  it('tries the next connector after a timeout', async () => {
     const [first, second] = [await provide({ priority: 1 }), await provide()];
     first.fail('silence');
     await send('sms', { attemptMs: 1000, totalMs: 60_000 });
     expect([first.requests.length, ...counts(second)]).toEqual([1, 1]);
   });
 
-  it('waits for a slow provider for so long that hardly any message goes out twice', async () => {
+  it('waits long enough for a slow provider to avoid duplicate messages', async () => {
     const [slow, second] = [await provide({ priority: 1 }), await provide({ priority: 2 })];
     slow.fail('silence');
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -146,7 +146,7 @@ describe('sendMessage', () => {
     expect([slow.requests.length, ...counts(second)]).toEqual([1, 1]);
   });
 
-  it('502: at the timeout, and the remaining providers are not tried', async () => {
+  it('502: at the deadline, without calls to the remaining providers', async () => {
     const providers = [await provide({ priority: 1 }), await provide({ priority: 2 }), await provide()];
     for (const provider of providers) provider.fail('silence');
     await expect(send('sms', { attemptMs: 10_000, totalMs: 1000 })).rejects.toMatchObject({ status: 502 });
@@ -172,7 +172,7 @@ describe('sendMessage', () => {
     expect(system.requests).toHaveLength(1);
   });
 
-  it('passes over a connector whose credentials do not open or whose settings make no sense any more', async () => {
+  it('skips a connector with undecryptable credentials or invalid settings', async () => {
     const [moved, broken, last] = [await provide({ priority: 1 }), await provide({ priority: 2 }), await provide()];
     const { auth_config: sealed } = await storedConnector(test, tenant.tenantId, broken.id);
     const change = (text: string, values: unknown[]) =>
@@ -191,8 +191,8 @@ describe('sendMessage', () => {
   });
 });
 
-describe('which connectors count', () => {
-  it('422: none at all', async () => {
+describe('usable connectors', () => {
+  it('422: no connector', async () => {
     await expect(send()).rejects.toMatchObject({ status: 422, details: { code: 'NO_DELIVERY_CHANNEL' } });
     expect([await canSend('sms'), await canSend('chatapp')]).toEqual([false, false]);
   });
@@ -214,7 +214,7 @@ describe('which connectors count', () => {
       false,
       true,
     ],
-  ])('one that is %s: %j', async (_what, rest, sms, chatapp) => {
+  ])('a connector that is %s: %j', async (_what, rest, sms, chatapp) => {
     await provide(rest);
     expect([await canSend('sms'), await canSend('chatapp')]).toEqual([sms, chatapp]);
     for (const [channel, can] of [
@@ -226,7 +226,7 @@ describe('which connectors count', () => {
     }
   });
 
-  it('one that was switched off for its failures still is the last resort', async () => {
+  it('a connector paused after failures is used as the last resort', async () => {
     const { id } = await provide();
     await markFailed(test, tenant.tenantId, id);
     expect(await canSend('sms')).toBe(true);

@@ -46,7 +46,7 @@ describe('a disabled operation', () => {
     expect(one.asked).toEqual([]);
   });
 
-  it('is that one only, and of that tenant only', async () => {
+  it('is disabled alone, and for that tenant only', async () => {
     await provide();
     await own({ enabled: false });
     expect((await greet({ operation: 'geocoding.reverse' })).result).toBe('hello');
@@ -72,11 +72,11 @@ describe('the order of providers', () => {
     expect(await order()).toEqual([early.key, late.key, shared.key]);
     await rule({ order: [late.key] });
     expect(await order()).toEqual([late.key, early.key, shared.key]);
-    await own({ order: [shared.key, 'nobody', late.key] });
+    await own({ order: [shared.key, 'unknown-key', late.key] });
     expect(await order()).toEqual([shared.key, late.key, early.key]);
   });
 
-  it('names a deleted connector no longer', async () => {
+  it('no longer contains a deleted connector', async () => {
     const [first, second] = [await provide(), await provide()];
     await own({ order: [first.key, second.key] });
     await test.call('DELETE', `${path}/${first.id}`, { token: tenant.admin.token });
@@ -88,7 +88,7 @@ describe('the order of providers', () => {
     expect(row!.order).toEqual([second.key]);
   });
 
-  it('still names a deleted connector where the installation has one of that name, which it means then', async () => {
+  it('keeps the key of a deleted connector if the installation has a connector with that key, and then refers to it', async () => {
     const shared = await provide({ priority: 99 }, system);
     const first = await provide({ priority: 1 });
     const namesake = await provide({ api_key: shared.key });
@@ -105,7 +105,7 @@ describe('the order of providers', () => {
 });
 
 describe("credentials of a tenant's own", () => {
-  it('are sent in place of those of the connector, for that tenant only', async () => {
+  it('replace those of the connector for that tenant only', async () => {
     const shared = await provide({}, system);
     await own({ credentials: { [shared.key]: { token: 'of the tenant' } } });
     const other = await createTenant(test);
@@ -114,7 +114,7 @@ describe("credentials of a tenant's own", () => {
     expect(shared.asked).toEqual(['of the tenant', 'of the connector']);
   });
 
-  it('are for the first of the order where they name none', async () => {
+  it('without a key belong to the first connector of the order', async () => {
     const [first, second] = [await provide(), await provide()];
     await own({ order: [first.key], credentials: { token: 'of the tenant' } });
     first.answer(status(500));
@@ -122,7 +122,7 @@ describe("credentials of a tenant's own", () => {
     expect([first.asked, second.asked]).toEqual([['of the tenant'], ['of the connector']]);
   });
 
-  it('never change what is known of the connector', async () => {
+  it('never change the health state of the connector', async () => {
     const shared = await provide({}, system);
     await own({ credentials: { [shared.key]: { token: 'of the tenant' } } });
     for (const answer of [status(401), status(500), status(429, { 'retry-after': '600' })]) {
@@ -137,7 +137,7 @@ describe("credentials of a tenant's own", () => {
     });
   });
 
-  it('are used where those of the connector were refused', async () => {
+  it('are used even if those of the connector were refused', async () => {
     const shared = await provide({}, system);
     const backup = await provide({ priority: 100 });
     shared.answer((response, request) =>
@@ -151,7 +151,7 @@ describe("credentials of a tenant's own", () => {
     expect(backup.asked).toEqual([]);
   });
 
-  it('do not follow a connector to another address', async () => {
+  it('are not sent to a new address of the connector', async () => {
     const [first, elsewhere] = [await provide(), await provide()];
     await own({ order: [first.key], credentials: { [first.key]: { token: 'canary' } } });
     const body = { api_base_url: elsewhere.url, auth_config: { token: 'of the connector' } };
@@ -160,7 +160,7 @@ describe("credentials of a tenant's own", () => {
     expect([...first.asked, ...elsewhere.asked]).not.toContain('canary');
   });
 
-  it('that were given before there was a connector are never sent, whether it is created or led there', async () => {
+  it('that were stored before the connector existed are never sent to it', async () => {
     const key = unique('api');
     const backup = await provide({ priority: 100 });
     await own({ order: [key], credentials: { [key]: { token: 'canary' } } });
@@ -173,12 +173,12 @@ describe("credentials of a tenant's own", () => {
     }
     expect([...late.asked, ...elsewhere.asked, ...backup.asked]).not.toContain('canary');
     // Given again they are for where it leads now.
-    await own({ order: [key], credentials: { [key]: { token: 'given anew' } } });
+    await own({ order: [key], credentials: { [key]: { token: 'given again' } } });
     expect((await greet()).provider.key).toBe(key);
-    expect(late.asked).toEqual(['given anew']);
+    expect(late.asked).toEqual(['given again']);
   });
 
-  it('stop the call rather than fall back to those of the connector where they do not open', async () => {
+  it('that cannot be decrypted stop the call instead of falling back to those of the connector', async () => {
     const shared = await provide({}, system);
     await own({ credentials: { [shared.key]: { token: 'of the tenant' } } });
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
@@ -190,7 +190,7 @@ describe("credentials of a tenant's own", () => {
     expect(shared.asked).toEqual([]);
   });
 
-  describe('as they are stored', () => {
+  describe('stored credentials', () => {
     const overrideId = '0190a000-0000-7000-8000-0000000000ff';
     const mask = '••••••••';
     const seal = (sent: Record<string, unknown>, rest: { order?: string[]; stored?: string | null } = {}) =>
@@ -210,7 +210,7 @@ describe("credentials of a tenant's own", () => {
         credentials,
       ]);
 
-    it('are encrypted, and shown masked in the shape that they came in', async () => {
+    it('are encrypted, and returned masked in the form in which they were sent', async () => {
       const keyed = { deepl: { key: 'canary', region: 'eu' }, other: {} };
       const sealed = await seal(keyed);
       expect(sealed).not.toContain('canary');
@@ -223,13 +223,13 @@ describe("credentials of a tenant's own", () => {
       expect(masked(null)).toEqual({});
     });
 
-    it('keep their value where the mask is sent back', async () => {
+    it('keep their value if the mask is sent back', async () => {
       const sealed = await seal({ deepl: { key: 'old', region: 'eu' } });
       const changed = await seal({ deepl: { key: mask, region: 'us' } }, { stored: sealed });
       expect(opened(changed)).toEqual([['deepl', { key: 'old', region: 'us' }]]);
     });
 
-    it('stay with their address while there is no connector, and when it comes back elsewhere', async () => {
+    it('stay bound to their address while the connector is deleted and after it is created with another address', async () => {
       const key = unique('api');
       const [first, elsewhere] = [await provide({ api_key: key }), await provide()];
       const sealed = await seal({ [key]: { token: 'canary' } });
@@ -240,14 +240,14 @@ describe("credentials of a tenant's own", () => {
       expect([mayBeSent(given, `${first.url}/v2`), mayBeSent(given, elsewhere.url)]).toEqual([true, false]);
     });
 
-    it('are shown as empty, and can be replaced, if they cannot be decrypted', async () => {
+    it('are returned as empty and can be replaced if they cannot be decrypted', async () => {
       expect(masked('v1.gone')).toEqual({});
       const sealed = await seal({ deepl: { key: 'new' } }, { stored: 'v1.gone' });
       expect(opened(sealed)).toEqual([['deepl', { key: 'new' }]]);
       expect(() => opened('v1.gone')).toThrow(Error);
     });
 
-    it('422: a mask for what is not stored, or for another address', async () => {
+    it('422: a mask without a stored value, or for another address', async () => {
       const required = { status: 422, details: { code: 'CREDENTIALS_REQUIRED' } };
       await expect(seal({ deepl: { key: mask } })).rejects.toMatchObject(required);
       const key = unique('api');

@@ -45,7 +45,7 @@ describe('a quota limit', () => {
     await createGreeter(test, tenant.admin.token);
   });
 
-  it('429: with the time to the end of its period, after which the quota resets', async () => {
+  it('429: Retry-After is the end of the period, when the quota resets', async () => {
     await quotaLimits({ requests_per_minute: 2 });
     await greet();
     await greet();
@@ -58,14 +58,14 @@ describe('a quota limit', () => {
     ]);
   });
 
-  it('429: to the end of the longest period that is used up', async () => {
+  it('429: Retry-After is the end of the longest exhausted period', async () => {
     time = Date.parse('2026-03-31T12:00:00Z');
     await quotaLimits({ requests_per_minute: 1, requests_per_day: 1, requests_per_month: 2 });
     await greet();
     await expect(greet()).rejects.toMatchObject(exceeded(12 * 3600));
   });
 
-  it('takes all or nothing', async () => {
+  it('reserves all units of a call or none', async () => {
     await quotaLimits({ requests_per_day: 10, characters_per_day: 100, characters_per_month: 1000 });
     await greet({ characters: 60 });
     await expect(greet({ characters: 41 })).rejects.toMatchObject({ status: 429 });
@@ -80,13 +80,13 @@ describe('a quota limit', () => {
     await expect(greet({ characters: 1 })).rejects.toMatchObject({ status: 429 });
   });
 
-  it('429: for more than there ever is', async () => {
+  it('429: a call that exceeds the whole quota limit', async () => {
     await quotaLimits({ characters_per_day: 10 });
     await expect(greet({ characters: 11 })).rejects.toMatchObject({ status: 429 });
     expect(await used()).toEqual([['characters_per_day', 0]]);
   });
 
-  it('of tokens is counted after the call', async () => {
+  it('of tokens counts after the call', async () => {
     await quotaLimits({ tokens_per_month: 100 });
     await greet({ attempt: served(60) });
     await greet({ attempt: served(60) });
@@ -117,7 +117,7 @@ describe('a quota limit', () => {
     expect(await used()).toEqual([['requests_per_day', 1]]);
   });
 
-  it('of the installation is tightened by a tenant, never widened, and counted for each tenant', async () => {
+  it('of the installation can only be lowered by a tenant, and is counted per tenant', async () => {
     await quotaLimits({ requests_per_day: 2 }, systemTenantId);
     await quotaLimits({ requests_per_day: 100 });
     await greet();
@@ -131,7 +131,7 @@ describe('a quota limit', () => {
     await quotaLimits({}, systemTenantId);
   });
 
-  it('is used exactly, 50 at once in 20 rounds', async () => {
+  it('is exact for 50 concurrent calls, 20 times', async () => {
     for (let round = 1; round <= 20; round += 1) {
       tenant = await createTenant(test);
       await createGreeter(test, tenant.admin.token);

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 
 export type Asked = { method: string; url: URL; headers: IncomingMessage['headers'] };
 
-/** What a provider that is asked for something says, as its documentation describes it. */
+/** The answer of a provider to a request, as its documentation describes it. */
 export type Judge = (asked: Asked) => { status: number; body: unknown };
 
 export type Misbehave = (response: ServerResponse, request: IncomingMessage) => void;
@@ -13,13 +13,13 @@ export type ProviderServer = {
   origin: string;
   /** All requests so far. */
   asked: Asked[];
-  /** From now on it says this; undefined is what its documentation says. */
+  /** Replaces the answers; undefined restores the documented ones. */
   say(judge: Judge | undefined): void;
-  /** From now on it does this, whatever it is asked; undefined is what it is to do. */
+  /** Replaces the handling of every request; undefined restores it. */
   misbehave(how: Misbehave | undefined): void;
 };
 
-/** A provider that is only asked, on a socket, until the test ends. */
+/** Serves a provider on a socket until the test ends. */
 export async function serveProvider(documented: Judge): Promise<ProviderServer> {
   const asked: Asked[] = [];
   let judge = documented;

@@ -24,7 +24,7 @@ async function provide(fake: Fake, rest: Record<string, unknown> = {}) {
 }
 
 describe('translateTexts', () => {
-  it('has all texts of a call translated by one provider: what the first did before it failed is forgotten', async () => {
+  it('uses one provider for all texts of a call and discards partial results of a failed one', async () => {
     const first = await provide(openaiFake, { api_key: 'first', priority: 1 });
     const second = await provide(deeplFake, { api_key: 'second', priority: 2 });
     first.garble((text) => (text.includes('NUMBER 99') ? '' : `FIRST ${text}`));
@@ -35,7 +35,7 @@ describe('translateTexts', () => {
     expect(second.requests).toHaveLength(2);
   });
 
-  it('asks a model once more for just what came back broken', async () => {
+  it('retries only the invalid segments once with a model', async () => {
     const provider = await provide(openaiFake);
     let isFirst = true;
     provider.garble((text) => {
@@ -52,7 +52,7 @@ describe('translateTexts', () => {
     expect(tokens).toEqual({ input: 200, output: 40, total: 240 });
   });
 
-  it('makes few requests of a text of many lines, at a provider that takes one text at a time too', async () => {
+  it('joins many lines into few requests, also for a provider that accepts one text per request', async () => {
     const provider = await provide(apertiumFake);
     const text = 'x\n'.repeat(5000);
     expect((await translate(test, tenant, [text])).texts).toEqual([text.toUpperCase()]);
@@ -63,7 +63,7 @@ describe('translateTexts', () => {
     expect(provider.requests.length).toBeLessThan(150);
   });
 
-  it('begins nothing more after a failure', async () => {
+  it('starts no further request after a failure', async () => {
     const provider = await provide(openaiFake);
     provider.misbehave((response) => response.writeHead(500).end());
     const texts = Array.from({ length: 1000 }, (_, index) => `Room number ${index}`);
@@ -71,7 +71,7 @@ describe('translateTexts', () => {
     expect(provider.requests.length).toBeLessThanOrEqual(8);
   });
 
-  it('gives up with the reason of whoever does not wait any more', async () => {
+  it('fails with the abort reason of the caller', async () => {
     const provider = await provide(openaiFake);
     const leaving = new AbortController();
     provider.misbehave(() => leaving.abort(new Error('gone')));
@@ -101,7 +101,7 @@ describe('translateTexts', () => {
     expect(foreign.requests).toEqual([]);
   });
 
-  it('reads no more of a hostile answer than the limit, and keeps nothing of it', async () => {
+  it('reads a hostile answer up to the limit only and retains none of it', async () => {
     const hostile = [
       'x'.repeat(10_000_000),
       JSON.stringify(openaiFake.answer(['x'.repeat(900_000)])),

@@ -51,7 +51,9 @@ export const OperationAnswer = dataOf(
             format: 'uuid',
             description: 'Identifier of the operation; the operation_id of overrides.',
           }),
-          override_id: nullable(Uuid, { description: 'Override of the tenant, by identifier; null if there is none.' }),
+          override_id: nullable(Uuid, {
+            description: 'Override of the tenant, by identifier; null without an override.',
+          }),
           preferred_provider_order: Type.Array(Type.String(), {
             description: 'The api_keys of connectors that are tried first, in this order.',
           }),

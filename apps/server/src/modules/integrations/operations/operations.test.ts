@@ -47,7 +47,7 @@ const textSummary = {
 };
 
 describe('listOperations', () => {
-  it('200: all that there are, with what was called of them', async () => {
+  it('200: all operations with their calls', async () => {
     await addHour(test, tenant.tenantId, { successes: 4, failures: 2, rate_limited: 1 });
     await addHour(test, tenant.tenantId, { hour: hourAgo(23), provider: 'openai', failures: 1 });
     await addHour(test, tenant.tenantId, { hour: hourAgo(26), failures: 100 });
@@ -61,7 +61,7 @@ describe('listOperations', () => {
     expect(new Set(rest.map((row) => row.request_count_24h))).toEqual(new Set([0]));
   });
 
-  it('200: switched off where the tenant or the installation says so', async () => {
+  it('200: disabled by the tenant or by the installation', async () => {
     const isEnabled = async (token?: string, query = '') => {
       const found: { operation_key: string; enabled: boolean }[] = await read(`operations${query}`, token);
       return found.find((row) => row.operation_key === 'translation.text')!.enabled;
@@ -103,7 +103,7 @@ describe('listOperations', () => {
 describe('getOperation', () => {
   const one = (token?: string, query = '') => read(`operations/translation.text${query}`, token);
 
-  it('200: nothing yet', async () => {
+  it('200: without calls', async () => {
     expect(await one()).toEqual({
       operation: {
         ...textSummary,
@@ -117,7 +117,7 @@ describe('getOperation', () => {
     });
   });
 
-  it('200: with its hours and its last calls, and nothing of other operations', async () => {
+  it('200: with its hourly metrics and latest calls, without other operations', async () => {
     await addHour(test, tenant.tenantId, { successes: 1 });
     await addHour(test, tenant.tenantId, { successes: 1, operation_key: 'models.list' });
     await addHour(test, tenant.tenantId, { hour: hourAgo(26), successes: 1 });
@@ -130,7 +130,7 @@ describe('getOperation', () => {
     expect(calls).toEqual([expect.objectContaining({ id, tenantId: tenant.tenantId })]);
   });
 
-  it('200: with what the tenant may use of it, which the installation can only lessen', async () => {
+  it('200: with the quota limits of the tenant, which the installation can only lower', async () => {
     const quotaLimits = { requests_per_day: 100, characters_per_month: 5000, note: 'mine' };
     const { id } = await own({ preferred_provider_order: ['openai'], quota_ceiling: quotaLimits });
     const rule = await forAll({ quota_ceiling: { requests_per_day: 40, tokens_per_month: 9 } });
@@ -149,7 +149,7 @@ describe('getOperation', () => {
     await remove(rule.id, root);
   });
 
-  it('200: with what was used of it in the present period', async () => {
+  it('200: with the usage in the current period', async () => {
     await own({ quota_ceiling: { requests_per_day: 3 } });
     const startOfDay = `${new Date().toISOString().slice(0, 10)}T00:00:00.000Z`;
     for (const [startsAt, used] of [
@@ -166,14 +166,14 @@ describe('getOperation', () => {
     expect((await one()).operation.quotas).toMatchObject([{ limit: 3, used: 5, remaining: 0 }]);
   });
 
-  it('404: no such operation', async () => {
+  it('404: an unknown operation', async () => {
     for (const key of ['translation', 'translation.texts', 'toString', '__proto__', '%20']) {
       const answer = await test.call('GET', `${path}/operations/${key}`, { token: tenant.admin.token });
       expectError(answer, 404, 'NOT_FOUND');
     }
   });
 
-  it('200: nothing of other tenants', async () => {
+  it('200: without data of other tenants', async () => {
     const other = await createTenant(test);
     await addHour(test, other.tenantId, { successes: 1 });
     await addCall(test, other.tenantId);

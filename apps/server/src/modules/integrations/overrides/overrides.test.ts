@@ -50,7 +50,7 @@ async function stored(id: unknown): Promise<Record<string, any>> {
 }
 
 describe('saveTenantOverride', () => {
-  it('200: creates one, with what was sent and nothing else', async () => {
+  it('200: creates an override with only the sent fields', async () => {
     const at = test.service.services.now().getTime();
     const answer = await save({
       enabled: false,
@@ -78,7 +78,7 @@ describe('saveTenantOverride', () => {
     expect(JSON.stringify(await stored(answer.body.data.id))).not.toContain('canary');
   });
 
-  it('200: has nothing of what was left out', async () => {
+  it('200: creates an override with defaults for omitted fields', async () => {
     expect(await saved()).toMatchObject({
       enabled: true,
       preferred_provider_order: [],
@@ -88,7 +88,7 @@ describe('saveTenantOverride', () => {
     });
   });
 
-  it('200: changes the one there is, and what is left out stays', async () => {
+  it('200: changes the existing override and keeps omitted fields', async () => {
     const first = await saved({
       preferred_provider_order: ['openai'],
       quota_ceiling: { requests_per_day: 10 },
@@ -109,7 +109,7 @@ describe('saveTenantOverride', () => {
     expect((await list()).body.total).toBe(1);
   });
 
-  it('200: a masked credential stays, another one changes, and {} removes all', async () => {
+  it('200: keeps a masked credential, changes another one, and {} removes all', async () => {
     const { id } = await saved({
       customer_credentials: { openai: { token: 'first', key: 'kept' }, deepl: { a: 'b' } },
     });
@@ -127,7 +127,7 @@ describe('saveTenantOverride', () => {
     expect((await stored(id)).customer_credentials).toBeNull();
   });
 
-  it('200: credentials without a name are those of the first provider in the order, once there is one', async () => {
+  it('200: credentials without a key belong to the first provider of the order, when there is one', async () => {
     const flat = { customer_credentials: { token: 'canary', key: 'canary' } };
     const masked = { token: mask, key: mask };
     const { id, ...first } = await saved(flat);
@@ -153,11 +153,11 @@ describe('saveTenantOverride', () => {
     const order = { preferred_provider_order: ['openai'] };
     expect(await saved(order)).toMatchObject({ id, ...order, customer_credentials: {} });
     expect((await stored(id)).customer_credentials).toBe('v1.broken');
-    const anew = { customer_credentials: { openai: { token: 'new' } } };
-    expect((await saved(anew)).customer_credentials).toEqual({ openai: { token: mask } });
+    const replaced = { customer_credentials: { openai: { token: 'new' } } };
+    expect((await saved(replaced)).customer_credentials).toEqual({ openai: { token: mask } });
   });
 
-  it('200: recorded by names of fields, never by what is in them', async () => {
+  it('200: is recorded with field names, without values', async () => {
     const { id } = await saved({ customer_credentials: { openai: { token: 'canary' } } });
     const rows = await trail('tenant_override.saved');
     expect(rows).toHaveLength(1);
@@ -173,7 +173,7 @@ describe('saveTenantOverride', () => {
     expect(JSON.stringify(rows)).not.toContain('canary');
   });
 
-  it('200: of any tenant by a system administrator, recorded in that tenant', async () => {
+  it('200: for any tenant by a system administrator, recorded in that tenant', async () => {
     const { id } = await saved({ enabled: false }, root);
     expect((await list()).body.data).toMatchObject([{ id, tenantId: tenant.tenantId, enabled: false }]);
     expect(await trail('tenant_override.saved')).toMatchObject([
@@ -187,7 +187,7 @@ describe('saveTenantOverride', () => {
     expect(acting.body.data).toMatchObject({ id, enabled: true });
   });
 
-  it('200: 30 at once make one, and each is in the trail', async () => {
+  it('200: 30 concurrent requests create one override, and each is in the audit trail', async () => {
     const bodies = Array.from({ length: 30 }, (_, at) => ({
       customer_credentials: { openai: { token: `canary ${at}` } },
       override_config: { at },
@@ -233,7 +233,7 @@ describe('saveTenantOverride', () => {
     expect((await save({}, manager.token)).status).toBe(200);
   });
 
-  it('404: another tenant, the same as one that does not exist; no such operation', async () => {
+  it('404: another tenant, with the same answer as an unknown one; an unknown operation', async () => {
     const other = await createTenant(test);
     const refusals = [
       await save({ tenantId: other.tenantId }),
@@ -250,9 +250,9 @@ describe('saveTenantOverride', () => {
     expect((await list('', other.admin.token)).body.total).toBe(0);
   });
 
-  it.each([0, -1, 1.5, 'ten', null, true])('422: a quota limit of %s', async (ceiling) => {
+  it.each([0, -1, 1.5, 'ten', null, true])('422: a quota limit of %s', async (value) => {
     for (const key of ['requests_per_minute', 'characters_per_month', 'tokens_per_month']) {
-      const answer = await save({ quota_ceiling: { [key]: ceiling } });
+      const answer = await save({ quota_ceiling: { [key]: value } });
       expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'QUOTA_LIMIT_INVALID');
       expect(answer.body.details.problem).toContain(key);
     }
@@ -271,7 +271,7 @@ describe('saveTenantOverride', () => {
     ['one', { one: 42 }],
     ['one', { one: ['canary'] }],
     ['key', { key: 'canary\n' }],
-  ])('422: customer_credentials.%s in %j, and nothing of it is told', async (place, credentials) => {
+  ])('422: customer_credentials.%s in %j, without the value in the answer', async (place, credentials) => {
     const answer = await save({ customer_credentials: credentials, preferred_provider_order: ['one'] });
     expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'INVALID_CONFIG');
     expect(answer.body.details.problem).toBe(`customer_credentials.${place} has to be a text of one line.`);
@@ -279,7 +279,7 @@ describe('saveTenantOverride', () => {
     expect((await list()).body.total).toBe(0);
   });
 
-  it('422: what the adapter of the connector could not log in with, as for its own', async () => {
+  it('422: credentials that the adapter of the connector cannot use, as for its own', async () => {
     const own = { api_key: 'deepl', config: { adapter: 'deepl' }, auth_config: { api_key: 'canary' } };
     await createConnector(test, tenant.admin.token, own);
     for (const given of [{ api_key: 'canary é' }, { token: 'canary' }])
@@ -295,7 +295,7 @@ describe('saveTenantOverride', () => {
     expect((await save({ customer_credentials: { deepl: { api_key: 'canary' } } })).status).toBe(200);
   });
 
-  it('422: a mask where nothing is stored', async () => {
+  it('422: a mask without a stored value', async () => {
     const masked = { customer_credentials: { openai: { token: mask } } };
     expectError(await save(masked), 422, 'UNPROCESSABLE_ENTITY', 'CREDENTIALS_REQUIRED');
     await saved({ customer_credentials: { openai: { other: 'canary' } } });
@@ -304,7 +304,7 @@ describe('saveTenantOverride', () => {
 });
 
 describe('listTenantOverrides', () => {
-  it('200: each with the operation that it is of; by operation', async () => {
+  it('200: sorted by operation, each with its operation', async () => {
     const text = await saved();
     const models = await saved({ operation_key: 'models.list' });
     expect((await list()).body).toEqual({
@@ -330,7 +330,7 @@ describe('listTenantOverrides', () => {
     expect((await list('?limit=200', root)).body.total).toBeGreaterThanOrEqual(2);
   });
 
-  it('200: in the order that is asked for', async () => {
+  it('200: in the requested order', async () => {
     const text = await saved();
     const models = await saved({ operation_key: 'models.list' });
     const order = async (sort: string) => (await list(`?sort=${sort}`)).body.data.map(({ id }: { id: string }) => id);
@@ -342,7 +342,7 @@ describe('listTenantOverrides', () => {
     expect(await order('updated_at')).toEqual([models.id, text.id]);
   });
 
-  it('200: by words of the operation and of the preferred providers', async () => {
+  it('200: search in the operation and the preferred providers', async () => {
     const text = await saved({ preferred_provider_order: ['House_One', 'deepl'] });
     const models = await saved({ operation_key: 'models.list' });
     const found = async (search: string) =>
@@ -358,8 +358,8 @@ describe('listTenantOverrides', () => {
   });
 });
 
-describe('the rule for all', () => {
-  it('403: in the system tenant only system administrators change it', async () => {
+describe('the override of the installation', () => {
+  it('403: only system administrators can change it, in the system tenant', async () => {
     const person = { email: `${unique('operator')}@system.test`, password: 'correct horse' };
     const created = await test.call('POST', '/api/v1/secure/users', { token: root, body: person });
     await grant(test, systemTenantId, created.body.data.id, ['integrations.read', 'integrations.manage']);
@@ -377,7 +377,7 @@ describe('the rule for all', () => {
 });
 
 describe('deleteTenantOverride', () => {
-  it('204: gone, and recorded', async () => {
+  it('204: deletes and records it', async () => {
     const { id } = await saved();
     const answer = await remove(id);
     expect([answer.status, answer.text]).toEqual([204, '']);
@@ -388,7 +388,7 @@ describe('deleteTenantOverride', () => {
     expectError(await remove(id), 404, 'NOT_FOUND');
   });
 
-  it('204: of any tenant by a system administrator, recorded in that tenant', async () => {
+  it('204: for any tenant by a system administrator, recorded in that tenant', async () => {
     const { id } = await saved();
     expect((await remove(id, root)).status).toBe(204);
     expect(await trail('tenant_override.deleted')).toMatchObject([
@@ -396,7 +396,7 @@ describe('deleteTenantOverride', () => {
     ]);
   });
 
-  it('400: no id', async () => {
+  it('400: an invalid id', async () => {
     expectError(await remove('mine'), 400, 'VALIDATION_ERROR');
   });
 
@@ -408,7 +408,7 @@ describe('deleteTenantOverride', () => {
     expectError(await remove(id, reader.token), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it('404: of another tenant, or of none, or of another one than a system administrator acts for', async () => {
+  it('404: unknown, of another tenant, or not of the tenant that a system administrator acts on', async () => {
     const other = await createTenant(test);
     const { id } = await saved();
     for (const refused of [await remove(id, other.admin.token), await remove(newId()), await remove(newId(), root)])

@@ -47,7 +47,7 @@ async function set(id: string, fields: Record<string, unknown>): Promise<void> {
 }
 
 describe('explainProviderRoute', () => {
-  it('200: no connector', async () => {
+  it('200: without a connector', async () => {
     expect(await explained()).toEqual({
       operation_key: 'translation.text',
       tenantId: tenant.tenantId,
@@ -60,7 +60,7 @@ describe('explainProviderRoute', () => {
     });
   });
 
-  it('200: everything of a provider but where it leads and what it is configured with', async () => {
+  it('200: all fields of a provider except address and configuration', async () => {
     const { id } = await translator('mine', {
       api_name: 'Mine',
       api_base_url: 'https://canary.example.com',
@@ -117,21 +117,21 @@ describe('explainProviderRoute', () => {
     await test.call('DELETE', `/api/v1/secure/ai/providers/${shared.id}`, { token: root });
   });
 
-  it('200: the preferred ones before all', async () => {
+  it('200: preferred providers first', async () => {
     await translator('first', { priority: 1 });
     await translator('second', { priority: 2 });
     await translator('third', { priority: 3 });
-    await override({ preferred_provider_order: ['third', 'nobody', 'second'] });
+    await override({ preferred_provider_order: ['third', 'missing', 'second'] });
     const { providers, unknown_preferences: unknown } = await explained();
     expect(providers.map((one: Record<string, unknown>) => [one.api_key, one.part, one.preferred])).toEqual([
       ['third', 'serves', true],
       ['second', 'next', true],
       ['first', 'next', false],
     ]);
-    expect(unknown).toEqual(['nobody']);
+    expect(unknown).toEqual(['missing']);
   });
 
-  it('200: failed and paused ones are skipped, unless no other is left', async () => {
+  it('200: failed and paused providers are skipped unless no other is available', async () => {
     const failing = await translator('failing', { priority: 1 });
     const patient = await translator('patient', { priority: 2 });
     const well = await translator('well', { priority: 3 });
@@ -154,7 +154,7 @@ describe('explainProviderRoute', () => {
     expect((await explained()).served_by).toBe('failing');
   });
 
-  it('200: credentials of the tenant, and those that were given for another address', async () => {
+  it('200: credentials of the tenant, and those stored for another address', async () => {
     const { id } = await translator('mine', { priority: 1 });
     await translator('other', { priority: 2 });
     await override({ customer_credentials: { mine: { api_key: 'canary' } } });
@@ -206,7 +206,7 @@ describe('explainProviderRoute', () => {
       expect((await explained()).served_by).toBe(own.key);
     });
 
-    it('200: the end of a pause after failures, and that no connector is left', async () => {
+    it('200: the end of a pause after failures, without an available connector', async () => {
       const own = await greeter(1);
       await override({ customer_credentials: { [own.key]: { token: 'of the tenant' } } });
       own.answer(status(500));
@@ -249,7 +249,7 @@ describe('explainProviderRoute', () => {
     });
   });
 
-  it('200: within the rule of the installation, which tenants can only tighten', async () => {
+  it('200: within the override of the installation, which tenants can only tighten', async () => {
     await translator('mine');
     const rule = await savedOverride(test, root, {
       tenantId: systemTenantId,
@@ -261,7 +261,7 @@ describe('explainProviderRoute', () => {
     expect((await explained()).quotas).toMatchObject([{ limit: 50 }]);
   });
 
-  it('200: models of the installation count only where the tenant has none of its own', async () => {
+  it('200: connectors of the installation for models count only if the tenant has none', async () => {
     const list = (token: string, apiKey: string) =>
       createConnector(test, token, { api_key: apiKey, config: { adapter: 'modelhub' } });
     const shared = await list(root, 'shared-models');
@@ -281,7 +281,7 @@ describe('explainProviderRoute', () => {
     expect(await parts({ operation_key: 'messaging.chatapp' })).toEqual([['codes', 'unfit']]);
   });
 
-  it('200: of any tenant for system administrators', async () => {
+  it('200: for any tenant by a system administrator', async () => {
     await translator('mine');
     expect(await explained({ tenantId: tenant.tenantId }, root)).toMatchObject({ served_by: 'mine' });
     expect(await explained({}, root)).toMatchObject({ tenantId: systemTenantId, served_by: null });
@@ -301,7 +301,7 @@ describe('explainProviderRoute', () => {
     expectError(await ask({}, member.token), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it('404: no such operation; another tenant, the same as none', async () => {
+  it('404: an unknown operation; another tenant, with the same answer as an unknown one', async () => {
     expectError(await ask({ operation_key: 'translation' }), 404, 'NOT_FOUND');
     const other = await createTenant(test);
     for (const tenantId of [other.tenantId, newId(), systemTenantId])

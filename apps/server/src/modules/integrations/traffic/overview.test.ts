@@ -45,11 +45,11 @@ async function setStatus(tenantId: string, id: string, fields: Record<string, un
 }
 
 describe('getIntegrationOverview', () => {
-  it('200: nothing yet', async () => {
+  it('200: without calls', async () => {
     expect(await read('overview')).toEqual(nothing);
   });
 
-  it('200: what was called since the beginning of the hour 24 hours ago', async () => {
+  it('200: calls since the start of the hour 24 hours ago', async () => {
     await addHour(test, tenant.tenantId, { successes: 5, failures: 1 });
     await addHour(test, tenant.tenantId, { hour: hourAgo(23), operation_key: 'models.list', rate_limited: 1 });
     await addHour(test, tenant.tenantId, { hour: hourAgo(26), successes: 1000, failures: 1000 });
@@ -63,7 +63,7 @@ describe('getIntegrationOverview', () => {
     });
   });
 
-  it('200: how often connectors got worse', async () => {
+  it('200: the number of transitions to a worse state', async () => {
     for (const severity of ['warning', 'warning', 'error', 'info']) await addEvent(test, tenant.tenantId, { severity });
     await addEvent(test, tenant.tenantId, { severity: 'error', occurred_at: ago(25 * 3_600_000) });
     expect(await read('overview')).toEqual({ ...nothing, warning_state_events_24h: 2, error_state_events_24h: 1 });
@@ -82,7 +82,7 @@ describe('getIntegrationOverview', () => {
     await test.call('DELETE', `/api/v1/secure/ai/providers/${shared.id}`, { token: root });
   });
 
-  it('200: nothing of other tenants, whichever one is asked for; system administrators see all, or one', async () => {
+  it('200: without data of other tenants, also when requested; system administrators see all or one', async () => {
     const before = await read('overview', root);
     const other = await createTenant(test);
     for (const { tenantId, admin } of [tenant, other]) {
@@ -109,14 +109,14 @@ describe('getIntegrationOverview', () => {
     expect(after.health_status.unknown - before.health_status.unknown).toBe(2);
   });
 
-  it('400: no tenant', async () => {
+  it('400: an invalid tenant', async () => {
     const answer = await test.call('GET', `${path}/overview?tenantId=mine`, { token: root });
     expectError(answer, 400, 'VALIDATION_ERROR');
   });
 });
 
 describe('getIntegrationDiagnostics', () => {
-  it('200: nothing yet', async () => {
+  it('200: without calls', async () => {
     expect(await read('diagnostics')).toEqual({
       recent_failures: [],
       recent_state_alerts: [],
@@ -124,7 +124,7 @@ describe('getIntegrationDiagnostics', () => {
     });
   });
 
-  it('200: what did not succeed, the latest first, 50 at most', async () => {
+  it('200: failed calls, newest first, at most 50', async () => {
     await addCall(test, tenant.tenantId, { outcome: 'success' });
     await addCall(test, tenant.tenantId, { outcome: 'failure', operation_key: 'connectors.check' });
     await addCall(test, tenant.tenantId, { outcome: 'failure', failure: 'answer', called_at: ago(8 * day) });
@@ -137,7 +137,7 @@ describe('getIntegrationDiagnostics', () => {
     expect((await read('diagnostics')).recent_failures).toHaveLength(50);
   });
 
-  it('200: connectors that got worse, the latest first', async () => {
+  it('200: transitions to a worse state, newest first', async () => {
     await addEvent(test, tenant.tenantId, { severity: 'info' });
     await addEvent(test, tenant.tenantId, { severity: 'error', occurred_at: ago(8 * day) });
     const error = await addEvent(test, tenant.tenantId, { severity: 'error', occurred_at: ago(6 * day) });
@@ -158,7 +158,7 @@ describe('getIntegrationDiagnostics', () => {
     });
   });
 
-  it('200: how connectors were when they were last looked at, without the secrets of the installation', async () => {
+  it('200: the latest health checks, without error details of the installation', async () => {
     const own = await createConnector(test, tenant.admin.token, { api_name: 'Own' });
     const shared = await createConnector(test, root, { api_name: 'Shared' });
     const checked = { status: 'error', last_health_check: '2026-01-02T00:00:00Z', error_message: 'It refuses.' };
@@ -188,7 +188,7 @@ describe('getIntegrationDiagnostics', () => {
     await test.call('DELETE', `/api/v1/secure/ai/providers/${shared.id}`, { token: root });
   });
 
-  it('200: nothing of other tenants', async () => {
+  it('200: without data of other tenants', async () => {
     const other = await createTenant(test);
     await addCall(test, other.tenantId, { outcome: 'failure' });
     await addEvent(test, other.tenantId);

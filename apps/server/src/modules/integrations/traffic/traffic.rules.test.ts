@@ -7,7 +7,7 @@ const ofOne = { isOfAll: false, now };
 const ofAll = { isOfAll: true, now };
 
 describe('periodOf', () => {
-  it('is the last 30 days of one tenant, and the last day of all', () => {
+  it('defaults to the last 30 days of one tenant, and to the last day of all', () => {
     expect(periodOf({}, ofOne)).toEqual({ from: '2026-02-08T12:34:56.789Z', to: '2026-03-10T13:34:56.789Z' });
     expect(periodOf({}, ofAll)).toEqual({ from: '2026-03-09T12:34:56.789Z', to: '2026-03-10T13:34:56.789Z' });
     expect(periodOf({ to: '2026-03-01T00:00:00+01:00' }, ofAll)).toEqual({
@@ -16,7 +16,7 @@ describe('periodOf', () => {
     });
   });
 
-  it('has both ends within what there can be', () => {
+  it('limits both ends to valid times', () => {
     expect(periodOf({ from: '0001-01-01T00:00:00Z', to: '9999-12-31T23:59:59Z' }, ofOne)).toEqual({
       from: '1970-01-01T00:00:00.000Z',
       to: '2026-03-10T13:34:56.789Z',
@@ -43,7 +43,7 @@ describe('periodOf', () => {
   });
 });
 
-it('lastDay begins with a whole hour, 24 to 25 hours ago', () => {
+it('lastDay starts at a whole hour, 24 to 25 hours ago', () => {
   expect(lastDay(now).from).toBe('2026-03-09T12:00:00.000Z');
   expect(beginOfHour('2026-03-09T12:59:59.999Z')).toBe('2026-03-09T12:00:00.000Z');
 });

@@ -150,7 +150,7 @@ const HealthCheck = closed(
     auto_disabled: Type.Boolean({ description: 'Whether calls skip the connector because of its failures.' }),
     consecutive_failures: Type.Integer(),
     last_health_check: nullable(Timestamp, {
-      description: 'Time of the latest health check (RFC 3339, UTC); null if there was none.',
+      description: 'Time of the latest health check (RFC 3339, UTC); null before the first.',
     }),
     last_latency_ms: nullable(Type.Integer(), {
       description: 'Latency of the latest success in milliseconds; null if unknown.',
@@ -159,7 +159,7 @@ const HealthCheck = closed(
       description: 'Earliest time of the next call (RFC 3339, UTC); null if it is not paused.',
     }),
     error_message: nullable(Type.String(), {
-      description: 'Latest error; null if there is none, or if the caller does not own the connector.',
+      description: 'Latest error; null without an error, or if the caller does not own the connector.',
     }),
   },
   { title: 'HealthCheck' },

@@ -28,7 +28,7 @@ const ids = async (what: string, token?: string): Promise<string[]> => {
 };
 
 describe('listProviderCalls', () => {
-  it('200: every call with what is known of it, the latest first', async () => {
+  it('200: every call with all fields, newest first', async () => {
     const connectorId = newId();
     const [requestId, userId] = [newId(), newId()];
     const older = await addCall(test, tenant.tenantId, { called_at: ago(5000) });
@@ -92,7 +92,7 @@ describe('listProviderCalls', () => {
     expect(await ids('logs?from=2026-02-01T11:00:00Z&to=2026-02-01T13:00:00Z')).toEqual([c, b]);
   });
 
-  it('200: in either order of time', async () => {
+  it('200: in ascending and descending order of time', async () => {
     const [late, early] = [
       await addCall(test, tenant.tenantId, { called_at: ago(1000) }),
       await addCall(test, tenant.tenantId, { called_at: ago(9000) }),
@@ -115,7 +115,7 @@ describe('listProviderCalls', () => {
     expect(new Set(pages.flatMap(({ data }) => data.map((row: { id: string }) => row.id))).size).toBe(5);
   });
 
-  it('200: totals are exact up to 10,000, and say so beyond', async () => {
+  it('200: totals are exact up to 10,000, and marked as capped above', async () => {
     const add = (count: number) =>
       test.service.services.database.platform().slow.all({
         text: `insert into provider_calls (tenant_id, called_at, id, operation_key, connector_id, provider, outcome,
@@ -135,7 +135,7 @@ describe('listProviderCalls', () => {
     expect([beyond.body.data.length, beyond.body.total]).toEqual([1, 10_002]);
   });
 
-  it('200: what was called a moment ago is there', async () => {
+  it('200: includes calls that are not yet flushed', async () => {
     test.service.services.callLog.record({
       tenantId: tenant.tenantId,
       operation: 'geocoding.search',
@@ -158,7 +158,7 @@ describe('listProviderCalls', () => {
 });
 
 describe('listProviderMetrics', () => {
-  it('200: hours by operation and provider, the latest first', async () => {
+  it('200: hours by operation and provider, newest first', async () => {
     await addHour(test, tenant.tenantId, { hour: hourAgo(1), failures: 1, rate_limited: 1, successes: 1 });
     await addHour(test, tenant.tenantId, { successes: 3, latency_ms: 100, characters: 9, tokens: 4, cache_hits: 2 });
     await addHour(test, tenant.tenantId, { provider: 'openai', cache_hits: 1 });
@@ -230,7 +230,7 @@ describe('listProviderMetrics', () => {
 });
 
 describe('listProviderMetrics sorted', () => {
-  it('200: by hour, requests or failures; 400 by anything else', async () => {
+  it('200: by hour, requests or failures; 400: by another field', async () => {
     await addHour(test, tenant.tenantId, { provider: 'a', hour: hourAgo(2), successes: 9 });
     await addHour(test, tenant.tenantId, { provider: 'b', hour: hourAgo(1), failures: 5 });
     await addHour(test, tenant.tenantId, { provider: 'c', hour: hourAgo(0), failures: 1, successes: 1 });
@@ -247,7 +247,7 @@ describe('listProviderMetrics sorted', () => {
   });
 });
 
-describe.each(['logs', 'metrics'])('%s of whom', (what) => {
+describe.each(['logs', 'metrics'])('%s: visible tenants', (what) => {
   const add = (to: Tenant, fields: Record<string, unknown> = {}) =>
     what === 'logs' ? addCall(test, to.tenantId, fields) : addHour(test, to.tenantId, { successes: 1, ...fields });
   const tenants = async (query: string, token?: string): Promise<string[]> => {
@@ -272,7 +272,7 @@ describe.each(['logs', 'metrics'])('%s of whom', (what) => {
     }
   });
 
-  it('200: all tenants for system administrators, or the one that they ask for or act for', async () => {
+  it('200: all tenants for system administrators, or the one that they request or act on', async () => {
     const other = await createTenant(test);
     const provider = newId();
     await add(tenant, { provider });
@@ -288,7 +288,7 @@ describe.each(['logs', 'metrics'])('%s of whom', (what) => {
     expect(acting.body.data.map((row: { tenantId: string }) => row.tenantId)).toEqual([tenant.tenantId]);
   });
 
-  it('200: without bounds the last 30 days of one tenant, and the last day of all', async () => {
+  it('200: without bounds the last 30 days of one tenant, or the last day of all', async () => {
     const provider = newId();
     await add(tenant, { provider, [what === 'logs' ? 'called_at' : 'hour']: ago(3 * day) });
     expect(await tenants(`provider=${provider}`)).toEqual([tenant.tenantId]);
@@ -310,7 +310,7 @@ describe.each(['logs', 'metrics'])('%s of whom', (what) => {
     expectError(await get(`${what}?${query}`), 400, 'VALIDATION_ERROR');
   });
 
-  it('422: an end that is not after the beginning', async () => {
+  it('422: an end that is not after the start', async () => {
     for (const to of ['2026-02-01T00:00:00Z', '2026-03-01T00:00:00Z']) {
       const answer = await get(`${what}?from=2026-03-01T00:00:00Z&to=${to}`);
       expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'PERIOD_INVALID');
@@ -325,18 +325,21 @@ describe.each(['logs', 'metrics'])('%s of whom', (what) => {
   });
 });
 
-describe('who may read', () => {
+describe('access', () => {
   const all = ['operations', 'operations/translation.text', 'overview', 'metrics', 'logs', 'diagnostics'];
 
-  it.each([...all, 'tenant-overrides'])('%s: 200 with integrations.read, else 403, and 401', async (what) => {
-    const reader = await createMember(test, tenant, { permissions: ['integrations.read'] });
-    expect((await get(what, reader.token)).status).toBe(200);
-    const other = await createMember(test, tenant, { permissions: ['integrations.manage', 'providers.read'] });
-    expectError(await get(what, other.token), 403, 'AUTHORIZATION_ERROR');
-    expectError(await test.call('GET', `${path}/${what}`), 401, 'AUTHENTICATION_ERROR');
-  });
+  it.each([...all, 'tenant-overrides'])(
+    '%s: 200 with integrations.read, 403 without it, 401 without credentials',
+    async (what) => {
+      const reader = await createMember(test, tenant, { permissions: ['integrations.read'] });
+      expect((await get(what, reader.token)).status).toBe(200);
+      const other = await createMember(test, tenant, { permissions: ['integrations.manage', 'providers.read'] });
+      expectError(await get(what, other.token), 403, 'AUTHORIZATION_ERROR');
+      expectError(await test.call('GET', `${path}/${what}`), 401, 'AUTHENTICATION_ERROR');
+    },
+  );
 
-  it('a member of the system tenant without administration sees that tenant only', async () => {
+  it('a member of the system tenant without system administration sees that tenant only', async () => {
     const system = { tenantId: systemTenantId, domain: 'system', name: '', admin: { token: root } } as Tenant;
     const member = await createMember(test, system, { permissions: ['integrations.read'] });
     const provider = newId();

@@ -66,7 +66,7 @@ export const claimDue = statement<Claiming, DeliveryRow>((p) => ({
   execute: () => Promise.resolve([]),
 }));
 
-/** Time of the next due delivery or the next expiring lease; null if there is none. */
+/** Time of the next due delivery or the next expiring lease; null without one. */
 export const findNextDue = statement<OfChannel & { now: string }, { at: string | null }>((p) => {
   const waiting = (isCritical: RawBuilder<boolean>) => sql`(select due_at as at from notification_deliveries
     where tenant_id = ${p.tenantId} and channel = ${p.channel} and is_critical = ${isCritical}

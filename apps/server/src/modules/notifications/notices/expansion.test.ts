@@ -54,10 +54,7 @@ describe('an audience', () => {
     const { send, tell, told, createPeople, ask } = await begin();
     const [first, second, gone, other] = (await createPeople(5)) as [string, string, string, string];
     const [group, empty] = [newId(), newId()];
-    await ask(`insert into groups (tenant_id, id, name) values ($1, $2, 'Porters'), ($1, $3, 'Nobody')`, [
-      group,
-      empty,
-    ]);
+    await ask(`insert into groups (tenant_id, id, name) values ($1, $2, 'Porters'), ($1, $3, 'Empty')`, [group, empty]);
     await ask(
       `insert into group_members (tenant_id, group_id, user_id) values ($1, $2, $3), ($1, $2, $4), ($1, $2, $5)`,
       [group, first, second, gone],
@@ -71,7 +68,7 @@ describe('an audience', () => {
   it('without users is done at once', async () => {
     const { send, tell, told, get, ask } = await begin();
     const group = newId();
-    await ask(`insert into groups (tenant_id, id, name) values ($1, $2, 'Nobody')`, [group]);
+    await ask(`insert into groups (tenant_id, id, name) values ($1, $2, 'Empty')`, [group]);
     const { id } = await send({ audience: { groupIds: [group] } });
     await tell();
     expect([await told(), (await get(id)).body.data.status]).toEqual([[], 'done']);
@@ -132,7 +129,7 @@ describe('each person', () => {
     expect(await told()).toMatchObject([{ inbox_at: null }]);
     const work = await waiting();
     expect(new Set(work.map(({ channel }) => channel))).toEqual(new Set(['email', 'in_app']));
-    for (const piece of work) expect(piece['due']).toEqual(end);
+    for (const task of work) expect(task['due']).toEqual(end);
     await send({ isCritical: true, audience: { userIds: [person] } });
     await tell(services);
     expect((await told()).map(({ inbox_at: at }) => at !== null)).toEqual([false, true]);

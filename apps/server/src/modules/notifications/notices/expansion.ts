@@ -77,7 +77,7 @@ async function runBatches({ services, tenantId, signal, inShares }: Run): Promis
 /** Channels with due deliveries, and the earliest time of waiting ones by channel. */
 type Batch = { due: ReadonlySet<Channel>; later: ReadonlyMap<Channel, string> };
 
-/** Expands the next recipients of the next notice; undefined if there is none, or another process has it. */
+/** Expands the next recipients of the next notice; undefined without one, or if another process has claimed it. */
 async function expandBatch(services: Services, tenantId: string): Promise<Batch | undefined> {
   const db = services.database.tenant(tenantId);
   let notice: NoticeRow | undefined;

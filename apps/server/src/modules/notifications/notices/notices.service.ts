@@ -184,7 +184,7 @@ async function suppressRest(db: TenantDb, { id, at, after }: { id: string; at: s
   }
 }
 
-/** The last id, after which there may be more rows; undefined if there are none. */
+/** The last id, after which there may be more rows; undefined if there are no more. */
 function lastOf(rows: readonly { id: string }[]): string | undefined {
   if (rows.length < suppressedAtOnce) return undefined;
   return rows.map(({ id }) => id).reduce((highest, id) => (id > highest ? id : highest));

@@ -22,7 +22,7 @@ export type Decision = {
   category: string | null;
   /** Quiet hours that apply. Under a locked default they never drop, and those of a user never delay critical notifications. */
   quietHours: QuietHours | null;
-  /** Layer of the quiet hours; null if there are none. */
+  /** Layer of the quiet hours; null without quiet hours. */
   quietHoursLayer: 'user_override' | 'tenant_default' | null;
 };
 

@@ -74,7 +74,7 @@ describe('updateNotificationPreferences', () => {
   });
 
   it.each([
-    ['nobody', () => ({})],
+    ['no user', () => ({})],
     ['oneself', () => ({ userId: member.userId })],
     ['oneself in capitals', () => ({ userId: member.userId.toUpperCase(), scope: 'user_override' })],
   ])('200: own ones of a plain member who names %s', async (_, to) => {
@@ -131,7 +131,7 @@ describe('updateNotificationPreferences', () => {
     ['null for rules', { preferences: [preference({ rules: null })] }],
     ['2049 bytes of rules', { preferences: [preference({ rules: { x: 'x'.repeat(2041) } })] }],
     ['another property', { preferences: [{ ...preference(), id: newId() }] }],
-    ['another scope', { scope: 'everybody' }],
+    ['another scope', { scope: 'all' }],
     ['no uuid', { userId: 'me' }],
     ['null for the user', { userId: null }],
     ['another field', { tenantId: newId() }],

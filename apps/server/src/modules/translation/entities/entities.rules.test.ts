@@ -76,7 +76,7 @@ describe('planUnits', () => {
     expect(plan(translations, wish)).toEqual(planned);
   });
 
-  it('plans nothing for what says nothing, and nothing into the source', () => {
+  it('plans nothing for empty texts and nothing into the source language', () => {
     const wish = { ...fill, marks: [], baseLanguage: 'en', targets: ['de', 'nl'] };
     const units = planUnits(hall({}, ' '), { language: 'nl', place: null }, wish);
     expect(units).toMatchObject([{ language: 'de', field: 'name', seen: null }]);
@@ -130,7 +130,7 @@ describe('merge', () => {
     expect(counts(put(translations, [unit(change)], rest))).toEqual(expected);
   });
 
-  it('needs a name where a translation is nothing without one', () => {
+  it('omits a translation without a required name', () => {
     const strict = { limits: { ...limits, needsName: true } };
     const description = unit({ field: 'description', text: 'For many', translation: 'Für viele' });
     expect(counts(put({}, [description], strict))).toEqual([0, 0, 1]);

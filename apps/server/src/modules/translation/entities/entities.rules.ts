@@ -67,7 +67,7 @@ export function toEntity(
 }
 
 /**
- * The source: the translation into the given language, otherwise the record's own text. Without a language: the own text,
+ * The source: the translation into the given language, otherwise the record's own text. Without a language: its own text,
  * otherwise the first translation with text. Undefined without any text.
  */
 export function placeOf(

@@ -60,7 +60,7 @@ describe.each(callers)('%s', (_, present, allowed) => {
   });
 });
 
-it('401 without a session', async () => {
+it('401: without a session', async () => {
   const answer = await test.call('POST', `${path}/entity`, { body: { entity_type: 'space', entity_id: ids['space'] } });
   expectError(answer, 401, 'AUTHENTICATION_ERROR');
 });

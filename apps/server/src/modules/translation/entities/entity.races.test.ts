@@ -35,8 +35,8 @@ function meanwhile(work: () => Promise<unknown>): void {
   };
 }
 
-describe('what people do while a record is translated', () => {
-  it.each([{}, { target_languages: ['de', 'fr'] }])('a translation that they write stays: %j', async (rest) => {
+describe('changes by users during a translation', () => {
+  it.each([{}, { target_languages: ['de', 'fr'] }])('a written translation is kept: %j', async (rest) => {
     const { id } = await createHall();
     meanwhile(() => edit(id, { translations_i18n: { de: { name: 'Saal' } } }));
     const { body } = await translate(id, rest);
@@ -47,7 +47,7 @@ describe('what people do while a record is translated', () => {
     });
   });
 
-  it('a translation that they change stays, and one that they take away stays away', async () => {
+  it('a changed translation is kept, and a removed one stays removed', async () => {
     const { id } = await createHall({ translations_i18n: { de: { name: 'Halle' }, fr: { name: 'Halle' } } });
     meanwhile(() => edit(id, { translations_i18n: { de: { name: 'Saal' }, fr: null } }));
     const { body } = await translate(id, { target_languages: ['de', 'fr'] });
@@ -55,7 +55,7 @@ describe('what people do while a record is translated', () => {
     expect((await read(id)).translations_i18n).toEqual({ de: { name: 'Saal' } });
   });
 
-  it('what else they change stays, too', async () => {
+  it('changes of other fields are kept', async () => {
     const { id } = await createHall();
     meanwhile(() => edit(id, { capacity: 7, description: 'For many', translations_i18n: { es: { name: 'Sala' } } }));
     await translate(id, { target_languages: ['de'] });
@@ -66,7 +66,7 @@ describe('what people do while a record is translated', () => {
     });
   });
 
-  it.each([{}, { target_languages: ['de', 'fr'] }])('a text that they change is translated again: %j', async (rest) => {
+  it.each([{}, { target_languages: ['de', 'fr'] }])('a changed source text is translated again: %j', async (rest) => {
     const { id } = await createHall({ description: 'For many' });
     meanwhile(() => edit(id, { name: 'Foyer' }));
     const { body } = await translate(id, rest);
@@ -90,7 +90,7 @@ describe('what people do while a record is translated', () => {
     },
   );
 
-  it('a text that they change again and again is left without a translation that is wrong', async () => {
+  it('a source text that changes repeatedly gets no outdated translation', async () => {
     const { id } = await createHall();
     let times = 0;
     translator.meanwhile = async () => void (await edit(id, { name: `Foyer ${'abcdefgh'[times++]}` }));
@@ -100,7 +100,7 @@ describe('what people do while a record is translated', () => {
     expect(times).toBe(3);
   });
 
-  it('a record that they delete is gone', async () => {
+  it('a deleted record stays deleted', async () => {
     const { id } = await createHall();
     meanwhile(() => test.call('DELETE', `${paths.spaces}/${id}`, admin));
     expectError(await translate(id), 404, 'NOT_FOUND');
@@ -111,7 +111,7 @@ describe('what people do while a record is translated', () => {
   });
 });
 
-describe('fifty at once', () => {
+describe('50 concurrent translations', () => {
   it.each([{}, { target_languages: ['de', 'fr'] }])('lose no edit: %j', async (rest) => {
     const { id } = await createHall({ description: 'For many' });
     const people = await Promise.all([0, 1].map(() => createMember(test, tenant, { permissions: ['spaces.manage'] })));
@@ -129,7 +129,7 @@ describe('fifty at once', () => {
     });
   });
 
-  it('leave what a person wrote in the midst of them', async () => {
+  it('keep a translation that a user writes meanwhile', async () => {
     for (let round = 0; round < 5; round++) {
       const { id } = await createHall();
       const counts = await race(10, (at) =>

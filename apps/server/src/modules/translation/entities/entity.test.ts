@@ -35,7 +35,7 @@ async function translateSpace(fields: object, rest: object = {}, query = '') {
 }
 
 describe('translateEntity', () => {
-  it.each(kinds)('200: a %s, with all that is said of it', async (type, collection) => {
+  it.each(kinds)('200: a %s, with all fields of the answer', async (type, collection) => {
     const { key } = await provideTranslator(test, tenant);
     const { id } = await create(test, admin, collection, { name: 'Hall', description: 'For many' });
     const { status, body } = await translate({ entity_type: type, entity_id: id });
@@ -61,7 +61,7 @@ describe('translateEntity', () => {
     expect(after).toMatchObject({ name: 'Hall', translations_i18n: translations, updated_by: tenant.admin.userId });
   });
 
-  it('200: a tag, which has only a name', async () => {
+  it('200: a tag, which has a name only', async () => {
     await provideTranslator(test, tenant);
     const { id, name } = await create(test, admin, 'tags', { translations_i18n: { fr: { name: 'Étiquette' } } });
     const { data } = (await translate({ entity_type: 'tag', entity_id: id })).body;
@@ -78,7 +78,7 @@ describe('translateEntity', () => {
     expect(stored).toEqual({ de: { name: german(name) }, fr: { name: 'Étiquette' } });
   });
 
-  it('200: a category, whose own text stands among its translations; it is found by the new ones', async () => {
+  it('200: a category, whose own text is one of its translations; a search finds the new ones', async () => {
     await provideTranslator(test, tenant);
     const translations = { en: { name: 'Chair', description: 'To sit on' }, fr: { name: 'Chaise' } };
     const { id } = await create(test, admin, 'categories', { translations });
@@ -96,7 +96,7 @@ describe('translateEntity', () => {
     expect(found.body.data.map((category: { id: string }) => category.id)).toContain(id);
   });
 
-  it('200: a category without the language of the tenant, from what it has', async () => {
+  it('200: a category without a text in the default language of the tenant, from another language', async () => {
     const { requests } = await provideTranslator(test, tenant);
     const { id } = await create(test, admin, 'categories', { translations: { de: { name: 'Stuhl' } } });
     const { data } = (await translate({ entity_type: 'category', entity_id: id })).body;
@@ -108,7 +108,7 @@ describe('translateEntity', () => {
     expect(requests).toMatchObject([{ source: 'de', target: 'fr' }]);
   });
 
-  it('rule 1: without targets only what is missing is filled, field by field', async () => {
+  it('rule 1: without targets only missing texts are filled, field by field', async () => {
     await provideTranslator(test, tenant);
     const { answer, stored } = await translateSpace({
       translations_i18n: { de: { name: 'Saal', description: ' ' }, fr: { name: null, description: 'Pour tous' } },
@@ -157,7 +157,7 @@ describe('translateEntity', () => {
     expect(requests).toMatchObject([{ source: 'de', target: 'fr' }]);
   });
 
-  it('rule 4: a given source is the translation into it, or otherwise the language of the own text', async () => {
+  it('rule 4: a given source selects the translation in that language, or otherwise the record’s own text', async () => {
     const { requests } = await provideTranslator(test, tenant);
     await translateSpace(
       { translations_i18n: { de: { name: 'Saal' } } },
@@ -182,7 +182,7 @@ describe('translateEntity', () => {
     expectError(refused, 422, 'UNPROCESSABLE_ENTITY', 'LANGUAGE_NOT_DETECTED');
   });
 
-  it('200: what does not fit where it belongs is left out', async () => {
+  it('200: texts that are too long for their field are omitted', async () => {
     await provideTranslator(test, tenant);
     const { answer, stored } = await translateSpace({ name: 'H'.repeat(198) });
     expect(stored).toEqual({ de: { description: german('For many') }, fr: { description: french('For many') } });
@@ -194,7 +194,7 @@ describe('translateEntity', () => {
     expect(category.body.data).toMatchObject({ languages_translated: [], translations_i18n: {} });
   });
 
-  it('200: what one language costs is not lost with another that fails', async () => {
+  it('200: a failure of one language keeps the translations of others', async () => {
     const { misbehave, requests } = await provideTranslator(test, tenant);
     misbehave((response) => {
       const { q, target } = requests.at(-1)!;
@@ -206,7 +206,7 @@ describe('translateEntity', () => {
     expect(stored).toEqual({ de: { name: german('Hall'), description: german('For many') } });
   });
 
-  it('200: the trail names languages and fields, and never a text', async () => {
+  it('200: the audit trail contains languages and fields, but no text', async () => {
     await provideTranslator(test, tenant);
     const { id } = await translateSpace({ description: null });
     const trail = await trailOf(test, tenant.tenantId, id);

@@ -159,7 +159,7 @@ function matching(tenantId: string, filters: TextFilters) {
         join.onRef('m.entity_id', '=', 'e.id').onRef('m.language', '=', 't.language').onRef('m.field', '=', 'f.field'),
     )
     .select(['e.id as entity_id', 't.language', 'f.field', state.as('state')])
-    // What a person has edited since is nobody else's any more.
+    // A text that a user has edited no longer belongs to a provider.
     .select([
       sql<string | null>`case when ${state} <> 'human' then m.provider end`.as('provider'),
       sql<string | null>`case when ${state} <> 'human' then m.translated_at end`.as('translated_at'),

@@ -33,7 +33,7 @@ async function states(id: string, query = ''): Promise<string[]> {
 }
 
 describe('listTranslationMarks', () => {
-  it('200: what a machine wrote, what people did, and what has a source that has changed', async () => {
+  it('200: machine translations, texts of users, and texts with a changed source', async () => {
     const { id } = await createHall({ translations_i18n: { de: { name: 'Saal' } } });
     await translate(id);
     expect(await states(id)).toEqual([
@@ -57,7 +57,7 @@ describe('listTranslationMarks', () => {
     expect(await states(id, '&state=machine')).toEqual(['de description machine', 'fr description machine']);
   });
 
-  it('200: with who wrote it when, as long as it is as it was written', async () => {
+  it('200: with provider and time as long as the text is unchanged', async () => {
     const { id } = await createHall({ description: null });
     await translate(id, { target_languages: ['de'] });
     const { body } = await list(`entity_type=space&entity_id=${id}`);
@@ -81,7 +81,7 @@ describe('listTranslationMarks', () => {
     ]);
   });
 
-  it('200: what was made from a translation is stale when that one changes', async () => {
+  it('200: a text made from a translation is stale when that translation changes', async () => {
     const { id } = await createHall({ translations_i18n: { de: { name: 'Saal' } } });
     await translate(id, { source_language: 'de', target_languages: ['fr'] });
     await edit(id, { name: 'Foyer' });
@@ -101,7 +101,7 @@ describe('listTranslationMarks', () => {
     expect(body.data).toMatchObject([{ entity_type: type, entity_id: id, field, state: 'machine' }]);
   });
 
-  it('200: texts of categories, without those in the language of the tenant', async () => {
+  it('200: texts of categories, without those in the default language of the tenant', async () => {
     const translations = { en: { name: 'Chair', description: 'To sit on' } };
     const { id } = await create(test, admin, 'categories', { translations });
     await test.call('POST', `${path}/entity`, { ...admin, body: { entity_type: 'category', entity_id: id } });
@@ -116,7 +116,7 @@ describe('listTranslationMarks', () => {
     ]);
   });
 
-  it('200: page by page over all records, and never those of others', async () => {
+  it('200: pages over all records, without those of other tenants', async () => {
     for (const _ of [1, 2, 3]) await translate((await createHall()).id);
     const page = (await list('entity_type=space&limit=5&offset=5')).body;
     expect(page.pagination).toEqual({ total: 12, limit: 5, offset: 5, hasMore: true });
@@ -127,7 +127,7 @@ describe('listTranslationMarks', () => {
     expect((await list(`entity_type=space&entity_id=${id}`, stranger)).body.data).toEqual([]);
   });
 
-  it('400, 401, 403: what is not allowed', async () => {
+  it('400, 401, 403: an invalid query, no credentials, no permission', async () => {
     for (const query of ['', 'entity_type=group', 'entity_type=space&state=new', 'entity_type=space&entity_id=x'])
       expectError(await list(query), 400, 'VALIDATION_ERROR');
     expectError(await list('entity_type=space', {}), 401, 'AUTHENTICATION_ERROR');
@@ -139,7 +139,7 @@ describe('listTranslationMarks', () => {
 });
 
 describe('protect_human', () => {
-  it('guards what people wrote and edited against given targets, and nothing else', async () => {
+  it('protects only texts that users wrote or edited from given targets', async () => {
     const { id } = await createHall({ translations_i18n: { de: { name: 'Saal' } } });
     await translate(id);
     const { translations_i18n: translations } = await read(id);
@@ -156,7 +156,7 @@ describe('protect_human', () => {
     expect(await states(id, '&state=stale')).toEqual([]);
   });
 
-  it('guards nothing where it is false or missing', async () => {
+  it('protects nothing if it is false or missing', async () => {
     for (const query of ['', '?protect_human=false']) {
       const { id } = await createHall({ translations_i18n: { de: { name: 'Saal' } } });
       const { body } = await translate(id, { target_languages: ['de'] }, query);

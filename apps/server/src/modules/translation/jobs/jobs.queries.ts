@@ -77,14 +77,14 @@ const columns = [
   sql<boolean>`entity_ids is not null`.as('is_selection'),
 ] as const;
 
-/** How long who works on a job may give no sign of life. */
+/** Lease of a job without a heartbeat, in milliseconds. */
 export const leaseMs = 30_000;
 
-/** The clocks of processes differ, and whoever is ahead would take jobs from the living: leases go by the database's. */
+/** The database clock decides about leases: a process whose clock is ahead would take jobs from active workers. */
 const databaseNow = sql<string>`now()`;
 const leaseEnd = sql<string>`${databaseNow} + ${leaseMs}::float8 * interval '1 millisecond'`;
 
-/** Written out, as the index is chosen by it. */
+/** A constant in the statement, because the partial index matches only a constant. */
 const isRunning = sql<boolean>`status = 'running'`;
 
 type ById = { tenantId: string; id: string };
@@ -100,13 +100,13 @@ type Asked = {
   entities_total: number;
 };
 
-/** Whether one more may be under way is decided by one transaction at a time. */
+/** Serialises the check of the limit on running jobs per tenant. */
 export const lockJobs = statement<{ tenantId: string }, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock(hashtextextended('translation-jobs:' || ${p.tenantId}::text, 0))`.compile(builder),
 }));
 
-/** No row where an equal job is under way. */
+/** No row if an equal job is running. */
 export const insertJob = statement<Asked & AuditParams & { id: string; claim: string; at: string }, JobRow>((p) =>
   withAudit<JobRow>(
     builder
@@ -183,11 +183,11 @@ function matching(tenantId: string, { status, entityType }: JobFilters) {
     .$if(entityType !== undefined, (query) => query.where('entity_type', '=', entityType!));
 }
 
-/** Nothing is done for a tenant that is suspended or to be deleted; it goes on once the tenant is active again. */
+/** Jobs of a suspended or deleted tenant wait until the tenant is active again. */
 const isOfActive = (tenantId: string) =>
   sql<boolean>`exists (select from tenants where tenants.id = ${tenantId} and tenants.status = 'active')`;
 
-/** Takes on a job that nobody works on; whoever comes second gets no row. */
+/** Claims a job without a valid lease; no row if another process was first. */
 export const claimJob = statement<ById & { claim: string }, JobRow>((p) =>
   builder
     .updateTable('translation_jobs')
@@ -200,7 +200,7 @@ export const claimJob = statement<ById & { claim: string }, JobRow>((p) =>
     .returning(columns),
 );
 
-/** A job that somebody works on, as far as is known. */
+/** A running job with a valid lease. */
 export const findHeldJob = statement<ById, { id: string }>((p) =>
   builder
     .selectFrom('translation_jobs')
@@ -213,7 +213,7 @@ export const findHeldJob = statement<ById, { id: string }>((p) =>
 
 type Claimed = ById & { claim: string };
 
-/** No row where it is no more one's own, or is to run no more. */
+/** Heartbeat: extends the lease. No row if the claim is lost or the job has ended. */
 export const keepJob = statement<Claimed, { id: string }>((p) =>
   builder
     .updateTable('translation_jobs')
@@ -226,7 +226,7 @@ export const keepJob = statement<Claimed, { id: string }>((p) =>
     .returning('id'),
 );
 
-/** Leaves the rest to whoever comes next. */
+/** Gives the claim back, so that another process can continue the job. */
 export const releaseJob = statement<Claimed, { id: string }>((p) =>
   builder
     .updateTable('translation_jobs')
@@ -240,12 +240,12 @@ export const releaseJob = statement<Claimed, { id: string }>((p) =>
 export type Progress = {
   language_position: number;
   last_entity_id: string | null;
-  /** How much more there is of each. */
+  /** Increments of the counts. */
   failed: number;
   batches: number;
 };
 
-/** Where it goes on from; no row where the job is no more one's own. */
+/** Stores the position to continue from; no row if the claim is lost. */
 export const advanceJob = statement<Claimed & Progress & { at: string }, JobRow>((p) =>
   builder
     .updateTable('translation_jobs')
@@ -266,7 +266,7 @@ export const advanceJob = statement<Claimed & Progress & { at: string }, JobRow>
     .returning(columns),
 );
 
-/** Providers do nothing but fail; no row where the job is no more one's own. */
+/** Stores since when all providers fail; no row if the claim is lost. */
 export const noteTrouble = statement<Claimed & { at: string }, JobRow>((p) =>
   builder
     .updateTable('translation_jobs')
@@ -281,16 +281,15 @@ export const noteTrouble = statement<Claimed & { at: string }, JobRow>((p) =>
 type Written = {
   entityIds: readonly string[];
   language: string;
-  /** Into these the job has translated before. */
+  /** Earlier target languages of the job. */
   languagesBefore: readonly string[];
   provider: string;
   at: string;
 };
 
 /**
- * Adds up what was written at a time, in the transaction that writes it. A record counts once: not where it was counted for
- * another text of the batch, nor where the job has left a mark on it in another language. No row where the job is no more one's
- * own.
+ * Counts written texts in the transaction that writes them. A record counts once: not if it was counted for another text of
+ * the batch, nor if the job has already marked it in another language. No row if the claim is lost.
  */
 export const countWritten = statement<Claimed & Written, { id: string }>((p) => ({
   compile: () =>
@@ -326,7 +325,7 @@ export const endJob = statement<Claimed & { status: JobStatus; error: string | n
     .returning(columns),
 );
 
-/** Whoever works on it notices with its next step. No row unless it is running. */
+/** The worker notices it at its next heartbeat. No row unless the job is running. */
 export const cancelJob = statement<{ id: string; at: string } & AuditParams, JobRow>((p) =>
   withAudit<JobRow>(
     builder
@@ -356,7 +355,7 @@ export const resumeJob = statement<{ id: string; at: string } & AuditParams, Job
   ),
 );
 
-/** The next of the records that a job was given, by id. */
+/** The next selected records of a job, by id. */
 export const listGiven = statement<{ tenantId: string; id: string; after: string; most: number }, { id: string }>(
   (p) => ({
     compile: () =>
@@ -367,7 +366,7 @@ export const listGiven = statement<{ tenantId: string; id: string; after: string
   }),
 );
 
-/** How many are under way. */
+/** Number of running jobs. */
 export const countRunning = statement<{ tenantId: string }, { total: number }>((p) =>
   builder
     .selectFrom('translation_jobs')
@@ -376,7 +375,7 @@ export const countRunning = statement<{ tenantId: string }, { total: number }>((
     .where(isRunning),
 );
 
-/** Over all active tenants: jobs whose worker has given no sign of life for a while, or that nobody has begun. */
+/** Running jobs of all active tenants that no worker has claimed, or whose lease has expired. */
 export const listAbandonedJobs = statement<{ most: number }, { tenant_id: string; id: string }>((p) =>
   builder
     .selectFrom('translation_jobs')
@@ -388,7 +387,7 @@ export const listAbandonedJobs = statement<{ most: number }, { tenant_id: string
     .limit(p.most),
 );
 
-/** Over all tenants: those that ended before. */
+/** Deletes jobs of all tenants that ended earlier. */
 export const deleteOldJobs = statement<{ before: string; most: number }, { id: string }>((p) =>
   builder
     .deleteFrom('translation_jobs')

@@ -2,13 +2,13 @@ import { sha256 } from '#core/crypto/secrets';
 import { isLanguage } from '#modules/translation/languages/languages.rules';
 import type { EntityType } from '#modules/translation/translation.types';
 
-/** What somebody asks for: languages by codes that exist, ids in order and each once. */
+/** A validated request: known language codes, sorted ids without duplicates. */
 export type Asked = {
   entityType: EntityType;
   /** Undefined: all. */
   entityIds: readonly string[] | undefined;
   source: string | undefined;
-  /** Undefined fills what is missing. */
+  /** Undefined: only missing texts are filled. */
   targets: readonly string[] | undefined;
   protectHuman: boolean;
 };

@@ -50,7 +50,7 @@ const Job = closed(
     ...amounts,
     texts_failed: Type.Integer({ description: 'Number of texts that could not be translated.' }),
     error: nullable(Type.String(), {
-      description: 'Reason of the failure, as text for people; null if there is none.',
+      description: 'Reason of the failure, as text for users; null without a failure.',
     }),
     created_by: nullable(Uuid),
     created_at: Timestamp,

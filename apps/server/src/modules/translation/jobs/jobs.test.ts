@@ -30,7 +30,7 @@ async function startOther() {
 
 describe('translateEntityType', () => {
   describe('200', () => {
-    it('fills what is missing in the languages of the tenant, language by language', async () => {
+    it('fills missing texts in the languages of the tenant, language by language', async () => {
       const { translate, translator, createTags, namesIn } = await begin();
       await createTags(60);
       const answer = await translate({ entity_type: 'tag' });
@@ -76,7 +76,7 @@ describe('translateEntityType', () => {
       expect(translator.requests).toHaveLength(asked);
     });
 
-    it('overwrites in the languages that are named, never in that of the tenant', async () => {
+    it('overwrites texts in the given languages, never in the default language of the tenant', async () => {
       const { translate, admin, namesIn } = await begin();
       await create(test, admin, 'tags', { name: 'One', translations_i18n: { de: { name: 'Eins' } } });
       const { body } = await translate({ entity_type: 'tag', target_languages: ['DE', 'en', 'de'] });
@@ -85,7 +85,7 @@ describe('translateEntityType', () => {
       expect(await namesIn('en')).toEqual([null]);
     });
 
-    it('keeps to the records that are named, each once', async () => {
+    it('translates only the given records, each once', async () => {
       const { translate, createTags, namesIn } = await begin(['en', 'de']);
       const [one, , three] = await createTags(3);
       const { body } = await translate({ entity_type: 'tag', entity_ids: [three, one, three!.toUpperCase()] });
@@ -93,7 +93,7 @@ describe('translateEntityType', () => {
       expect(await namesIn('de')).toEqual([inLanguage('de', 'Tag 0'), null, inLanguage('de', 'Tag 2')]);
     });
 
-    it.each(['space', 'resource', 'category'] as const)('takes each %s with name and description', async (type) => {
+    it.each(['space', 'resource', 'category'] as const)('translates name and description of each %s', async (type) => {
       const { translate, admin } = await begin(['en', 'de']);
       const collection = { space: 'spaces', resource: 'resources', category: 'categories' }[type] as 'spaces';
       const texts = { name: 'Hall', description: 'A large one' };
@@ -107,7 +107,7 @@ describe('translateEntityType', () => {
       expect(body.data).toMatchObject({ entity_type: type, entities_translated: 1, languages_translated: ['de'] });
     });
 
-    it('of nothing is nothing', async () => {
+    it('completes at once without records', async () => {
       const { translate } = await begin();
       expect((await translate({ entity_type: 'tag' })).body.data).toEqual({
         entity_type: 'tag',
@@ -119,7 +119,7 @@ describe('translateEntityType', () => {
       });
     });
 
-    it('passes over what is deleted meanwhile', async () => {
+    it('skips records that are deleted meanwhile', async () => {
       const { translate, translator, createTags, admin } = await begin(['en', 'de']);
       const ids = await createTags(60);
       translator.meanwhile = async () => {
@@ -130,7 +130,7 @@ describe('translateEntityType', () => {
       expect(body.data).toMatchObject({ entities_total: 60, entities_translated: 58, batches_processed: 2 });
     });
 
-    it('is recorded once, with a job that can be looked at', async () => {
+    it('is recorded once, with a job that can be read', async () => {
       const { tenant, translate, createTags, jobs, translator } = await begin();
       const ids = await createTags(2);
       await translate({ entity_type: 'tag' });
@@ -170,7 +170,7 @@ describe('translateEntityType', () => {
     });
   });
 
-  it('400: what does not fit', async () => {
+  it('400: an invalid body', async () => {
     const { translate, createTags } = await begin();
     const [id] = await createTags(1);
     for (const body of [
@@ -208,14 +208,14 @@ describe('translateEntityType', () => {
     expect((await jobs()).body.pagination.total).toBe(0);
   });
 
-  it('422: a language that there is not', async () => {
+  it('422: an unknown language', async () => {
     const { translate } = await begin();
     for (const body of [{ target_languages: ['qq'] }, { source_language: 'qq' }]) {
       expectError(await translate({ entity_type: 'tag', ...body }), 422, 'UNPROCESSABLE_ENTITY', 'UNKNOWN_LANGUAGE');
     }
   });
 
-  it('503: without a provider; the job can be resumed once there is one', async () => {
+  it('503: without a provider; the job can be resumed after one is configured', async () => {
     const tenant = await createTenantOf(test, ['en', 'de']);
     const { translate, createTags, jobs, resume, untilEnded, namesIn } = stepsOf(test, tenant);
     await createTags(3);
@@ -230,7 +230,7 @@ describe('translateEntityType', () => {
     expect(await namesIn('de')).toEqual([0, 1, 2].map((at) => inLanguage('de', `Tag ${at}`)));
   });
 
-  it('fifty equal calls at once are one job, and each learns of its end', async () => {
+  it('50 equal concurrent calls share one job, and each returns its result', async () => {
     const { translate, translator, createTags, jobs } = await begin(['en', 'de']);
     await createTags(30);
     const bodies: unknown[] = [];
@@ -249,10 +249,10 @@ describe('translateEntityType', () => {
   });
 });
 
-describe('what a request does not get done', () => {
+describe('work that exceeds the time of the request', () => {
   const batchOf250 = Array.from({ length: 50 }, (_, at) => `Tag ${250 + at}`);
 
-  it('goes on in the background, whose progress can be seen', async () => {
+  it('continues in the background with visible progress', async () => {
     const { translate, translator, createTags, job, untilEnded } = await begin();
     await createTags(230);
     const answer = await translate({ entity_type: 'tag' });
@@ -314,7 +314,7 @@ describe('what a request does not get done', () => {
     },
   );
 
-  it('is worked on by one process at a time', async () => {
+  it('is processed by one process at a time', async () => {
     const { translate, translator, createTags, untilEnded } = await begin(['en', 'de']);
     await createTags(400);
     const id = jobIn(await translate({ entity_type: 'tag' }));
@@ -334,7 +334,7 @@ describe('what a request does not get done', () => {
 });
 
 describe('cancelTranslationJob', () => {
-  it('200: ends a job that is being worked on; what is written stays', async () => {
+  it('200: ends a running job; written texts are kept', async () => {
     const { tenant, translate, translator, createTags, cancel, job, namesIn } = await begin(['en', 'de']);
     await createTags(330);
     const id = jobIn(await translate({ entity_type: 'tag' }));
@@ -356,7 +356,7 @@ describe('cancelTranslationJob', () => {
     ]);
   });
 
-  it('404, 409: no such job, and one that has ended', async () => {
+  it('404, 409: an unknown job; a job that has ended', async () => {
     const { translate, createTags, cancel, resume, jobs } = await begin();
     await createTags(1);
     await translate({ entity_type: 'tag' });
@@ -368,7 +368,7 @@ describe('cancelTranslationJob', () => {
 });
 
 describe('resumeTranslationJob', () => {
-  it('409: an equal job is under way', async () => {
+  it('409: an equal job is running', async () => {
     const tenant = await createTenantOf(test, ['en', 'de']);
     const { translate, createTags, jobs, resume } = stepsOf(test, tenant);
     await createTags(210);
@@ -381,7 +381,7 @@ describe('resumeTranslationJob', () => {
 });
 
 describe('listTranslationJobs', () => {
-  it('200: the newest first, by pages, status and type', async () => {
+  it('200: newest first, in pages, by status and type', async () => {
     const { translate, createTags, jobs } = await begin();
     await createTags(1);
     for (const entity_type of ['tag', 'category', 'tag']) await translate({ entity_type });

@@ -29,8 +29,8 @@ const translateText = (change: object = {}, by = member) =>
 const isAsked = (times: number) =>
   vi.waitFor(() => expect(translator.requests).toHaveLength(times), { timeout: 30_000 });
 
-describe('equal texts at the same time', () => {
-  it('are one call to the provider, and all but one are copies', async () => {
+describe('equal concurrent texts', () => {
+  it('are one call to the provider; all other answers are copies', async () => {
     const answers: Answer[] = [];
     const counts = await race(50, async () => {
       const answer = await translateText();
@@ -52,8 +52,8 @@ describe('equal texts at the same time', () => {
     expect(row).toEqual({ cache_hits: 49, successes: 1 });
   });
 
-  it('each draw on the budget of their caller', async () => {
-    // Until then memory knows nothing that somebody who comes late could have for nothing.
+  it('each count against the rate limit of their caller', async () => {
+    // The provider answers only after all requests, so no request is served from the translation memory.
     const answered = door();
     translator.meanwhile = () => answered.opened;
     let refused = 0;
@@ -87,7 +87,7 @@ describe('equal texts at the same time', () => {
     ['another source', { source_language: 'nl' }],
     ['another target', { target_language: 'fr' }],
     ['markup', { preserve_html: true }],
-  ])('are told from %s', async (_what, change) => {
+  ])('are not shared with %s', async (_what, change) => {
     const answered = door();
     translator.meanwhile = () => answered.opened;
     const both = [translateText(), translateText(change)];
@@ -96,7 +96,7 @@ describe('equal texts at the same time', () => {
     for (const answer of both) expect((await answer).body.data).toMatchObject({ cached: false });
   });
 
-  it('are told from those of another tenant', async () => {
+  it('are not shared with another tenant', async () => {
     const other = await createTenantOf(test);
     const { requests } = await provideTranslator(test, other);
     expect(await race(50, (at) => translateText({}, at % 2 === 0 ? member : { token: other.admin.token }))).toEqual({
@@ -105,7 +105,7 @@ describe('equal texts at the same time', () => {
     expect([translator.requests.length, requests.length]).toEqual([1, 1]);
   });
 
-  it('are calls of their own while caches are switched off', async () => {
+  it('are separate calls while caches are disabled', async () => {
     const { token } = await logInSystemAdmin(test);
     const configure = async (body: object) => {
       expect(await test.call('PATCH', '/api/v1/system/security/config', { token, body })).toMatchObject({
@@ -123,7 +123,7 @@ describe('equal texts at the same time', () => {
     await configure({ cache_enabled: true });
   });
 
-  it('does not share a result with a tenant that disabled the operation', async () => {
+  it('are not shared with a tenant that has disabled the operation', async () => {
     const answered = door();
     translator.meanwhile = () => answered.opened;
     const first = translateText();
@@ -140,7 +140,7 @@ describe('equal texts at the same time', () => {
   });
 });
 
-describe('a caller who leaves', () => {
+describe('a caller that disconnects', () => {
   const wanted = { source: 'en', target: 'de', html: false, texts: ['Hall'] };
   const translateUntil = (signal: AbortSignal) =>
     translate(
@@ -154,7 +154,7 @@ describe('a caller who leaves', () => {
       wanted,
     );
 
-  /** Somebody who has begun, and somebody who waits for the same. */
+  /** Two callers: one has started the provider call, the other waits for the same result. */
   async function two() {
     const answered = door();
     const closed = Promise.withResolvers<void>();
@@ -182,7 +182,7 @@ describe('a caller who leaves', () => {
     expect(translator.requests).toHaveLength(1);
   });
 
-  it('as the last one aborts the call, and the next one starts a new call', async () => {
+  it('as the last one aborts the call; the next caller starts a new one', async () => {
     const { answered, closed, calls, first, second } = await two();
     for (const each of [first, second]) each.abort(new Error('left'));
     for (const call of calls) await expect(call).rejects.toThrow('left');

@@ -52,7 +52,7 @@ const countOf = async (table: 'translation_memory' | 'translation_marks', { tena
 };
 const cleanUp = () => forgetTranslations(test.service.services, new AbortController().signal);
 
-describe('what is remembered', () => {
+describe('a remembered translation', () => {
   it('is forgotten after thirty days', async () => {
     const person = await createMember(test, tenant);
     const isCachedAfter = async (days: number) => {
@@ -63,33 +63,36 @@ describe('what is remembered', () => {
     expect([await isCachedAfter(0), await isCachedAfter(29), await isCachedAfter(2)]).toEqual([false, true, false]);
   });
 
-  it.each(['an own connector', 'one of the installation'])('is not what %s said that has changed', async (whose) => {
-    const admin = { token: tenant.admin.token };
-    const owner = whose === 'an own connector' ? admin : { token: (await logInSystemAdmin(test)).token };
-    const change = (id: string, method: 'PATCH' | 'POST' | 'DELETE', rest = '', body?: object) =>
-      test.call(method, `/api/v1/secure/ai/providers/${id}${rest}`, {
-        ...owner,
-        ...(body === undefined ? {} : { body }),
-      });
-    await test.call('DELETE', `/api/v1/secure/ai/providers/${translator.connectorId}`, admin);
-    const { connectorId: id } = await provideTranslator(test, { admin: owner as Tenant['admin'] });
-    ahead += 1000;
-    expect([await isCached(), await isCached()]).toEqual([false, true]);
-    await change(id, 'PATCH', '', { config: { adapter: 'libretranslate', languages: ['en', 'de'] } });
-    ahead += 1000;
-    expect([await isCached(), await isCached()]).toEqual([false, true]);
-    await change(id, 'POST', '/disable');
-    ahead += 1000;
-    expectError(await translate(), 503, 'SERVICE_UNAVAILABLE', 'NO_PROVIDER');
-    await change(id, 'POST', '/enable');
-    ahead += 1000;
-    expect([await isCached(), await isCached()]).toEqual([false, true]);
-    await change(id, 'DELETE');
-    ahead += 1000;
-    expectError(await translate(), 503, 'SERVICE_UNAVAILABLE', 'NO_PROVIDER');
-  });
+  it.each(['a connector of the tenant', 'a connector of the installation'])(
+    'is not used after a change of %s that made it',
+    async (whose) => {
+      const admin = { token: tenant.admin.token };
+      const owner = whose === 'a connector of the tenant' ? admin : { token: (await logInSystemAdmin(test)).token };
+      const change = (id: string, method: 'PATCH' | 'POST' | 'DELETE', rest = '', body?: object) =>
+        test.call(method, `/api/v1/secure/ai/providers/${id}${rest}`, {
+          ...owner,
+          ...(body === undefined ? {} : { body }),
+        });
+      await test.call('DELETE', `/api/v1/secure/ai/providers/${translator.connectorId}`, admin);
+      const { connectorId: id } = await provideTranslator(test, { admin: owner as Tenant['admin'] });
+      ahead += 1000;
+      expect([await isCached(), await isCached()]).toEqual([false, true]);
+      await change(id, 'PATCH', '', { config: { adapter: 'libretranslate', languages: ['en', 'de'] } });
+      ahead += 1000;
+      expect([await isCached(), await isCached()]).toEqual([false, true]);
+      await change(id, 'POST', '/disable');
+      ahead += 1000;
+      expectError(await translate(), 503, 'SERVICE_UNAVAILABLE', 'NO_PROVIDER');
+      await change(id, 'POST', '/enable');
+      ahead += 1000;
+      expect([await isCached(), await isCached()]).toEqual([false, true]);
+      await change(id, 'DELETE');
+      ahead += 1000;
+      expectError(await translate(), 503, 'SERVICE_UNAVAILABLE', 'NO_PROVIDER');
+    },
+  );
 
-  it('is not used, and nothing is remembered, while caches are switched off', async () => {
+  it('is neither used nor stored while caches are disabled', async () => {
     expect(await isCached()).toBe(false);
     await configure({ cache_enabled: false });
     expect(await isCached()).toBe(false);
@@ -99,7 +102,7 @@ describe('what is remembered', () => {
     expect(await isCached('Foyer')).toBe(true);
   });
 
-  it('is known to this process once it was read, to each tenant its own', async () => {
+  it('is cached by the process after a read, for each tenant separately', async () => {
     const other = await createTenantOf(test);
     await provideTranslator(test, other);
     expect([await isCached(), await isCached()]).toEqual([false, true]);
@@ -111,7 +114,7 @@ describe('what is remembered', () => {
     expect(theirs).toMatchObject({ status: 200, body: { data: { cached: false } } });
   });
 
-  it('is counted as a hit of the provider that made it', async () => {
+  it('counts as a cache hit of the provider that made it', async () => {
     await translate();
     await translate();
     await translate();
@@ -141,7 +144,7 @@ describe('what is remembered', () => {
     expect(translator.requests).toHaveLength(1);
   });
 
-  it('goes when it is too old, or more than the configuration says, the oldest first', async () => {
+  it('is purged at the maximum age or number, oldest first', async () => {
     const other = await createTenant(test);
     await provideTranslator(test, other);
     await translate('Hall', { token: other.admin.token });
@@ -165,7 +168,7 @@ describe('what is remembered', () => {
     await configure({ cache_max_entries: 50_000 });
   });
 
-  it('is left for the next run while another request writes it', async () => {
+  it('is skipped by the purge while another request writes it', async () => {
     await isCached();
     ahead += 31 * day;
     const { tenantId } = tenant;

@@ -7,20 +7,20 @@ import type { TestService } from '#test/support/harness';
 
 type Asked = { q: string[]; source: string; target: string };
 
-/** A server that speaks the protocol of LibreTranslate, and says of each text what it is in the other language. */
+/** A server with the protocol of LibreTranslate; its translations name the target language. */
 export type Translator = {
   origin: string;
-  /** What it was asked for, in the order of arrival. */
+  /** All requests in the order of arrival. */
   requests: Asked[];
-  /** Done before it answers a request. */
+  /** Runs before each answer. */
   meanwhile: (asked: Asked) => Promise<void> | void;
-  /** Told when nobody waits for an answer any more. */
+  /** Called when the connection of a request closes. */
   onClose: () => void;
-  /** From now on it does this instead of translating. */
+  /** Replaces all later answers. */
   misbehave(how: (response: ServerResponse, request: IncomingMessage) => void): void;
 };
 
-/** What the translator makes of a text. */
+/** The translation of a text by the translator. */
 export const inLanguage = (language: string, text: string) => `${text} (${language})`;
 
 /** Serves a translator on a socket until the test ends. */

@@ -19,7 +19,7 @@ const german = (text: string) => inLanguage('de', text);
 const french = (text: string) => inLanguage('fr', text);
 
 describe('translateI18n', () => {
-  it('200: into all languages of the tenant except the source, what is there already, too', async () => {
+  it('200: into all languages of the tenant except the source, including existing texts', async () => {
     const { key, requests } = await provideTranslator(test, tenant);
     const { status, body } = await translate({
       i18n_data: { en: { name: 'Hall', description: 'For many' }, de: { name: 'Saal' }, es: { name: 'Sala' } },
@@ -43,7 +43,7 @@ describe('translateI18n', () => {
     expect(requests.map(({ source }) => source)).toEqual(['en', 'en']);
   });
 
-  it('200: from the first language that says something', async () => {
+  it('200: from the first language with a text', async () => {
     await provideTranslator(test, tenant);
     const i18n_data = { fr: { name: ' ', description: null }, de: { description: 'Ein Raum' }, en: { name: 'Hall' } };
     const { data } = (await translate({ i18n_data })).body;
@@ -57,7 +57,7 @@ describe('translateI18n', () => {
     });
   });
 
-  it('200: from and into what is asked for, each once, and never into the source', async () => {
+  it('200: with given source and targets, each once, and never into the source', async () => {
     await provideTranslator(test, tenant);
     const asked = { source_language: 'DE', target_languages: ['es', 'ES', 'de', 'it'] };
     const { data } = (await translate({ i18n_data: { en: { name: 'Hall' }, de: { name: 'Saal' } }, ...asked })).body;
@@ -70,7 +70,7 @@ describe('translateI18n', () => {
     });
   });
 
-  it('200: cached only where all of it was known', async () => {
+  it('200: cached only if all texts were remembered', async () => {
     await provideTranslator(test, tenant);
     const both = { i18n_data: { en: { name: 'Hall', description: 'For many' } } };
     await translate({ i18n_data: { en: { name: 'Hall' } } });
@@ -79,7 +79,7 @@ describe('translateI18n', () => {
     expect((await translate(both)).body.data).toMatchObject({ cached: true });
   });
 
-  it('200: tags in a description stay tags', async () => {
+  it('200: tags in a description are kept', async () => {
     await provideTranslator(test, tenant);
     const description = '<ul><li>Hall</li></ul>';
     const { data } = (await translate({ i18n_data: { en: { description } }, target_languages: ['de'] })).body;
@@ -100,7 +100,7 @@ describe('translateI18n', () => {
     });
   });
 
-  it('200: a language that fails does not take the others along', async () => {
+  it('200: a failed language does not affect the others', async () => {
     const { misbehave, requests } = await provideTranslator(test, tenant);
     misbehave((response) => {
       const { q, target } = requests.at(-1)!;
@@ -112,7 +112,7 @@ describe('translateI18n', () => {
     expect(body.data.translations_i18n).not.toHaveProperty('fr');
   });
 
-  it('422: no provider takes any of it', async () => {
+  it('422: all providers refuse all texts', async () => {
     const { misbehave } = await provideTranslator(test, tenant);
     misbehave((response) => response.writeHead(400).end('canary'));
     const answer = await translate({ i18n_data: { en: { name: 'Hall' } } });

@@ -20,7 +20,7 @@ const toGerman = (text = 'Hall') => ({ text, source_language: 'en', target_langu
 const translate = (body: unknown, by = member) => test.call('POST', `${path}/text`, { ...by, body });
 
 describe('translateText', () => {
-  it('200: the translation, with all that is said of it', async () => {
+  it('200: the translation, with all fields of the answer', async () => {
     const { key, requests } = await provideTranslator(test, tenant);
     const { status, body } = await translate(toGerman());
     expect({ status, body }).toEqual({
@@ -41,7 +41,7 @@ describe('translateText', () => {
     expect(requests).toMatchObject([{ q: ['Hall'], source: 'en', target: 'de' }]);
   });
 
-  it('200: the same again comes from memory, and says who made it', async () => {
+  it('200: the same text again is from memory and names the provider that made it', async () => {
     const { key, requests } = await provideTranslator(test, tenant);
     const first = (await translate(toGerman())).body.data;
     const second = (await translate(toGerman(), { token: tenant.admin.token })).body.data;
@@ -55,14 +55,14 @@ describe('translateText', () => {
     ['another source', { source_language: 'nl' }],
     ['another target', { target_language: 'fr' }],
     ['markup', { preserve_html: true }],
-  ])('200: %s is not the same', async (_, change) => {
+  ])('200: %s is a separate entry in memory', async (_, change) => {
     const { requests } = await provideTranslator(test, tenant);
     await translate(toGerman());
     expect((await translate({ ...toGerman(), ...change })).body.data).toMatchObject({ cached: false });
     expect(requests).toHaveLength(2);
   });
 
-  it('200: what one tenant had translated is not in the memory of another', async () => {
+  it('200: translations of one tenant are not in the memory of another', async () => {
     await provideTranslator(test, tenant);
     await translate(toGerman());
     const other = await createTenant(test);
@@ -71,14 +71,14 @@ describe('translateText', () => {
     expect(body.data).toMatchObject({ cached: false, provider_used: key });
   });
 
-  it('200: tags stay where they are asked to', async () => {
+  it('200: tags are kept if requested', async () => {
     await provideTranslator(test, tenant);
     const text = '<p>Hall <b class="x">one</b></p>';
     const { body } = await translate({ ...toGerman(text), preserve_html: true });
     expect(body.data.translated_text).toMatch(/^<p>.*<b class="x">.*<\/b>.*<\/p>$/);
   });
 
-  it('200: equal languages need no provider, with or without one', async () => {
+  it('200: equal languages call no provider', async () => {
     const text = ' Hall {{name}} <b>\u{1F600}</b> ';
     const { status, body } = await translate({ text, source_language: 'EN', target_language: 'en' });
     expect({ status, data: body.data }).toEqual({
@@ -96,7 +96,7 @@ describe('translateText', () => {
     });
   });
 
-  it('200: capitals in codes, characters beyond 16 bits, and the longest text', async () => {
+  it('200: language codes in upper case, characters beyond 16 bits, and the longest text', async () => {
     await provideTranslator(test, tenant);
     const emoji = await translate({ text: '\u{1F600} hi', source_language: 'EN', target_language: 'De' });
     expect(emoji.body.data).toMatchObject({ source_language: 'en', target_language: 'de', char_count: 4 });
@@ -105,7 +105,7 @@ describe('translateText', () => {
     expect({ status, count: body.data.char_count }).toEqual({ status: 200, count: 10_000 });
   });
 
-  it('200: the next provider where the first one fails, within one request', async () => {
+  it('200: the next provider after the first one fails, within one request', async () => {
     const broken = await provideTranslator(test, tenant, { priority: 1 });
     broken.misbehave((response) => response.writeHead(500).end('internal secret'));
     const { key } = await provideTranslator(test, tenant, { priority: 2 });
@@ -142,7 +142,7 @@ describe('translateText', () => {
     expectError(await translate({ ...toGerman(), ...change }), 400, 'VALIDATION_ERROR');
   });
 
-  it('401, 403: who is not logged in, and every key and app account', async () => {
+  it('401, 403: without credentials; every key and app account', async () => {
     expectError(await translate(toGerman(), {}), 401, 'AUTHENTICATION_ERROR');
     const all = Object.groupBy(flagNames, (flag) => flag.split('.')[0]!);
     const permissions = Object.fromEntries(
@@ -157,7 +157,7 @@ describe('translateText', () => {
     expectError(await translate(toGerman(), app), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it.each([{ source_language: 'xx' }, { target_language: 'qq' }])('422: %j is not a language', async (change) => {
+  it.each([{ source_language: 'xx' }, { target_language: 'qq' }])('422: %j has an unknown language', async (change) => {
     await provideTranslator(test, tenant);
     expectError(await translate({ ...toGerman(), ...change }), 422, 'UNPROCESSABLE_ENTITY', 'UNKNOWN_LANGUAGE');
   });
@@ -175,7 +175,7 @@ describe('translateText', () => {
     expect((await translate(toGerman('Something else'))).body.data).toMatchObject({ cached: true });
   });
 
-  it('422: no provider takes it, and nothing of why is told; and it is not remembered', async () => {
+  it('422: all providers refuse it; the answer gives no reason and nothing is remembered', async () => {
     const { misbehave, requests } = await provideTranslator(test, tenant);
     misbehave((response) => response.writeHead(400).end('internal secret'));
     for (let count = 0; count < 2; count++) {
@@ -186,7 +186,7 @@ describe('translateText', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('502: all have failed, and nothing of why is told', async () => {
+  it('502: all providers have failed; the answer gives no reason', async () => {
     const { misbehave } = await provideTranslator(test, tenant);
     misbehave((response) => response.writeHead(500).end('internal secret'));
     const answer = await translate(toGerman());
@@ -204,7 +204,7 @@ describe('translateText', () => {
     expect([seconds > 60, seconds <= 120, hurried.requests.length]).toEqual([true, true, 1]);
   });
 
-  it('502: with the time to wait where the last resort was tried just now', async () => {
+  it('502: with Retry-After if the last resort was called recently', async () => {
     const broken = await provideTranslator(test, tenant);
     broken.misbehave((response) => response.writeHead(500).end());
     // Five failures switch it off; then it is tried once, and not again at once.

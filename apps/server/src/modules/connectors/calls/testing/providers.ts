@@ -3,7 +3,7 @@ import { createConnector } from '#modules/connectors/testing/connectors';
 import { serveProvider, type Misbehave } from '#modules/connectors/testing/provider-server';
 import type { TestService } from '#test/support/harness';
 
-/** A provider on a socket that greets everybody with its name, until told otherwise. */
+/** A provider on a socket that answers each request with a greeting until `answer` replaces it. */
 export type Greeter = {
   id: string;
   key: string;
@@ -11,7 +11,7 @@ export type Greeter = {
   /** The Authorization header of each request. */
   readonly asked: readonly (string | undefined)[];
   answer(how: Misbehave): void;
-  /** As in the beginning. */
+  /** Restores the initial answer. */
   heal(): void;
 };
 
@@ -42,7 +42,7 @@ export const status =
 
 type Greeting = Partial<Omit<ProviderCall<string>, 'tenantId'>> & { tenantId: string };
 
-/** Has one of the greeters greet. */
+/** Calls a provider through `callProviders` and returns its greeting. */
 export function greet(test: TestService, { tenantId, ...rest }: Greeting) {
   return callProviders(test.service.services, {
     tenantId,

@@ -13,7 +13,7 @@ const test = useService({ environment: { OUTBOUND_ALLOWED_CIDRS: '127.0.0.1/32' 
 const fakes: readonly GeocodingFake[] = [nominatimFake];
 const failed = { status: 502, code: 'UPSTREAM_ERROR' };
 
-it('every adapter has a fake that holds it to the same contract', () => {
+it('every adapter is tested against this contract with a fake', () => {
   expect(fakes.map((fake) => fake.adapter).toSorted()).toEqual(Object.keys(adapters).toSorted());
 });
 
@@ -40,8 +40,8 @@ describe.each(fakes)('$adapter', (fake) => {
   const search = (wanted = fake.search.wanted) => searchPlaces(test.service.services, call(), wanted);
   const reverse = (wanted = fake.reverse.wanted) => findPlaceAt(test.service.services, call(), wanted);
 
-  /** Neither what was asked, which may be where somebody lives, nor what was answered. */
-  function expectSilence(): void {
+  /** The log contains neither the query, which may be a home address, nor the answer. */
+  function expectNothingLogged(): void {
     const log = test.logLines.join('\n');
     for (const secret of ['canary', fake.search.wanted.text, encodeURIComponent(fake.search.wanted.text)])
       expect(log).not.toContain(secret);
@@ -50,27 +50,27 @@ describe.each(fakes)('$adapter', (fake) => {
   it('finds places', async () => {
     const { key } = await provide();
     expect(await search()).toEqual({ places: fake.search.places, provider: key });
-    expectSilence();
+    expectNothingLogged();
   });
 
-  it('finds what is somewhere', async () => {
+  it('finds the address of a position', async () => {
     const { key } = await provide();
     expect(await reverse()).toEqual({ place: fake.reverse.place, provider: key });
-    expectSilence();
+    expectNothingLogged();
   });
 
-  it('finds nothing where nothing is', async () => {
+  it('returns an empty result for an unknown place and position', async () => {
     const { key } = await provide();
     expect(await search(fake.nothing.search)).toEqual({ places: [], provider: key });
     expect(await reverse(fake.nothing.reverse)).toEqual({ place: null, provider: key });
   });
 
-  it('is found by the api_key of the connector, too', async () => {
+  it('is also selected by the api_key of the connector', async () => {
     await provide({ api_key: fake.adapter, config: fake.config });
     expect((await search()).provider).toBe(fake.adapter);
   });
 
-  it('is checked by a request that it answers', async () => {
+  it('has a health check that the provider answers', async () => {
     const adapter = adapters[fake.adapter]!;
     const settings = { baseUrl: `http://a.example${fake.basePath}`, config: fake.config, credentials: null };
     const { url, headers } = adapter.check(settings);
@@ -93,7 +93,7 @@ describe.each(fakes)('$adapter', (fake) => {
     provider.say(() => ({ status: 200, body }));
     await expect(search()).rejects.toMatchObject(failed);
     await expect(reverse()).rejects.toMatchObject(failed);
-    expectSilence();
+    expectNothingLogged();
   });
 
   it.each([301, 302, 307, 308, 401, 403, 404, 408, 429, 500, 503])(
@@ -109,27 +109,27 @@ describe.each(fakes)('$adapter', (fake) => {
         status: expect.toSatisfy((code) => code === 502 || code === 503),
       });
       expect(other.asked).toEqual([]);
-      expectSilence();
+      expectNothingLogged();
     },
   );
 
-  it.each([400, 413, 414, 422])('says so when the provider refuses what is asked: %i', async (status) => {
+  it.each([400, 413, 414, 422])('reports a refused request: %i', async (status) => {
     const provider = await provide();
     provider.misbehave((response) => response.writeHead(status).end('canary'));
     const refused = { status: 422, details: { code: 'REFUSED_BY_PROVIDERS' } };
     await expect(search()).rejects.toMatchObject(refused);
     await expect(reverse()).rejects.toMatchObject(refused);
-    expectSilence();
+    expectNothingLogged();
   });
 
-  it.each(['', 'canary\r\n\r\n'])('fails when the provider says %j and hangs up', async (words) => {
+  it.each(['', 'canary\r\n\r\n'])('fails when the provider sends %j and closes the connection', async (words) => {
     const provider = await provide();
     provider.misbehave((_response, request) => request.socket.end(words));
     await expect(search()).rejects.toMatchObject(failed);
-    expectSilence();
+    expectNothingLogged();
   });
 
-  it('fails when the provider is not there', async () => {
+  it('fails when the provider is unreachable', async () => {
     await provide({ api_base_url: 'http://127.0.0.1:1024' });
     await expect(reverse()).rejects.toMatchObject(failed);
   });
@@ -145,7 +145,7 @@ describe.each(fakes)('$adapter', (fake) => {
     ['of another category', { category: 'system_sync', api_key: fake.adapter, config: {} }],
     ['of no adapter', { config: {} }],
     ['that is disabled', { enabled: false }],
-  ])('does nothing through a connector %s', async (_what, rest) => {
+  ])('makes no request for a connector %s', async (_what, rest) => {
     const provider = await provide(rest);
     const refused = { status: 503, details: { code: 'NO_PROVIDER' } };
     await expect(search()).rejects.toMatchObject(refused);

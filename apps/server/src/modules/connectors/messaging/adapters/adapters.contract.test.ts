@@ -27,7 +27,7 @@ const fakes: readonly (readonly [string, Fake])[] = [
   ['smtp with TLS', smtpsFake],
 ];
 const phone = '+4915112345678';
-const mailbox = 'somebody.15112345678@example.com';
+const mailbox = 'person.15112345678@example.com';
 const toBy = (channel: Channel) => (channel === 'email' ? mailbox : phone);
 const failed = { status: 502, code: 'UPSTREAM_ERROR' };
 const refused = { status: 422, details: { code: 'REFUSED_BY_PROVIDERS' } };
@@ -57,7 +57,7 @@ function expectSilence(): void {
   for (const secret of ['424242', phone, phone.slice(1), mailbox, 'canary']) expect(log).not.toContain(secret);
 }
 
-it('every adapter has a fake that holds it to the same contract', () => {
+it('every adapter is tested against this contract with a fake', () => {
   expect([...new Set(fakes.map(([, { adapter }]) => adapter))].toSorted()).toEqual(Object.keys(adapters).toSorted());
 });
 
@@ -84,7 +84,7 @@ describe.each(fakes)('%s', (_name, fake) => {
 
   beforeEach(() => void (test.logLines.length = 0));
 
-  it.each(fake.channels)('delivers by %s, to the last character', async (by) => {
+  it.each(fake.channels)('delivers by %s, complete to the last character', async (by) => {
     const provider = await provide();
     const texts = [
       'Your code is 424242.',
@@ -100,7 +100,7 @@ describe.each(fakes)('%s', (_name, fake) => {
     expectSilence();
   });
 
-  it('fails with credentials that the provider does not know', async () => {
+  it('fails with credentials that the provider refuses', async () => {
     const provider = await provide({ auth_config: fake.wrongCredentials });
     await expect(sendBy(channel, 'Your code is 424242.')).rejects.toMatchObject(failed);
     expect(provider.requests).toHaveLength(1);
@@ -118,7 +118,7 @@ describe.each(fakes)('%s', (_name, fake) => {
     expectSilence();
   });
 
-  it('fails when the provider is not there', async () => {
+  it('fails when the provider is unreachable', async () => {
     const provider = await provide();
     const api_base_url = provider.origin.replace(/\d+$/, '1024');
     tenant = await createTenant(test);
@@ -154,7 +154,7 @@ describe.each([smtpFake, smtpsFake])('smtp, with TLS from the first byte: $tls',
 describe.each(httpFakes)('$adapter over HTTP', (fake) => {
   beforeEach(() => void (test.logLines.length = 0));
 
-  it.each([301, 302, 307, 308, 403, 404, 408, 429, 500, 503])('fails when it answers %i', async (status) => {
+  it.each([301, 302, 307, 308, 403, 404, 408, 429, 500, 503])('fails on status %i', async (status) => {
     const provider = await provideAt(fake, () => startHttpProvider(fake), {});
     const canary = await startHttpProvider(fake);
     provider.misbehave((response) =>
@@ -166,7 +166,7 @@ describe.each(httpFakes)('$adapter over HTTP', (fake) => {
     expectSilence();
   });
 
-  it.each([400, 413, 414, 422])('says so when it refuses the number or the text: %i', async (status) => {
+  it.each([400, 413, 414, 422])('reports a refused number or text: %i', async (status) => {
     const provider = await provideAt(fake, () => startHttpProvider(fake), {});
     provider.misbehave((response) => response.writeHead(status).end(`424242 ${phone} canary`));
     await expect(sendBy(fake.channels[0]!, 'Your code is 424242.')).rejects.toMatchObject(refused);

@@ -14,7 +14,7 @@ const fakes: readonly ModelsFake[] = [modelhubFake];
 const failed = { status: 502, code: 'UPSTREAM_ERROR' };
 const caller = { userId: null, requestId: null };
 
-it('every adapter has a fake that holds it to the same contract', () => {
+it('every adapter is tested against this contract with a fake', () => {
   expect(fakes.map((fake) => fake.adapter).toSorted()).toEqual(Object.keys(adapters).toSorted());
 });
 
@@ -44,7 +44,7 @@ describe.each(fakes)('$adapter', (fake) => {
   /** Nothing of what opens the provider, and nothing that it said. */
   const expectSilence = () => expect(test.logLines.join('\n')).not.toContain('canary');
 
-  it.each(['text', 'image'] as const)('lists what makes %s, to the last character', async (task) => {
+  it.each(['text', 'image'] as const)('lists models that generate %s, complete to the last character', async (task) => {
     const { connector } = await provide();
     expect(await list(task)).toEqual({
       models: fake.lists[task],
@@ -58,12 +58,12 @@ describe.each(fakes)('$adapter', (fake) => {
     expectSilence();
   });
 
-  it('is found by the api_key of the connector, too', async () => {
+  it('is also selected by the api_key of the connector', async () => {
     await provide({ api_key: fake.adapter, config: {} });
     expect((await list()).provider).toBe(fake.adapter);
   });
 
-  it('leaves out entries that do not fit, and logs how many', async () => {
+  it('omits invalid entries and logs their number', async () => {
     const provider = await provide();
     const data = [null, 5, 'canary', [], {}, { id: 7 }, { id: 'good' }, { id: 'good' }];
     provider.say(() => ({ status: 200, body: { data } }));
@@ -92,7 +92,7 @@ describe.each(fakes)('$adapter', (fake) => {
     expectSilence();
   });
 
-  it('fails with credentials that the provider does not know', async () => {
+  it('fails with credentials that the provider refuses', async () => {
     const provider = await provide({ auth_config: fake.wrongCredentials });
     await expect(list()).rejects.toMatchObject(failed);
     expect(provider.asked.length).toBeGreaterThan(0);
@@ -110,21 +110,21 @@ describe.each(fakes)('$adapter', (fake) => {
     expectSilence();
   });
 
-  it.each([400, 413, 414, 422])('says so when the provider refuses what is asked: %i', async (status) => {
+  it.each([400, 413, 414, 422])('reports a refused request: %i', async (status) => {
     const provider = await provide();
     provider.misbehave((response) => response.writeHead(status).end('canary'));
     await expect(list()).rejects.toMatchObject({ status: 422, details: { code: 'REFUSED_BY_PROVIDERS' } });
     expectSilence();
   });
 
-  it.each(['', 'canary\r\n\r\n'])('fails when the provider says %j and hangs up', async (words) => {
+  it.each(['', 'canary\r\n\r\n'])('fails when the provider sends %j and closes the connection', async (words) => {
     const provider = await provide();
     provider.misbehave((_response, request) => request.socket.end(words));
     await expect(list()).rejects.toMatchObject(failed);
     expectSilence();
   });
 
-  it('fails when the provider is not there', async () => {
+  it('fails when the provider is unreachable', async () => {
     await provide({ api_base_url: 'http://127.0.0.1:1024' });
     await expect(list()).rejects.toMatchObject(failed);
   });
@@ -139,7 +139,7 @@ describe.each(fakes)('$adapter', (fake) => {
     ['of another category', { category: 'integration', api_key: fake.adapter, config: {} }],
     ['of no adapter', { config: {} }],
     ['that is disabled', { enabled: false }],
-  ])('does nothing through a connector %s', async (_what, rest) => {
+  ])('makes no request for a connector %s', async (_what, rest) => {
     const provider = await provide(rest);
     await expect(list()).rejects.toMatchObject({ status: 503, details: { code: 'NO_PROVIDER' } });
     expect(await listModelSources(test.service.services, tenant.tenantId)).toEqual([]);

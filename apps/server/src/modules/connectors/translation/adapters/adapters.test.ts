@@ -23,7 +23,7 @@ describe('problem', () => {
     ['deepl', { formality: 'more', language_map: { en: 'EN-US', pt: 'pt-BR' } }],
     ['apertium', { language_map: { pt: 'por_BR' }, pairs: ['en-es', 'es-en'] }, null],
     ['apertium', {}],
-  ])('of %s with %j: none', (adapter, config, credentials) => {
+  ])('of %s with %j: undefined', (adapter, config, credentials) => {
     expect(isUsable(adapters[adapter]!, settings(config, credentials))).toBe(true);
   });
 
@@ -48,7 +48,7 @@ describe('problem', () => {
       [adapter, { model: 'a', pairs: 'en-es' }, /pairs/],
       [adapter, { model: 'a', pairs: ['en|es'] }, /pairs/],
     ]),
-  ])('of %s with %j: %s, and not what was sent', (adapter, config, problem, credentials) => {
+  ])('of %s with %j: %s, without the sent value', (adapter, config, problem, credentials) => {
     const given = settings(config, credentials);
     const [missing] = missingSettings(adapters[adapter]!, given);
     expect(missing ?? settingsProblem(adapters[adapter]!, given)).toMatch(problem);
@@ -88,14 +88,14 @@ describe('request', () => {
       'https://apertium.org/apy/translate',
       'https://apertium.org/apy/listPairs',
     ],
-  ])('%s at %s calls %s, and %s to see how it does', (adapter, baseUrl, url, check) => {
+  ])('%s at %s calls %s, and %s for a health check', (adapter, baseUrl, url, check) => {
     const given = { ...settings({ model: 'a' }), baseUrl };
     const wanted = { texts: ['Hello'], source: 'en', target: 'es', isMarkup: false };
     expect(adapters[adapter]!.request(given, wanted).url).toBe(url);
     expect(adapters[adapter]!.check(given).url).toBe(check);
   });
 
-  it('of openai says the languages by name, and the regional ones by theirs', () => {
+  it('of openai contains the languages by name, with the region of regional ones', () => {
     const given = settings({ model: 'a', language_map: { pt: 'pt-BR' } });
     const { body } = adapters['openai']!.request(given, { texts: ['x'], source: 'en', target: 'pt', isMarkup: false });
     expect(JSON.parse(body).messages[0].content).toContain('from English (en) to Brazilian Portuguese (pt-BR)');
@@ -122,7 +122,7 @@ describe('read of openai', () => {
         { type: 'text', text: '["a","b"]}' },
       ],
     ],
-  ])('understands %j', (content) => {
+  ])('accepts %j', (content) => {
     expect(read(content)).toEqual({ texts: ['a', 'b'], model: 'asked-for', tokens: null });
   });
 
@@ -133,7 +133,7 @@ describe('read of openai', () => {
     ['of another shape', { choices: { message: 'x' } }],
     ['a refusal', { choices: [{ message: { content: null, refusal: 'No.' } }] }],
     ['words only', { choices: [{ message: { content: 'I cannot do that.' } }] }],
-  ])('is not content with an answer that is %s', (_what, rest) => {
+  ])('refuses an answer that is %s', (_what, rest) => {
     expect(() => read('', rest)).toThrow(expect.objectContaining({ kind: 'content' }));
   });
 

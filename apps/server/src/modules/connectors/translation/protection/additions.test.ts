@@ -43,7 +43,7 @@ it.each([
   ':name',
   ':password.',
   ':smile:',
-])('says what is wrong: %j is not of the source', (brought) => {
+])('refuses %j, which is not in the source', (brought) => {
   const problem = 'the answer adds a tag, a placeholder or an address';
   const wire = brought.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
   for (const isHtml of [false, true]) {
@@ -64,7 +64,7 @@ it.each([
   ['another host', '<x id="1"/> <x id="2"/>-x.evil.com <x id="3"/>'],
   ['another host', '<x id="1"/> <x id="2"/> <x id="3"/>.evil.com'],
   ['another path', '<x id="1"/> <x id="2"/>/evil <x id="3"/>'],
-])('says what is wrong: %s, in %j', (_what, answer) => {
+])('refuses with %s: %j', (_what, answer) => {
   expect(said(`Escribe: ${answer}, <g id="4">ya</g>`, marked, true)).toHaveProperty('problem');
   expect(said(`${answer} son dos`, 'Write to {{name}} at https://example.com or me@example.com')).toHaveProperty(
     'problem',
@@ -87,7 +87,7 @@ it.each([
   ['Learn it', 'JavaScript: eine Einführung (Teil 2), Data: 12/05/2026'],
   ['Price in dollars', 'Preis $5, 5 $, #1, 5 & 6, @home, C# < D'],
   ['It is {so so} or {that is it}', 'Es ist {also so} oder {das ist es}'],
-])('takes %j as %j', (source, answer) => {
+])('accepts %j as %j', (source, answer) => {
   const wire = answer.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
   expect(said(wire, source)).not.toHaveProperty('problem');
   expect(said(`Eins, <g id="1">${wire}</g>`, `One, <b>${source}</b>`, true)).not.toHaveProperty('problem');
@@ -102,6 +102,6 @@ it.each([
   ['At https://example.com and me@example.com', '<x id="2"/>と<x id="1"/>です。'],
   ['At https://example.com and me@example.com', 'Bei (<x id="1"/>), „<x id="2"/>“.'],
   ['Hi {{name}}, %s of %1$d', '%1<x id="1"/>, <x id="2"/>さん<x id="3"/>つ'],
-])('takes markers in the words of other languages: %j as %j', (source, answer) => {
+])('accepts markers in words of other languages: %j as %j', (source, answer) => {
   expect(said(answer, source, source.startsWith('<'))).not.toHaveProperty('problem');
 });

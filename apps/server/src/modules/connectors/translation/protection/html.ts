@@ -1,14 +1,14 @@
 import { Parser, Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
 
-/** A stretch of HTML as it is read. */
+/** A part of HTML text. */
 export type HtmlItem =
-  /** What is read, with what its entities stand for. */
+  /** Readable text with decoded entities. */
   | { kind: 'text'; text: string }
   /** A tag within a line of text. */
   | { kind: 'open' | 'close'; name: string; raw: string }
-  /** Within a line, but nothing to be translated: a comment, an entity that is no letter, code. */
+  /** Within a line, but not translated: a comment, an entity other than a letter, code. */
   | { kind: 'mark'; raw: string }
-  /** What ends a line: a tag of a paragraph or a table, a script with all that is in it. */
+  /** Ends a line: a tag of a paragraph or a table, a script with its content. */
   | { kind: 'boundary'; raw: string };
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(' '));
@@ -24,7 +24,7 @@ const refusal =
 // Letters, and the marks that stand within words and sentences.
 const readable = /^[\p{L}\p{M}\p{N}\p{Pd}\p{Pi}\p{Pf}&<>"'.,;:!?()/…]+$/u;
 
-/** Where something begins in the text; `said` is its text, or the name of its tag. */
+/** Start of a token in the text; `said` is its text, or the name of its tag. */
 type Event = { kind: 'text' | 'entity' | 'open' | 'close' | 'other'; start: number; said: string };
 
 export function readHtml(html: string): HtmlItem[] {
@@ -39,7 +39,7 @@ export function readHtml(html: string): HtmlItem[] {
   return items;
 }
 
-/** What its tags are, how they are nested and with which attributes; siblings may have changed places. */
+/** Whether both have the same tags, nesting and attributes; siblings may have another order. */
 export function isSameStructure(one: string, other: string): boolean {
   const known = new Map<string, number>();
   const [first, second] = [elementsOf(one, known), elementsOf(other, known)];
@@ -71,7 +71,7 @@ function endOfElement(events: readonly Event[], start: number): number {
   return events.length;
 }
 
-/** Everything in its order. Each goes as far as the next begins, so that nothing of the text is left out. */
+/** All tokens in order. Each extends to the start of the next, so that no text is lost. */
 function eventsOf(html: string): Event[] {
   const events: Event[] = [];
   let next = 0;
@@ -92,7 +92,7 @@ function eventsOf(html: string): Event[] {
     },
     ontextentity: (codepoint, end) => {
       const last = events.at(-1);
-      // An entity may stand for two characters, which are told one by one.
+      // An entity may stand for two characters, which the tokenizer reports one by one.
       if (end <= next && last?.kind === 'entity') last.said += String.fromCodePoint(codepoint);
       else add('entity', String.fromCodePoint(codepoint), end);
     },

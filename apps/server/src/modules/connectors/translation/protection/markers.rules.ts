@@ -7,7 +7,7 @@ import {
 } from '#modules/connectors/translation/protection/pieces.rules';
 import { placeholdersIn } from '#modules/connectors/translation/protection/placeholders.rules';
 
-/** A segment as a provider gets it: what is not to change stands as `<x id="1"/>`, or as `<g id="2">…</g>` around text. */
+/** A segment as a provider gets it: protected parts are written as `<x id="1"/>`, or as `<g id="2">…</g>` around text. */
 export function write(segment: Segment, escapes: boolean): string {
   const numbers = new Map<number, number>();
   let count = 0;
@@ -24,8 +24,8 @@ export function write(segment: Segment, escapes: boolean): string {
 }
 
 /**
- * What came back of a segment, or why it is of no use: a marker is missing, there twice, unknown, or nested in another way;
- * or the text is none, absurdly long or short, or has something in it that was not there, such as a tag or an address.
+ * The translated segment, or why it is unusable: a marker is missing, duplicate, unknown, or nested differently;
+ * or the text is empty, far too long or short, or adds an active part such as a tag or an address.
  */
 export function read(answer: string, segment: Segment, escapes: boolean): Segment | { problem: string } {
   const reading = readMarkers(answer, tokensOf(segment), escapes);
@@ -122,7 +122,7 @@ function unescape(text: string, escapes: boolean): string {
   });
 }
 
-/** Takes away blanks that the source has nowhere: engines leave them where they dropped a word, and wrap lines. */
+/** Removes double blanks and line breaks if the source has none: engines leave them where they drop a word or wrap lines. */
 function tidyingFor(given: string): (text: string) => string {
   const hasLines = /[\n\r]/.test(given);
   const hasGaps = / {2}/.test(given);
@@ -160,7 +160,7 @@ function placesOf(segment: Segment): Map<Piece, Place> {
       if (last !== undefined) last.place.hasText ||= /[\p{L}\p{N}]/u.test(piece);
     } else if (piece.kind === 'close') {
       path.pop();
-      // Told to the one around it only now, so that the time does not grow with the depth.
+      // Passed to the parent only when the pair closes, so that the time does not grow with the depth.
       const around = path.at(-1);
       if (around !== undefined && last!.place.hasText) around.place.hasText = true;
     } else {
@@ -181,12 +181,12 @@ function textProblem(before: string, after: string): string | undefined {
   return forbidden.test(after) ? 'there are characters that no text has' : undefined;
 }
 
-// What does something where a text is shown or filled in, and what leads elsewhere, as far as a part of it is enough: the rest
-// may be in a marker beside it.
+// Text that has an effect when it is rendered or filled in, or that links elsewhere. The beginning is enough, because the rest
+// may be in the next marker.
 const active =
   /<[a-z!/?%]|[{}]|\b(?:https?|ftp):\/\/|\bwww\.|\bmailto:(?=\S)|@(?=[\p{L}\p{N}-]{1,63}\.[\p{L}\p{N}])|&[a-z]{2,8};|&#/giu;
 
-/** Whether there is something that no text may bring, which is all that would have been kept of the source. */
+/** Whether the translation adds active text that the source does not have. */
 function bringsMore(before: Segment, after: Segment): boolean {
   const [given, got] = [before, after].map((segment) => activeIn(shown(segment))) as [string[], string[]];
   return hasMore(given, got) || after.some((piece, index) => isContinued(piece, after[index + 1]));
@@ -196,7 +196,7 @@ function activeIn(text: string): string[] {
   return [...placeholdersIn(text), ...(text.match(active) ?? []).map((found) => found.toLowerCase())];
 }
 
-/** The texts, and of the markers no more than that there are some. */
+/** The text with each marker replaced by one character. */
 function shown(segment: Segment): string {
   return segment
     .map((piece) => (typeof piece === 'string' ? piece : piece.kind === 'open' ? ' ' : '\u{fffc}'))
@@ -215,7 +215,7 @@ function hasMore(before: readonly string[], after: readonly string[]): boolean {
 
 const address = /^(?:(?:https?|ftp):\/\/|\/\/|www\.|(?:mailto:)?[\w.+-]+@)/i;
 
-/** An address leads elsewhere when it goes on in the text behind it, unless that is the ending of a word. */
+/** The text after an address may extend it to another address; an ending of a word does not. */
 function isContinued(piece: Piece, next: Piece | undefined): boolean {
   if (typeof piece === 'string' || piece.kind !== 'mark' || typeof next !== 'string') return false;
   if (piece.isSilent || !address.test(piece.raw)) return false;

@@ -41,7 +41,7 @@ describe('splitAtPlaceholders', () => {
     ['%-20s %5d %s.', ['%-20s', '%5d', '%s']],
     ['<x id="1"/> and </g> and <G id=2>', ['<x id="1"/>', '</g>', '<G id=2>']],
     ['a\u0000b \ud800 c\ufffd', ['\u0000', '\ud800', '\ufffd']],
-  ])('keeps what stands for something else: %j', (text, kept) => {
+  ])('finds the placeholders in %j', (text, kept) => {
     const runs = splitAtPlaceholders(text).filter((run) => typeof run !== 'string');
     expect(runs.map((run) => run.kept)).toEqual(kept);
   });
@@ -55,7 +55,7 @@ describe('splitAtPlaceholders', () => {
     'No. 5, e.g. http: or www',
     'and//or, a // b, JavaScript: an introduction (2), Data: 12/05',
     '50 %-os, 50 %-ig, %50en, 50 %:sta, 5 €:n, (EU):ssa, "Atrium":lle',
-  ])('leaves prose alone: %j', (text) => {
+  ])('finds no placeholder in prose: %j', (text) => {
     expect(splitAtPlaceholders(text)).toEqual([text]);
   });
 
@@ -76,7 +76,7 @@ describe('splitAtPlaceholders', () => {
     );
   });
 
-  it('takes a time that grows with the length only', () => {
+  it('takes time linear in the length', () => {
     for (const unit of [
       '{a,plural,',
       '{',
@@ -106,7 +106,7 @@ describe('takeApart', () => {
     ['{{a}} {{b}}', []],
     ['12:30 – 14:00', []],
     ['', []],
-  ])('of plain text %j is %j', (text, wires) => {
+  ])('plain text %j becomes %j', (text, wires) => {
     expect(wiresOf(text)).toEqual(wires);
   });
 
@@ -130,11 +130,11 @@ describe('takeApart', () => {
     ['<x-card>inside</x-card><x id="1"/>out', ['inside', 'out']],
     ['unfinished <b', ['unfinished']],
     ['<table><tr><td>a</td></table>', ['a']],
-  ])('of HTML %j is %j', (text, wires) => {
+  ])('HTML %j becomes %j', (text, wires) => {
     expect(wiresOf(text, true)).toEqual(wires);
   });
 
-  it('and put together again is what it was', () => {
+  it('can be reversed without loss', () => {
     for (const text of [
       '<p>A&nbsp;<b>b</b> &copy; <!-- c --></p>\n',
       'x <img src=a> y</p>',
@@ -188,7 +188,7 @@ describe('takeApart', () => {
     )
     .map((parts) => parts.join(''));
 
-  it('never changes what the tags of HTML are, and loses no text of it', () => {
+  it('never changes the tags of HTML and loses no text', () => {
     fc.assert(
       fc.property(html, (text) => {
         const again = rejoin(takeApart(text, { isHtml: true }), true);
@@ -200,7 +200,7 @@ describe('takeApart', () => {
     );
   });
 
-  it('gives segments that come back from a provider that keeps its markers', () => {
+  it('returns segments that are read back if the provider keeps the markers', () => {
     fc.assert(
       fc.property(html, fc.boolean(), fc.boolean(), (text, isHtml, escapes) => {
         for (const segment of takeApart(text, { isHtml }).filter(isSegment)) {
@@ -223,7 +223,7 @@ describe('read', () => {
     'Hola <x id="1"/>, la <g id="2">casa <g id="3">roja</g></g> de <x id="4"/> está <g id="5">aquí</g>.',
     '<x id="4"/> la <g id="2"><g id="3">roja</g> casa</g> <g id="5">aquí</g>, hola <x id="1"/>.',
     'Hola <X ID=\'1\' />, la <g id=2>casa <g  id="3" >roja</g></ g> de <x id="4"></x> está <g id="5">aquí</G >.',
-  ])('takes what has every marker once: %j', (answer) => {
+  ])('accepts a text with every marker once: %j', (answer) => {
     expect(read(answer, source, true)).not.toHaveProperty('problem');
   });
 
@@ -254,7 +254,7 @@ describe('read', () => {
       'Hola <x id="1"/>, la <g id="2">casa <g id="3"></g> roja</g> de <x id="4"/> está <g id="5">aquí</g>.',
     ],
     ['no text', '<x id="1"/> <g id="2"><g id="3">.</g></g> <x id="4"/> <g id="5"></g>'],
-  ])('says what is wrong: %s', (problem, answer) => {
+  ])('refuses with %s', (problem, answer) => {
     const found = read(answer, source, true) as { problem: string };
     expect(found.problem).toMatch(problem === 'no text' ? /text/ : problem);
   });
@@ -270,11 +270,11 @@ describe('read', () => {
     ['the answer adds', 'Hello there', 'Hola {{constructor}}'],
     ['the answer adds', 'Hello there', 'Hola ${x}'],
     ['the answer adds', 'Hello there', 'Hola, ve a https://evil.example'],
-  ])('says what is wrong: %s, of %j', (problem, text, answer) => {
+  ])('refuses with %s: %j', (problem, text, answer) => {
     expect((read(answer, parse(text, false), true) as { problem: string }).problem).toMatch(problem);
   });
 
-  it('keeps the order of tags where one of them has no other half', () => {
+  it('keeps the order of tags if one of them is not closed', () => {
     const loose = parse('The <i>red <b>big house of <u>yours</u> is {{x}} here');
     const answer = (markers: [number, number]) =>
       `El <x id="${markers[0]}"/>rojo <x id="4"/> <x id="${markers[1]}"/>grande <g id="3">tuyo</g> es`;
@@ -282,7 +282,7 @@ describe('read', () => {
     expect(read(answer([2, 1]), loose, true)).toHaveProperty('problem', 'a marker is in another place');
   });
 
-  it('says that it is far too long or too short', () => {
+  it('refuses a text that is far too long or too short', () => {
     expect(read('x'.repeat(400), parse('Hello there', false), true)).toHaveProperty(
       'problem',
       expect.stringContaining('far longer'),
@@ -293,12 +293,12 @@ describe('read', () => {
     );
   });
 
-  it('leaves out blanks that an engine left behind, and keeps those that were there', () => {
+  it('removes blanks that the provider added and keeps those of the source', () => {
     expect(read('Hola,  tú\nallí', parse('Hello you there', false), true)).toEqual(['Hola, tú allí']);
     expect(read('Hola,  tú', parse('Hello  you', false), true)).toEqual(['Hola,  tú']);
   });
 
-  it('understands entities where they are spoken, and nowhere else', () => {
+  it('decodes entities in HTML only', () => {
     expect(read('a &lt; b &amp;amp; &#233;&#xE9; &#9999999;', parse('a < b &amp; &#x &#y cd', false), true)).toEqual([
       'a < b &amp; éé &#9999999;',
     ]);
@@ -347,7 +347,7 @@ describe('cutToFit', () => {
     ]);
   });
 
-  it('leaves nothing that is too long, and loses nothing', () => {
+  it('returns no part above the limit and loses no text', () => {
     const word = fc.constantFrom(
       'word ',
       'Sentence. ',
@@ -373,7 +373,7 @@ describe('cutToFit', () => {
   });
 });
 
-it('atItsMarkers sends no marker at all', () => {
+it('atItsMarkers returns parts without markers', () => {
   fc.assert(
     fc.property(fc.array(fc.constantFrom('{{x}}', '<b>', '</b>', 'word', ' ', '.')), (words) => {
       for (const segment of takeApart(words.join(''), { isHtml: true }).filter(isSegment)) {
@@ -388,7 +388,7 @@ it('atItsMarkers sends no marker at all', () => {
 describe('pack', () => {
   const measure = { maxCharacters: 60, isHtml: true, escapes: true };
 
-  it('sends several lines in one, in their order', () => {
+  it('joins several lines in order', () => {
     const layout = pack(takeApart('<p>a <b>b</b> c</p><p>d <b>e</b> f</p>', { isHtml: true }), {
       ...measure,
       maxCharacters: 500,
@@ -407,7 +407,7 @@ describe('pack', () => {
     expect(read(other, segment, true)).toHaveProperty('problem', 'a marker is in another place');
   });
 
-  it('loses nothing, and makes nothing too long', () => {
+  it('loses no text and exceeds no limit', () => {
     const word = fc.constantFrom('word ', '<b>', '</b>', '<p>', '<br>', '{{x}}', '&amp;', '5 ');
     fc.assert(
       fc.property(fc.array(word, { maxLength: 60 }), (words) => {
@@ -428,7 +428,7 @@ describe('pack', () => {
 describe('tags that are nested thousands of levels deep', () => {
   const html = '<b>a'.repeat(1250) + '</b>'.repeat(1250);
 
-  it('are cut to any length without an error, and nothing of them is lost', () => {
+  it('are cut to any length without an error or loss', () => {
     const measure = { maxCharacters: 200, isHtml: true, escapes: true };
     const layout = takeApart(html, { isHtml: true }).flatMap((part) =>
       isSegment(part) ? cutToFit(part, measure) : [part],
@@ -436,7 +436,7 @@ describe('tags that are nested thousands of levels deep', () => {
     expect(rejoin(layout, true)).toBe(html);
   });
 
-  it('pair up to a bounded depth; the others are kept as they are', () => {
+  it('are paired up to a maximum depth; deeper ones are kept unchanged', () => {
     const pieces = takeApart(`x${html}x`, { isHtml: true }).filter(isSegment).flat();
     const pairs = pieces.filter((piece) => typeof piece !== 'string' && piece.kind === 'open');
     expect(pairs).toHaveLength(32);

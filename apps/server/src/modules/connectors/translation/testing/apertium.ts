@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline';
 
 const modes = '/usr/share/apertium/modes';
 
-/** Debian's packages apertium-apy and apertium-eng-spa; without them nobody can translate here. */
+/** Whether Debian's packages apertium-apy and apertium-eng-spa are installed. */
 export const hasApertium = [
   '/usr/bin/python3',
   '/usr/bin/setpriv',
@@ -15,7 +15,7 @@ export const hasApertium = [
 
 export type Apertium = { origin: string; stop(): Promise<void> };
 
-// By itself it listens on all interfaces, at a port that somebody has to choose.
+// By default it listens on all interfaces, at a configured port.
 const launcher = `
 import sys
 sys.argv = ['apertium-apy', '${modes}']
@@ -32,7 +32,7 @@ main()
 
 /** Apertium's web service for English and Spanish, for this machine only. */
 export async function startApertium(): Promise<Apertium> {
-  // The kernel ends it with whoever started it, however that ends.
+  // The kernel kills it when its parent process ends for any reason.
   const child = spawn('/usr/bin/setpriv', ['--pdeathsig', 'KILL', '/usr/bin/python3', '-c', launcher], {
     cwd: '/',
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -53,7 +53,7 @@ export async function startApertium(): Promise<Apertium> {
   return { origin: `http://127.0.0.1:${port[0] as string}`, stop };
 }
 
-/** Nothing of this has to run as root. */
+/** Apertium does not need root. */
 function unprivileged(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {};
   const id = (flag: string) => Number(spawnSync('id', [flag, 'apertium'], { encoding: 'utf8' }).stdout);

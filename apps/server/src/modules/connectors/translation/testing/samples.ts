@@ -36,7 +36,7 @@ export const placeholders =
   /\{\{\w+\}\}|%(?:\d\$)?s|\{count\}|\{n, plural, .*\}\}|\$\{day\}|https:\S+|\S+@example\.com/g;
 const kept = (text: string) => (text.match(placeholders) ?? []).toSorted();
 
-/** What has to be true of a translation, whoever made it. */
+/** Invariants of the translations of every provider. */
 export function expectSound(before: readonly string[], after: readonly string[], isHtml: boolean): void {
   expect(after).toHaveLength(before.length);
   for (const [index, text] of before.entries()) {

@@ -7,7 +7,7 @@ import type { Answer, Call, TestService } from '#test/support/harness';
 
 type Row = Record<string, any>;
 
-/** The calls of these tests, as the administrator of a tenant unless somebody else is named. */
+/** The calls of these tests, by default as the administrator of the tenant. */
 export function stepsOf(test: TestService, tenant: Tenant) {
   const admin: Call = { token: tenant.admin.token };
   const { tenantId } = tenant;
@@ -22,7 +22,7 @@ export function stepsOf(test: TestService, tenant: Tenant) {
     cancel: (id: string, by = admin) => test.call('POST', `${path}/jobs/${id}/cancel`, by),
     resume: (id: string, by = admin) => test.call('POST', `${path}/jobs/${id}/resume`, by),
 
-    /** So many tags at once, named `<stem> <number>`, in the order of their ids. */
+    /** Creates `count` tags named `<stem> <number>`. @returns their ids in order */
     async createTags(count: number, stem = 'Tag'): Promise<string[]> {
       const ids = Array.from({ length: count }, newId);
       const names = ids.map((_, at) => `${stem} ${at}`);
@@ -51,7 +51,7 @@ export function stepsOf(test: TestService, tenant: Tenant) {
       );
     },
 
-    /** What a process that was killed leaves of the job that it worked on: a claim, and no sign of life since. */
+    /** Puts a job into the state after its process was killed: claimed, with an expired lease. */
     leaveBehind: (id: string) =>
       ask(
         `update translation_jobs set claim = $3, lease_until = now() - interval '1 s' where tenant_id = $1 and id = $2`,
@@ -60,7 +60,7 @@ export function stepsOf(test: TestService, tenant: Tenant) {
   };
 }
 
-/** The id in the header that says where the rest can be seen. */
+/** The id of the job in the Location header. */
 export function jobIn({ headers }: Answer): string {
   expect(headers['location']).toMatch(new RegExp(`^${path}/jobs/[0-9a-f-]{36}$`));
   return headers['location']!.split('/').at(-1)!;

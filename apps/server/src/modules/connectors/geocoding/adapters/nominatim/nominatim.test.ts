@@ -13,7 +13,7 @@ const read = (entries: unknown) => nominatim.readSearch(JSON.stringify(entries),
 const readOne = (entry: object) => read([{ display_name: 'A', lat: '1', lon: '2', ...entry }])[0]!;
 
 describe('searchRequest', () => {
-  it('asks for what is wanted, and nothing else', () => {
+  it('contains only the requested parameters', () => {
     const { url, headers } = nominatim.searchRequest(settings(), { text: 'Ä & b?', limit: 3, language: 'fr' });
     expect(url).toBe(
       'https://nominatim.openstreetmap.org/search?q=%C3%84+%26+b%3F&limit=3&format=jsonv2&addressdetails=1&accept-language=fr',
@@ -21,7 +21,7 @@ describe('searchRequest', () => {
     expect(headers).toEqual({ accept: 'application/json', 'user-agent': 'Atrium' });
   });
 
-  it('goes below the address of the connector, whose query stays', () => {
+  it('appends to the path of the connector and keeps its query', () => {
     const { url } = nominatim.searchRequest(
       settings({ baseUrl: 'https://a.example/geo/?key=1', config: { email: 'a@b.example' } }),
       wanted,
@@ -51,7 +51,7 @@ describe('problem', () => {
     [{}, undefined],
     [{ email: 'maps@example.com' }, undefined],
     [{ email: 5 }, 'config.email has to be a text.'],
-    [{ email: 'nobody' }, 'config.email has not the form that the provider expects.'],
+    [{ email: 'invalid' }, 'config.email has not the form that the provider expects.'],
     [{ email: 'a\n@b.example' }, 'config.email has not the form that the provider expects.'],
   ])('%j: %s', (config, problem) => {
     expect(nominatim.problem(settings({ config }))).toBe(problem);
@@ -85,10 +85,13 @@ describe('readSearch', () => {
     expect(readOne(entry)).toMatchObject(expected);
   });
 
-  it.each([[undefined], [null], ['canary'], [5], [[]], [{}]])('knows nothing of an address that is %j', (address) => {
-    const nothing = { street: null, houseNumber: null, postcode: null, city: null, region: null, country: null };
-    expect(readOne({ address }).address).toEqual({ ...nothing, countryCode: null });
-  });
+  it.each([[undefined], [null], ['canary'], [5], [[]], [{}]])(
+    'returns null for each part of an address that is %j',
+    (address) => {
+      const nothing = { street: null, houseNumber: null, postcode: null, city: null, region: null, country: null };
+      expect(readOne({ address }).address).toEqual({ ...nothing, countryCode: null });
+    },
+  );
 
   it.each([
     { lat: '90.1' },
@@ -102,19 +105,19 @@ describe('readSearch', () => {
     { lon: undefined },
     { display_name: 5 },
     { display_name: ' ' },
-  ])('leaves out an entry with %j', (rest) => {
+  ])('omits an entry with %j', (rest) => {
     const good = { display_name: 'A', lat: '1', lon: '2' };
     expect(read([{ ...good, ...rest }, good])).toHaveLength(1);
   });
 
-  it('gives no more than were asked for', () => {
+  it('returns at most the requested number of places', () => {
     const many = Array.from({ length: 100 }, (_, at) => ({ display_name: `${at}`, lat: 1, lon: 2 }));
     expect(read(many).map(({ name }) => name)).toEqual(many.slice(0, 20).map(({ display_name: name }) => name));
   });
 });
 
 describe('readReverse', () => {
-  it('is null where the provider knows of nothing', () => {
+  it('is null if the provider finds nothing', () => {
     expect(nominatim.readReverse('{"error":"Unable to geocode"}')).toBeNull();
   });
 

@@ -14,7 +14,7 @@ export type MailFake = Account & {
   tls: boolean;
 };
 
-/** In front of the mail server, for what it would never do. */
+/** Failures that the mail server cannot produce; a proxy in front of it does. */
 const faults: Record<Exclude<Fault, 'error'>, (socket: Socket) => void> = {
   cut: (socket) => socket.end(),
   nonsense: (socket) => socket.end('424242 canary\r\n'),
@@ -22,7 +22,7 @@ const faults: Record<Exclude<Fault, 'error'>, (socket: Socket) => void> = {
 };
 
 export type MailProvider = Provider & {
-  /** From now on it answers this to every recipient, or to every mail. */
+  /** Sets the reply code to all later recipients or mails. */
   refuse(what: 'recipient' | 'mail', reply: number): void;
 };
 

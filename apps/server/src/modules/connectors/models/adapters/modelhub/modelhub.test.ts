@@ -22,11 +22,11 @@ describe('request', () => {
     ['https://openrouter.ai/api/v1', 'https://openrouter.ai/api/v1/models?output_modalities=text'],
     ['https://openrouter.ai/api/v1/', 'https://openrouter.ai/api/v1/models?output_modalities=text'],
     ['https://a.example/?key=1', 'https://a.example/models?key=1&output_modalities=text'],
-  ])('%s asks at %s', (baseUrl, url) => {
+  ])('%s calls %s', (baseUrl, url) => {
     expect(modelhub.request(settings({ baseUrl }), 'text').url).toBe(url);
   });
 
-  it('sends the token where there is one, and nothing else', () => {
+  it('sends only the token, if there is one', () => {
     expect(modelhub.request(settings(), 'image').headers).toEqual({ accept: 'application/json' });
     const { headers } = modelhub.request(settings({ credentials: { token: 't', other: 'o' } }), 'image');
     expect(headers).toEqual({ accept: 'application/json', authorization: 'Bearer t' });
@@ -65,7 +65,7 @@ describe('read', () => {
     ['"1.25e1"', '12.5'],
     ['"0.5e0"', '0.5'],
     ['"0.05e1"', '0.5'],
-    // Nobody knows.
+    // Unknown prices.
     ['"-1"', null],
     ['-1', null],
     ['-0', null],
@@ -91,11 +91,11 @@ describe('read', () => {
     expect(pricesOf(`{"prompt":${received}}`)).toEqual([price, null]);
   });
 
-  it.each(['null', '"free"', '0', '[]', '{}'])('pricing that is %s says nothing of prices', (pricing) => {
+  it.each(['null', '"free"', '0', '[]', '{}'])('reads no prices from pricing that is %s', (pricing) => {
     expect(pricesOf(pricing)).toEqual([null, null]);
   });
 
-  it('knows nothing of prices where there is no pricing', () => {
+  it('reads no prices without pricing', () => {
     expect(readOne({})).toMatchObject({
       promptPrice: null,
       completionPrice: null,
@@ -147,7 +147,7 @@ describe('read', () => {
     expect(found).toEqual(tasks);
   });
 
-  it('does not count what is for another task as dropped', () => {
+  it('does not count models for another task as dropped', () => {
     expect(read([{ id: 'a', architecture: { modality: 'text->image' } }], 'text')).toEqual({ models: [], dropped: 0 });
     expect(read([], 'text')).toEqual({ models: [], dropped: 0 });
   });
@@ -165,7 +165,7 @@ describe('read', () => {
     expect(read([entry, { id: 'good' }])).toMatchObject({ models: [{ id: 'good' }], dropped: 1 });
   });
 
-  it('keeps the first of two of the same id', () => {
+  it('keeps the first of two models with the same id', () => {
     const { models, dropped } = read([
       { id: 'a', name: 'First' },
       { id: 'a', name: 'Second' },
@@ -173,14 +173,14 @@ describe('read', () => {
     expect([models.map(({ name }) => name), dropped]).toEqual([['First'], 1]);
   });
 
-  it('reads 5,000 models and no more', () => {
+  it('reads at most 5,000 models', () => {
     const many = (count: number) =>
       Array.from({ length: count }, (_, at) => ({ id: `acme/${at}`, name: `Model ${at}` }));
     expect(read(many(5000))).toMatchObject({ models: { length: 5000 }, dropped: 0 });
     expect(read(many(12_000))).toMatchObject({ models: { length: 5000 }, dropped: 7000 });
   });
 
-  it('keeps 1 MiB of descriptions and the models that come after', () => {
+  it('keeps 1 MiB of descriptions, and later models without them', () => {
     const description = 'x'.repeat(10_000);
     const { models } = read(Array.from({ length: 200 }, (_, at) => ({ id: `acme/${at}`, description })));
     expect(models).toHaveLength(200);
@@ -188,7 +188,7 @@ describe('read', () => {
     expect(models.findLastIndex((model) => model.description !== null)).toBe(103);
   });
 
-  it('keeps a price in a text of another field as it is', () => {
+  it('keeps a text that looks like a price in another field unchanged', () => {
     const description = 'The "prompt": 0.10, is \\"prompt\\": 0.20, or {"prompt":5}';
     const entry = { id: 'acme/a', description, pricing: { prompt: 0.5 } };
     expect(readOne(entry)).toMatchObject({ description, promptPrice: '0.5' });
@@ -201,7 +201,7 @@ describe('read', () => {
     },
   );
 
-  it('is not confused by names of the language', () => {
+  it('treats names of Object.prototype as plain data', () => {
     const body = '{"data":[{"id":"__proto__","__proto__":{"pricing":{"prompt":"0"}},"constructor":1}]}';
     expect(modelhub.read(body, 'text').models).toMatchObject([{ id: '__proto__', promptPrice: null }]);
   });

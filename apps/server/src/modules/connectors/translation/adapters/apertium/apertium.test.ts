@@ -30,7 +30,7 @@ describe.skipIf(!hasApertium)('Apertium itself, from apertium-apy and apertium-e
   const spanish = async (texts: readonly string[], html = false) =>
     (await translate(test, tenant, texts, { html, timeouts })).texts;
 
-  it('translates both ways', async () => {
+  it('translates in both directions', async () => {
     const there = await translate(test, tenant, ['The red house is big.', 'Good morning']);
     const texts = ['La casa roja es grande.', 'Buenos días'];
     expect(there).toEqual({ texts, provider: 'real', model: null, tokens: null });
@@ -38,14 +38,14 @@ describe.skipIf(!hasApertium)('Apertium itself, from apertium-apy and apertium-e
     expect(back.texts).toEqual(['The red house is big.']);
   });
 
-  it('keeps placeholders, lines, its own marks, and characters of all kinds', async () => {
+  it('keeps placeholders, lines, the marks of Apertium, and characters of all kinds', async () => {
     expectSound(plainTexts, await spanish(plainTexts), false);
     expect(await spanish(['Hello {{name}}, the red house is *big*.'])).toEqual([
       'Hola {{name}}, la casa roja es *grande*.',
     ]);
   });
 
-  it('keeps tags and what is in them', async () => {
+  it('keeps tags and their attributes', async () => {
     const texts = await spanish(htmlTexts, true);
     expectSound(htmlTexts, texts, true);
     expect(texts[5]).toMatch(/^<table><tr><td>C.* u.*<\/td><td><\/td><\/tr><\/table>$/);
@@ -54,20 +54,20 @@ describe.skipIf(!hasApertium)('Apertium itself, from apertium-apy and apertium-e
     ]);
   });
 
-  it('leaves no mark of its own at words that it does not know', async () => {
+  it('removes the mark of Apertium from unknown words', async () => {
     const [text] = await spanish(['The Frobnicator is blorgish and quuxes.']);
     expect(text).toMatch(/Frobnicator.*blorgish.*quuxes/);
     expect(text).not.toMatch(/[*#@]/);
   });
 
-  it('translates 10,000 characters to the last, and many texts at a time, in their order', async () => {
+  it('translates 10,000 characters completely, and many texts in order', async () => {
     const long = 'The red house is big, {{name}}. '.repeat(312);
     expect(await spanish([long])).toEqual(['La casa roja es grande, {{name}}. '.repeat(312)]);
     const many = Array.from({ length: 60 }, (_, index) => `The red house ${index + 2}`);
     expect(await spanish(many)).toEqual(many.map((_, index) => `La casa roja ${index + 2}`));
   });
 
-  it('keeps all parts of a text in place', async () => {
+  it('keeps the parts of a text in order', async () => {
     const part = fc.constantFrom(
       'the house ',
       'big ',
@@ -97,11 +97,11 @@ describe.skipIf(!hasApertium)('Apertium itself, from apertium-apy and apertium-e
     expectSound(texts, await spanish(texts, true), true);
   });
 
-  it('422: for languages that are not installed', async () => {
+  it('422: languages that are not installed', async () => {
     await expect(translate(test, tenant, ['Hello'], { target: 'fr' })).rejects.toMatchObject({ status: 422 });
   });
 
-  it('503: for languages that its connector does not list', async () => {
+  it('503: languages that the connector does not list', async () => {
     await connect(test, tenant, [connectorAt({ ...own, config: { pairs: ['en-es'] } }, engine, { api_key: 'real' })]);
     expect((await translate(test, tenant, ['Good morning'])).texts).toEqual(['Buenos días']);
     await expect(translate(test, tenant, ['Hello'], { target: 'fr' })).rejects.toMatchObject({ status: 503 });

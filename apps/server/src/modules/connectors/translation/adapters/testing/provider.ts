@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 
 export type Received = { method: string; url: URL; headers: IncomingHttpHeaders; body: string };
 
-/** What a provider says to a request; with `texts` it has translated them. */
+/** The result of a request; `texts` are translations. */
 export type Verdict = { status: number; body: unknown; headers?: Record<string, string> } | { texts: string[] };
 
 /** A provider as its public documentation describes it, with an account at it. Its translations are in upper case. */
@@ -14,9 +14,9 @@ export type Fake = {
   basePath: string;
   config: Record<string, unknown>;
   credentials: Record<string, unknown> | null;
-  /** An account that it does not know. */
+  /** Credentials that it refuses. */
   wrongCredentials: Record<string, unknown>;
-  /** How it says that nothing is left of what was paid for. */
+  /** Its answer when the paid quota is used up. */
   quotaExceeded: { status: number; body: unknown };
   judge(request: Received): Verdict;
   /** The body of an answer with these texts. */
@@ -28,11 +28,11 @@ type Misbehave = (response: ServerResponse, verdict: Verdict, request: IncomingM
 export type Provider = {
   origin: string;
   requests: Received[];
-  /** The most requests that it had at the same time. */
+  /** Maximum number of concurrent requests so far. */
   readonly peak: number;
-  /** From now on it does this with what it would have said. */
+  /** Replaces how later answers are sent. */
   misbehave(how: Misbehave): void;
-  /** From now on it returns its translations so. */
+  /** Applies this function to all later translations. */
   garble(how: (text: string) => string): void;
 };
 

@@ -1,6 +1,6 @@
 import type { GeocodingFake } from '#modules/connectors/geocoding/adapters/testing/fake';
 
-/** As https://nominatim.openstreetmap.org answers with format=jsonv2, with what it says beside what is read. */
+/** Answers like https://nominatim.openstreetmap.org with format=jsonv2, including properties that the adapter ignores. */
 const cathedral = {
   place_id: 119_874_321,
   licence: 'Data © OpenStreetMap contributors, ODbL 1.0. http://osm.org/copyright',

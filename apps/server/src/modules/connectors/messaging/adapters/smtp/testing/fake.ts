@@ -7,7 +7,7 @@ const account = {
   wrongCredentials: { user: 'atrium', password: 'canary of another account' },
 } as const;
 
-/** A mail server as RFC 5321, 3207 and 4954 describe it: nobody is let in before TLS. */
+/** A mail server as RFC 5321, 3207 and 4954 describe it; it refuses logins before TLS. */
 export const smtpFake: MailFake = { ...account, adapter: 'smtp', tls: false };
 
 /** The same with TLS from the first byte (RFC 8314). */

@@ -30,7 +30,7 @@ function judgeMessage({ channel, to, subject, text, ...rest }: Partial<Message>)
   return { status: 204, body: undefined, taken };
 }
 
-/** What is no message to a person: nothing but the notification, told apart by the id of its delivery. */
+/** Accepts only a notification, which is identified by the id of its delivery. */
 function judgeNotification({ channel: _channel, notification, ...rest }: Partial<Message>): Verdict {
   if (typeof notification?.['deliveryId'] !== 'string' || Object.keys(rest).length > 0) return refuse(400);
   return { status: 204, body: undefined, taken: { channel: 'webhook', to: '', text: JSON.stringify(notification) } };

@@ -3,7 +3,7 @@ import type { ModelsFake } from '#modules/connectors/models/adapters/testing/fak
 
 type Entry = Record<string, unknown> & { architecture: { output_modalities: string[] } };
 
-/** As https://openrouter.ai/api/v1/models lists them, with what it says beside what is read. */
+/** Lists models like https://openrouter.ai/api/v1/models, including properties that the adapter ignores. */
 const entries: readonly Entry[] = [
   {
     id: 'acme/writer-2',

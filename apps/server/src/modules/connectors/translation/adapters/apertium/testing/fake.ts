@@ -25,7 +25,7 @@ export const apertiumFake: Fake = {
   answer: ([text]) => ({ responseData: { translatedText: text }, responseDetails: null, responseStatus: 200 }),
 };
 
-/** Whatever is longer than it likes is cut anywhere, and words that it does not know lose every star before them. */
+/** Cuts long texts at any character, and removes all stars before unknown words. */
 function translate(text: string, isHtml: boolean): string {
   const parts = Array.from({ length: Math.min(10, Math.ceil(text.length / 1000)) }, (_, index) =>
     text.slice(index * 1000, (index + 1) * 1000),

@@ -50,7 +50,7 @@ function judgeChat({ model, messages, temperature = 1, ...rest }: Record<string,
     return refuse(400, 'invalid_request_error', 'Unrecognized request argument');
   const roles = (messages as { role: string; content: string }[]).map(({ role }) => role);
   if (roles.join() !== 'system,user') return refuse(400, 'invalid_request_error', 'Invalid messages');
-  // A model that does what it is told: texts are data, whatever they say.
+  // A model that obeys its instructions and treats all texts as data.
   const { texts } = JSON.parse(messages[1].content as string) as { texts: string[] };
   return { texts: texts.map(shoutRaw) };
 }
