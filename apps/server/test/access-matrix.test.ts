@@ -19,7 +19,7 @@ import { expectError, useService, type Answer, type Call } from '#test/support/h
 import { refusalOf } from '#test/support/rpc';
 import { compareTables, routeOf, routes, urlOf } from '#test/support/registry';
 
-const test = useService({ environment: { DISPATCHER_SECRET: 'known to nobody who calls in these tests' } });
+const test = useService({ environment: { DISPATCHER_SECRET: 'unknown to the callers in these tests' } });
 const sessions = new Map<string, Call>();
 let tenant: Tenant;
 let stranger: Tenant;
@@ -59,15 +59,15 @@ async function createSessionsInOddStates(): Promise<void> {
   await test.call('PATCH', url, { token: tenant.admin.token, body: { status: 'suspended' } });
   present('suspended member', suspended);
 
-  const owing = await createAdmin(tenant);
+  const incomplete = await createAdmin(tenant);
   const account = 'select account_id from users where tenant_id = $1 and id = $2';
   await database.credential(tenant.tenantId).all({
     text: `insert into two_factor_methods (account_id, method, enabled_at, created_at)
            values ((${account}), 'totp', now(), now())`,
-    values: [tenant.tenantId, owing.userId],
+    values: [tenant.tenantId, incomplete.userId],
     prepare: false,
   });
-  present('session that owes its second factor', await logIn(test, owing));
+  present('session without its second factor', await logIn(test, incomplete));
 
   const strict = await createTenant(test);
   await database.tenant(strict.tenantId).all({
@@ -86,7 +86,7 @@ async function createSessionsInOddStates(): Promise<void> {
   present('session vouched for by one tenant only', vouched);
 }
 
-/** Which sets of flags the callers of the matrix hold: none, all, those of each row, and all but those. */
+/** Sets of flags that the callers of the matrix hold: none, all, those of each row, and all others. */
 function flagSets(): (readonly Flag[])[] {
   const inRows = Object.values(accessMatrix).flatMap(({ flags = [] }) => [
     ...flags.map((flag) => [flag]),
@@ -193,16 +193,16 @@ describe.each(callers)('%s', (caller) => {
   });
 });
 
-describe('what the matrix says as a whole', () => {
+describe('the whole matrix', () => {
   const reachable = (caller: Caller) =>
     Object.keys(accessMatrix).filter((operation) => {
       const { allowed } = accessMatrix[operation]!;
       return allowed.includes(caller) && !allowed.includes('anonymous');
     });
 
-  it('a session that owes its second factor reaches only what gives it, and who it is', () => {
+  it('a session without its second factor reaches only the second factors and getCurrentUser', () => {
     const factors = ['getTwoFactorStatus', 'sendTwoFactorCode', 'useBackupCode', 'verifyTwoFactor'];
-    expect(reachable('session that owes its second factor').toSorted()).toEqual(['getCurrentUser', ...factors]);
+    expect(reachable('session without its second factor').toSorted()).toEqual(['getCurrentUser', ...factors]);
     expect(reachable('session that has to enrol a second factor').toSorted()).toEqual([
       'enableTwoFactor',
       'getCurrentUser',
@@ -210,7 +210,7 @@ describe('what the matrix says as a whole', () => {
     ]);
   });
 
-  it('no API key and no app account reaches accounts, credentials, administration and the system', () => {
+  it('API keys and app accounts reach no accounts, credentials, administration and system operations', () => {
     const closed =
       /^\/api\/v1\/(auth\/|system\/|secure\/(auth\/|api-keys|app-accounts|groups|tenants|audit-logs|authz|ai\/providers|identity-providers))/;
     const own = ['getCurrentUser', 'listOwnSessions', 'revokeSession'];
@@ -222,7 +222,7 @@ describe('what the matrix says as a whole', () => {
     expect(reachable('app account without flags').toSorted()).toEqual(own);
   });
 
-  it('nothing but reading users is open to them among users', () => {
+  it('API keys and app accounts can only read users', () => {
     const users = (caller: Caller) =>
       reachable(caller).filter((operation) => routeOf(operation).path.startsWith('/api/v1/secure/users'));
     for (const caller of ['API key with every flag', 'app account with every flag'] as const)
@@ -230,15 +230,15 @@ describe('what the matrix says as a whole', () => {
   });
 });
 
-describe('what the matrix cannot say', () => {
-  it('a session ends for every operation at once', async () => {
+describe('in addition to the matrix', () => {
+  it('a session that ends is refused by every operation at once', async () => {
     const person = await createMember(test, tenant, { permissions: [...permissionNames] });
     await test.call('POST', '/api/v1/public/auth/logout', { token: person.token });
     const answer = await test.call('GET', '/api/v1/secure/users', { token: person.token });
     expectError(answer, 401, 'INVALID_TOKEN');
   });
 
-  it('HEAD needs what GET needs', async () => {
+  it('HEAD requires the same access as GET', async () => {
     for (const route of routes.filter((candidate) => candidate.method === 'GET')) {
       const response = await test.raw({ method: 'HEAD', url: urlOf(route, 'not-an-id') });
       const isPublic = accessMatrix[route.operationId]!.allowed.includes('anonymous');
@@ -251,14 +251,14 @@ describe('what the matrix cannot say', () => {
 });
 
 describe('the gate itself', () => {
-  it('notices a route without a row and a row without a route', () => {
+  it('finds a route without a row and a row without a route', () => {
     expect(compareTables(['login', 'gone'], ['login', 'added'])).toEqual([
       'added has no row',
       'the row gone has nothing behind it',
     ]);
   });
 
-  it('notices an operation that lets more callers in than the matrix says, and one that lets in fewer', async () => {
+  it('finds an operation that admits more or fewer callers than the matrix', async () => {
     const { services } = test.service;
     const route = { ...routeOf('listUsers'), schema: { response: { 200: null } }, handler: () => undefined };
     const build = (rule: Route['access']) =>

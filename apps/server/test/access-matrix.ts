@@ -1,7 +1,7 @@
 import type { Flag } from '#core/access/flags';
 import type { Permission } from '#core/access/permissions';
 
-/** Every kind of caller that exists; the matrix says of each operation which of them may use it. */
+/** All kinds of callers; the matrix lists for each operation which of them may use it. */
 export const callers = [
   'anonymous',
   'malformed token',
@@ -15,8 +15,8 @@ export const callers = [
   "another tenant's administrator, at home",
   "another tenant's administrator, naming this tenant",
   'system administrator, naming this tenant',
-  // Of a tenant administrator each, whom nothing but the state of the session keeps out.
-  'session that owes its second factor',
+  // Sessions of tenant administrators: only the state of the session restricts them.
+  'session without its second factor',
   'session that has to enrol a second factor',
   'session vouched for by one tenant only',
   'API key without flags',
@@ -29,24 +29,24 @@ export const callers = [
   'app account with every flag',
 ] as const;
 
-/** Whom nobody recognises: they are told to authenticate, all others that they may not. */
+/** Callers without valid credentials: they get 401, all others get 403. */
 export const strangers: readonly Caller[] = ['anonymous', 'malformed token', 'dead session', 'suspended member'];
 
 export type Caller = (typeof callers)[number];
 
-/** With several flags, each of them is enough. */
+/** One of several flags is sufficient. */
 type Row = {
   allowed: readonly Caller[];
   permission?: Permission;
   flags?: readonly Flag[];
-  /** It is a secret that lets callers in: whoever has none is told to show it, whoever they are. */
+  /** A secret admits callers; every caller without it gets 401. */
   needsSecret?: boolean;
 };
 
 const administrators = [
   'tenant administrator',
   'system administrator',
-  // At home they administer what is theirs; ids of other tenants are the isolation suite's subject.
+  // It acts on its own tenant here; the isolation suite tests ids of other tenants.
   "another tenant's administrator, at home",
   'system administrator, naming this tenant',
   'session vouched for by one tenant only',
@@ -61,7 +61,7 @@ const members = [
 
 const appAccounts = callers.filter((caller) => caller.startsWith('app account'));
 
-/** Keys and app accounts with one of the flags; what the specification lists for app accounts are five sections. */
+/** Keys and app accounts with one of the flags; the specification defines five sections of flags for app accounts. */
 function flagged(flags: readonly Flag[]): Caller[] {
   if (flags.length === 0) return [];
   const isForAppAccounts = flags.some((flag) => /^(resources|spaces|geo|calendar|users)\./.test(flag));
@@ -69,15 +69,15 @@ function flagged(flags: readonly Flag[]): Caller[] {
   return isForAppAccounts ? [...keys, 'app account with the flag', 'app account with every flag'] : [...keys];
 }
 
-const anybody: Row = { allowed: callers };
-// A missing or dead session is no reason to refuse, but nobody may name a tenant that is not theirs, and keys have no session.
-const anybodyAtHome: Row = {
+const everyCaller: Row = { allowed: callers };
+// Callers with a missing or ended session are admitted. Naming a foreign tenant is refused, and keys have no session.
+const publicOwnTenant: Row = {
   allowed: callers.filter(
     (caller) => caller !== "another tenant's administrator, naming this tenant" && !caller.startsWith('API key'),
   ),
 };
-// Keys have a place here, and what is shown has to be right.
-const anybodyWhoIsRight: Row = {
+// Keys are admitted, but credentials that are sent must be valid.
+const publicIfValid: Row = {
   allowed: callers.filter(
     (caller) =>
       !['malformed token', 'dead session', 'suspended member'].includes(caller) &&
@@ -86,16 +86,16 @@ const anybodyWhoIsRight: Row = {
 };
 const anyMember: Row = { allowed: members };
 const membersOr = (...flags: Flag[]): Row => ({ allowed: [...members, ...flagged(flags)], flags });
-/** Whoever logged in, app accounts too; `owing` sessions are let in before their second factor. */
+/** Every complete session, including those of app accounts. */
 const anySession: Row = { allowed: [...members, ...appAccounts] };
-const anySessionEvenOwing: Row = {
-  allowed: [...anySession.allowed, 'session that owes its second factor', 'session that has to enrol a second factor'],
+const anySessionBeforeStepUp: Row = {
+  allowed: [...anySession.allowed, 'session without its second factor', 'session that has to enrol a second factor'],
 };
-/** People about themselves: what a provider of one tenant says of them is not enough. */
+/** Users about their own account: a login by the identity provider of one tenant is not sufficient. */
 const ownAccount: Row = { allowed: members.filter((caller) => caller !== 'session vouched for by one tenant only') };
 const ownAccountEvenEnrolling: Row = { allowed: [...ownAccount.allowed, 'session that has to enrol a second factor'] };
-const ownFactorsEvenOwing: Row = {
-  allowed: [...members, 'session that owes its second factor', 'session that has to enrol a second factor'],
+const ownFactorsBeforeStepUp: Row = {
+  allowed: [...members, 'session without its second factor', 'session that has to enrol a second factor'],
 };
 const systemAdministrators: Row = {
   allowed: ['system administrator', 'system administrator, naming this tenant'],
@@ -108,30 +108,30 @@ const holdersOf = (permission: Permission, ...flags: Flag[]): Row => ({
 });
 
 /**
- * Who may call what, written down by hand from the specification and the authorization matrix, and
- * deliberately not from what the routes declare.
+ * Who may call each operation, written by hand from the specification and the authorization matrix and deliberately not
+ * derived from the routes.
  */
 export const accessMatrix: Readonly<Record<string, Row>> = {
   // Authentication: the public prefix, and what belongs to the person behind the session.
-  login: anybody,
-  selectTenant: anybody,
-  register: anybody,
-  refreshTokens: anybody,
-  logout: anybodyAtHome,
-  listIdentityProviders: anybody,
-  startProviderLogin: anybody,
-  finishProviderLogin: anybody,
-  finishProviderLoginByForm: anybody,
-  finishTenantProviderLogin: anybody,
-  finishTenantProviderLoginByForm: anybody,
-  exchangeProviderCode: anybody,
-  forgotPassword: anybody,
-  resetPassword: anybody,
-  acceptInvitation: anybody,
-  verifyEmail: anybody,
-  disownAccount: anybody,
-  getJwkSet: anybody,
-  getCurrentUser: anySessionEvenOwing,
+  login: everyCaller,
+  selectTenant: everyCaller,
+  register: everyCaller,
+  refreshTokens: everyCaller,
+  logout: publicOwnTenant,
+  listIdentityProviders: everyCaller,
+  startProviderLogin: everyCaller,
+  finishProviderLogin: everyCaller,
+  finishProviderLoginByForm: everyCaller,
+  finishTenantProviderLogin: everyCaller,
+  finishTenantProviderLoginByForm: everyCaller,
+  exchangeProviderCode: everyCaller,
+  forgotPassword: everyCaller,
+  resetPassword: everyCaller,
+  acceptInvitation: everyCaller,
+  verifyEmail: everyCaller,
+  disownAccount: everyCaller,
+  getJwkSet: everyCaller,
+  getCurrentUser: anySessionBeforeStepUp,
   listOwnSessions: anySession,
   revokeSession: anySession,
   changePassword: ownAccount,
@@ -146,11 +146,11 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   linkIdentity: ownAccount,
   unlinkIdentity: ownAccount,
 
-  // Second factors: what a session that owes one can do about it, and what takes a session that owes none.
-  getTwoFactorStatus: ownFactorsEvenOwing,
-  sendTwoFactorCode: ownFactorsEvenOwing,
-  verifyTwoFactor: ownFactorsEvenOwing,
-  useBackupCode: ownFactorsEvenOwing,
+  // Second factors: the first operations complete a session, the others require a complete one.
+  getTwoFactorStatus: ownFactorsBeforeStepUp,
+  sendTwoFactorCode: ownFactorsBeforeStepUp,
+  verifyTwoFactor: ownFactorsBeforeStepUp,
+  useBackupCode: ownFactorsBeforeStepUp,
   enableTwoFactor: ownAccountEvenEnrolling,
   regenerateBackupCodes: ownAccount,
   disableTwoFactor: ownAccount,
@@ -158,9 +158,9 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   resetTwoFactor: holdersOf('users.manage'),
 
   // System and documentation.
-  getHealth: anybody,
-  getSystemInfo: anybody,
-  getDispatcherHealth: anybody,
+  getHealth: everyCaller,
+  getSystemInfo: everyCaller,
+  getDispatcherHealth: everyCaller,
   runDispatcher: holdersOfTheSecret,
   getDispatcherStatus: holdersOfTheSecret,
   acknowledgeDispatcherAlert: { ...systemAdministrators, needsSecret: true },
@@ -169,12 +169,12 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   runScheduledJob: systemAdministrators,
   updateScheduledJob: systemAdministrators,
   getMetrics: systemAdministrators,
-  getOpenApi: anybody,
-  getReferencePage: anybody,
-  getReferenceAsset: anybody,
-  getMcpInfo: anybody,
-  exchangeMcpMessage: anybodyWhoIsRight,
-  getMcpSetup: anybody,
+  getOpenApi: everyCaller,
+  getReferencePage: everyCaller,
+  getReferenceAsset: everyCaller,
+  getMcpInfo: everyCaller,
+  exchangeMcpMessage: publicIfValid,
+  getMcpSetup: everyCaller,
   listMailOutbox: systemAdministrators,
   listSecurityAudit: systemAdministrators,
   getSecurityConfig: systemAdministrators,
@@ -274,7 +274,7 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   // Integrations.
   translateText: anyMember,
   translateI18n: anyMember,
-  // The right to change the record is asked for once it is known which it is.
+  // The service checks the permission to change the record after it knows the record.
   translateEntity: membersOr('spaces.write', 'resources.write'),
   listTranslationMarks: anyMember,
   translateEntityType: holdersOf('translations.manage'),
@@ -316,7 +316,7 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   createTag: holdersOf('tags.manage'),
   updateTag: holdersOf('tags.manage'),
   deleteTag: holdersOf('tags.manage'),
-  // What a record is tagged with belongs to the record.
+  // Tags of a record belong to the record.
   listSpaceTags: membersOr('spaces.read'),
   tagSpace: holdersOf('spaces.manage', 'spaces.write'),
   untagSpace: holdersOf('spaces.manage', 'spaces.write'),
@@ -337,7 +337,7 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   completeFlowTask: anyMember,
   skipFlowTask: anyMember,
 
-  // About anybody but oneself they take notifications.manage, which is asked for once it is known who it is about.
+  // The service requires notifications.manage if they concern another user.
   listNotificationPreferences: anyMember,
   updateNotificationPreferences: anyMember,
   explainNotificationPreferences: anyMember,
@@ -421,7 +421,7 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   updateSpace: holdersOf('spaces.manage', 'spaces.write'),
   deleteSpace: holdersOf('spaces.manage', 'spaces.delete'),
 
-  // Whose event it is, and whose time may be taken, is decided by the service and its tests.
+  // The service decides, and its tests check, which events a caller sees and whose time it may book.
   listCalendars: membersOr('calendar.events', 'calendar.free_busy'),
   findFreeBusy: membersOr('calendar.events', 'calendar.free_busy'),
   listEvents: membersOr('calendar.events'),
@@ -443,7 +443,7 @@ export const accessMatrix: Readonly<Record<string, Row>> = {
   listResourceContacts: membersOr('resources.read'),
   addResourceContact: membersOr('resources.write'),
   removeResourceContact: membersOr('resources.write'),
-  // People about themselves; about others the service asks for users.read and users.manage, and its tests do.
+  // Own contacts; for other users the service requires users.read or users.manage, which its tests check.
   listUserContacts: membersOr('users.read'),
   addUserContact: anyMember,
   removeUserContact: anyMember,

@@ -24,7 +24,7 @@ beforeAll(async () => {
 
 type Send = (request: { url: string; headers: Record<string, string>; payload?: string | Buffer }) => Promise<Answer>;
 
-/** Requests to the route by somebody who may use it. */
+/** Sends requests to the route with sufficient access. */
 function sender(route: Route): Send {
   const isSystem = route.access.kind === 'systemAdmin' || route.access.kind === 'dispatcher';
   const token = isSystem ? systemAdmin : own.tenant.admin.token;
@@ -104,7 +104,7 @@ async function rowCounts(): Promise<Record<string, string>> {
   return Object.fromEntries(rows.map((row) => [row.name, row.rows]));
 }
 
-it('has a valid body for every operation that takes one', () => {
+it('has a valid body for every operation with a body', () => {
   expect(
     compareTables(
       Object.keys(validBodies),
@@ -196,7 +196,7 @@ describe('a bad URL is refused with the standard body', () => {
     },
   );
 
-  it('unknown parameters are ignored, names from the prototype included', async () => {
+  it('ignores unknown parameters, including names of Object.prototype', async () => {
     const route = routeOf('listContacts');
     for (const query of [
       'noSuchParameter=1',
@@ -216,7 +216,7 @@ describe('a bad URL is refused with the standard body', () => {
   });
 });
 
-describe('what looks odd and is right', () => {
+describe('unusual but valid input', () => {
   it.each(Object.keys(validBodies))('%s takes its own valid body', async (operationId) => {
     const route = routeOf(operationId);
     const payload = JSON.stringify(validBodies[operationId]!(own));
@@ -225,12 +225,12 @@ describe('what looks odd and is right', () => {
       headers: { 'content-type': 'application/json' },
       payload,
     });
-    // What only outside providers can do is refused where there are none.
+    // Operations that need an outside provider are refused without one.
     if (answer.status === 503 && answer.body.details?.code === 'NO_PROVIDER') return;
     expect([200, 201, 202, 204, 401, 422]).toContain(answer.status);
   });
 
-  it('minus zero is zero, and texts come back as they were sent', async () => {
+  it('minus zero becomes zero, and texts are returned unchanged', async () => {
     const { token } = own.tenant.admin;
     const name = "Ra\u0308um \u{1F600} \u202Eכן <b>&amp; '; drop table spaces; --";
     const body = `{"name":${JSON.stringify(name)},"capacity":-0,"properties":{"n":-0,"big":1152921504606846976,"k\\"ey":[null,{"":""}]}}`;
@@ -261,7 +261,7 @@ describe('the gate itself', () => {
     () =>
       Promise.resolve({ status, headers: {}, body, text: JSON.stringify(body) });
 
-  it('notices a route that takes anything, one that breaks, and one that answers in its own way', async () => {
+  it('finds a route that accepts everything, one that fails, and one with a different error body', async () => {
     expect(await problems(answering(200, {}), '/', bodies)).toHaveLength(bodies.length);
     expect(await problems(answering(500, {}), '/', bodies)).toHaveLength(bodies.length);
     expect(
@@ -269,7 +269,7 @@ describe('the gate itself', () => {
     ).toHaveLength(bodies.length);
   });
 
-  it('notices an answer that repeats what the database said', () => {
+  it('finds an answer that contains a database error', () => {
     const body = {
       error: 'VALIDATION_ERROR',
       message: 'insert into users',

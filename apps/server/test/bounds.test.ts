@@ -60,7 +60,7 @@ async function readAll(area: string): Promise<string[]> {
 }
 
 describe.each([...changes, ...creations].map((route) => [route.operationId, route] as const))('%s', (name, route) => {
-  it('with each field at its bounds, every list and read answers what its schema says', async () => {
+  it('with each field at its bounds, every read and list answer fits its schema', async () => {
     const valid = validBodies[name]!(everything.own);
     const bodies = boundBodies(route.schema.body as JsonSchema, valid);
     let taken = 0;
@@ -96,7 +96,7 @@ const most: Readonly<Record<string, string>> = {
   'double precision': '1e15',
 };
 
-it('with each count and time of a row at its bound, every list and read answers what its schema says', async () => {
+it('with each count and time of a row at its bound, every read and list answer fits its schema', async () => {
   const areas = new Set(reads.map(areaOf));
   for (const area of areas) expect({ area, wrong: await readAll(area) }).toEqual({ area, wrong: [] });
   const changed = await withClient(test.connection, async (client) => {

@@ -33,7 +33,7 @@ async function openBounded(maxConnectionsPerAddress: number, trustedProxies: str
   };
 }
 
-it('a connection beyond those of its address is closed at once; the others of it, and of other addresses, go on', async () => {
+it('closes a connection above the limit of its address at once; other connections continue', async () => {
   const connectFrom = await openBounded(3);
   const first = await connectFrom('192.0.2.1');
   await connectFrom('192.0.2.1');
@@ -45,7 +45,7 @@ it('a connection beyond those of its address is closed at once; the others of it
   }
 });
 
-it('a connection that ended makes room for another of its address', async () => {
+it('accepts a new connection of the address after one has ended', async () => {
   const connectFrom = await openBounded(1);
   (await connectFrom('192.0.2.1')).destroy();
   await vi.waitUntil(async () => {
@@ -58,7 +58,7 @@ it('a connection that ended makes room for another of its address', async () => 
   }, soon);
 });
 
-it.each(['127.0.0.1', '10.1.2.3'])('loopback and trusted proxies have no bound: %s', async (address) => {
+it.each(['127.0.0.1', '10.1.2.3'])('has no limit for loopback and trusted proxies: %s', async (address) => {
   const connectFrom = await openBounded(1, ['10.0.0.0/8']);
   await connectFrom(address);
   for (let at = 0; at < 5; at++) {

@@ -20,19 +20,19 @@ import {
 } from '#test/contract';
 import { routes } from '#test/support/registry';
 
-it('finds the operations it is about', () => {
+it('reads all operations', () => {
   expect(routes.length).toBeGreaterThan(30);
 });
 
-it('every object of an answer is closed, unless the specification leaves it free', () => {
+it('every object of an answer is closed, unless the specification leaves it open', () => {
   expect(openResponses(routes, freeObjects)).toEqual([]);
 });
 
-it('every object of a body is closed, unless it holds what is the caller’s own', () => {
+it('every object of a body is closed, unless the caller chooses its keys', () => {
   expect(openBodies(routes, freeBodyObjects)).toEqual([]);
 });
 
-it('no exception outlives what it was made for', () => {
+it('every exception is still needed', () => {
   const open = [...openResponses(routes, {}), ...openBodies(routes, {})].join('\n');
   const titles = JSON.stringify(routes);
   const isUsed = (name: string) => open.includes(`${name}: `) || titles.includes(`"title":"${name}"`);
@@ -48,11 +48,11 @@ it('every public property and parameter has a description', () => {
   expect(undescribed(planted)).toEqual(['/a?b', 'C.d']);
 });
 
-it('every text, list and number that comes in is bounded', () => {
+it('every text, list and number of a request is bounded', () => {
   expect(unboundedInputs(routes)).toEqual([]);
 });
 
-it('every schema of a request compiles, which is not tried before the first request', () => {
+it('every schema of a request compiles; the service compiles it only at the first request', () => {
   const parts = ['params', 'query', 'body', 'form'] as const;
   for (const route of routes) {
     for (const part of parts) {
@@ -73,7 +73,7 @@ function attempt(hold: () => void): void {
   }
 }
 
-it('every operation has a name of its own, and names its audit action when it changes something', () => {
+it('every operation has a unique name, and an audit action if it changes something', () => {
   expect(namelessOperations(routes)).toEqual([]);
 });
 
@@ -102,14 +102,14 @@ describe('the gate itself', () => {
       schema: { body, response: { 204: null } },
     }) as unknown as Route;
 
-  it('notices an open object in an answer, however deep', () => {
+  it('finds an open object in an answer at any depth', () => {
     const deep = closed({ data: Type.Array(nullable(closed({ inner: Type.Object({ name: Type.String() }) }))) });
     expect(openResponses([answering(deep)], freeObjects)).toEqual(['planted 200.data[].inner: the object is open']);
     expect(openResponses([answering(FreeObject)], freeObjects)).toEqual(['planted 200: the object is open']);
     expect(openResponses([answering(closed({ properties: FreeObject }))], freeObjects)).toEqual([]);
   });
 
-  it('notices an open object in a body', () => {
+  it('finds an open object in a body', () => {
     expect(openBodies([taking(Type.Object({}))], freeBodyObjects)).toEqual(['planted body: the object is open']);
   });
 
@@ -121,12 +121,12 @@ describe('the gate itself', () => {
     ['a list', Type.Array(Type.Boolean()), 'the list has no largest length'],
     ['a number', Type.Number({ minimum: 0 }), 'the number has no range'],
     ['an integer', Type.Integer({ maximum: 5 }), 'the number has no range'],
-  ])('notices %s without bounds', (_what, schema, sentence) => {
+  ])('finds %s without bounds', (_what, schema, sentence) => {
     const body = closed({ value: Type.Optional(nullable(schema)) });
     expect(unboundedInputs([taking(body)])).toEqual([`planted body.value: ${sentence}`]);
   });
 
-  it('accepts what is bounded in another way', () => {
+  it('accepts input that is bounded in another way', () => {
     const body = closed({
       id: Type.String({ format: 'uuid' }),
       language: Type.String({ pattern: '^[a-z]{2}$' }),
@@ -137,7 +137,7 @@ describe('the gate itself', () => {
     expect(unboundedInputs([taking(body)])).toEqual([]);
   });
 
-  it('notices a name used twice, a route used twice and a change without audit', () => {
+  it('finds a duplicate name, a duplicate route and a change without audit', () => {
     const silent = { ...taking(closed({})), audit: undefined };
     expect(namelessOperations([answering(null), silent])).toEqual([
       'planted is the name of two operations',
@@ -148,7 +148,7 @@ describe('the gate itself', () => {
     expect(() => defineRoute({ ...base, method: 'DELETE', schema: { response: { 204: null } } })).toThrow(/audit/);
   });
 
-  it('notices a parameter without a schema, and a schema without a parameter', () => {
+  it('finds a parameter without a schema, and a schema without a parameter', () => {
     expect(unknownParams([{ ...answering(null), path: '/planted/{id}' }])).toEqual(['planted: {id} has no schema']);
     const schema = { params: IdParams, response: { 200: null } };
     expect(unknownParams([{ ...answering(null), schema }])).toEqual(['planted: id is not in the path']);

@@ -25,8 +25,8 @@ type Visit = (schema: Schema, path: string) => string | undefined;
 /** Answers whose objects the specification, or the format behind them, leaves open. */
 export const freeObjects: Readonly<Record<string, string>> = {
   PostalAddress: 'specification, "Contact": extra keys allowed',
-  properties: 'the own fields of a space or a resource, whatever the product wants to keep',
-  json_schema: 'JSON Schema: an object of keywords, each with a form of its own',
+  properties: 'custom fields of a space or a resource',
+  json_schema: 'JSON Schema: an object of keywords with different forms',
   details: 'specification, "Audit log record": object',
   config: 'specification, "External API provider connector" and "Flow task": free object',
   auth_config: 'specification, "External API provider connector": free object; masked',
@@ -35,18 +35,18 @@ export const freeObjects: Readonly<Record<string, string>> = {
   quota_ceiling: 'specification, "Tenant override": object',
   override_config: 'specification, "Tenant override": object',
   context: 'specification, "Application log record": free object',
-  answers: 'what a client had to say about a flow task, as it was sent',
+  answers: 'answers of a client to a flow task, unchanged',
   quietHours: 'specification, "Notification preference": free object',
   rules: 'specification, "Notification preference": free object',
-  NotificationData: 'what the sender of a notification has for programs, as it was sent',
-  output: 'what a run of a scheduled job came to: each job has figures of its own',
+  NotificationData: 'data of a notification for programs, unchanged',
+  output: 'result of a run of a scheduled job: each job has different figures',
   services: 'specification, "Health": keyed by service',
   statusBreakdown: 'specification, "Health": keyed by status',
   'keys[]': 'RFC 7517: members depend on the kind of key',
   'getOpenApi 200': 'the OpenAPI document has a schema of its own',
 };
 
-/** Objects in bodies that take keys of the caller's own. */
+/** Objects in bodies with keys that the caller chooses. */
 export const freeBodyObjects: Readonly<Record<string, string>> = {
   address: 'specification, "Contact": extra keys allowed; bounded as JSON',
   config: 'specification, "External API provider connector" and "Flow task": free object; bounded as JSON',
@@ -54,15 +54,15 @@ export const freeBodyObjects: Readonly<Record<string, string>> = {
   customer_credentials: 'specification, "tenant-overrides": object; bounded as JSON',
   quota_ceiling: 'specification, "tenant-overrides": object; known keys are checked, bounded as JSON',
   override_config: 'specification, "tenant-overrides": object; bounded as JSON',
-  answers: 'what a client has to say about a flow task; bounded as JSON',
+  answers: 'answers of a client to a flow task; bounded as JSON',
   quietHours: 'specification, "Notification preference": free object; known keys are checked, bounded as JSON',
   rules: 'specification, "Notification preference": free object; known keys are checked, bounded as JSON',
-  data: 'what a notification carries for programs; bounded as JSON',
+  data: 'data of a notification for programs; bounded as JSON',
   params: 'JSON-RPC: each method has parameters of its own, which are checked where it is called',
   'updateLogConfigSection body':
     'specification, "Log management": free object; held against the section when it is known',
   json_schema: 'JSON Schema: checked against the part of it that types are written in; bounded as JSON',
-  properties: 'the own fields of a space or a resource; bounded by the limits on depth, keys and body size',
+  properties: 'custom fields of a space or a resource; bounded by the limits on depth, keys and body size',
 };
 
 /** Formats that bound the text by themselves. */
@@ -82,7 +82,7 @@ export function openResponses(routes: readonly Route[], allowed: Readonly<Record
   );
 }
 
-/** Objects in bodies that would take a property nobody knows. */
+/** Objects in bodies that would accept an unknown property. */
 export function openBodies(routes: readonly Route[], allowed: Readonly<Record<string, string>>): string[] {
   return routes.flatMap((route) =>
     walk(route.schema.body, `${route.operationId} body`, (node, path) => {
@@ -92,7 +92,7 @@ export function openBodies(routes: readonly Route[], allowed: Readonly<Record<st
   );
 }
 
-/** Texts, lists and numbers that a caller can make as large as they like. */
+/** Texts, lists and numbers without bounds. */
 export function unboundedInputs(routes: readonly Route[]): string[] {
   return routes.flatMap((route) =>
     (['params', 'query', 'body', 'form'] as const).flatMap((part) =>
@@ -124,7 +124,7 @@ export function namelessOperations(routes: readonly Route[]): string[] {
       .map((route) => `${route.operationId} is not audited`),
     ...routes
       .filter((route) => !/^\/(?:[\w.-]+|\{\w+\})(?:\/(?:[\w.-]+|\{\w+\}))*$/.test(route.path))
-      .map((route) => `${route.operationId}: ${route.path} is no path`),
+      .map((route) => `${route.operationId}: ${route.path} is not a path`),
     ...routes
       .filter((route) => Object.keys(route.schema.response).length !== 1)
       .map((route) => `${route.operationId} has not exactly one success status`),

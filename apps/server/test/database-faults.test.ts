@@ -14,7 +14,7 @@ const long = { timeout: 60_000, interval: 20 };
 const contacts = '/api/v1/secure/contacts';
 const health = (level: string) => test.call('GET', `/api/v1/system/health?level=${level}`);
 
-/** As the owner, whatever the database allows by default. */
+/** Runs a statement as the owner, also in a database that is read-only by default. */
 function asOwner(text: string) {
   const connection = { ...test.connection, options: '-c default_transaction_read_only=off' };
   return withClient(connection, (client) => client.query(text));
@@ -26,7 +26,7 @@ const reconnect = () =>
     where datname = current_database() and pid <> pg_backend_pid()`);
 
 describe('damaged data', () => {
-  it('answers 500, and is in the log, in the metrics and in health', async () => {
+  it('is answered 500 and reported in the log, the metrics and health', async () => {
     const { admin } = await createTenant(test);
     await test.call('POST', contacts, { token: admin.token, body: { firstName: 'Ada' } });
     await asOwner(`create function meet_damage() returns boolean language plpgsql as $$ begin
@@ -54,8 +54,8 @@ describe('damaged data', () => {
   });
 });
 
-describe('notifications that vanish on the way', () => {
-  it('keep no revoked credential and no blocked address alive elsewhere', async () => {
+describe('lost notifications between processes', () => {
+  it('do not keep a revoked credential or a blocked address valid in another process', async () => {
     const relay = await openRelay(listen);
     const connection = { ...relay.connection, database: test.connection.database };
     const service = await startService({ connection });
@@ -79,8 +79,8 @@ describe('notifications that vanish on the way', () => {
   });
 });
 
-describe('a database that takes no writes', () => {
-  it('refuses writes and logins with 503, answers reads, shows in health, and takes writes again by itself', async () => {
+describe('a read-only database', () => {
+  it('leads to 503 for writes and logins, answers to reads and a report in health, and recovers by itself', async () => {
     const { admin } = await createTenant(test);
     const { token, email, password } = admin;
     const write = () => test.call('POST', contacts, { token, body: { firstName: 'Ada' } });

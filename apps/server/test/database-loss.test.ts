@@ -137,7 +137,7 @@ async function untilAllWork(): Promise<void> {
 }
 
 // Four kills in all: what keeps dying is given up at the fifth within half a minute.
-it('a server that is killed in the middle of requests: 503 until it is back, then everything works', async () => {
+it('a server that is killed during requests: 503 until it is back, then everything works', async () => {
   for (let round = 0; round < 2; round++) {
     const underWay = requests(64);
     await killServer();
@@ -148,7 +148,7 @@ it('a server that is killed in the middle of requests: 503 until it is back, the
   }
 });
 
-it('sessions that ended while nobody could hear of it do not come back to life', async () => {
+it('sessions that ended during the outage stay ended', async () => {
   const { email, password } = tenant.admin;
   const answer = await test.call('POST', '/api/v1/public/auth/login', { body: { email, password } });
   const token = answer.body.accessToken as string;
@@ -161,7 +161,7 @@ it('sessions that ended while nobody could hear of it do not come back to life',
   expectError(after, 401, 'INVALID_TOKEN');
 });
 
-it('what concerned security while the server was away is written once it is back, each exactly once', async () => {
+it('security events during the outage are written exactly once after it', async () => {
   const tenantId = newId();
   const record = (count: number) => {
     const event = { type: 'permission_denied', tenantId, userId: null, details: {} } as const;
@@ -182,8 +182,8 @@ it('what concerned security while the server was away is written once it is back
 });
 
 // Finding the server's processes needs /proc.
-describe.skipIf(process.platform !== 'linux')('a server that is there and is not', () => {
-  it('connections that the server ends one by one are opened again', async () => {
+describe.skipIf(process.platform !== 'linux')('a server that runs but does not respond', () => {
+  it('connections that the server closes one by one are opened again', async () => {
     const own = service.services.database.platform();
     for (let round = 0; round < 5; round++) {
       const underWay = requests(32);
@@ -194,7 +194,7 @@ describe.skipIf(process.platform !== 'linux')('a server that is there and is not
     await expect(own.all({ text: 'select 1 as one', values: [], prepare: true })).resolves.toEqual([{ one: 1 }]);
   });
 
-  it('one backend that crashes takes all connections with it: 503, then back', async () => {
+  it('a backend that crashes closes all connections: 503, then recovery', async () => {
     const underWay = requests(32);
     const [backend] = serverProcesses().slice(1).filter(isBackend);
     process.kill(backend!, 'SIGKILL');
@@ -203,7 +203,7 @@ describe.skipIf(process.platform !== 'linux')('a server that is there and is not
     await untilItWorks('POST', { firstName: 'Ada' });
   });
 
-  it('what is logged while the server is frozen is kept once it goes on', async () => {
+  it('lines logged while the server is frozen are stored after it continues', async () => {
     const mark = newId();
     const lines = service.services.log.child({ service: 'frozen' });
     lines.info(`before ${mark}`);
@@ -219,7 +219,7 @@ describe.skipIf(process.platform !== 'linux')('a server that is there and is not
     await vi.waitFor(async () => expect(await written()).toBe(701), { timeout: 60_000, interval: 100 });
   });
 
-  it('a frozen server: 503 instead of waiting for ever, and back as soon as it goes on', async () => {
+  it('a frozen server: 503 instead of an endless wait, and recovery when it continues', async () => {
     freeze();
     const answers = await requests(24);
     expectAnsweredOrUnavailable(answers);

@@ -65,7 +65,7 @@ async function use(test: TestService, { tenant, person, factor, keys, connector 
 const allOf = ({ credentials }: Secrets) => ({ keys: [200, 200, 200], code: 200, backupCode: 200, credentials });
 
 describe('a change of ENCRYPTION_KEY', () => {
-  it('closes nothing: with both keys, then with the new one alone', async () => {
+  it('keeps all secrets readable: with both keys, then with the new one only', async () => {
     const before = await startWith(oldKey);
     const secrets = await createSecrets(before);
     expect(await use(before, secrets)).toEqual(allOf(secrets));
@@ -86,7 +86,7 @@ describe('a change of ENCRYPTION_KEY', () => {
     await (await startWith(oldKey, newKey)).close();
   });
 
-  it('fails no request of those that go on meanwhile', async () => {
+  it('fails no concurrent request', async () => {
     const before = await startWith(oldKey);
     const secrets = await createSecrets(before);
     const failures: unknown[] = [];
@@ -125,7 +125,7 @@ describe('a change of ENCRYPTION_KEY', () => {
     await (await startWith(oldKey, newKey)).close();
   });
 
-  it('refuses to start with a key that never was one of the installation, and changes nothing', async () => {
+  it('refuses to start with a key that the installation never had, and changes nothing', async () => {
     const stored = () =>
       withClient(connection, async (client) => (await client.query('select * from installation_keys')).rows);
     await (await startWith(oldKey)).close();
@@ -136,7 +136,7 @@ describe('a change of ENCRYPTION_KEY', () => {
     expect(await stored()).toEqual(known);
   });
 
-  it('shows nothing of the keys in the database', async () => {
+  it('stores no key in the database in plain text', async () => {
     await (await startWith(oldKey)).close();
     const text = JSON.stringify(
       await withClient(connection, async (client) => (await client.query('select * from installation_keys')).rows),
@@ -146,8 +146,8 @@ describe('a change of ENCRYPTION_KEY', () => {
   });
 });
 
-describe('an installation from before it had a key of its own', () => {
-  it('goes on with the key that everything is encrypted with', async () => {
+describe('an older installation without an installation key', () => {
+  it('continues with the key under which everything is encrypted', async () => {
     const { connection: older, drop } = await createDatabase();
     onTestFinished(() => void drop());
     await migrate(older, migrationsDirectory);
@@ -195,7 +195,7 @@ describe('an installation from before it had a key of its own', () => {
     return { at, open };
   }
 
-  it('opens what is under any key that it was given at its first start, also when they are given no longer', async () => {
+  it('decrypts values under every key that was configured at the first start, also after its removal', async () => {
     const { open } = await fillOlder(oldKey);
     const before = randomBytes(32);
     const values = [oldKey, before].map((key) => createEncryption([key]).encrypt('sealed long ago', 'here'));
@@ -207,7 +207,7 @@ describe('an installation from before it had a key of its own', () => {
     await expect(open(oldKey)).rejects.toBeInstanceOf(WrongEncryptionKeyError);
   });
 
-  it('goes on with that key too when ENCRYPTION_KEY changes together with the release', async () => {
+  it('also continues if ENCRYPTION_KEY changes together with the release', async () => {
     const { open } = await fillOlder(oldKey);
     const written = createEncryption([oldKey]);
     const sealed = written.encrypt('sealed long ago', 'here');
@@ -218,7 +218,7 @@ describe('an installation from before it had a key of its own', () => {
     }
   });
 
-  it('refuses to start with a key that encrypted nothing of what it holds, and changes nothing', async () => {
+  it('refuses to start with a key that encrypted none of its values, and changes nothing', async () => {
     const { at, open } = await fillOlder(oldKey);
     await expect(open(newKey)).rejects.toBeInstanceOf(WrongEncryptionKeyError);
     expect(

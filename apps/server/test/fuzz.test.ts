@@ -20,7 +20,7 @@ import { routes, urlOf } from '#test/support/registry';
 
 const test = useService({
   ownDatabase: true,
-  environment: { DISPATCHER_SECRET: 'known to nobody who calls in these tests' },
+  environment: { DISPATCHER_SECRET: 'unknown to the callers in these tests' },
 });
 
 // A password hash is meant to be slow, so operations that make one get fewer cases.
@@ -130,9 +130,9 @@ function caseFor(route: Route): fc.Arbitrary<Case> {
   });
 }
 
-/** What must not be in any answer, whatever was sent. */
+/** The violation in an answer to any input; undefined without one. */
 function fault(status: number, contentType: string, text: string, isBrief = false): string | undefined {
-  // What only outside providers can do is refused where there are none.
+  // Operations that need an outside provider are refused without one.
   const isUnprovided = status === 503 && text.includes('"code":"NO_PROVIDER"');
   if (status >= 500 && !isUnprovided) return `answered ${status}: ${text}`;
   if (status < 400) return undefined;
@@ -192,12 +192,12 @@ it.each(routes.map((route) => [route.operationId, route] as const))(
   },
 );
 
-it('leaves nothing behind that everything else would inherit', () => {
+it('leaves Object.prototype unchanged', () => {
   expect(Object.keys(Object.prototype)).toEqual([]);
   expect(({} as Record<string, unknown>).isTenantAdmin).toBeUndefined();
 });
 
-it('the gate itself: notices a failure and prints the seed that repeats it', async () => {
+it('the gate itself: finds a failure and prints the seed that reproduces it', async () => {
   expect(fault(500, '', 'x')).toContain('500');
   expect(fault(404, 'text/plain', '{}')).toContain('content type');
   expect(fault(404, 'application/json; charset=utf-8', '{"error":"NOT_FOUND"}')).toContain('standard body');

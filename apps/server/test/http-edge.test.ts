@@ -49,7 +49,7 @@ describe('the request line and the headers', () => {
     ['a space before the colon', `GET ${health} HTTP/1.1\r\nHost: a\r\nX-Odd : x\r\n\r\n`],
     ['NUL in a header', `GET ${health} HTTP/1.1\r\nHost: a\r\nX-Odd: a\0b\r\n\r\n`],
     ['broken percent-encoding in the path', request('GET', '/%zz')],
-    ['bytes that are no UTF-8 in the path', request('GET', `${contacts}/%ff`)],
+    ['invalid UTF-8 in the path', request('GET', `${contacts}/%ff`)],
     ['a tunnel', 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n'],
   ])('400: %s', async (_what, text) => {
     const answers = await exchange(port, text);
@@ -57,7 +57,7 @@ describe('the request line and the headers', () => {
     expectRefusal(answers[0]!, 'BAD_REQUEST');
   });
 
-  it('400: Authorization twice', async () => {
+  it('400: a duplicate Authorization header', async () => {
     expectRefusal(await send('GET', contacts, [bearer(), bearer()]), 'BAD_REQUEST');
   });
 
@@ -66,7 +66,7 @@ describe('the request line and the headers', () => {
       expectRefusal(await send('GET', `${contacts}?search=${text}`, [bearer()]), 'BAD_REQUEST');
   });
 
-  it('HTTP/1.0 needs no Host', async () => {
+  it('HTTP/1.0 does not require Host', async () => {
     const [answer, ...others] = await exchange(port, `GET ${health} HTTP/1.0\r\n\r\n`);
     expect([answer!.status, others]).toEqual([200, []]);
   });
@@ -75,7 +75,7 @@ describe('the request line and the headers', () => {
     expectRefusal(await send('GET', `${health}?${'x'.repeat(8200)}`), 'URI_TOO_LONG');
   });
 
-  it('414: a part of the path that no id has', async () => {
+  it('414: a path segment longer than any id', async () => {
     expectRefusal(await send('GET', `${contacts}/${'x'.repeat(300)}`), 'URI_TOO_LONG');
   });
 
@@ -97,7 +97,7 @@ describe('the request line and the headers', () => {
     expectRefusal(await send('POST', contacts, [bearer(), ...nameless], '{}'), 'HEADERS_TOO_LARGE');
   });
 
-  it('417: an expectation that is not known', async () => {
+  it('417: an unknown expectation', async () => {
     expectRefusal(await send('POST', login, ['Expect: x'], '{}'), 'EXPECTATION_FAILED');
   });
 
@@ -126,7 +126,7 @@ describe('methods', () => {
     expect((await send('GET', login)).headers.allow).toBe('POST');
   });
 
-  it('404: any method where there is nothing, also those that only other protocols have', async () => {
+  it('404: every method on an unknown path, including methods of other protocols', async () => {
     for (const method of ['GET', 'POST', 'OPTIONS', 'TRACE', 'PROPFIND', 'LINK', 'M-SEARCH'])
       expectRefusal(await send(method, '/nothing'), 'NOT_FOUND');
     for (const target of ['http://other.test/nothing', '*', '//', '/api//v1', '/./api']) {
@@ -134,13 +134,13 @@ describe('methods', () => {
     }
   });
 
-  it('PROPFIND where there is something is refused too', async () => {
+  it('404 or 405: PROPFIND on a known path', async () => {
     const answer = await send('PROPFIND', contacts);
     expectSafeHeaders(answer);
     expect([404, 405]).toContain(answer.status);
   });
 
-  it('HEAD answers what GET would, without a body', async () => {
+  it('HEAD returns the headers of GET without a body', async () => {
     const connection = await openConnection(port);
     connection.send(request('HEAD', health));
     const answer = await connection.next({ isHead: true });
@@ -169,7 +169,7 @@ describe('methods', () => {
 });
 
 describe('every answer', () => {
-  it('carries the security headers, whatever its status', async () => {
+  it('has the security headers, for every status', async () => {
     const token = bearer();
     const answers = [
       await send('GET', health),
@@ -186,7 +186,7 @@ describe('every answer', () => {
     for (const answer of answers) expectSafeHeaders(answer);
   });
 
-  it('401 says how to authenticate', async () => {
+  it('401 has WWW-Authenticate', async () => {
     const answer = await send('GET', contacts);
     expectRefusal(answer, 'AUTHENTICATION_ERROR');
     expect(answer.headers['www-authenticate']).toBe('Bearer');
@@ -226,7 +226,7 @@ describe('every answer', () => {
     expectRefusal(await send('POST', login, [`Content-Encoding: ${encoding}`], '{}'), code);
   });
 
-  it('has a request id of our own, not the client’s', async () => {
+  it('has a request id of the service, not of the client', async () => {
     const answer = await send('GET', health, ['X-Request-Id: chosen-by-client', 'Request-Id: chosen-by-client']);
     expect(answer.headers['x-request-id']).not.toContain('chosen');
   });
@@ -242,7 +242,7 @@ describe('CORS', () => {
     expectRefusal(await send('OPTIONS', contacts, [`Origin: ${origin}`, ...preflight]), 'METHOD_NOT_ALLOWED');
   });
 
-  it('lets in exactly the configured origins', async () => {
+  it('admits exactly the configured origins', async () => {
     const edge = await open({ corsOrigins: [origin, 'https://second.example.com'] });
     const ask = async (method: string, from: string, headers: string[] = []) =>
       (await exchange(edge.port, request(method, contacts, [`Origin: ${from}`, ...headers])))[0]!;
@@ -288,7 +288,7 @@ describe('the address of the caller', () => {
     return sessions.body.data.find((session: { current: boolean }) => session.current).ip_address;
   }
 
-  it('is the socket’s, whatever is forwarded', async () => {
+  it('is that of the socket and ignores forwarded headers', async () => {
     expect(await recordedAddress([], [forwarded, 'Forwarded: for=203.0.113.7', 'X-Real-IP: 203.0.113.7'])).toBe(
       '127.0.0.1',
     );
@@ -301,7 +301,7 @@ describe('the address of the caller', () => {
     expect(await recordedAddress(['127.0.0.0/8'], ['X-Forwarded-For: ::FFFF:203.0.113.9'])).toBe('203.0.113.9');
   });
 
-  it('is the proxy’s when it forwards what is no address', async () => {
+  it('is that of the proxy if it forwards an invalid address', async () => {
     for (const nonsense of ['unknown', 'a'.repeat(300), '1.2.3.4:80', '1.2.3.4.5', '\u00ff', ''])
       expect(await recordedAddress(['127.0.0.1'], [`X-Forwarded-For: ${nonsense}`])).toBe('127.0.0.1');
   });
@@ -322,7 +322,7 @@ describe('one connection, several requests', () => {
     connection.destroy();
   });
 
-  it('goes on after refusals, also of requests whose body nobody read', async () => {
+  it('continues after refusals, also of requests with an unread body', async () => {
     const connection = await openConnection(port);
     for (const [method, path, text, status] of [
       ['POST', contacts, '{"firstName":"Ada"}', 401],
@@ -337,7 +337,7 @@ describe('one connection, several requests', () => {
     connection.destroy();
   });
 
-  it('answers what came before the nonsense first, then refuses and closes', async () => {
+  it('answers the requests before invalid bytes first, then refuses and closes', async () => {
     const body = JSON.stringify({ email: tenant.admin.email, password: 'not the password' });
     const connection = await openConnection(port);
     connection.send(`${keepAlive('POST', login, body)}NONSENSE\r\n\r\n`);

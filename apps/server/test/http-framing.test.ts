@@ -27,7 +27,7 @@ beforeAll(async () => {
 const smuggled = `GET ${health} HTTP/1.1\r\nHost: smuggled\r\n\r\n`;
 const post = (headers: string, body: string) => `POST ${login} HTTP/1.1\r\n${host}${json}${headers}\r\n${body}`;
 
-describe('a request whose end two parsers could see in two places is refused, and nothing after it is answered', () => {
+describe('a request with ambiguous length (request smuggling) is refused, and nothing after it is answered', () => {
   const chunked = `0\r\n\r\n${smuggled}`;
   const encoded = 'Transfer-Encoding: chunked\r\n';
 
@@ -64,7 +64,7 @@ describe('a request whose end two parsers could see in two places is refused, an
   });
 
   it.each<[string, string]>([
-    ['a size that is no number', `zz\r\n{}\r\n${chunked}`],
+    ['a size that is not a number', `zz\r\n{}\r\n${chunked}`],
     ['a negative size', `-2\r\n{}\r\n${chunked}`],
     ['a size too large for a number', `10000000000000002\r\n{}\r\n${chunked}`],
     ['a chunk longer than its size', `1\r\n{}\r\n${chunked}`],
@@ -77,7 +77,7 @@ describe('a request whose end two parsers could see in two places is refused, an
     expectRefusal(answers[0]!, 'BAD_REQUEST');
   });
 
-  it('a refused request whose body then breaks gets no second answer', async () => {
+  it('a refused request with a broken body gets no second answer', async () => {
     const connection = await openConnection(port);
     connection.send(`POST ${secured} HTTP/1.1\r\n${host}${json}Transfer-Encoding: chunked\r\n\r\n`);
     expectRefusal(await connection.next(), 'AUTHENTICATION_ERROR');
@@ -85,7 +85,7 @@ describe('a request whose end two parsers could see in two places is refused, an
     expect(await connection.rest()).toEqual([]);
   });
 
-  it('well-formed chunks are read to their end and no further', async () => {
+  it('valid chunks are read completely and no further', async () => {
     const connection = await openConnection(port);
     connection.send(
       `${post('Transfer-Encoding: chunked\r\n', '1\r\n{\r\n1\r\n}\r\n0\r\nX-Trailer: a\r\n\r\n')}${smuggled}`,
@@ -96,7 +96,7 @@ describe('a request whose end two parsers could see in two places is refused, an
   });
 });
 
-describe('senders that take too long', () => {
+describe('slow senders', () => {
   let slowPort: number;
 
   beforeAll(async () => {
@@ -115,21 +115,21 @@ describe('senders that take too long', () => {
     expectRefusal(answers[0]!, 'REQUEST_TIMEOUT');
   });
 
-  it('a body that nobody waits for is no reason to stay: one refusal, then closed', async () => {
+  it('a refused request with a slow body gets one refusal, then the connection is closed', async () => {
     const text = `POST ${secured} HTTP/1.1\r\n${host}${json}Content-Length: 100\r\n\r\n{`;
     const answers = await exchange(slowPort, text);
     expect(answers).toHaveLength(1);
     expectRefusal(answers[0]!, 'AUTHENTICATION_ERROR');
   });
 
-  it('an idle connection is closed without a word', async () => {
+  it('an idle connection is closed without an answer', async () => {
     const connection = await openConnection(slowPort);
     connection.send(`GET ${health} HTTP/1.1\r\n${host}\r\n`);
     expect((await connection.next()).status).toBe(200);
     expect(await connection.rest()).toEqual([]);
   });
 
-  it('408, not 503, when the body is still missing as the time for the answer runs out', async () => {
+  it('408, not 503, if the body is incomplete at the deadline of the answer', async () => {
     const edge = await open({ limits: { handlerTimeoutMs: 100 } });
     const answers = await exchange(edge.port, post('Content-Length: 100\r\n', '{"email":'));
     expect(answers).toHaveLength(1);
@@ -138,7 +138,7 @@ describe('senders that take too long', () => {
   });
 });
 
-describe('requests under way', () => {
+describe('concurrent requests', () => {
   const held: (() => void)[] = [];
   const planted = defineModule({
     name: 'planted',
@@ -185,7 +185,7 @@ describe('requests under way', () => {
       edge.server.server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)));
     });
 
-  it('what exceeds the limit waits; health answers at once; released room is room again', async () => {
+  it('requests above the limit wait, health answers at once, and released permits are reused', async () => {
     const connections = await Promise.all(Array.from({ length: 8 }, () => openConnection(edge.port)));
     for (const connection of connections) connection.send(getHeld);
     await turns(() => held.length === 8);
@@ -205,7 +205,7 @@ describe('requests under way', () => {
     late.destroy();
   });
 
-  it('while the event loop lags, few are worked on and the others wait', async () => {
+  it('while the event loop lags, few requests run and the others wait', async () => {
     const slow = await open({ planted, limits: { maxInFlightWhileLagging: 2 } });
     const connections = await Promise.all(Array.from({ length: 6 }, () => openConnection(slow.port)));
     let atOnce = 6;
@@ -237,7 +237,7 @@ describe('requests under way', () => {
     ['in the middle of the body', post('Content-Length: 100\r\n', '{"email":')],
     ['after the answer came before the body', `POST ${secured} HTTP/1.1\r\n${host}${json}Content-Length: 9\r\n\r\n{`],
     ['with nonsense behind it', `${getHeld}NONSENSE\r\n\r\n`],
-  ])('an aborted request does not count for ever: %s', async (_what, text) => {
+  ])('an aborted request releases its permit: %s', async (_what, text) => {
     for (let round = 0; round < 10; round++) {
       const connection = await openConnection(edge.port);
       connection.send(text);
@@ -251,12 +251,12 @@ describe('requests under way', () => {
     expectRefusal(answer!, 'NOT_FOUND');
   });
 
-  it('an aborted body is the sender’s failure: nothing is logged as an outage', async () => {
+  it('an aborted body is not logged as an outage', async () => {
     const failures = test.logLines.filter((line) => line.includes('request failed'));
     expect(failures).toEqual([]);
   });
 
-  it('nonsense behind a request that is still under way waits for its answer', async () => {
+  it('invalid bytes after a running request are refused after its answer', async () => {
     const connection = await openConnection(edge.port);
     connection.send(`${getHeld}NONSENSE\r\n\r\n`);
     await turns(() => held.length === 1);
@@ -269,7 +269,7 @@ describe('requests under way', () => {
     ]);
   });
 
-  it('503 when the time for the answer is over, whether or not there was a body', async () => {
+  it('503 at the deadline of the answer, with or without a body', async () => {
     const slow = await open({ planted, limits: { handlerTimeoutMs: 500 } });
     const withBody = (framing: string) => `POST /held HTTP/1.1\r\n${host}${json}${framing}`;
     const texts = [getHeld, withBody('Content-Length: 2\r\n\r\n{}'), withBody(`${chunkedBody}2\r\n{}\r\n0\r\n\r\n`)];

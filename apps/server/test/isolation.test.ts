@@ -23,7 +23,7 @@ import { eventFields, validBodies, type OwnRecords } from '#test/support/samples
 
 const test = useService({
   ownDatabase: true,
-  environment: { DISPATCHER_SECRET: 'known to nobody who calls in these tests' },
+  environment: { DISPATCHER_SECRET: 'unknown to the callers in these tests' },
 });
 
 let victim: { tenant: Tenant; ids: Ids };
@@ -269,7 +269,7 @@ async function snapshot(tenantId: string): Promise<Record<string, string[]>> {
   );
 }
 
-it('has a row for every place that takes an id', () => {
+it('has a row for every parameter and field that takes an id', () => {
   expect(compareTables(Object.keys(places), routes.flatMap(idPlaces))).toEqual([]);
 });
 
@@ -290,7 +290,7 @@ describe("another tenant's id answers exactly as one that does not exist, and ch
   });
 });
 
-describe('nothing that is read has an id of another tenant in it', () => {
+describe('no answer contains an id of another tenant', () => {
   const reading = routes.filter((route) => route.method === 'GET');
 
   it.each(reading.map((route) => route.operationId))('%s', async (operationId) => {
@@ -310,7 +310,7 @@ describe('nothing that is read has an id of another tenant in it', () => {
   });
 });
 
-it('2,000 requests of two tenants at once, failures among them, return no foreign row', async () => {
+it('2,000 concurrent requests of two tenants, including failures, return no foreign row', async () => {
   const sides = [await settle(await createTenant(test)), await settle(await createTenant(test))] as const;
   const outcomes = { rows: 0, foreign: 0, statuses: new Set<number>() };
 
@@ -363,14 +363,14 @@ describe('the gate itself', () => {
     handler: () => undefined,
   });
 
-  it('notices a place that the table does not know', () => {
+  it('finds a parameter or field without a row', () => {
     expect(compareTables([], idPlaces(planted))).toEqual([
       'planted params.id has no row',
       'planted body.nested.ownerId has no row',
     ]);
   });
 
-  it('notices an answer that tells a foreign id from an unknown one', () => {
+  it('finds an answer that distinguishes a foreign id from an unknown one', () => {
     const answer = (message: string): Answer => ({
       status: 404,
       headers: {},
@@ -381,7 +381,7 @@ describe('the gate itself', () => {
     expect(comparable(answer('It exists.'))).not.toBe(comparable(answer('It does not exist.')));
   });
 
-  it('notices a changed row', async () => {
+  it('finds a changed row', async () => {
     const before = await snapshot(victim.tenant.tenantId);
     const { email, password } = victim.tenant.admin;
     await logIn(test, { email, password });

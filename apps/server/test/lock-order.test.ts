@@ -45,8 +45,8 @@ async function created(path: string, body: object): Promise<string> {
 const remove = (path: string) => test.call('DELETE', `${secure}/${path}`, { token });
 
 /**
- * What the work waits for is held until it waits. Then no head of a chain may be locked: whoever else holds what it waits for
- * needs one, too.
+ * Holds a lock until the operation waits for it. At that moment it must not hold the head of a chain, because another
+ * transaction that holds the lock may need the same head.
  */
 async function expectChainsFree(held: string, work: () => Promise<Answer>): Promise<void> {
   const answer = await withClient(test.connection, async (holder) => {
@@ -72,7 +72,7 @@ async function expectChainsFree(held: string, work: () => Promise<Answer>): Prom
 const storage = 'select from tenant_storage where tenant_id = $1';
 const sessions = `select from sessions where tenant_id = $1 and ended_at is null and user_id = `;
 
-describe('the head of a chain is the last that is locked', () => {
+describe('the head of an audit chain is locked last', () => {
   it('when a file is deleted', async () => {
     const id = await storeFile(test, 'abc', { token });
     await expectChainsFree(storage, () => remove(`files/${id}`));
@@ -95,7 +95,7 @@ describe('the head of a chain is the last that is locked', () => {
     });
   });
 
-  it('when somebody is suspended, or deleted', async () => {
+  it('when a user is suspended or deleted', async () => {
     const suspended = await createMember(test, tenant);
     const body = { status: 'suspended' };
     await expectChainsFree(`${sessions} '${suspended.userId}'`, () =>
@@ -105,7 +105,7 @@ describe('the head of a chain is the last that is locked', () => {
     await expectChainsFree(`${sessions} '${deleted.userId}'`, () => remove(`users/${deleted.userId}`));
   });
 
-  it('when an app account gets another password, or is deleted', async () => {
+  it('when an app account gets a new password or is deleted', async () => {
     const account = await createAppAccount(test, tenant);
     const logIn = (password: string) =>
       test.call('POST', '/api/v1/public/auth/login', { body: { ...loginOf(account), password } });
@@ -118,7 +118,7 @@ describe('the head of a chain is the last that is locked', () => {
     await expectChainsFree(`${sessions} '${account.id}'`, () => remove(`app-accounts/${account.id}`));
   });
 
-  it.each(['contact', 'space'])('when a %s takes its links along', async (deleted) => {
+  it.each(['contact', 'space'])('when a %s is deleted with its links', async (deleted) => {
     const contactId = await created('contacts', { firstName: 'Ada', lastName: 'L' });
     const spaceId = await created('spaces', { name: unique('space') });
     const linked = await test.call('POST', `${secure}/spaces/${spaceId}/contacts`, { token, body: { contactId } });
@@ -147,7 +147,7 @@ describe('the head of a chain is the last that is locked', () => {
     );
   });
 
-  it.each(['resource', 'space'] as const)('when a %s is put under another, or given a type', async (record) => {
+  it.each(['resource', 'space'] as const)('when a %s gets a parent or a type', async (record) => {
     const path = `${secure}/${record}s`;
     const parent = await created(`${record}s`, { name: unique(record) });
     const definition = { entity_type: record, key: unique('type'), name: 'A type', json_schema: {} };
@@ -162,7 +162,7 @@ describe('the head of a chain is the last that is locked', () => {
     }
   });
 
-  it('when preferences are changed, or one is deleted', async () => {
+  it('when preferences are changed or deleted', async () => {
     const path = 'notifications/preferences';
     const body = { preferences: [{ category: 'news', channel: 'email', enabled: true }] };
     const put = () => test.call('PATCH', `${secure}/${path}`, { token, body });
@@ -172,7 +172,7 @@ describe('the head of a chain is the last that is locked', () => {
     await expectChainsFree(held, () => remove(`${path}/${id}`));
   });
 
-  it('when a group takes its members along', async () => {
+  it('when a group is deleted with its members', async () => {
     await grant(test, tenant.tenantId, tenant.admin.userId, ['users.read']);
     const { rows } = await asOwner('select group_id from group_members where tenant_id = $1');
     await expectChainsFree('select from group_members where tenant_id = $1', () =>
@@ -181,7 +181,7 @@ describe('the head of a chain is the last that is locked', () => {
   });
 });
 
-it('files are deleted while what others belong to goes with them, all in one chain: nobody is broken off', async () => {
+it('files and records with files are deleted concurrently in one chain without a deadlock', async () => {
   const { services } = test.service;
   const { tenantId, admin } = tenant;
   let attempts = 0;

@@ -81,8 +81,8 @@ async function memberWith(permissions: string[]): Promise<{ person: Person; grou
   return { person, groupId };
 }
 
-describe('what is revoked while the body of a request arrives is not used any more', () => {
-  it('a deleted administrator creates no other', async () => {
+describe('access that is revoked while the body of a request arrives has no effect', () => {
+  it('a deleted administrator creates no other administrator', async () => {
     const admin = await createMember(test, tenant, { isTenantAdmin: true });
     const email = `${unique('heir')}@example.com`;
     const body = JSON.stringify({ email, password: 'correct horse', isTenantAdmin: true });
@@ -92,7 +92,7 @@ describe('what is revoked while the body of a request arrives is not used any mo
     expect(await namesOf(users)).not.toContain(email);
   });
 
-  it('a suspended person creates no API key', async () => {
+  it('a suspended user creates no API key', async () => {
     const admin = await createMember(test, tenant, { isTenantAdmin: true });
     const name = unique('key');
     const finish = await begin({ url: apiKeys, headers: [bearer(admin)], body: JSON.stringify({ name }) });
@@ -110,7 +110,7 @@ describe('what is revoked while the body of a request arrives is not used any mo
     expect(await namesOf(apiKeys)).not.toContain(name);
   });
 
-  it('a session that was ended writes nothing', async () => {
+  it('a revoked session writes nothing', async () => {
     const admin = await createMember(test, tenant, { isTenantAdmin: true });
     const name = unique('space');
     const finish = await begin({ url: spaces, headers: [bearer(admin)], body: JSON.stringify({ name }) });
@@ -119,7 +119,7 @@ describe('what is revoked while the body of a request arrives is not used any mo
     expect(await namesOf(spaces)).not.toContain(name);
   });
 
-  it('a person whose group lost the permission, or who left the group, writes nothing', async () => {
+  it('a user whose group lost the permission, or who left the group, writes nothing', async () => {
     for (const lose of [
       (groupId: string) => change('PATCH', `${groups}/${groupId}`, { permissions: [] }),
       (groupId: string) => change('DELETE', `${groups}/${groupId}`),
@@ -162,7 +162,7 @@ describe('what is revoked while the body of a request arrives is not used any mo
     expect(await namesOf(spaces)).not.toContain(name);
   });
 
-  it('50 requests of one API key at once change nothing', async () => {
+  it('50 concurrent requests of a revoked API key change nothing', async () => {
     const key = await createKey(test, tenant.admin, { permissions: { spaces: { read: true, write: true } } });
     const prefix = unique('wide');
     const begun: (() => Promise<{ status: number }>)[] = [];
@@ -176,7 +176,7 @@ describe('what is revoked while the body of a request arrives is not used any mo
     expect((await namesOf(spaces)).filter((name) => name.startsWith(prefix))).toEqual([]);
   });
 
-  it('what another process revoked counts once its notification is here', async () => {
+  it('a revocation by another process applies when its notification arrives', async () => {
     const other = await startService();
     onTestFinished(() => other.close());
     const elsewhere = testServiceOf(other, inject('connection'));
@@ -191,7 +191,7 @@ describe('what is revoked while the body of a request arrives is not used any mo
     expect(await namesOf(spaces)).not.toContain(name);
   });
 
-  it('what is revoked for others, or granted, stops nobody', async () => {
+  it('changes for other users, and granted permissions, stop no request', async () => {
     const { person, groupId } = await memberWith(['spaces.manage']);
     const name = unique('space');
     const finish = await begin({ url: spaces, headers: [bearer(person)], body: JSON.stringify({ name }) });
@@ -207,7 +207,7 @@ describe('tools', () => {
     return JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
   };
 
-  it('a deleted API key calls none', async () => {
+  it('a deleted API key calls no tool', async () => {
     const permissions = { spaces: { read: true, write: true } };
     const key = await createKey(test, tenant.admin, { permissions });
     await change('PATCH', `${apiKeys}/${key.id}`, { mcp_write_enabled: true });
@@ -218,7 +218,7 @@ describe('tools', () => {
     expect(await namesOf(spaces)).not.toContain(name);
   });
 
-  it('an API key that may not write by tools any more calls none that writes', async () => {
+  it('an API key that lost the flag for writing tools calls no writing tool', async () => {
     const permissions = { spaces: { read: true, write: true } };
     const key = await createKey(test, tenant.admin, { permissions });
     await change('PATCH', `${apiKeys}/${key.id}`, { mcp_write_enabled: true });
@@ -231,7 +231,7 @@ describe('tools', () => {
 });
 
 describe('uploads', () => {
-  it('a person who was suspended stores no file', async () => {
+  it('a suspended user stores no file', async () => {
     const member = await createMember(test, tenant);
     const url = '/api/v1/secure/files?name=late.txt';
     const finish = await begin({ url, headers: [bearer(member)], body: 'late', type: 'text/plain' });
@@ -240,7 +240,7 @@ describe('uploads', () => {
     await expectSettled(test, tenant, []);
   });
 
-  it('an administrator who was demoted changes no picture of another person', async () => {
+  it('a demoted administrator changes no avatar of another user', async () => {
     const admin = await createMember(test, tenant, { isTenantAdmin: true });
     const url = `${users}/${tenant.admin.userId}/avatar`;
     const finish = await begin({ method: 'PUT', url, headers: [bearer(admin)], body: webp(), type: 'image/webp' });
@@ -249,7 +249,7 @@ describe('uploads', () => {
     await expectSettled(test, tenant, []);
   });
 
-  it('a person whose rights are as before stores a file', async () => {
+  it('a user with unchanged permissions stores a file', async () => {
     const member = await createMember(test, tenant);
     const url = '/api/v1/secure/files?name=note.txt';
     const finish = await begin({ url, headers: [bearer(member)], body: 'note', type: 'text/plain' });

@@ -39,7 +39,7 @@ function addMail(name: string, createdDaysAgo: number, sentDaysAgo: number | nul
 }
 
 describe('the jobs of all modules', () => {
-  it('have names of their own and schedules that come, and are bound', () => {
+  it('have unique names, valid schedules and a handler', () => {
     const jobs = modules.flatMap((module) => module.jobs ?? []);
     expect(jobs.length).toBeGreaterThan(10);
     expect(new Set(jobs.map((job) => job.name)).size).toBe(jobs.length);
@@ -50,7 +50,7 @@ describe('the jobs of all modules', () => {
     expect(test.service.services.dispatcher.jobs.map((job) => job.name)).toEqual(jobs.map((job) => job.name));
   });
 
-  it('run, each of them, when their time comes', async () => {
+  it('each run when they are due', async () => {
     const { database, log, now } = test.service.services;
     let time = now();
     const dispatcher = dispatcherOf(
@@ -63,7 +63,7 @@ describe('the jobs of all modules', () => {
     expect(answer).toMatchObject({ jobs_executed: dispatcher.jobs.length, jobs_failed: 0, jobs_skipped: 0 });
   });
 
-  it('forget the history of 30 days ago, and what is beyond a thousand runs of a job', async () => {
+  it('delete runs older than 30 days, and those above 1,000 for a job', async () => {
     const addRuns = (job: string, count: number, days: number) =>
       run(
         `insert into job_runs (id, job_name, trigger, status, started_at, lease_until, completed_at)
@@ -81,7 +81,7 @@ describe('the jobs of all modules', () => {
     expect(rows.map((row) => row.left)).toEqual(['kept 2', 'kept most 1000']);
   });
 
-  it('deletes mails delivered more than 30 days ago, and none that waits', async () => {
+  it('deletes mails delivered more than 30 days ago, but no pending ones', async () => {
     await addMail('gone', 40, 30.01);
     await addMail('kept: delivered since', 40, 29.99);
     await addMail('kept: waits', 400, null);
@@ -89,7 +89,7 @@ describe('the jobs of all modules', () => {
     expect(await left('mail_outbox', 'recipient')).toEqual(['kept: delivered since', 'kept: waits']);
   });
 
-  it('deletes changes of status of connectors after 30 days, and counts of their calls after a year', async () => {
+  it('deletes status transitions of connectors after 30 days, and call counts after a year', async () => {
     const addEvent = (name: string, days: number) =>
       run(
         `insert into connector_events (tenant_id, id, connector_id, provider, from_status, to_status, severity, reason, message,
@@ -111,7 +111,7 @@ describe('the jobs of all modules', () => {
     expect(await left('provider_call_hours', 'provider')).toEqual(['kept']);
   });
 
-  it('deletes quotas of periods that are over, of months a month later', async () => {
+  it('deletes quota usage of ended periods, of months a month later', async () => {
     const add = (name: string, period: string, days: number) =>
       run(`insert into operation_quota values ($1, $2, 'requests', $3, $4, 1)`, [newId(), name, period, daysAgo(days)]);
     await add('gone: minute', 'minute', 2.01);
@@ -136,7 +136,7 @@ describe('the jobs of all modules', () => {
     expect(await left('security_events', `details ->> 'name'`)).toEqual(['kept']);
   });
 
-  it('deletes what credentials were used for more than 400 days ago', async () => {
+  it('deletes usage of credentials older than 400 days', async () => {
     const add = (name: string, days: number) =>
       run('insert into credential_usage values ($1, $2, $3, $4, 1, 0)', [newId(), newId(), daysAgo(days), name]);
     await add('gone', 400.01);
@@ -145,7 +145,7 @@ describe('the jobs of all modules', () => {
     expect(await left('credential_usage', 'operation')).toEqual(['kept']);
   });
 
-  it('deletes sessions and tokens a month after they ended, and counters at once; nobody is logged out', async () => {
+  it('deletes sessions and tokens a month after they ended, and counters at once; active sessions stay valid', async () => {
     const tenant = await createTenant(test);
     const { email, password } = tenant.admin;
     const current = await logIn(test, { email, password });
@@ -176,7 +176,7 @@ describe('the jobs of all modules', () => {
     expect((await test.call('GET', '/api/v1/auth/me', { token: current.token })).status).toBe(200);
   });
 
-  it('deletes at most 5,000 rows with one statement, and does not stop before all are gone', async () => {
+  it('deletes at most 5,000 rows per statement until all are deleted', async () => {
     const at = daysAgo(31);
     await run(
       `insert into mail_outbox (id, recipient, subject, body, created_at, next_attempt_at, sent_at)
@@ -206,7 +206,7 @@ describe('the jobs of all modules', () => {
     ]);
   });
 
-  it('stops before the next statement once nobody waits any longer', async () => {
+  it('stops before the next statement after an abort', async () => {
     const stop = new AbortController();
     const sent: number[] = [];
     const slow = {

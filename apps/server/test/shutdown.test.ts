@@ -21,7 +21,7 @@ const login =
   'POST /api/v1/public/auth/login HTTP/1.1\r\nHost: atrium.test\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n';
 
 describe('a service that stops', () => {
-  it('says in its last answer on a connection that it is the last, also when the request came before the stop', async () => {
+  it('closes the connection with its last answer, also if the request arrived before the stop', async () => {
     const { service, port } = await listening();
     const connection = await openConnection(port);
     connection.send(health);
@@ -38,7 +38,7 @@ describe('a service that stops', () => {
     await expect(openConnection(port)).rejects.toThrow('ECONNREFUSED');
   });
 
-  it('answers an upload that takes too long, and closes although its client goes on sending', async () => {
+  it('answers a slow upload and closes the connection although the client continues to send', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const { service, port } = await listening();
@@ -84,7 +84,7 @@ describe('a service that stops', () => {
     await closed;
   });
 
-  it('writes down first what concerns security', async () => {
+  it('writes security events first', async () => {
     const { service } = await listening();
     const test = testServiceOf(service, inject('connection'));
     const tenant = await createTenant(test);

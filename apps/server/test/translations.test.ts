@@ -27,7 +27,7 @@ describe.each(['spaces', 'resources', 'tags'] as const)('a PATCH of the translat
   const read = async (id: string) =>
     (await test.call('GET', `${paths[kind]}/${id}`, admin)).body.data.translations_i18n as Record<string, unknown>;
 
-  it('200: replaces the languages that it gives, removes those that it sets to null, and keeps all others', async () => {
+  it('200: replaces the given languages, removes those that are null, and keeps all others', async () => {
     const id = await translated({ de: { name: 'Saal' }, fr: { name: 'Salle' }, it: {} });
     const { status, body } = await patch(id, { de: { name: null }, fr: null, es: { name: 'Sala' }, pt: null });
     const merged = { de: { name: null }, es: { name: 'Sala' }, it: {} };
@@ -41,7 +41,7 @@ describe.each(['spaces', 'resources', 'tags'] as const)('a PATCH of the translat
     expectError(await test.call('POST', paths[kind], { ...admin, body }), 400, 'VALIDATION_ERROR');
   });
 
-  it('200: fifty at once, each of a language of its own, and none is lost', async () => {
+  it('200: 50 concurrent requests, each for another language, are all kept', async () => {
     const all = languages(50);
     const id = await translated(named(all.filter((_, at) => at % 2 === 0)));
     const counts = await race(50, (at) => patch(id, { [all[at]!]: at % 2 === 0 ? null : { name: `${at}` } }));
@@ -50,7 +50,7 @@ describe.each(['spaces', 'resources', 'tags'] as const)('a PATCH of the translat
     expect(await read(id)).toEqual(Object.fromEntries(odd));
   });
 
-  it('422: more than there is room for, and nothing of it is written', async () => {
+  it('422: above the size limit, and nothing is written', async () => {
     const full = named(languages(200));
     const id = await translated(full);
     expectError(await patch(id, { zz: {} }), 422, 'UNPROCESSABLE_ENTITY', 'TOO_MANY_TRANSLATIONS');
@@ -59,7 +59,7 @@ describe.each(['spaces', 'resources', 'tags'] as const)('a PATCH of the translat
     expect(await trailOf(test, tenant.tenantId, id)).toHaveLength(2);
   });
 
-  it('422: of fifty at once as many as there is room for', async () => {
+  it('422: 50 concurrent requests; those within the size limit succeed', async () => {
     const id = await translated(named(languages(190)));
     const others = languages(240).slice(190);
     expect(await race(50, (at) => patch(id, named([others[at]!])))).toEqual({ 200: 10, 422: 40 });
@@ -76,7 +76,7 @@ it('422: translations of a space that are larger than 32 KiB together', async ()
     });
   const all = languages(7);
   for (const language of all.slice(0, 6)) expect((await patch(language, 5000)).status).toBe(200);
-  // {"aa":{"description":"…"},…}: 23 bytes beside each text, a comma between two, and the braces.
+  // {"aa":{"description":"…"},…}: 23 bytes in addition to each text, a comma between two, and the braces.
   const room = 32_768 - 6 * 5000 - 7 * 23 - 6 - 2;
   expectError(await patch(all[6]!, room + 1), 422, 'UNPROCESSABLE_ENTITY', 'TOO_MANY_TRANSLATIONS');
   expect((await patch(all[6]!, room)).status).toBe(200);

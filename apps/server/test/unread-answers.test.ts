@@ -68,7 +68,7 @@ async function deafClient(requests: string): Promise<void> {
   await new Promise<void>((resolve) => void socket.write(requests, () => resolve()));
 }
 
-it('a client that reads no answers has one of them kept for it, and is disconnected once nothing moves', async () => {
+it('buffers one answer for a client that does not read, and disconnects it after no progress', async () => {
   await deafClient(get('/large').repeat(60));
   await vi.waitUntil(() => (sockets[0]?.writableLength ?? 0) > 0, soon);
   let mostUnsent = 0;
@@ -81,7 +81,7 @@ it('a client that reads no answers has one of them kept for it, and is disconnec
   expect(begun).toBeLessThan(30);
 });
 
-it('50 such clients at once have no more than 50 answers kept for them', async () => {
+it('buffers at most one answer for each of 50 such clients', async () => {
   await Promise.all(Array.from({ length: 50 }, () => deafClient(get('/large').repeat(20))));
   let mostUnsent = 0;
   await vi.waitUntil(() => {
@@ -94,7 +94,7 @@ it('50 such clients at once have no more than 50 answers kept for them', async (
   expect(mostUnsent).toBeLessThan(50 * 1.1 * text.length);
 });
 
-it('an answer that is still being made is waited for, however long nothing moves', async () => {
+it('waits for a running answer, even without progress', async () => {
   const connection = await openConnection(port);
   connection.send(get('/held'));
   await vi.waitUntil(() => held.length === 1, soon);
@@ -114,7 +114,7 @@ it('serves pipelined requests one after the other', async () => {
   connection.destroy();
 });
 
-it('serves a bounded number of pipelined requests, and says with the last answer that it is the last', async () => {
+it('serves a limited number of pipelined requests and closes the connection with the last answer', async () => {
   const connection = await openConnection(port);
   connection.send(get('/small').repeat(500));
   const answers = await connection.rest();
@@ -124,7 +124,7 @@ it('serves a bounded number of pipelined requests, and says with the last answer
   expect(begun).toBe(maxPipelined + 1);
 });
 
-it('begins nothing for a client that has left', async () => {
+it('starts no request of a disconnected client', async () => {
   const connection = await openConnection(port);
   connection.send(get('/held') + get('/small').repeat(10));
   await vi.waitUntil(() => held.length === 1, soon);

@@ -77,7 +77,7 @@ function fittingText(schema: JsonSchema, known: Known): fc.Arbitrary<string> {
       .map((date) => date.toISOString()),
     email: fc.oneof(
       fc.stringMatching(/^[a-z]{1,20}$/).map((name) => `${name}@fuzz.example`),
-      fc.constantFrom(...(known.email ?? ['nobody@fuzz.example'])),
+      fc.constantFrom(...(known.email ?? ['unknown@fuzz.example'])),
     ),
     uri: fc.oneof(fc.webUrl(), fc.constantFrom('mailto:ada@fuzz.example', 'tel:+431', 'urn:isbn:1', 'x-app:a')),
     'app-route': fc.oneof(fc.webUrl({ validSchemes: ['https'] }), fc.constantFrom('/', '/rules?a=b#c', 'rules')),
@@ -130,7 +130,7 @@ export function bodyFor(schema: JsonSchema, known: Known): fc.Arbitrary<unknown>
   );
 }
 
-/** A query string: right values, wrong values, names nobody knows, names twice. */
+/** A query string: right values, wrong values, unknown names, duplicate names. */
 export function queryFor(schema: JsonSchema | undefined, known: Known): fc.Arbitrary<string> {
   const entries = Object.entries(schema?.properties ?? {}).map(([name, child]) =>
     fc.tuple(fc.constant(name), fc.oneof(fitting(child, known).map(String), anyText)),
@@ -141,7 +141,7 @@ export function queryFor(schema: JsonSchema | undefined, known: Known): fc.Arbit
     .map((pairs) => pairs.map(([name, value]) => `${percent(name)}=${percent(value)}`).join('&'));
 }
 
-/** Percent-encoding that also has a form for text that is no Unicode. */
+/** Percent-encoding that also has a form for text that is not Unicode. */
 export function percent(text: string): string {
   return encodeURIComponent(text.toWellFormed()).replaceAll("'", '%27');
 }

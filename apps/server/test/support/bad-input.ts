@@ -1,4 +1,4 @@
-/** A JSON Schema as far as our own schemas use it. */
+/** The subset of JSON Schema that our schemas use. */
 export type JsonSchema = {
   type?: string;
   format?: string;
@@ -225,10 +225,7 @@ export function badBodies(schema: JsonSchema, valid: Json): BadBody[] {
     bad('nested 33 deep', also(`"properties":${'{"a":'.repeat(33)}1${'}'.repeat(33)}`)),
     bad('nested 100,000 deep', also(`"properties":${'['.repeat(100_000)}${']'.repeat(100_000)}`)),
     bad('2,001 keys', also(`"properties":{${Array.from({ length: 2001 }, (_, at) => `"k${at}":1`).join(',')}}`)),
-    bad(
-      'bytes that are no UTF-8',
-      Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff, 0xc0, 0x80]), Buffer.from('"}')]),
-    ),
+    bad('invalid UTF-8', Buffer.concat([Buffer.from('{"a":"'), Buffer.from([0xff, 0xc0, 0x80]), Buffer.from('"}')])),
     bad('UTF-16', Buffer.from(text, 'utf16le')),
     { what: '10 MB', payload: `{"a":"${'x'.repeat(10_000_000)}"}`, statuses: [413] },
     ...badContentTypes(text, also('"noSuchProperty":1')),

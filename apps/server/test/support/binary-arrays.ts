@@ -5,7 +5,7 @@ export function lengthOf(array: Buffer): number {
   return array.readInt32BE(12);
 }
 
-/** The items of an array of texts in binary, as PostgreSQL would read them; null where there is none. */
+/** The items of an array of texts in binary, as PostgreSQL would read them; null for a null item. */
 export function textsOf(array: Buffer): (string | null)[] {
   const items: (string | null)[] = [];
   for (let at = headBytes; at < array.length;) {

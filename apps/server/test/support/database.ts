@@ -44,7 +44,7 @@ export async function untilBlocked(tx: Asks, count = 1): Promise<void> {
   }
 }
 
-/** The owner of the database for all tests of a file, so that none of them connects anew. */
+/** The owner of the database for all tests of a file, so that the tests share one connection. */
 export function useOwner(connection: () => pg.ClientConfig): () => pg.Client {
   let client: pg.Client | undefined;
   beforeAll(async () => {

@@ -46,7 +46,7 @@ export function useEdges(test: TestService) {
   };
 }
 
-/** What every answer carries, whoever wrote it. */
+/** Headers of every answer. */
 export function expectSafeHeaders({ headers }: Pick<RawAnswer, 'headers'>): void {
   expect(headers).toMatchObject({
     'cache-control': 'no-store',

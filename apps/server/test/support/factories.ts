@@ -14,7 +14,7 @@ export function unique(prefix: string): string {
   return `${prefix}-${newId().slice(-12)}-${counter}`;
 }
 
-/** An address that nobody has. */
+/** An unused e-mail address. */
 export function uniqueAddress(): string {
   return newId().replaceAll('-', '').match(/.{4}/g)!.join(':');
 }
@@ -106,7 +106,7 @@ export function logInSystemAdmin(test: TestService): Promise<Person> {
   return logIn(test, systemAdmin);
 }
 
-/** Makes somebody who has an account a user of another tenant as well: they are invited, and accept. */
+/** Makes an existing account a user of another tenant by an invitation that it accepts. */
 export async function joinTenant(test: TestService, tenant: Tenant, person: Person): Promise<string> {
   await proveAddress(test, person.email);
   const body = { email: person.email };

@@ -20,7 +20,7 @@ declare module 'vitest' {
 /** Starts the same embedded PostgreSQL that a newcomer gets, in a folder of its own and without fsync. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const dataDir = await mkdtemp(path.join(tmpdir(), 'atrium-test-'));
-  // Started as root, PostgreSQL runs as somebody else and has to pass through.
+  // Started as root, PostgreSQL runs as another user, who must be able to enter the folder.
   await chmod(dataDir, 0o711);
   const postgres = await startEmbeddedPostgres({ dataDir, durable: false, settings: { max_connections: '200' } });
   await migrate(postgres.connection, migrationsDirectory);

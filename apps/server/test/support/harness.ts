@@ -13,7 +13,7 @@ import { createDatabase } from '#test/support/database';
 
 type Body = Record<string, unknown>;
 
-/** An answer with its body read as JSON; `body` is undefined where there is none. */
+/** An answer with its body read as JSON; `body` is undefined without one. */
 export type Answer = { status: number; headers: Record<string, string | undefined>; body: any; text: string };
 
 export type Call = {
@@ -38,13 +38,13 @@ export type TestService = {
 
 type Options = Partial<Pick<ServiceOptions, 'now' | 'encryptionKeys' | 'databaseTiming'>> & {
   environment?: Record<string, string>;
-  /** For suites that count the rows of all tables: nobody else writes there. */
+  /** For suites that count the rows of all tables: no other suite writes there. */
   ownDatabase?: boolean;
-  /** Another one, which the suite does something to: its service has the timeouts that every service has. */
+  /** A database that the suite disturbs; the service then uses the default timeouts. */
   connection?: pg.ClientConfig;
 };
 
-/** As long as a busy machine needs for 200 who wait for each other: what a race comes to does not depend on its speed. */
+/** Timeouts for 200 waiting requests on a busy machine, so that the result of a race test does not depend on speed. */
 export const patientTiming: Partial<DatabaseTiming> = {
   statementMs: 60_000,
   stallMs: 61_000,
@@ -58,8 +58,8 @@ export const patientTiming: Partial<DatabaseTiming> = {
 };
 
 /**
- * A service on the shared database for the tests of one file, in process. Every success answer is held
- * against its route's closed schema, so that a stray property fails whatever test comes across it.
+ * A service on the shared database for the tests of one file, in process. Every success answer is checked against the closed
+ * schema of its route, so that an undocumented property fails the test.
  */
 export function useService(options: Options = {}): TestService {
   let service: Service | undefined;

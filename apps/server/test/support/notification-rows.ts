@@ -2,7 +2,7 @@ import type pg from 'pg';
 
 import { newId } from '#core/crypto/ids';
 
-/** A row in each table of notifications, as if somebody had been told something and had said how they want to be. */
+/** Inserts a row into each table of notifications: notice, notification, preference, subscription. */
 export async function insertNotificationRows(
   client: pg.ClientBase,
   { tenantId, userId }: { tenantId: string; userId: string },

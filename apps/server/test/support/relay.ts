@@ -2,19 +2,19 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import type pg from 'pg';
 import { inject } from 'vitest';
 
-/** A way to the database on which packets can get lost. */
+/** A TCP proxy to the database that can drop packets. */
 export type Relay = {
   connection: pg.ClientConfig;
-  /** From now on nothing passes on the present connections in either direction, as behind a firewall that has forgotten them. */
+  /** Drops all packets of the open connections in both directions, like a firewall that has lost their state. */
   swallow(): void;
-  /** The same on connections that are opened from now on, until `answer`. */
+  /** Drops all packets of later connections, until `answer`. */
   hang(): void;
   answer(): void;
-  /** Connections that were opened through it. */
+  /** Number of connections opened through it. */
   opened(): number;
 };
 
-/** @param listen has the server listen on a free port and closes it behind the test */
+/** @param listen starts the server on a free port and closes it after the test */
 export async function openRelay(listen: (server: Server) => Promise<number>): Promise<Relay> {
   const real = inject('connection');
   const present = new Set<{ isDead: boolean }>();

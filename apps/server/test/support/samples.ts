@@ -27,7 +27,7 @@ export const validBodies: Readonly<Record<string, (own: OwnRecords) => Body>> = 
     locale: 'en',
   }),
   refreshTokens: () => ({ refreshToken: `rt1_${'x'.repeat(43)}` }),
-  forgotPassword: () => ({ email: `${unique('nobody')}@sample.example` }),
+  forgotPassword: () => ({ email: `${unique('unknown')}@sample.example` }),
   resetPassword: () => ({ token: 'x'.repeat(43), password: 'correct horse' }),
   acceptInvitation: () => ({ token: 'x'.repeat(43), password: 'correct horse' }),
   verifyEmail: () => ({ token: 'x'.repeat(43) }),
