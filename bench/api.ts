@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { Bench } from './scenario.ts';
 
 /**
- * One request to the service, for what is set up and looked at beside the load.
+ * One request to the service, for set-up and checks in addition to the load.
  * @param operation a method and what comes after the version in the path
  */
 export async function send<Answer>(
@@ -29,7 +29,7 @@ export async function send<Answer>(
 
 export type Outside = { origin: string; stop(): Promise<void> };
 
-/** A service of somebody else's that the one under test calls. */
+/** An outside service that the service under test calls. */
 export async function startOutside(listener: RequestListener): Promise<Outside> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -1,4 +1,4 @@
-/** What somebody sends who wants the service to be busy: one text per shape, each as large as a body may be. */
+/** Bodies of a denial-of-service attack: one text per shape, each as large as a body may be. */
 export type HostileText = { name: string; text: string };
 
 const limitBytes = 1_048_576;

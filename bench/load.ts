@@ -138,7 +138,7 @@ class LoadRun {
     connection.socket.write(requests[this.#next++ % requests.length]!);
   }
 
-  // Whatever is due while every connection is busy counts from when it was due, or a stall would hide itself.
+  // A request that is due while every connection is busy counts from its due time; otherwise a stall would hide itself.
   #keepPace(start: number, pace: number): void {
     let sent = 0;
     const tick = () => {

@@ -81,7 +81,7 @@ export function highestMemoryMb(pid: number): number {
   return Math.max(highestMb.get(pid) ?? 0, peakMemoryMb(pid));
 }
 
-/** Lets `peakMemoryMb` count from now on (proc(5), clear_refs). */
+/** Resets the peak that `peakMemoryMb` reads (proc(5), clear_refs). */
 export function resetPeakMemory(pid: number): void {
   highestMb.set(pid, highestMemoryMb(pid));
   writeFileSync(`/proc/${pid}/clear_refs`, '5');

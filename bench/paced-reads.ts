@@ -5,7 +5,7 @@ const connections = 16;
 /** Well below saturation: a closed loop at full load would measure how the processor is shared, not who waits. */
 const perSecond = 400;
 
-/** Reads of contacts by id, each in turn, as many a second whatever else goes on. */
+/** Reads contacts by id in turn at a constant rate, independent of other load. */
 export function pacedReads({ atrium, seed }: Pick<Bench, 'atrium' | 'seed'>, durationMs: number): Promise<LoadResult> {
   const requests = contactReads(seed);
   return runLoad({ port: atrium.port, requests, status: 200, connections, durationMs, pace: perSecond });

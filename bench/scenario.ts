@@ -26,7 +26,7 @@ export type Figure = {
   value: number;
   unit: 'ratio' | 's' | 'ms' | 'MB' | 'per s';
   target: Target;
-  /** What the value was made of, for whoever looks for the reason. */
+  /** The measurements behind the value, for analysis. */
   detail: Record<string, number | number[]>;
 };
 

@@ -6,7 +6,7 @@ import type { Peer } from './processes/start.ts';
 import { median, round, type Bench, type Figure } from './scenario.ts';
 import { enter, logIn } from './seed.ts';
 
-/** Before anybody has logged in. */
+/** Before the first login. */
 type Filled = { peer: Peer; megabytes: number };
 
 /** One of two processes, on a database of its own of the same PostgreSQL. */

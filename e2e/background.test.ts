@@ -19,15 +19,15 @@ afterEach(async () => {
 
 const env = { OUTBOUND_ALLOWED_CIDRS: '127.0.0.1/32' };
 const translate = '/api/v1/secure/ai/translate';
-/** More than a request does itself. */
+/** More than one request translates itself. */
 const tagCount = 210;
-const patienceMs = 120_000;
+const timeoutMs = 120_000;
 
-/** A server that translates as LibreTranslate would; while it is `stuck` it answers nobody. */
+/** A server that translates as LibreTranslate would; while it is `stuck` it does not answer. */
 async function startTranslator() {
   const translator = { origin: '', stuck: false, waiting: 0, asked: [] as string[], close };
   const server = createServer((request, response) => {
-    // The connector is looked after meanwhile, with requests that translate nothing.
+    // Health checks send no translation.
     if (request.method !== 'POST') return response.end();
     translator.waiting += 1;
     response.on('close', () => (translator.waiting -= 1));
@@ -68,11 +68,11 @@ async function begin(base: string) {
   for (let at = 0; at < tagCount; at++) await client.post('/api/v1/secure/tags', { name: `Tag ${at}` });
   // The last one is never reached before it is stuck.
   const answered = client.post(`${translate}/entity-type`, { entity_type: 'tag' });
-  await until('the request has begun', () => translator.asked.length > 0, patienceMs);
+  await until('the request has begun', () => translator.asked.length > 0, timeoutMs);
   translator.stuck = true;
   const answer = await answered;
   expect(answer.status).toBe(200);
-  await until('the background has begun', () => translator.waiting > 0, patienceMs);
+  await until('the background has begun', () => translator.waiting > 0, timeoutMs);
   const { data } = (await client.get('/api/v1/secure/tags?search=Tag%20209')).body;
   expect(data[0].translations_i18n).toEqual({});
   return { client, translator, job: answer.headers.get('location')! };
@@ -88,25 +88,25 @@ async function untilCompleted(client: Client, job: string) {
       data = body.data;
       return status === 200 && data.status !== 'running';
     },
-    patienceMs,
+    timeoutMs,
   );
   expect(data).toMatchObject({ status: 'completed', entities_translated: tagCount, texts_failed: 0 });
   const tags = await client.all('/api/v1/secure/tags');
   expect(tags.filter((tag) => tag.translations_i18n.de?.name !== `${tag.name} (de)`)).toEqual([]);
 }
 
-it('work that killed processes had is done by those that come after them', async () => {
+it('tasks of killed processes are completed by their successors', async () => {
   const service = await startWorkers(workplace, { dataDir: workplace.dataDir(), env });
   const { client, translator, job } = await begin(service.base);
   const killed = workersOf(service);
   for (const pid of killed) process.kill(pid, 'SIGKILL');
   translator.stuck = false;
-  await until('others serve', () => workersOf(service).filter((pid) => !killed.includes(pid)).length === 2, patienceMs);
+  await until('others serve', () => workersOf(service).filter((pid) => !killed.includes(pid)).length === 2, timeoutMs);
   await untilCompleted(client, job);
   expect(await service.kill('SIGTERM')).toEqual({ code: 0, signal: null });
 });
 
-it('work under way when the service is stopped goes on with the next start', async () => {
+it('tasks that run at a stop continue after the next start', async () => {
   const dataDir = workplace.dataDir();
   const first = await startWorkers(workplace, { dataDir, env });
   const { client, translator, job } = await begin(first.base);

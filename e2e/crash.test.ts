@@ -89,7 +89,7 @@ describe('kill -9', () => {
     expect(await second.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   });
 
-  it('of PostgreSQL: 503 until it is back, by itself, and nothing else', async () => {
+  it('of PostgreSQL: only 503 until it recovers by itself', async () => {
     const dataDir = workplace.dataDir();
     const service = await workplace.start({ dataDir });
     const { client } = await newTenant(service.base);
@@ -104,7 +104,7 @@ describe('kill -9', () => {
     await ledger.expectKept(client);
   });
 
-  it('of both, with a pid file that now names somebody else', async () => {
+  it('of both, with a pid file that names another process', async () => {
     const dataDir = workplace.dataDir();
     const first = await workplace.start({ dataDir });
     const { client, email } = await newTenant(first.base);
@@ -120,7 +120,7 @@ describe('kill -9', () => {
     expect((await again.get(`${contacts}/${id}`)).status).toBe(200);
   });
 
-  it('four times over, of the service and of PostgreSQL in turn: the ledger stays right', async () => {
+  it('four times, of the service and PostgreSQL in turn: no acknowledged write is lost', async () => {
     const dataDir = workplace.dataDir();
     let service = await workplace.start({ dataDir });
     const { client, email } = await newTenant(service.base);

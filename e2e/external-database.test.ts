@@ -35,7 +35,7 @@ describe.runIf(serverUrl !== undefined)('a database of the operator', () => {
     await server.end();
   });
 
-  it('serves, restarts and needs nothing but DATABASE_URL and ENCRYPTION_KEY', async () => {
+  it('serves and restarts with DATABASE_URL and ENCRYPTION_KEY only', async () => {
     const url = new URL(serverUrl!);
     url.pathname = `/${database}`;
     const env = { DATABASE_URL: url.href, ENCRYPTION_KEY: randomBytes(32).toString('base64') };

@@ -11,7 +11,7 @@ afterAll(() => workplace.clear());
 // `npm run faults` does the same a hundred times over, with other seeds.
 const seed = 20_261_122;
 
-it('nothing acknowledged is lost: three kills of the service, two of PostgreSQL', async () => {
+it('no acknowledged write is lost by three kills of the service and two of PostgreSQL', async () => {
   const random = new Random(seed);
   const summary = emptySummary();
   const site = new Site(workplace);

@@ -51,7 +51,7 @@ function expectSuccess(result: Awaited<ReturnType<typeof paste>>): void {
   expect(result.output.split('\n').filter((line) => line.includes('"statusCode"'))).toEqual([]);
 }
 
-describe('what the documentation tells to paste', () => {
+describe('the commands of the documentation work', () => {
   it('README.md', async () => {
     expectSuccess(await paste(readmeWalk('readme')));
   });

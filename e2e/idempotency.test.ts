@@ -41,7 +41,7 @@ function create(client: Client, key: string): Promise<Answer> {
 const reasonOf = ({ body }: Answer) => body.details?.code as string | undefined;
 
 describe('an idempotency key over two processes', () => {
-  it('has one effect, however many use it at the same moment', async () => {
+  it('has one side effect for many concurrent requests', async () => {
     const { client } = await newTenant(services[0]!.base);
     const clients = everywhere(client);
     for (let round = 1; round <= rounds; round++) {
@@ -58,7 +58,7 @@ describe('an idempotency key over two processes', () => {
     expect(await client.all('/api/v1/secure/audit-logs?action=contact.created')).toHaveLength(rounds);
   });
 
-  it('has no second effect when the process was killed on the way', async () => {
+  it('has no second side effect after the process was killed during the request', async () => {
     const { client } = await newTenant(services[0]!.base);
     const [first, second] = everywhere(client) as [Client, Client];
     const locker = new pg.Client({ ...own, database });
@@ -88,7 +88,7 @@ describe('an idempotency key over two processes', () => {
     // What was sent before the kill may have been done or not; nothing was done after it.
     const found = (await second.all(contacts)).length;
     expect(found).toBeLessThanOrEqual(1);
-    expect((await create(second, 'anew')).status).toBe(201);
+    expect((await create(second, 'new key')).status).toBe(201);
     expect(await second.all(contacts)).toHaveLength(found + 1);
     await locker.end();
   });

@@ -22,7 +22,7 @@ const notices = '/api/v1/secure/admin/notifications';
 const peopleCount = 30;
 const kills = 2;
 /** Leases of the dead end after 90 s, and what they held is looked for every minute. */
-const patienceMs = 300_000;
+const timeoutMs = 300_000;
 
 /** A service of the customer's own that counts each id. Shut, it takes every notification and leaves it without an answer. */
 async function startSink() {
@@ -46,7 +46,7 @@ async function startSink() {
   };
   const server = createServer((request, response) => {
     const id = request.headers['webhook-id'];
-    // The connector is looked after meanwhile, with requests that tell nobody anything.
+    // Health checks carry no notification.
     if (typeof id !== 'string') return response.end();
     return void text(request)
       .then(async () => {
@@ -87,7 +87,7 @@ async function settle(client: Client, origin: string): Promise<void> {
   }
 }
 
-it('however often the service is killed, everybody is told, and twice only where the log says so', async () => {
+it('every recipient is notified despite kills of the service, and twice only after a logged interruption', async () => {
   const dataDir = workplace.dataDir();
   const sink = await startSink();
   let service = await workplace.start({ dataDir, env });
@@ -104,7 +104,7 @@ it('however often the service is killed, everybody is told, and twice only where
       channels: ['in_app', 'webhook'],
       audience: { everyone: true },
     };
-    // The first time before anybody has been told, then ever later.
+    // The first kill is before the first delivery, each later one after more deliveries.
     if (round < kills) sink.shutAfter(round * 10);
     const sent = await current.post(notices, notice);
     expect(sent.status).toBe(202);
@@ -115,7 +115,7 @@ it('however often the service is killed, everybody is told, and twice only where
     sink.open();
     service = await workplace.start({ dataDir, env });
     current = await comeBack(service.base, email);
-    // Sent again by somebody who does not know whether it arrived.
+    // The client repeats the request, because it does not know whether it arrived.
     expect((await current.post(notices, notice)).body.data.id).toBe(sent.body.data.id);
   }
 
@@ -123,14 +123,14 @@ it('however often the service is killed, everybody is told, and twice only where
     const { data } = (await current.get(`${notices}/${id}`)).body;
     return data.status !== 'done' || data.deliveries.webhook.sent < peopleCount;
   };
-  for (const id of ledger) await until('everybody is told', async () => !(await open(id)), patienceMs);
+  for (const id of ledger) await until('all recipients are notified', async () => !(await open(id)), timeoutMs);
   const log: any[] = await current.all(`${notices}/deliveries`);
   expect(log).toHaveLength(ledger.length * peopleCount * 2);
   expect(log.filter(({ status }) => status !== 'sent')).toEqual([]);
   const hooks = log.filter(({ channel }) => channel === 'webhook');
   expect(hooks.filter(({ id }) => !sink.taken.has(id))).toEqual([]);
   expect(sink.taken.size).toBe(hooks.length);
-  // Each was interrupted by a kill: nothing else has anybody told again.
+  // Only a delivery that a kill interrupted may be sent again.
   expect(hooks.filter(({ id, interruptions }) => sink.taken.get(id)! > 1 + interruptions)).toEqual([]);
   const again = hooks.filter(({ interruptions }) => interruptions > 0);
   expect(again.length).toBeGreaterThanOrEqual(kills);

@@ -18,7 +18,7 @@ const health = '/api/v1/system/health';
 
 vi.setConfig({ testTimeout: 600_000, hookTimeout: 240_000 });
 
-const patienceMs = 120_000;
+const timeoutMs = 120_000;
 const missedMinutes = 5;
 
 const workplace = new Workplace();
@@ -58,7 +58,7 @@ const installations: [string, (env: Record<string, string>) => Promise<Installat
   ],
 ];
 
-describe.each(installations)('%s are one', (_name, install) => {
+describe.each(installations)('%s apply the same state', (_name, install) => {
   let bases: string[];
   let connection: pg.ClientConfig;
   let admin: Client;
@@ -84,7 +84,7 @@ describe.each(installations)('%s are one', (_name, install) => {
     await onDatabase(own, `drop database ${database} with (force)`);
   });
 
-  it('to a session that ends', async () => {
+  it('after a logout', async () => {
     const { client } = await newTenant(bases[0]!);
     const token = client.accessToken;
     expect(await doors.statuses('GET', me, { token })).toEqual([200, 200, 200, 200]);
@@ -92,7 +92,7 @@ describe.each(installations)('%s are one', (_name, install) => {
     await doors.expectSoon(401, me, { token });
   });
 
-  it('to a key that may do less, and is deleted', async () => {
+  it('after an API key loses permissions, and after it is deleted', async () => {
     const { client } = await newTenant(bases.at(-1)!);
     const created = await client.post('/api/v1/secure/api-keys', {
       name: 'Key',
@@ -111,7 +111,7 @@ describe.each(installations)('%s are one', (_name, install) => {
     await doors.expectSoon(401, spaces, { key });
   });
 
-  it('to a tenant that is suspended', async () => {
+  it('after a tenant is suspended', async () => {
     const { client } = await newTenant(bases[0]!);
     const token = client.accessToken;
     const suspend = (what: string) => admin.post(`/api/v1/secure/tenants/${client.tenantId}/${what}`);
@@ -122,7 +122,7 @@ describe.each(installations)('%s are one', (_name, install) => {
     await doors.expectSoon(200, me, { token });
   });
 
-  it('to a rule for an address', async () => {
+  it('after an IP rule is added', async () => {
     const from = '203.0.113.7';
     expect(await doors.statuses('GET', health, { from })).toEqual([200, 200, 200, 200]);
     const rule = { range: from, action: 'block', reason: 'test' };
@@ -138,7 +138,7 @@ describe.each(installations)('%s are one', (_name, install) => {
         dos_max_requests_per_ip: 100,
       });
       expect(configured.status).toBe(200);
-      // Whoever has not heard of it yet lets this address pass for ever.
+      // A process without the new settings would admit this address forever.
       let probes = 0;
       const everyoneKnows = async () => {
         const from = `203.0.113.${20 + probes++}`;
@@ -148,12 +148,12 @@ describe.each(installations)('%s are one', (_name, install) => {
         expect(passed + statuses.filter((status) => status === 429).length).toBe(104);
         return passed === 100;
       };
-      await until('the limit holds for all together', everyoneKnows, patienceMs);
+      await until('the limit holds for all together', everyoneKnows, timeoutMs);
       await admin.call('PATCH', '/api/v1/system/security/config', { dos_max_requests_per_ip: 20_000 });
     },
   );
 
-  it('to the log: lines of all are kept, and a level holds for all', async () => {
+  it('in the log: lines of all processes are stored, and a level applies to all', async () => {
     const rounds = async (client: Client, count: number) => {
       for (let round = 0; round < count; round++) await doors.statuses('GET', me, { token: client.accessToken });
     };
@@ -184,10 +184,10 @@ describe.each(installations)('%s are one', (_name, install) => {
       });
       return (await linesOf(client)) < 50;
     };
-    await until('both have become quiet', bothBecomeQuiet, patienceMs);
+    await until('both have become quiet', bothBecomeQuiet, timeoutMs);
   });
 
-  it('to a scheduled job: each slot is run once, by however many doors it is asked for', async () => {
+  it('for scheduled jobs: each slot runs once, however many processes are asked', async () => {
     const jobs = '/api/v1/system/dispatcher/jobs';
     const { name } = (await admin.get(jobs)).body.data[0] as { name: string };
     const changed = await admin.call('PATCH', `${jobs}/${name}`, { schedule: '* * * * *', catch_up: 'all' });
@@ -203,19 +203,19 @@ describe.each(installations)('%s are one', (_name, install) => {
       for (const { status } of await Promise.all(asked)) expect(status).toBe(200);
       return (await missed()) >= missedMinutes;
     };
-    // As if nobody had run for so long.
+    // As if no process had run for this time.
     const back = `update jobs set handled_until = now() - $2::int * interval '1 min', handled_schedule = $3 where name = $1`;
     await onDatabase(connection, back, [name, missedMinutes, '* * * * * UTC']);
-    await until('what was missed has been run', ask, patienceMs);
+    await until('what was missed has been run', ask, timeoutMs);
     for (let round = 0; round < 5; round++) await ask();
     const run = await slots();
     expect(new Set(run).size).toBe(run.length);
   });
 
-  it('to a mail, which is sent once', async () => {
+  it('for mail: each is sent once', async () => {
     const before = mail.taken.length;
     for (let number = 0; number < 10; number++) await newTenant(bases[number % bases.length]!);
-    await until('all are delivered', () => mail.taken.length >= before + 10, patienceMs);
+    await until('all are delivered', () => mail.taken.length >= before + 10, timeoutMs);
     const outbox = await admin.all('/api/v1/system/mail-outbox');
     await until('all are noted', async () => {
       const rows = await admin.all('/api/v1/system/mail-outbox');
@@ -229,7 +229,7 @@ describe.each(installations)('%s are one', (_name, install) => {
 describe('without Redis', () => {
   afterEach(() => workplace.clear());
 
-  it('each process counts for itself, as the documentation says', async () => {
+  it('each process has its own rate limits, as documented', async () => {
     const service = await startWorkers(workplace, { dataDir: workplace.dataDir(), env: common() });
     const admin = new Client(service.base);
     await admin.logIn(administrator, password);
@@ -247,7 +247,7 @@ describe('without Redis', () => {
     await until(
       'both have heard of it, and count a hundred each',
       async () => (await passed(++probes)) === 200,
-      patienceMs,
+      timeoutMs,
     );
     doors.close();
   });

@@ -51,7 +51,7 @@ describe('what a start prints', () => {
     expect(second.stdout).not.toContain(' password ');
   });
 
-  it('no password that the operator has chosen', async () => {
+  it('no password that the operator configured', async () => {
     const password = randomBytes(12).toString('hex');
     const service = await workplace.start({
       dataDir: workplace.dataDir(),
@@ -95,7 +95,7 @@ describe('a start that cannot succeed ends with 1 and one line that names the re
     ['ENCRYPTION_KEY', 'short'],
     ['DATABASE_URL', 'mysql://localhost/atrium'],
     ['LOG_LEVEL', 'loud'],
-    ['SYSTEM_ADMIN_EMAIL', 'nobody'],
+    ['SYSTEM_ADMIN_EMAIL', 'invalid'],
     ['PUBLIC_URL', 'not a url'],
     ['TRUSTED_PROXIES', 'proxy.example'],
   ])('%s=%s', async (name, value) => {
@@ -129,7 +129,7 @@ describe('a start that cannot succeed ends with 1 and one line that names the re
     expect(code).toBe(1);
   });
 
-  it('a data folder that another service uses, which goes on', async () => {
+  it('a data folder that another service uses, which continues', async () => {
     const dataDir = workplace.dataDir();
     const first = await workplace.start({ dataDir });
     await expectRefusal({}, /DATA_DIR/, dataDir);
@@ -146,17 +146,19 @@ describe('a start that cannot succeed ends with 1 and one line that names the re
     await expectRefusal({}, /unreleased version.*empty data folder/, dataDir);
   });
 
-  const nobody = 65_534;
-  const isRoot = process.getuid?.() === 0;
-  const nobodyMayRun =
-    isRoot && spawnSync(process.execPath, ['-e', `fs.accessSync('${main}')`], { uid: nobody, cwd: '/' }).status === 0;
 
-  // Root may write anywhere, so the start is made by somebody who may not, where that user can read the checkout.
-  it.runIf(!isRoot || nobodyMayRun)('a data folder that may not be written', async () => {
+  const unprivilegedUid = 65_534;
+  const isRoot = process.getuid?.() === 0;
+  const unprivilegedMayRun =
+    isRoot &&
+    spawnSync(process.execPath, ['-e', `fs.accessSync('${main}')`], { uid: unprivilegedUid, cwd: '/' }).status === 0;
+
+  // Root may write anywhere, so root starts the service as an unprivileged user, if that user can read the checkout.
+  it.runIf(!isRoot || unprivilegedMayRun)('a data folder without write permission', async () => {
     const dataDir = workplace.dataDir();
     mkdirSync(dataDir);
     chmodSync(dataDir, 0o555);
-    const { code, stderr } = await startRefused({ dataDir, ...(isRoot ? { uid: nobody } : {}) });
+    const { code, stderr } = await startRefused({ dataDir, ...(isRoot ? { uid: unprivilegedUid } : {}) });
     expect(stderr).toMatch(/^[^\n]*DATA_DIR[^\n]*\n$/);
     expect(stderr).toContain(dataDir);
     expect(code).toBe(1);
@@ -164,7 +166,7 @@ describe('a start that cannot succeed ends with 1 and one line that names the re
 });
 
 describe('a stop', () => {
-  it('answers everything under way, then ends with 0', async () => {
+  it('answers all running requests, then exits with 0', async () => {
     const service = await workplace.start({ dataDir: workplace.dataDir() });
     const { client } = await newTenant(service.base);
     // Logins take turns at the password hash, so most of them are still waiting when the first is answered.
@@ -191,7 +193,7 @@ describe('a stop', () => {
   it.each([
     ['one process', (options: StartOptions) => workplace.start(options)],
     ['two workers', (options: StartOptions) => startWorkers(workplace, options)],
-  ])('ends within its time though nobody reads what is printed: %s', async (_how, start) => {
+  ])('ends in time although its output is not read: %s', async (_how, start) => {
     const dataDir = workplace.dataDir();
     const service = await start({ dataDir });
     const postmaster = postmasterOf(dataDir);

@@ -19,7 +19,7 @@ afterEach(() => workplace.clear());
 
 const me = '/api/v1/auth/me';
 const connections = 12;
-const patienceMs = 120_000;
+const timeoutMs = 120_000;
 const pauseMs = 10;
 
 const administrator = { SYSTEM_ADMIN_EMAIL: 'root@example.com', SYSTEM_ADMIN_PASSWORD: 'a password of the operator' };
@@ -62,13 +62,13 @@ class Visitors {
 
   async answerMore(): Promise<void> {
     const before = this.answered;
-    await until('more visitors are answered', () => this.answered > before + 2 * connections, patienceMs);
+    await until('more visitors are answered', () => this.answered > before + 2 * connections, timeoutMs);
   }
 
   /** Fails when one of them hangs. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    await until('every connection has ended', () => this.open === 0, patienceMs);
+    await until('every connection has ended', () => this.open === 0, timeoutMs);
   }
 
   async #visit(service: Service, token: string): Promise<void> {
@@ -123,7 +123,7 @@ describe('a start with workers', () => {
 });
 
 describe('kill -9', () => {
-  it('of a worker: the others serve, and another takes its place', async () => {
+  it('of a worker: the others serve, and it is replaced', async () => {
     const service = await startWorkers(workplace, { dataDir: workplace.dataDir() });
     const { client } = await newTenant(service.base);
     const [first, second] = workersOf(service);
@@ -135,7 +135,7 @@ describe('kill -9', () => {
     expect(linesOf(service.stdout, 'a worker has ended and is replaced')).toHaveLength(2);
   });
 
-  it('of all workers at once: who comes meanwhile is answered once they are back', async () => {
+  it('of all workers at once: new connections are answered after the workers are replaced', async () => {
     const service = await startWorkers(workplace, { dataDir: workplace.dataDir() });
     const { client } = await newTenant(service.base);
     const killed = workersOf(service);
@@ -146,7 +146,7 @@ describe('kill -9', () => {
     expect(workersOf(service).some((pid) => killed.includes(pid))).toBe(false);
   });
 
-  it('of a worker that has not yet taken a connection: another answers it', async () => {
+  it('of a worker before it confirms a connection: another worker answers it', async () => {
     const service = await startWorkers(workplace, { dataDir: workplace.dataDir() });
     const [standing] = workersOf(service);
     process.kill(standing!, 'SIGSTOP');
@@ -158,15 +158,15 @@ describe('kill -9', () => {
     expect(outcomes).toEqual(Array.from({ length: connections }, () => 401));
   });
 
-  it('of workers under a load of new connections, eight times: each is answered or cut, and none hangs', async () => {
+  it('of workers under a load of new connections, eight times: each is answered or closed, and none hangs', async () => {
     const options = { dataDir: workplace.dataDir(), env: { ...administrator, WORKERS: '4' } };
     const service = await workplace.start(options);
     await allowLoad(await administratorOf(service));
     const { client } = await newTenant(service.base);
     const visitors = new Visitors(service, client);
     for (let round = 0; round < 2; round++) {
-      await until('all workers serve', () => workersOf(service).length === 4, patienceMs);
-      // After the last of a round nobody serves, until the first is back.
+      await until('all workers serve', () => workersOf(service).length === 4, timeoutMs);
+      // After the last kill of a round no worker serves until the first is replaced.
       for (const pid of workersOf(service)) {
         await visitors.answerMore();
         process.kill(pid, 'SIGKILL');
@@ -176,12 +176,12 @@ describe('kill -9', () => {
     await visitors.stop();
     const cut = ['ECONNRESET', 'EPIPE', 'cut'];
     expect([...visitors.outcomes.keys()].filter((outcome) => !cut.includes(String(outcome)))).toEqual([200]);
-    await until('each was replaced', () => workersOf(service).length === 4, patienceMs);
+    await until('each was replaced', () => workersOf(service).length === 4, timeoutMs);
     expect(launchedBy(service)).toHaveLength(12);
     expect(await service.kill('SIGTERM')).toEqual({ code: 0, signal: null });
   });
 
-  it('of the supervising process: no worker goes on, and the next start has everything', async () => {
+  it('of the supervising process: all workers end, and the next start has all data', async () => {
     const dataDir = workplace.dataDir();
     const first = await startWorkers(workplace, { dataDir });
     const { client, email } = await newTenant(first.base);
@@ -197,7 +197,7 @@ describe('kill -9', () => {
   });
 });
 
-it('SIGTERM to a worker: nobody notices, as it takes no more connections', async () => {
+it('SIGTERM to a worker: all requests are answered while it takes no more connections', async () => {
   const service = await startWorkers(workplace, { dataDir: workplace.dataDir(), env: administrator });
   await allowLoad(await administratorOf(service));
   const { client } = await newTenant(service.base);
@@ -205,14 +205,14 @@ it('SIGTERM to a worker: nobody notices, as it takes no more connections', async
   for (const pid of workersOf(service)) {
     await visitors.answerMore();
     process.kill(pid, 'SIGTERM');
-    await until('it is replaced', () => !isAlive(pid) && workersOf(service).length === 2, patienceMs);
+    await until('it is replaced', () => !isAlive(pid) && workersOf(service).length === 2, timeoutMs);
   }
   await visitors.answerMore();
   await visitors.stop();
   expect([...visitors.outcomes.keys()]).toEqual([200]);
 });
 
-it('metrics are those of all workers, each under its number', async () => {
+it('metrics cover all workers, each labelled with its number', async () => {
   const token = 'a-token-for-the-one-who-scrapes';
   const service = await startWorkers(workplace, { dataDir: workplace.dataDir(), env: { METRICS_TOKEN: token } });
   const { client } = await newTenant(service.base);
@@ -258,7 +258,7 @@ describe('SIGHUP', () => {
           const now = workersOf(service);
           return now.length === 2 && now.every((pid) => !before.includes(pid));
         },
-        patienceMs,
+        timeoutMs,
       );
     }
     const report = await load.stop();
@@ -285,10 +285,6 @@ describe('SIGHUP', () => {
 
     await onDatabase(embeddedIn(dataDir), `update schema_migrations set checksum = substr(checksum, 2)`);
     service.child.kill('SIGHUP');
-    await until(
-      'the next attempt succeeds',
-      () => workersOf(service).every((pid) => !before.includes(pid)),
-      patienceMs,
-    );
+    await until('the next attempt succeeds', () => workersOf(service).every((pid) => !before.includes(pid)), timeoutMs);
   });
 });

@@ -1,4 +1,4 @@
-/** Takes whatever it is sent, at once. Started by the bench, which it would hold up as a part of it; prints its port. */
+/** Accepts every request at once and prints its port. A separate process, so that it does not block the bench. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

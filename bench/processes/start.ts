@@ -31,7 +31,7 @@ export type Atrium = {
 
 export type Peer = { pid: number; port: number; base: string; stop(): Promise<void> };
 
-/** Starts the service as `npm start` does, its output in a file so that nobody has to read along. */
+/** Starts the service as `npm start` does, its output in a file so that no pipe can fill up. */
 export async function startAtrium(dataDir: string, logFile: string): Promise<Atrium> {
   const startedAt = performance.now();
   const { child, base } = await startService({ DATA_DIR: dataDir }, logFile);

@@ -6,7 +6,7 @@ const revocations = 20;
 
 type IssuedKey = { id: string; fullKey: string };
 
-/** What presenting a key costs beside presenting a token, and how long a deleted key lives in another process. */
+/** What presenting a key costs compared with a token, and how long a deleted key lives in another process. */
 export const apiKey: Scenario = {
   name: 'api-key',
   async run(bench) {

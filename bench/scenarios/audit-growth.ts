@@ -29,7 +29,7 @@ export const auditGrowth: Scenario = {
           paths: () => [1, 2, 3, 4].map((at) => `/audit-logs?ip_address=10.0.0.${at}`),
         },
         {
-          name: 'audit rows of nobody',
+          name: 'audit rows of an unknown user',
           paths: () => ['/audit-logs?user_id=00000000-0000-7000-8000-000000000000'],
         },
       ],
@@ -38,7 +38,7 @@ export const auditGrowth: Scenario = {
     }),
 };
 
-/** Rows of the last weeks, everybody's between everybody else's. @returns the size of the database in MB. */
+/** Adds rows of the last weeks, with the users interleaved. @returns the size of the database in MB. */
 async function fill(connection: pg.ClientConfig, tenantId: string, rows: number): Promise<number> {
   const client = new pg.Client(connection);
   await client.connect();

@@ -2,7 +2,7 @@ import { requestBytes, runLoad, type LoadResult } from '../load.ts';
 import { pacedReads } from '../paced-reads.ts';
 import { median, round, type Bench, type Figure, type Scenario } from '../scenario.ts';
 
-/** Enough to keep every hash busy, few enough that nobody waits longer than the service allows. */
+/** Enough to keep every hash busy, few enough that no login waits longer than the service allows. */
 const loginConnections = 16;
 
 /** Logins at saturation against the bare hash, and what other requests notice of them. Runs on all cores. */

@@ -12,7 +12,7 @@ import { enter } from '../seed.ts';
 const peopleCount = 10_000;
 /** What is compiled, loaded and pooled by the first ones is not what more of them cost. */
 const warmUpCount = 1000;
-/** Whoever looks on is not to be felt. */
+/** Polling interval; polls must not affect the measurement. */
 const lookMs = 2000;
 const timeoutMs = 600_000;
 const path = 'secure/admin/notifications';

@@ -21,7 +21,7 @@ const placesOfOneTenant = 13;
 /** What is written in the background afterwards belongs to no round. */
 const aftermathMs = 1000;
 
-/** What the guarded path costs beside a bare call, and what others notice of a provider that does not answer. */
+/** The cost of `core/outbound` compared with a plain call, and the effect of a provider that hangs on other requests. */
 export const outbound: Scenario = {
   name: 'outbound',
   async run(bench) {
@@ -87,8 +87,8 @@ async function compareLatency(bench: Bench, provider: Provider): Promise<Figure>
 }
 
 /**
- * Each time for another tenant, whose budget is untouched and whose texts nobody knows. Its calls take all their places before
- * the work begins, and go on coming while it lasts: all at once they would be measured for their number, and not for hanging.
+ * Each round uses a new tenant with a full rate limit and texts that are not in memory. Its calls hold all their permits before
+ * the work begins and continue at a constant rate: sent all at once, their number would be measured instead of the hanging.
  */
 async function whileHanging<Result>(bench: Bench, provider: Provider, work: () => Promise<Result>): Promise<Result> {
   const { token } = await enter(bench.atrium.base, {
@@ -123,7 +123,7 @@ async function whileHanging<Result>(bench: Bench, provider: Provider, work: () =
 const readsMs = ({ roundMs }: Bench) => 2 * roundMs;
 
 type Provider = Outside & {
-  /** From now on it takes requests and answers none. */
+  /** Makes it accept requests without answers. */
   hang(): void;
   /** How many wait for an answer. */
   held(): number;

@@ -14,7 +14,7 @@ const spaceCount = 1000;
 const languages = ['de', 'fr', 'es', 'it', 'pt'];
 const lookMs = 50;
 
-/** What a remembered translation costs beside a plain read, and what memory a thousand records into five languages take. */
+/** The cost of a remembered translation compared with a plain read, and the memory for a thousand records in five languages. */
 export const translation: Scenario = {
   name: 'translation',
   async run(bench) {

@@ -22,7 +22,7 @@ export type Summary = {
 const roundLength = 10;
 /** In this turn, so that few kills are of each kind already. */
 const databaseFaults: readonly Fault[] = ['backend', 'postmaster', 'freeze', 'backend', 'backend'];
-const patienceMs = 60_000;
+const growthTimeoutMs = 60_000;
 const recoveryLimitMs = 60_000;
 
 /** Half of the kills hit a single process; of the others, every second the one that supervises two workers. */
@@ -112,7 +112,7 @@ async function suffer(site: Site, ledger: Ledger, { fault, random, summary }: Ru
   ledger.mayCut = false;
 }
 
-async function growBy(ledger: Ledger, by: number, timeoutMs = patienceMs): Promise<void> {
+async function growBy(ledger: Ledger, by: number, timeoutMs = growthTimeoutMs): Promise<void> {
   const goal = ledger.acknowledged + by;
   await until(`${by} more writes are acknowledged`, () => ledger.acknowledged >= goal, timeoutMs);
 }

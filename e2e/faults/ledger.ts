@@ -60,7 +60,7 @@ export class Ledger {
     await Promise.all(this.#writing);
   }
 
-  /** The process is gone. Its port is anybody's now, who may keep a request for as long as they like. */
+  /** Aborts requests to a process that has ended: another process may use its port and never answer. */
   leave(): void {
     this.#leaving.abort();
   }

@@ -10,13 +10,13 @@ import type { Service, Workplace } from '../support/service.ts';
 import type { Summary } from './campaign.ts';
 import { Site } from './site.ts';
 
-/** No request waits for longer, whatever the database does. */
+/** Maximum wait of a request during any database outage. */
 const deadlineMs = 5000;
 /** How long a credential may work elsewhere after it was revoked. */
 const revocationMs = 1000;
 /** Longer than connections are trusted without a test. */
 const restMs = 7000;
-/** Reads of others beside a locked table, relative to their p99 before, and what a busy machine adds. */
+/** Maximum p99 of reads while another table is locked, relative to the p99 before, and the noise of a busy machine. */
 const maxSlowdown = 3;
 const noiseMs = 20;
 
@@ -75,7 +75,7 @@ async function lockTable(site: Site, summary: Summary): Promise<string> {
   await Promise.all(writers);
   if (during > maxSlowdown * before + noiseMs)
     summary.violations.push(`locked: p99 of reads went from ${before} to ${during} ms`);
-  return `locked table: p99 of reads ${before} ms before, ${during} ms beside ten writers that wait`;
+  return `locked table: p99 of reads ${before} ms before, ${during} ms during ten waiting writers`;
 }
 
 /** p99 of reads of two lanes, in milliseconds. */

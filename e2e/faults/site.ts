@@ -123,7 +123,7 @@ export class Site {
   }
 }
 
-/** Numbers kept beside the rows that they count, of all tenants: exact at any moment, since both change together. */
+/** Counters of all tenants against the rows that they count: always exact, because both change in one transaction. */
 export async function compareCounters(site: Site): Promise<string[]> {
   const storage = await site.query(`
     select s.tenant_id, s.usage_bytes, s.reserved_bytes, f.stored, f.uploading
@@ -172,7 +172,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Time for what the database still does of requests that nobody waits for. */
+/** Waits until the database has finished abandoned requests. */
 export async function settle<Problem>(find: () => Promise<Problem[]>): Promise<Problem[]> {
   for (const deadline = Date.now() + 10_000; ; await sleep(200)) {
     const problems = await find();

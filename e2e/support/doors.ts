@@ -61,7 +61,7 @@ export class Doors {
     return statuses;
   }
 
-  /** Well below the minute for which a process believes what it has read when nobody tells it otherwise. */
+  /** Expects the status well within the minute for which a process caches data without a notification. */
   async expectSoon(status: number, path: string, asked: Asked): Promise<void> {
     const everywhere = async () => (await this.statuses('GET', path, asked)).every((one) => one === status);
     await until(`${path} answers ${status} at every door`, everywhere);

@@ -66,7 +66,7 @@ export class Service {
     return this.exit;
   }
 
-  /** Ends it and whatever it has started in its process group. */
+  /** Kills its process group. */
   async destroy(): Promise<void> {
     try {
       process.kill(this.#detached ? -this.pid : this.pid, 'SIGKILL');
@@ -107,7 +107,7 @@ export async function startRefused(options: StartOptions): Promise<Exit & { stdo
 export async function until(what: string, check: () => boolean | Promise<boolean>, timeoutMs = 60_000): Promise<void> {
   for (const deadline = Date.now() + timeoutMs; ; await sleep(10)) {
     if (await check()) return;
-    if (Date.now() > deadline) throw new Error(`waited ${timeoutMs} ms in vain: ${what}`);
+    if (Date.now() > deadline) throw new Error(`timed out after ${timeoutMs} ms: ${what}`);
   }
 }
 
@@ -123,7 +123,7 @@ export function pidFileOf(dataDir: string): string {
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // A killed child that nobody has waited for yet is only a name in the process table.
+    // A killed child stays in the process table as a zombie until its parent waits for it.
     return process.platform !== 'linux' || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
     return false;
@@ -139,7 +139,7 @@ export function accepts(port: number): Promise<boolean> {
   });
 }
 
-/** Data folders for one test file, and the end of whatever still runs on them. */
+/** Data folders for one test file; ends the services that still run on them. */
 export class Workplace {
   readonly #folders: string[] = [];
   readonly #services: Service[] = [];
@@ -174,7 +174,7 @@ async function stopPostmaster(dataDir: string): Promise<void> {
   let pid: number;
   try {
     pid = postmasterOf(dataDir);
-    // The file may be a stale one that names anybody, the test itself included.
+    // A stale file may name any process, even the test itself.
     if (!isPostgres(pid)) return;
     process.kill(pid, 'SIGQUIT');
   } catch {

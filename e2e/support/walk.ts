@@ -52,7 +52,7 @@ async function leave(client: Client): Promise<void> {
   expect(late.status).toBe(401);
 }
 
-/** Who comes back finds everything and nothing of anybody else. */
+/** Logs in again and expects all data of the tenant, and none of another. */
 export async function comeBack(base: string, email: string): Promise<Client> {
   const client = new Client(base);
   expect((await client.logIn(email, password)).status).toBe(200);

@@ -31,6 +31,14 @@ it('reads names as words', () => {
   expect(findInLine('  quota_ceilings integer,', expressions)).toHaveLength(1);
 });
 
+it.each([
+  'quota_ceiling: Type.Object({})',
+  "{ ceiling: 'requests_per_day', limit: 40 }",
+  "for (const name of ['atrium', 'nobody'])",
+])('passes a name that is fixed elsewhere: %s', (line) => {
+  expect(findInLine(line, expressions)).toEqual([]);
+});
+
 it('passes standard wording', async () => {
   const text = '// There is no index, and the timeout is no longer 5 s.\nexport const timeoutMs = 5;\n';
   expect(await prose.find(await plantText(text))).toEqual([]);

@@ -104,8 +104,8 @@ describe('violations', () => {
     ['now() on conflict', 'c.doUpdateSet({ at: sql`now()` })', 'come in as parameters'],
     ['sql.raw', 'sql.raw(p.text)', 'sql.raw needs its reason'],
     ['sql.lit', 'sql`${sql.lit(p.text)}`', 'sql.lit needs its reason'],
-    ['a value in the text', 'run(`select 1 from accounts where id = ${p.id}`)', 'beside the text'],
-    ['a value behind the text', "run('select 1 from accounts where id = ' + p.id)", 'beside the text'],
+    ['a value in the text', 'run(`select 1 from accounts where id = ${p.id}`)', 'not into the text'],
+    ['a value behind the text', "run('select 1 from accounts where id = ' + p.id)", 'not into the text'],
     ['MERGE in a string', "run('merge into accounts using a on true')", 'no MERGE'],
   ])('%s', (_what, body, problem) => {
     const found = find(q(body));

@@ -23,7 +23,7 @@ const exceptions: Exceptions = {
     'modules/integrations/overrides/overrides.queries.ts#overrides':
       'system administration sees the overrides of all tenants',
     'modules/integrations/overrides/overrides.queries.ts#findOwner':
-      'system administration deletes an override by its id, whosever it is',
+      'system administration deletes an override of any tenant by its id',
     'modules/storage/storage.queries.ts#sumStorage': 'system administration sums up what all tenants store',
     'modules/storage/cleaning.queries.ts#listUnsettled': 'housekeeping over all tenants, outside of requests',
     'modules/storage/cleaning.queries.ts#listStorages': 'housekeeping over all tenants, outside of requests',
@@ -258,7 +258,7 @@ function textFindings(context: Context, node: Node): Finding[] {
   const computed = text.includes('${') || parent?.type === 'BinaryExpression';
   const interpolated: Finding[] =
     !isTagged && computed
-      ? [{ rule: 'interpolated', node, message: 'values go beside the text as $1, not into it' }]
+      ? [{ rule: 'interpolated', node, message: 'values are passed as $1, not into the text' }]
       : [];
   return [
     ...of(outlawed),

@@ -70,7 +70,7 @@ function* descend(parent: Node): Generator<{ child: Node; parent: Node }> {
   }
 }
 
-// Arguments stand in a wrapper that is no node itself: { spread, expression }.
+// Arguments are in a wrapper that is not a node itself: { spread, expression }.
 function wrapped(value: unknown): Node[] {
   return typeof value === 'object' && value !== null ? Object.values(value).filter(isNode) : [];
 }

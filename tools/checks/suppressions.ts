@@ -3,7 +3,7 @@ import path from 'node:path';
 
 import { files, type Gate } from './run.ts';
 
-// Put together from parts, so that these lines are none themselves.
+// Composed from parts, so that these lines do not match themselves.
 const compilerMarks = ['expect-error', 'ignore', 'nocheck'].map((word) => `@ts-${word}`);
 const marks = new RegExp(`(?:${['(?:ox|es)lint-disable', ...compilerMarks].join('|')})\\S*(.*)`);
 
