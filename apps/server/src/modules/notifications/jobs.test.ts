@@ -24,7 +24,7 @@ async function begin() {
 const forget = (services: Services = test.service.services) =>
   forgetNotifications.run({ services, connection: test.connection, signal: new AbortController().signal });
 
-it('what was told 90 days ago is forgotten, with all that belongs to it', async () => {
+it('deletes notices of 90 days ago with all their rows', async () => {
   const { recent, left, ask } = await begin();
   await forget();
   expect(await left()).toEqual([recent]);
@@ -35,7 +35,7 @@ it('what was told 90 days ago is forgotten, with all that belongs to it', async 
   expect(counts).toEqual({ notifications: 1, deliveries: 3 });
 });
 
-it('one tenant whose past cannot be forgotten keeps no other from it, and the job says so', async () => {
+it('a failure of one tenant does not stop the purge of others, and the job reports it', async () => {
   const [broken, fine] = [await begin(), await begin()];
   const { services } = test.service;
   const { database } = services;

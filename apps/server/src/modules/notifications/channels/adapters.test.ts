@@ -36,15 +36,15 @@ type Channel = (typeof channels)[number];
 const carry = (channel: Channel, message: ChannelMessage = messageFor(tenant), signal = never) =>
   adapters[channel](test.service.services, message, signal);
 
-it('every channel but the inbox has a adapter', () => {
+it('every channel except the inbox has an adapter', () => {
   expect(Object.keys(adapters).toSorted()).toEqual(['chatapp', 'email', 'push', 'sms', 'webhook']);
 });
 
-describe('what arrives', () => {
+describe('the delivered message', () => {
   it.each<[Channel, string]>([
     ['sms', 'Water off on Monday\nhttps://house.example/notes/1'],
     ['chatapp', 'Water off on Monday\n\nFrom 8 to 10.\n\nhttps://house.example/notes/1'],
-  ])('%s: as a text to the phone', async (channel, text) => {
+  ])('%s: is a text to the phone number', async (channel, text) => {
     const provider = await provide();
     expect(await carry(channel)).toEqual({ kind: 'taken' });
     expect([provider.channels, provider.taken]).toEqual([[channel], [{ to: '+4915112345678', text }]]);
@@ -59,7 +59,7 @@ describe('what arrives', () => {
     },
   );
 
-  it('email: as a mail to the address, which says why it came', async () => {
+  it('email: is a mail to the address that gives its reason', async () => {
     const provider = await provide();
     await proveAddress(test, tenant.admin.email);
     expect(await carry('email')).toEqual({ kind: 'taken' });
@@ -70,7 +70,7 @@ describe('what arrives', () => {
     for (const part of [tenant.name, 'maintenance.planned', '/settings/notifications']) expect(text).toContain(part);
   });
 
-  it('email: names no tenant none of whose administrators has proven an address', async () => {
+  it('email: omits the name of a tenant without an administrator with a verified address', async () => {
     const provider = await provide();
     expect(await carry('email')).toEqual({ kind: 'taken' });
     const { text } = provider.taken[0]!;
@@ -78,7 +78,7 @@ describe('what arrives', () => {
     expect(text).not.toContain(tenant.name);
   });
 
-  it('webhook: everything, as it is', async () => {
+  it('webhook: contains all fields unchanged', async () => {
     const provider = await provide();
     const message = messageFor(tenant, { isCritical: true, texts: { title: 'a\r\nb', body: '' }, link: null });
     expect(await carry('webhook', message)).toEqual({ kind: 'taken' });
@@ -99,13 +99,13 @@ describe('what arrives', () => {
     });
   });
 
-  it('webhook: only where the connector names the channel', async () => {
+  it('webhook: is sent only if the connector configures the channel', async () => {
     const provider = await provide({ config: { adapter: 'webhook' } });
     expect(await carry('webhook')).toEqual({ kind: 'no_provider' });
     expect(provider.requests).toEqual([]);
   });
 
-  it.each(channels)('%s: under the id of the delivery, at each attempt', async (channel) => {
+  it.each(channels)('%s: has the id of the delivery at each attempt', async (channel) => {
     const provider = await provide();
     const message = messageFor(tenant);
     for (let attempt = 0; attempt < 2; attempt += 1) await carry(channel, message);
@@ -134,14 +134,14 @@ describe.each(channels)('%s', (channel) => {
     expect(provider.requests).toEqual([]);
   });
 
-  it('switched_off: the operation is, for the tenant', async () => {
+  it('switched_off: the tenant has disabled the operation', async () => {
     const provider = await provide();
     await override(test, tenant.tenantId, { operation: `messaging.${channel}`, enabled: false });
     expect(await carry(channel)).toEqual({ kind: 'switched_off' });
     expect(provider.requests).toEqual([]);
   });
 
-  it.each([400, 413, 422])('refused: all answer %i', async (status) => {
+  it.each([400, 413, 422])('refused: all connectors answer %i', async (status) => {
     const provider = await provide();
     provider.misbehave((response) => response.writeHead(status).end('canary'));
     expect(await carry(channel)).toEqual({ kind: 'refused' });
@@ -159,7 +159,7 @@ describe.each(channels)('%s', (channel) => {
     expect(provider.requests).toHaveLength(isSentAgain ? 2 : 1);
   });
 
-  it('failed: it sends Retry-After; until then no provider is called', async () => {
+  it('failed: the provider sends Retry-After and is not called before', async () => {
     const provider = await provide();
     provider.misbehave((response) => response.writeHead(429, { 'retry-after': '300' }).end());
     for (const kind of ['failed', 'not_asked']) {
@@ -184,7 +184,7 @@ describe.each(channels)('%s', (channel) => {
     expect(provider.taken).toHaveLength(1);
   });
 
-  it('throws the reason of the signal where the provider says nothing', async () => {
+  it('throws the abort reason if the provider does not answer', async () => {
     const provider = await provide();
     const controller = new AbortController();
     const reason = new Error('the process stops');
@@ -192,14 +192,14 @@ describe.each(channels)('%s', (channel) => {
     await expect(carry(channel, messageFor(tenant), controller.signal)).rejects.toBe(reason);
   });
 
-  it('throws it where it was aborted before', async () => {
+  it('throws the abort reason of a signal that is already aborted', async () => {
     const provider = await provide();
     const reason = new Error('the process stops');
     await expect(carry(channel, messageFor(tenant), AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(provider.requests).toEqual([]);
   });
 
-  it('throws what is a fault of our own', async () => {
+  it('throws internal errors', async () => {
     await expect(carry(channel, messageFor(tenant, { tenantId: 'no id' }))).rejects.toThrow(/uuid/);
   });
 });
@@ -213,7 +213,7 @@ describe.each(['sms', 'chatapp'] as const)('%s', (channel) => {
 });
 
 describe('email without a connector', () => {
-  it('no_provider: no mail server either, and nothing waits for one', async () => {
+  it('no_provider: without a mail server too, and nothing is queued', async () => {
     const message = messageFor(tenant, { deliveryId: newId() });
     expect(await carry('email', message)).toEqual({ kind: 'no_provider' });
     const rows = await test.service.services.database.platform().all({
@@ -224,7 +224,7 @@ describe('email without a connector', () => {
     expect(rows).toEqual([]);
   });
 
-  it('no_address: a user without one', async () => {
+  it('no_address: a user without an address', async () => {
     expect(await carry('email', messageFor(tenant, { person: { email: '' } }))).toEqual({ kind: 'no_address' });
   });
 });

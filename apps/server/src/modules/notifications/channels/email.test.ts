@@ -71,7 +71,7 @@ const outbox = (id: string) =>
     prepare: false,
   });
 
-it('arrives by the mail server of the installation', async () => {
+it('is delivered by the mail server of the installation', async () => {
   const message = messageFor(tenant, { person: { locale: 'de-AT' } });
   expect(await send(message)).toEqual({ kind: 'taken' });
   const { mail, recipients } = await arrived();
@@ -84,7 +84,7 @@ it('arrives by the mail server of the installation', async () => {
   expect(mail.text).toContain(tenant.name);
 });
 
-it('arrives once, however often it is attempted, also at the same time and after it was sent', async () => {
+it('is delivered once despite repeated and concurrent attempts', async () => {
   const message = messageFor(tenant);
   const attempt = () => send(message);
   const outcomes = await Promise.all(Array.from({ length: 50 }, attempt));
@@ -131,7 +131,7 @@ it("arrives by the tenant's own mail server where it has one, under an id that s
   expect(await outbox(message.deliveryId)).toEqual([]);
 });
 
-it('switched_off: no other way is taken where the tenant may send no mail', async () => {
+it('switched_off: no failover if the tenant has disabled mail', async () => {
   const by = testServiceOf(relay, test.connection);
   await override(by, tenant.tenantId, { operation: 'messaging.email', enabled: false });
   const message = messageFor(tenant);
@@ -142,7 +142,7 @@ it('switched_off: no other way is taken where the tenant may send no mail', asyn
 it.each([
   [true, 1],
   [false, 2],
-])('follows mails that a user waits for: critical %s is %i', async (isCritical, priority) => {
+])('has a lower priority than mails that a user waits for: critical %s is %i', async (isCritical, priority) => {
   const message = messageFor(tenant, { isCritical });
   await send(message);
   expect(await outbox(message.deliveryId)).toMatchObject([{ priority }]);

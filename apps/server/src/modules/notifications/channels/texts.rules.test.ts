@@ -7,12 +7,12 @@ const link = 'https://house.example/notes/1';
 const longLink = `https://house.example/${'x'.repeat(2000)}`;
 
 describe('smsText', () => {
-  it('is the title and where to read on', () => {
+  it('is the title and the link', () => {
     expect(smsText({ texts, link })).toBe(`${texts.title}\n${link}`);
     expect(smsText({ texts, link: null })).toBe(texts.title);
   });
 
-  it('has 300 characters at most, and of a link all or nothing', () => {
+  it('has at most 300 characters, and the link completely or not at all', () => {
     const title = 'Ünïcode 👩‍👩‍👧 '.repeat(100);
     for (const end of [link, longLink, null]) {
       const text = smsText({ texts: { title, body: '' }, link: end });
@@ -21,7 +21,7 @@ describe('smsText', () => {
     }
   });
 
-  it('is one line but for the link', () => {
+  it('is one line, and the link is a second one', () => {
     expect(smsText({ texts: { title: 'a\r\nb\u2028c\u0000', body: '' }, link: null })).toBe('a b c');
   });
 });
@@ -32,7 +32,7 @@ describe('chatText', () => {
     expect(chatText({ texts: { ...texts, body: '' }, link: null })).toBe(texts.title);
   });
 
-  it('has 1000 characters at most', () => {
+  it('has at most 1000 characters', () => {
     const long = 'Ünïcode 👩‍👩‍👧 '.repeat(1000);
     for (const end of [link, longLink, null]) {
       const text = chatText({ texts: { title: long, body: long }, link: end });
@@ -55,7 +55,7 @@ describe('mailOf', () => {
     },
   );
 
-  it('says what it is about, why it came and how not to get the next one', () => {
+  it('contains subject, reason and how to turn it off', () => {
     expect(write()).toEqual({
       subject: 'Water off on Monday',
       text: [
@@ -73,7 +73,7 @@ describe('mailOf', () => {
     });
   });
 
-  it('leaves out what is not there', () => {
+  it('omits missing parts', () => {
     expect(write({ texts: { ...texts, body: '' }, link: null }).text).toMatch(/^Water off on Monday\n\n-- \n/);
   });
 
@@ -86,7 +86,7 @@ describe('mailOf', () => {
     ['tlh', /^You get/m],
     ['__proto__', /^You get/m],
     ['', /^You get/m],
-  ])('in the language of the person: %j', (locale, begins) => {
+  ])('is in the language of the user: %j', (locale, begins) => {
     expect(write({ locale }).text).toMatch(begins);
   });
 

@@ -79,7 +79,7 @@ async function indexesOf({ text, values }: Query<unknown>, isPlatform = false): 
 }
 
 describe('among many deliveries', () => {
-  it('those that are due are taken by their index', async () => {
+  it('due deliveries are claimed by their index', async () => {
     const claiming = { tenantId, channel: 'email', claim: newId(), now, most: 8 } as const;
     expect(await indexesOf(claimDue(claiming))).toContain('notification_deliveries_due');
   });
@@ -91,14 +91,14 @@ describe('among many deliveries', () => {
     ]);
   });
 
-  it('channels with something due are found without reading all that waits', async () => {
+  it('channels with due deliveries are found without reading all pending ones', async () => {
     expect(await indexesOf(listWaiting({ now, most: 1000 }), true)).toContain('notification_deliveries_due');
     const rows = await test.service.services.database.platform().slow.all(listWaiting({ now, most: 1000 }));
     const own = rows.filter((row) => row.tenant_id === tenantId).map(({ channel }) => channel);
     expect(own.toSorted()).toEqual(['email', 'in_app', 'push']);
   });
 
-  it('those of a notice are counted, and those that wait suppressed, by indexes of their own', async () => {
+  it('deliveries of a notice are counted, and pending ones suppressed, by separate indexes', async () => {
     expect(await indexesOf(countDeliveries({ tenantId, id: noticeId }))).toEqual(['notification_deliveries_counts']);
     const suppressing = { tenantId, id: noticeId, after: firstId, most: 1000, at: now };
     expect(await indexesOf(suppressWaiting(suppressing))).toContain('notification_deliveries_waiting');
@@ -107,13 +107,13 @@ describe('among many deliveries', () => {
   it.each<[Channel | undefined, DeliveryStatus | undefined, string]>([
     ['sms', undefined, 'notification_deliveries_channel'],
     [undefined, 'failed', 'notification_deliveries_status'],
-  ])('the log of a channel (%s) or a status (%s) goes by an index', async (channel, status, index) => {
+  ])('the log of a channel (%s) or a status (%s) uses an index', async (channel, status, index) => {
     const filters = { noticeId: undefined, userId: undefined, channel, status };
     expect(await indexesOf(listDeliveries(tenantId, filters, { limit: 50, offset: 0 }))).toEqual([index]);
     await indexesOf(countMatching(tenantId, filters));
   });
 
-  it('the notice whose turn it is comes from the index of those that wait', async () => {
+  it('the next notice is found by the index of pending notices', async () => {
     expect(await indexesOf(lockNextNotice({ tenantId }))).toEqual(['notices_queued']);
   });
 });

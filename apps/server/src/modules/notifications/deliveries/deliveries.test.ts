@@ -43,7 +43,7 @@ function door() {
   return { opened, open: () => open() };
 }
 
-describe('what is due', () => {
+describe('a due delivery', () => {
   it('passes the complete message to the channel adapter', async () => {
     const { tenant, mail, deliver, only, ask } = await begin();
     await ask(`update users set locale = 'de-AT', phone = '+43 660' where tenant_id = $1`);
@@ -83,7 +83,7 @@ describe('what is due', () => {
     ['refused', { kind: 'refused' }, { status: 'failed', reason: 'refused' }],
     ['without an address', { kind: 'no_address' }, { status: 'suppressed', reason: 'no_address' }],
     ['without a provider', { kind: 'no_provider' }, { status: 'suppressed', reason: 'no_provider' }],
-  ])('%s ends there', async (_what, outcome, expected) => {
+  ])('with the outcome %s is final', async (_what, outcome, expected) => {
     const { mail, deliver, only, skipPause } = await begin();
     await mail();
     const { adapters, messages } = fakeAdapters(() => outcome);
@@ -94,7 +94,7 @@ describe('what is due', () => {
     expect(messages).toHaveLength(1);
   });
 
-  it('is tried seven times, later each time', async () => {
+  it('is attempted seven times with growing pauses', async () => {
     const { mail, deliver, only, skipPause, dequeue, waiting } = await begin();
     await mail();
     const { adapters, messages } = fakeAdapters(() => ({ kind: 'failed', error: new Error('no luck') }));
@@ -116,7 +116,7 @@ describe('what is due', () => {
     expect(new Set(messages.map(({ deliveryId }) => deliveryId)).size).toBe(1);
   });
 
-  it('is tried again no sooner than the channel asks for', async () => {
+  it('is not retried before the Retry-After of the channel', async () => {
     const { mail, deliver, only } = await begin();
     await mail();
     const now = new Date();
@@ -125,7 +125,7 @@ describe('what is due', () => {
     expect(Date.parse((await only())['dueAt']) - now.getTime()).toBe(90 * minuteMs);
   });
 
-  it('counts as failed where a adapter breaks, which is told to the operator', async () => {
+  it('counts as failed if an adapter throws, which is logged', async () => {
     const { mail, deliver, only } = await begin();
     await mail();
     const { adapters } = fakeAdapters(() => Promise.reject(new Error('broken adapter')));
@@ -141,7 +141,7 @@ describe('what is due', () => {
       { cause: 'Error EENVELOPE' },
     ],
     ['refused', { kind: 'refused' }, {}],
-  ])('that %s is told to the operator, without addresses or texts', async (kind, outcome, more) => {
+  ])('that %s is logged without addresses or texts', async (kind, outcome, more) => {
     const { mail, deliver, only } = await begin();
     await mail();
     await deliver('email', fakeAdapters(() => outcome).adapters);
@@ -153,7 +153,7 @@ describe('what is due', () => {
     for (const secret of ['example.com', 'Closed', userId]) expect(lines.join('')).not.toContain(secret);
   });
 
-  it('times out without an answer, and may have arrived', async () => {
+  it('times out without an answer and has an unknown outcome', async () => {
     const { mail, way, only } = await begin();
     await mail();
     const signals: AbortSignal[] = [];
@@ -168,7 +168,7 @@ describe('what is due', () => {
     expect(signals[0]!.aborted).toBe(true);
   });
 
-  it('that is critical comes first', async () => {
+  it('that is critical is sent first', async () => {
     const { mail, deliver, createPeople } = await begin();
     await createPeople(20);
     await mail();
@@ -180,7 +180,7 @@ describe('what is due', () => {
   });
 });
 
-describe('what has changed since the people were told', () => {
+describe('changes after the fan-out', () => {
   it.each<[string, string, object]>([
     ['the person is suspended', `update users set status = 'suspended' where tenant_id = $1`, { reason: 'not_active' }],
     [
@@ -198,7 +198,7 @@ describe('what has changed since the people were told', () => {
     expect(await only()).toMatchObject({ ...expected, status: 'suppressed', attempts: 0 });
   });
 
-  it('the person has turned it off', async () => {
+  it('the user has turned the category off', async () => {
     const { tenant, mail, deliver, only, prefer } = await begin();
     await mail();
     const preferenceId = await prefer({ person: tenant.admin.userId, channel: 'email', enabled: false });
@@ -209,7 +209,7 @@ describe('what has changed since the people were told', () => {
     expect(await only()).toMatchObject({ status: 'suppressed', reason: 'turned_off', ...decided });
   });
 
-  it('what decides is another preference, which the log names', async () => {
+  it('another preference decides, and the log names it', async () => {
     const { tenant, mail, deliver, only, prefer } = await begin();
     await mail();
     expect(await only()).toMatchObject({ layer: 'built_in', preferenceId: null });
@@ -241,7 +241,7 @@ function atHour(hour: number) {
 }
 
 describe('a process that dies', () => {
-  it('between taking and writing has it done by another one, which says so, and writes nothing any more', async () => {
+  it('between claim and outcome leaves the delivery to another process, and its own outcome no longer counts', async () => {
     const { mail, way, only, endLeases, dequeue, sweep, waiting, deliver } = await begin();
     await mail();
     const [begun, end] = [door(), door()];
@@ -267,7 +267,7 @@ describe('a process that dies', () => {
     expect(await only()).toMatchObject({ status: 'sent', attempts: 2, interruptions: 1 });
   });
 
-  it('each time is not followed by others for ever', async () => {
+  it('at every attempt ends the delivery after the last attempt', async () => {
     const { mail, deliver, only, ask } = await begin();
     await mail();
     await ask(
@@ -280,7 +280,7 @@ describe('a process that dies', () => {
     expect(await only()).toMatchObject({ status: 'failed', reason: 'attempts_used_up', attempts: 7, interruptions: 7 });
   });
 
-  it('leaves a turn for the end of its lease', async () => {
+  it('leaves a task that runs when its lease expires', async () => {
     const { mail, deliver, dequeue, waiting, ask } = await begin();
     await mail();
     const [lease] = await ask(
@@ -294,8 +294,8 @@ describe('a process that dies', () => {
   });
 });
 
-describe('fifty turns at once', () => {
-  it('carry each delivery once', async () => {
+describe('50 concurrent runs', () => {
+  it('send each delivery once', async () => {
     const { mail, way, createPeople, log } = await begin();
     await createPeople(199);
     await mail();
@@ -314,8 +314,8 @@ describe('fifty turns at once', () => {
   }, 60_000);
 });
 
-describe('turns', () => {
-  it('end, and what is left is sent on', async () => {
+describe('runs', () => {
+  it('end after their time, and a new task continues', async () => {
     const { mail, deliver, createPeople, dequeue, waiting } = await begin();
     await createPeople(500);
     await mail();
@@ -328,7 +328,7 @@ describe('turns', () => {
     expect(messages).toHaveLength(501);
   }, 60_000);
 
-  it('of a channel come one after the other in a process, and look again where something was sent', async () => {
+  it('of a channel are sequential in a process, and check again after a send', async () => {
     const { mail, way, log } = await begin();
     await mail();
     const [begun, end] = [door(), door()];
@@ -351,7 +351,7 @@ describe('turns', () => {
     expect(await log('&channel=email&status=sent')).toHaveLength(2);
   });
 
-  it('that were given up keep no others from theirs', async () => {
+  it('that were aborted do not block later runs', async () => {
     const { mail, way } = await begin();
     await mail();
     const [begun, end] = [door(), door()];
@@ -374,7 +374,7 @@ describe('turns', () => {
     expect(await first).toMatchObject({ message: 'it took too long' });
   });
 
-  it('that are told to stop while they take something give it back', async () => {
+  it('that are stopped during a claim release it', async () => {
     const { mail, way, only } = await begin();
     await mail();
     const { adapters, messages } = fakeAdapters();
@@ -390,7 +390,7 @@ describe('turns', () => {
     expect(await only()).toMatchObject({ status: 'queued', reason: 'due', attempts: 0 });
   });
 
-  it('that are to stop come to the end of what they have begun, and begin nothing more', async () => {
+  it('that are stopped complete started deliveries and start no others', async () => {
     const { mail, way, createPeople, log } = await begin();
     await createPeople(19);
     await mail();
@@ -422,7 +422,7 @@ describe('turns', () => {
   });
 });
 
-it('what was late for the inbox gets there', async () => {
+it('a delayed notification reaches the inbox', async () => {
   const { tenant, send, tell, deliver, prefer, ask, log } = await begin();
   await prefer({ person: tenant.admin.userId, channel: 'in_app', quiet_hours: nights });
   await send({ channels: ['in_app'] });
@@ -436,7 +436,7 @@ it('what was late for the inbox gets there', async () => {
   expect(await log()).toMatchObject([{ status: 'sent', reason: 'delivered', sentAt: now.toISOString() }]);
 });
 
-it('nothing goes out of a tenant that is suspended, until it is active again', async () => {
+it('a suspended tenant sends nothing until it is active again', async () => {
   const { mail, deliver, sweep, ask, dequeue, waiting } = await begin();
   await mail();
   await dequeue();
@@ -453,7 +453,7 @@ it('nothing goes out of a tenant that is suspended, until it is active again', a
 });
 
 describe('the log', () => {
-  it('can be searched', async () => {
+  it('can be filtered', async () => {
     const { tenant, send, tell, log, createPeople } = await begin();
     const [person] = (await createPeople(3)) as [string];
     const first = await send();

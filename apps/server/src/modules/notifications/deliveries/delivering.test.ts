@@ -38,8 +38,8 @@ function watched(requests: number) {
   return { services: { ...services, database, requestCounts } as unknown as typeof services, texts };
 }
 
-describe('what was taken together', () => {
-  it('is written together, however slowly it goes out', async () => {
+describe('a claimed batch', () => {
+  it('stores its outcomes together, also for slow channels', async () => {
     const { way, log } = await mails(8);
     const { adapters } = fakeAdapters();
     const { services, texts } = watched(100_000);
@@ -48,7 +48,7 @@ describe('what was taken together', () => {
     expect(await log('&channel=email&status=sent')).toHaveLength(8);
   });
 
-  it('is written without an outcome that is unknown', async () => {
+  it('is stored without unknown outcomes', async () => {
     const { way, log } = await mails(8);
     const end = Promise.withResolvers<void>();
     const { adapters, messages } = fakeAdapters(async () => {
@@ -63,7 +63,7 @@ describe('what was taken together', () => {
     expect(await sent()).toBe(8);
   });
 
-  it('is of the same moment as what is taken soon after, and no other', async () => {
+  it('shares cached data with a batch that is claimed soon after, and with no later one', async () => {
     const { deliver } = await mails(24);
     let at = 0;
     const clock = vi.spyOn(performance, 'now').mockImplementation(() => at);
@@ -79,7 +79,7 @@ describe('what was taken together', () => {
 });
 
 describe('tenants with many deliveries', () => {
-  it('have the single one of another tenant go out after a few, not after all of theirs', async () => {
+  it('do not delay the single delivery of another tenant', async () => {
     const flooding = await Promise.all(Array.from({ length: 5 }, () => mails(60)));
     const quiet = await mails(1);
     const { adapters, messages } = fakeAdapters();

@@ -55,20 +55,20 @@ describe('the inbox of a person with many notifications', () => {
   const indexesOf = (nodes: Plan[]) => nodes.flatMap((node) => node['Index Name'] ?? []);
   const all = { unread: undefined, category: undefined };
 
-  it('comes in the order of its index, and looks up the notices of its page only', async () => {
+  it('is read in the order of its index, with the notices of one page only', async () => {
     const nodes = await planOf(listInbox(by, all, { limit: 20, offset: 0 }));
     expect(indexesOf(nodes)).toEqual(expect.arrayContaining(['notifications_inbox', 'notices_pkey']));
     expect(nodes.map((node) => node['Node Type'])).not.toContain('Seq Scan');
   });
 
-  it('is counted by its indexes', async () => {
+  it('is counted by indexes', async () => {
     expect(indexesOf(await planOf(countInbox(by, all)))).toEqual(['notifications_inbox']);
     expect(indexesOf(await planOf(countUnread(by)))).toEqual(['notifications_unread']);
     const next = markAllRead({ ...by, before: new Date().toISOString(), at: new Date().toISOString(), most: 100 });
     expect((await planOf(next)).map((node) => node['Node Type'])).not.toContain('Seq Scan');
   });
 
-  it('is read as a whole, by more than one statement', async () => {
+  it('is marked as read by several statements', async () => {
     const { token } = tenant.admin;
     const answer = await test.call('POST', `${inboxPath}/read-all`, { token });
     expect(answer.body.data.read).toBeGreaterThanOrEqual(read);

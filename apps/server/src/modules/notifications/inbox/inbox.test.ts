@@ -45,7 +45,7 @@ const countOf = async (by: Call) => {
 const ago = (minutes: number) => new Date(Date.now() - minutes * 60_000).toISOString();
 
 describe('listNotifications', () => {
-  it('200: all of a notification, in the language that it came in', async () => {
+  it('200: all fields of a notification, in its language', async () => {
     const by = await someone();
     const inboxAt = ago(1);
     const id = await tell(test, by, {
@@ -79,7 +79,7 @@ describe('listNotifications', () => {
     });
   });
 
-  it('200: the newest first, by pages, and nothing that is not in the inbox', async () => {
+  it('200: newest first, in pages, only notifications in the inbox', async () => {
     const by = await someone();
     const ids = [];
     for (const minutes of [3, 1, 2, 2]) ids.push(await tell(test, by, { inboxAt: ago(minutes) }));
@@ -99,7 +99,7 @@ describe('listNotifications', () => {
     ]);
   });
 
-  it('200: by whether they are read, and by category', async () => {
+  it('200: by read state and by category', async () => {
     const by = await someone();
     const [a, b, c] = [
       await tell(test, by, { category: 'news' }),
@@ -117,7 +117,7 @@ describe('listNotifications', () => {
     expect(await found('?category=%25')).toEqual([]);
   });
 
-  it('200: those at home, whichever tenant a system administrator acts for', async () => {
+  it('200: those of the home tenant, also while a system administrator acts on another one', async () => {
     const { token, userId } = await logInSystemAdmin(test);
     const there = { token, headers: { 'x-tenant-id': tenant.tenantId } };
     const category = `at-home-${newId()}`;
@@ -127,7 +127,7 @@ describe('listNotifications', () => {
     expect((await read(there, id)).status).toBe(200);
   });
 
-  it('400: a page too large, no boolean, an empty category', async () => {
+  it('400: a page that is too large, an invalid boolean, an empty category', async () => {
     const by = tenant.admin;
     for (const query of ['?limit=201', '?limit=0', '?offset=-1', '?unread=perhaps', '?category=']) {
       expectError(await list(by, query), 400, 'VALIDATION_ERROR');
@@ -150,7 +150,7 @@ describe('getUnreadNotificationCount', () => {
 });
 
 describe('readNotification, unreadNotification', () => {
-  it('200: read once, however often, until it is unread', async () => {
+  it('200: is marked as read once, until it is unread again', async () => {
     const by = await someone();
     const id = await tell(test, by, { title: 'Hello' });
     const first = await read(by, id);
@@ -161,7 +161,7 @@ describe('readNotification, unreadNotification', () => {
     expect((await unread(by, id)).body.data.readAt).toBeNull();
   });
 
-  it('200: fifty times at once is one time', async () => {
+  it('200: 50 concurrent requests have one effect', async () => {
     const by = await someone();
     const id = await tell(test, by);
     const times = new Set<string>();
@@ -175,7 +175,7 @@ describe('readNotification, unreadNotification', () => {
 });
 
 describe('dismissNotification', () => {
-  it('204 once, then it is not there for anything', async () => {
+  it('204 once, then 404 for every operation', async () => {
     const by = await someone();
     const id = await tell(test, by);
     const counts = await race(50, () => dismiss(by, id));
@@ -186,7 +186,7 @@ describe('dismissNotification', () => {
 });
 
 describe('readAllNotifications', () => {
-  it('200: all, or those that were there by a time', async () => {
+  it('200: all, or those that arrived before a time', async () => {
     const by = await someone();
     const [old, seen, late] = [
       await tell(test, by, { inboxAt: ago(10) }),
@@ -212,7 +212,7 @@ describe('readAllNotifications', () => {
     expect(await idsOf(other, '?unread=true')).toEqual([others]);
   });
 
-  it('200: fifty times at once counts each once', async () => {
+  it('200: 50 concurrent requests count each notification once', async () => {
     const by = await someone();
     for (let count = 0; count < 20; count++) await tell(test, by);
     let sum = 0;
@@ -224,15 +224,15 @@ describe('readAllNotifications', () => {
     expect([counts, sum, await countOf(by)]).toEqual([{ 200: 50 }, 20, 0]);
   });
 
-  it('400: no time, another field', async () => {
+  it('400: an invalid time, an unknown field', async () => {
     for (const body of [{ before: 'now' }, { before: null }, { after: ago(1) }, []]) {
       expectError(await readAll(tenant.admin, body), 400, 'VALIDATION_ERROR');
     }
   });
 });
 
-describe('all of them', () => {
-  it('404: of another person, of another tenant, not in the inbox, as what is not there', async () => {
+describe('all operations', () => {
+  it('404: of another user, of another tenant, not in the inbox, with the same answer as an unknown one', async () => {
     const by = await someone();
     const { tenantId } = stranger;
     const ids = [
@@ -253,7 +253,7 @@ describe('all of them', () => {
     expectError(await read(tenant.admin, ids[2]!), 404, 'NOT_FOUND');
   });
 
-  it('400, 401, 403: not a UUID, without credentials, machines', async () => {
+  it('400, 401, 403: not a UUID, without credentials, API keys and app accounts', async () => {
     for (const one of [read, unread, dismiss]) {
       expectError(await one(tenant.admin, 'x'), 400, 'VALIDATION_ERROR');
       expectError(await one({}, newId()), 401, 'AUTHENTICATION_ERROR');

@@ -75,8 +75,8 @@ describe('an audience', () => {
   });
 });
 
-describe('each person', () => {
-  it('is told in their language, where there is a text in it', async () => {
+describe('each recipient', () => {
+  it('gets the text in the language of the user, if there is one', async () => {
     const { send, tell, told, createPeople, ask } = await begin();
     const [german, french] = (await createPeople(2)) as [string, string];
     await ask(`update users set locale = 'de-AT' where tenant_id = $1 and id = $2`, [german]);
@@ -86,7 +86,7 @@ describe('each person', () => {
     expect((await told()).map(({ language }) => language)).toEqual(['de', null]);
   });
 
-  it('gets deliveries over the channels of their own, tenant and built-in preferences', async () => {
+  it('gets deliveries over the channels of the user, tenant and built-in preferences', async () => {
     const { send, tell, ways, createPeople, prefer } = await begin();
     const [person, other] = (await createPeople(2)) as [string, string];
     const off = await prefer({ person, channel: 'email', category: 'news.*', enabled: false });
@@ -109,7 +109,7 @@ describe('each person', () => {
     ]);
   });
 
-  it('is told later, never, or all the same, where they have quiet hours', async () => {
+  it('gets it later, never or at once during quiet hours', async () => {
     const { send, tell, ways, told, createPeople, prefer, dequeue, waiting } = await begin();
     const [person] = (await createPeople(1)) as [string];
     const quietHours = { start: '22:00', end: '06:00', timezone: 'UTC' };
@@ -137,7 +137,7 @@ describe('each person', () => {
 });
 
 describe('notices', () => {
-  it('fifty turns at once tell each person once, and count them exactly', async () => {
+  it('are expanded once for each recipient by 50 concurrent runs, with exact counts', async () => {
     const { send, turn, told, createPeople, get, ask } = await begin();
     await createPeople(420);
     const ids = [(await send()).id, (await send()).id] as string[];
@@ -148,7 +148,7 @@ describe('notices', () => {
     expect(counted).toEqual({ count: 3 * 842 });
   }, 120_000);
 
-  it('come in turns: a long one keeps no short one waiting', async () => {
+  it('take turns: a large notice does not delay a small one', async () => {
     const { send, turn, createPeople, get } = await begin();
     const [person] = (await createPeople(inTurn + 2 * batchSize)) as [string];
     const long = await send({ channels: ['in_app'] });
@@ -161,7 +161,7 @@ describe('notices', () => {
     });
   }, 60_000);
 
-  it('that are critical come first', async () => {
+  it('that are critical are expanded first', async () => {
     const { send, turn, createPeople, get } = await begin();
     await createPeople(inTurn + 2 * batchSize);
     const usual = await send({ channels: ['in_app'] });
@@ -171,7 +171,7 @@ describe('notices', () => {
     expect((await get(usual.id)).body.data).toMatchObject({ recipients: 0 });
   }, 60_000);
 
-  it('a stream of new ones keeps no long one waiting', async () => {
+  it('a stream of new notices does not delay a large one', async () => {
     const { send, turn, createPeople, get } = await begin();
     const [person] = (await createPeople(inTurn + 2 * batchSize)) as [string];
     const long = await send({ channels: ['in_app'] });
@@ -184,7 +184,7 @@ describe('notices', () => {
     expect(recipients).toEqual([inTurn, inTurn + batchSize]);
   }, 60_000);
 
-  it('of one tenant are told in one turn of a process at a time, which looks again at its end', async () => {
+  it('of one tenant are expanded by one run of a process at a time, which checks again at its end', async () => {
     const { tenant, send, get, waiting, dequeue } = await begin();
     const work = expandNotices();
     let inner: Promise<void> | undefined;
@@ -224,7 +224,7 @@ describe('notices', () => {
     expect(lines.map((line) => JSON.parse(line).zones.toSorted())).toEqual([['Nir/Gend', 'No/Where']]);
   });
 
-  it('one that cannot be told keeps no other from it, is put off and given up in the end', async () => {
+  it('that fail do not block others, are retried later and finally fail', async () => {
     const { tenant, send, turn, get, ask, sweep, waiting, dequeue } = await begin();
     const [broken, fine] = [await send({ i18n: { de: {} } }), await send({ channels: ['in_app'] })];
     await ask(`update notices set i18n = 'null' where tenant_id = $1 and id = $2`, [broken.id]);
@@ -259,7 +259,7 @@ describe('notices', () => {
 });
 
 describe('a process that dies', () => {
-  it('within a batch leaves nothing of it, and between batches the rest for another one', async () => {
+  it('within a batch leaves no partial batch, and another process continues after the last batch', async () => {
     const { send, turn, told, createPeople, get, dequeue, sweep, waiting } = await begin();
     await createPeople(303);
     const { id } = await send({ channels: ['in_app'] });
@@ -279,7 +279,7 @@ describe('a process that dies', () => {
     expect(await told()).toHaveLength(304);
   }, 60_000);
 
-  it('between the commit and the word of it has left all there is to know', async () => {
+  it('between commit and sent task has stored all that the sweep needs', async () => {
     const { send, tell, told, dequeue, sweep, waiting } = await begin();
     await send();
     await dequeue();
@@ -290,7 +290,7 @@ describe('a process that dies', () => {
   });
 });
 
-it('nothing is told in a tenant that is suspended, until it is active again', async () => {
+it('a suspended tenant expands nothing until it is active again', async () => {
   const { send, turn, told, dequeue, sweep, waiting, setStatus } = await begin();
   await send();
   await dequeue();

@@ -75,7 +75,7 @@ const bad: [string, unknown][] = [
 ];
 
 describe('createNotice', () => {
-  it('202: the notice, which waits to be told', async () => {
+  it('202: the queued notice', async () => {
     const { post, get } = stepsOf(test, tenant);
     const fields = {
       key: 'first',
@@ -121,7 +121,7 @@ describe('createNotice', () => {
     expectError(await post({}, {}), 401, 'AUTHENTICATION_ERROR');
   });
 
-  it('422: people and groups that are not of the tenant are the same as none', async () => {
+  it('422: users and groups of another tenant, with the same answer as unknown ones', async () => {
     const { post } = await begin();
     const known = tenant.admin.userId;
     const audience = { userIds: [newId(), stranger.admin.userId, known], groupIds: [newId()] };
@@ -149,7 +149,7 @@ describe('createNotice', () => {
     expectError(await post({ category: 'a\nb' }), 400, 'VALIDATION_ERROR');
   });
 
-  it('422: more than twenty under way, exactly, by however many at once', async () => {
+  it('422: more than twenty active notices, exact for concurrent requests', async () => {
     const { post, tell, list } = await begin();
     expect(await race(50, () => post())).toEqual({ 202: 20, 422: 30 });
     expectError(await post(), 422, 'UNPROCESSABLE_ENTITY', 'TOO_MANY_NOTICES');
@@ -158,7 +158,7 @@ describe('createNotice', () => {
     expect((await list('?status=done')).body.pagination.total).toBe(20);
   });
 
-  it('sent again with its key is the same, at once too; 409: another one with that key', async () => {
+  it('a repeated key returns the same notice, also concurrently; 409: another notice with that key', async () => {
     const { tenant: own, post, list } = await begin();
     const fields = { key: 'k', data: { b: 1, a: { d: 1, c: 2 } }, channels: ['email', 'in_app'] };
     const ids = new Set<string>();
@@ -175,7 +175,7 @@ describe('createNotice', () => {
 });
 
 describe('listNotices', () => {
-  it('200: those of people, the newest first, in pages', async () => {
+  it('200: notices of users, newest first, in pages', async () => {
     const { send, list, ask } = await begin();
     const ids = [];
     for (let at = 0; at < 3; at++) ids.unshift((await send({ title: `${at}` })).id);
@@ -208,7 +208,7 @@ describe('getNotice', () => {
     });
   });
 
-  it('404: one of another tenant, of the service itself, or none', async () => {
+  it('404: of another tenant, of the service itself, or unknown', async () => {
     const { send, get, cancel, ask } = await begin();
     const { id } = await send();
     for (const call of [get, cancel]) {
@@ -257,7 +257,7 @@ describe('cancelNotice', () => {
     expectError(await cancel(id), 409, 'CONFLICT', 'NOTICE_ENDED');
   }, 60_000);
 
-  it('409: all of it has gone out', async () => {
+  it('409: all deliveries are sent', async () => {
     const { send, cancel, tell } = await begin();
     const { id } = await send({ channels: ['in_app'] });
     await tell();
@@ -265,7 +265,7 @@ describe('cancelNotice', () => {
   });
 });
 
-it('has no deliveries at its place', async () => {
+it('the path of the deliveries is not read as the id of a notice', async () => {
   const { admin } = stepsOf(test, tenant);
   expect((await test.call('GET', `${path}/deliveries`, admin)).status).toBe(200);
   expectError(await test.call('GET', `${path}/deliveries`, member), 403, 'AUTHORIZATION_ERROR');

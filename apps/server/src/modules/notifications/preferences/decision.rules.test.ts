@@ -33,7 +33,7 @@ describe('patternsOf', () => {
     ['', ['', '*']],
     ['.', ['.', '.*', '*']],
     ['a..b', ['a..b', 'a..*', 'a.*', '*']],
-  ])('%j is what %j speak about', (category, patterns) => {
+  ])('%j are the patterns for %j', (category, patterns) => {
     expect(patternsOf(category)).toEqual(patterns);
   });
 });
@@ -92,7 +92,7 @@ describe('decide', () => {
     }
   });
 
-  it('is built in where it costs nothing', () => {
+  it('is on by default for channels without cost', () => {
     const layers = { defaults: [], overrides: [] };
     const enabled = channels.filter((channel) => decide({ category: 'a', channel }, layers).isEnabled);
     expect(enabled).toEqual(['in_app', 'push', 'email']);
@@ -133,7 +133,7 @@ describe('decide', () => {
       ['locked', true, 'person', 'now'],
       ['not locked', false, 'person', 'later'],
       ['locked', true, 'tenant', 'later'],
-    ])('that except nothing, where the default is %s %s, of the %s: critical is %s', (_, locked, whose, kind) => {
+    ])('without exceptions, where the default is %s %s, of the %s: critical is %s', (_, locked, whose, kind) => {
       const strict = { start: '00:00', end: '23:59', timezone: 'UTC', exceptCritical: false };
       const stated = (is: 'person' | 'tenant') => (whose === is ? { quietHours: strict } : {});
       const defaults = [on('a.*', { locked, ...stated('tenant') })];
@@ -209,7 +209,7 @@ describe('timeOf', () => {
     expect(goesOut(quietHours, at)).toBe(out);
   });
 
-  it('lets what is critical through, unless it is told not to', () => {
+  it('admits critical notifications unless configured otherwise', () => {
     expect(goesOut(night, '2026-06-01T23:00', { isCritical: true })).toBe('now');
     expect(goesOut({ ...night, mode: 'drop' }, '2026-06-01T23:00', { isCritical: true })).toBe('now');
     const all = { ...night, exceptCritical: false };
@@ -217,7 +217,7 @@ describe('timeOf', () => {
     expect(goesOut({ ...all, mode: 'drop' }, '2026-06-01T23:00', { isCritical: true })).toBe('dropped');
   });
 
-  it('goes by its own zone, or by that of the person, or by UTC', () => {
+  it('uses its own time zone, or that of the user, or UTC', () => {
     const now = new Date('2026-06-01T22:30:00Z');
     const at = (quietHours: QuietHours, timezone: string | null) =>
       timeOf({ quietHours }, { now, timezone, isCritical: false });
@@ -229,7 +229,7 @@ describe('timeOf', () => {
     });
   });
 
-  it('is now without quiet hours, or with half of them', () => {
+  it('is now without quiet hours, or with an incomplete range', () => {
     const at = { now: new Date(), timezone: null, isCritical: false };
     expect(timeOf({ quietHours: null }, at)).toEqual({ kind: 'now' });
     for (const quietHours of [{}, { start: '00:00' }, { end: '00:00' }]) {
@@ -237,7 +237,7 @@ describe('timeOf', () => {
     }
   });
 
-  it('is within eight days where quiet hours never end', () => {
+  it('is within eight days if quiet hours never end', () => {
     const quietHours = { start: '00:00', end: '00:00' };
     const now = new Date('2026-06-01T12:00:00Z');
     expect(neverEnd(quietHours)).toBe(true);
@@ -248,7 +248,7 @@ describe('timeOf', () => {
   });
 });
 
-it('knows which quiet hours never end', () => {
+it('recognises quiet hours that never end', () => {
   const day = { start: '09:00', end: '09:00' };
   expect([day, { ...day, days: [...weekdays] }].map(neverEnd)).toEqual([true, true]);
   const others = [{}, night, { ...day, days: weekdays.slice(1) }, { ...day, days: [] }, { ...day, end: '08:59' }];
@@ -330,7 +330,7 @@ describe('quiet hours in any zone', () => {
     return minute;
   }
 
-  it('goes out at the first moment that is in none, and not before', () => {
+  it('is sent at the first moment outside of them', () => {
     fc.assert(
       fc.property(moment, span, ({ timezone, time, near }, { start, end, days }) => {
         const quietHours = { start, end, ...(days && { days }) };

@@ -44,7 +44,7 @@ it('fifty concurrent equal updates store one row each, in any order', async () =
   }
 });
 
-it('by the person and by an administrator at once, each is answered, and there is one row', async () => {
+it('concurrent updates by the user and an administrator both succeed and leave one row', async () => {
   const counts = await race(50, (at) =>
     at % 2 === 0
       ? putOwn(test, person, [{ enabled: true }])
@@ -66,7 +66,7 @@ it('concurrent create and delete leave it present or absent, without other answe
   expect((await own(person)).filter(({ category }) => category === 'comes and goes').length).toBeLessThan(2);
 });
 
-it('500 of a person and 500 of a tenant are the most, exactly', async () => {
+it('the limits of 500 for a user and 500 for a tenant are exact', async () => {
   const { admin: owner } = await createTenant(test);
   for (const to of [{}, { scope: 'tenant_default' }]) {
     for (let from = 0; from < 400; from += 100) {
@@ -87,7 +87,7 @@ it('500 of a person and 500 of a tenant are the most, exactly', async () => {
   }
 });
 
-it('a user who is deleted meanwhile leaves none behind, and writers are told', async () => {
+it('a user who is deleted meanwhile leaves no preferences, and writers get 404', async () => {
   const leaving = await createMember(test, tenant);
   const counts = await race(50, (at) =>
     at === 25
@@ -104,7 +104,7 @@ it('a user who is deleted meanwhile leaves none behind, and writers are told', a
   expect(rows).toEqual([]);
 });
 
-it('a lock set among overrides: what is written before stays and decides nothing', async () => {
+it('a lock set during concurrent overrides: earlier ones are kept without effect', async () => {
   const { admin: owner } = await createTenant(test);
   const counts = await race(50, (at) =>
     at === 25

@@ -50,7 +50,7 @@ const idsOf = (data: Data[]) => data.map(({ id }) => id as string);
 const night = { start: '22:00', end: '07:00' };
 
 describe('updateNotificationPreferences', () => {
-  it('200: defaults of the tenant, in the order they were sent', async () => {
+  it('200: defaults of the tenant, in the sent order', async () => {
     const { own, by } = await newTenant();
     const items = [
       preference({ category: '*', channel: 'sms', quietHours: { ...night, note: 'kept' }, rules: { digest: 'daily' } }),
@@ -77,7 +77,7 @@ describe('updateNotificationPreferences', () => {
     ['no user', () => ({})],
     ['oneself', () => ({ userId: member.userId })],
     ['oneself in capitals', () => ({ userId: member.userId.toUpperCase(), scope: 'user_override' })],
-  ])('200: own ones of a plain member who names %s', async (_, to) => {
+  ])('200: own preferences of a plain member who names %s', async (_, to) => {
     const { status, body } = await put(test, member, [{ category: 'own' }], to());
     expect(status).toBe(200);
     expect(body.data).toMatchObject([{ userId: member.userId, scope: 'user_override', category: 'own' }]);
@@ -92,7 +92,7 @@ describe('updateNotificationPreferences', () => {
     expect(own.body.data).toMatchObject([{ userId: tenant.admin.userId, scope: 'user_override' }]);
   });
 
-  it('200: changes what is there, and keeps what is left out', async () => {
+  it('200: changes existing preferences and keeps omitted fields', async () => {
     const { by } = await newTenant();
     const given = { quietHours: night, rules: { locked: true, digest: 'daily' } };
     const created = await newDefault(test, by, given);
@@ -103,7 +103,7 @@ describe('updateNotificationPreferences', () => {
     expect((await list(by)).body.data).toHaveLength(1);
   });
 
-  it('200: recorded with what was decided for whom', async () => {
+  it('200: is recorded with the user and the decision', async () => {
     const other = await someone();
     await put(test, manager, [{ quietHours: { note: 'Canary' } }], { userId: other.userId });
     const trail = await auditOf(test, tenant.admin, 'notification_preference.updated');
@@ -158,7 +158,7 @@ describe('updateNotificationPreferences', () => {
     expectError(await put(test, member, [{}], both), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it('404: a user who is not there, of another tenant, or deleted', async () => {
+  it('404: an unknown or deleted user, or one of another tenant', async () => {
     const gone = await someone();
     await test.call('DELETE', `/api/v1/secure/users/${gone.userId}`, admin);
     for (const userId of [newId(), stranger.admin.userId, gone.userId]) {
@@ -217,7 +217,7 @@ describe('updateNotificationPreferences', () => {
     [{ start: '22:00' }, 'quietHours needs both start and end'],
     [{ end: '22:00', days: ['sat'] }, 'quietHours needs both start and end'],
     [{ start: '09:00', end: '09:00' }, 'quietHours would never end'],
-  ])('422: quiet hours %j, and says what is wrong', async (quietHours, problem) => {
+  ])('422: quiet hours %j, with the problem', async (quietHours, problem) => {
     const answer = await putOwn(test, member, [{ category: 'fine' }, { quietHours }]);
     expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'INVALID_PREFERENCE');
     expect(answer.body.details.problem).toContain(`preferences.1.${problem}`);
@@ -257,7 +257,7 @@ describe('updateNotificationPreferences', () => {
     await newOverride(test, by, { category: 'security.login', channel: 'push' });
   });
 
-  it('422: a system administrator who acts for the tenant has no own ones there; 200 for others', async () => {
+  it('422: a system administrator who acts on the tenant has no preferences there; 200 for other users', async () => {
     const root = await logInSystemAdmin(test);
     const there = { token: root.token, headers: { 'x-tenant-id': tenant.tenantId } };
     expectError(await put(test, there, [{}]), 422, 'UNPROCESSABLE_ENTITY', 'MEMBERSHIP_REQUIRED');
@@ -305,7 +305,7 @@ describe('listNotificationPreferences', () => {
     expect(idsOf(answer.body.data)).toEqual(names.map((name) => ids[name]));
   });
 
-  it('200: own ones of plain members', async () => {
+  it('200: own preferences of plain members', async () => {
     for (const query of ['?scope=user_override', `?scope=user_override&userId=${person.userId}`]) {
       expect(idsOf((await list(person, query)).body.data)).toEqual([ids.persons]);
     }
@@ -321,7 +321,7 @@ describe('listNotificationPreferences', () => {
     }
   });
 
-  it('400: another scope or channel, no uuid, an empty category', async () => {
+  it('400: an unknown scope or channel, an invalid uuid, an empty category', async () => {
     for (const query of ['?scope=x', '?channel=fax', '?userId=x', '?category=']) {
       expectError(await list(by, query), 400, 'VALIDATION_ERROR');
     }
@@ -338,7 +338,7 @@ describe('listNotificationPreferences', () => {
     for (const query of others) expectError(await list(person, query), 403, 'AUTHORIZATION_ERROR');
   });
 
-  it('404, 422: a user who is not there; a system administrator who acts for the tenant without userId', async () => {
+  it('404, 422: an unknown user; a system administrator who acts on the tenant without userId', async () => {
     for (const userId of [newId(), stranger.admin.userId]) {
       expectError(await list(by, `?userId=${userId}`), 404, 'NOT_FOUND');
     }
@@ -351,7 +351,7 @@ describe('listNotificationPreferences', () => {
 });
 
 describe('explainNotificationPreferences', () => {
-  it('200: which layer decides on each channel, and why', async () => {
+  it('200: the deciding layer of each channel, and the reason', async () => {
     const { own, by } = await newTenant();
     const person = await createMember(test, own);
     const ids = {
@@ -397,7 +397,7 @@ describe('explainNotificationPreferences', () => {
     expect((await effectiveOf(test, person, 'news')).email).toMatchObject({ layer: 'built_in' });
   });
 
-  it('200: what waits now, until when, and by which zone', async () => {
+  it('200: delayed channels, the end of the delay, and the time zone', async () => {
     const { own, by } = await newTenant();
     const person = await createMember(test, own);
     const zone = 'Pacific/Auckland';
@@ -438,7 +438,7 @@ describe('explainNotificationPreferences', () => {
 });
 
 describe('deleteNotificationPreference', () => {
-  it('204: an own one, or any with the permission, once', async () => {
+  it('204: an own preference, or any with the permission, once', async () => {
     const other = await someone();
     const [first, second] = (await putOwn(test, other, [{}, { channel: 'sms' }])).body.data;
     expect((await remove(other, first.id)).status).toBe(204);
@@ -474,7 +474,7 @@ describe('deleteNotificationPreference', () => {
 });
 
 describe('updateOwnNotificationPreferences', () => {
-  it('200: those at home, whichever tenant a system administrator acts for', async () => {
+  it('200: those of the home tenant, also while a system administrator acts on another one', async () => {
     const root = await logInSystemAdmin(test);
     const there = { token: root.token, headers: { 'x-tenant-id': tenant.tenantId } };
     const category = `at-home-${newId()}`;

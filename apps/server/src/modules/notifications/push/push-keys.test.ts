@@ -16,7 +16,7 @@ afterAll(() => other.close());
 const stored = () =>
   withClient(test.connection, async (client) => (await client.query('select * from push_keys')).rows as object[]);
 
-it('one pair for all processes, made once by those that ask first at the same time', async () => {
+it('all processes share one pair, created once under concurrency', async () => {
   expect(await stored()).toEqual([]);
   const processes = [test.service.services, other.services];
   const found = await Promise.all(Array.from({ length: 50 }, (_, at) => findOrCreatePushKeys(processes[at % 2]!)));
@@ -27,7 +27,7 @@ it('one pair for all processes, made once by those that ask first at the same ti
   expect([publicKey, privateKey].map((key) => Buffer.from(key, 'base64url').length)).toEqual([65, 32]);
 });
 
-it('stays the same afterwards', async () => {
+it('stays the same after that', async () => {
   const [{ publicKey }, again] = [
     await findOrCreatePushKeys(other.services),
     await findOrCreatePushKeys(test.service.services),

@@ -49,7 +49,7 @@ describe('payloadOf', () => {
     return JSON.parse(payload) as Record<string, string | null>;
   };
 
-  it('says what fits', () => {
+  it('contains the parts that fit', () => {
     expect(read({})).toEqual({ ...ids, category: 'a.b', title: 'Title', body: 'Body', link: 'https://a.example' });
     expect(read({}, true)).toMatchObject({ title: 'Title', body: '', link: 'https://a.example' });
   });
@@ -60,7 +60,7 @@ describe('payloadOf', () => {
     expect([title, body]).toEqual([expect.stringMatching(/\.\.\.$/), expect.stringMatching(/\.\.\.$/)]);
   });
 
-  it('leaves out a link that would leave no room for anything else', () => {
+  it('omits a link that would leave no space for the text', () => {
     expect(read({ link: `https://a.example/${'x'.repeat(2000)}` })['link']).toBeNull();
   });
 });

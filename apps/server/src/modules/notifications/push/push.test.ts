@@ -41,8 +41,8 @@ const registered = async (token = tenant.admin.token) =>
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 const long = { title: '"Ü\n'.repeat(60), body: 'Ünïcode 👩‍👩‍👧 "quoted" \\ '.repeat(400) };
 
-describe('what arrives', () => {
-  it('is for the browser only, and says what it is about', async () => {
+describe('the delivered message', () => {
+  it('is encrypted for the browser and contains the notification', async () => {
     const [browser, stranger] = [await register(), newBrowser()];
     const message = messageFor(tenant);
     expect(await push(test.service.services, message, never)).toEqual({ kind: 'taken' });
@@ -92,7 +92,7 @@ describe('what arrives', () => {
     expect(browser.read(service.received[0]!.body)).toMatchObject({ link: 'https://atrium.example/news/1' });
   });
 
-  it('is urgent where it is critical', async () => {
+  it('has high urgency if it is critical', async () => {
     await register();
     await send({ isCritical: true });
     expect(service.received[0]!.headers['urgency']).toBe('high');
@@ -126,13 +126,13 @@ describe('no_address', () => {
     expect(await send()).toEqual({ kind: 'no_address' });
   });
 
-  it('with one whose time is over', async () => {
+  it('with an expired browser subscription', async () => {
     await register(undefined, { expirationTime: Date.now() - 1000 });
     expect(await send()).toEqual({ kind: 'no_address' });
     expect(service.received).toEqual([]);
   });
 
-  it.each([404, 410])('once the push service answers %i for all of them, which are forgotten', async (status) => {
+  it.each([404, 410])('after the push service answers %i for all subscriptions, which are deleted', async (status) => {
     await register();
     await register();
     service.behave(status);
@@ -142,7 +142,7 @@ describe('no_address', () => {
     expect(service.received).toHaveLength(2);
   });
 
-  it('but a browser that subscribes again in the meantime stays', async () => {
+  it('but a browser that subscribes again meanwhile is kept', async () => {
     const { subscription, id } = await register();
     service.behave((response) => {
       const { token } = tenant.admin;
@@ -156,7 +156,7 @@ describe('no_address', () => {
 });
 
 describe('several browsers', () => {
-  it('are told once one of them was: another attempt would tell that one twice', async () => {
+  it('count as sent after one success: a retry would notify that browser twice', async () => {
     const [gone, failing, refusing] = [await register(), await register(), await register()];
     await register();
     service.behave(410, gone.subscription.endpoint);
@@ -167,7 +167,7 @@ describe('several browsers', () => {
     expect(await registered()).toHaveLength(3);
   });
 
-  it('fail where one may still take it, and wait as long as they ask', async () => {
+  it('fail if one may still accept it, and respect Retry-After', async () => {
     const [slow, slower, refusing] = [await register(), await register(), await register()];
     const busy = (seconds: string) => (response: Parameters<Parameters<TestPushService['behave']>[0] & object>[0]) =>
       void response.writeHead(429, { 'retry-after': seconds }).end();
@@ -178,7 +178,7 @@ describe('several browsers', () => {
   });
 });
 
-describe('a fault of our own', () => {
+describe('an internal error', () => {
   const change = (text: string, values: unknown[] = []) =>
     test.service.services.database.tenant(tenant.tenantId).slow.all({ text, values, prepare: false });
 
@@ -254,7 +254,7 @@ describe('failed', () => {
 });
 
 describe('refused', () => {
-  it.each([301, 307, 400, 401, 403, 415])('at %i, which is logged without what opens the browser', async (status) => {
+  it.each([301, 307, 400, 401, 403, 415])('at %i, which is logged without the keys of the browser', async (status) => {
     const [canary, { subscription, id }] = [await startPushService(), await register()];
     service.behave((response) => response.writeHead(status, { location: `${canary.origin}/` }).end('canary'));
     expect(await send()).toEqual({ kind: 'refused' });
@@ -274,7 +274,7 @@ describe('refused', () => {
     expect(browser.read(service.received[1]!.body)).toMatchObject({ body: '', link: 'https://house.example/notes/1' });
   });
 
-  it('not at 413 where it is taken without the body', async () => {
+  it('not at 413 if it is accepted without the body', async () => {
     await register();
     service.behave((response, _request, { body }) => void response.writeHead(body.length > 1000 ? 413 : 201).end());
     expect(await send({ texts: { title: 'Water', body: long.body } })).toEqual({ kind: 'taken' });
@@ -284,7 +284,7 @@ describe('refused', () => {
 describe('the signal', () => {
   const reason = new Error('the process stops');
 
-  it('ends an attempt at a push service that says nothing', async () => {
+  it('ends an attempt if the push service does not answer', async () => {
     await register();
     const controller = new AbortController();
     service.behave(() => controller.abort(reason));
@@ -292,7 +292,7 @@ describe('the signal', () => {
   });
 });
 
-it('says again what was said before under the same topic', async () => {
+it('a retry has the same topic', async () => {
   await register();
   const message: ChannelMessage = messageFor(tenant);
   for (let attempt = 0; attempt < 2; attempt += 1) await push(test.service.services, message, never);

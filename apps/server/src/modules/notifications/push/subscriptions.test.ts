@@ -49,7 +49,7 @@ describe('getPushKey', () => {
 });
 
 describe('subscribePush', () => {
-  it('201: says of the browser what tells it apart, and nothing that opens it', async () => {
+  it('201: returns the description of the browser without its keys', async () => {
     const { endpoint, keys } = newBrowser().subscription;
     const expirationTime = Date.parse('2030-01-01T00:00:00Z');
     const answer = await subscribe({ endpoint, keys, expirationTime }, undefined, { 'user-agent': 'Firefox' });
@@ -101,7 +101,7 @@ describe('subscribePush', () => {
     expect([await list(), await list(member.token)]).toEqual([[], [expect.anything()]]);
   });
 
-  it('201: another tenant is another matter', async () => {
+  it('201: tenants are independent', async () => {
     const other = await createTenant(test);
     const { subscription } = newBrowser();
     await subscribe(subscription);
@@ -109,13 +109,13 @@ describe('subscribePush', () => {
     expect([await list(), await list(other.admin.token)]).toEqual([[expect.anything()], [expect.anything()]]);
   });
 
-  it('201: of more than ten the oldest goes', async () => {
+  it('201: the oldest of more than ten is deleted', async () => {
     const ids: string[] = [];
     for (let at = 0; at < 11; at += 1) ids.push((await subscribe()).body.data.id);
     expect((await list()).map(({ id }) => id)).toEqual(ids.slice(1).toReversed());
   });
 
-  it('201: of more than ten the one goes that was not renewed for longest', async () => {
+  it('201: the least recently renewed of more than ten is deleted', async () => {
     const first = newBrowser().subscription;
     const ids: string[] = [(await subscribe(first)).body.data.id];
     for (let at = 0; at < 9; at += 1) ids.push((await subscribe()).body.data.id);
@@ -124,7 +124,7 @@ describe('subscribePush', () => {
     expect((await list()).map(({ id }) => id)).toEqual([...ids.slice(2).toReversed(), ids[0]]);
   });
 
-  it('201: what has expired goes first', async () => {
+  it('201: expired subscriptions are deleted first', async () => {
     const ids: string[] = [];
     for (let at = 0; at < 9; at += 1) ids.push((await subscribe()).body.data.id);
     await subscribe({ ...newBrowser().subscription, expirationTime: 1 });
@@ -133,7 +133,7 @@ describe('subscribePush', () => {
     expect(await stored()).toHaveLength(10);
   });
 
-  it('201: for a user who acts for another tenant, it belongs to the home tenant', async () => {
+  it('201: belongs to the home tenant of a user who acts on another tenant', async () => {
     const { token } = await logInSystemAdmin(test);
     const { subscription } = newBrowser();
     const answer = await subscribe(subscription, token, { 'x-tenant-id': tenant.tenantId });
@@ -142,20 +142,20 @@ describe('subscribePush', () => {
     await test.call('DELETE', `${path}/${answer.body.data.id}`, { token });
   });
 
-  it('once, however often the same browser registers at the same time', async () => {
+  it('once for concurrent requests of the same browser', async () => {
     const { subscription } = newBrowser();
     const answers = await Promise.all(Array.from({ length: 50 }, () => subscribe(subscription)));
     expect(new Set(answers.map(({ status, body }) => `${status} ${body.data.id}`)).size).toBe(1);
     expect(await stored()).toHaveLength(1);
   });
 
-  it('ten, however many browsers register at the same time', async () => {
+  it('at most ten for concurrent requests of many browsers', async () => {
     const answers = await Promise.all(Array.from({ length: 50 }, () => subscribe()));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201));
     expect(await stored()).toHaveLength(10);
   });
 
-  it('for one of two people who register the same browser at the same time', async () => {
+  it('for one of two users who register the same browser concurrently', async () => {
     const member = await createMember(test, tenant);
     const { subscription } = newBrowser();
     await Promise.all(
@@ -202,7 +202,7 @@ describe('subscribePush', () => {
     'https://push.example.com/x y',
     'https://',
     'https://[',
-  ])('422: %s is not called', async (endpoint) => {
+  ])('422: %s is not an allowed address', async (endpoint) => {
     const answer = await subscribe({ ...newBrowser().subscription, endpoint });
     expectError(answer, 422, 'UNPROCESSABLE_ENTITY', 'ADDRESS_NOT_ALLOWED');
     expect(await stored()).toEqual([]);
@@ -247,8 +247,8 @@ describe('unsubscribePush', () => {
   });
 });
 
-describe('what is stored', () => {
-  it('goes with the user', async () => {
+describe('a stored subscription', () => {
+  it('is deleted with the user', async () => {
     const member = await createMember(test, tenant);
     await subscribe(undefined, member.token);
     await subscribe();
@@ -259,7 +259,7 @@ describe('what is stored', () => {
 
   const send = () => push(test.service.services, messageFor(tenant), new AbortController().signal);
 
-  it('does not open in another row', async () => {
+  it('cannot be decrypted in another row', async () => {
     await subscribe();
     await subscribe();
     const [first, second] = await stored();
@@ -271,7 +271,7 @@ describe('what is stored', () => {
     expect(await send()).toMatchObject({ kind: 'failed', error: { message: expect.stringMatching(/authenticate/) } });
   });
 
-  it('is not called where its name leads to a private address', async () => {
+  it('is not called if its host name resolves to a private address', async () => {
     const service = await startPushService();
     const { subscription } = newBrowser(service.origin.replace('127.0.0.1', 'localhost'));
     expect((await subscribe(subscription)).status).toBe(201);

@@ -41,7 +41,7 @@ function logInFrom({ email, password }: Person, ip: string, userAgent: string) {
 }
 
 describe('a login', () => {
-  it('is told where it comes from elsewhere than the ones before, once', async () => {
+  it('sends one notice if it is from a new place', async () => {
     const person = await createMember(test, tenant);
     expect(await toldTo(person)).toEqual([]);
     expect((await logInFrom(person, '203.0.113.7', firefox)).status).toBe(200);
@@ -71,7 +71,7 @@ describe('a login', () => {
     expect(await toldTo(person)).toHaveLength(3);
   });
 
-  it('is told once, however many begin at the same time', async () => {
+  it('sends one notice for concurrent logins', async () => {
     const person = await createMember(test, tenant);
     // More attempts at one account would be too many until the first have ended.
     const answers = await inParallel(10, () => logInFrom(person, '192.0.2.1', firefox));
@@ -79,7 +79,7 @@ describe('a login', () => {
     expect(await toldTo(person)).toHaveLength(1);
   });
 
-  it('is sent in each tenant of the account, and not again for a switch of the tenant', async () => {
+  it('sends one notice in each tenant of the account, and none for a switch of the tenant', async () => {
     const person = await createMember(test, tenant);
     const other = await createTenant(test);
     const userId = await joinTenant(test, other, person);
@@ -95,13 +95,13 @@ describe('a login', () => {
     expect(await toldTo(person)).toHaveLength(1);
   });
 
-  it('is not told when it is refused', async () => {
+  it('sends no notice if it is refused', async () => {
     const person = await createMember(test, tenant);
     expect((await logInFrom({ ...person, password: 'not the password' }, '192.0.2.1', firefox)).status).toBe(401);
     expect(await toldTo(person)).toEqual([]);
   });
 
-  it('contains no text of the client that logs in', async () => {
+  it('sends a notice without text of the client', async () => {
     const person = await createMember(test, tenant);
     await logInFrom(person, '192.0.2.1', 'Firefox/1 call https://evil.example');
     expect(JSON.stringify(await toldTo(person))).not.toContain('evil');
@@ -111,7 +111,7 @@ describe('a login', () => {
 describe('second factors', () => {
   const titlesOf = async (person: Person) => (await toldTo(person)).map(({ title }) => title);
 
-  it('are told when they are set up, renewed and removed', async () => {
+  it('send a notice when they are set up, renewed and removed', async () => {
     const person = await createMember(test, tenant);
     const { secret } = await enrolTotp(test, clock, person);
     expect((await twoFactor(test, 'backup-codes', person)).status).toBe(200);
@@ -124,7 +124,7 @@ describe('second factors', () => {
     ]);
   });
 
-  it('are told in the inbox when an administrator resets them: the mail is sent independent of preferences', async () => {
+  it('send an inbox notice when an administrator resets them; the mail ignores preferences', async () => {
     const person = await createMember(test, tenant);
     await enrolTotp(test, clock, person);
     const url = `/api/v1/secure/users/${person.userId}/two-factor`;
