@@ -110,19 +110,48 @@ describe('createLookup', () => {
     expect(fallback).not.toHaveBeenCalled();
   });
 
-  it('leaves names that no name server knows to the system, two at a time', async () => {
-    const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  it('leaves 50 names that no name server knows to the system, two at a time', async () => {
+    const waiting: (() => void)[] = [];
+    let most = 0;
     const fallback = vi.fn<Lookup>((_hostname, _options, callback) => {
-      void released.then(() => callback(null, [{ address: '192.0.2.9', family: 4 }]));
+      waiting.push(() => callback(null, [{ address: '192.0.2.9', family: 4 }]));
+      most = Math.max(most, waiting.length);
     });
-    const lookup = createLookup({ servers, hostsFile, fallback });
-    const results = Array.from({ length: 20 }, (_, at) => look(lookup, `search-${at}`).catch(() => 'refused'));
-    await vi.waitUntil(() => asked.filter((one) => one.startsWith('search-')).length >= 40, { timeout: 30_000 });
-    await vi.waitUntil(() => fallback.mock.calls.length === 2, { timeout: 30_000 });
-    const refused = await Promise.race(results);
-    expect(refused).toBe('refused');
-    release();
-    const all = await Promise.all(results);
-    expect(all.filter((one) => one === 'refused')).toHaveLength(18);
+    const lookup = createLookup({ servers, hostsFile, deadlineMs: 60_000, fallback });
+    let answered = 0;
+    const results = Array.from({ length: 50 }, (_, at) => look(lookup, `search-${at}`).finally(() => (answered += 1)));
+    while (answered < 50) {
+      await vi.waitUntil(() => waiting.length > 0 || answered === 50, { timeout: 30_000, interval: 1 });
+      waiting.shift()?.();
+    }
+    expect((await Promise.all(results)).flat()).toHaveLength(50);
+    expect(most).toBe(2);
+  });
+
+  it('serves other names while 50 lookups of one name hang in the system', async () => {
+    const fallback: Lookup = (hostname, _options, callback) => {
+      if (hostname !== 'hanging') callback(null, [{ address: '192.0.2.9', family: 4 }]);
+    };
+    const lookup = createLookup({ servers, hostsFile, deadlineMs: 2000, fallback });
+    const hanging = Array.from({ length: 50 }, () => look(lookup, 'hanging').catch((error: Error) => error));
+    const others = await Promise.all(Array.from({ length: 50 }, (_, at) => look(lookup, `other-${at}`)));
+    expect(others.flat()).toHaveLength(50);
+    for (const error of await Promise.all(hanging)) expect(error).toMatchObject({ code: 'EAI_AGAIN' });
+  });
+
+  it('reports a temporary failure when the deadline passes in the queue, and asks again when the system recovers', async () => {
+    const stuck: (() => void)[] = [];
+    const fallback = vi.fn<Lookup>((_hostname, _options, callback) => {
+      if (stuck.length < 2) stuck.push(() => callback(null, []));
+      else callback(null, [{ address: '192.0.2.9', family: 4 }]);
+    });
+    const lookup = createLookup({ servers, hostsFile, deadlineMs: 2000, fallback });
+    const results = Array.from({ length: 50 }, (_, at) =>
+      look(lookup, `slow-${at}`).catch((error: NodeJS.ErrnoException) => error.code),
+    );
+    expect(new Set(await Promise.all(results))).toEqual(new Set(['EAI_AGAIN']));
+    expect(fallback).toHaveBeenCalledTimes(2);
+    for (const answer of stuck) answer();
+    expect(await look(lookup, 'slow-7')).toEqual([{ address: '192.0.2.9', family: 4 }]);
   });
 });

@@ -3,13 +3,14 @@ import { Resolver } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 
+import { createFairSemaphore } from '#core/concurrency/fair-semaphore';
 import type { Lookup } from '#core/outbound/judged-connect';
 
 export type ResolverOptions = {
   /** Name servers, with a port; those of the system where undefined. */
   servers?: readonly string[];
   hostsFile?: string;
-  /** For one look-up, whatever it needs. */
+  /** For one lookup, including the wait for the system. */
   deadlineMs?: number;
   /** For names that only the system knows. */
   fallback?: Lookup;
@@ -24,14 +25,14 @@ const maxFallbacks = 2;
 type Family = 4 | 6;
 
 /**
- * Looks names up without the threads of the process, so that slow name servers hold up nothing but their own names: the
- * hosts file first, then the name servers of the system. Names that neither knows are left to the system, two at a time:
- * search domains and other sources of names.
+ * Looks names up without the threads of the process, so that slow name servers delay only their own names: the hosts file
+ * first, then the name servers of the system. Names that both do not know (search domains, other sources of names) are left to
+ * the system, two at a time. Names take equal shares of these lookups, and fail with EAI_AGAIN at the deadline.
  */
 export function createLookup(options: ResolverOptions = {}): Lookup {
   const { servers, hostsFile = '/etc/hosts', deadlineMs = 3000, fallback = systemLookup } = options;
   const hosts = readHosts(hostsFile);
-  let fallbacks = 0;
+  const askSystem = createSystemLookup(fallback);
 
   async function resolve(hostname: string, families: readonly Family[]): Promise<LookupAddress[]> {
     const resolver = new Resolver({ timeout: Math.ceil(deadlineMs / 3), tries: 2 });
@@ -45,17 +46,8 @@ export function createLookup(options: ResolverOptions = {}): Lookup {
     }
   }
 
-  function askSystem(hostname: string, wanted: LookupOptions, cause: unknown): Promise<LookupAddress[]> {
-    if (fallbacks >= maxFallbacks) throw cause;
-    fallbacks += 1;
-    return new Promise<LookupAddress[]>((done, reject) => {
-      fallback(hostname, { ...wanted, all: true }, (error, addresses) =>
-        error === null ? done(addresses) : reject(error),
-      );
-    }).finally(() => (fallbacks -= 1));
-  }
-
   async function find(hostname: string, wanted: LookupOptions): Promise<LookupAddress[]> {
+    const deadlineAt = performance.now() + deadlineMs;
     const families = familiesOf(wanted);
     const known = [...hosts(hostname), ...loopback(hostname)].filter(({ family }) =>
       families.includes(family as Family),
@@ -65,7 +57,7 @@ export function createLookup(options: ResolverOptions = {}): Lookup {
       return await resolve(hostname, families);
     } catch (error) {
       if (!isUnknownName(error)) throw error;
-      return askSystem(hostname, wanted, error);
+      return askSystem(hostname, wanted, deadlineAt);
     }
   }
 
@@ -75,6 +67,35 @@ export function createLookup(options: ResolverOptions = {}): Lookup {
       (error: unknown) => callback(error as Error, []),
     );
   };
+}
+
+/** Lookups by the system, a few at a time. Names take equal shares. @throws EAI_AGAIN at the deadline */
+function createSystemLookup(lookup: Lookup) {
+  const permits = createFairSemaphore({
+    permits: () => maxFallbacks,
+    // One name that hangs leaves a permit for the others.
+    permitsOf: () => 1,
+    // The outbound permits bound how many wait; the deadline bounds how long.
+    limits: () => ({ max: Infinity, maxOf: () => Infinity, timeoutMs: Infinity }),
+  });
+  return (hostname: string, wanted: LookupOptions, deadlineAt: number): Promise<LookupAddress[]> =>
+    new Promise((done, reject) => {
+      let isAsked = false;
+      const timer = setTimeout(() => {
+        // A lookup that has begun occupies its thread until the system answers.
+        if (!isAsked) permits.release(permit);
+        reject(temporaryFailure(hostname));
+      }, deadlineAt - performance.now());
+      const permit = permits.acquire({ tenant: hostname, principal: '' }, (_refusal, held) => {
+        isAsked = true;
+        lookup(hostname, { ...wanted, all: true }, (error, addresses) => {
+          clearTimeout(timer);
+          permits.release(held);
+          if (error === null) done(addresses);
+          else reject(error);
+        });
+      });
+    });
 }
 
 function familiesOf({ family }: LookupOptions): Family[] {
@@ -100,6 +121,12 @@ async function firstOf(queries: Promise<LookupAddress[]>[]): Promise<LookupAddre
 
 function pause(ms: number): Promise<void> {
   return new Promise((resolve) => void setTimeout(resolve, ms));
+}
+
+/** As getaddrinfo reports it: unlike ENOTFOUND, it says nothing about the name. */
+function temporaryFailure(hostname: string): Error {
+  const message = `getaddrinfo EAI_AGAIN ${hostname}`;
+  return Object.assign(new Error(message), { code: 'EAI_AGAIN', syscall: 'getaddrinfo', hostname });
 }
 
 function isUnknownName(error: unknown): boolean {
