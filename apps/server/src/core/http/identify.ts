@@ -29,7 +29,7 @@ type Rules = { rule: Access; options: Identification };
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The revision of the cached principals before this request was authenticated. */
+    /** The revision of the cached principals before `principal` was loaded. */
     principalRevision: number;
   }
 }
@@ -43,9 +43,9 @@ const trustedMs = 1000;
  */
 export function identify(request: FastifyRequest, { rule, options }: Rules, done: (error?: Error) => void): void {
   // Read before anything is loaded: a revocation meanwhile must count as one that came later.
-  request.principalRevision = options.services.principals.revision();
+  const revision = options.services.principals.revision();
   if (rule.kind === 'dispatcher') {
-    admitDispatcher(request, { rule, options }).then(() => done(), done);
+    admitDispatcher(request, { rule, options }, revision).then(() => done(), done);
     return;
   }
   if (rule.kind === 'systemAdmin' && rule.orScraper && isScraper(request, options)) {
@@ -55,7 +55,7 @@ export function identify(request: FastifyRequest, { rule, options }: Rules, done
   const acceptsExpired = rule.kind === 'optional' && rule.acceptsExpired;
   const credentials = { ...credentialsOf(request), acceptsExpired };
   const admit = (principal: Principal | undefined) => {
-    request.principal = principal;
+    setPrincipal(request, principal, revision);
     const decision = decide(rule, principal);
     done(decision.allowed ? undefined : decision.error);
   };
@@ -73,6 +73,13 @@ export function identify(request: FastifyRequest, { rule, options }: Rules, done
   }
 }
 
+/** Parallel tool calls of one request authenticate it in parallel: the result of an older check does not replace a newer one. */
+function setPrincipal(request: FastifyRequest, principal: Principal | undefined, revision: number): void {
+  if (revision < request.principalRevision) return;
+  request.principal = principal;
+  request.principalRevision = revision;
+}
+
 /**
  * Whether the principal of a request is certainly as it was when the headers arrived. One comparison for a body that arrives with
  * them, so that it costs nothing there.
@@ -83,12 +90,12 @@ export function isStillIdentified(request: FastifyRequest, elapsedMs: number, { 
 }
 
 /**
- * Authenticates a request again and applies the access rule again, for what was revoked while its body arrived.
+ * Authenticates a request again and applies the access rule again, for what was revoked while its body arrived. The principal
+ * stays until the check ends, because parallel tool calls of the request read it.
  * @throws AppError 401 or 403, as for a new request with the same credentials
  */
 export function identifyAgain(request: FastifyRequest, rules: Rules): Promise<void> {
   return new Promise((resolve, reject) => {
-    request.principal = undefined;
     identify(request, rules, (error) => (error === undefined ? resolve() : reject(error)));
   });
 }
@@ -121,12 +128,16 @@ export async function isAdministrator(request: FastifyRequest, { authenticate }:
 type DispatcherRules = { rule: Extract<Access, { kind: 'dispatcher' }>; options: Identification };
 
 /** Lets in who knows the secret of the dispatcher, and where the route says so, system administrators. */
-async function admitDispatcher(request: FastifyRequest, { rule, options }: DispatcherRules): Promise<void> {
+async function admitDispatcher(
+  request: FastifyRequest,
+  { rule, options }: DispatcherRules,
+  revision: number,
+): Promise<void> {
   const { secret } = options.services.dispatcher;
   if (secret.knows(request.headers)) return;
   const principal = rule.orSystemAdmin ? await recognise(request, options) : undefined;
   if (principal !== undefined && decide(rule, principal).allowed) {
-    request.principal = principal;
+    setPrincipal(request, principal, revision);
     return;
   }
   secret.assertConfigured();
