@@ -15,7 +15,8 @@ export type HashThreads = {
   close(): Promise<void>;
 };
 
-const closed = 'the threads that hash are closed';
+/** The thread ended before it answered. */
+class ThreadEnded extends Error {}
 
 // A task is a few hundred bytes; the hash itself lives outside of the JavaScript heap.
 const resourceLimits = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 };
@@ -26,38 +27,50 @@ export function createHashThreads(count: number, settings: HashSettings): HashTh
   const all = new Set<Worker>();
   let isClosed = false;
 
-  function take(): Worker {
-    if (isClosed) throw new Error(closed);
-    const known = idle.pop();
-    if (known !== undefined) return known;
-    if (all.size >= count) throw new Error('more hashes at once than there are threads');
+  function start(): Worker {
     // Without the environment: a thread needs no secret of it, and under `--watch` it would report what it imports as answers.
     const worker = new Worker(new URL('./hash-worker.ts', import.meta.url), { resourceLimits, env: {} });
-    worker.unref();
+    const forget = () => {
+      all.delete(worker);
+      if (idle.includes(worker)) idle.splice(idle.indexOf(worker), 1);
+    };
+    // An idle thread may end as well, and an error without a listener would end the process.
+    worker.on('error', forget).on('exit', forget).unref();
     all.add(worker);
     return worker;
   }
 
-  function perform(task: HashTask): Promise<string | boolean> {
+  function take(): Worker {
+    if (isClosed) throw new Error('the hash threads are closed');
+    const known = idle.pop();
+    if (known === undefined && all.size >= count) throw new Error('more hashes at once than there are threads');
+    return known ?? start();
+  }
+
+  function attempt(task: HashTask): Promise<string | boolean> {
     const worker = take();
     return new Promise((resolve, reject) => {
       const finish = (answer: HashAnswer) => {
-        worker.off('error', fail).off('exit', end);
+        worker.off('error', fail).off('exit', fail).unref();
         idle.push(worker);
-        worker.unref();
         if ('error' in answer) reject(new Error(answer.error));
         else resolve(answer.result);
       };
-      // A thread that died is replaced by the next task.
-      const fail = (error: Error) => {
-        all.delete(worker);
-        reject(error);
-      };
-      const end = () => fail(new Error(closed));
-      worker.once('message', finish).once('error', fail).once('exit', end);
+      const fail = (cause: unknown) => reject(new ThreadEnded('the hash thread ended before it answered', { cause }));
+      worker.once('message', finish).once('error', fail).once('exit', fail);
       worker.ref();
       worker.postMessage(task);
     });
+  }
+
+  async function perform(task: HashTask): Promise<string | boolean> {
+    try {
+      return await attempt(task);
+    } catch (error) {
+      // The thread may have ended while it was idle. A task that ends two threads is the cause itself.
+      if (error instanceof ThreadEnded) return attempt(task);
+      throw error;
+    }
   }
 
   return {
