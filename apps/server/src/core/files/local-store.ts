@@ -38,7 +38,7 @@ export function createLocalStore(root: string, measure: (folder: string) => Prom
   const makeRoot = () =>
     (rootMade ??= makeDurably(root).catch((error: unknown) => {
       rootMade = undefined;
-      throw error;
+      throw fullOr(error);
     }));
   return {
     async admit(key, sizeBytes) {
@@ -53,11 +53,10 @@ export function createLocalStore(root: string, measure: (folder: string) => Prom
     async put(key, source, sizeBytes) {
       const target = pathOf(key);
       const folder = path.dirname(target);
-      await makeRoot();
-      await mkdir(folder, { recursive: true, mode: 0o700 });
-      await syncUpTo(root, folder);
       const part = partOf(target);
       try {
+        await makeRoot();
+        await makeFolder(root, folder);
         await writeDurably(
           part,
           measuring(source, () => assertRoom(root, measure)),
@@ -70,8 +69,10 @@ export function createLocalStore(root: string, measure: (folder: string) => Prom
         await rename(part, target);
         await sync(folder);
       } catch (error) {
+        // What failed before the first read has not closed it.
+        source.destroy();
         await removeAll(target);
-        throw isOutOfRoom(error) ? StoreFull({ cause: error }) : error;
+        throw fullOr(error);
       }
     },
     async get(key, range) {
@@ -88,7 +89,9 @@ export function createLocalStore(root: string, measure: (folder: string) => Prom
 
 async function tryOut(root: string, measure: (folder: string) => Promise<Space>): Promise<void> {
   const file = path.join(root, `.check-${process.pid}`);
-  await writeFile(file, 'x', { mode: 0o600 });
+  await writeFile(file, 'x', { mode: 0o600 }).catch((error: unknown) => {
+    throw fullOr(error);
+  });
   await rm(file, { force: true });
   await assertRoom(root, measure);
 }
@@ -96,6 +99,11 @@ async function tryOut(root: string, measure: (folder: string) => Promise<Space>)
 async function assertRoom(root: string, measure: (folder: string) => Promise<Space>): Promise<void> {
   const { totalBytes, freeBytes } = await measure(root);
   if (freeBytes < reserveOf(totalBytes)) throw StoreFull();
+}
+
+/** StoreFull for a full disk or quota, else the error itself. */
+function fullOr(error: unknown): unknown {
+  return isOutOfRoom(error) ? StoreFull({ cause: error }) : error;
 }
 
 /** A tenant, or the exports of the installation. */
@@ -187,6 +195,11 @@ async function sync(folder: string): Promise<void> {
 async function makeDurably(folder: string): Promise<void> {
   const made = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (made !== undefined) await syncUpTo(path.dirname(made), folder);
+}
+
+async function makeFolder(root: string, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await syncUpTo(root, folder);
 }
 
 async function syncUpTo(top: string, folder: string): Promise<void> {
