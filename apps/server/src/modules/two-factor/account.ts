@@ -98,13 +98,13 @@ export function usableMethod(standing: Standing, method: Method): MethodRow | un
 export type Proof = { accountWide: boolean };
 
 /**
- * Performs the step-up of the session, which may evict the oldest sessions at that level; forget `session:<id>` after
+ * Performs the step-up of the session, which may evict the oldest other sessions at that level; forget `session:<id>` after
  * the commit.
  */
 export async function liftSession({ tx, at, actor }: LockedAccount, { accountWide }: Proof): Promise<void> {
   const { homeTenantId: tenantId, accountId, sessionId } = actor;
   await tx.all(assureSession({ tenantId, sessionId, accountWide }));
-  const raised = { tenantId, accountId, assurance: 2, keep: maxSessionsPerUser, at } as const;
+  const raised = { tenantId, accountId, sessionId, assurance: 2, keep: maxSessionsPerUser, at } as const;
   await announceSessions(tx, await tx.all(endOldestSessions(raised)));
   await tx.all(announceRevocation(`session:${sessionId}`));
 }

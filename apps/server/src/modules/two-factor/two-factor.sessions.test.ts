@@ -100,6 +100,26 @@ describe('a session of an account with a second factor', () => {
     for (const session of [unverified.at(-20)!, last]) expect((await ordinary(test, session)).status).toBe(200);
   });
 
+  it('survives its step-up although 20 younger sessions have a verified factor', async () => {
+    const person = await createEnrolled();
+    const older = await logInAgain(test, person);
+    const credentials = test.service.services.database.credential(tenant.tenantId);
+    const values = [tenant.tenantId, person.userId];
+    const newest = 'select max(id::text)::uuid as id from sessions where tenant_id = $1 and user_id = $2';
+    const younger: Person[] = [];
+    for (let count = 0; count < 20; count++) {
+      younger.push(await logInAgain(test, person));
+      const text = `update sessions set assurance = 2 where tenant_id = $1 and id = (${newest})`;
+      await credentials.all({ text, values, prepare: false });
+    }
+    const code = freshCode(person.secret, clock);
+    expect((await twoFactor(test, 'verify', older, { method: 'totp', code })).status).toBe(200);
+    expect((await ordinary(test, older)).status).toBe(200);
+    await expect.poll(() => statusOf(test, younger[0]!.token)).toBe(401);
+    expect((await ordinary(test, younger[1]!)).status).toBe(200);
+    expect((await post(test, 'refresh', { refreshToken: older.refreshToken })).status).toBe(200);
+  });
+
   it('gets full access by a code, with the same token, at once and permanently', async () => {
     const person = await createEnrolled();
     const session = await logInAgain(test, person);

@@ -157,11 +157,11 @@ export const lockAppAccount = statement<{ tenantId: string; accountId: string },
 );
 
 /**
- * Ends the oldest active sessions beyond the newest `keep` of the same assurance level. Sessions with only a password
- * do not evict sessions with a second factor.
+ * Ends the oldest active sessions beyond the newest `keep` of the same assurance level, never the given one. Sessions with
+ * only a password do not evict sessions with a second factor.
  */
 export const endOldestSessions = statement<
-  { tenantId: string; accountId: string; assurance: 1 | 2; keep: number; at: string },
+  { tenantId: string; accountId: string; sessionId: string; assurance: 1 | 2; keep: number; at: string },
   { id: string }
 >((p) =>
   builder
@@ -178,6 +178,7 @@ export const endOldestSessions = statement<
         .where('ended_at', 'is', null)
         .where('expires_at', '>', p.at)
         .where('idle_expires_at', '>', p.at)
+        .orderBy(sql`id = ${p.sessionId}::uuid`, 'desc')
         .orderBy('created_at', 'desc')
         .orderBy('id', 'desc')
         .offset(p.keep),
