@@ -194,6 +194,35 @@ describe('switchTenant after a code that a connector of the tenant delivered', (
   });
 });
 
+describe('a worker of the previous version, during a rolling restart', () => {
+  const run = (text: string, values: unknown[]) =>
+    test.service.services.database.credential(home.tenantId).slow.all<any>({ text, values, prepare: false });
+
+  it('performs a step-up that counts in its tenant only', async () => {
+    const person = await createPersonOfBoth(await connect(home.admin));
+    const session = await logInAgain(test, person, home.tenantId);
+    await run('update sessions set assurance = 2 where tenant_id = $1 and user_id = $2 and ended_at is null', [
+      home.tenantId,
+      person.userId,
+    ]);
+    test.service.services.principals.forget(`user:${person.userId}`);
+    expect((await ordinary(test, session)).status).toBe(200);
+    await expectStepUp(await switchTo(session, other));
+  });
+
+  it('stores codes and sessions that count in its tenant only', async () => {
+    const defaults = await run(
+      `select table_name as name, column_default as value from information_schema.columns
+        where (table_name, column_name) in (('sessions', 'assurance_account_wide'), ('two_factor_codes', $1)) order by 1`,
+      ['account_wide'],
+    );
+    expect(defaults).toEqual([
+      { name: 'sessions', value: 'false' },
+      { name: 'two_factor_codes', value: 'false' },
+    ]);
+  });
+});
+
 describe('switchTenant after a factor of the account', () => {
   it('200: a code of an app counts in the new session, also after a code that did not', async () => {
     const own = await connect(home.admin);

@@ -144,7 +144,7 @@ async function insertStarted(
     remembered,
     isAppAccount: session.isAppAccount,
     assurance: session.isAssured === true ? (2 as const) : (1 as const),
-    assuranceAccountWide: session.isAssuranceAccountWide ?? true,
+    assuranceAccountWide: session.isAssured === true && session.isAssuranceAccountWide === true,
     accountWide: session.isAccountWide ?? true,
     ip,
     userAgent,
