@@ -15,6 +15,8 @@ export type MailTables = {
     created_at: string;
     attempts: number;
     next_attempt_at: string;
+    /** False during a claim and until the next attempt after a failure. */
+    queued: boolean;
     sent_at: string | null;
     given_up_at: string | null;
     last_error: string | null;
@@ -47,6 +49,7 @@ export const insertMail = statement<NewMail, never>((mail) =>
       priority: mail.priority,
       created_at: mail.created_at,
       next_attempt_at: mail.created_at,
+      queued: true,
       attempts: 0,
       sent_at: null,
       given_up_at: null,
@@ -58,28 +61,34 @@ export const insertMail = statement<NewMail, never>((mail) =>
 /** The owner of mails that no tenant asked for, such as links to a new password. */
 export const noOwner = '00000000-0000-0000-0000-000000000000';
 
+const isWaiting = sql`sent_at is null and given_up_at is null`;
+
+/** Puts mails whose retry delay or claim has ended back into the queue, the oldest first. */
+export const queueDueMail = statement<{ now: string; max: number }, never>((p) =>
+  builder
+    .updateTable('mail_outbox')
+    .set({ queued: true })
+    .where(
+      'id',
+      'in',
+      sql<string>`(select id from mail_outbox where not queued and ${isWaiting} and next_attempt_at <= ${p.now}::timestamptz
+        order by next_attempt_at limit ${p.max} for update skip locked)`,
+    ),
+);
+
 /** For each priority, the most urgent first, the owner whose mail was claimed last. */
 type Claiming = { now: string; leaseUntil: string; after: readonly string[] };
 
 /**
- * Leases the next mail that is due, so that no other process sends it meanwhile: of the most urgent ones, that of the next owner
- * after the given one. Steps from owner to owner by the index, however many mails each has.
+ * Claims a queued mail, so that no other process sends it meanwhile: among the most urgent mails, the oldest of the next owner
+ * after the given one. Costs one index lookup, however many owners and mails wait.
  */
 export const claimNextMail = statement<Claiming, OutboxMail>((p) => {
-  const waiting = (priority: RawBuilder<unknown>) =>
-    sql`priority = ${priority} and sent_at is null and given_up_at is null`;
-  const next = (priority: RawBuilder<unknown>, isAhead: RawBuilder<boolean>) => sql`(with recursive owner as (
-      (select owner_id from mail_outbox where ${waiting(priority)} and ${isAhead} order by owner_id limit 1)
-      union all
-      select further.owner_id from owner cross join lateral (
-        select owner_id from mail_outbox where ${waiting(priority)} and owner_id > owner.owner_id order by owner_id limit 1
-      ) as further
-    )
-    select mail.id from owner cross join lateral (
-      select id from mail_outbox where ${waiting(priority)} and owner_id = owner.owner_id
-        and next_attempt_at <= ${p.now}::timestamptz
-      order by next_attempt_at limit 1 for update skip locked
-    ) as mail limit 1)`;
+  // The time excludes mails that a worker of an earlier version has claimed.
+  const next = (priority: RawBuilder<unknown>, isAhead: RawBuilder<boolean>) => sql`select id from (
+    select id from mail_outbox where priority = ${priority} and queued and ${isWaiting} and ${isAhead}
+      and next_attempt_at <= ${p.now}::timestamptz
+    order by owner_id, next_attempt_at limit 1 for update skip locked) as mail`;
   const inOrder = priorities.flatMap(({ priority, place }) => [
     next(priority, sql`owner_id > (${p.after}::uuid[])[${place}]`),
     next(priority, sql`true`),
@@ -87,7 +96,7 @@ export const claimNextMail = statement<Claiming, OutboxMail>((p) => {
   return {
     compile: () =>
       sql`with chosen as materialized (select id from (${sql.join(inOrder, sql` union all `)}) as due limit 1)
-        update mail_outbox set attempts = attempts + 1, next_attempt_at = ${p.leaseUntil}::timestamptz
+        update mail_outbox set attempts = attempts + 1, queued = false, next_attempt_at = ${p.leaseUntil}::timestamptz
         where id in (select id from chosen) returning *`.compile(builder),
     execute: () => Promise.resolve([]),
   };

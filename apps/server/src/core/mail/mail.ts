@@ -10,6 +10,7 @@ import { toNotTaken } from '#core/mail/mail-delivery';
 import {
   cancelMail,
   claimNextMail,
+  queueDueMail,
   insertMail,
   markMailFailed,
   markMailGivenUp,
@@ -63,6 +64,8 @@ type MailOptions = {
 const atOnce = 5;
 const leaseMs = 120_000;
 const pollMs = 30_000;
+/** Mails that one claim puts back into the queue: more than it takes out, so the queue catches up. */
+const maxQueued = 100;
 /** A mail at its slowest fits into the lease, and a connection without mail is closed before it times out. */
 const timeouts = { connectionTimeout: 4000, greetingTimeout: 4000, socketTimeout: 8000, idleTimeout: 5000 };
 const pool = { pool: true, maxConnections: atOnce, maxRequeues: 1 } as const;
@@ -146,12 +149,9 @@ class Relay {
       while (!this.#isClosed) {
         const wakes = this.#wakes;
         const now = this.#options.now();
-        const claim = claimNextMail({
-          now: now.toISOString(),
-          leaseUntil: later(now, leaseMs),
-          after: this.#lastOwners,
-        });
-        const mail = await this.#outbox.first(claim);
+        const at = now.toISOString();
+        const claim = claimNextMail({ now: at, leaseUntil: later(now, leaseMs), after: this.#lastOwners });
+        const [, [mail]] = await this.#outbox.flight([queueDueMail({ now: at, max: maxQueued }), claim]);
         // What came in while it looked, it may not have seen.
         if (mail === undefined && wakes === this.#wakes) return;
         if (mail === undefined) continue;
