@@ -1,4 +1,5 @@
 import { createFairQueue, type FairQueue, type Flow } from '#core/concurrency/fair-queue';
+import { createQueueingDelays, type QueueingDelays, type SheddingOptions } from '#core/concurrency/queueing-delay';
 
 /** Why a request for a permit was refused: too many wait, or it waited for too long. */
 export type Refusal = 'full' | 'late';
@@ -37,12 +38,8 @@ export type SemaphoreOptions = {
   permitsOf?(): number;
   /** Read whenever a request begins to wait. */
   limits(): WaitingLimits;
-  /**
-   * Where given, sheds load by queueing delay, as CoDel (RFC 8289) does, for each tenant: `intervalMs` after its requests
-   * began to wait longer than `targetMs`, it is no burst, and those that waited longer are refused instead of served. Not while
-   * fewer than `spared` wait: a few that wait for long are no load, but a database that is slow to answer.
-   */
-  shedding?: { targetMs: number; intervalMs: number; spared: number };
+  /** Default: no load shedding. */
+  shedding?: SheddingOptions;
 };
 
 type Entry = {
@@ -61,14 +58,14 @@ export function createFairSemaphore(options: SemaphoreOptions): FairSemaphore {
 class Semaphore implements FairSemaphore {
   readonly #options: SemaphoreOptions;
   readonly #queue = createFairQueue<Entry>();
-  readonly #delays: ReturnType<typeof createDelays>;
+  readonly #delays: QueueingDelays;
   readonly #held = new Map<string, number>();
   #total = 0;
   #isAdmitting = false;
 
   constructor(options: SemaphoreOptions) {
     this.#options = options;
-    this.#delays = createDelays(options.shedding);
+    this.#delays = createQueueingDelays(options.shedding);
   }
 
   readonly #mayServe = (tenant: string) => {
@@ -151,15 +148,15 @@ class Semaphore implements FairSemaphore {
     const { max, maxOf, timeoutMs } = this.#options.limits();
     const { tenant } = entry.flow;
     const isTenantFull = this.#queue.sizeOf(tenant) >= maxOf(tenant);
-    if (isTenantFull || this.#queue.size() >= max) {
-      // The flow with the most waiting gives way, so that none keeps the others out.
-      const victim = this.#queue.fullest(isTenantFull ? tenant : undefined);
-      if (!isFuller(this.#queue, victim, entry.flow)) return this.#refuse(entry, 'full');
-      this.#refuse(victim!, 'full');
-    }
+    const isFull = isTenantFull || this.#queue.size() >= max;
+    // The flow with the most waiting gives way, so that none keeps the others out.
+    const victim = isFull ? this.#queue.fullest(isTenantFull ? tenant : undefined) : undefined;
+    if (isFull && !isFuller(this.#queue, victim, entry.flow)) return this.#refuse(entry, 'full');
     entry.since = performance.now();
     if (timeoutMs !== Infinity) entry.timer = setTimeout(() => this.#refuse(entry, 'late'), timeoutMs);
     this.#queue.push(entry.flow, entry);
+    // Last, because its callback may acquire again: the queue must be full by then.
+    if (victim !== undefined) this.#refuse(victim, 'full');
   }
 
   #refuse(entry: Entry, refusal: Refusal): void {
@@ -189,32 +186,6 @@ function isFuller(queue: FairQueue<Entry>, victim: Entry | undefined, { tenant, 
   if (victim === undefined) return false;
   if (victim.flow.tenant !== tenant) return queue.sizeOf(victim.flow.tenant) > queue.sizeOf(tenant);
   return queue.sizeOf(tenant, victim.flow.principal) > queue.sizeOf(tenant, principal);
-}
-
-/** Since when each tenant's requests wait too long; forgotten as soon as none of its requests waits. */
-function createDelays(shedding: SemaphoreOptions['shedding']) {
-  const lateSince = new Map<string, number>();
-  const isOverload = (tenant: string, now: number) => {
-    const since = lateSince.get(tenant);
-    return since !== undefined && now - since >= shedding!.intervalMs;
-  };
-  return {
-    isLate(tenant: string, waitingSince: number, left: number): boolean {
-      if (shedding === undefined) return false;
-      const now = performance.now();
-      if (now - waitingSince < shedding.targetMs) {
-        lateSince.delete(tenant);
-        return false;
-      }
-      if (!lateSince.has(tenant)) lateSince.set(tenant, now);
-      return left >= shedding.spared && isOverload(tenant, now);
-    },
-    isShedding: (tenant: string, left: number) =>
-      lateSince.size > 0 && left >= shedding!.spared && isOverload(tenant, performance.now()),
-    end(tenant: string): void {
-      if (lateSince.size > 0) lateSince.delete(tenant);
-    },
-  };
 }
 
 function count(counts: Map<string, number>, key: string, change: 1 | -1): void {
