@@ -50,7 +50,7 @@ type Admission = {
   /** Its credential is to be verified: until then it counts for its address. */
   isUnknown: boolean;
   /** To be called once its body has arrived. */
-  enter: ((done: Done) => void) | undefined;
+  queueForPermit: ((done: Done) => void) | undefined;
 };
 
 /**
@@ -58,32 +58,32 @@ type Admission = {
  * much the address has asked for, by the load of the process, and by how many are being worked on. Callbacks and no promise
  * on the ordinary way.
  */
-export function admitRequests(server: FastifyInstance, options: Options): void {
+export function installAdmissionControl(server: FastifyInstance, options: Options): void {
   const { limits } = options.services;
   const { queue, breaker } = watchLoad(server, options);
   server.decorateRequest('admission', undefined);
 
-  const enter = (request: FastifyRequest, reply: FastifyReply, flow: Flow, done: Done) => {
-    if (!options.traffic.isUnderWay(reply.raw)) passBy(reply, done);
+  const queueForPermit = (request: FastifyRequest, reply: FastifyReply, flow: Flow, done: Done) => {
+    if (!options.traffic.isUnderWay(reply.raw)) proceedWithoutPermit(reply, done);
     else queue.enter(reply.raw, flow, options.isStreamed(request) ? leaving(queue, reply.raw, done) : done);
   };
-  const enterWithBody = (request: FastifyRequest, reply: FastifyReply, done: Done) => {
+  const postponeQueueing = (request: FastifyRequest, reply: FastifyReply, done: Done) => {
     const flow = request.principal === undefined ? unknownFlow(request) : flowOf(request.principal);
     if (queue.isShedding(flow)) return done(overloaded());
-    request.admission = { isUnknown: false, enter: (next) => enter(request, reply, flow, next) };
+    request.admission = { isUnknown: false, queueForPermit: (next) => queueForPermit(request, reply, flow, next) };
     done();
   };
-  const admit = (request: FastifyRequest, reply: FastifyReply, done: Done) => {
+  const shedOrQueue = (request: FastifyRequest, reply: FastifyReply, done: Done) => {
     if (isKept(request)) return done();
     if (isShed(request, breaker.level(), options)) return done(overloaded());
     const known = knownFlow(request, options);
     // A stranger that only claims to be of a tenant must not fill the queue of that tenant.
     if (known === undefined && hasCredential(request)) {
-      request.admission = { isUnknown: true, enter: undefined };
-      return enter(request, reply, unknownFlow(request), done);
+      request.admission = { isUnknown: true, queueForPermit: undefined };
+      return queueForPermit(request, reply, unknownFlow(request), done);
     }
     const flow = known ?? unknownFlow(request);
-    if (!hasBody(request)) return enter(request, reply, flow, done);
+    if (!hasBody(request)) return queueForPermit(request, reply, flow, done);
     done(queue.isShedding(flow) ? overloaded() : undefined);
   };
 
@@ -92,7 +92,7 @@ export function admitRequests(server: FastifyInstance, options: Options): void {
     const { ip } = request.facts;
     const { url } = matchedRoute(request);
     const judge = (refusal: AppError | undefined) => {
-      if (refusal === undefined) admit(request, reply, done);
+      if (refusal === undefined) shedOrQueue(request, reply, done);
       else if (url?.startsWith(wayBack) === true) recognise(request, { refusal, options }, done);
       else done(refusal);
     };
@@ -105,32 +105,32 @@ export function admitRequests(server: FastifyInstance, options: Options): void {
     const isUnknown = request.admission?.isUnknown === true;
     if (hasBody(request) && !isKept(request)) {
       if (isUnknown) queue.leave(reply.raw);
-      return enterWithBody(request, reply, done);
+      return postponeQueueing(request, reply, done);
     }
     if (!isUnknown || request.principal === undefined) return done();
     request.admission = undefined;
     // Streams hold no permit.
     if (options.isStreamed(request)) return done();
-    if (!options.traffic.isUnderWay(reply.raw)) return passBy(reply, done);
+    if (!options.traffic.isUnderWay(reply.raw)) return proceedWithoutPermit(reply, done);
     queue.move(reply.raw, flowOf(request.principal), done);
   });
   // Of what no parser has admitted, which are uploads.
-  server.addHook('preValidation', (request, _reply, done) => admitBody(request, done));
+  server.addHook('preValidation', (request, _reply, done) => queueAfterBody(request, done));
 }
 
 /** To be called once the body has arrived, before it is parsed: calls back when the request may be worked on. */
-export function admitBody(request: FastifyRequest, done: Done): void {
-  const enter = request.admission?.enter;
-  if (enter === undefined) return done();
+export function queueAfterBody(request: FastifyRequest, done: Done): void {
+  const queueForPermit = request.admission?.queueForPermit;
+  if (queueForPermit === undefined) return done();
   request.admission = undefined;
-  enter(done);
+  queueForPermit(done);
 }
 
 /**
  * Without a permit, as nobody would say that the request has ended: who has left waits for no answer, and what came over no
  * connection is worked on.
  */
-function passBy({ raw }: FastifyReply, done: Done): void {
+function proceedWithoutPermit({ raw }: FastifyReply, done: Done): void {
   done(raw.destroyed ? overloaded() : undefined);
 }
 

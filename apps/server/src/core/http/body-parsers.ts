@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import { AppError } from '#core/errors/app-error';
-import { admitBody } from '#core/http/admission';
+import { queueAfterBody } from '#core/http/admission';
 import { parseForm } from '#core/http/forms';
 import { assertUtf8, parseJsonBody } from '#core/http/json';
 
@@ -29,7 +29,7 @@ type Done = (error: Error | null, body?: unknown) => void;
 
 /** Parses only what is going to be worked on. */
 function parseAdmitted(request: FastifyRequest, done: Done, parse: () => unknown): void {
-  admitBody(request, (refusal) => {
+  queueAfterBody(request, (refusal) => {
     if (refusal !== undefined) return done(refusal);
     let body: unknown;
     try {

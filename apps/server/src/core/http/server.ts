@@ -5,7 +5,7 @@ import { newId } from '#core/crypto/ids';
 import { AppError, type ErrorDefinition } from '#core/errors/app-error';
 import { NotFound } from '#core/errors/common-errors';
 import { watchAbandonment } from '#core/http/abandonment';
-import { admitRequests } from '#core/http/admission';
+import { installAdmissionControl } from '#core/http/admission';
 import { acceptFormsOnly, acceptJsonOnly } from '#core/http/body-parsers';
 import { createCallers, type CallerOf } from '#core/http/callers';
 import { keepDeadline } from '#core/http/deadline';
@@ -129,7 +129,7 @@ export async function createHttpServer(options: HttpOptions): Promise<FastifyIns
     done(null, payload);
   });
   keepDeadline(server, limits.handlerTimeoutMs);
-  admitRequests(server, {
+  installAdmissionControl(server, {
     services: options.services,
     traffic,
     maxInFlight: limits.maxInFlight,
