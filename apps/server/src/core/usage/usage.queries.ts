@@ -10,6 +10,7 @@ export type UsageTables = {
     errors: number;
     last_used_at: string;
     last_used_ip: string | null;
+    batches: Record<string, number>;
   };
   credential_usage: {
     tenant_id: string;
@@ -23,18 +24,86 @@ export type UsageTables = {
 
 const builder = queryBuilder<UsageTables>();
 
-type UsageRows = {
+/** One batch: sums by credential, and by credential, hour and operation. */
+type UsageBatch = {
   tenantId: string;
-  ids: string[];
-  hours: string[];
-  operations: string[];
-  requests: number[];
-  errors: number[];
+  /** The process that writes, and its number of the batch, which grows: milliseconds since 1970. */
+  writer: string;
+  batch: number;
+  totals: { ids: string[]; requests: number[]; errors: number[]; usedAt: string[]; usedIps: string[] };
+  hours: { ids: string[]; hours: string[]; operations: string[]; requests: number[]; errors: number[] };
 };
 
-/** Adds counts by hour and operation; the rows of one tenant, sorted, so that two processes lock them in one order. */
-export const addUsage = statement<UsageRows, never>((p) =>
+type FlatBatch = Omit<UsageBatch, 'totals' | 'hours'> & {
+  ids: string[];
+  requests: number[];
+  errors: number[];
+  usedAt: string[];
+  usedIps: string[];
+  hourIds: string[];
+  hours: string[];
+  operations: string[];
+  hourRequests: number[];
+  hourErrors: number[];
+};
+
+const totalSums = {
+  requests: sql<number>`credential_totals.requests + excluded.requests`,
+  errors: sql<number>`credential_totals.errors + excluded.errors`,
+  last_used_at: sql<string>`greatest(credential_totals.last_used_at, excluded.last_used_at)`,
+  last_used_ip: sql<
+    string | null
+  >`case when excluded.last_used_at >= credential_totals.last_used_at then excluded.last_used_ip else credential_totals.last_used_ip end`,
+};
+const hourColumns = ['u.credential_id', 'u.hour', 'u.operation', 'u.requests', 'u.errors'] as const;
+const hourSums = {
+  requests: sql<number>`credential_usage.requests + excluded.requests`,
+  errors: sql<number>`credential_usage.errors + excluded.errors`,
+};
+
+/**
+ * Adds a batch once: the row of a credential remembers the last batch of each process, and a process writes the batches of a
+ * tenant in their order. The rows are sorted, so that two processes lock them in one order.
+ */
+const addBatch = statement<FlatBatch, never>((p) =>
   builder
+    .with('applied', (db) =>
+      db
+        .insertInto('credential_totals')
+        .columns(['tenant_id', 'credential_id', 'requests', 'errors', 'last_used_at', 'last_used_ip', 'batches'])
+        .expression((from) =>
+          from
+            .selectFrom(
+              sql<
+                Omit<UsageTables['credential_totals'], 'tenant_id' | 'batches'>
+              >`unnest(${p.ids}::uuid[], ${p.requests}::bigint[], ${p.errors}::bigint[], ${p.usedAt}::timestamptz[], ${p.usedIps}::text[])`.as<'u'>(
+                sql`u(credential_id, requests, errors, last_used_at, last_used_ip)`,
+              ),
+            )
+            .select([
+              sql<string>`${p.tenantId}::uuid`.as('tenant_id'),
+              'u.credential_id',
+              'u.requests',
+              'u.errors',
+              'u.last_used_at',
+              'u.last_used_ip',
+              sql<Record<string, number>>`jsonb_build_object(${p.writer}::text, ${p.batch}::bigint)`.as('batches'),
+            ]),
+        )
+        .onConflict((conflict) =>
+          conflict
+            .columns(['tenant_id', 'credential_id'])
+            .doUpdateSet({
+              ...totalSums,
+              batches: sql`(select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each(credential_totals.batches)
+                where value::bigint > ${p.batch}::bigint - 86400000) || excluded.batches`,
+            })
+            .where(
+              sql<boolean>`coalesce((credential_totals.batches ->> ${p.writer}::text)::bigint, 0) < ${p.batch}::bigint`,
+            ),
+        )
+        .returning('credential_id'),
+    )
     .insertInto('credential_usage')
     .columns(['tenant_id', 'credential_id', 'hour', 'operation', 'requests', 'errors'])
     .expression((db) =>
@@ -42,67 +111,30 @@ export const addUsage = statement<UsageRows, never>((p) =>
         .selectFrom(
           sql<
             Omit<UsageTables['credential_usage'], 'tenant_id'>
-          >`unnest(${p.ids}::uuid[], ${p.hours}::timestamptz[], ${p.operations}::text[], ${p.requests}::bigint[], ${p.errors}::bigint[])`.as<'u'>(
+          >`unnest(${p.hourIds}::uuid[], ${p.hours}::timestamptz[], ${p.operations}::text[], ${p.hourRequests}::bigint[], ${p.hourErrors}::bigint[])`.as<'u'>(
             sql`u(credential_id, hour, operation, requests, errors)`,
           ),
         )
-        .select([
-          sql<string>`${p.tenantId}::uuid`.as('tenant_id'),
-          'u.credential_id',
-          'u.hour',
-          'u.operation',
-          'u.requests',
-          'u.errors',
-        ]),
+        .select([sql<string>`${p.tenantId}::uuid`.as('tenant_id'), ...hourColumns])
+        .where(sql<boolean>`u.credential_id in (select credential_id from applied)`),
     )
     .onConflict((conflict) =>
-      conflict.columns(['tenant_id', 'credential_id', 'hour', 'operation']).doUpdateSet({
-        requests: sql`credential_usage.requests + excluded.requests`,
-        errors: sql`credential_usage.errors + excluded.errors`,
-      }),
+      conflict.columns(['tenant_id', 'credential_id', 'hour', 'operation']).doUpdateSet(hourSums),
     ),
 );
 
-type TotalRows = {
-  tenantId: string;
-  ids: string[];
-  requests: number[];
-  errors: number[];
-  usedAt: string[];
-  usedIps: string[];
-};
-
-export const addTotals = statement<TotalRows, never>((p) =>
-  builder
-    .insertInto('credential_totals')
-    .columns(['tenant_id', 'credential_id', 'requests', 'errors', 'last_used_at', 'last_used_ip'])
-    .expression((db) =>
-      db
-        .selectFrom(
-          sql<
-            Omit<UsageTables['credential_totals'], 'tenant_id'>
-          >`unnest(${p.ids}::uuid[], ${p.requests}::bigint[], ${p.errors}::bigint[], ${p.usedAt}::timestamptz[], ${p.usedIps}::text[])`.as<'u'>(
-            sql`u(credential_id, requests, errors, last_used_at, last_used_ip)`,
-          ),
-        )
-        .select([
-          sql<string>`${p.tenantId}::uuid`.as('tenant_id'),
-          'u.credential_id',
-          'u.requests',
-          'u.errors',
-          'u.last_used_at',
-          'u.last_used_ip',
-        ]),
-    )
-    .onConflict((conflict) =>
-      conflict.columns(['tenant_id', 'credential_id']).doUpdateSet({
-        requests: sql`credential_totals.requests + excluded.requests`,
-        errors: sql`credential_totals.errors + excluded.errors`,
-        last_used_at: sql`greatest(credential_totals.last_used_at, excluded.last_used_at)`,
-        last_used_ip: sql`case when excluded.last_used_at >= credential_totals.last_used_at then excluded.last_used_ip else credential_totals.last_used_ip end`,
-      }),
-    ),
-);
+/** Adds a batch of usage; repeating it changes nothing. */
+export function addUsage({ totals, hours, ...batch }: UsageBatch): Query<never> {
+  return addBatch({
+    ...batch,
+    ...totals,
+    hourIds: hours.ids,
+    hours: hours.hours,
+    operations: hours.operations,
+    hourRequests: hours.requests,
+    hourErrors: hours.errors,
+  });
+}
 
 export type UsageSummary = {
   total_requests: number;

@@ -14,14 +14,17 @@ const noon = Date.parse('2026-03-04T12:00:00.000Z');
 /** A process of its own as far as usage goes, at a time that stands still unless moved; its writes may be made to fail. */
 function createProcess(options: { delayMs?: number } = {}) {
   const { database, log } = test.service.services;
-  const state = { now: noon, failing: 0, writes: 0 };
+  const state = { now: noon, failing: 0, losing: 0, writes: 0 };
   const failingNow = (tenantId: string) => {
     const db = database.tenant(tenantId);
-    const flight: typeof db.slow.flight = (queries) => {
+    const all: typeof db.slow.all = async (query) => {
       state.writes += 1;
-      return state.failing-- > 0 ? Promise.reject(new Error('the database is away')) : db.slow.flight(queries);
+      if (state.failing-- > 0) throw new Error('the database is away');
+      const rows = await db.slow.all(query);
+      if (state.losing-- > 0) throw new Error('the acknowledgement is lost');
+      return rows;
     };
-    return { slow: { flight } } as unknown as typeof db;
+    return { slow: { all } } as unknown as typeof db;
   };
   const usage = createUsage({
     database: { ...database, tenant: failingNow },
@@ -161,6 +164,39 @@ describe('the usage of credentials', () => {
     await closed;
     await usage.close();
     expect(await totalsOf(credential)).toMatchObject({ requests: 2, last_used_at: '2026-03-04T13:00:00.000Z' });
+  });
+
+  it('counts once when acknowledgements are lost, while 50 credentials are used in three processes', async () => {
+    const tenantId = newId();
+    const credentials = Array.from({ length: 50 }, () => ({ tenantId, credentialId: newId() }));
+    const processes = [createProcess(), createProcess(), createProcess()];
+    for (let round = 0; round < 3; round++) {
+      for (const { usage, state } of processes) {
+        state.losing = 1;
+        for (const credential of credentials) usage.record(use(credential, { isError: round === 0 }));
+      }
+      // The first flush loses the acknowledgement, the second writes the batch again.
+      await Promise.all(processes.map(({ usage }) => usage.close()));
+      await Promise.all(processes.map(({ usage }) => usage.close()));
+    }
+    for (const { state } of processes) expect(state.writes).toBe(6);
+    for (const credential of credentials) {
+      expect(await totalsOf(credential)).toMatchObject({ requests: 9, errors: 3 });
+      expect(await hoursOf(credential)).toMatchObject([{ requests: 9, errors: 3 }]);
+    }
+  });
+
+  it('remembers no process that stopped more than a day ago', async () => {
+    const credential = newCredential();
+    const old = createProcess();
+    old.usage.record(use(credential));
+    await old.usage.close();
+    const current = createProcess();
+    current.state.now += 25 * hour;
+    current.usage.record(use(credential));
+    await current.usage.close();
+    const { requests, batches } = await totalsOf(credential);
+    expect({ requests, processes: Object.values(batches) }).toEqual({ requests: 2, processes: [noon + 25 * hour] });
   });
 
   it('of a process whose clock is behind does not bring an older last use', async () => {

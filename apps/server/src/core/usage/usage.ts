@@ -1,8 +1,9 @@
 import { createBatchWriter, type BatchWriter } from '#core/background/batch-writer';
+import { newId } from '#core/crypto/ids';
 import type { Database } from '#core/db/database';
 import type { Query } from '#core/db/query';
 import type { Log } from '#core/log/log';
-import { addTotals, addUsage } from '#core/usage/usage.queries';
+import { addUsage } from '#core/usage/usage.queries';
 
 /** One request that an API key or an app account made. */
 export type UsedCredential = {
@@ -26,7 +27,7 @@ type TenantCounts = {
   totals: Map<string, Total>;
 };
 
-type Batch = { tenantId: string; counts: TenantCounts };
+type Batch = { tenantId: string; counts: TenantCounts; number: number };
 
 type Options = { database: Database; log: Log; now(): Date; delayMs?: number };
 
@@ -34,6 +35,8 @@ const hourMs = 3_600_000;
 
 export function createUsage({ database, log, now, delayMs = 500 }: Options): Usage {
   const waiting = new Map<string, TenantCounts>();
+  const writerId = newId();
+  let lastBatch = 0;
 
   function countsOf(tenantId: string): TenantCounts {
     let counts = waiting.get(tenantId);
@@ -47,7 +50,9 @@ export function createUsage({ database, log, now, delayMs = 500 }: Options): Usa
     for (const [tenantId, counts] of waiting) {
       if (failing.has(tenantId)) continue;
       waiting.delete(tenantId);
-      return { tenantId, counts };
+      // The clock may stand still or go back; the numbers must not.
+      lastBatch = Math.max(now().getTime(), lastBatch + 1);
+      return { tenantId, counts, number: lastBatch };
     }
     return undefined;
   }
@@ -56,7 +61,7 @@ export function createUsage({ database, log, now, delayMs = 500 }: Options): Usa
     delayMs,
     isIndependent: true,
     take,
-    write: ({ tenantId, counts }) => database.tenant(tenantId).slow.flight(statementsOf(tenantId, counts)),
+    write: (batch) => database.tenant(batch.tenantId).slow.all(statementOf(writerId, batch)),
     onRefused: (err, { tenantId }) => log.error({ err, tenantId }, 'the database refused the usage of credentials'),
     onFailing: (err) => log.warn({ err }, 'the usage of credentials could not be written and will be tried again'),
   });
@@ -85,27 +90,28 @@ function add<Counted extends Count>(map: Map<string, Counted>, key: string, valu
   }
 }
 
-function statementsOf(tenantId: string, { byHour, totals }: TenantCounts): Query<never>[] {
+function statementOf(writer: string, { tenantId, counts: { byHour, totals }, number }: Batch): Query<never> {
   const hours = [...byHour.entries()].toSorted(byKey).map(([, row]) => row);
   const sums = [...totals.entries()].toSorted(byKey);
-  return [
-    addTotals({
-      tenantId,
+  return addUsage({
+    tenantId,
+    writer,
+    batch: number,
+    totals: {
       ids: sums.map(([id]) => id),
       requests: sums.map(([, sum]) => sum.requests),
       errors: sums.map(([, sum]) => sum.errors),
       usedAt: sums.map(([, sum]) => sum.usedAt),
       usedIps: sums.map(([, sum]) => sum.ip),
-    }),
-    addUsage({
-      tenantId,
+    },
+    hours: {
       ids: hours.map((row) => row.id),
       hours: hours.map((row) => row.hour),
       operations: hours.map((row) => row.operation),
       requests: hours.map((row) => row.requests),
       errors: hours.map((row) => row.errors),
-    }),
-  ];
+    },
+  });
 }
 
 function byKey([left]: [string, unknown], [right]: [string, unknown]): number {
