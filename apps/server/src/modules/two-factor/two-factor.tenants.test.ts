@@ -292,6 +292,19 @@ describe('a session whose code a connector of the tenant delivered', () => {
     expectError(answer, 403, 'AUTHORIZATION_ERROR', 'ASSURANCE_LIMITED_TO_TENANT');
   });
 
+  it('422: cannot complete the enrolment of an app that it began before the account joined another tenant', async () => {
+    const own = await connect(home.admin);
+    const person = await createMember(test, home);
+    await enrolSms(person, own);
+    const session = await assuredBy(own, person, home);
+    const begun = await twoFactor(test, 'enable/totp', session);
+    expect(begun.status).toBe(200);
+    await joinTenant(test, other, session);
+    const code = freshCode(begun.body.data.secret, clock);
+    expectError(await verify(session, code, 'totp'), 422, 'UNPROCESSABLE_ENTITY', 'TWO_FACTOR_NOT_ENABLED');
+    await expectStepUp(await switchTo(session, other));
+  });
+
   it('200: enrols mail to the user’s address, and then counts in all tenants', async () => {
     const own = await connect(home.admin);
     const person = await createPersonOfBoth(own);
