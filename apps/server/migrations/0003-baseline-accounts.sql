@@ -308,9 +308,11 @@ create table credential_totals (
   errors bigint not null,
   last_used_at timestamptz(3) not null,
   last_used_ip text,
+  batches jsonb not null default '{}',
   primary key (tenant_id, credential_id)
 );
 comment on table credential_totals is 'All requests of an API key or app account; written in batches, never by the request itself.';
+comment on column credential_totals.batches is 'The last batch that each process has added, as milliseconds since 1970, so that a repeated batch counts once; without processes that stopped more than a day ago.';
 
 grant select, insert, update on credential_totals to atrium_tenant;
 

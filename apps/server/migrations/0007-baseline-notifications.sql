@@ -11,16 +11,20 @@ create table mail_outbox (
   priority smallint not null default 0,
   created_at timestamptz(3) not null,
   attempts integer not null default 0,
+  queued boolean not null default true,
   next_attempt_at timestamptz(3) not null,
   sent_at timestamptz(3),
   given_up_at timestamptz(3),
   last_error text
 );
-create index mail_outbox_due on mail_outbox (priority, owner_id, next_attempt_at) where sent_at is null and given_up_at is null;
+-- A claim finds the next owner by one index lookup, however many owners wait for a retry.
+create index mail_outbox_queued on mail_outbox (priority, owner_id, next_attempt_at) where queued and sent_at is null and given_up_at is null;
+create index mail_outbox_delayed on mail_outbox (next_attempt_at) where not queued and sent_at is null and given_up_at is null;
 comment on table mail_outbox is 'Outbox of the installation. Tenants take equal shares: a tenant with many mails must not delay the single mail of another.';
 comment on column mail_outbox.owner_id is 'Tenant whose share of the delivery the mail uses; the nil UUID if it was not sent for a tenant.';
 comment on column mail_outbox.body is 'Encrypted with the installation key: it may contain a one-time link.';
 comment on column mail_outbox.priority is 'Lower values go first: 0 mails that a user waits for, such as codes; 1 critical notices; 2 other notices.';
+comment on column mail_outbox.queued is 'The mail may be claimed. False during a claim and until the next attempt after a failure.';
 comment on column mail_outbox.given_up_at is 'When the mail server refused the mail permanently or the last attempt failed; the body is then removed.';
 
 grant insert on mail_outbox to atrium_credential;
