@@ -146,7 +146,6 @@ describe('a start that cannot succeed ends with 1 and one line that names the re
     await expectRefusal({}, /unreleased version.*empty data folder/, dataDir);
   });
 
-
   const unprivilegedUid = 65_534;
   const isRoot = process.getuid?.() === 0;
   const unprivilegedMayRun =

@@ -1,3 +1,4 @@
+import { Counts } from '#core/concurrency/counts';
 import { createFairQueue, type FairQueue, type Flow } from '#core/concurrency/fair-queue';
 import { createQueueingDelays, type QueueingDelays, type SheddingOptions } from '#core/concurrency/queueing-delay';
 
@@ -59,7 +60,7 @@ class Semaphore implements FairSemaphore {
   readonly #options: SemaphoreOptions;
   readonly #queue = createFairQueue<Entry>();
   readonly #delays: QueueingDelays;
-  readonly #held = new Map<string, number>();
+  readonly #held = new Counts();
   #total = 0;
   #isAdmitting = false;
 
@@ -70,7 +71,7 @@ class Semaphore implements FairSemaphore {
 
   readonly #mayServe = (tenant: string) => {
     const { permits, permitsOf = permits } = this.#options;
-    return (this.#held.get(tenant) ?? 0) < permitsOf();
+    return this.#held.of(tenant) < permitsOf();
   };
 
   acquire(flow: Flow, done: Done): Permit {
@@ -91,7 +92,7 @@ class Semaphore implements FairSemaphore {
     if (entry.state === 'waiting') return this.#stopWaiting(entry);
     if (entry.state !== 'held') return;
     entry.state = 'over';
-    count(this.#held, entry.flow.tenant, -1);
+    this.#held.add(entry.flow.tenant, -1);
     this.#total -= 1;
     if (this.#queue.size() > 0) this.admit();
   }
@@ -99,8 +100,8 @@ class Semaphore implements FairSemaphore {
   transfer(permit: Permit, flow: Flow): void {
     const entry = permit as Entry;
     if (entry.state !== 'held') return;
-    count(this.#held, entry.flow.tenant, -1);
-    count(this.#held, flow.tenant, 1);
+    this.#held.add(entry.flow.tenant, -1);
+    this.#held.add(flow.tenant, 1);
     entry.flow = flow;
   }
 
@@ -140,7 +141,7 @@ class Semaphore implements FairSemaphore {
 
   #hold(entry: Entry): void {
     entry.state = 'held';
-    count(this.#held, entry.flow.tenant, 1);
+    this.#held.add(entry.flow.tenant, 1);
     this.#total += 1;
   }
 
@@ -186,12 +187,6 @@ function isFuller(queue: FairQueue<Entry>, victim: Entry | undefined, { tenant, 
   if (victim === undefined) return false;
   if (victim.flow.tenant !== tenant) return queue.sizeOf(victim.flow.tenant) > queue.sizeOf(tenant);
   return queue.sizeOf(tenant, victim.flow.principal) > queue.sizeOf(tenant, principal);
-}
-
-function count(counts: Map<string, number>, key: string, change: 1 | -1): void {
-  const left = (counts.get(key) ?? 0) + change;
-  if (left === 0) counts.delete(key);
-  else counts.set(key, left);
 }
 
 /** Runs the work with a permit. @throws what `toError` makes of a refusal */

@@ -1,5 +1,6 @@
 import type pg from 'pg';
 
+import { Counts } from '#core/concurrency/counts';
 import { createFairQueue } from '#core/concurrency/fair-queue';
 import { ConnectionLostError, openConnection, type Connection } from '#core/db/connection';
 import type { DatabaseTiming } from '#core/db/timing';
@@ -50,9 +51,9 @@ export class Lane {
   /** The same in the order of their arrival. */
   readonly #arrivals = new Set<Waiter>();
   /** Flights under way by tenant. */
-  readonly #held = new Map<string, number>();
+  readonly #held = new Counts();
   // Work without a tenant is that of many: logins, refreshes, housekeeping.
-  readonly #mayServe = (tenant: string) => tenant === '' || (this.#held.get(tenant) ?? 0) < this.#options.share;
+  readonly #mayServe = (tenant: string) => tenant === '' || this.#held.of(tenant) < this.#options.share;
   #closed = false;
 
   constructor(options: LaneOptions) {
@@ -181,12 +182,10 @@ export class Lane {
   #launch(connection: Connection, tenant: string, job: Job): void {
     if (connection.flights === 0) connection.busySince = performance.now();
     connection.flights += 1;
-    this.#held.set(tenant, (this.#held.get(tenant) ?? 0) + 1);
+    this.#held.add(tenant, 1);
     job.run(connection.client, () => {
       connection.flights -= 1;
-      const held = this.#held.get(tenant)! - 1;
-      if (held === 0) this.#held.delete(tenant);
-      else this.#held.set(tenant, held);
+      this.#held.add(tenant, -1);
       if (connection.isRetiring && connection.flights === 0) this.#retire(connection);
       if (this.#waiting.size() > 0) this.#serve();
     });

@@ -1,3 +1,4 @@
+import { shareRun } from '#core/concurrency/coalesce';
 import { ConnectionLostError } from '#core/db/connection';
 import type { Lane } from '#core/db/lane';
 import type { DatabaseTiming } from '#core/db/timing';
@@ -35,7 +36,6 @@ const waryMs = 10_000;
 export function startPulse({ lanes, asking, timing, onUnreachable }: Parts): Pulse {
   let isReachable = true;
   let cause: unknown;
-  let trying: Promise<void> | undefined;
   let deadAt = -Infinity;
   let readOnlyAt = -Infinity;
   /** The question to the server, and the looks since: bytes may lie unread while the process stands still. */
@@ -61,20 +61,15 @@ export function startPulse({ lanes, asking, timing, onUnreachable }: Parts): Pul
     onUnreachable();
   }
 
-  function tryAgain(): void {
-    trying ??= asking()
-      .ask()
-      .then((answered) => {
-        isReachable = answered;
-        trying = undefined;
-      });
-  }
+  const tryAgain = shareRun(async () => {
+    isReachable = await asking().ask();
+  });
 
   const timer = setInterval(() => {
     const now = performance.now();
     for (const lane of lanes()) lane.tick(now, { isWary: now - deadAt < waryMs, readOnlyAt });
     if (isReachable) judge(now);
-    else tryAgain();
+    else void tryAgain();
   }, timing.tickMs).unref();
 
   return {

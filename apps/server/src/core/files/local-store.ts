@@ -3,6 +3,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
+import { shareResult } from '#core/concurrency/coalesce';
 import {
   ObjectMissing,
   StoreBusy,
@@ -33,13 +34,12 @@ export function createLocalStore(root: string, measure: (folder: string) => Prom
     assertKey(key);
     return path.join(root, key);
   };
-  let rootMade: Promise<void> | undefined;
-  // Whoever comes second has to wait for it as well: a folder that is there may not be on the disk yet.
-  const makeRoot = () =>
-    (rootMade ??= makeDurably(root).catch((error: unknown) => {
-      rootMade = undefined;
+  // Later callers wait as well: a folder that exists may not be on the disk yet.
+  const makeRoot = shareResult(() =>
+    makeDurably(root).catch((error: unknown) => {
       throw fullOr(error);
-    }));
+    }),
+  );
   return {
     async admit(key, sizeBytes) {
       assertKey(key);

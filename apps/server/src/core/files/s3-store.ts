@@ -9,6 +9,7 @@ import {
 import { Upload } from '@aws-sdk/lib-storage';
 import type { Readable } from 'node:stream';
 
+import { createSemaphore } from '#core/concurrency/semaphore';
 import { ObjectMissing, StoreBusy, assertKey, type ByteRange, type ObjectStore } from '#core/files/object-store';
 
 export type S3Options = {
@@ -25,19 +26,24 @@ export type S3Options = {
 const leastPartBytes = 5 * 1024 * 1024;
 const mostParts = 10_000;
 /** Each upload holds one part in memory while it is sent and collects the next, for as long as its sender likes. */
-const mostUploads = { ofTenant: 8, ofProcess: 64 };
+const maxUploads = { tenant: 8, process: 64 };
 const busySeconds = 5;
 
 /** Objects in a bucket of any S3-compatible service. */
 export function createS3Store(options: S3Options): ObjectStore {
   const client = openClient(options);
   const { bucket: Bucket } = options;
-  const places = createPlaces();
+  const uploads = createSemaphore();
   return {
     admit: (key) =>
       Promise.try(() => {
         assertKey(key);
-        return places.take(key.slice(0, key.indexOf('/')));
+        const refusal = () => StoreBusy({ retryAfterSeconds: busySeconds });
+        // Slow senders hold their permits for long, so those of one tenant must not hold all, and no upload waits for one.
+        return uploads.acquireNow(
+          { key: key.slice(0, key.indexOf('/')), max: maxUploads.tenant, refusal },
+          { key: 'process', max: maxUploads.process, refusal },
+        );
       }),
     async put(key, source, sizeBytes) {
       assertKey(key);
@@ -107,26 +113,4 @@ async function abortUnfinished(client: S3Client, Bucket: string, key: string): P
   for (const { Key, UploadId } of Uploads) {
     if (Key === key) await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
   }
-}
-
-/** Slow senders hold their permits for long, so one tenant must not take all of them, and no request waits for one. */
-function createPlaces() {
-  const taken = new Map<string, number>();
-  let total = 0;
-  return {
-    /** @throws StoreBusy */
-    take(tenantId: string): () => void {
-      const ofTenant = taken.get(tenantId) ?? 0;
-      if (ofTenant >= mostUploads.ofTenant || total >= mostUploads.ofProcess)
-        throw StoreBusy({ retryAfterSeconds: busySeconds });
-      taken.set(tenantId, ofTenant + 1);
-      total += 1;
-      return () => {
-        const left = taken.get(tenantId)! - 1;
-        if (left === 0) taken.delete(tenantId);
-        else taken.set(tenantId, left);
-        total -= 1;
-      };
-    },
-  };
 }

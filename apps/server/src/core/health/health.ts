@@ -1,3 +1,5 @@
+import { shareRun } from '#core/concurrency/coalesce';
+
 /** State of something the service depends on; words only, no hosts and no inner errors. */
 export type ServiceState = {
   name: string;
@@ -63,9 +65,6 @@ type Watched = { state(): Promise<ServiceState>; known(): ServiceState | undefin
 
 function watch(probe: Probe, now: () => Date): Watched {
   let last: { state: ServiceState; at: number } | undefined;
-  let running: Promise<ServiceState> | undefined;
-  /** What was asked and has not answered, however long ago: what hangs is not asked again meanwhile. */
-  let asked: Promise<Verdict> | undefined;
 
   const failed: Verdict = { status: 'unhealthy', message: probe.failure ?? 'not reachable' };
   const stateOf = (verdict: Verdict, started: number): ServiceState => ({
@@ -74,12 +73,10 @@ function watch(probe: Probe, now: () => Date): Watched {
     responseTime: Math.round((performance.now() - started) * 10) / 10,
     timestamp: now().toISOString(),
   });
-  const ask = (signal: AbortSignal) =>
-    Promise.try(() => probe.check(signal))
-      .catch(() => failed)
-      .finally(() => (asked = undefined));
+  // Shared however long it takes: a probe that hangs is not called again meanwhile.
+  const ask = shareRun((signal: AbortSignal) => Promise.try(() => probe.check(signal)).catch(() => failed));
 
-  async function measure(): Promise<ServiceState> {
+  const measure = shareRun(async () => {
     const started = performance.now();
     const patience = new AbortController();
     const late = Promise.withResolvers<Verdict>();
@@ -87,12 +84,12 @@ function watch(probe: Probe, now: () => Date): Watched {
       late.resolve(failed);
       patience.abort();
     }, limitMs).unref();
-    const verdict = await Promise.race([(asked ??= ask(patience.signal)), late.promise]);
+    const verdict = await Promise.race([ask(patience.signal), late.promise]);
     clearTimeout(timer);
     const state = stateOf(verdict, started);
     last = { state, at: performance.now() };
     return state;
-  }
+  });
 
   function fresh(): ServiceState | undefined {
     if (last === undefined) return undefined;
@@ -114,8 +111,7 @@ function watch(probe: Probe, now: () => Date): Watched {
     state() {
       const state = fresh();
       if (state !== undefined) return Promise.resolve(withNoticed(probe, state));
-      running ??= measure().finally(() => (running = undefined));
-      return running.then((measured) => withNoticed(probe, measured));
+      return measure().then((measured) => withNoticed(probe, measured));
     },
     known,
   };

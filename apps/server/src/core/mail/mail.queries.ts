@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 
+import { nilId } from '#core/db/nil-id';
 import { queryBuilder, statement } from '#core/db/query';
 
 export type MailTables = {
@@ -59,7 +60,7 @@ export const insertMail = statement<NewMail, never>((mail) =>
 );
 
 /** The owner of mails that no tenant asked for, such as links to a new password. */
-export const noOwner = '00000000-0000-0000-0000-000000000000';
+export const noOwner = nilId;
 
 const isWaiting = sql`sent_at is null and given_up_at is null`;
 

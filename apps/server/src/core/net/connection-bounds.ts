@@ -1,3 +1,4 @@
+import { createSemaphore, type Release } from '#core/concurrency/semaphore';
 import type { Log } from '#core/log/log';
 import { canonicalAddress, createAddressMatcher } from '#core/net/addresses';
 import { customerOf, isLoopback } from '#core/net/ranges';
@@ -5,7 +6,7 @@ import { customerOf, isLoopback } from '#core/net/ranges';
 /** Bounds how many connections one client address (IPv6: one /64) keeps open, where all of them are accepted. */
 export type ConnectionBounds = {
   /** Counts a connection until the function that it returns is called; undefined where it is one too many. */
-  take(address: string | undefined): (() => void) | undefined;
+  take(address: string | undefined): Release | undefined;
   /** Connections that were refused so far. */
   refused(): number;
 };
@@ -24,15 +25,9 @@ const uncounted = () => undefined;
 
 export function createConnectionBounds({ maxPerAddress, trustedProxies, log, now }: Options): ConnectionBounds {
   const isTrusted = createAddressMatcher(trustedProxies);
-  const open = new Map<string, number>();
+  const open = createSemaphore();
   let refused = 0;
   let warnedAt = -Infinity;
-
-  function release(client: string): void {
-    const left = open.get(client)! - 1;
-    if (left === 0) open.delete(client);
-    else open.set(client, left);
-  }
 
   function refuse(): undefined {
     refused += 1;
@@ -46,15 +41,7 @@ export function createConnectionBounds({ maxPerAddress, trustedProxies, log, now
       const address = canonicalAddress(written);
       // A connection that has ended already has no address any more.
       if (address === undefined || isLoopback(address) || isTrusted(address)) return uncounted;
-      const client = customerOf(address);
-      const count = open.get(client) ?? 0;
-      if (count >= maxPerAddress) return refuse();
-      open.set(client, count + 1);
-      let isOpen = true;
-      return () => {
-        if (isOpen) release(client);
-        isOpen = false;
-      };
+      return open.tryAcquire([{ key: customerOf(address), max: maxPerAddress }]) ?? refuse();
     },
     refused: () => refused,
   };

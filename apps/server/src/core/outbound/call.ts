@@ -3,6 +3,7 @@ import type { ReadableStream as StreamOfBytes } from 'node:stream/web';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errors } from 'undici';
 
+import type { Bulkhead } from '#core/outbound/bulkhead';
 import { NotAsked, NotSendable, type Circuits } from '#core/outbound/circuits';
 import type { Connections } from '#core/outbound/connections';
 import { withDeadline } from '#core/outbound/deadline';
@@ -10,7 +11,6 @@ import { acceptedEncodings, exchange, toResponse, type WireRequest } from '#core
 import { AddressRefused } from '#core/outbound/judged-connect';
 import { createRetryBudget, isCut, isWorthRepeating, pauseMs } from '#core/outbound/retry-budget';
 import { createQueue, type Queue } from '#core/outbound/queue';
-import type { Slots, Visit } from '#core/outbound/slots';
 
 export type OutboundInit = {
   method?: string;
@@ -46,7 +46,7 @@ export type Call = (url: URL, init: OutboundInit) => Promise<Response>;
 
 type Surroundings = {
   connections: Connections;
-  slots: Slots;
+  bulkhead: Bulkhead;
   circuits: Circuits;
   limits: { headersMs: number; totalMs: number; longestMs: number; maxBodyBytes: number; longestBodyBytes: number };
 };
@@ -56,23 +56,22 @@ type Attempt = {
   request: WireRequest;
   signal: AbortSignal;
   maxBytes: number;
-  visit: Visit;
   enter: Queue['enter'];
 };
 
 /** Calls through their circuits, each within one deadline and made twice at most. */
-export function createCall({ connections, slots, circuits, limits }: Surroundings): Call {
+export function createCall({ connections, bulkhead, circuits, limits }: Surroundings): Call {
   const budget = createRetryBudget();
 
   /** @param onAnswer told when the first byte of an answer has come */
   async function attempt(one: Attempt, mayBeKept: boolean, onAnswer: () => void): Promise<Response> {
-    const { url, request, signal, maxBytes, visit } = one;
+    const { url, request, signal, maxBytes } = one;
     const { origin } = url;
-    await one.enter(signal);
+    const release = await one.enter(signal);
     const lease = connections.lease(origin, mayBeKept);
     const onEnd = () => {
       lease.giveBack();
-      slots.leave(visit);
+      release();
     };
     const whole = { ...request, origin };
     const answer = await exchange(lease.dispatcher, whole, { signal, maxBytes, onAnswer, onEnd }).catch(
@@ -107,9 +106,8 @@ export function createCall({ connections, slots, circuits, limits }: Surrounding
     const headersTimeout = init.timeoutMs === undefined ? limits.headersMs : Math.max(limits.headersMs, timeoutMs);
     const request = { ...toRequest(url, init), headersTimeout, bodyTimeout: timeoutMs };
     const work = async () => {
-      const visit = { origin: url.origin, owner: init.owner };
-      const queue = createQueue(slots, visit, init.onPlace);
-      const one = { url, request, maxBytes, visit, enter: queue.enter };
+      const queue = createQueue(bulkhead, { origin: url.origin, owner: init.owner }, init.onPlace);
+      const one = { url, request, maxBytes, enter: queue.enter };
       return withDeadline(timeoutMs, init.signal, (signal) => attempts({ ...one, signal }, init)).catch(
         (error: unknown) => {
           throw isCancelled(init.signal)

@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 
 import { AppError } from '#core/errors/app-error';
 import { createAddressGuard } from '#core/outbound/addresses';
+import { createBulkhead } from '#core/outbound/bulkhead';
 import { createCall, type Call, type OutboundInit } from '#core/outbound/call';
 import { CircuitOpen, NotAsked, NotSendable, createCircuits, type Circuits } from '#core/outbound/circuits';
 import { createConnections } from '#core/outbound/connections';
@@ -9,7 +10,6 @@ import { withDeadline } from '#core/outbound/deadline';
 import { createJudgement, type Lookup } from '#core/outbound/judged-connect';
 import { createQueue } from '#core/outbound/queue';
 import { createLookup } from '#core/outbound/resolver';
-import { createSlots } from '#core/outbound/slots';
 import { openSocket, type SocketTarget } from '#core/outbound/socket';
 import { isMailPort, literalAddress, mailTargetOf, parseTarget } from '#core/outbound/target';
 import type { Within } from '#core/tracing/tracing';
@@ -83,19 +83,18 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const guard = createAddressGuard(options.allowedRanges);
   const judgement = createJudgement(guard, options.lookup ?? createLookup({ deadlineMs: limits.connectMs }));
   const connections = createConnections(judgement, limits);
-  const slots = createSlots(limits.maxSockets);
+  const bulkhead = createBulkhead(limits.maxSockets);
   const circuits = createCircuits();
-  const call = createCall({ connections, slots, circuits, limits });
+  const call = createCall({ connections, bulkhead, circuits, limits });
 
   async function connect(target: SocketTarget): Promise<Socket> {
     if (!isMailPort(target.port, ownPort)) throw new Error('this port is never connected to');
     judgement.assertOpen(target.host);
     const place = `${target.host}:${target.port}`;
-    const visit = { origin: place, owner: target.owner };
-    const queue = createQueue(slots, visit, target.onPlace);
+    const queue = createQueue(bulkhead, { origin: place, owner: target.owner }, target.onPlace);
     return withDeadline(limits.connectMs, target.signal, async (signal) => {
-      await queue.enter(signal);
-      return openSocket({ ...target, signal }, judgement, () => slots.leave(visit));
+      const release = await queue.enter(signal);
+      return openSocket({ ...target, signal }, judgement, release);
     }).catch((error: unknown) => {
       throw queue.classify(error);
     });

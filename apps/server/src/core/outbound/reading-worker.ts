@@ -1,23 +1,7 @@
-import { parentPort } from 'node:worker_threads';
+import { answerTasks } from '#core/concurrency/worker-thread';
+import type { ReadingTask } from '#core/outbound/reading';
 
-import type { ReadingResult, ReadingTask } from '#core/outbound/reading';
-
-/** What the script of a thread calls: reads the one answer that the thread is for. */
+/** The script of a reading calls this with its function. */
 export function readOneAnswer(read: (text: string, argument: never) => unknown): void {
-  parentPort!.once('message', ({ bytes, argument }: ReadingTask) => {
-    parentPort!.postMessage(perform(() => read(new TextDecoder().decode(bytes), argument as never)));
-  });
-}
-
-function perform(read: () => unknown): ReadingResult {
-  try {
-    return { result: read() };
-  } catch (error) {
-    return { error: reasonOf(error) };
-  }
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'the answer cannot be read';
-  return error.cause instanceof Error ? reasonOf(error.cause) : error.message;
+  answerTasks(({ bytes, argument }: ReadingTask) => read(new TextDecoder().decode(bytes), argument as never));
 }

@@ -1,13 +1,10 @@
-import { Worker } from 'node:worker_threads';
-
 import { createFairTurns } from '#core/concurrency/fair-semaphore';
+import { createWorkerPool } from '#core/concurrency/worker-pool';
 
 /** A script that calls `readOneAnswer`: it gets the text of an answer and one argument, and returns plain data. */
 export type Reading = { script: URL; argument: unknown };
 
 export type ReadingTask = { bytes: Uint8Array; argument: unknown };
-
-export type ReadingResult = { result: unknown } | { error: string };
 
 /** Longer answers are read on a thread: to parse 256 KiB takes the event loop a few milliseconds. */
 export const maxBytesOnLoop = 262_144;
@@ -34,19 +31,11 @@ export function readOnThread<Result>(
 }
 
 async function readNow(reading: Reading, bytes: Uint8Array<ArrayBuffer>, maxMs: number): Promise<unknown> {
-  // Without the environment, as a thread needs no secret of it.
-  const worker = new Worker(reading.script, { resourceLimits, env: {} });
-  const timer = setTimeout(() => void worker.terminate(), maxMs);
+  const pool = createWorkerPool<ReadingTask, unknown>({ script: reading.script, max: 1, resourceLimits });
+  const timeout = { ms: maxMs, toError: () => new Error('the answer took too long to read') };
   try {
-    const answer = await new Promise<ReadingResult>((resolve, reject) => {
-      worker.once('message', resolve).once('error', reject);
-      worker.once('exit', () => reject(new Error('the answer took too long to read')));
-      worker.postMessage({ argument: reading.argument, bytes } satisfies ReadingTask, [bytes.buffer]);
-    });
-    if ('error' in answer) throw new Error(answer.error);
-    return answer.result;
+    return await pool.run({ argument: reading.argument, bytes }, { transfer: [bytes.buffer], timeout });
   } finally {
-    clearTimeout(timer);
-    await worker.terminate();
+    await pool.close();
   }
 }

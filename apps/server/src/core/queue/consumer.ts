@@ -1,3 +1,4 @@
+import { coalesce, shareRun } from '#core/concurrency/coalesce';
 import type { Log } from '#core/log/log';
 import { heartbeatSeconds, type Claim, type Storage } from '#core/queue/storage';
 import type { BoundWork } from '#core/queue/terms';
@@ -46,12 +47,7 @@ export function startConsumer(options: ConsumerOptions): Consumer {
     if (name === undefined) lines.forEach((line) => void line.look());
     else void lines.get(name)?.look();
   };
-  let tending: Promise<void> | undefined;
-  const tend = () =>
-    (tending ??= options.storage
-      .tend()
-      .catch(options.onError)
-      .finally(() => (tending = undefined)));
+  const tend = shareRun(() => options.storage.tend().catch(options.onError));
   const timers = [
     every(options.pollMs, wake.bind(undefined, undefined)),
     every(options.tendMs, tend),
@@ -62,7 +58,7 @@ export function startConsumer(options: ConsumerOptions): Consumer {
     wake,
     async stop(graceMs) {
       timers.slice(0, 2).forEach((end) => end());
-      await Promise.all([tending, ...[...lines.values()].map((line) => line.stop(graceMs))]);
+      await Promise.all([tend.underWay(), ...[...lines.values()].map((line) => line.stop(graceMs))]);
       timers.forEach((end) => end());
     },
   };
@@ -73,8 +69,6 @@ class Line {
   readonly #work: BoundWork;
   readonly #options: ConsumerOptions;
   readonly #runs = new Set<Run>();
-  #looking: Promise<void> | undefined;
-  #lookAgain = false;
   #isStopped = false;
   readonly #graceOver = new AbortController();
 
@@ -84,19 +78,7 @@ class Line {
   }
 
   /** Takes as much as there is room for. */
-  look(): Promise<void> {
-    if (this.#looking !== undefined) {
-      this.#lookAgain = true;
-      return this.#looking;
-    }
-    this.#looking = this.#lookOnce().finally(() => {
-      this.#looking = undefined;
-      if (!this.#lookAgain) return;
-      this.#lookAgain = false;
-      void this.look();
-    });
-    return this.#looking;
-  }
+  readonly look = coalesce(() => this.#lookOnce());
 
   async #lookOnce(): Promise<void> {
     const room = this.#work.concurrency - this.#runs.size;
@@ -200,7 +182,8 @@ class Line {
   async stop(graceMs: number): Promise<void> {
     this.#isStopped = true;
     for (const { controller } of this.#runs) controller.abort(new ProcessStops());
-    await this.#looking;
+    // The last look: it takes nothing, and ends after the one under way.
+    await this.look();
     const timer = setTimeout(() => this.#graceOver.abort(), graceMs);
     await Promise.all([...this.#runs].map(({ ended }) => ended));
     clearTimeout(timer);

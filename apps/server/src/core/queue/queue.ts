@@ -1,3 +1,4 @@
+import { shareResult } from '#core/concurrency/coalesce';
 import { newId } from '#core/crypto/ids';
 import type { Log } from '#core/log/log';
 import type { Metric, Sample } from '#core/metrics/metric';
@@ -48,7 +49,7 @@ export function createQueue({ work, log, connection, pollMs = 5000, tendMs = 15_
   let isStopped = false;
   let closed: Promise<void> | undefined;
 
-  const storage = once(() =>
+  const open = shareResult(() =>
     openStorage({
       connection,
       work,
@@ -58,12 +59,13 @@ export function createQueue({ work, log, connection, pollMs = 5000, tendMs = 15_
       tendSeconds: Math.max(1, Math.floor(tendMs / 1000)),
     }),
   );
+  const opened = () => open.begun()?.catch(() => undefined);
 
   async function begin(): Promise<void> {
     while (!isStopped) {
       try {
-        const opened = watched(await storage.open(), trouble.over);
-        if (!isStopped) consumer = startConsumer({ work, storage: opened, log, pollMs, tendMs, onError: trouble.met });
+        const storage = watched(await open(), trouble.over);
+        if (!isStopped) consumer = startConsumer({ work, storage, log, pollMs, tendMs, onError: trouble.met });
         return;
       } catch (error) {
         trouble.met(error);
@@ -80,29 +82,16 @@ export function createQueue({ work, log, connection, pollMs = 5000, tendMs = 15_
 
   async function close(): Promise<void> {
     await stop(0);
-    await (await storage.opened())?.close();
+    await (await opened())?.close();
   }
 
   return {
-    send: async (name, data, options = {}) => (await insert(await storage.open(), name, [{ ...options, data }])) === 1,
-    sendMany: async (name, pieces) => insert(await storage.open(), name, pieces),
+    send: async (name, data, options = {}) => (await insert(await open(), name, [{ ...options, data }])) === 1,
+    sendMany: async (name, pieces) => insert(await open(), name, pieces),
     start: () => void (starting ??= Promise.resolve().then(begin)),
     stop,
-    metrics: () => [depthMetric(async () => (await storage.opened())?.counts() ?? [])],
+    metrics: () => [depthMetric(async () => (await opened())?.counts() ?? [])],
     close: () => (closed ??= close()),
-  };
-}
-
-/** Opened with the first use, and again after a failure. */
-function once(openIt: () => Promise<Storage>) {
-  let opening: Promise<Storage> | undefined;
-  return {
-    open: () =>
-      (opening ??= openIt().catch((error: unknown) => {
-        opening = undefined;
-        throw error;
-      })),
-    opened: () => opening?.catch(() => undefined),
   };
 }
 

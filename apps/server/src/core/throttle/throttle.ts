@@ -1,3 +1,4 @@
+import { createKeyedTurns } from '#core/concurrency/keyed-turns';
 import type { Database } from '#core/db/database';
 import { perDatabase } from '#core/db/per-database';
 import type { Query } from '#core/db/query';
@@ -35,7 +36,7 @@ export function createAttempt(services: Services, budgets: readonly Budget[], er
         }),
       );
       const keys = budgets.map(({ key }) => key);
-      const counted = await inTurn(services.database, keys, () => db.flight(counts));
+      const counted = await turns(services.database)(keys, () => db.flight(counts));
       const draws = budgets.map((budget, at) => ({ budget, row: counted[at]![0]! }));
       drawn = draws.map(({ budget, row }) => ({ key: budget.key, windowEndsAt: row.window_ends_at }));
       const spent = draws.filter(({ budget, row }) => row.failures > budget.max);
@@ -48,24 +49,8 @@ export function createAttempt(services: Services, budgets: readonly Budget[], er
   };
 }
 
-/** The last draw from each budget that has not ended. */
-const lastDraws = perDatabase(() => new Map<string, Promise<unknown>>());
-
 /**
- * One draw from a budget at a time: in the database, all but one would wait for its row, each on a connection that others
- * need. Where one cannot be counted, those behind it cannot either.
+ * In the database, all but one draw from a budget would wait for its row, each on a connection that others need. If one cannot
+ * be counted, those behind it cannot either.
  */
-async function inTurn<Result>(
-  database: Database,
-  keys: readonly string[],
-  draw: () => Promise<Result>,
-): Promise<Result> {
-  const last = lastDraws(database);
-  const drawn = Promise.all(keys.flatMap((key) => last.get(key) ?? [])).then(draw);
-  for (const key of keys) last.set(key, drawn);
-  try {
-    return await drawn;
-  } finally {
-    for (const key of keys) if (last.get(key) === drawn) last.delete(key);
-  }
-}
+const turns = perDatabase(createKeyedTurns);

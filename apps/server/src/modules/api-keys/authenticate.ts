@@ -2,6 +2,7 @@ import { allowedProperties, flagsOf } from '#core/access/flags';
 import type { ApiKeyPrincipal, RequestFacts } from '#core/access/principal';
 import type { CachedPrincipal } from '#core/access/principal-cache';
 import { keyedHash, sameSecret } from '#core/crypto/secrets';
+import { nilId } from '#core/db/nil-id';
 import type { ErrorDefinition } from '#core/errors/app-error';
 import { InvalidApiKey } from '#core/errors/common-errors';
 import { cachedKeyName } from '#core/http/credentials';
@@ -57,7 +58,7 @@ async function verifyKey(
 }
 
 /** No tenant has this id. All unknown keys share it, because each tenant takes a share of the connections. */
-const noTenant = '00000000-0000-0000-0000-000000000000';
+const noTenant = nilId;
 
 /** Two statements for known and unknown keys: an unknown one is looked up in a tenant that does not exist. */
 async function findKey({ database, now }: Services, keyUuid: string): Promise<UsableKeyRow | undefined> {

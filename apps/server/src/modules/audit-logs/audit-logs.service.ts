@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 
 import type { Actor } from '#core/access/principal';
 import { auditEvent } from '#core/audit/audit.queries';
-import { takePlaces } from '#core/background/places';
+import { processPermits } from '#core/concurrency/semaphore';
 import type { TenantDb } from '#core/db/scopes';
 import { pageOfMatches } from '#core/db/totals';
 import { csvLine, csvRecord } from '#core/http/csv';
@@ -79,9 +79,9 @@ export async function exportAuditLogs(
   { db, actor, now, signal }: Exporter,
   { format = 'csv', ...query }: ExportAuditLogsQuery,
 ): Promise<Stream> {
-  const release = takePlaces(
-    { name: `export:${db.tenantId}`, most: 1, refusal: ExportRunning },
-    { name: 'exports of trails', most: maxExports, refusal: () => ExportsRunning({ retryAfterSeconds: 5 }) },
+  const release = processPermits.acquireNow(
+    { key: `export:${db.tenantId}`, max: 1, refusal: ExportRunning },
+    { key: 'exports of trails', max: maxExports, refusal: () => ExportsRunning({ retryAfterSeconds: 5 }) },
   );
   try {
     const at = now.toISOString();

@@ -3,8 +3,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { takePlace, takePlaces } from '#core/background/places';
-import type { AppError } from '#core/errors/app-error';
+import { processPermits } from '#core/concurrency/semaphore';
 import { ExportRunning, ExportsRunning } from '#modules/audit-logs/audit-logs.errors';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { withClient } from '#test/support/database';
@@ -130,22 +129,22 @@ describe('exportAuditLogs', () => {
   });
 
   it('200 while 50 other tenants read their exports slowly', async () => {
-    const places = Array.from({ length: 50 }, (_, at) =>
-      takePlaces(
-        { name: `export:${at}`, most: 1, refusal: ExportRunning },
-        { name: 'exports of trails', most: 64, refusal: ExportsRunning },
+    const permits = Array.from({ length: 50 }, (_, at) =>
+      processPermits.acquireNow(
+        { key: `export:${at}`, max: 1, refusal: ExportRunning },
+        { key: 'exports of trails', max: 64, refusal: ExportsRunning },
       ),
     );
     expect((await exported(past)).status).toBe(200);
-    places.forEach((release) => release());
+    permits.forEach((release) => release());
   });
 
   it('429 with Retry-After at the limit of concurrent exports, and success afterwards', async () => {
-    const places = Array.from({ length: 64 }, () =>
-      takePlace('exports of trails', 64, () => new Error('taken') as AppError),
+    const permits = Array.from({ length: 64 }, () =>
+      processPermits.acquireNow({ key: 'exports of trails', max: 64, refusal: ExportsRunning }),
     );
     const refused = await exported(past);
-    places.forEach((release) => release());
+    permits.forEach((release) => release());
     expectError(refused, 429, 'RATE_LIMIT_EXCEEDED', 'AUDIT_EXPORTS_RUNNING');
     expect(refused.headers['retry-after']).toBe('5');
     expect((await exported(past)).status).toBe(200);

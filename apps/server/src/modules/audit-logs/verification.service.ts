@@ -1,4 +1,4 @@
-import { takePlaces } from '#core/background/places';
+import { processPermits } from '#core/concurrency/semaphore';
 import type { TenantDb } from '#core/db/scopes';
 import { PeriodInvalid, VerificationRunning, VerificationsRunning } from '#modules/audit-logs/audit-logs.errors';
 import type { VerifyAuditLogsQuery } from '#modules/audit-logs/audit-logs.schemas';
@@ -36,9 +36,9 @@ const birthMs = 60_000;
  */
 export async function verifyAuditLogs({ db, signal }: Verifier, query: VerifyAuditLogsQuery) {
   const window = toWindow(query);
-  const release = takePlaces(
-    { name: `verify:${db.tenantId}`, most: 1, refusal: VerificationRunning },
-    { name: 'verifications', most: maxVerifications, refusal: () => VerificationsRunning({ retryAfterSeconds: 5 }) },
+  const release = processPermits.acquireNow(
+    { key: `verify:${db.tenantId}`, max: 1, refusal: VerificationRunning },
+    { key: 'verifications', max: maxVerifications, refusal: () => VerificationsRunning({ retryAfterSeconds: 5 }) },
   );
   try {
     const chains = await db.slow.all(listChains(db.tenantId));

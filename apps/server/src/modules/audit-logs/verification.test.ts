@@ -2,10 +2,9 @@ import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { auditEvent, chainSlot } from '#core/audit/audit.queries';
-import { takePlace } from '#core/background/places';
+import { processPermits } from '#core/concurrency/semaphore';
 import { newId } from '#core/crypto/ids';
 import type { TenantDb } from '#core/db/scopes';
-import type { AppError } from '#core/errors/app-error';
 import { verifyAuditLogs } from '#modules/audit-logs/verification.service';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { withClient } from '#test/support/database';
@@ -325,9 +324,9 @@ describe('verifyAuditLogs', () => {
   });
 
   it('429 with Retry-After while two other tenants verify, and success afterwards', async () => {
-    const places = [1, 2].map(() => takePlace('verifications', 2, () => new Error('taken') as AppError));
+    const permits = [1, 2].map(() => processPermits.tryAcquire([{ key: 'verifications', max: 2 }])!);
     const refused = await test.call('GET', path, { token: tenant.admin.token });
-    places.forEach((release) => release());
+    permits.forEach((release) => release());
     expectError(refused, 429, 'RATE_LIMIT_EXCEEDED', 'VERIFICATIONS_RUNNING');
     expect(refused.headers['retry-after']).toBe('5');
     expect(await problems()).toEqual([]);

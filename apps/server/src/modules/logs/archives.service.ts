@@ -3,7 +3,7 @@ import { createGunzip } from 'node:zlib';
 
 import type { Actor, Person } from '#core/access/principal';
 import { auditForSystem } from '#core/audit/system-trail';
-import { takePlace } from '#core/background/places';
+import { processPermits } from '#core/concurrency/semaphore';
 import { exactTotalLimit, totalOfPage, withTotal } from '#core/db/totals';
 import { ObjectMissing } from '#core/files/object-store';
 import type { Download } from '#core/http/downloads';
@@ -63,14 +63,15 @@ export async function searchArchive(
   query: SearchArchiveQuery,
 ) {
   const archive = await getArchive(services, name);
-  const leave = takePlace('archive searches', maxSearches, () => SearchesRunning({ retryAfterSeconds: 5 }));
+  const refusal = () => SearchesRunning({ retryAfterSeconds: 5 });
+  const release = processPermits.acquireNow({ key: 'archive searches', max: maxSearches, refusal });
   try {
     const { limit = 50, offset = 0, ...filters } = query;
     const found = await findLines(services, { archive, filters, limit, offset, signal });
     const total = totalOfPage(found.matches, { limit, offset, rowCount: found.lines.length });
     return toPage(found.lines, { limit, offset }, total, setHeader);
   } finally {
-    leave();
+    release();
   }
 }
 

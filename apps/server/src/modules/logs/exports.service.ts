@@ -1,7 +1,7 @@
 import type { Actor, Person } from '#core/access/principal';
 import { auditForSystem } from '#core/audit/system-trail';
-import { takePlace } from '#core/background/places';
 import { pauseAfter } from '#core/background/pause';
+import { processPermits } from '#core/concurrency/semaphore';
 import { newId, newRandomId } from '#core/crypto/ids';
 import type { Transaction } from '#core/db/scopes';
 import { csvLine, csvRecord } from '#core/http/csv';
@@ -37,11 +37,12 @@ const limits = { records: 250_000, bytes: 512 * 1024 ** 2, listed: 1000, running
 /** @throws PeriodInvalid, ExportTooLarge, ExportsRunning; the reason of the signal once it is aborted */
 export async function exportLogs(exporter: Exporter, body: ExportBody) {
   // All exports of a process share its disk and connections.
-  const leave = takePlace('log exports', limits.running, () => ExportsRunning({ retryAfterSeconds: 5 }));
+  const refusal = () => ExportsRunning({ retryAfterSeconds: 5 });
+  const release = processPermits.acquireNow({ key: 'log exports', max: limits.running, refusal });
   try {
     return await writeExport(exporter, body);
   } finally {
-    leave();
+    release();
   }
 }
 

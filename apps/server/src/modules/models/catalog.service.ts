@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 
 import { systemTenantId } from '#core/access/principal';
+import { createSharedRuns } from '#core/concurrency/coalesce';
 import { perDatabase } from '#core/db/per-database';
 import { AppError } from '#core/errors/app-error';
 import { isTimeout } from '#core/outbound/deadline';
@@ -133,7 +134,7 @@ function refreshBehind(services: Services, wanted: Place & Wanted, row: CatalogR
 }
 
 /** Running refreshes of this process by tenant and task. */
-const underWay = perDatabase(() => new Map<string, Promise<Catalog | undefined>>());
+const underWay = perDatabase(() => createSharedRuns<Catalog | undefined>());
 
 /** @throws the reason of the signal, or ProvidersFailed (502) for a timeout */
 async function orEnded<Result>(work: Promise<Result>, signal = new AbortController().signal): Promise<Result> {
@@ -155,11 +156,8 @@ function refresh(
   wanted: Place & Wanted,
   seen: CatalogRow | undefined,
 ): Promise<Catalog | undefined> {
-  const all = underWay(services.database);
   const key = `${wanted.tenantId} ${wanted.task}`;
-  const begun = all.get(key) ?? refreshOnce(services, wanted, seen).finally(() => all.delete(key));
-  all.set(key, begun);
-  return begun;
+  return underWay(services.database)(key, () => refreshOnce(services, wanted, seen));
 }
 
 async function refreshOnce(

@@ -1,3 +1,4 @@
+import { nilId } from '#core/db/nil-id';
 import type { Transaction } from '#core/db/scopes';
 import { addToTotal } from '#core/db/totals';
 import type { Services } from '#core/services';
@@ -117,7 +118,7 @@ async function sweepOne(
  */
 export async function reconcileStorage(services: Services, signal: AbortSignal): Promise<string[]> {
   const wrong: string[] = [];
-  let after = '00000000-0000-0000-0000-000000000000';
+  let after = nilId;
   for (;;) {
     const batch = await services.database.platform().slow.all(listStorages({ after, most: batchSize }));
     for (const { tenant_id: tenantId } of batch) {

@@ -1,5 +1,5 @@
 import type { Actor } from '#core/access/principal';
-import { takePlaces } from '#core/background/places';
+import { processPermits, type Release } from '#core/concurrency/semaphore';
 import type { TenantDb } from '#core/db/scopes';
 import { ServiceUnavailable } from '#core/errors/common-errors';
 import type { Services } from '#core/services';
@@ -30,7 +30,7 @@ export type TranslationScope = {
 const minute = 60_000;
 const budgets = { caller: 60, tenant: 600 };
 /** Waiting requests need only memory, so many are allowed, with a limit per tenant. */
-const places = { process: 256, tenant: 64 };
+const limits = { process: 256, tenant: 64 };
 
 export type TranslationRequest = { services: Services; db: TenantDb; actor: Actor; untilAbandoned(): AbortSignal };
 
@@ -44,10 +44,10 @@ export async function translateFor<Result>(
   work: (scope: TranslationScope) => Promise<Result>,
 ): Promise<Result> {
   let begun: Promise<AbortSignal> | undefined;
-  let release: (() => void) | undefined;
+  let release: Release | undefined;
   const begin = async () => {
     await draw(services, { tenantId: db.tenantId, actorId: actor.id });
-    release = takePlace(db.tenantId);
+    release = acquirePermit(db.tenantId);
     return untilAbandoned();
   };
   const caller = { userId: actor.userId, requestId: actor.request.id };
@@ -72,10 +72,10 @@ async function draw(services: Services, { tenantId, actorId }: { tenantId: strin
   await attempt.admit();
 }
 
-function takePlace(tenantId: string): () => void {
+function acquirePermit(tenantId: string): Release {
   const refusal = () => ServiceUnavailable({ retryAfterSeconds: 5 });
-  return takePlaces(
-    { name: `translations of ${tenantId}`, most: places.tenant, refusal },
-    { name: 'translations', most: places.process, refusal },
+  return processPermits.acquireNow(
+    { key: `translations of ${tenantId}`, max: limits.tenant, refusal },
+    { key: 'translations', max: limits.process, refusal },
   );
 }

@@ -2,6 +2,7 @@ import { auditEvent } from '#core/audit/audit.queries';
 import { flagsOf } from '#core/access/flags';
 import { systemTenantId, type RequestFacts } from '#core/access/principal';
 import { addressFlow } from '#core/concurrency/flows';
+import { nilId } from '#core/db/nil-id';
 import type { Query } from '#core/db/query';
 import type { Services } from '#core/services';
 import {
@@ -76,7 +77,7 @@ type Candidate =
 
 type Proven = Candidate & { proof: Proof };
 
-const noAccount = '00000000-0000-0000-0000-000000000000';
+const noAccount = nilId;
 
 type Meant = {
   email: string;

@@ -1,5 +1,6 @@
 import type { JWK } from 'jose';
 
+import { shareRun } from '#core/concurrency/coalesce';
 import {
   generateSigningKey,
   readSigningKey,
@@ -43,8 +44,6 @@ function createKeyRing(options: Options) {
   let keys: LoadedKey[] = [];
   let missedAt = 0;
   let publishedAt = 0;
-  let loading: Promise<void> | undefined;
-  let creating: Promise<void> | undefined;
 
   async function load(): Promise<void> {
     const createdAfter = new Date(now().getTime() - acceptedMs).toISOString();
@@ -55,19 +54,18 @@ function createKeyRing(options: Options) {
     }));
   }
 
-  const reload = () => (loading ??= load().finally(() => (loading = undefined)));
+  const reload = shareRun(load);
+  const create = shareRun(async () => {
+    await createKey(options);
+    // Not `reload`: it may have started before the key existed.
+    await load();
+  });
 
   async function signingKey(): Promise<SigningKey> {
     const isUsable = (key: LoadedKey | undefined) => key !== undefined && key.createdAt > now().getTime() - signsMs;
     if (!isUsable(keys[0])) await reload();
-    if (!isUsable(keys[0])) await (creating ??= create().finally(() => (creating = undefined)));
+    if (!isUsable(keys[0])) await create();
     return keys[0]!;
-  }
-
-  async function create(): Promise<void> {
-    await createKey(options);
-    // Not `reload`: it may have started before the key existed.
-    await load();
   }
 
   async function publicKey(id: string): Promise<JWK | undefined> {
@@ -78,7 +76,7 @@ function createKeyRing(options: Options) {
     if (now().getTime() - missedAt > reloadEveryMs) {
       missedAt = now().getTime();
       await reload();
-    } else await loading;
+    } else await reload.underWay();
     return find();
   }
 

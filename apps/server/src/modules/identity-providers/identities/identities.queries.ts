@@ -1,3 +1,4 @@
+import { nilId } from '#core/db/nil-id';
 import { queryBuilder, statement } from '#core/db/query';
 import type { ProviderTables } from '#modules/identity-providers/identity-providers.tables';
 
@@ -10,7 +11,7 @@ const builder = queryBuilder<ProviderTables>();
 const columns = ['id', 'account_id', 'configured_by', 'provider', 'email', 'created_at', 'last_used_at'] as const;
 
 /** Owner of an unlinked identity: no account, not even one with the same address. */
-const noAccount = '00000000-0000-0000-0000-000000000000';
+const noAccount = nilId;
 
 /** The account of the identity, if it is linked; records the use. */
 export const touchIdentity = statement<Name & { email: string | null; at: string }, IdentityRow>((p) =>

@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
+import { nilId } from '#core/db/nil-id';
 import type { Query } from '#core/db/query';
 import {
   claimDue,
@@ -9,12 +10,7 @@ import {
   listDeliveries,
   listWaiting,
 } from '#modules/notifications/deliveries/deliveries.queries';
-import {
-  countDeliveries,
-  firstId,
-  lockNextNotice,
-  suppressWaiting,
-} from '#modules/notifications/notices/notices.queries';
+import { countDeliveries, lockNextNotice, suppressWaiting } from '#modules/notifications/notices/notices.queries';
 import type { Channel, DeliveryStatus } from '#modules/notifications/notifications.types';
 import { withClient } from '#test/support/database';
 import { createTenant } from '#test/support/factories';
@@ -100,7 +96,7 @@ describe('among many deliveries', () => {
 
   it('deliveries of a notice are counted, and pending ones suppressed, by separate indexes', async () => {
     expect(await indexesOf(countDeliveries({ tenantId, id: noticeId }))).toEqual(['notification_deliveries_counts']);
-    const suppressing = { tenantId, id: noticeId, after: firstId, most: 1000, at: now };
+    const suppressing = { tenantId, id: noticeId, after: nilId, most: 1000, at: now };
     expect(await indexesOf(suppressWaiting(suppressing))).toContain('notification_deliveries_waiting');
   });
 

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 import { pauseAfter } from '#core/background/pause';
+import { createKeyedRuns } from '#core/concurrency/coalesce';
 import { createFairTurns, type FairTurns } from '#core/concurrency/fair-semaphore';
 import { newId } from '#core/crypto/ids';
 import type { TenantDb } from '#core/db/scopes';
@@ -35,7 +36,6 @@ import type { DeliveryRow } from '#modules/notifications/notifications.tables';
 import type { Channel } from '#modules/notifications/notifications.types';
 import { decider, patternsOf, timer } from '#modules/notifications/preferences/decision.rules';
 import { listDefaults, listOverridesOf } from '#modules/notifications/preferences/preferences.queries';
-import { createKeyedRuns } from '#modules/notifications/keyed-runs';
 
 export type ChannelAdapters = Readonly<Record<Exclude<Channel, 'in_app'>, ChannelAdapter>>;
 

@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 
 import { pauseAfter } from '#core/background/pause';
+import { createKeyedRuns } from '#core/concurrency/coalesce';
 import { createFairTurns, type FairTurns } from '#core/concurrency/fair-semaphore';
 import { newId } from '#core/crypto/ids';
 import type { Transaction } from '#core/db/scopes';
@@ -23,7 +24,6 @@ import type { NoticeRow } from '#modules/notifications/notifications.tables';
 import type { Channel } from '#modules/notifications/notifications.types';
 import { patternsOf } from '#modules/notifications/preferences/decision.rules';
 import { listDefaults, listOverridesOf } from '#modules/notifications/preferences/preferences.queries';
-import { createKeyedRuns } from '#modules/notifications/keyed-runs';
 
 /** Recipients per transaction; larger transactions would delay other requests. */
 export const batchSize = 40;

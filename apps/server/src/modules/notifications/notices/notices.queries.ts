@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { nilId } from '#core/db/nil-id';
 import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 import type { Recipient } from '#modules/notifications/notices/notices.types';
@@ -10,9 +11,6 @@ type ById = { tenantId: string; id: string };
 
 const builder = queryBuilder<NotificationTables>();
 const resourceType = 'notice';
-
-/** Lowest possible id. */
-export const firstId = '00000000-0000-0000-0000-000000000000';
 
 /** Uses the clock of the database, because the clocks of processes differ. */
 const databaseNow = sql<string>`now()`;
@@ -178,9 +176,9 @@ export function listRecipients(notice: NoticeRow, most: number): Query<Recipient
     .limit(most);
   if ('everyone' in audience) return toQuery(people);
   const { userIds = [], groupIds = [] } = audience;
-  const given = sql<string>`(select id from unnest(${userIds}::uuid[]) as named (id) where id > ${after ?? firstId}
+  const given = sql<string>`(select id from unnest(${userIds}::uuid[]) as named (id) where id > ${after ?? nilId}
     union select user_id from group_members
-    where tenant_id = ${tenantId} and group_id = any(${groupIds}::uuid[]) and user_id > ${after ?? firstId})`;
+    where tenant_id = ${tenantId} and group_id = any(${groupIds}::uuid[]) and user_id > ${after ?? nilId})`;
   return toQuery(people.where('id', 'in', given));
 }
 

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Actor, Person } from '#core/access/principal';
 import { auditParams } from '#core/audit/audit.queries';
 import { newId } from '#core/crypto/ids';
+import { nilId } from '#core/db/nil-id';
 import type { TenantDb, Transaction } from '#core/db/scopes';
 import { pageOfMatches } from '#core/db/totals';
 import { toPage } from '#core/http/paging';
@@ -24,7 +25,6 @@ import {
   countUnknown,
   findNotice,
   findNoticeByKey,
-  firstId,
   insertSentNotice,
   listNotices,
   lockNotice,
@@ -167,7 +167,7 @@ export async function cancelSentNotice({ services, db, actor }: Scope, id: strin
     // Waits for a batch of the fan-out that holds the lock.
     const found = await tx.first(lockNotice({ tenantId, id }));
     if (found === undefined) throw NoticeNotFound();
-    const suppressed = await tx.all(suppressWaiting({ tenantId, id, after: firstId, most: suppressedAtOnce, at }));
+    const suppressed = await tx.all(suppressWaiting({ tenantId, id, after: nilId, most: suppressedAtOnce, at }));
     if (found.status !== 'queued' && suppressed.length === 0) throw NoticeEnded();
     const cancelled = await tx.first(cancelNotice({ id, at, ...auditParams(actor, at) }));
     return { notice: cancelled!, last: lastOf(suppressed) };

@@ -1,9 +1,7 @@
-import { takePlace } from '#core/background/places';
 import { createFairTurns } from '#core/concurrency/fair-semaphore';
+import { processPermits } from '#core/concurrency/semaphore';
 import { newId } from '#core/crypto/ids';
 import { deleteInBatches } from '#core/db/batches';
-import { AppError } from '#core/errors/app-error';
-import { ServiceUnavailable } from '#core/errors/common-errors';
 import type { Job } from '#core/jobs/job';
 import type { Work } from '#core/queue/work';
 import type { Services } from '#core/services';
@@ -49,7 +47,8 @@ export const translateInBackground: Work<Named> = {
   // A batch that was begun in time and is tried in parts may take long.
   timeoutMs: 60 * 60_000,
   async run({ services, data, signal, attempt }) {
-    const release = takePlaceOf(data.tenantId);
+    // One job of a tenant at a time in a process: no tenant has all others wait.
+    const release = processPermits.tryAcquire([{ key: `translation job of ${data.tenantId}`, max: 1 }]);
     if (release === undefined) return sendJob(services, data, waitMs);
     try {
       await workInShares({ services, data, signal, isLast: attempt === attempts });
@@ -58,16 +57,6 @@ export const translateInBackground: Work<Named> = {
     }
   },
 };
-
-/** One job of a tenant at a time in a process: no tenant has all others wait. Undefined where there is one. */
-function takePlaceOf(tenantId: string): (() => void) | undefined {
-  try {
-    return takePlace(`translation job of ${tenantId}`, 1, ServiceUnavailable);
-  } catch (error) {
-    if (error instanceof AppError) return undefined;
-    throw error;
-  }
-}
 
 const inShares = createFairTurns(atOnceInProcess.translating);
 

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
 import { auditEvent } from '#core/audit/audit.queries';
+import { nilId } from '#core/db/nil-id';
 import type { AppError } from '#core/errors/app-error';
 import { ProvidersRefused, QuotaExceeded } from '#modules/connectors/index';
 import { translateEntities, type Accompany, type Outcome } from '#modules/translation/entities/entities.service';
@@ -46,7 +47,6 @@ const mostFailedInRow = 3;
 /** Consecutive failed parts of a batch that indicate the same. */
 const maxFailedParts = 6;
 const maxWaitMs = 30_000;
-const firstId = '00000000-0000-0000-0000-000000000000';
 
 /** Another process has claimed the job, or it was cancelled. */
 class JobLost extends Error {
@@ -139,7 +139,7 @@ class Run {
       const { language_position: position, last_entity_id: after } = this.#at;
       const language = languages[position];
       if (language === undefined) return undefined;
-      const rows = await this.#page(after ?? firstId);
+      const rows = await this.#page(after ?? nilId);
       if (rows.length > 0) return { language, position, ids: rows.map(({ id }) => id) };
       this.#at = { language_position: position + 1, last_entity_id: null };
     }
