@@ -86,7 +86,7 @@ it('the tenant tables that the text of the migrations shows are those of the cat
   expect(tenantTablesIn(texts.join('\n'))).toEqual(names.filter((name) => !catalog.directories.includes(name)));
 });
 
-it('finds the tables it is about', async () => {
+it('finds the tables of tenants', async () => {
   const names = (await tenantTables(client)).map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(['tenants', 'users', 'spaces', 'contacts', 'audit_logs', 'sessions']));
   expect(names).toEqual(expect.arrayContaining(catalog.directories));

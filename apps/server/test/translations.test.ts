@@ -50,7 +50,7 @@ describe.each(['spaces', 'resources', 'tags'] as const)('a PATCH of the translat
     expect(await read(id)).toEqual(Object.fromEntries(odd));
   });
 
-  it('422: above the size limit, and nothing is written', async () => {
+  it('422: too many languages, and nothing is written', async () => {
     const full = named(languages(200));
     const id = await translated(full);
     expectError(await patch(id, { zz: {} }), 422, 'UNPROCESSABLE_ENTITY', 'TOO_MANY_TRANSLATIONS');
@@ -59,7 +59,7 @@ describe.each(['spaces', 'resources', 'tags'] as const)('a PATCH of the translat
     expect(await trailOf(test, tenant.tenantId, id)).toHaveLength(2);
   });
 
-  it('422: 50 concurrent requests; those within the size limit succeed', async () => {
+  it('422: of 50 concurrent requests, all above the limit of languages', async () => {
     const id = await translated(named(languages(190)));
     const others = languages(240).slice(190);
     expect(await race(50, (at) => patch(id, named([others[at]!])))).toEqual({ 200: 10, 422: 40 });

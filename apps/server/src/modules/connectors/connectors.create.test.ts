@@ -188,7 +188,7 @@ describe('createConnector', () => {
     }
   });
 
-  it('422: more connectors than a tenant may have; a list reads no more than that number', async () => {
+  it('422: more than 100 connectors; after one is deleted, another can be created', async () => {
     const { tenantId, admin } = await createTenant(test);
     const one = await createConnector(test, admin.token);
     await test.service.services.database.tenant(tenantId).slow.all({
@@ -204,7 +204,7 @@ describe('createConnector', () => {
     expect((await create({}, admin.token)).status).toBe(201);
   });
 
-  it('422: 50 concurrent requests beyond the limit; the rest up to the limit succeed', async () => {
+  it('422: of 50 concurrent requests, all above the limit of connectors', async () => {
     const { tenantId, admin } = await createTenant(test);
     const one = await createConnector(test, admin.token);
     await test.service.services.database.tenant(tenantId).slow.all({

@@ -362,7 +362,7 @@ describe('the job', () => {
   });
 });
 
-it('calls to the connector of the installation are not in the log of the tenant, nor the tenant in that of the installation', async () => {
+it('calls to the connector of the installation are logged without the request and user that caused them', async () => {
   await provideSystemModels(test);
   test.logLines.length = 0;
   const requestId = newId();

@@ -61,7 +61,7 @@ describe('content that all connectors refuse', () => {
     expect((await greet()).result).toBe('hello');
   });
 
-  it('is also recorded for own credentials', async () => {
+  it('is refused in the same way with own credentials', async () => {
     const one = await provide();
     await override(test, tenant.tenantId, { credentials: { [one.key]: { token: 'of the tenant' } } });
     one.answer(status(400));

@@ -108,7 +108,7 @@ describe('a caller that disconnects', () => {
     expect(await logged()).toEqual([{ failure: 'cancelled', outcome: 'failure' }]);
   });
 
-  it('is charged nothing if no provider was called or all refused', async () => {
+  it('is charged nothing if no provider was called or all failed', async () => {
     await override(test, tenant.tenantId, { quotaLimits: { requests_per_day: 10 } });
     const one = await provide();
     await expect(greet({ signal: AbortSignal.abort(new Error('left')) })).rejects.toThrow('left');

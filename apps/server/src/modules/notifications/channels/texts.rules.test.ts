@@ -21,7 +21,7 @@ describe('smsText', () => {
     }
   });
 
-  it('is one line, and the link is a second one', () => {
+  it('is one line without a link', () => {
     expect(smsText({ texts: { title: 'a\r\nb\u2028c\u0000', body: '' }, link: null })).toBe('a b c');
   });
 });

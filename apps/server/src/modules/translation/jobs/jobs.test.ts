@@ -249,7 +249,7 @@ describe('translateEntityType', () => {
   });
 });
 
-describe('work that exceeds the time of the request', () => {
+describe('texts that exceed one request', () => {
   const batchOf250 = Array.from({ length: 50 }, (_, at) => `Tag ${250 + at}`);
 
   it('continues in the background with visible progress', async () => {
