@@ -70,7 +70,7 @@ export type RequestFacts = {
   /** Canonical client address; forwarded headers count only from trusted proxies. */
   readonly ip: string;
   readonly userAgent: string | null;
-  /** When the request line arrived, in Unix milliseconds. */
+  /** When the whole request had arrived, in Unix milliseconds. */
   readonly receivedAt: number;
   /** Set where the operation is called as a tool. */
   readonly toolCall?: ToolCall;

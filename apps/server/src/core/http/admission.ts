@@ -70,7 +70,12 @@ export function installAdmissionControl(server: FastifyInstance, options: Option
   const postponeQueueing = (request: FastifyRequest, reply: FastifyReply, done: Done) => {
     const flow = request.principal === undefined ? unknownFlow(request) : flowOf(request.principal);
     if (queue.isShedding(flow)) return done(overloaded());
-    request.admission = { isUnknown: false, queueForPermit: (next) => queueForPermit(request, reply, flow, next) };
+    const queueNow = (next: Done) => {
+      // A client that holds back the end of its body must not make the request older than it is.
+      request.facts = { ...request.facts!, receivedAt: options.services.now().getTime() };
+      queueForPermit(request, reply, flow, next);
+    };
+    request.admission = { isUnknown: false, queueForPermit: queueNow };
     done();
   };
   const shedOrQueue = (request: FastifyRequest, reply: FastifyReply, done: Done) => {

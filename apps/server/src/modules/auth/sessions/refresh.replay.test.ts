@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { Service } from '#app/service';
@@ -95,6 +97,23 @@ describe('a refresh token used again', () => {
     expect(await statusOf(test, next.accessToken)).toBe(401);
     expectError(await refresh(test, next.refreshToken), 401, 'INVALID_TOKEN');
     expect(await replaysOf(test, tenant, member.userId)).toHaveLength(1);
+  });
+
+  it('ends the session if the end of the request arrives after the grace period', async () => {
+    const member = await createMember(test, tenant);
+    const port = Number(new URL(await process.http.listen({ port: 0, host: '127.0.0.1' })).port);
+    const connection = await openConnection(port);
+    const body = JSON.stringify({ refreshToken: member.refreshToken });
+    const arrived = once(process.http.server, 'request');
+    const headers = `host: a\r\ncontent-type: application/json\r\ncontent-length: ${body.length}`;
+    connection.send(`POST /api/v1/public/auth/refresh HTTP/1.1\r\n${headers}\r\n\r\n${body.slice(0, 10)}`);
+    await arrived;
+    const { accessToken } = (await refresh(test, member.refreshToken)).body;
+    clock.advance(11 * second);
+    connection.send(body.slice(10));
+    expect((await connection.next()).status).toBe(401);
+    connection.destroy();
+    expect(await statusOf(test, accessToken)).toBe(401);
   });
 
   it('ends the session if it is an older one', async () => {
