@@ -298,11 +298,18 @@ describe('the address of the caller', () => {
   it('is the one before the trusted proxies, in its canonical form', async () => {
     expect(await recordedAddress(['127.0.0.1'], [forwarded])).toBe('2001:db8::1');
     expect(await recordedAddress(['127.0.0.1', '2001:db8::/32'], [forwarded])).toBe('203.0.113.7');
+    for (const [written, recorded] of [
+      ['203.0.113.7:1234', '203.0.113.7'],
+      ['[2001:DB8::0001]:1234', '2001:db8::1'],
+      ['[::ffff:203.0.113.7]:99', '203.0.113.7'],
+      ['unknown:99', '127.0.0.1'],
+    ])
+      expect(await recordedAddress(['127.0.0.1'], [`X-Forwarded-For: ${written}`])).toBe(recorded);
     expect(await recordedAddress(['127.0.0.0/8'], ['X-Forwarded-For: ::FFFF:203.0.113.9'])).toBe('203.0.113.9');
   });
 
   it('is that of the proxy if it forwards an invalid address', async () => {
-    for (const nonsense of ['unknown', 'a'.repeat(300), '1.2.3.4:80', '1.2.3.4.5', '\u00ff', ''])
+    for (const nonsense of ['unknown', 'a'.repeat(300), '1.2.3.4:port', '1.2.3.4.5:80', '\u00ff', ''])
       expect(await recordedAddress(['127.0.0.1'], [`X-Forwarded-For: ${nonsense}`])).toBe('127.0.0.1');
   });
 });

@@ -8,5 +8,10 @@ import { canonicalAddress } from '#core/net/addresses';
  */
 export function clientAddress(request: FastifyRequest): string {
   // A connection that broke meanwhile has no address any more.
-  return canonicalAddress(request.ip) ?? canonicalAddress(request.raw.socket.remoteAddress) ?? '0.0.0.0';
+  return canonicalAddress(withoutPort(request.ip)) ?? canonicalAddress(request.raw.socket.remoteAddress) ?? '0.0.0.0';
+}
+
+/** Some proxies forward `192.0.2.1:1234` or `[2001:db8::1]:1234` (RFC 7239, section 6). */
+function withoutPort(address: string): string {
+  return /^\[(.+)\](?::\d+)?$/.exec(address)?.[1] ?? /^([\d.]+):\d+$/.exec(address)?.[1] ?? address;
 }
