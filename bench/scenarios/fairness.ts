@@ -45,15 +45,26 @@ async function measure(bench: Bench, { quiet, flood, requests }: Loaders): Promi
     connections: floodConnections,
     durationMs: roundMs,
   };
+  // The same flood at another process that shares the cores and the database: what the machine itself costs the quiet tenants.
+  const floodingFloor: Load = {
+    ...flooding,
+    port: bench.floor.port,
+    requests: bench.seed.contactIds.map((id) => requestBytes('GET', `/contacts/${id}`)),
+  };
   await quiet.run(calm);
   const alone: LoadResult[] = [];
   const besides: LoadResult[] = [];
   const floods: LoadResult[] = [];
+  const elsewhere: LoadResult[] = [];
+  const floorFloods: LoadResult[] = [];
   for (let at = 0; at < rounds; at++) {
     if (at % 2 === 0) alone.push(await quiet.run(calm));
     const [beside, flooded] = await Promise.all([quiet.run(calm), flood.run(flooding)]);
     besides.push(beside);
     floods.push(flooded);
+    const [besideFloor, floodedFloor] = await Promise.all([quiet.run(calm), flood.run(floodingFloor)]);
+    elsewhere.push(besideFloor);
+    floorFloods.push(floodedFloor);
     if (at % 2 === 1) alone.push(await quiet.run(calm));
   }
   const ratios = besides.map(({ p99Ms }, at) => round(p99Ms / alone[at]!.p99Ms));
@@ -70,6 +81,8 @@ async function measure(bench: Bench, { quiet, flood, requests }: Loaders): Promi
       aloneP99Ms: middle(alone, 'p99Ms'),
       floodedP50Ms: middle(besides, 'p50Ms'),
       floodedP99Ms: middle(besides, 'p99Ms'),
+      floorFloodedP99Ms: middle(elsewhere, 'p99Ms'),
+      floorFloodPerSecond: middle(floorFloods, 'perSecond'),
       floodPerSecond: middle(floods, 'perSecond'),
       floodP99Ms: middle(floods, 'p99Ms'),
       floodRefusals: middle(floods, 'refusals'),

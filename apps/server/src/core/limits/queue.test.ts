@@ -211,6 +211,32 @@ describe('a tenant with hundreds of requests at once', () => {
     expect(count('flood')).toBe(begun);
   });
 
+  it('holds fewer permits beside others while the event loop is busy, and more again afterwards', () => {
+    const begunMeanwhile = (work: () => void) => {
+      const before = count('flood');
+      work();
+      return count('flood') - before;
+    };
+    const tick = () => vi.advanceTimersByTime(50);
+    isBusy = true;
+    come('flood', 300);
+    come('quiet', 1);
+    for (let at = 0; at < 4; at++) tick();
+    // Of the 32 that it held while it was alone, all but two end without a successor.
+    expect(begunMeanwhile(() => Array.from({ length: 30 }, () => end('flood')))).toBe(0);
+    expect(begunMeanwhile(() => end('flood'))).toBe(1);
+    isBusy = false;
+    // A request gives its permit to others after two ticks, so that within two ticks as many begin as the tenant may hold.
+    const begun = Array.from({ length: 7 }, () =>
+      begunMeanwhile(() => {
+        come('quiet', 1);
+        tick();
+        tick();
+      }),
+    );
+    expect([begun[0], begun.at(-1)]).toEqual([4, 12]);
+  });
+
   it('has requests refused that waited too long, once its queue is no burst; no other tenant has', () => {
     const pass = (ms: number) => {
       for (let at = 0; at < ms; at += 10) {

@@ -35,10 +35,11 @@ export type RequestQueue = {
 };
 
 /**
- * The share of permits that one tenant may hold: most while it is alone, as many requests at once cost less each, and few
- * while others send requests too, which then do not wait for its answers.
+ * The share of permits that one tenant may hold: most while it is alone, because many requests at once cost less each. While
+ * others send requests too it is few, and fewer while the event loop is busy, so that those of the others are not delayed by
+ * its answers.
  */
-const permitShares = { alone: 4 / 5, shared: 3 / 10 };
+const permitShares = { alone: 4 / 5, shared: { most: 3 / 10, least: 1 / 20 } };
 /** So long after a request of another tenant. */
 const sharedMs = 1000;
 /** The share of the queue that one tenant may fill. */
@@ -67,17 +68,20 @@ class Queue implements RequestQueue {
   #inFlight = 0;
   #lastTenant: string | undefined;
   #sharedUntil = -Infinity;
+  /** Permits of a tenant while others send requests too. */
+  #sharedPermits: number;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(concurrency: Concurrency, limits: QueueLimits) {
     this.#concurrency = concurrency;
     this.#limits = limits;
     const { maxInFlight, maxActive } = concurrency;
+    this.#sharedPermits = Math.ceil(maxActive * permitShares.shared.most);
     const maxOf = (tenant: string) =>
       Math.ceil(this.#limits.maxSize * (tenant === unknownTenant ? queueShares.unknown : queueShares.tenant));
     this.#semaphore = createFairSemaphore({
       permits: () => (this.#inFlight < maxInFlight() ? maxActive : 0),
-      permitsOf: () => Math.ceil(maxActive * (this.#isShared() ? permitShares.shared : permitShares.alone)),
+      permitsOf: () => (this.#isShared() ? this.#sharedPermits : Math.ceil(maxActive * permitShares.alone)),
       limits: () => {
         const { enabled, maxSize, timeoutMs } = this.#limits;
         return { max: enabled ? maxSize : 0, maxOf, timeoutMs };
@@ -159,10 +163,21 @@ class Queue implements RequestQueue {
     if (this.#timer !== undefined || this.#semaphore.waiting() === 0) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      const begunBefore = performance.now() - (this.#concurrency.isBusy() ? agesMs.busy : agesMs.idle);
+      const isBusy = this.#concurrency.isBusy();
+      this.#adaptShare(isBusy);
+      const begunBefore = performance.now() - (isBusy ? agesMs.busy : agesMs.idle);
       for (const entry of this.#active.filter(({ since }) => since < begunBefore)) this.#release(entry);
       this.#watchAges();
     }, agesMs.idle).unref();
+  }
+
+  /** Additive increase, multiplicative decrease, as TCP finds its share of a link (RFC 5681, section 3.1). */
+  #adaptShare(isBusy: boolean): void {
+    const { maxActive } = this.#concurrency;
+    const { most, least } = permitShares.shared;
+    this.#sharedPermits = isBusy
+      ? Math.max(Math.floor(this.#sharedPermits / 2), Math.ceil(maxActive * least))
+      : Math.min(this.#sharedPermits + 1, Math.ceil(maxActive * most));
   }
 }
 
