@@ -126,7 +126,7 @@ describe('switchTenant', () => {
     await enrol(accountId);
     test.service.services.principals.forget(`account:${accountId}`);
     expectError(await switchTo(person.token, host.tenantId), 403, 'AUTHORIZATION_ERROR', 'TWO_FACTOR_REQUIRED');
-    await sql('update sessions set assurance = 2 where account_id = $1', accountId);
+    await sql('update sessions set assurance = 2, assurance_account_wide = true where account_id = $1', accountId);
     test.service.services.principals.forget(`account:${accountId}`);
     const { accessToken } = (await switchTo(person.token, host.tenantId)).body;
     expect((await listTenants(accessToken)).status).toBe(200);
