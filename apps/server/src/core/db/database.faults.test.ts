@@ -145,7 +145,7 @@ describe('one tenant', () => {
 describe('connections that a firewall has forgotten', () => {
   it('are found out before they get a request: all kinds of requests succeed', async () => {
     const relay = await openRelay(listen);
-    const timing = { pauseMs: 1, probeMs: 100, waitMs: 30_000 };
+    const timing = { pauseMs: 1, probeMs: 1000, connectMs: 10_000, waitMs: 30_000 };
     const database = openOwn({ connection: { ...relay.connection, database: own.connection.database }, timing });
     const every = () => {
       const [id, work] = [newId(), (tx: { first(query: Query<unknown>): Promise<unknown> }) => tx.first(one)];
@@ -162,7 +162,8 @@ describe('connections that a firewall has forgotten', () => {
   });
 });
 
-const hasty = { suspectMs: 100, silenceMs: 100, connectMs: 200, waitMs: 1000, probeMs: 100, tickMs: 10 };
+// Short beside the defaults, but long enough for a busy machine to answer meanwhile.
+const hasty = { suspectMs: 300, silenceMs: 300, connectMs: 1000, waitMs: 5000, probeMs: 500, tickMs: 10 };
 
 describe('a database that does not answer', () => {
   it('fails what is under way and what comes, and serves again by itself', async () => {
