@@ -174,7 +174,7 @@ it('security events during the outage are written exactly once after it', async 
   const written = async () => {
     const text = 'select count(*) from security_events where concerned_tenant_id = $1';
     const db = service.services.database.platform();
-    return (await db.slow.first<{ count: number }>({ text, values: [tenantId], prepare: false }))?.count;
+    return (await db.slow.first<{ count: number }>({ kind: 'write', text, values: [tenantId], prepare: false }))?.count;
   };
   await vi.waitFor(async () => expect(await written()).toBe(2200), { timeout: 60_000, interval: 100 });
   record(1);
@@ -191,7 +191,9 @@ describe.skipIf(process.platform !== 'linux')('a server that runs but does not r
       expectAnsweredOrUnavailable(await underWay);
       await untilItWorks('GET');
     }
-    await expect(own.all({ text: 'select 1 as one', values: [], prepare: true })).resolves.toEqual([{ one: 1 }]);
+    await expect(own.all({ kind: 'read', text: 'select 1 as one', values: [], prepare: true })).resolves.toEqual([
+      { one: 1 },
+    ]);
   });
 
   it('a backend that crashes closes all connections: 503, then recovery', async () => {
@@ -214,7 +216,8 @@ describe.skipIf(process.platform !== 'linux')('a server that runs but does not r
     const written = async () => {
       const text = `select count(*) from application_logs where service = 'frozen' and message like $1`;
       const db = service.services.database.platform();
-      return (await db.slow.first<{ count: number }>({ text, values: [`%${mark}`], prepare: false }))?.count;
+      return (await db.slow.first<{ count: number }>({ kind: 'write', text, values: [`%${mark}`], prepare: false }))
+        ?.count;
     };
     await vi.waitFor(async () => expect(await written()).toBe(701), { timeout: 60_000, interval: 100 });
   });

@@ -159,6 +159,7 @@ async function createTranslationJob({ admin: { token } }: Tenant): Promise<strin
 async function createAlert({ domain }: Tenant): Promise<string> {
   const id = newId();
   await test.service.services.database.platform().slow.all({
+    kind: 'write',
     text: `insert into dispatcher_alerts (id, type, subject, severity, title, message, created_at, last_seen_at)
            values ($1, 'job_failed', $2, 'warning', $2, $2, now(), now())`,
     values: [id, `secret of ${domain}`],
@@ -169,7 +170,8 @@ async function createAlert({ domain }: Tenant): Promise<string> {
 
 /** As if the tenant's administrator had once come back from a provider. */
 async function createIdentity({ tenantId, domain, admin }: Tenant): Promise<string> {
-  const [row] = await test.service.services.database.credential(tenantId).all<{ id: string }>({
+  const [row] = await test.service.services.database.credential(tenantId).slow.all<{ id: string }>({
+    kind: 'write',
     text: `insert into account_identities (id, account_id, configured_by, provider, subject, email, created_at)
            select $1, account_id, tenant_id, 'google', $2, $2, now() from users where tenant_id = $3 and id = $4
            returning id`,

@@ -39,7 +39,7 @@ type Asks = { all(query: Query<unknown>): Promise<unknown[]> };
 export async function untilBlocked(tx: Asks, count = 1): Promise<void> {
   const text = `select distinct pid from pg_locks where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))`;
   const deadline = Date.now() + 10_000;
-  while ((await tx.all({ text, values: [], prepare: false })).length < count) {
+  while ((await tx.all({ kind: 'write', text, values: [], prepare: false })).length < count) {
     if (Date.now() > deadline) throw new Error(`never did ${count} wait for this transaction`);
   }
 }
@@ -60,7 +60,7 @@ export async function endBlocked(tx: Asks): Promise<void> {
   const text = `select pg_terminate_backend(pid) from (select distinct pid from pg_locks
     where not granted and pg_backend_pid() = any (pg_blocking_pids(pid))) as blocked`;
   const deadline = Date.now() + 10_000;
-  while ((await tx.all({ text, values: [], prepare: false })).length === 0) {
+  while ((await tx.all({ kind: 'write', text, values: [], prepare: false })).length === 0) {
     if (Date.now() > deadline) throw new Error('never did anything wait for this transaction');
   }
 }

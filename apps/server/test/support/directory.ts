@@ -67,6 +67,7 @@ export async function race(width: number, call: (at: number) => Promise<Answer>)
 /** The actions recorded about a record, oldest first. */
 export async function trailOf(test: TestService, tenantId: string, id: string): Promise<Data[]> {
   return test.service.services.database.tenant(tenantId).all({
+    kind: 'read',
     text: 'select action, user_id, details from audit_logs where tenant_id = $1 and resource_id = $2 order by id',
     values: [tenantId, id],
     prepare: false,

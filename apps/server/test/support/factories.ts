@@ -63,13 +63,15 @@ export async function createMember(
 /** Puts the user into a group with these permissions. */
 export async function grant(test: TestService, tenantId: string, userId: string, permissions: string[]): Promise<void> {
   const groupId = newId();
-  await test.service.services.database.tenant(tenantId).flight([
+  await test.service.services.database.tenant(tenantId).slow.flight([
     {
+      kind: 'write',
       text: 'insert into groups (tenant_id, id, name, permissions) values ($1, $2, $3, $4)',
       values: [tenantId, groupId, unique('group'), permissions],
       prepare: false,
     },
     {
+      kind: 'write',
       text: 'insert into group_members (tenant_id, group_id, user_id) values ($1, $2, $3)',
       values: [tenantId, groupId, userId],
       prepare: false,
@@ -120,7 +122,8 @@ export async function joinTenant(test: TestService, tenant: Tenant, person: Pers
 
 /** As if the person had come back with a mailed link some time ago: the address is known to be theirs. */
 export async function proveAddress(test: TestService, email: string): Promise<void> {
-  await test.service.services.database.credential().all({
+  await test.service.services.database.credential().slow.all({
+    kind: 'write',
     text: 'update accounts set email_verified_at = now() where email = $1',
     values: [email],
     prepare: false,

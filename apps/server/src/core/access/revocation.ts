@@ -1,12 +1,12 @@
 import { subjectKinds, type Subject } from '#core/access/principal-cache';
-import type { Query } from '#core/db/query';
+import type { WriteStatement } from '#core/db/query';
 
 /** Every process listens here and forgets the principals that a message names. */
 export const revocationChannel = 'atrium_principals';
 
 /** Tells the other processes, when and only when the transaction commits. */
-export function announceRevocation(subject: Subject): Query<never> {
-  return { text: 'select pg_notify($1, $2)', values: [revocationChannel, subject], prepare: true };
+export function announceRevocation(subject: Subject): WriteStatement<never> {
+  return { kind: 'write', text: 'select pg_notify($1, $2)', values: [revocationChannel, subject], prepare: true };
 }
 
 export function isSubject(text: string): text is Subject {

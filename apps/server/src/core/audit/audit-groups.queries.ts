@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
 import { auditColumns, chainColumns, contentDigest, type AuditTables } from '#core/audit/audit.queries';
-import { queryBuilder, statement, type Built } from '#core/db/query';
+import { auditedWrite, queryBuilder, write, type Audited } from '#core/db/query';
 
 type ChainTables = { audit_chains: { tenant_id: string; slot: number; length: number; head: Buffer } };
 
@@ -10,7 +10,7 @@ const builder = queryBuilder<AuditTables & ChainTables>();
 type Chain = { tenantId: string; slot: number };
 
 /** Makes sure that a chain exists: an empty one is invisible until its first row is written. */
-export const openChain = statement<Chain, never>((p) =>
+export const openChain = write<Chain, never>((p) =>
   builder
     .insertInto('audit_chains')
     .columns(['tenant_id', 'slot', 'length', 'head'])
@@ -34,7 +34,7 @@ const columns = sql`(tenant_id uuid, created_at timestamptz(3), id uuid, user_id
  * mostly the statement. Its answer is how many rows the chain has got.
  * @param rows a JSON array of them
  */
-export const insertGroup = statement<Chain & { rows: string }, { length: number }>((p) => {
+export const insertGroup = auditedWrite<Chain & { rows: string }, { length: number }>((p) => {
   const names = [...auditColumns, ...chainColumns].map((name) => sql.ref(name));
   const query = sql`with
     before as (select length, head from audit_chains
@@ -54,5 +54,5 @@ export const insertGroup = statement<Chain & { rows: string }, { length: number 
     ),
     logged as (insert into audit_logs (${sql.join(names)}) select ${sql.join(names)} from linked)
     select length from chained`;
-  return { compile: () => query.compile(builder) } as unknown as Built<{ length: number }>;
+  return { compile: () => query.compile(builder) } as unknown as Audited<{ length: number }>;
 });

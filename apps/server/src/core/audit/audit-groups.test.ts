@@ -18,6 +18,7 @@ function createActor({ tenantId }: Tenant) {
 
 function rowsOf({ tenantId }: Tenant, action: string): Promise<any[]> {
   return test.service.services.database.tenant(tenantId).all({
+    kind: 'read',
     text: 'select * from audit_logs where tenant_id = $1 and action = $2 order by chain_slot, chain_position',
     values: [tenantId, action],
     prepare: false,
@@ -36,7 +37,7 @@ describe('auditGroups.record', () => {
     const who = createActor(tenant);
     const full = { ...event, resourceId: newId(), details: { note: 'ü "quoted"', count: 3 } };
     await test.service.services.auditGroups.record(who, at, full);
-    await test.service.services.database.tenant(tenant.tenantId).all(auditEvent(who, at, full));
+    await test.service.services.database.tenant(tenant.tenantId).slow.all(auditEvent(who, at, full));
     const rows = await rowsOf(tenant, 'thing.seen');
     const [first, second] = rows.map((row) => ({
       ...row,
@@ -210,6 +211,7 @@ describe('insertGroup', () => {
     const { slow } = test.service.services.database.tenant(tenant.tenantId);
     const rows = JSON.stringify([toAuditRow(createActor(tenant), at, event)]);
     const free = await slow.all<{ slot: number }>({
+      kind: 'read',
       text: `select slot from generate_series(0, 31) as slots(slot)
              where not exists (select from audit_chains where tenant_id = $1 and audit_chains.slot = slots.slot)`,
       values: [tenant.tenantId],

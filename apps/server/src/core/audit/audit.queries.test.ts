@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { auditEvent, auditParams, withAudit, type AuditParams } from '#core/audit/audit.queries';
 import type { Actor } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
-import { queryBuilder, toQuery } from '#core/db/query';
+import { queryBuilder, toAuditedWrite } from '#core/db/query';
 import { createTenant, type Tenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 
@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 
 const db = () => test.service.services.database.tenant(tenant.tenantId);
-const raw = (text: string, values: unknown[] = []) => ({ text, values, prepare: false });
+const raw = (text: string, values: unknown[] = []) => ({ kind: 'write' as const, text, values, prepare: false });
 
 const builder = queryBuilder<{ contacts: { tenant_id: string; id: string; notes: string | null } }>();
 
@@ -51,7 +51,7 @@ function note(id: string, params: AuditParams) {
     .where('id', '=', id)
     .returning(['id', 'notes']);
   const event = { action: 'contact.noted', resourceType: 'contact' };
-  return toQuery(withAudit<{ id: string; notes: string | null }>(change, event, params));
+  return toAuditedWrite(withAudit<{ id: string; notes: string | null }>(change, event, params));
 }
 
 async function createContact(): Promise<string> {
@@ -59,13 +59,14 @@ async function createContact(): Promise<string> {
   return answer.body.data.id;
 }
 
-const trail = (auditId: string): Promise<any[]> => db().all(raw('select * from audit_logs where id = $1', [auditId]));
+const trail = (auditId: string): Promise<any[]> =>
+  db().slow.all(raw('select * from audit_logs where id = $1', [auditId]));
 
 describe('withAudit', () => {
   it('answers the changed row and records it', async () => {
     const id = await createContact();
     const params = auditParams(actor, at, { fields: ['notes'] });
-    expect(await db().all(note(id, params))).toEqual([{ id, notes: 'x' }]);
+    expect(await db().slow.all(note(id, params))).toEqual([{ id, notes: 'x' }]);
     expect(await trail(params.auditId)).toEqual([
       {
         tenant_id: tenant.tenantId,
@@ -87,15 +88,15 @@ describe('withAudit', () => {
 
   it('records nothing where nothing changed', async () => {
     const params = auditParams(actor, at);
-    expect(await db().all(note(newId(), params))).toEqual([]);
+    expect(await db().slow.all(note(newId(), params))).toEqual([]);
     expect(await trail(params.auditId)).toEqual([]);
   });
 
   it('changes nothing where it cannot be recorded', async () => {
     const id = await createContact();
     const params = { ...auditParams(actor, at), auditAt: 'no time' };
-    await expect(db().all(note(id, params))).rejects.toMatchObject({ code: '22007' });
-    expect(await db().all(raw('select notes from contacts where id = $1', [id]))).toEqual([{ notes: null }]);
+    await expect(db().slow.all(note(id, params))).rejects.toMatchObject({ code: '22007' });
+    expect(await db().slow.all(raw('select notes from contacts where id = $1', [id]))).toEqual([{ notes: null }]);
   });
 });
 
@@ -106,8 +107,8 @@ describe('auditParams and auditEvent', () => {
     const expected = { type: 'user', id: actor.userId, actingFromTenantId: home };
     expect(auditParams(visitor, at).auditDetails.actor).toEqual(expected);
     const event = auditEvent(visitor, at, { action: 'thing.seen', resourceType: 'thing' });
-    await db().all(event);
-    const rows = await db().all(raw(`select details from audit_logs where action = 'thing.seen'`));
+    await db().slow.all(event);
+    const rows = await db().slow.all(raw(`select details from audit_logs where action = 'thing.seen'`));
     expect(rows).toEqual([{ details: { actor: expected, requestId: request.id } }]);
   });
 
@@ -119,8 +120,8 @@ describe('auditParams and auditEvent', () => {
       note: 'kept',
     });
     const who = { tenantId: tenant.tenantId, userId: null, request };
-    await db().all(auditEvent(who, at, { action: 'thing.forged', resourceType: 'thing', details: forged }));
-    const rows = await db().all(raw(`select user_id, details from audit_logs where action = 'thing.forged'`));
+    await db().slow.all(auditEvent(who, at, { action: 'thing.forged', resourceType: 'thing', details: forged }));
+    const rows = await db().slow.all(raw(`select user_id, details from audit_logs where action = 'thing.forged'`));
     expect(rows).toEqual([
       {
         user_id: null,
@@ -133,7 +134,7 @@ describe('auditParams and auditEvent', () => {
 describe('the chain of the trail', () => {
   const head = async (slot: number) => {
     const text = 'select length, head from audit_chains where tenant_id = $1 and slot = $2';
-    const [row] = await db().all<{ length: number; head: Buffer }>(raw(text, [tenant.tenantId, slot]));
+    const [row] = await db().slow.all<{ length: number; head: Buffer }>(raw(text, [tenant.tenantId, slot]));
     return row ?? { length: 0, head: null };
   };
 
@@ -141,10 +142,10 @@ describe('the chain of the trail', () => {
     const id = await createContact();
     const params = auditParams(actor, at);
     const before = await head(params.slot);
-    await db().all(note(newId(), params));
-    await expect(db().all(note(id, { ...params, auditAt: 'no time' }))).rejects.toMatchObject({ code: '22007' });
+    await db().slow.all(note(newId(), params));
+    await expect(db().slow.all(note(id, { ...params, auditAt: 'no time' }))).rejects.toMatchObject({ code: '22007' });
     expect(await head(params.slot)).toEqual(before);
-    await db().all(note(id, params));
+    await db().slow.all(note(id, params));
     const [row] = await trail(params.auditId);
     expect(await head(params.slot)).toEqual({ length: before.length + 1, head: row.chain_hash });
     expect(row).toMatchObject({ chain_slot: params.slot, chain_position: before.length + 1 });
@@ -154,12 +155,12 @@ describe('the chain of the trail', () => {
     const who = { tenantId: tenant.tenantId, userId: null, request: { ...request, id: newId() } };
     const event = () => auditEvent(who, at, { action: 'thing.chained', resourceType: 'thing' });
     await db().slow.flight([event(), event(), event()]);
-    await test.service.services.database.credential(tenant.tenantId).all(event());
+    await test.service.services.database.credential(tenant.tenantId).slow.all(event());
     await db().transaction(async (tx) => {
       await tx.all(event());
       await tx.all(event());
     });
-    const rows = await db().all<{ chain_slot: number; chain_position: number }>(
+    const rows = await db().slow.all<{ chain_slot: number; chain_position: number }>(
       raw(`select chain_slot, chain_position from audit_logs where action = 'thing.chained' order by chain_position`),
     );
     const [first] = rows;
@@ -179,7 +180,7 @@ describe('the chain of the trail', () => {
         }),
       ),
     );
-    const chains = await mine.all<{ length: number; rows: number; positions: number }>(
+    const chains = await mine.slow.all<{ length: number; rows: number; positions: number }>(
       raw(
         `select c.length, count(*) as rows, count(distinct l.chain_position) as positions from audit_chains c
          join audit_logs l on l.tenant_id = c.tenant_id and l.chain_slot = c.slot where c.tenant_id = $1 group by c.slot, c.length`,
@@ -202,7 +203,7 @@ describe('the trail in the database', () => {
   ])('refuses every role: %s', async (text) => {
     const { database } = test.service.services;
     for (const scope of [db(), database.credential(tenant.tenantId), database.platform()]) {
-      await expect(scope.all(raw(text))).rejects.toMatchObject(denied);
+      await expect(scope.slow.all(raw(text))).rejects.toMatchObject(denied);
     }
   });
 
@@ -215,19 +216,19 @@ describe('the trail in the database', () => {
       `update audit_chains set length = 0`,
       'drop table audit_chains',
     ]) {
-      await expect(purge.all(raw(text))).rejects.toMatchObject(denied);
+      await expect(purge.slow.all(raw(text))).rejects.toMatchObject(denied);
     }
     for (const text of [
       'delete from audit_chains',
       'truncate audit_chains',
       'alter table audit_chains no force row level security',
     ]) {
-      await expect(db().all(raw(text))).rejects.toMatchObject(denied);
+      await expect(db().slow.all(raw(text))).rejects.toMatchObject(denied);
     }
   });
 
   it('is not reached by the name of a partition, neither to read nor to write', async () => {
-    const partitions = await db().all<{ name: string }>(
+    const partitions = await db().slow.all<{ name: string }>(
       raw(`select inhrelid::regclass::text as name from pg_inherits where inhparent = 'audit_logs'::regclass`),
     );
     expect(partitions.length).toBeGreaterThan(1);
@@ -238,7 +239,7 @@ describe('the trail in the database', () => {
         `update ${name} set action = ''`,
         `insert into ${name} select * from audit_logs`,
       ]) {
-        await expect(db().all(raw(text))).rejects.toMatchObject(denied);
+        await expect(db().slow.all(raw(text))).rejects.toMatchObject(denied);
       }
     }
   });
@@ -249,9 +250,9 @@ describe('the trail in the database', () => {
       action: 'thing.planted',
       resourceType: 'thing',
     });
-    await expect(db().all(foreign)).rejects.toMatchObject(denied);
-    expect(await db().all(raw('select id from audit_logs where tenant_id = $1', [other.tenantId]))).toEqual([]);
-    const tenants = await db().all(raw('select distinct tenant_id from audit_logs'));
+    await expect(db().slow.all(foreign)).rejects.toMatchObject(denied);
+    expect(await db().slow.all(raw('select id from audit_logs where tenant_id = $1', [other.tenantId]))).toEqual([]);
+    const tenants = await db().slow.all(raw('select distinct tenant_id from audit_logs'));
     expect(tenants).toEqual([{ tenant_id: tenant.tenantId }]);
   });
 });

@@ -2,7 +2,7 @@ import { sql, type RawBuilder } from 'kysely';
 
 import type { Actor, RequestFacts } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
-import { queryBuilder, statement, type Built, type Query } from '#core/db/query';
+import { auditedWrite, queryBuilder, type Audited, type Built, type WriteStatement } from '#core/db/query';
 import type { CountTables, CountedTable } from '#core/db/totals';
 
 export type AuditTables = {
@@ -85,7 +85,7 @@ type ChangeEvent = { action: string; resourceType: string; counts?: { table: Cou
  * comes last, because it locks the head of a chain: who waits for a row while holding that keeps others from theirs.
  * @param change an INSERT, UPDATE or DELETE of at most one row that returns at least `id`; its row is the result.
  */
-export function withAudit<Row>(change: Built<Row>, event: ChangeEvent, params: AuditParams): Built<Row> {
+export function withAudit<Row>(change: Built<Row>, event: ChangeEvent, params: AuditParams): Audited<Row> {
   const { counts } = event;
   const audited = builder
     .with('changed', () => change as never)
@@ -110,7 +110,7 @@ export function withAudit<Row>(change: Built<Row>, event: ChangeEvent, params: A
     .with('chained', (db) => advanceChain(db, params.slot))
     .with('logged', (db) => insertChained(db));
   const query = counts === undefined ? audited : audited.with('counted', (db) => addToCount(db, counts, params));
-  return query.selectFrom('changed' as never).selectAll() as unknown as Built<Row>;
+  return query.selectFrom('changed' as never).selectAll() as unknown as Audited<Row>;
 }
 
 /**
@@ -118,7 +118,7 @@ export function withAudit<Row>(change: Built<Row>, event: ChangeEvent, params: A
  * other rows along, which PostgreSQL locks only at the end of the statement that deletes.
  */
 export function auditOfDone(event: ChangeEvent) {
-  return statement<{ id: string } & AuditParams, { id: string }>((p) => {
+  return auditedWrite<{ id: string } & AuditParams, { id: string }>((p) => {
     const done = builder.selectNoFrom(sql<string>`${p.id}::uuid`.as('id'));
     return withAudit<{ id: string }>(done, event, p);
   });
@@ -216,7 +216,7 @@ export type Who = {
  * An audit row of its own, for events that change no row of a tenant table (a login, a refused password). The last statement of
  * its transaction, as `withAudit` is.
  */
-export function auditEvent(who: Who & { request: RequestFacts }, at: string, event: AuditEvent): Query<never> {
+export function auditEvent(who: Who & { request: RequestFacts }, at: string, event: AuditEvent): WriteStatement<never> {
   return insertEvent({ ...toAuditRow(who, at, event), slot: chainSlot(who.request.id) });
 }
 
@@ -251,25 +251,26 @@ export function toAuditRow(
   };
 }
 
-const insertEvent = statement<AuditTables['audit_logs'] & { slot: number }, never>((row) =>
-  insertChained(
-    builder
-      .with('event', (db) =>
-        (db as unknown as typeof builder).selectNoFrom([
-          sql`${row.tenant_id}::uuid`.as('tenant_id'),
-          sql`${row.created_at}::timestamptz(3)`.as('created_at'),
-          sql`${row.id}::uuid`.as('id'),
-          sql`${row.user_id}::uuid`.as('user_id'),
-          sql`${row.action}::text`.as('action'),
-          sql`${row.resource_type}::text`.as('resource_type'),
-          sql`${row.resource_id}::uuid`.as('resource_id'),
-          sql`${row.details}::jsonb`.as('details'),
-          sql`${row.ip_address}::text`.as('ip_address'),
-          sql`${row.user_agent}::text`.as('user_agent'),
-        ]),
-      )
-      .with('chained', (db) => advanceChain(db, row.slot)),
-  ),
+const insertEvent = auditedWrite<AuditTables['audit_logs'] & { slot: number }, never>(
+  (row) =>
+    insertChained(
+      builder
+        .with('event', (db) =>
+          (db as unknown as typeof builder).selectNoFrom([
+            sql`${row.tenant_id}::uuid`.as('tenant_id'),
+            sql`${row.created_at}::timestamptz(3)`.as('created_at'),
+            sql`${row.id}::uuid`.as('id'),
+            sql`${row.user_id}::uuid`.as('user_id'),
+            sql`${row.action}::text`.as('action'),
+            sql`${row.resource_type}::text`.as('resource_type'),
+            sql`${row.resource_id}::uuid`.as('resource_id'),
+            sql`${row.details}::jsonb`.as('details'),
+            sql`${row.ip_address}::text`.as('ip_address'),
+            sql`${row.user_agent}::text`.as('user_agent'),
+          ]),
+        )
+        .with('chained', (db) => advanceChain(db, row.slot)),
+    ) as unknown as Audited<never>,
 );
 
 type Column = RawBuilder<unknown>;

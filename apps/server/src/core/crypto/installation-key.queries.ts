@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read, write } from '#core/db/query';
 
 type KeyRow = { name: string; wrapped_key: string; created_at: string; wrapped_at: string };
 type Tables = {
@@ -13,12 +13,12 @@ export type WrappedKey = Pick<KeyRow, 'name' | 'wrapped_key'>;
 
 const builder = queryBuilder<Tables>();
 
-export const listInstallationKeys = statement<Record<string, never>, WrappedKey>(() =>
+export const listInstallationKeys = read<Record<string, never>, WrappedKey>(() =>
   builder.selectFrom('installation_keys').select(['name', 'wrapped_key']),
 );
 
 /** Nothing where another process was first. */
-export const insertInstallationKey = statement<{ name: string; wrappedKey: string; at: string }, never>((p) =>
+export const insertInstallationKey = write<{ name: string; wrappedKey: string; at: string }, never>((p) =>
   builder
     .insertInto('installation_keys')
     .values({ name: p.name, wrapped_key: p.wrappedKey, created_at: p.at, wrapped_at: p.at })
@@ -26,7 +26,7 @@ export const insertInstallationKey = statement<{ name: string; wrappedKey: strin
 );
 
 /** Only where it still is what was opened. */
-export const rewrapInstallationKey = statement<{ name: string; from: string; to: string; at: string }, never>((p) =>
+export const rewrapInstallationKey = write<{ name: string; from: string; to: string; at: string }, never>((p) =>
   builder
     .updateTable('installation_keys')
     .set({ wrapped_key: p.to, wrapped_at: p.at })
@@ -34,12 +34,12 @@ export const rewrapInstallationKey = statement<{ name: string; from: string; to:
     .where('wrapped_key', '=', p.from),
 );
 
-export const findAnyAccount = statement<Record<string, never>, { id: string }>(() =>
+export const findAnyAccount = read<Record<string, never>, { id: string }>(() =>
   builder.selectFrom('accounts').select('id').limit(1),
 );
 
 /** The ids of the keys that encrypted what every installation has: passwords, and keys that sign tokens. */
-export const listSealingKeys = statement<Record<string, never>, { key_id: string }>(() =>
+export const listSealingKeys = read<Record<string, never>, { key_id: string }>(() =>
   builder
     .selectFrom('signing_keys')
     .select(sql<string>`split_part(private_key, '.', 2)`.as('key_id'))

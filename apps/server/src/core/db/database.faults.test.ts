@@ -6,7 +6,7 @@ import { migrationsDirectory } from '#app/service';
 import { newId } from '#core/crypto/ids';
 import { openDatabase, type Database, type DatabaseOptions } from '#core/db/database';
 import { migrate } from '#core/db/migrate';
-import type { Query } from '#core/db/query';
+import type { Query, ReadStatement } from '#core/db/query';
 import { isUnavailable, tookNoEffect } from '#core/db/sql-state';
 import { createDatabase, withClient } from '#test/support/database';
 import { useOpened } from '#test/support/opened';
@@ -28,7 +28,13 @@ beforeAll(async () => {
 });
 afterAll(() => own.drop());
 
-const sql = (text: string, values: unknown[] = []): Query<Record<string, any>> => ({ text, values, prepare: true });
+// Reads by declaration only, because these tests need writes and locks on the primary pool too.
+const sql = (text: string, values: unknown[] = []): ReadStatement<Record<string, any>> => ({
+  kind: 'read',
+  text,
+  values,
+  prepare: true,
+});
 const one = sql('select 1 as one');
 
 function openOwn(options: Partial<DatabaseOptions> = {}): Database {

@@ -3,10 +3,12 @@ import pg from 'pg';
 
 import { newId } from '#core/crypto/ids';
 import { openDatabase, type Database, type DatabaseOptions } from '#core/db/database';
-import type { Query } from '#core/db/query';
+import type { ReadStatement } from '#core/db/query';
 import { isUnavailable } from '#core/db/sql-state';
 
-const sql = (text: string, values: unknown[] = [], prepare = true): Query<Record<string, any>> => ({
+// Reads by declaration only, because these tests need writes and locks on the primary pool too.
+const sql = (text: string, values: unknown[] = [], prepare = true): ReadStatement<Record<string, any>> => ({
+  kind: 'read',
   text,
   values,
   prepare,

@@ -1,17 +1,28 @@
 import { describe, expect, it } from 'vitest';
 
-import { queryBuilder, searchPatterns, statement, toQuery } from '#core/db/query';
+import {
+  auditedWrite,
+  lock,
+  queryBuilder,
+  read,
+  searchPatterns,
+  toAuditedWrite,
+  toRead,
+  write,
+  type Audited,
+} from '#core/db/query';
 
 const builder = queryBuilder<{ things: { tenant_id: string; id: string; note: string | null } }>();
 
-describe('statement', () => {
+describe('a declared statement', () => {
   it('builds once and only exchanges the values', () => {
     let builds = 0;
-    const find = statement<{ tenantId: string; id: string }, { id: string }>((p) => {
+    const find = read<{ tenantId: string; id: string }, { id: string }>((p) => {
       builds += 1;
       return builder.selectFrom('things').select('id').where('id', '=', p.id).where('tenant_id', '=', p.tenantId);
     });
     expect(find({ tenantId: 't1', id: 'a' })).toEqual({
+      kind: 'read',
       text: 'select "id" from "things" where "id" = $1 and "tenant_id" = $2',
       values: ['a', 't1'],
       prepare: true,
@@ -21,15 +32,25 @@ describe('statement', () => {
   });
 
   it('keeps values that are part of the statement', () => {
-    const insert = statement<{ id: string }, never>((p) =>
+    const insert = write<{ id: string }, never>((p) =>
       builder.insertInto('things').values({ tenant_id: 'fixed', id: p.id, note: null }),
     );
     expect(insert({ id: 'x' }).values).toEqual(['fixed', 'x', null]);
   });
 });
 
-it('toQuery leaves texts that depend on the request unprepared', () => {
-  expect(toQuery(builder.selectFrom('things').select('id').where('note', '=', 'n')).prepare).toBe(false);
+it('carries what it was declared as', () => {
+  const things = builder.selectFrom('things').select('id');
+  const kinds = [read(() => things), lock(() => things.forUpdate()), write(() => builder.deleteFrom('things'))].map(
+    (declared) => declared({}).kind,
+  );
+  expect(kinds).toEqual(['read', 'lock', 'write']);
+  const change = things as unknown as Audited<{ id: string }>;
+  expect([auditedWrite(() => change)({}).kind, toAuditedWrite(change).kind]).toEqual(['audited', 'audited']);
+});
+
+it('toRead leaves texts that depend on the request unprepared', () => {
+  expect(toRead(builder.selectFrom('things').select('id').where('note', '=', 'n')).prepare).toBe(false);
 });
 
 describe('searchPatterns', () => {

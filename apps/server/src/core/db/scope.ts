@@ -32,8 +32,8 @@ export type ScopeOptions = {
 /** The statements with which transactions begin on a lane. */
 type Prelude = (lane: keyof Lanes) => readonly Query<unknown>[];
 
-const begin: Query<never> = { text: 'BEGIN', values: [], prepare: true };
-const onePlan: Query<never> = { text: 'select app_one_plan()', values: [], prepare: true };
+const begin: Query<never> = { kind: 'read', text: 'BEGIN', values: [], prepare: true };
+const onePlan: Query<never> = { kind: 'read', text: 'select app_one_plan()', values: [], prepare: true };
 const maxAttempts = 3;
 
 /** A statement that is known to wait for a lock stands in a transaction on a shared connection. */

@@ -1,30 +1,41 @@
-import type { Query } from '#core/db/query';
+import type { Query, ReadStatement } from '#core/db/query';
 
 declare const scope: unique symbol;
 
+// Properties, not methods: TypeScript compares the parameters of methods in both directions, so the read path would pass as the write path.
+
 /** Statements inside one interactive transaction, on a connection of its own. */
 export type Transaction = {
-  all<Row>(query: Query<Row>): Promise<Row[]>;
-  first<Row>(query: Query<Row>): Promise<Row | undefined>;
+  readonly all: <Row>(query: Query<Row>) => Promise<Row[]>;
+  readonly first: <Row>(query: Query<Row>) => Promise<Row | undefined>;
 };
 
 /** The rows of a flight, statement by statement. */
-export type FlightRows<Queries extends readonly Query<unknown>[]> = {
+type FlightRows<Queries extends readonly Query<unknown>[]> = {
   [At in keyof Queries]: Queries[At] extends Query<infer Row> ? Row[] : never;
 };
 
-/** One network flight = one transaction: all statements take effect or none does. */
+/** The write path. One network flight = one transaction: all statements take effect or none does. */
 export type Statements = {
   /** All rows of one statement. */
-  all<Row>(query: Query<Row>): Promise<Row[]>;
+  readonly all: <Row>(query: Query<Row>) => Promise<Row[]>;
   /** The first row of one statement, if there is one. */
-  first<Row>(query: Query<Row>): Promise<Row | undefined>;
+  readonly first: <Row>(query: Query<Row>) => Promise<Row | undefined>;
   /** Several statements, atomic, in one round trip. */
-  flight<const Queries extends readonly Query<unknown>[]>(queries: Queries): Promise<FlightRows<Queries>>;
+  readonly flight: <const Queries extends readonly Query<unknown>[]>(queries: Queries) => Promise<FlightRows<Queries>>;
 };
 
-type Access = Statements & {
-  /** The same on connections of their own: writes, which wait for disk and locks, and reads of unknown length. */
+/** The read path: only reads, because a statement that waits for a lock or the disk delays all others on its connection. */
+export type Reads = {
+  readonly all: <Row>(query: ReadStatement<Row>) => Promise<Row[]>;
+  readonly first: <Row>(query: ReadStatement<Row>) => Promise<Row | undefined>;
+  readonly flight: <const Queries extends readonly ReadStatement<unknown>[]>(
+    queries: Queries,
+  ) => Promise<FlightRows<Queries>>;
+};
+
+type Access = Reads & {
+  /** The write path: writes and locks, which wait for the disk and for others, and reads of unknown length. */
   readonly slow: Statements;
   /** For work that must look at a result before its next statement; retried when PostgreSQL asks for it. */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;

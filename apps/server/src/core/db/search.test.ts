@@ -119,12 +119,13 @@ describe('prepareSearch', () => {
     expect(of({ search: { patterns, byIndex: true } })).toBe(false);
     expect(of({ search: { patterns, byIndex: false }, city: 'Berlin' })).toBe(false);
     expect(of({ city: 'Berlin' })).toBe(false);
-    expect(prepareSearch({ text: 'select 1', values: [], prepare: false }, {}).prepare).toBe(false);
+    expect(prepareSearch({ kind: 'read', text: 'select 1', values: [], prepare: false }, {}).prepare).toBe(false);
   });
 
   it('makes one plan for all words and tenants', async () => {
     const search: Search = { patterns: ['%ada%'], byIndex: false };
     const plans: Query<{ custom: number; generic: number }> = {
+      kind: 'read',
       text: `select custom_plans as custom, generic_plans as generic from pg_prepared_statements
               where statement like '%from "contacts"%like (select lower(%'`,
       values: [],

@@ -1,6 +1,6 @@
 import { sql, type Expression, type RawBuilder, type SqlBool } from 'kysely';
 
-import { searchPatterns, type Query } from '#core/db/query';
+import { searchPatterns, type ReadStatement } from '#core/db/query';
 import type { TenantDb } from '#core/db/scopes';
 import { totalOf, type CountedTable } from '#core/db/totals';
 
@@ -48,7 +48,10 @@ export function containsWords(
 const mostWordsPrepared = 3;
 
 /** Keeps the plan of what a search box asks for, and nothing else does: such texts are few, and planned in more time than run. */
-export function prepareSearch<Row>(query: Query<Row>, filters: { search?: Search | undefined }): Query<Row> {
+export function prepareSearch<Row>(
+  query: ReadStatement<Row>,
+  filters: { search?: Search | undefined },
+): ReadStatement<Row> {
   const { search, ...others } = filters;
   const isAlone = Object.values(others).every((value) => value === undefined);
   const isShort = search !== undefined && !search.byIndex && search.patterns.length <= mostWordsPrepared;

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-import type { Query } from '#core/db/query';
+import type { Query, ReadStatement } from '#core/db/query';
 import type { DatabaseTiming } from '#core/db/timing';
 
 export const databaseRoles = {
@@ -41,7 +41,12 @@ export function prelude(
   terms: Pick<DatabaseTiming, 'statementMs' | 'lockMs'> | undefined,
 ): readonly Query<unknown>[] {
   if (terms !== undefined) {
-    const enter = { text: 'select app_enter($1, $2)', values: [databaseRoles[kind], tenantId ?? null], prepare: true };
+    const enter: Query<never> = {
+      kind: 'read',
+      text: 'select app_enter($1, $2)',
+      values: [databaseRoles[kind], tenantId ?? null],
+      prepare: true,
+    };
     return [enter, limitTo('lock_timeout', terms.lockMs), limitTo('statement_timeout', terms.statementMs)];
   }
   return tenantId === undefined ? [] : [enterTenant(tenantId)];
@@ -49,12 +54,12 @@ export function prelude(
 
 /** Until the end of the transaction; SET takes no parameters. */
 function limitTo(setting: 'lock_timeout' | 'statement_timeout', ms: number): Query<never> {
-  return { text: `set local ${setting} = ${ms}`, values: [], prepare: true };
+  return { kind: 'read', text: `set local ${setting} = ${ms}`, values: [], prepare: true };
 }
 
 /** Enters a tenant in the middle of an interactive credential transaction that spans several of a person's tenants. */
-export function enterTenant(tenantId: string): Query<never> {
-  return { text: 'select app_tenant($1)', values: [tenantId], prepare: true };
+export function enterTenant(tenantId: string): ReadStatement<never> {
+  return { kind: 'read', text: 'select app_tenant($1)', values: [tenantId], prepare: true };
 }
 
 /** @throws Error when something between has dropped the startup options */

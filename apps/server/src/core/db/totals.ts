@@ -1,7 +1,7 @@
 import { sql, type Expression } from 'kysely';
 
-import { queryBuilder, statement, type Query } from '#core/db/query';
-import type { Statements, TenantDb } from '#core/db/scopes';
+import { queryBuilder, read, write, type Query, type ReadStatement } from '#core/db/query';
+import type { Reads, Statements, TenantDb } from '#core/db/scopes';
 
 /** Tables whose rows are counted as they come and go, so that a list need not count them. */
 export type CountedTable = 'categories' | 'contacts' | 'files' | 'qr_codes' | 'resources' | 'spaces';
@@ -22,7 +22,7 @@ export type Total = {
 const builder = queryBuilder<CountTables>();
 
 /** All rows of a tenant in a counted table: exact, at the price of a look-up. */
-const tableTotal = statement<{ tenantId: string; table: CountedTable }, { total: number }>((p) =>
+const tableTotal = read<{ tenantId: string; table: CountedTable }, { total: number }>((p) =>
   builder
     .selectFrom('row_counts')
     .select(sql<number>`coalesce(sum(amount), 0)::bigint`.as('total'))
@@ -31,16 +31,15 @@ const tableTotal = statement<{ tenantId: string; table: CountedTable }, { total:
 );
 
 /** For many rows created or deleted at a time, in addition to those that `withAudit` counts. */
-export const addToTotal = statement<{ tenantId: string; table: CountedTable; slot: number; amount: number }, never>(
-  (p) =>
-    builder
-      .insertInto('row_counts')
-      .values({ tenant_id: p.tenantId, table_name: p.table, slot: p.slot, amount: p.amount })
-      .onConflict((conflict) =>
-        conflict
-          .columns(['tenant_id', 'table_name', 'slot'])
-          .doUpdateSet({ amount: sql`row_counts.amount + excluded.amount` }),
-      ),
+export const addToTotal = write<{ tenantId: string; table: CountedTable; slot: number; amount: number }, never>((p) =>
+  builder
+    .insertInto('row_counts')
+    .values({ tenant_id: p.tenantId, table_name: p.table, slot: p.slot, amount: p.amount })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['tenant_id', 'table_name', 'slot'])
+        .doUpdateSet({ amount: sql`row_counts.amount + excluded.amount` }),
+    ),
 );
 
 /** How many rows a tenant has in a counted table. */
@@ -53,12 +52,12 @@ const farOffset = 1000;
 /** One page of all rows, together with the total of their table, in one flight. */
 export async function pageOfTable<Row>(
   db: TenantDb,
-  page: Query<Row>,
+  page: ReadStatement<Row>,
   table: CountedTable,
   offset: number,
 ): Promise<{ rows: Row[] } & Total> {
   // Skipping many rows takes long enough to hold up others.
-  const lane = offset > farOffset ? db.slow : db;
+  const lane: Reads = offset > farOffset ? db.slow : db;
   // Without filters there are as many texts as there are orders: few enough to keep prepared.
   const prepared = { ...page, prepare: true };
   const [rows, [counted]] = await lane.flight([prepared, tableTotal({ tenantId: db.tenantId, table })]);
@@ -66,10 +65,12 @@ export async function pageOfTable<Row>(
 }
 
 /** How many rows match, counted no further than one beyond what is exact. */
-export function countMatches(matching: { limit(count: number): Expression<unknown> }): Query<{ total: number }> {
+export function countMatches(matching: {
+  limit(count: number): Expression<unknown>;
+}): ReadStatement<{ total: number }> {
   const some = matching.limit(exactTotalLimit + 1);
   const compiled = sql`select count(*) as total from (${some}) as counted`.compile(builder);
-  return { text: compiled.sql, values: compiled.parameters, prepare: false };
+  return { kind: 'read', text: compiled.sql, values: compiled.parameters, prepare: false };
 }
 
 /**

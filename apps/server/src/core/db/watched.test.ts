@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
-import type { Query } from '#core/db/query';
+import type { Query, ReadStatement } from '#core/db/query';
 import { watchDatabase } from '#core/db/watched';
 import { endBlocked, withClient } from '#test/support/database';
 import { useService } from '#test/support/harness';
 
 const test = useService();
-const asking = (text: string): Query<unknown> => ({ text, values: [], prepare: false });
+const asking = (text: string): ReadStatement<unknown> => ({ kind: 'read', text, values: [], prepare: false });
 const fine = asking('select 1 as one');
 const wrong = asking('select 1 / 0 as one');
 const lock = 'select pg_advisory_xact_lock(4711)';

@@ -1,13 +1,13 @@
 import type { Database } from '#core/db/database';
 import { sharesMemory } from '#core/db/per-database';
 import type { Query } from '#core/db/query';
-import type { Statements, TenantDb, Transaction } from '#core/db/scopes';
+import type { Reads, Statements, TenantDb, Transaction } from '#core/db/scopes';
 import { tookNoEffect } from '#core/db/sql-state';
 
 /** Told of each statement as it is sent; what it returns is called once it is certain that the statement took no effect. */
 export type Note = (query: Query<unknown>) => () => void;
 
-type Scope = Pick<TenantDb, 'slow' | 'transaction' | keyof Statements>;
+type Scope = Pick<TenantDb, 'slow' | 'transaction' | keyof Reads>;
 
 /** The same database, but `note` is called for every statement that may have taken effect through it. */
 export function watchDatabase(database: Database, note: Note): Database {
@@ -25,7 +25,7 @@ function watchScope<Db extends Scope>(db: Db, note: Note): Db {
   const { tenantId } = db as { tenantId?: string };
   const watched: Scope & { tenantId: string | undefined } = {
     tenantId,
-    ...watchStatements(db, note),
+    ...watchStatements(db as unknown as Statements, note),
     slow: watchStatements(db.slow, note),
     transaction: (work) => watchTransaction(db, work, note),
   };

@@ -1,19 +1,20 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement, type Query } from '#core/db/query';
+import { queryBuilder, read, type ReadStatement } from '#core/db/query';
 import type { MailTables } from '#core/mail/mail.queries';
 
 const builder = queryBuilder<MailTables>();
 
 /** Answered by any server that works; a standby takes no writes. */
-export const checkStandby: Query<{ is_standby: boolean }> = {
+export const checkStandby: ReadStatement<{ is_standby: boolean }> = {
+  kind: 'read',
   text: 'select pg_is_in_recovery() as is_standby',
   values: [],
   prepare: true,
 };
 
 /** Whether any mail has been due since before that instant without a delivery attempt. */
-export const hasOverdueMail = statement<{ dueBefore: string }, { overdue: boolean }>((p) => {
+export const hasOverdueMail = read<{ dueBefore: string }, { overdue: boolean }>((p) => {
   // One lookup for each of the two partial indexes.
   const isOverdue = (queued: boolean) => {
     const mails = builder

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read, write } from '#core/db/query';
 import type { JobTables } from '#core/jobs/jobs.queries';
 
 export const alertTypes = ['job_failed', 'job_missed', 'job_slow', 'service_unhealthy', 'unauthorized_calls'] as const;
@@ -30,7 +30,7 @@ export type NewAlert = Pick<AlertRow, 'type' | 'subject' | 'severity' | 'title' 
 const builder = queryBuilder<Pick<JobTables, 'jobs'> & { dispatcher_alerts: AlertRow }>();
 
 /** One open alert for each type and subject: what is seen again is counted, and what got worse has to be seen again. */
-export const raiseAlert = statement<NewAlert & { id: string; at: string }, Pick<AlertRow, 'id'> & { is_new: boolean }>(
+export const raiseAlert = write<NewAlert & { id: string; at: string }, Pick<AlertRow, 'id'> & { is_new: boolean }>(
   (p) =>
     builder
       .insertInto('dispatcher_alerts')
@@ -65,7 +65,7 @@ export const raiseAlert = statement<NewAlert & { id: string; at: string }, Pick<
       .returning(['id', sql<boolean>`(xmax = 0)`.as('is_new')]),
 );
 
-export const resolveAlert = statement<{ type: AlertType; subject: string; at: string }, never>((p) =>
+export const resolveAlert = write<{ type: AlertType; subject: string; at: string }, never>((p) =>
   builder
     .updateTable('dispatcher_alerts')
     .set({ resolved_at: p.at })
@@ -75,7 +75,7 @@ export const resolveAlert = statement<{ type: AlertType; subject: string; at: st
 );
 
 /** Those of a type that were not seen again for a while. */
-export const resolveQuietAlerts = statement<{ type: AlertType; seenBefore: string; at: string }, never>((p) =>
+export const resolveQuietAlerts = write<{ type: AlertType; seenBefore: string; at: string }, never>((p) =>
   builder
     .updateTable('dispatcher_alerts')
     .set({ resolved_at: p.at })
@@ -85,7 +85,7 @@ export const resolveQuietAlerts = statement<{ type: AlertType; seenBefore: strin
 );
 
 /** Those of jobs that are not among the given ones, or are switched off: nothing they do will end them. */
-export const resolveJobAlerts = statement<{ jobs: readonly string[]; at: string }, never>((p) =>
+export const resolveJobAlerts = write<{ jobs: readonly string[]; at: string }, never>((p) =>
   builder
     .updateTable('dispatcher_alerts')
     .set({ resolved_at: p.at })
@@ -105,7 +105,7 @@ export const resolveJobAlerts = statement<{ jobs: readonly string[]; at: string 
 );
 
 /** What is open, and what was until lately, the newest first. */
-export const listRecentAlerts = statement<{ resolvedSince: string; most: number }, AlertRow>((p) =>
+export const listRecentAlerts = read<{ resolvedSince: string; most: number }, AlertRow>((p) =>
   builder
     .selectFrom('dispatcher_alerts')
     .selectAll()
@@ -116,7 +116,7 @@ export const listRecentAlerts = statement<{ resolvedSince: string; most: number 
 );
 
 /** The first acknowledgement is final. */
-export const acknowledgeAlert = statement<{ id: string; by: string | null; at: string }, Pick<AlertRow, 'id'>>((p) =>
+export const acknowledgeAlert = write<{ id: string; by: string | null; at: string }, Pick<AlertRow, 'id'>>((p) =>
   builder
     .updateTable('dispatcher_alerts')
     .set({
@@ -128,7 +128,7 @@ export const acknowledgeAlert = statement<{ id: string; by: string | null; at: s
     .returning('id'),
 );
 
-export const deleteOldAlerts = statement<{ before: string; most: number }, { id: string }>((p) =>
+export const deleteOldAlerts = write<{ before: string; most: number }, { id: string }>((p) =>
   builder
     .deleteFrom('dispatcher_alerts')
     .where('id', 'in', (db) =>

@@ -80,6 +80,7 @@ describe('job_failed', () => {
     how.error = 'no room';
     await next();
     const acknowledge = {
+      kind: 'write' as const,
       text: 'update dispatcher_alerts set acknowledged = true where subject = $1',
       values: [job.name],
       prepare: false,
@@ -161,7 +162,9 @@ describe('an alert about a job', () => {
     await next();
     expect(await alerts(job.name)).toMatchObject([{ resolved_at: null }]);
     const text = 'update jobs set enabled = false where name = $1';
-    await test.service.services.database.platform().slow.all({ text, values: [job.name], prepare: false });
+    await test.service.services.database
+      .platform()
+      .slow.all({ kind: 'write', text, values: [job.name], prepare: false });
     clock.move(minute);
     await dispatcher.dispatch('internal');
     expect(await alerts(job.name)).toMatchObject([{ resolved_at: clock.now().toISOString() }]);

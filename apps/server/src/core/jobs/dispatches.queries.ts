@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read, write } from '#core/db/query';
 
 export type ServiceHealth = { service_name: string; status: string; message: string };
 export type HealthStatus = { overall: 'healthy' | 'degraded'; services: ServiceHealth[] };
@@ -20,7 +20,7 @@ export type DispatchRow = {
 const builder = queryBuilder<{ dispatches: DispatchRow }>();
 
 /** Written when it begins, where others have to know at once, and again when it has ended. */
-export const saveDispatch = statement<DispatchRow, never>((p) =>
+export const saveDispatch = write<DispatchRow, never>((p) =>
   builder
     .insertInto('dispatches')
     .values({
@@ -47,7 +47,7 @@ export const saveDispatch = statement<DispatchRow, never>((p) =>
 );
 
 /** The latest dispatch from outside within the given time. */
-export const findExternalDispatch = statement<{ since: string }, Pick<DispatchRow, 'started_at'>>((p) =>
+export const findExternalDispatch = read<{ since: string }, Pick<DispatchRow, 'started_at'>>((p) =>
   builder
     .selectFrom('dispatches')
     .select('started_at')
@@ -57,7 +57,7 @@ export const findExternalDispatch = statement<{ since: string }, Pick<DispatchRo
     .limit(1),
 );
 
-export const listRecentDispatches = statement<{ most: number }, DispatchRow>((p) =>
+export const listRecentDispatches = read<{ most: number }, DispatchRow>((p) =>
   builder
     .selectFrom('dispatches')
     .selectAll()
@@ -67,7 +67,7 @@ export const listRecentDispatches = statement<{ most: number }, DispatchRow>((p)
     .limit(p.most),
 );
 
-export const deleteOldDispatches = statement<{ before: string; most: number }, { id: string }>((p) =>
+export const deleteOldDispatches = write<{ before: string; most: number }, { id: string }>((p) =>
   builder
     .deleteFrom('dispatches')
     .where('id', 'in', (db) =>

@@ -33,7 +33,12 @@ describe('claimSlot', () => {
     await db().all(handleUntil({ name, until: at, schedule: '* * * * * UTC', ...read }));
     expect(await claim(name, '2026-03-10T10:05:00.000Z')).toBeUndefined();
     expect(await claim(name, '2026-03-10T10:06:00.000Z')).toMatchObject({ job_name: name, attempt: 1 });
-    await db().all({ text: 'update jobs set enabled = false where name = $1', values: [off], prepare: false });
+    await db().all({
+      kind: 'write',
+      text: 'update jobs set enabled = false where name = $1',
+      values: [off],
+      prepare: false,
+    });
     expect(await claim(off, '2026-03-10T10:06:00.000Z')).toBeUndefined();
   });
 
@@ -82,7 +87,7 @@ describe('handleUntil', () => {
     const [moved, changed] = [await newJob(), await newJob()];
     await claim(moved, '2026-03-10T10:01:00.000Z');
     const text = `update jobs set handled_schedule = '30 2 * * * UTC' where name = $1`;
-    await db().all({ text, values: [changed], prepare: false });
+    await db().all({ kind: 'write', text, values: [changed], prepare: false });
     for (const name of [moved, changed])
       await db().all(handleUntil({ name, until, schedule: '0 * * * * UTC', ...read }));
     expect(await jobRow(database(), moved)).toMatchObject({
@@ -111,6 +116,6 @@ describe('a lease', () => {
     const name = await newJob();
     const { id } = (await claim(name, '2026-03-10T10:01:00.000Z'))!;
     const text = `select lease_until > now() and lease_until < now() + interval '2 minutes' as lasts from job_runs where id = $1`;
-    expect(await db().first({ text, values: [id], prepare: false })).toEqual({ lasts: true });
+    expect(await db().first({ kind: 'write', text, values: [id], prepare: false })).toEqual({ lasts: true });
   });
 });

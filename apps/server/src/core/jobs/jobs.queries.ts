@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read, write } from '#core/db/query';
 import type { CatchUp } from '#core/jobs/slots';
 
 export type JobRow = {
@@ -50,20 +50,18 @@ const databaseNow = sql<string>`now()`;
 const leaseEnd = (leaseMs: number) => sql<string>`${databaseNow} + ${leaseMs}::float8 * interval '1 millisecond'`;
 
 /** New jobs begin now: nothing is caught up on for them. */
-export const addJobs = statement<{ names: readonly string[]; schedules: readonly string[]; at: string }, never>(
-  (p) => ({
-    compile: () =>
-      sql`insert into jobs (name, known_since, handled_until, handled_schedule, updated_at)
+export const addJobs = write<{ names: readonly string[]; schedules: readonly string[]; at: string }, never>((p) => ({
+  compile: () =>
+    sql`insert into jobs (name, known_since, handled_until, handled_schedule, updated_at)
         select name, ${p.at}::timestamptz, ${p.at}::timestamptz, schedule, ${p.at}::timestamptz
         from unnest(${p.names}::text[], ${p.schedules}::text[]) as given (name, schedule)
         on conflict (name) do nothing`.compile(builder),
-  }),
-);
+}));
 
-export const listJobRows = statement<Record<string, never>, JobRow>(() => builder.selectFrom('jobs').selectAll());
+export const listJobRows = read<Record<string, never>, JobRow>(() => builder.selectFrom('jobs').selectAll());
 
 /** The runs under way, and the slots to be tried again. */
-export const listOpenRuns = statement<{ since: string }, Pick<JobRunRow, 'id' | 'job_name' | 'slot' | 'status'>>((p) =>
+export const listOpenRuns = read<{ since: string }, Pick<JobRunRow, 'id' | 'job_name' | 'slot' | 'status'>>((p) =>
   builder
     .selectFrom('job_runs')
     .select(['id', 'job_name', 'slot', 'status'])
@@ -74,7 +72,7 @@ export const listOpenRuns = statement<{ since: string }, Pick<JobRunRow, 'id' | 
 );
 
 /** Claims a free slot of a job that does not run; a second claim gets no row. */
-export const claimSlot = statement<
+export const claimSlot = write<
   { id: string; name: string; slot: string; dispatchId: string; trigger: Trigger; at: string; leaseMs: number },
   Claim
 >((p) =>
@@ -136,7 +134,7 @@ export const claimSlot = statement<
 );
 
 /** The same for a slot whose process was gone; two at once break `job_runs_running`, or the second finds it taken. */
-export const claimAgain = statement<{ id: string; dispatchId: string; at: string; leaseMs: number }, Claim>((p) =>
+export const claimAgain = write<{ id: string; dispatchId: string; at: string; leaseMs: number }, Claim>((p) =>
   builder
     .updateTable('job_runs')
     .set((is) => ({
@@ -165,7 +163,7 @@ export const claimAgain = statement<{ id: string; dispatchId: string; at: string
 );
 
 /** A requested run, unless the job runs already. */
-export const claimNow = statement<{ id: string; name: string; at: string; leaseMs: number }, Claim>((p) =>
+export const claimNow = write<{ id: string; name: string; at: string; leaseMs: number }, Claim>((p) =>
   builder
     .insertInto('job_runs')
     .values({
@@ -188,7 +186,7 @@ export const claimNow = statement<{ id: string; name: string; at: string; leaseM
 );
 
 /** Skips all slots before the given one, or restarts from there. Returns no row if another process was first. */
-export const handleUntil = statement<
+export const handleUntil = write<
   { name: string; until: string; schedule: string; readUntil: string; readSchedule: string },
   never
 >((p) =>
@@ -201,7 +199,7 @@ export const handleUntil = statement<
 );
 
 /** Extends the lease of the run's owner; no row means that another process took it over. */
-export const extendLease = statement<{ id: string; attempt: number; leaseMs: number }, Pick<JobRunRow, 'id'>>((p) =>
+export const extendLease = write<{ id: string; attempt: number; leaseMs: number }, Pick<JobRunRow, 'id'>>((p) =>
   builder
     .updateTable('job_runs')
     .set({ lease_until: leaseEnd(p.leaseMs) })
@@ -212,7 +210,7 @@ export const extendLease = statement<{ id: string; attempt: number; leaseMs: num
 );
 
 /** The end of a run by the process that has it. */
-export const completeRun = statement<
+export const completeRun = write<
   {
     id: string;
     attempt: number;
@@ -235,7 +233,7 @@ export const completeRun = statement<
 const mayTryAgain = sql<boolean>`slot is not null and attempt < ${mostAttempts}`;
 
 /** Runs whose process is gone; `own` are those that this process knows to be alive. */
-export const endLostRuns = statement<
+export const endLostRuns = write<
   { at: string; own: readonly string[]; error: string },
   Pick<JobRunRow, 'id' | 'job_name' | 'attempt' | 'abandoned'>
 >((p) =>
@@ -249,7 +247,7 @@ export const endLostRuns = statement<
 );
 
 /** Gives a run back unfinished, for another process to try. */
-export const giveBackRun = statement<{ id: string; attempt: number; at: string; error: string }, never>((p) =>
+export const giveBackRun = write<{ id: string; attempt: number; at: string; error: string }, never>((p) =>
   builder
     .updateTable('job_runs')
     .set({ status: 'failed', completed_at: p.at, error: p.error, abandoned: mayTryAgain })
@@ -258,7 +256,7 @@ export const giveBackRun = statement<{ id: string; attempt: number; at: string; 
     .where('status', '=', 'running'),
 );
 
-export const countFailure = statement<{ name: string; error: string }, Pick<JobRow, 'consecutive_failures'>>((p) =>
+export const countFailure = write<{ name: string; error: string }, Pick<JobRow, 'consecutive_failures'>>((p) =>
   builder
     .updateTable('jobs')
     .set((is) => ({ consecutive_failures: is('consecutive_failures', '+', 1), last_error: p.error }))
@@ -266,34 +264,33 @@ export const countFailure = statement<{ name: string; error: string }, Pick<JobR
     .returning('consecutive_failures'),
 );
 
-export const forgetFailures = statement<{ name: string }, never>((p) =>
+export const forgetFailures = write<{ name: string }, never>((p) =>
   builder.updateTable('jobs').set({ consecutive_failures: 0, last_error: null }).where('name', '=', p.name),
 );
 
 /** How long the last successful runs took: their number, and the middle one in milliseconds. */
-export const usualDuration = statement<{ name: string; exceptId: string }, { runs: number; median_ms: number | null }>(
-  (p) =>
-    builder
-      .selectFrom((db) =>
-        db
-          .selectFrom('job_runs')
-          .select(sql<number>`extract(epoch from completed_at - started_at)::float8 * 1000`.as('ms'))
-          .where('job_name', '=', p.name)
-          .where('status', '=', 'succeeded')
-          .where('id', '<>', p.exceptId)
-          .orderBy('started_at', 'desc')
-          .orderBy('id', 'desc')
-          .limit(20)
-          .as('recent'),
-      )
-      .select([
-        sql<number>`count(*)`.as('runs'),
-        sql<number | null>`percentile_cont(0.5) within group (order by ms)`.as('median_ms'),
-      ]),
+export const usualDuration = read<{ name: string; exceptId: string }, { runs: number; median_ms: number | null }>((p) =>
+  builder
+    .selectFrom((db) =>
+      db
+        .selectFrom('job_runs')
+        .select(sql<number>`extract(epoch from completed_at - started_at)::float8 * 1000`.as('ms'))
+        .where('job_name', '=', p.name)
+        .where('status', '=', 'succeeded')
+        .where('id', '<>', p.exceptId)
+        .orderBy('started_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(20)
+        .as('recent'),
+    )
+    .select([
+      sql<number>`count(*)`.as('runs'),
+      sql<number | null>`percentile_cont(0.5) within group (order by ms)`.as('median_ms'),
+    ]),
 );
 
 /** History beyond 30 days, and beyond the last thousand runs of each job. */
-export const deleteOldRuns = statement<{ before: string; keep: number; most: number }, { id: string }>((p) =>
+export const deleteOldRuns = write<{ before: string; keep: number; most: number }, { id: string }>((p) =>
   builder
     .deleteFrom('job_runs')
     .where('id', 'in', (db) =>

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement, type Query } from '#core/db/query';
+import { queryBuilder, read, write, type WriteStatement } from '#core/db/query';
 
 export type IpRuleRow = {
   id: string;
@@ -22,7 +22,7 @@ export const addressRulesChannel = 'atrium_ip_rules';
 const builder = queryBuilder<IpRuleTables>();
 
 /** Those in effect; where there are too many, what was allowed and then the newest. */
-export const listRulesInEffect = statement<
+export const listRulesInEffect = read<
   { now: string; most: number },
   Pick<IpRuleRow, 'range' | 'action' | 'expires_at'>
 >((p) =>
@@ -36,7 +36,7 @@ export const listRulesInEffect = statement<
 );
 
 /** Many at once, as one JSON array. A manual rule stays, unless it has expired. */
-export const blockAutomatically = statement<{ rows: string }, never>((p) =>
+export const blockAutomatically = write<{ rows: string }, never>((p) =>
   builder
     .insertInto('ip_rules')
     .columns(['id', 'range', 'action', 'source', 'reason', 'expires_at', 'created_at', 'updated_at'])
@@ -67,7 +67,7 @@ export const blockAutomatically = statement<{ rows: string }, never>((p) =>
 );
 
 /** Housekeeping: automatic rules whose time is long over. */
-export const deleteEndedRules = statement<{ before: string; most: number }, { id: string }>((p) =>
+export const deleteEndedRules = write<{ before: string; most: number }, { id: string }>((p) =>
   builder
     .deleteFrom('ip_rules')
     .where('id', 'in', (db) =>
@@ -82,6 +82,6 @@ export const deleteEndedRules = statement<{ before: string; most: number }, { id
 );
 
 /** Tells all processes, when and only when the transaction commits. */
-export function announceRules(): Query<never> {
-  return { text: 'select pg_notify($1, $2)', values: [addressRulesChannel, ''], prepare: true };
+export function announceRules(): WriteStatement<never> {
+  return { kind: 'write', text: 'select pg_notify($1, $2)', values: [addressRulesChannel, ''], prepare: true };
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, write } from '#core/db/query';
 
 /** `level` as pino numbers them: 10 trace, 20 debug, 30 info, 40 warn, 50 error, 60 fatal. */
 export type LogRow = {
@@ -71,7 +71,7 @@ export type LogBlockRow = Readonly<
 >;
 
 /** As it comes: to make a row of each line, with its indexes, took PostgreSQL ten times as long. */
-export const insertLogBlock = statement<LogBlockRow, never>((p) =>
+export const insertLogBlock = write<LogBlockRow, never>((p) =>
   builder.insertInto('log_blocks').values({
     id: p.id,
     level: p.level,
@@ -94,7 +94,7 @@ export const insertLogBlock = statement<LogBlockRow, never>((p) =>
 );
 
 /** How many lines there were, next to each line. */
-export const addLogHours = statement<{ rows: string }, never>((p) =>
+export const addLogHours = write<{ rows: string }, never>((p) =>
   builder
     .insertInto('log_hours')
     .columns(['hour', 'service', 'level', 'lines', 'bytes'])

@@ -227,7 +227,7 @@ describe('counts of requests', () => {
     );
     const db = database.platform().slow;
     const sum = async (text: string) =>
-      (await db.first<{ n: number }>({ text, values: [tenantId], prepare: false }))?.n;
+      (await db.first<{ n: number }>({ kind: 'write', text, values: [tenantId], prepare: false }))?.n;
     expect(
       await sum('select sum(requests)::bigint as n from tenant_request_hours where concerned_tenant_id = $1'),
     ).toBe(1005);

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, write } from '#core/db/query';
 
 export type RequestCountTables = {
   request_minutes: { minute: string; bucket: number; requests: number; errors: number };
@@ -12,7 +12,7 @@ const builder = queryBuilder<RequestCountTables>();
 
 // Each in the order of its key: processes that add to the same rows must not wait for each other in a circle.
 
-export const addRequestMinutes = statement<{ rows: string }, never>((p) =>
+export const addRequestMinutes = write<{ rows: string }, never>((p) =>
   builder
     .insertInto('request_minutes')
     .columns(['minute', 'bucket', 'requests', 'errors'])
@@ -35,7 +35,7 @@ export const addRequestMinutes = statement<{ rows: string }, never>((p) =>
     ),
 );
 
-export const addTenantHours = statement<{ rows: string }, never>((p) =>
+export const addTenantHours = write<{ rows: string }, never>((p) =>
   builder
     .insertInto('tenant_request_hours')
     .columns(['hour', 'concerned_tenant_id', 'requests', 'errors'])
@@ -58,7 +58,7 @@ export const addTenantHours = statement<{ rows: string }, never>((p) =>
     ),
 );
 
-export const addErrorHours = statement<{ rows: string }, never>((p) =>
+export const addErrorHours = write<{ rows: string }, never>((p) =>
   builder
     .insertInto('error_hours')
     .columns(['hour', 'message', 'errors', 'last_at'])
@@ -82,7 +82,7 @@ export const addErrorHours = statement<{ rows: string }, never>((p) =>
 );
 
 /** Housekeeping: what no analysis reaches back to. */
-export const deleteOldMinutes = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteOldMinutes = write<{ before: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('request_minutes')
     .where(sql<boolean>`(minute, bucket) in (
@@ -90,7 +90,7 @@ export const deleteOldMinutes = statement<{ before: string; most: number }, { de
     .returning(sql<number>`1`.as('deleted')),
 );
 
-export const deleteOldTenantHours = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteOldTenantHours = write<{ before: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('tenant_request_hours')
     .where(sql<boolean>`(hour, concerned_tenant_id) in (
@@ -98,7 +98,7 @@ export const deleteOldTenantHours = statement<{ before: string; most: number }, 
     .returning(sql<number>`1`.as('deleted')),
 );
 
-export const deleteOldErrorHours = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteOldErrorHours = write<{ before: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('error_hours')
     .where(sql<boolean>`(hour, message) in (

@@ -13,10 +13,11 @@ const leaseUntil = new Date(Date.parse(now) + 60_000).toISOString();
 const owners = 10_000;
 
 const outbox = () => test.service.services.database.platform().slow;
-const run = <Row>(text: string, values: unknown[] = []) => outbox().all<Row>({ text, values, prepare: false });
+const run = <Row>(text: string, values: unknown[] = []) =>
+  outbox().all<Row>({ kind: 'write', text, values, prepare: false });
 
 const insert = (text: string, values: unknown[]) =>
-  test.service.services.database.credential().slow.all({ text, values, prepare: false });
+  test.service.services.database.credential().slow.all({ kind: 'write', text, values, prepare: false });
 
 type Node = {
   'Node Type': string;

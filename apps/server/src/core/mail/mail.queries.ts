@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely';
 
 import { nilId } from '#core/db/nil-id';
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read, write } from '#core/db/query';
 
 export type MailTables = {
   mail_outbox: {
@@ -38,7 +38,7 @@ const priorities = [
 type NewMail = Pick<OutboxMail, 'id' | 'owner_id' | 'recipient' | 'subject' | 'body' | 'priority' | 'created_at'>;
 
 /** Nothing where there is one of that id. */
-export const insertMail = statement<NewMail, never>((mail) =>
+export const insertMail = write<NewMail, never>((mail) =>
   builder
     .insertInto('mail_outbox')
     .values({
@@ -65,7 +65,7 @@ export const noOwner = nilId;
 const isWaiting = sql`sent_at is null and given_up_at is null`;
 
 /** Puts mails whose retry delay or claim has ended back into the queue, the oldest first. */
-export const queueDueMail = statement<{ now: string; max: number }, never>((p) =>
+export const queueDueMail = write<{ now: string; max: number }, never>((p) =>
   builder
     .updateTable('mail_outbox')
     .set({ queued: true })
@@ -84,7 +84,7 @@ type Claiming = { now: string; leaseUntil: string; after: readonly string[] };
  * Claims a queued mail, so that no other process sends it meanwhile: among the most urgent mails, the oldest of the next owner
  * after the given one. Costs one index lookup, however many owners and mails wait.
  */
-export const claimNextMail = statement<Claiming, OutboxMail>((p) => {
+export const claimNextMail = write<Claiming, OutboxMail>((p) => {
   // The time excludes mails that a worker of an earlier version has claimed.
   const next = (priority: RawBuilder<unknown>, isAhead: RawBuilder<boolean>) => sql`select id from (
     select id from mail_outbox where priority = ${priority} and queued and ${isWaiting} and ${isAhead}
@@ -104,11 +104,11 @@ export const claimNextMail = statement<Claiming, OutboxMail>((p) => {
 });
 
 /** The text goes with the delivery: it may carry a one-time link. */
-export const markMailSent = statement<{ id: string; at: string }, never>((p) =>
+export const markMailSent = write<{ id: string; at: string }, never>((p) =>
   builder.updateTable('mail_outbox').set({ sent_at: p.at, body: '', last_error: null }).where('id', '=', p.id),
 );
 
-export const markMailFailed = statement<{ id: string; error: string; nextAttemptAt: string }, never>((p) =>
+export const markMailFailed = write<{ id: string; error: string; nextAttemptAt: string }, never>((p) =>
   builder
     .updateTable('mail_outbox')
     .set({ last_error: p.error, next_attempt_at: p.nextAttemptAt })
@@ -116,12 +116,12 @@ export const markMailFailed = statement<{ id: string; error: string; nextAttempt
 );
 
 /** The mail is final: its content is no longer needed. */
-export const markMailGivenUp = statement<{ id: string; error: string; at: string }, never>((p) =>
+export const markMailGivenUp = write<{ id: string; error: string; at: string }, never>((p) =>
   builder.updateTable('mail_outbox').set({ last_error: p.error, given_up_at: p.at, body: '' }).where('id', '=', p.id),
 );
 
 /** Nothing where it was sent already; where it is just being sent, there is no further attempt. */
-export const cancelMail = statement<{ ids: readonly string[]; at: string }, never>((p) =>
+export const cancelMail = write<{ ids: readonly string[]; at: string }, never>((p) =>
   builder
     .updateTable('mail_outbox')
     .set({ last_error: 'cancelled', given_up_at: p.at, body: '' })
@@ -131,7 +131,7 @@ export const cancelMail = statement<{ ids: readonly string[]; at: string }, neve
 );
 
 /** Housekeeping: mails that were delivered, or given up, long ago. */
-export const deleteDeliveredMail = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteDeliveredMail = write<{ before: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('mail_outbox')
     .where('id', 'in', (db) =>
@@ -144,12 +144,12 @@ export const deleteDeliveredMail = statement<{ before: string; most: number }, {
     .returning(sql<number>`1`.as('deleted')),
 );
 
-export const listMail = statement<{ limit: number; offset: number }, OutboxMail>((p) =>
+export const listMail = read<{ limit: number; offset: number }, OutboxMail>((p) =>
   builder.selectFrom('mail_outbox').selectAll().orderBy('id', 'desc').limit(p.limit).offset(p.offset),
 );
 
 /** How many mails there are, counted no further than `most`. */
-export const countMail = statement<{ most: number }, { total: number }>((p) =>
+export const countMail = read<{ most: number }, { total: number }>((p) =>
   builder
     .selectFrom(builder.selectFrom('mail_outbox').select('id').limit(p.most).as('some'))
     .select(sql<number>`count(*)`.as('total')),

@@ -56,7 +56,8 @@ async function serve({ refuse, at = 'recipient' }: Behaviour = {}): Promise<Serv
 
 const outbox = () => test.service.services.database.platform().slow;
 const composing = () => test.service.services.database.credential().slow;
-const run = <Row>(text: string, values: unknown[] = []) => outbox().all<Row>({ text, values, prepare: false });
+const run = <Row>(text: string, values: unknown[] = []) =>
+  outbox().all<Row>({ kind: 'write', text, values, prepare: false });
 
 /** What carries mail to a server, until the test ends; without one it only composes. */
 function relay(url?: string): Mail {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, write } from '#core/db/query';
 
 type CallTables = {
   provider_calls: {
@@ -59,7 +59,7 @@ const callColumns = [
   'user_id',
 ] as const;
 
-export const insertCalls = statement<{ rows: string }, never>((p) =>
+export const insertCalls = write<{ rows: string }, never>((p) =>
   builder
     .insertInto('provider_calls')
     .columns(callColumns)
@@ -89,7 +89,7 @@ const sums = [
 const hourColumns = ['tenant_id', 'hour', 'operation_key', 'provider', ...sums] as const;
 
 /** In the order of the key: processes that add to the same rows must not wait for each other in a circle. */
-export const addCallHours = statement<{ rows: string }, never>((p) =>
+export const addCallHours = write<{ rows: string }, never>((p) =>
   builder
     .insertInto('provider_call_hours')
     .columns(hourColumns)
@@ -119,7 +119,7 @@ export const addCallHours = statement<{ rows: string }, never>((p) =>
 );
 
 /** Housekeeping: what no analysis reaches back to. */
-export const deleteOldCallHours = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteOldCallHours = write<{ before: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('provider_call_hours')
     .where(

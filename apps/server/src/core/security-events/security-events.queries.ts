@@ -1,6 +1,6 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { queryBuilder, toRead, write, type ReadStatement } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 
 export const securityEventTypes = ['login_failed', 'permission_denied', 'api_key_used', 'admin_action'] as const;
@@ -22,7 +22,7 @@ const builder = queryBuilder<SecurityEventTables>();
 export type SecurityEventRow = SecurityEventTables['security_events'];
 
 /** Many rows as one statement of fixed text: the rows come as one JSON array. */
-export const insertSecurityEvents = statement<{ rows: string }, never>((p) =>
+export const insertSecurityEvents = write<{ rows: string }, never>((p) =>
   builder
     .insertInto('security_events')
     .columns(['id', 'created_at', 'event_type', 'concerned_tenant_id', 'user_id', 'details'])
@@ -51,9 +51,9 @@ type EventSelect = SelectQueryBuilder<SecurityEventTables, 'security_events', ob
 export function listSecurityEvents(
   filters: SecurityEventFilters,
   page: { limit: number; offset: number; descending: boolean },
-): Query<SecurityEventRow> {
+): ReadStatement<SecurityEventRow> {
   const direction = page.descending ? 'desc' : 'asc';
-  return toQuery(
+  return toRead(
     matching(filters)
       .selectAll()
       .orderBy('created_at', direction)
@@ -63,7 +63,7 @@ export function listSecurityEvents(
   );
 }
 
-export function countSecurityEvents(filters: SecurityEventFilters): Query<{ total: number }> {
+export function countSecurityEvents(filters: SecurityEventFilters): ReadStatement<{ total: number }> {
   return countMatches(matching(filters).select('id'));
 }
 
@@ -78,7 +78,7 @@ function matching(filters: SecurityEventFilters): EventSelect {
 }
 
 /** Housekeeping: events after their retention. */
-export const deleteOldSecurityEvents = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteOldSecurityEvents = write<{ before: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('security_events')
     .where('id', 'in', (db) =>

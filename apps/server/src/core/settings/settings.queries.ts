@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read, write } from '#core/db/query';
 
 export type SettingRow = {
   name: string;
@@ -13,16 +13,16 @@ export type SettingRow = {
 
 const builder = queryBuilder<{ installation_settings: SettingRow }>();
 
-export const listSettings = statement<Record<string, never>, SettingRow>(() =>
+export const listSettings = read<Record<string, never>, SettingRow>(() =>
   builder.selectFrom('installation_settings').selectAll(),
 );
 
-export const findSetting = statement<{ name: string }, SettingRow>((p) =>
+export const findSetting = read<{ name: string }, SettingRow>((p) =>
   builder.selectFrom('installation_settings').selectAll().where('name', '=', p.name),
 );
 
 /** Makes the row where it is missing and holds it to the end of the transaction: changes come one after the other. */
-export const lockSetting = statement<{ name: string; id: string; at: string }, SettingRow>((p) =>
+export const lockSetting = write<{ name: string; id: string; at: string }, SettingRow>((p) =>
   builder
     .insertInto('installation_settings')
     .values({ name: p.name, id: p.id, value: {}, created_at: p.at, updated_at: p.at, updated_by: null })
@@ -30,7 +30,7 @@ export const lockSetting = statement<{ name: string; id: string; at: string }, S
     .returningAll(),
 );
 
-export const updateSetting = statement<
+export const updateSetting = write<
   { name: string; value: Record<string, unknown>; at: string; by: string | null },
   SettingRow
 >((p) =>

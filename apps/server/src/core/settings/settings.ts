@@ -117,7 +117,7 @@ async function store<Value extends object>(
   // Later than the replaced version, even if the clocks of two processes differ: the time tells which one is newer.
   const at = new Date(Math.max(now.getTime(), Date.parse(locked.updated_at) + 1)).toISOString();
   const fields = changedFields(before as Record<string, unknown>, value);
-  await tx.all({ text: 'select pg_notify($1, $2)', values: [settingsChannel, name], prepare: true });
+  await tx.all({ kind: 'write', text: 'select pg_notify($1, $2)', values: [settingsChannel, name], prepare: true });
   const row = (await tx.first(updateSetting({ name, value, at, by: actor.userId })))!;
   await auditForSystem(tx, actor, at, { action, resourceType: name, resourceId: locked.id, details: { fields } });
   return row;

@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, write } from '#core/db/query';
 type Tables = { throttles: { key: string; failures: number; window_ends_at: string } };
 
 const builder = queryBuilder<Tables>();
 
 /** Counts an attempt before it is evaluated; a window that has ended starts again at one. */
-export const countAttempt = statement<
+export const countAttempt = write<
   { key: string; now: string; windowEndsAt: string },
   { failures: number; window_ends_at: string }
 >((p) =>
@@ -23,7 +23,7 @@ export const countAttempt = statement<
 );
 
 /** Takes an attempt back that was no failure, or was never evaluated; not from a window that has begun since. */
-export const refundAttempt = statement<{ key: string; windowEndsAt: string }, never>((p) =>
+export const refundAttempt = write<{ key: string; windowEndsAt: string }, never>((p) =>
   builder
     .updateTable('throttles')
     .set({ failures: sql`greatest(failures - 1, 0)` })
@@ -32,12 +32,12 @@ export const refundAttempt = statement<{ key: string; windowEndsAt: string }, ne
 );
 
 /** Forgets what was counted: the reason to count it is gone. */
-export const forgetAttempts = statement<{ key: string }, never>((p) =>
+export const forgetAttempts = write<{ key: string }, never>((p) =>
   builder.deleteFrom('throttles').where('key', '=', p.key),
 );
 
 /** Housekeeping: windows that have ended. */
-export const deleteEndedWindows = statement<{ now: string; most: number }, { deleted: number }>((p) =>
+export const deleteEndedWindows = write<{ now: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('throttles')
     .where('key', 'in', (db) =>

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement, type Query } from '#core/db/query';
+import { queryBuilder, read, write, type ReadStatement, type WriteStatement } from '#core/db/query';
 
 export type UsageTables = {
   credential_totals: {
@@ -65,7 +65,7 @@ const hourSums = {
  * Adds a batch once: the row of a credential remembers the last batch of each process, and a process writes the batches of a
  * tenant in their order. The rows are sorted, so that two processes lock them in one order.
  */
-const addBatch = statement<FlatBatch, never>((p) =>
+const addBatch = write<FlatBatch, never>((p) =>
   builder
     .with('applied', (db) =>
       db
@@ -124,7 +124,7 @@ const addBatch = statement<FlatBatch, never>((p) =>
 );
 
 /** Adds a batch of usage; repeating it changes nothing. */
-export function addUsage({ totals, hours, ...batch }: UsageBatch): Query<never> {
+export function addUsage({ totals, hours, ...batch }: UsageBatch): WriteStatement<never> {
   return addBatch({
     ...batch,
     ...totals,
@@ -149,7 +149,7 @@ export type UsageSummary = {
 };
 
 /** What a credential was used for: totals since it exists, operations and days of the last thirty days. */
-const summariseUsage = statement<
+const summariseUsage = read<
   { tenantId: string; credentialId: string; dayAgo: string; weekAgo: string; monthAgo: string },
   UsageSummary
 >((p) => {
@@ -197,13 +197,16 @@ const summariseUsage = statement<
 const dayMs = 86_400_000;
 
 /** The summary of one credential, as of a moment. */
-export function usageOf(credential: { tenantId: string; credentialId: string }, now: Date): Query<UsageSummary> {
+export function usageOf(
+  credential: { tenantId: string; credentialId: string },
+  now: Date,
+): ReadStatement<UsageSummary> {
   const ago = (days: number) => new Date(now.getTime() - days * dayMs).toISOString();
   return summariseUsage({ ...credential, dayAgo: ago(1), weekAgo: ago(7), monthAgo: ago(30) });
 }
 
 /** Housekeeping over all tenants: what nobody looks at any more. */
-export const deleteOldUsage = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteOldUsage = write<{ before: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('credential_usage')
     .where(({ eb, refTuple, selectFrom }) => {

@@ -49,11 +49,12 @@ const use = (credential: Credential, more: { operation?: string; isError?: boole
 async function totalsOf({ tenantId, credentialId }: Credential) {
   const text = 'select * from credential_totals where tenant_id = $1 and credential_id = $2';
   const values = [tenantId, credentialId];
-  return test.service.services.database.tenant(tenantId).first<any>({ text, values, prepare: false });
+  return test.service.services.database.tenant(tenantId).first<any>({ kind: 'read', text, values, prepare: false });
 }
 
 const hoursOf = ({ tenantId, credentialId }: Credential) =>
   test.service.services.database.tenant(tenantId).all<any>({
+    kind: 'read',
     text: `select hour, operation, requests, errors from credential_usage
            where tenant_id = $1 and credential_id = $2 order by hour, operation`,
     values: [tenantId, credentialId],
@@ -258,7 +259,7 @@ describe('the usage of credentials', () => {
     await usage.close();
     const { database } = test.service.services;
     const text = 'select count(*) from credential_totals where credential_id = $1';
-    const query = { text, values: [credential.credentialId], prepare: false };
+    const query = { kind: 'read' as const, text, values: [credential.credentialId], prepare: false };
     expect(await database.tenant(newId()).first(query)).toEqual({ count: 0 });
     const seen = await withClient(test.connection, async (client) => (await client.query(text, query.values)).rows);
     expect(seen).toEqual([{ count: '1' }]);

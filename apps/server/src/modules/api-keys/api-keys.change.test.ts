@@ -203,8 +203,8 @@ describe('deleteApiKey', () => {
 
 async function rowsOf(id: string, keyUuid: string) {
   const [keys, directory] = await test.service.services.database.tenant(tenant.tenantId).flight([
-    { text: 'select 1 from api_keys where id = $1', values: [id], prepare: false },
-    { text: 'select 1 from api_key_directory where key_uuid = $1', values: [keyUuid], prepare: false },
+    { kind: 'read', text: 'select 1 from api_keys where id = $1', values: [id], prepare: false },
+    { kind: 'read', text: 'select 1 from api_key_directory where key_uuid = $1', values: [keyUuid], prepare: false },
   ]);
   return { keys: keys.length, directory: directory.length };
 }

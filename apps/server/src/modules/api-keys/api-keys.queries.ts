@@ -1,7 +1,18 @@
 import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import {
+  auditedWrite,
+  lock,
+  queryBuilder,
+  read,
+  searchPatterns,
+  toAuditedWrite,
+  toRead,
+  write,
+  type ReadStatement,
+  type WriteStatement,
+} from '#core/db/query';
 import type { ApiKeyTable, ApiKeyTables } from '#modules/api-keys/api-keys.tables';
 
 const builder = queryBuilder<ApiKeyTables>();
@@ -48,7 +59,7 @@ function keysOf(tenantId: string) {
     .where('api_keys.deleted_at', 'is', null);
 }
 
-export const findApiKey = statement<{ tenantId: string; id: string }, ApiKeyRow>((p) =>
+export const findApiKey = read<{ tenantId: string; id: string }, ApiKeyRow>((p) =>
   keysOf(p.tenantId).where('api_keys.id', '=', p.id),
 );
 
@@ -63,7 +74,7 @@ export type ApiKeyPage = {
   offset: number;
 };
 
-export function listApiKeys(tenantId: string, page: ApiKeyPage): Query<ApiKeyRow> {
+export function listApiKeys(tenantId: string, page: ApiKeyPage): ReadStatement<ApiKeyRow> {
   const { column, descending } = page.order ?? { column: 'name', descending: false };
   const direction = descending ? 'desc' : 'asc';
   let query = keysOf(tenantId);
@@ -75,7 +86,7 @@ export function listApiKeys(tenantId: string, page: ApiKeyPage): Query<ApiKeyRow
   // Identifiers are UUIDv7: their order is the order of creation.
   if (column === 'name') query = query.orderBy(sql`lower(api_keys.name)`, direction);
   query = query.orderBy('api_keys.id', direction).offset(page.offset);
-  return toQuery(page.limit === undefined ? query : query.limit(page.limit));
+  return toRead(page.limit === undefined ? query : query.limit(page.limit));
 }
 
 export type LockedApiKey = Pick<
@@ -91,7 +102,7 @@ export type LockedApiKey = Pick<
 >;
 
 /** Locked until the end of the transaction, so that the change affects exactly what was authorised. */
-export const lockApiKey = statement<{ tenantId: string; id: string }, LockedApiKey>((p) =>
+export const lockApiKey = lock<{ tenantId: string; id: string }, LockedApiKey>((p) =>
   builder
     .selectFrom('api_keys')
     .select([
@@ -121,7 +132,7 @@ type NewApiKey = Omit<
   | 'deleted_at'
 >;
 
-export const insertApiKey = statement<NewApiKey & AuditParams, { id: string }>((p) => {
+export const insertApiKey = auditedWrite<NewApiKey & AuditParams, { id: string }>((p) => {
   const change = builder
     .insertInto('api_keys')
     .values({
@@ -144,11 +155,11 @@ export const insertApiKey = statement<NewApiKey & AuditParams, { id: string }>((
   return withAudit<{ id: string }>(change, { action: 'api_key.created', resourceType: 'api_key' }, p);
 });
 
-export const insertDirectoryEntry = statement<{ tenantId: string; keyUuid: string }, never>((p) =>
+export const insertDirectoryEntry = write<{ tenantId: string; keyUuid: string }, never>((p) =>
   builder.insertInto('api_key_directory').values({ key_uuid: p.keyUuid, tenant_id: p.tenantId }),
 );
 
-export const deleteDirectoryEntry = statement<{ tenantId: string; keyUuid: string }, never>((p) =>
+export const deleteDirectoryEntry = write<{ tenantId: string; keyUuid: string }, never>((p) =>
   builder.deleteFrom('api_key_directory').where('tenant_id', '=', p.tenantId).where('key_uuid', '=', p.keyUuid),
 );
 
@@ -167,14 +178,16 @@ export type ApiKeyChanges = Partial<
   >
 >;
 
-export function updateApiKey(id: string, changes: ApiKeyChanges, audit: AuditParams): Query<{ id: string }> {
+export function updateApiKey(id: string, changes: ApiKeyChanges, audit: AuditParams): WriteStatement<{ id: string }> {
   const change = builder
     .updateTable('api_keys')
     .set(changes)
     .where('tenant_id', '=', audit.tenantId)
     .where('id', '=', id)
     .returning('id');
-  return toQuery(withAudit<{ id: string }>(change, { action: 'api_key.updated', resourceType: 'api_key' }, audit));
+  return toAuditedWrite(
+    withAudit<{ id: string }>(change, { action: 'api_key.updated', resourceType: 'api_key' }, audit),
+  );
 }
 
 type NewSecret = Pick<
@@ -182,7 +195,7 @@ type NewSecret = Pick<
   'id' | 'secret_hash' | 'secret_preview' | 'previous_secret_hash' | 'previous_secret_expires_at' | 'updated_at'
 >;
 
-export const replaceSecret = statement<NewSecret & AuditParams, { id: string }>((p) => {
+export const replaceSecret = auditedWrite<NewSecret & AuditParams, { id: string }>((p) => {
   const change = builder
     .updateTable('api_keys')
     .set({
@@ -198,7 +211,7 @@ export const replaceSecret = statement<NewSecret & AuditParams, { id: string }>(
   return withAudit<{ id: string }>(change, { action: 'api_key.rotated', resourceType: 'api_key' }, p);
 });
 
-export const deletePreviousSecret = statement<{ id: string; at: string } & AuditParams, { id: string }>((p) => {
+export const deletePreviousSecret = auditedWrite<{ id: string; at: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .updateTable('api_keys')
     .set({ previous_secret_hash: null, previous_secret_expires_at: null, updated_at: p.at })
@@ -210,7 +223,7 @@ export const deletePreviousSecret = statement<{ id: string; at: string } & Audit
 });
 
 /** The row remains, so that the audit trail can show the name of the key. */
-export const deleteApiKey = statement<{ id: string; at: string } & AuditParams, { id: string }>((p) => {
+export const deleteApiKey = auditedWrite<{ id: string; at: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .updateTable('api_keys')
     .set({ deleted_at: p.at, updated_at: p.at })
@@ -220,7 +233,7 @@ export const deleteApiKey = statement<{ id: string; at: string } & AuditParams, 
   return withAudit<{ id: string }>(change, { action: 'api_key.deleted', resourceType: 'api_key' }, p);
 });
 
-export const findKeyTenant = statement<{ keyUuid: string }, { tenant_id: string }>((p) =>
+export const findKeyTenant = read<{ keyUuid: string }, { tenant_id: string }>((p) =>
   builder.selectFrom('api_key_directory').select('tenant_id').where('key_uuid', '=', p.keyUuid),
 );
 
@@ -240,7 +253,7 @@ export type UsableKeyRow = Pick<
 >;
 
 /** The key, if key and tenant are active at that time; the caller verifies the secret. */
-export const findUsableKey = statement<{ tenantId: string; keyUuid: string; at: string }, UsableKeyRow>((p) =>
+export const findUsableKey = read<{ tenantId: string; keyUuid: string; at: string }, UsableKeyRow>((p) =>
   builder
     .selectFrom('api_keys')
     .innerJoin('tenants', 'tenants.id', 'api_keys.tenant_id')

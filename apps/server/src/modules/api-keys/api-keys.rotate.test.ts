@@ -201,7 +201,12 @@ function isCurrent({ body }: Answer, preview: string): boolean {
 }
 
 async function previousHashOf(id: string): Promise<string | null> {
-  const query = { text: 'select previous_secret_hash from api_keys where id = $1', values: [id], prepare: false };
+  const query = {
+    kind: 'read' as const,
+    text: 'select previous_secret_hash from api_keys where id = $1',
+    values: [id],
+    prepare: false,
+  };
   const row = await test.service.services.database
     .tenant(tenant.tenantId)
     .first<{ previous_secret_hash: string | null }>(query);

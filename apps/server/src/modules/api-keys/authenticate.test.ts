@@ -118,12 +118,15 @@ describe('a key', () => {
     expect(await statusOfKey(test, known.fullKey)).toBe(200);
     const setStatus = async (status: string) => {
       const { tenantId } = own;
-      await test.service.services.database
-        .tenant(tenantId)
-        .slow.flight([
-          { text: 'update tenants set status = $2 where id = $1', values: [tenantId, status], prepare: false },
-          announceRevocation(`tenant:${tenantId}`),
-        ]);
+      await test.service.services.database.tenant(tenantId).slow.flight([
+        {
+          kind: 'write',
+          text: 'update tenants set status = $2 where id = $1',
+          values: [tenantId, status],
+          prepare: false,
+        },
+        announceRevocation(`tenant:${tenantId}`),
+      ]);
       test.service.services.principals.forget(`tenant:${tenantId}`);
     };
     await setStatus('suspended');

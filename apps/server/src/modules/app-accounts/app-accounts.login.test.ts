@@ -23,9 +23,12 @@ const login = (who: { email: string; password: string; tenantId?: string }, call
   return post(test, 'login', { email, password, tenantId }, call);
 };
 const suspendTenant = (tenantId: string, status = 'suspended') =>
-  test.service.services.database
-    .tenant(tenantId)
-    .all({ text: 'update tenants set status = $2 where id = $1', values: [tenantId, status], prepare: false });
+  test.service.services.database.tenant(tenantId).slow.all({
+    kind: 'write',
+    text: 'update tenants set status = $2 where id = $1',
+    values: [tenantId, status],
+    prepare: false,
+  });
 
 describe('login of an app account', () => {
   it('200: the session user and the tokens, exactly', async () => {
@@ -224,6 +227,7 @@ describe('an outdated hash', () => {
     const place = `app_accounts.password_hash:${account.id}`;
     const row = () =>
       database.tenant(tenant.tenantId).first<{ password_hash: string; password_changed_at: string }>({
+        kind: 'read',
         text: 'select password_hash, password_changed_at from app_accounts where tenant_id = $1 and id = $2',
         values: [tenant.tenantId, account.id],
         prepare: false,
@@ -231,7 +235,8 @@ describe('an outdated hash', () => {
     // The same password under weaker settings, made by the library that the service uses.
     const { hash } = await import('@node-rs/argon2');
     const weak = await hash(account.password, { memoryCost: 8192, timeCost: 1, parallelism: 1 });
-    await database.tenant(tenant.tenantId).all({
+    await database.tenant(tenant.tenantId).slow.all({
+      kind: 'write',
       text: 'update app_accounts set password_hash = $3 where tenant_id = $1 and id = $2',
       values: [tenant.tenantId, account.id, encryption.encrypt(weak, place)],
       prepare: false,

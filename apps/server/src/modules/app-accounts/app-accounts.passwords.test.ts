@@ -49,6 +49,7 @@ const loginStatus = async (account: AppAccount, password: string) =>
 async function storedHash(id: string): Promise<string | undefined> {
   const { services } = test.service;
   const row = await services.database.tenant(tenant.tenantId).first<{ password_hash: string | null }>({
+    kind: 'read',
     text: 'select password_hash from app_accounts where tenant_id = $1 and id = $2',
     values: [tenant.tenantId, id],
     prepare: false,
@@ -241,7 +242,8 @@ it('no password is in a log line, in the audit trail or in the database', async 
 
 it('the hash is bound to its account: a copy does not work for another account', async () => {
   const [strong, weak] = [await createAppAccount(test, tenant), await createAppAccount(test, tenant)];
-  await test.service.services.database.tenant(tenant.tenantId).all({
+  await test.service.services.database.tenant(tenant.tenantId).slow.all({
+    kind: 'write',
     text: `update app_accounts a set password_hash = b.password_hash from app_accounts b
       where a.tenant_id = $1 and a.id = $2 and b.tenant_id = $1 and b.id = $3`,
     values: [tenant.tenantId, strong.id, weak.id],
@@ -257,6 +259,7 @@ it('a clock that stops or goes back does not admit an older login', async () => 
   await replace('set-password', account.id);
   clock.advance(hour);
   const rows = await test.service.services.database.tenant(tenant.tenantId).all<{ later: boolean }>({
+    kind: 'read',
     text: 'select password_changed_at > created_at as later from app_accounts where tenant_id = $1 and id = $2',
     values: [tenant.tenantId, account.id],
     prepare: false,

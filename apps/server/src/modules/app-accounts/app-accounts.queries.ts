@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { auditedWrite, lock, queryBuilder, read, toAuditedWrite, write, type WriteStatement } from '#core/db/query';
 import type { AppAccountTable, AppAccountTables } from '#modules/app-accounts/app-accounts.tables';
 
 /** An app account for answers; of its password only whether one exists. */
@@ -37,24 +37,23 @@ const accountsWithUsage = (tenantId: string) =>
     ])
     .where('app_accounts.tenant_id', '=', tenantId);
 
-export const findAppAccount = statement<{ tenantId: string; id: string }, AppAccountRow>((p) =>
+export const findAppAccount = read<{ tenantId: string; id: string }, AppAccountRow>((p) =>
   accountsWithUsage(p.tenantId).where('app_accounts.id', '=', p.id),
 );
 
 /** Sorted by name; all rows without a limit. */
-export const listAppAccounts = statement<{ tenantId: string; limit: number | null; offset: number }, AppAccountRow>(
-  (p) =>
-    accountsWithUsage(p.tenantId)
-      .orderBy(sql`lower(app_accounts.name)`)
-      .orderBy('app_accounts.id')
-      .limit(p.limit)
-      .offset(p.offset),
+export const listAppAccounts = read<{ tenantId: string; limit: number | null; offset: number }, AppAccountRow>((p) =>
+  accountsWithUsage(p.tenantId)
+    .orderBy(sql`lower(app_accounts.name)`)
+    .orderBy('app_accounts.id')
+    .limit(p.limit)
+    .offset(p.offset),
 );
 
 export type LockedAppAccount = Pick<AppAccountTable, 'id' | 'email' | 'permissions' | 'status' | 'expires_at'>;
 
 /** Locked until the end of the transaction: logins wait, and the change affects exactly what was authorised. */
-export const lockAppAccount = statement<{ tenantId: string; id: string }, LockedAppAccount>((p) =>
+export const lockAppAccount = lock<{ tenantId: string; id: string }, LockedAppAccount>((p) =>
   builder
     .selectFrom('app_accounts')
     .select(['id', 'email', 'permissions', 'status', 'expires_at'])
@@ -65,7 +64,7 @@ export const lockAppAccount = statement<{ tenantId: string; id: string }, Locked
 
 type NewAppAccount = Omit<AppAccountTable, 'tenant_id' | 'status' | 'password_changed_at' | 'updated_at'> & AuditParams;
 
-export const insertAppAccount = statement<NewAppAccount, { id: string }>((p) => {
+export const insertAppAccount = auditedWrite<NewAppAccount, { id: string }>((p) => {
   const change = builder
     .insertInto('app_accounts')
     .values({
@@ -87,11 +86,11 @@ export const insertAppAccount = statement<NewAppAccount, { id: string }>((p) => 
   return withAudit<{ id: string }>(change, { action: 'app_account.created', resourceType: 'app_account' }, p);
 });
 
-export const insertDirectoryEntry = statement<{ tenantId: string; id: string; email: string }, never>((p) =>
+export const insertDirectoryEntry = write<{ tenantId: string; id: string; email: string }, never>((p) =>
   builder.insertInto('app_account_directory').values({ email: p.email, tenant_id: p.tenantId, app_account_id: p.id }),
 );
 
-export const deleteDirectoryEntry = statement<{ tenantId: string; email: string }, never>((p) =>
+export const deleteDirectoryEntry = write<{ tenantId: string; email: string }, never>((p) =>
   builder.deleteFrom('app_account_directory').where('tenant_id', '=', p.tenantId).where('email', '=', p.email),
 );
 
@@ -103,7 +102,7 @@ export function updateAppAccount(
   id: string,
   changes: AppAccountChanges & { updated_at: string },
   audit: AuditParams,
-): Query<{ id: string }> {
+): WriteStatement<{ id: string }> {
   const change = builder
     .updateTable('app_accounts')
     .set(changes)
@@ -111,14 +110,14 @@ export function updateAppAccount(
     .where('id', '=', id)
     .returning('id');
   const event = { action: 'app_account.updated', resourceType: 'app_account' };
-  return toQuery(withAudit<{ id: string }>(change, event, audit));
+  return toAuditedWrite(withAudit<{ id: string }>(change, event, audit));
 }
 
 // Always later than before, even within one millisecond: a login compares it to see whether the verified password is
 // current.
 const nextChange = (at: string) => sql<string>`greatest(${at}::timestamptz, password_changed_at + interval '1 ms')`;
 
-export const clearPassword = statement<{ tenantId: string; id: string; at: string }, never>((p) =>
+export const clearPassword = write<{ tenantId: string; id: string; at: string }, never>((p) =>
   builder
     .updateTable('app_accounts')
     .set({ password_hash: null, password_changed_at: nextChange(p.at) })
@@ -132,7 +131,7 @@ export const storePassword = storeAs('app_account.password_set');
 export const storeRegeneratedPassword = storeAs('app_account.password_regenerated');
 
 function storeAs(action: string) {
-  return statement<NewPassword, { id: string; updated_at: string }>((p) => {
+  return auditedWrite<NewPassword, { id: string; updated_at: string }>((p) => {
     const change = builder
       .updateTable('app_accounts')
       .set({ password_hash: p.passwordHash, password_changed_at: nextChange(p.at), updated_at: p.at })
@@ -143,7 +142,7 @@ function storeAs(action: string) {
   });
 }
 
-export const deleteAppAccount = statement<{ id: string } & AuditParams, { id: string }>((p) => {
+export const deleteAppAccount = auditedWrite<{ id: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .deleteFrom('app_accounts')
     .where('tenant_id', '=', p.tenantId)
@@ -153,7 +152,7 @@ export const deleteAppAccount = statement<{ id: string } & AuditParams, { id: st
 });
 
 /** Sessions of an app account store its identifier as the user. */
-export const endSessions = statement<{ tenantId: string; id: string; at: string }, never>((p) =>
+export const endSessions = write<{ tenantId: string; id: string; at: string }, never>((p) =>
   builder
     .updateTable('sessions')
     .set({ ended_at: p.at })

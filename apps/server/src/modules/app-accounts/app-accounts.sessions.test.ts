@@ -30,9 +30,19 @@ async function change(id: string, body: object): Promise<void> {
 
 const setTenantStatus = async (status: string) => {
   const { services } = test.service;
-  await services.database.tenant(tenant.tenantId).flight([
-    { text: 'update tenants set status = $2 where id = $1', values: [tenant.tenantId, status], prepare: false },
-    { text: 'select pg_notify($1, $2)', values: ['atrium_principals', `tenant:${tenant.tenantId}`], prepare: false },
+  await services.database.tenant(tenant.tenantId).slow.flight([
+    {
+      kind: 'write',
+      text: 'update tenants set status = $2 where id = $1',
+      values: [tenant.tenantId, status],
+      prepare: false,
+    },
+    {
+      kind: 'write',
+      text: 'select pg_notify($1, $2)',
+      values: ['atrium_principals', `tenant:${tenant.tenantId}`],
+      prepare: false,
+    },
   ]);
   services.principals.forget(`tenant:${tenant.tenantId}`);
 };
@@ -192,6 +202,7 @@ describe('sessions of one app account', () => {
       const begun = answers.filter(({ status }) => status === 200);
       expect(answers.every(({ status }) => status === 200 || status === 429 || status === 503)).toBe(true);
       const rows = await test.service.services.database.credential(tenant.tenantId).all<{ alive: number }>({
+        kind: 'read',
         text: `select count(*) as alive from sessions where tenant_id = $1 and account_id = $2 and ended_at is null`,
         values: [tenant.tenantId, account.id],
         prepare: false,

@@ -1,7 +1,7 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import type { AuditTables } from '#core/audit/audit.queries';
-import { queryBuilder, toQuery, type Query } from '#core/db/query';
+import { queryBuilder, toRead, type ReadStatement } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 
 export type AuditLogRow = AuditTables['audit_logs'];
@@ -24,9 +24,9 @@ export function listAuditLogs(
   tenantId: string,
   filters: AuditLogFilters,
   page: { limit: number; offset: number; descending: boolean },
-): Query<AuditLogRow> {
+): ReadStatement<AuditLogRow> {
   const direction = page.descending ? 'desc' : 'asc';
-  return toQuery(
+  return toRead(
     filtered(tenantId, filters)
       .selectAll()
       .orderBy('created_at', direction)
@@ -47,15 +47,15 @@ export function nextAuditLogs(
   tenantId: string,
   filters: AuditLogFilters,
   { after, limit }: { after: { created_at: string; id: string } | undefined; limit: number },
-): Query<ChainedRow> {
+): ReadStatement<ChainedRow> {
   let query = filtered(tenantId, filters);
   if (after !== undefined)
     query = query.where(sql<boolean>`(created_at, id) > (${after.created_at}::timestamptz, ${after.id}::uuid)`);
   const ordered = query.selectAll().orderBy('created_at').orderBy('id').limit(limit);
-  return toQuery<ChainedRow>(ordered.$castTo<ChainedRow>());
+  return toRead<ChainedRow>(ordered.$castTo<ChainedRow>());
 }
 
-export function countAuditLogs(tenantId: string, filters: AuditLogFilters): Query<{ total: number }> {
+export function countAuditLogs(tenantId: string, filters: AuditLogFilters): ReadStatement<{ total: number }> {
   return countMatches(filtered(tenantId, filters).select('id'));
 }
 

@@ -236,6 +236,7 @@ async function attempt({ method, url, body, type, status, token }: Try): Promise
 /** The audit events of a request in a tenant. */
 async function rowsOf(tenantId: string, answer: Answer): Promise<any[]> {
   return test.service.services.database.tenant(tenantId).all({
+    kind: 'read',
     text: `select * from audit_logs where tenant_id = $1 and details ->> 'requestId' = $2`,
     values: [tenantId, answer.headers['x-request-id']],
     prepare: false,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
 import { chainSlots, contentDigest, type AuditTables } from '#core/audit/audit.queries';
-import { queryBuilder, type Query } from '#core/db/query';
+import { queryBuilder, toRead, type Built, type ReadStatement } from '#core/db/query';
 
 /** One chain as seen by one statement, so that head and rows are consistent. */
 export type ChainState = {
@@ -20,9 +20,10 @@ type Span = { tenantId: string; slot: number; after: number; upTo: number };
 const builder = queryBuilder<AuditTables>();
 const digest = contentDigest('audit_logs');
 
-export function listChains(tenantId: string): Query<ChainState> {
+export function listChains(tenantId: string): ReadStatement<ChainState> {
   const ofSlot = sql`from audit_logs where tenant_id = ${tenantId} and chain_slot = slots.slot`;
-  return compile<ChainState>(sql`
+  return toRead(
+    raw<ChainState>(sql`
     select slots.slot, coalesce(chain.length, 0)::bigint as length, encode(chain.head, 'hex') as head,
       (select created_at ${ofSlot} and chain_position >= 1 order by chain_position limit 1) as first_at,
       (select chain_position ${ofSlot} and chain_position is not null order by chain_position desc limit 1) as last_position,
@@ -33,7 +34,8 @@ export function listChains(tenantId: string): Query<ChainState> {
       union select slot from audit_chains where tenant_id = ${tenantId}
     ) as slots
     left join audit_chains as chain on chain.tenant_id = ${tenantId} and chain.slot = slots.slot
-    order by slots.slot`);
+    order by slots.slot`),
+  );
 }
 
 type Checked = {
@@ -44,8 +46,13 @@ type Checked = {
 };
 
 /** Whether the rows of a span follow each other and the given hash; computed in the database. */
-export function checkSpan({ tenantId, slot, after, upTo }: Span, hash: string | null, most: number): Query<Checked> {
-  return compile<Checked>(sql`
+export function checkSpan(
+  { tenantId, slot, after, upTo }: Span,
+  hash: string | null,
+  most: number,
+): ReadStatement<Checked> {
+  return toRead(
+    raw<Checked>(sql`
     with span as materialized (
       select chain_position as position, chain_hash as hash, ${digest} as digest
       from audit_logs
@@ -63,31 +70,36 @@ export function checkSpan({ tenantId, slot, after, upTo }: Span, hash: string | 
         false
       )) as is_whole,
       (select encode(hash, 'hex') from span order by position desc limit 1) as last_hash
-    from linked`);
+    from linked`),
+  );
 }
 
 type LinkRow = { position: number; hash: string | null; digest: string; id: string; created_at: string };
 
-export function listLinks({ tenantId, slot, after, upTo }: Span, most: number): Query<LinkRow> {
-  return compile<LinkRow>(sql`
+export function listLinks({ tenantId, slot, after, upTo }: Span, most: number): ReadStatement<LinkRow> {
+  return toRead(
+    raw<LinkRow>(sql`
     select chain_position as position, encode(chain_hash, 'hex') as hash, encode(${digest}, 'hex') as digest, id, created_at
     from audit_logs
     where tenant_id = ${tenantId} and chain_slot = ${slot} and chain_position > ${after} and chain_position <= ${upTo}
-    order by chain_position limit ${most}`);
+    order by chain_position limit ${most}`),
+  );
 }
 
 /** Rows that name a chain which does not exist. */
-export function listStrays(tenantId: string, most: number): Query<{ id: string; slot: number }> {
-  return compile<{ id: string; slot: number }>(sql`
+export function listStrays(tenantId: string, most: number): ReadStatement<{ id: string; slot: number }> {
+  return toRead(
+    raw<{ id: string; slot: number }>(sql`
     select id, chain_slot as slot from audit_logs where tenant_id = ${tenantId} and chain_slot >= ${chainSlots}
     union all
     select id, chain_slot from audit_logs where tenant_id = ${tenantId} and chain_slot < 0
-    limit ${most}`);
+    limit ${most}`),
+  );
 }
 
 /** Creation time of the tenant. */
-export function findTenantBirth(tenantId: string): Query<{ created_at: string }> {
-  return compile<{ created_at: string }>(sql`select created_at from tenants where id = ${tenantId}`);
+export function findTenantBirth(tenantId: string): ReadStatement<{ created_at: string }> {
+  return toRead(raw<{ created_at: string }>(sql`select created_at from tenants where id = ${tenantId}`));
 }
 
 /** Rows without a chain that were written after chains existed, or that have a position without a chain; `from` null: no limit. */
@@ -95,16 +107,17 @@ export function listUnchained(
   tenantId: string,
   { from, to }: { from: string | null; to: string | null },
   most: number,
-): Query<{ id: string }> {
-  return compile<{ id: string }>(sql`
+): ReadStatement<{ id: string }> {
+  return toRead(
+    raw<{ id: string }>(sql`
     select id from audit_logs
     where tenant_id = ${tenantId} and chain_slot is null
       and (created_at >= coalesce(${from}::timestamptz, '-infinity') or chain_position is not null or chain_hash is not null)
       and created_at < coalesce(${to}::timestamptz, 'infinity')
-    order by created_at limit ${most}`);
+    order by created_at limit ${most}`),
+  );
 }
 
-function compile<Row>(text: ReturnType<typeof sql>): Query<Row> {
-  const { sql: compiled, parameters } = text.compile(builder);
-  return { text: compiled, values: parameters, prepare: false };
+function raw<Row>(text: ReturnType<typeof sql>): Built<Row> {
+  return { compile: () => text.compile(builder) } as unknown as Built<Row>;
 }

@@ -37,7 +37,7 @@ async function write(count: number): Promise<void> {
   const who = { tenantId: tenant.tenantId, userId: null, request };
   for (let index = 0; index < count; index++) {
     const at = new Date(start + index * day).toISOString();
-    await db().all(auditEvent(who, at, { action: 'thing.done', resourceType: 'thing', details: { index } }));
+    await db().slow.all(auditEvent(who, at, { action: 'thing.done', resourceType: 'thing', details: { index } }));
   }
 }
 
@@ -68,6 +68,7 @@ describe('verifyAuditLogs', () => {
     const found = await verify();
     expect(found).toMatchObject({ valid: true, isComplete: true, problems: [], from: null, to: null });
     const [counted] = await db().all<{ rows: number }>({
+      kind: 'read',
       text: 'select count(*) as rows from audit_logs where tenant_id = $1',
       values: [tenant.tenantId],
       prepare: false,
@@ -79,11 +80,13 @@ describe('verifyAuditLogs', () => {
   it('200: the hash matches the documentation, computed independently', async () => {
     await write(3);
     const rows = await db().all<any>({
+      kind: 'read',
       text: `select * from audit_logs where tenant_id = $1 and chain_slot = $2 order by chain_position`,
       values: [tenant.tenantId, slot],
       prepare: false,
     });
     const details = await db().all<{ text: string | null }>({
+      kind: 'read',
       text: `select details::text as text from audit_logs where tenant_id = $1 and chain_slot = $2 order by chain_position`,
       values: [tenant.tenantId, slot],
       prepare: false,
@@ -262,7 +265,8 @@ describe('verifyAuditLogs', () => {
 
   describe('rows without a chain', () => {
     const old = (at: string) =>
-      db().all({
+      db().slow.all({
+        kind: 'write',
         text: `insert into audit_logs (tenant_id, created_at, id, action, resource_type) values ($1, $2, $3, 'old.row', 'old')`,
         values: [tenant.tenantId, at, newId()],
         prepare: false,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read } from '#core/db/query';
 import type { AuthorizationTables as Tables } from '#modules/authorization/authorization.tables';
 
 const builder = queryBuilder<Tables>();
@@ -9,7 +9,7 @@ type Key = { tenantId: string; id: string };
 
 export type TenantRow = { status: string; two_factor_required_from: string | null };
 
-export const findTenant = statement<{ tenantId: string }, TenantRow>((p) =>
+export const findTenant = read<{ tenantId: string }, TenantRow>((p) =>
   builder
     .selectFrom('tenants')
     .select(['status', sql<string | null>`settings ->> 'twoFactorRequiredFrom'`.as('two_factor_required_from')])
@@ -18,7 +18,7 @@ export const findTenant = statement<{ tenantId: string }, TenantRow>((p) =>
 
 export type UserRow = Omit<Tables['users'], 'tenant_id'>;
 
-export const findUser = statement<Key, UserRow>((p) =>
+export const findUser = read<Key, UserRow>((p) =>
   builder
     .selectFrom('users')
     .select(['id', 'account_id', 'display_name', 'status', 'is_tenant_admin'])
@@ -29,7 +29,7 @@ export const findUser = statement<Key, UserRow>((p) =>
 
 export type GroupRow = Omit<Tables['groups'], 'tenant_id'>;
 
-export const listGroupsOfUser = statement<Key, GroupRow>((p) =>
+export const listGroupsOfUser = read<Key, GroupRow>((p) =>
   builder
     .selectFrom('group_members')
     .innerJoin('groups', (join) =>
@@ -42,7 +42,7 @@ export const listGroupsOfUser = statement<Key, GroupRow>((p) =>
     .orderBy('groups.name'),
 );
 
-export const findGroup = statement<Key, GroupRow>((p) =>
+export const findGroup = read<Key, GroupRow>((p) =>
   builder
     .selectFrom('groups')
     .select(['id', 'name', 'permissions'])
@@ -52,7 +52,7 @@ export const findGroup = statement<Key, GroupRow>((p) =>
 
 export type ApiKeyRow = Omit<Tables['api_keys'], 'tenant_id' | 'deleted_at'>;
 
-export const findApiKey = statement<Key, ApiKeyRow>((p) =>
+export const findApiKey = read<Key, ApiKeyRow>((p) =>
   builder
     .selectFrom('api_keys')
     .select(['id', 'name', 'permissions', 'enabled', 'expires_at', 'ip_whitelist', 'device_fingerprint'])
@@ -63,7 +63,7 @@ export const findApiKey = statement<Key, ApiKeyRow>((p) =>
 
 export type AppAccountRow = Omit<Tables['app_accounts'], 'tenant_id'>;
 
-export const findAppAccount = statement<Key, AppAccountRow>((p) =>
+export const findAppAccount = read<Key, AppAccountRow>((p) =>
   builder
     .selectFrom('app_accounts')
     .select(['id', 'name', 'permissions', 'status', 'expires_at'])

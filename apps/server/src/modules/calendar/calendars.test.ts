@@ -263,6 +263,7 @@ describe('a deleted entity', () => {
     }
     const [rows] = await test.service.services.database.tenant(tenant.tenantId).slow.flight([
       {
+        kind: 'read',
         text: 'select 1 from calendar_bookings where tenant_id = $1 and entity_id = any($2::uuid[])',
         values: [tenant.tenantId, gone.map(({ entity_id }) => entity_id)],
         prepare: false,

@@ -1,6 +1,14 @@
 import { sql, type Expression, type SqlBool } from 'kysely';
 
-import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import {
+  lock,
+  queryBuilder,
+  read,
+  searchPatterns,
+  toRead,
+  type LockStatement,
+  type ReadStatement,
+} from '#core/db/query';
 import { countMatches, exactTotalLimit } from '#core/db/totals';
 import type { Entity, EntityType } from '#modules/calendar/calendar.tables';
 
@@ -31,10 +39,10 @@ export function listCalendars(
   tenantId: string,
   { types, search }: CalendarFilters,
   { limit, offset, after }: { limit: number; offset: number; after?: Position | undefined },
-): Query<CalendarRow> {
+): ReadStatement<CalendarRow> {
   const max = limit + offset;
   const all = union(types.map((type) => calendarsOf[type]({ tenantId, search, max, after })));
-  return toQuery(
+  return toRead(
     builder
       .selectFrom(all.as('calendars'))
       .select(['id', 'name', 'entity_type', 'timezone', 'sort_key'])
@@ -45,7 +53,7 @@ export function listCalendars(
   );
 }
 
-export function countCalendars(tenantId: string, { types, search }: CalendarFilters): Query<{ total: number }> {
+export function countCalendars(tenantId: string, { types, search }: CalendarFilters): ReadStatement<{ total: number }> {
   return countMatches(union(types.map((type) => calendarsOf[type]({ tenantId, search, max: exactTotalLimit + 1 }))));
 }
 
@@ -122,7 +130,7 @@ export type FoundEntity = Entity & { is_bookable: boolean };
 type Ids = { tenantId: string; ids: readonly string[] };
 
 /** Finds the existing entities. */
-export const findEntities = statement<Ids, FoundEntity>((p) =>
+export const findEntities = read<Ids, FoundEntity>((p) =>
   builder
     .selectFrom('spaces')
     .select(found('space'))
@@ -149,10 +157,10 @@ export const findEntities = statement<Ids, FoundEntity>((p) =>
  * Locks the entities until the transaction ends, which serialises their bookings. All transactions lock in the order of kinds and
  * ids, so that two bookings cannot deadlock.
  */
-export const lockEntities: readonly { type: EntityType; lock: (ids: Ids) => Query<FoundEntity> }[] = [
+export const lockEntities: readonly { type: EntityType; lock: (ids: Ids) => LockStatement<FoundEntity> }[] = [
   {
     type: 'resource',
-    lock: statement<Ids, FoundEntity>((p) =>
+    lock: lock<Ids, FoundEntity>((p) =>
       builder
         .selectFrom('resources')
         .select(found('resource'))
@@ -164,7 +172,7 @@ export const lockEntities: readonly { type: EntityType; lock: (ids: Ids) => Quer
   },
   {
     type: 'space',
-    lock: statement<Ids, FoundEntity>((p) =>
+    lock: lock<Ids, FoundEntity>((p) =>
       builder
         .selectFrom('spaces')
         .select(found('space'))
@@ -176,7 +184,7 @@ export const lockEntities: readonly { type: EntityType; lock: (ids: Ids) => Quer
   },
   {
     type: 'user',
-    lock: statement<Ids, FoundEntity>((p) =>
+    lock: lock<Ids, FoundEntity>((p) =>
       builder
         .selectFrom('users')
         .select(found('user'))

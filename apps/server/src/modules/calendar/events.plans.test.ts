@@ -37,6 +37,7 @@ describe('query plans of a tenant with many events', () => {
 
   async function scansOf(tenantId: string, query: { text: string; values: readonly unknown[] }): Promise<Plan[]> {
     const [row] = await test.service.services.database.tenant(tenantId).slow.all<{ 'QUERY PLAN': { Plan: Plan }[] }>({
+      kind: 'read',
       text: `explain (format json) ${query.text}`,
       values: query.values,
       prepare: false,

@@ -1,7 +1,18 @@
 import { sql, type GeneratedAlways, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import {
+  auditedWrite,
+  lock,
+  queryBuilder,
+  read,
+  searchPatterns,
+  toAuditedWrite,
+  toRead,
+  write,
+  type ReadStatement,
+  type WriteStatement,
+} from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 import type { Entity, EntityType, LocalTimes } from '#modules/calendar/calendar.tables';
 
@@ -68,7 +79,7 @@ const entitiesOf = (tenantId: string) =>
                              order by b.entity_type, b.entity_id), '[]')
     from calendar_bookings b where b.tenant_id = ${tenantId} and b.event_id = calendar_events.id)`.as('entities');
 
-export const findEvent = statement<ById, EventRow>((p) =>
+export const findEvent = read<ById, EventRow>((p) =>
   builder
     .selectFrom('calendar_events')
     .select(columns)
@@ -78,7 +89,7 @@ export const findEvent = statement<ById, EventRow>((p) =>
 );
 
 /** Locks the event until the transaction ends, so that its bookings do not change. */
-export const lockEvent = statement<ById, { id: string }>((p) =>
+export const lockEvent = lock<ById, { id: string }>((p) =>
   builder
     .selectFrom('calendar_events')
     .select('id')
@@ -87,7 +98,7 @@ export const lockEvent = statement<ById, { id: string }>((p) =>
     .forUpdate(),
 );
 
-export const insertEvent = statement<Columns & AuditParams, { id: string }>((p) => {
+export const insertEvent = auditedWrite<Columns & AuditParams, { id: string }>((p) => {
   const row = Object.fromEntries(columns.map((name) => [name, p[name]])) as Columns;
   const change = builder.insertInto('calendar_events').values(row).returning('id');
   return withAudit<{ id: string }>(change, { action: 'calendar_event.created', resourceType: 'calendar_event' }, p);
@@ -95,7 +106,7 @@ export const insertEvent = statement<Columns & AuditParams, { id: string }>((p) 
 
 export type EventChanges = Partial<Omit<Columns, 'tenant_id' | 'id' | 'created_at'>>;
 
-export function updateEvent(id: string, changes: EventChanges, audit: AuditParams): Query<{ id: string }> {
+export function updateEvent(id: string, changes: EventChanges, audit: AuditParams): WriteStatement<{ id: string }> {
   const change = builder
     .updateTable('calendar_events')
     .set(changes)
@@ -103,10 +114,10 @@ export function updateEvent(id: string, changes: EventChanges, audit: AuditParam
     .where('id', '=', id)
     .returning('id');
   const event = { action: 'calendar_event.updated', resourceType: 'calendar_event' };
-  return toQuery(withAudit<{ id: string }>(change, event, audit));
+  return toAuditedWrite(withAudit<{ id: string }>(change, event, audit));
 }
 
-export const deleteEvent = statement<{ id: string } & AuditParams, { id: string }>((p) => {
+export const deleteEvent = auditedWrite<{ id: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .deleteFrom('calendar_events')
     .where('tenant_id', '=', p.tenantId)
@@ -120,7 +131,7 @@ type Bookings = { tenantId: string; eventId: string; types: string[]; ids: strin
   endsAt: string;
 };
 
-export const insertBookings = statement<Bookings, never>((p) =>
+export const insertBookings = write<Bookings, never>((p) =>
   builder
     .insertInto('calendar_bookings')
     .columns(['tenant_id', 'event_id', 'entity_type', 'entity_id', 'starts_at', 'ends_at', 'busy'])
@@ -139,14 +150,14 @@ export const insertBookings = statement<Bookings, never>((p) =>
     ),
 );
 
-export const deleteBookings = statement<{ tenantId: string; eventId: string }, never>((p) =>
+export const deleteBookings = write<{ tenantId: string; eventId: string }, never>((p) =>
   builder.deleteFrom('calendar_bookings').where('tenant_id', '=', p.tenantId).where('event_id', '=', p.eventId),
 );
 
 type ConflictQuery = { tenantId: string; eventId: string; ids: readonly string[]; startsAt: string; endsAt: string };
 
 /** Busy times of other events in the time; at most 100, to bound the size of the answer. */
-export const listConflicts = statement<ConflictQuery, BookedSlot>((p) =>
+export const listConflicts = read<ConflictQuery, BookedSlot>((p) =>
   builder
     .selectFrom('calendar_bookings')
     .select(['entity_type', 'entity_id', 'starts_at', 'ends_at'])
@@ -163,7 +174,7 @@ export const listConflicts = statement<ConflictQuery, BookedSlot>((p) =>
 );
 
 /** Busy times of each entity within the range; adjacent bookings are merged. */
-export const listBusy = statement<
+export const listBusy = read<
   { tenantId: string; ids: readonly string[]; from: string; to: string },
   { entity_id: string } & Interval
 >((p) => {
@@ -204,9 +215,9 @@ export function listEvents(
   tenantId: string,
   filters: EventFilters,
   page: { limit: number; offset: number; latestFirst: boolean },
-): Query<EventRow> {
+): ReadStatement<EventRow> {
   const direction = page.latestFirst ? 'desc' : 'asc';
-  return toQuery(
+  return toRead(
     filtered(tenantId, filters)
       .select(columns)
       .select(entitiesOf(tenantId))
@@ -217,7 +228,7 @@ export function listEvents(
   );
 }
 
-export function countEvents(tenantId: string, filters: EventFilters): Query<{ total: number }> {
+export function countEvents(tenantId: string, filters: EventFilters): ReadStatement<{ total: number }> {
   return countMatches(filtered(tenantId, filters).select('id'));
 }
 
@@ -263,7 +274,7 @@ function isReadable(tenantId: string, { kind, id }: EventFilters['reader']) {
 }
 
 /** Locks the events that book an entity, before their bookings, as every transaction does. */
-export const lockEventsOf = statement<{ tenantId: string; entityId: string }, { id: string }>((p) =>
+export const lockEventsOf = lock<{ tenantId: string; entityId: string }, { id: string }>((p) =>
   builder
     .selectFrom('calendar_events')
     .select('id')
@@ -281,12 +292,12 @@ export const lockEventsOf = statement<{ tenantId: string; entityId: string }, { 
     .forUpdate(),
 );
 
-export const deleteBookingsOf = statement<{ tenantId: string; entityId: string }, never>((p) =>
+export const deleteBookingsOf = write<{ tenantId: string; entityId: string }, never>((p) =>
   builder.deleteFrom('calendar_bookings').where('tenant_id', '=', p.tenantId).where('entity_id', '=', p.entityId),
 );
 
 /** Deletes the events that have no bookings left. */
-export const deleteEmptyEvents = statement<{ tenantId: string; ids: readonly string[] }, never>((p) =>
+export const deleteEmptyEvents = write<{ tenantId: string; ids: readonly string[] }, never>((p) =>
   builder
     .deleteFrom('calendar_events')
     .where('tenant_id', '=', p.tenantId)

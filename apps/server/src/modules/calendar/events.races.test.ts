@@ -25,6 +25,7 @@ const hour = (at: number) => ({
 /** Pairs of bookings that overlap for the same entity. */
 function overlaps(): Promise<unknown[]> {
   return test.service.services.database.tenant(tenant.tenantId).slow.all({
+    kind: 'read',
     text: `select a.event_id, b.event_id from calendar_bookings a
       join calendar_bookings b on b.tenant_id = a.tenant_id and b.entity_id = a.entity_id and b.event_id > a.event_id
         and b.busy and a.starts_at < b.ends_at and b.starts_at < a.ends_at
@@ -110,7 +111,7 @@ describe('concurrent moves', () => {
     const event = await booked(test, by, [hall]);
     let moving: ReturnType<typeof change> | undefined;
     await test.service.services.database.tenant(tenant.tenantId).transaction(async (tx) => {
-      const run = (text: string, ...values: string[]) => tx.all({ text, values, prepare: false });
+      const run = (text: string, ...values: string[]) => tx.all({ kind: 'write', text, values, prepare: false });
       await run('select from spaces where tenant_id = $1 and id = $2 for update', tenant.tenantId, hall.entity_id);
       moving = change(test, by, event['id'], hour(12));
       await untilBlocked(tx);
@@ -163,6 +164,7 @@ describe('concurrent deletions', () => {
       expect(Object.keys(counts).filter((status) => Number(status) >= 500)).toEqual([]);
     }
     const empty = await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      kind: 'read',
       text: `select id from calendar_events e where tenant_id = $1
         and not exists (select from calendar_bookings b where b.tenant_id = e.tenant_id and b.event_id = e.id)`,
       values: [tenant.tenantId],
@@ -179,6 +181,7 @@ describe('the database constraints', () => {
     const times = [`2026-06-01T${start}Z`, `2026-06-01T${end}Z`];
     await db.slow.flight([
       {
+        kind: 'write',
         text: `insert into calendar_events (tenant_id, id, title, visibility, busy, local_start, local_end, timezone, fold,
             starts_at, ends_at, organizer_type, organizer_id, created_at, updated_at)
           values ($1, $2, 'Past the service', 'default', $5, '', '', 'UTC', 'earlier', $3, $4, 'user', $2, $3, $3)`,
@@ -186,6 +189,7 @@ describe('the database constraints', () => {
         prepare: false,
       },
       {
+        kind: 'write',
         text: `insert into calendar_bookings (tenant_id, event_id, entity_type, entity_id, starts_at, ends_at, busy)
           values ($1, $2, $3, $4, $5, $6, $7)`,
         values: [tenant.tenantId, id, entity.entity_type, entity.entity_id, ...times, busy],
@@ -216,6 +220,7 @@ describe('the database constraints', () => {
     const db = test.service.services.database.tenant(tenant.tenantId);
     const event = await booked(test, by, [hall]);
     const longer = db.slow.all({
+      kind: 'write',
       text: `update calendar_events set ends_at = starts_at + interval '32 days 1 second' where tenant_id = $1 and id = $2`,
       values: [tenant.tenantId, event['id']],
       prepare: false,

@@ -1,7 +1,7 @@
 import type { Actor } from '#core/access/principal';
 import { auditParams } from '#core/audit/audit.queries';
 import { newId } from '#core/crypto/ids';
-import type { TenantDb, Transaction } from '#core/db/scopes';
+import type { Reads, TenantDb, Transaction } from '#core/db/scopes';
 import { pageOfMatches } from '#core/db/totals';
 import { toPage } from '#core/http/paging';
 import {
@@ -83,14 +83,14 @@ export async function getEvent({ db, actor }: Reader, id: string) {
   return { data: presentEvent(await findVisible(db, { db, actor }, id), actor) };
 }
 
-async function findVisible(from: Pick<Transaction, 'first'>, { db, actor }: Reader, id: string): Promise<EventRow> {
+async function findVisible(from: Pick<Reads, 'first'>, { db, actor }: Reader, id: string): Promise<EventRow> {
   const row = await from.first(findEvent({ tenantId: db.tenantId, id }));
   if (row === undefined || !seesEvent(actor, row)) throw EventNotFound();
   return row;
 }
 
 /** @throws EventNotFound, EventChangeNotAllowed */
-async function findChangeable(from: Pick<Transaction, 'first'>, reader: Reader, id: string): Promise<EventRow> {
+async function findChangeable(from: Pick<Reads, 'first'>, reader: Reader, id: string): Promise<EventRow> {
   const row = await findVisible(from, reader, id);
   if (!mayChange(reader.actor, row)) throw EventChangeNotAllowed();
   return row;

@@ -1,7 +1,18 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import {
+  auditedWrite,
+  lock,
+  queryBuilder,
+  read,
+  searchPatterns,
+  toAuditedWrite,
+  toRead,
+  write,
+  type ReadStatement,
+  type WriteStatement,
+} from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 
 type Translations = Readonly<Record<string, { name: string; description: string | null }>>;
@@ -51,7 +62,7 @@ export function defaultLanguage(tenantId: string) {
   return sql<string>`${own}`.as('default_language');
 }
 
-export const findCategory = statement<ById, CategoryRow>((p) =>
+export const findCategory = read<ById, CategoryRow>((p) =>
   builder
     .selectFrom('categories')
     .select([...categoryColumns, defaultLanguage(p.tenantId)])
@@ -64,7 +75,7 @@ export type LockedCategory = Pick<CategoryTables['categories'], 'id' | 'parent_i
 };
 
 /** Locks the row until the transaction ends, so that merged translations and counts stay correct. */
-export const lockCategory = statement<ById, LockedCategory>((p) =>
+export const lockCategory = lock<ById, LockedCategory>((p) =>
   builder
     .selectFrom('categories')
     .select(['id', 'parent_id', 'key', 'level', 'path', 'translations'])
@@ -75,7 +86,7 @@ export const lockCategory = statement<ById, LockedCategory>((p) =>
 
 type NewCategory = CategoryTables['categories'];
 
-export const insertCategory = statement<NewCategory & AuditParams, CategoryRow>((p) => {
+export const insertCategory = auditedWrite<NewCategory & AuditParams, CategoryRow>((p) => {
   const names = [...categoryColumns, 'path', 'search_text'] as const;
   const change = builder
     .insertInto('categories')
@@ -92,17 +103,19 @@ export type CategoryChanges = Partial<
   Pick<NewCategory, 'key' | 'filter_id' | 'translations' | 'search_text' | 'updated_at'>
 >;
 
-export function updateCategory(id: string, changes: CategoryChanges, audit: AuditParams): Query<CategoryRow> {
+export function updateCategory(id: string, changes: CategoryChanges, audit: AuditParams): WriteStatement<CategoryRow> {
   const change = builder
     .updateTable('categories')
     .set(changes)
     .where('tenant_id', '=', audit.tenantId)
     .where('id', '=', id)
     .returning([...categoryColumns, defaultLanguage(audit.tenantId)]);
-  return toQuery(withAudit<CategoryRow>(change, { action: 'category.updated', resourceType: 'category' }, audit));
+  return toAuditedWrite(
+    withAudit<CategoryRow>(change, { action: 'category.updated', resourceType: 'category' }, audit),
+  );
 }
 
-export const deleteCategory = statement<{ id: string } & AuditParams, { id: string }>((p) => {
+export const deleteCategory = auditedWrite<{ id: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .deleteFrom('categories')
     .where('tenant_id', '=', p.tenantId)
@@ -129,17 +142,17 @@ export function listCategories(
   tenantId: string,
   filters: CategoryFilters,
   page: { limit: number; offset: number; order: CategoryOrder | undefined },
-): Query<CategoryRow> {
+): ReadStatement<CategoryRow> {
   const { column, descending } = page.order ?? { column: 'level', descending: false };
   const direction = descending ? 'desc' : 'asc';
   let query = filtered(tenantId, filters).select([...categoryColumns, defaultLanguage(tenantId)]);
   if (column === 'level') query = query.orderBy('level', direction);
   // Ids are UUIDv7, so their order is the order of creation.
   query = query.orderBy(column === 'created_at' ? 'id' : 'key', direction);
-  return toQuery(query.limit(page.limit).offset(page.offset));
+  return toRead(query.limit(page.limit).offset(page.offset));
 }
 
-export function countCategories(tenantId: string, filters: CategoryFilters): Query<{ total: number }> {
+export function countCategories(tenantId: string, filters: CategoryFilters): ReadStatement<{ total: number }> {
   return countMatches(filtered(tenantId, filters).select('id'));
 }
 
@@ -157,7 +170,7 @@ function filtered(tenantId: string, { search, parentId, level, key, filterId }: 
 }
 
 /** Keeps `usage_count` equal to the number of links. */
-export const addUsage = statement<ById & { amount: number }, never>((p) =>
+export const addUsage = write<ById & { amount: number }, never>((p) =>
   builder
     .updateTable('categories')
     .set({ usage_count: sql`usage_count + ${p.amount}::integer` })

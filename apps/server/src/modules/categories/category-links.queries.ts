@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, statement, type Query } from '#core/db/query';
+import { auditedWrite, lock, queryBuilder, read, write, type LockStatement, type ReadStatement } from '#core/db/query';
 import {
   categoryColumns,
   defaultLanguage,
@@ -45,22 +45,22 @@ const entities = {
     builder.selectFrom('groups').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 };
 
-type EntityStatements = Record<keyof typeof entities, (params: ById) => Query<{ id: string }>>;
+export type EntityStatements<Found> = Record<keyof typeof entities, (params: ById) => Found>;
 
-export const findEntity: EntityStatements = {
-  space: statement(entities.space),
-  resource: statement(entities.resource),
-  group: statement(entities.group),
+export const findEntity: EntityStatements<ReadStatement<{ id: string }>> = {
+  space: read(entities.space),
+  resource: read(entities.resource),
+  group: read(entities.group),
 };
 
 /** Locks the record until the transaction ends, so that it is not deleted before the link exists. */
-export const lockEntity: EntityStatements = {
-  space: statement((p) => entities.space(p).forKeyShare()),
-  resource: statement((p) => entities.resource(p).forKeyShare()),
-  group: statement((p) => entities.group(p).forKeyShare()),
+export const lockEntity: EntityStatements<LockStatement<{ id: string }>> = {
+  space: lock((p) => entities.space(p).forKeyShare()),
+  resource: lock((p) => entities.resource(p).forKeyShare()),
+  group: lock((p) => entities.group(p).forKeyShare()),
 };
 
-export const findLink = statement<ByEntity & { categoryId: string }, CategoryLinkRow>((p) =>
+export const findLink = read<ByEntity & { categoryId: string }, CategoryLinkRow>((p) =>
   builder
     .selectFrom('category_links')
     .select(linkColumns)
@@ -70,7 +70,7 @@ export const findLink = statement<ByEntity & { categoryId: string }, CategoryLin
     .where('entity_id', '=', p.entityId),
 );
 
-export const insertLink = statement<CategoryLinkRow & AuditParams, CategoryLinkRow>((p) => {
+export const insertLink = auditedWrite<CategoryLinkRow & AuditParams, CategoryLinkRow>((p) => {
   const names = linkColumns.map((name) => [name, p[name]]);
   const change = builder
     .insertInto('category_links')
@@ -79,7 +79,7 @@ export const insertLink = statement<CategoryLinkRow & AuditParams, CategoryLinkR
   return withAudit<CategoryLinkRow>(change, { action: 'category.linked', resourceType: 'category_link' }, p);
 });
 
-export const deleteLink = statement<ByEntity & { categoryId: string } & AuditParams, { id: string }>((p) => {
+export const deleteLink = auditedWrite<ByEntity & { categoryId: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .deleteFrom('category_links')
     .where('tenant_id', '=', p.tenantId)
@@ -90,7 +90,7 @@ export const deleteLink = statement<ByEntity & { categoryId: string } & AuditPar
   return withAudit<{ id: string }>(change, { action: 'category.unlinked', resourceType: 'category_link' }, p);
 });
 
-export const listLinks = statement<{ tenantId: string; categoryId: string } & Page, CategoryLinkRow>((p) =>
+export const listLinks = read<{ tenantId: string; categoryId: string } & Page, CategoryLinkRow>((p) =>
   builder
     .selectFrom('category_links')
     .select(linkColumns)
@@ -101,7 +101,7 @@ export const listLinks = statement<{ tenantId: string; categoryId: string } & Pa
     .offset(p.offset),
 );
 
-export const listCategoriesOf = statement<ByEntity & Page, CategoryRow>((p) =>
+export const listCategoriesOf = read<ByEntity & Page, CategoryRow>((p) =>
   builder
     .selectFrom('category_links')
     .innerJoin('categories', (join) =>
@@ -120,7 +120,7 @@ export const listCategoriesOf = statement<ByEntity & Page, CategoryRow>((p) =>
     .offset(p.offset),
 );
 
-export const countLinksOf = statement<ByEntity, { total: number }>((p) =>
+export const countLinksOf = read<ByEntity, { total: number }>((p) =>
   builder
     .selectFrom('category_links')
     .select(sql<number>`count(*)`.as('total'))
@@ -130,7 +130,7 @@ export const countLinksOf = statement<ByEntity, { total: number }>((p) =>
 );
 
 /** Locks in the order of ids, so that two deletions that share categories cannot deadlock. */
-export const lockCategoriesOf = statement<ByEntity, { id: string }>((p) =>
+export const lockCategoriesOf = lock<ByEntity, { id: string }>((p) =>
   builder
     .selectFrom('categories')
     .select('id')
@@ -150,7 +150,7 @@ export const lockCategoriesOf = statement<ByEntity, { id: string }>((p) =>
 );
 
 /** A category has at most one link to a record, so each count decreases by one. */
-export const deleteLinksOf = statement<ByEntity, never>((p) =>
+export const deleteLinksOf = write<ByEntity, never>((p) =>
   builder
     .with('gone', (db) =>
       db
@@ -167,7 +167,7 @@ export const deleteLinksOf = statement<ByEntity, never>((p) =>
 );
 
 /** Deletes the links of a whole subtree. */
-export const deleteLinksWithin = statement<{ tenantId: string; from: string; before: string }, never>((p) =>
+export const deleteLinksWithin = write<{ tenantId: string; from: string; before: string }, never>((p) =>
   builder
     .deleteFrom('category_links')
     .where('tenant_id', '=', p.tenantId)
@@ -186,7 +186,7 @@ export const deleteLinksWithin = statement<{ tenantId: string; from: string; bef
 type Reassignment = ById & { targetId: string };
 
 /** Deletes the links to records that the target is linked to already. */
-export const dropSharedLinks = statement<Reassignment, never>((p) =>
+export const dropSharedLinks = write<Reassignment, never>((p) =>
   builder
     .deleteFrom('category_links')
     .where('tenant_id', '=', p.tenantId)
@@ -200,7 +200,7 @@ export const dropSharedLinks = statement<Reassignment, never>((p) =>
     ),
 );
 
-export const reassignLinks = statement<Reassignment, never>((p) =>
+export const reassignLinks = write<Reassignment, never>((p) =>
   builder
     .with('moved', (db) =>
       db

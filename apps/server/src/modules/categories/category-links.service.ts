@@ -23,6 +23,7 @@ import {
   lockCategoriesOf,
   lockEntity,
   type CategoryLinkRow,
+  type EntityStatements,
 } from '#modules/categories/category-links.queries';
 import { shareTree } from '#modules/categories/category-tree.queries';
 
@@ -112,10 +113,10 @@ export async function removeCategoryLinksOf(
   await tx.all(deleteLinksOf(entity));
 }
 
-async function exists(
-  db: Pick<Transaction, 'first'>,
+async function exists<Found>(
+  db: { readonly first: (query: Found) => Promise<unknown> },
   { tenantId, entity_type: entityType, entity_id: id }: EntityBody & { tenantId: string },
-  statements: typeof findEntity,
+  statements: EntityStatements<Found>,
 ): Promise<boolean> {
   if (entityType === 'tenant') return id === tenantId;
   return (await db.first(statements[entityType]({ tenantId, id }))) !== undefined;

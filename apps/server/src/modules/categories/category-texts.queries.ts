@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { lock, queryBuilder, read, write } from '#core/db/query';
 import type { CategoryTables } from '#modules/categories/categories.queries';
 
 type Translations = CategoryTables['categories']['translations'];
@@ -14,7 +14,7 @@ export type CategoryTextsRow = { id: string; key: string; translations: Translat
 const builder = queryBuilder<CategoryTables>();
 const columns = ['id', 'key', 'translations'] as const;
 
-export const findTexts = statement<Some, CategoryTextsRow>((p) =>
+export const findTexts = read<Some, CategoryTextsRow>((p) =>
   builder
     .selectFrom('categories')
     .select(columns)
@@ -23,7 +23,7 @@ export const findTexts = statement<Some, CategoryTextsRow>((p) =>
 );
 
 /** Locks the rows until the transaction ends, in the order of their ids to avoid deadlocks. */
-export const lockTexts = statement<Some, CategoryTextsRow>((p) =>
+export const lockTexts = lock<Some, CategoryTextsRow>((p) =>
   builder
     .selectFrom('categories')
     .select(columns)
@@ -34,7 +34,7 @@ export const lockTexts = statement<Some, CategoryTextsRow>((p) =>
 );
 
 /** Lists ids in ascending order, starting after `after`. */
-export const listTexts = statement<Page, { id: string }>((p) =>
+export const listTexts = read<Page, { id: string }>((p) =>
   builder
     .selectFrom('categories')
     .select('id')
@@ -44,7 +44,7 @@ export const listTexts = statement<Page, { id: string }>((p) =>
     .limit(p.most),
 );
 
-export const updateTexts = statement<Change, { id: string }>((p) =>
+export const updateTexts = write<Change, { id: string }>((p) =>
   builder
     .updateTable('categories')
     .set({ translations: p.translations, search_text: p.searchText, updated_at: p.at })

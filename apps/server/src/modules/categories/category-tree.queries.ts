@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { lock, queryBuilder, read, write } from '#core/db/query';
 import type { CategoryTables } from '#modules/categories/categories.queries';
 
 const builder = queryBuilder<CategoryTables>();
@@ -12,25 +12,25 @@ export type Node = { id: string; parent_id: string | null; level: number; path: 
 const nodeColumns = ['id', 'parent_id', 'level', 'path', 'usage_count'] as const;
 
 /** Serialises moves and deletions within a tenant: two of them that are each valid can form a cycle together. */
-export const lockTree = statement<{ tenantId: string }, never>((p) => ({
+export const lockTree = lock<{ tenantId: string }, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock(hashtextextended('categories:' || ${p.tenantId}::text, 0))`.compile(builder),
 }));
 
 /** Blocks moves and deletions while the transaction relies on the tree; other transactions may share the lock. */
-export const shareTree = statement<{ tenantId: string }, never>((p) => ({
+export const shareTree = lock<{ tenantId: string }, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock_shared(hashtextextended('categories:' || ${p.tenantId}::text, 0))`.compile(
       builder,
     ),
 }));
 
-export const findNode = statement<ById, Node>((p) =>
+export const findNode = read<ById, Node>((p) =>
   builder.selectFrom('categories').select(nodeColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
 /** Locks in the order of ids to avoid deadlocks, and waits for concurrent links and unlinks. */
-export const lockTwoNodes = statement<ById & { otherId: string }, Node>((p) =>
+export const lockTwoNodes = lock<ById & { otherId: string }, Node>((p) =>
   builder
     .selectFrom('categories')
     .select(nodeColumns)
@@ -41,7 +41,7 @@ export const lockTwoNodes = statement<ById & { otherId: string }, Node>((p) =>
 );
 
 /** Locks a whole subtree in the same order. */
-export const lockNodes = statement<Range, Node>((p) =>
+export const lockNodes = lock<Range, Node>((p) =>
   builder
     .selectFrom('categories')
     .select(nodeColumns)
@@ -53,7 +53,7 @@ export const lockNodes = statement<Range, Node>((p) =>
 );
 
 /** Null if the range is empty. */
-export const findDeepestLevel = statement<Range, { level: number | null }>((p) =>
+export const findDeepestLevel = read<Range, { level: number | null }>((p) =>
   builder
     .selectFrom('categories')
     .select(sql<number | null>`max(level)`.as('level'))
@@ -72,7 +72,7 @@ type Relocation = Range & {
 };
 
 /** One statement, for a subtree of any size. */
-export const relocate = statement<Relocation, never>((p) =>
+export const relocate = write<Relocation, never>((p) =>
   builder
     .updateTable('categories')
     .set({
@@ -86,7 +86,7 @@ export const relocate = statement<Relocation, never>((p) =>
     .where('path', '<', p.before),
 );
 
-export const deleteNodes = statement<Range, never>((p) =>
+export const deleteNodes = write<Range, never>((p) =>
   builder
     .deleteFrom('categories')
     .where('tenant_id', '=', p.tenantId)

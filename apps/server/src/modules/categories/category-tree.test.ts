@@ -184,9 +184,10 @@ describe('a subtree', () => {
     });
     const plan = await test.service.services.database.tenant(tenantId).transaction(async (tx) => {
       // Otherwise the planner prefers a sequential scan of such a small table.
-      await tx.all({ text: 'set local enable_seqscan = off', values: [], prepare: false });
-      await tx.all({ text: 'set local enable_bitmapscan = off', values: [], prepare: false });
+      await tx.all({ kind: 'read', text: 'set local enable_seqscan = off', values: [], prepare: false });
+      await tx.all({ kind: 'read', text: 'set local enable_bitmapscan = off', values: [], prepare: false });
       return tx.all<{ 'QUERY PLAN': string }>({
+        kind: 'write',
         text: `explain update categories set level = level where tenant_id = $1 and path >= $2 and path < $3`,
         values: [tenantId, from, before],
         prepare: false,

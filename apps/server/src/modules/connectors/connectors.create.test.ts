@@ -192,6 +192,7 @@ describe('createConnector', () => {
     const { tenantId, admin } = await createTenant(test);
     const one = await createConnector(test, admin.token);
     await test.service.services.database.tenant(tenantId).slow.all({
+      kind: 'write',
       text: `insert into connectors (tenant_id, id, api_key, api_name, api_base_url, config, enabled, priority, category, created_at, updated_at)
              select tenant_id, gen_random_uuid(), 'api-' || n, api_name, api_base_url, config, enabled, priority, category, created_at, updated_at
              from connectors, generate_series(1, 98) n where tenant_id = $1 and id = $2`,
@@ -208,6 +209,7 @@ describe('createConnector', () => {
     const { tenantId, admin } = await createTenant(test);
     const one = await createConnector(test, admin.token);
     await test.service.services.database.tenant(tenantId).slow.all({
+      kind: 'write',
       text: `insert into connectors (tenant_id, id, api_key, api_name, api_base_url, config, enabled, priority, category, created_at, updated_at)
              select tenant_id, gen_random_uuid(), 'api-' || n, api_name, api_base_url, config, enabled, priority, category, created_at, updated_at
              from connectors, generate_series(1, 92) n where tenant_id = $1 and id = $2`,
@@ -217,6 +219,7 @@ describe('createConnector', () => {
     expect(await race(50, () => create({}, admin.token))).toEqual({ 201: 7, 422: 43 });
     // Past the list, which shows those of the installation too.
     const rows = await test.service.services.database.tenant(tenantId).all({
+      kind: 'read',
       text: 'select id from connectors where tenant_id = $1',
       values: [tenantId],
       prepare: false,

@@ -1,7 +1,17 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import {
+  auditedWrite,
+  lock,
+  queryBuilder,
+  read,
+  searchPatterns,
+  toAuditedWrite,
+  toRead,
+  type ReadStatement,
+  type WriteStatement,
+} from '#core/db/query';
 
 type Category = 'system_sync' | 'app_service' | 'integration' | 'communication';
 type Status = 'active' | 'degraded' | 'offline' | 'error' | 'unknown';
@@ -75,12 +85,12 @@ export const connectorColumns = [
   'updated_at',
 ] as const;
 
-export const findConnector = statement<{ tenantId: string; id: string }, ConnectorRow>((p) =>
+export const findConnector = read<{ tenantId: string; id: string }, ConnectorRow>((p) =>
   builder.selectFrom('connectors').select(connectorColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
 /** Locked until the end of the transaction, so that the credentials and the address stay consistent. */
-export const lockConnector = statement<{ tenantId: string; id: string }, ConnectorRow>((p) =>
+export const lockConnector = lock<{ tenantId: string; id: string }, ConnectorRow>((p) =>
   builder
     .selectFrom('connectors')
     .select(connectorColumns)
@@ -90,7 +100,7 @@ export const lockConnector = statement<{ tenantId: string; id: string }, Connect
 );
 
 /** Enabled connectors by priority, in any health state. */
-export const listEnabledConnectors = statement<{ tenantId: string }, ConnectorRow>((p) =>
+export const listEnabledConnectors = read<{ tenantId: string }, ConnectorRow>((p) =>
   builder
     .selectFrom('connectors')
     .select(connectorColumns)
@@ -103,12 +113,12 @@ export const listEnabledConnectors = statement<{ tenantId: string }, ConnectorRo
 );
 
 /** Serialises the creation of connectors, for the limit. */
-export const lockConnectors = statement<{ tenantId: string }, never>((p) => ({
+export const lockConnectors = lock<{ tenantId: string }, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock(hashtextextended('connectors:' || ${p.tenantId}::text, 0))`.compile(builder),
 }));
 
-export const countAllConnectors = statement<{ tenantId: string }, { total: number }>((p) =>
+export const countAllConnectors = read<{ tenantId: string }, { total: number }>((p) =>
   builder
     .selectFrom('connectors')
     .select(sql<number>`count(*)`.as('total'))
@@ -134,7 +144,7 @@ export type NewConnector = Pick<
   | 'created_at'
 >;
 
-export const insertConnector = statement<NewConnector & AuditParams, ConnectorRow>((p) => {
+export const insertConnector = auditedWrite<NewConnector & AuditParams, ConnectorRow>((p) => {
   const change = builder
     .insertInto('connectors')
     .values({
@@ -168,17 +178,17 @@ export function updateConnector(
   id: string,
   { action, ...changes }: ConnectorChanges & { action: 'provider.updated' | 'provider.enabled' },
   audit: AuditParams,
-): Query<ConnectorRow> {
+): WriteStatement<ConnectorRow> {
   const change = builder
     .updateTable('connectors')
     .set(changes)
     .where('tenant_id', '=', audit.tenantId)
     .where('id', '=', id)
     .returning(connectorColumns);
-  return toQuery(withAudit<ConnectorRow>(change, { action, resourceType: 'provider' }, audit));
+  return toAuditedWrite(withAudit<ConnectorRow>(change, { action, resourceType: 'provider' }, audit));
 }
 
-export const disableConnector = statement<{ id: string; at: string } & AuditParams, ConnectorRow>((p) => {
+export const disableConnector = auditedWrite<{ id: string; at: string } & AuditParams, ConnectorRow>((p) => {
   const change = builder
     .updateTable('connectors')
     .set({ enabled: false, updated_at: p.at })
@@ -188,7 +198,7 @@ export const disableConnector = statement<{ id: string; at: string } & AuditPara
   return withAudit<ConnectorRow>(change, { action: 'provider.disabled', resourceType: 'provider' }, p);
 });
 
-export const deleteConnector = statement<{ id: string } & AuditParams, { id: string }>((p) => {
+export const deleteConnector = auditedWrite<{ id: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .deleteFrom('connectors')
     .where('tenant_id', '=', p.tenantId)
@@ -209,13 +219,13 @@ export function listConnectors(
   tenantId: string,
   filters: ConnectorFilters,
   page: { limit: number; offset: number },
-): Query<ConnectorRow> {
+): ReadStatement<ConnectorRow> {
   const rows = matching(tenantId, filters).select(connectorColumns);
-  return toQuery(rows.orderBy('priority').orderBy('id').limit(page.limit).offset(page.offset));
+  return toRead(rows.orderBy('priority').orderBy('id').limit(page.limit).offset(page.offset));
 }
 
-export function countConnectors(tenantId: string, filters: ConnectorFilters): Query<{ total: number }> {
-  return toQuery(matching(tenantId, filters).select(sql<number>`count(*)`.as('total')));
+export function countConnectors(tenantId: string, filters: ConnectorFilters): ReadStatement<{ total: number }> {
+  return toRead(matching(tenantId, filters).select(sql<number>`count(*)`.as('total')));
 }
 
 function matching(tenantId: string, filters: ConnectorFilters): ConnectorSelect {

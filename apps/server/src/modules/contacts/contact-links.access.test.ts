@@ -85,6 +85,7 @@ describe('contacts of a user', () => {
     const { database } = test.service.services;
     const rows = (userId: string) =>
       database.tenant(tenant.tenantId).all({
+        kind: 'read',
         text: 'select id from contact_links where tenant_id = $1 and entity_id = $2',
         values: [tenant.tenantId, userId],
         prepare: false,

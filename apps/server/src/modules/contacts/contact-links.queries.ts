@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, statement, type Query } from '#core/db/query';
+import { auditedWrite, lock, queryBuilder, read, write, type LockStatement, type ReadStatement } from '#core/db/query';
 import { contactColumns, type ContactRow, type ContactsTables } from '#modules/contacts/contacts.queries';
 
 /** Kinds of records that contacts are linked to. */
@@ -38,15 +38,18 @@ const linkColumns = ['id', 'tenant_id', 'entity_type', 'entity_id', 'contact_id'
 type ById = { tenantId: string; id: string };
 
 /** `find` reads the record; `lock` also locks it until the transaction ends. */
-type EntityQueries = { find(params: ById): Query<{ id: string }>; lock(params: ById): Query<{ id: string }> };
+type EntityQueries = {
+  find(params: ById): ReadStatement<{ id: string }>;
+  lock(params: ById): LockStatement<{ id: string }>;
+};
 
 /** The lock serialises changes of the primary contact, and prevents links to a record that is being deleted. */
 export const entityQueries: Readonly<Record<EntityType, EntityQueries>> = {
   space: {
-    find: statement<ById, { id: string }>((p) =>
+    find: read<ById, { id: string }>((p) =>
       builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
     ),
-    lock: statement<ById, { id: string }>((p) =>
+    lock: lock<ById, { id: string }>((p) =>
       builder
         .selectFrom('spaces')
         .select('id')
@@ -56,10 +59,10 @@ export const entityQueries: Readonly<Record<EntityType, EntityQueries>> = {
     ),
   },
   resource: {
-    find: statement<ById, { id: string }>((p) =>
+    find: read<ById, { id: string }>((p) =>
       builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
     ),
-    lock: statement<ById, { id: string }>((p) =>
+    lock: lock<ById, { id: string }>((p) =>
       builder
         .selectFrom('resources')
         .select('id')
@@ -69,7 +72,7 @@ export const entityQueries: Readonly<Record<EntityType, EntityQueries>> = {
     ),
   },
   user: {
-    find: statement<ById, { id: string }>((p) =>
+    find: read<ById, { id: string }>((p) =>
       builder
         .selectFrom('users')
         .select('id')
@@ -77,7 +80,7 @@ export const entityQueries: Readonly<Record<EntityType, EntityQueries>> = {
         .where('id', '=', p.id)
         .where('status', '<>', 'deleted'),
     ),
-    lock: statement<ById, { id: string }>((p) =>
+    lock: lock<ById, { id: string }>((p) =>
       builder
         .selectFrom('users')
         .select('id')
@@ -98,7 +101,7 @@ type Page = { limit: number | null; offset: number };
 export type LinkedContactRow = ContactLinkRow & { contact: ContactRow };
 
 /** The contacts of a record, the primary one first. */
-export const listLinks = statement<OfEntity & InTenant & Page, LinkedContactRow>((p) =>
+export const listLinks = read<OfEntity & InTenant & Page, LinkedContactRow>((p) =>
   builder
     .selectFrom('contact_links')
     .innerJoin('contacts', (join) =>
@@ -120,7 +123,7 @@ export const listLinks = statement<OfEntity & InTenant & Page, LinkedContactRow>
 );
 
 /** Locks the link until the transaction ends, so that it is not deleted before it is changed. */
-export const lockLink = statement<OfEntity & InTenant & { contactId: string }, ContactLinkRow>((p) =>
+export const lockLink = lock<OfEntity & InTenant & { contactId: string }, ContactLinkRow>((p) =>
   builder
     .selectFrom('contact_links')
     .select(linkColumns)
@@ -131,7 +134,7 @@ export const lockLink = statement<OfEntity & InTenant & { contactId: string }, C
     .forUpdate(),
 );
 
-export const clearPrimary = statement<OfEntity & InTenant, never>((p) =>
+export const clearPrimary = write<OfEntity & InTenant, never>((p) =>
   builder
     .updateTable('contact_links')
     .set({ is_primary: false })
@@ -145,7 +148,7 @@ type Audited = AuditParams & { action: string };
 
 const event = ({ action }: Audited) => ({ action, resourceType: 'contact_link' });
 
-export const insertLink = statement<
+export const insertLink = auditedWrite<
   OfEntity & { id: string; contactId: string; isPrimary: boolean; at: string; createdBy: string | null } & Audited,
   ContactLinkRow
 >((p) => {
@@ -165,7 +168,7 @@ export const insertLink = statement<
   return withAudit<ContactLinkRow>(change, event(p), p);
 });
 
-export const setPrimary = statement<{ id: string; isPrimary: boolean } & Audited, ContactLinkRow>((p) => {
+export const setPrimary = auditedWrite<{ id: string; isPrimary: boolean } & Audited, ContactLinkRow>((p) => {
   const change = builder
     .updateTable('contact_links')
     .set({ is_primary: p.isPrimary })
@@ -175,7 +178,7 @@ export const setPrimary = statement<{ id: string; isPrimary: boolean } & Audited
   return withAudit<ContactLinkRow>(change, event(p), p);
 });
 
-export const deleteLink = statement<OfEntity & { contactId: string } & Audited, { id: string }>((p) => {
+export const deleteLink = auditedWrite<OfEntity & { contactId: string } & Audited, { id: string }>((p) => {
   const change = builder
     .deleteFrom('contact_links')
     .where('tenant_id', '=', p.tenantId)
@@ -186,7 +189,7 @@ export const deleteLink = statement<OfEntity & { contactId: string } & Audited, 
   return withAudit<{ id: string }>(change, event(p), p);
 });
 
-export const deleteLinksOfUser = statement<InTenant & { userId: string }, never>((p) =>
+export const deleteLinksOfUser = write<InTenant & { userId: string }, never>((p) =>
   builder.deleteFrom('contact_links').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.userId),
 );
 
@@ -205,7 +208,7 @@ export type ReferenceRow = {
 type Readable = { allUsers: boolean; userId: string | null };
 
 /** Lists the records that a contact is linked to. */
-export const listReferences = statement<InTenant & { contactId: string } & Readable & Page, ReferenceRow>((p) =>
+export const listReferences = read<InTenant & { contactId: string } & Readable & Page, ReferenceRow>((p) =>
   builder
     .selectFrom('contact_links')
     .leftJoin('spaces', (join) =>

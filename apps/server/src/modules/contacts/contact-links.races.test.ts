@@ -80,7 +80,12 @@ describe.each(linkableKinds)('contacts of a %s, concurrent requests', (kind) => 
     let answer: Promise<Answer> | undefined;
     await test.service.services.database.tenant(tenant.tenantId).transaction(async (tx) => {
       const values = [tenant.tenantId, before.body.data.id];
-      await tx.all({ text: 'delete from contact_links where tenant_id = $1 and id = $2', values, prepare: false });
+      await tx.all({
+        kind: 'write',
+        text: 'delete from contact_links where tenant_id = $1 and id = $2',
+        values,
+        prepare: false,
+      });
       answer = link(recordId, contactId, true);
       await untilBlocked(tx);
     });

@@ -242,12 +242,14 @@ describe('listContacts: more than 10,000', () => {
     const { tenantId } = tenant;
     await test.service.services.database.tenant(tenantId).slow.flight([
       {
+        kind: 'write',
         text: `insert into contacts (tenant_id, id, first_name, created_at, updated_at)
           select $1, gen_random_uuid(), 'Number ' || n, now(), now() from generate_series(1, $2::integer) n`,
         values: [tenantId, count],
         prepare: false,
       },
       {
+        kind: 'write',
         text: `insert into row_counts (tenant_id, table_name, slot, amount) values ($1, 'contacts', 0, $2)`,
         values: [tenantId, count],
         prepare: false,

@@ -1,7 +1,17 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { auditOfDone, withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import {
+  auditedWrite,
+  lock,
+  queryBuilder,
+  read,
+  toAuditedWrite,
+  toRead,
+  write,
+  type ReadStatement,
+  type WriteStatement,
+} from '#core/db/query';
 import { containsWords, prepareSearch, type Search } from '#core/db/search';
 import { countMatches } from '#core/db/totals';
 
@@ -45,12 +55,12 @@ export const contactColumns = [
   'updated_by',
 ] as const;
 
-export const findContact = statement<{ tenantId: string; id: string }, ContactRow>((p) =>
+export const findContact = read<{ tenantId: string; id: string }, ContactRow>((p) =>
   builder.selectFrom('contacts').select(contactColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
 /** Locks the contact until the transaction ends, so that it is not deleted before the link exists. */
-export const shareContact = statement<{ tenantId: string; id: string }, ContactRow>((p) =>
+export const shareContact = lock<{ tenantId: string; id: string }, ContactRow>((p) =>
   builder
     .selectFrom('contacts')
     .select(contactColumns)
@@ -60,11 +70,11 @@ export const shareContact = statement<{ tenantId: string; id: string }, ContactR
 );
 
 /** Locks the contact until the transaction ends, and waits for links and files that are being added. */
-export const lockContact = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
+export const lockContact = lock<{ tenantId: string; id: string }, { id: string }>((p) =>
   builder.selectFrom('contacts').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forUpdate(),
 );
 
-export const insertContact = statement<ContactRow & AuditParams, ContactRow>((p) => {
+export const insertContact = auditedWrite<ContactRow & AuditParams, ContactRow>((p) => {
   const row = Object.fromEntries(contactColumns.map((name) => [name, p[name]])) as ContactRow;
   const change = builder
     .insertInto('contacts')
@@ -79,17 +89,17 @@ export const insertContact = statement<ContactRow & AuditParams, ContactRow>((p)
 
 export type ContactChanges = Partial<Omit<ContactRow, 'tenant_id' | 'id' | 'created_at' | 'created_by'>>;
 
-export function updateContact(id: string, changes: ContactChanges, audit: AuditParams): Query<ContactRow> {
+export function updateContact(id: string, changes: ContactChanges, audit: AuditParams): WriteStatement<ContactRow> {
   const change = builder
     .updateTable('contacts')
     .set(changes)
     .where('tenant_id', '=', audit.tenantId)
     .where('id', '=', id)
     .returning(contactColumns);
-  return toQuery(withAudit<ContactRow>(change, { action: 'contact.updated', resourceType: 'contact' }, audit));
+  return toAuditedWrite(withAudit<ContactRow>(change, { action: 'contact.updated', resourceType: 'contact' }, audit));
 }
 
-export const deleteContact = statement<{ tenantId: string; id: string }, never>((p) =>
+export const deleteContact = write<{ tenantId: string; id: string }, never>((p) =>
   builder.deleteFrom('contacts').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
@@ -118,7 +128,7 @@ export function listContacts(
   tenantId: string,
   filters: ContactFilters,
   page: { limit: number; offset: number; order: ContactOrder | undefined },
-): Query<ContactRow> {
+): ReadStatement<ContactRow> {
   const { column, descending } = page.order ?? { column: 'created_at', descending: true };
   const direction = descending ? 'desc' : 'asc';
   let query = filtered(tenantId, filters).select(contactColumns);
@@ -129,11 +139,11 @@ export function listContacts(
       descending ? order.desc().nullsLast() : order.asc().nullsLast(),
     );
   }
-  return prepareSearch(toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset)), filters);
+  return prepareSearch(toRead(query.orderBy('id', direction).limit(page.limit).offset(page.offset)), filters);
 }
 
 /** Counts up to one more than the largest exact total. */
-export function countContacts(tenantId: string, filters: ContactFilters): Query<{ total: number }> {
+export function countContacts(tenantId: string, filters: ContactFilters): ReadStatement<{ total: number }> {
   return prepareSearch(countMatches(filtered(tenantId, filters).select('id')), filters);
 }
 

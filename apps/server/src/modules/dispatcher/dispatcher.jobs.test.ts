@@ -34,6 +34,7 @@ async function trail(answer: Answer) {
   return database()
     .tenant(systemTenantId)
     .all({
+      kind: 'read',
       text: `select action, resource_type, details ->> 'job' as job, details -> 'fields' as fields
              from audit_logs where details ->> 'requestId' = $1`,
       values: [answer.headers['x-request-id']],
@@ -102,6 +103,7 @@ describe('runScheduledJob', () => {
     await dispatch();
     const lease = new Date(time + minute);
     const running = {
+      kind: 'write' as const,
       text: `insert into job_runs (id, job_name, trigger, status, started_at, lease_until) values ($1, $2, 'manual', 'running', $3, $3)`,
       values: [newId(), name, lease],
       prepare: false,

@@ -1,17 +1,17 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { lock, queryBuilder, read, toRead, toWrite, type ReadStatement, type WriteStatement } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 import type { JobRow, JobRunRow, JobTables } from '#modules/dispatcher/dispatcher.tables';
 
 const builder = queryBuilder<JobTables>();
 
-export const lockJobRow = statement<{ name: string }, JobRow>((p) =>
+export const lockJobRow = lock<{ name: string }, JobRow>((p) =>
   builder.selectFrom('jobs').selectAll().where('name', '=', p.name).forUpdate(),
 );
 
 /** The latest run of each job. */
-export const listLastRuns = statement<Record<string, never>, JobRunRow>(() =>
+export const listLastRuns = read<Record<string, never>, JobRunRow>(() =>
   builder
     .selectFrom('jobs')
     .innerJoinLateral(
@@ -33,8 +33,8 @@ export type JobChanges = Partial<
   Pick<JobRow, 'enabled' | 'schedule' | 'timezone' | 'catch_up' | 'handled_until' | 'handled_schedule'>
 >;
 
-export function updateJobRow(name: string, changes: JobChanges, at: string): Query<JobRow> {
-  return toQuery(
+export function updateJobRow(name: string, changes: JobChanges, at: string): WriteStatement<JobRow> {
+  return toWrite(
     builder
       .updateTable('jobs')
       .set({ ...changes, updated_at: at })
@@ -45,12 +45,15 @@ export function updateJobRow(name: string, changes: JobChanges, at: string): Que
 
 type RunFilters = { name: string; status: JobRunRow['status'] | undefined };
 
-export function listRuns(filters: RunFilters, { limit, offset }: { limit: number; offset: number }): Query<JobRunRow> {
+export function listRuns(
+  filters: RunFilters,
+  { limit, offset }: { limit: number; offset: number },
+): ReadStatement<JobRunRow> {
   const rows = filtered(filters).selectAll().orderBy('started_at', 'desc').orderBy('id', 'desc');
-  return toQuery(rows.limit(limit).offset(offset));
+  return toRead(rows.limit(limit).offset(offset));
 }
 
-export function countRuns(filters: RunFilters): Query<{ total: number }> {
+export function countRuns(filters: RunFilters): ReadStatement<{ total: number }> {
   return countMatches(filtered(filters).select('id'));
 }
 

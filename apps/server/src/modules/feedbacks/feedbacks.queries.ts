@@ -1,7 +1,7 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { auditedWrite, queryBuilder, read, toRead, type ReadStatement } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 
 export type EntityType = 'space' | 'resource';
@@ -37,17 +37,17 @@ const columns = [
   'updated_at',
 ] as const;
 
-export const findFeedback = statement<{ tenantId: string; id: string }, FeedbackRow>((p) =>
+export const findFeedback = read<{ tenantId: string; id: string }, FeedbackRow>((p) =>
   builder.selectFrom('feedbacks').select(columns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
-export const insertFeedback = statement<FeedbackRow & AuditParams, FeedbackRow>((p) => {
+export const insertFeedback = auditedWrite<FeedbackRow & AuditParams, FeedbackRow>((p) => {
   const row = Object.fromEntries(columns.map((name) => [name, p[name]])) as FeedbackRow;
   const change = builder.insertInto('feedbacks').values(row).returning(columns);
   return withAudit<FeedbackRow>(change, { action: 'feedback.created', resourceType: 'feedback' }, p);
 });
 
-export const setFeedbackStatus = statement<
+export const setFeedbackStatus = auditedWrite<
   { id: string; status: FeedbackStatus; at: string } & AuditParams,
   FeedbackRow
 >((p) => {
@@ -73,9 +73,9 @@ export function listFeedbacks(
   tenantId: string,
   filters: FeedbackFilters,
   page: { limit: number; offset: number; oldestFirst: boolean },
-): Query<FeedbackRow> {
+): ReadStatement<FeedbackRow> {
   const query = filtered(tenantId, filters).select(columns);
-  return toQuery(
+  return toRead(
     query
       .orderBy('id', page.oldestFirst ? 'asc' : 'desc')
       .limit(page.limit)
@@ -83,7 +83,7 @@ export function listFeedbacks(
   );
 }
 
-export function countFeedbacks(tenantId: string, filters: FeedbackFilters): Query<{ total: number }> {
+export function countFeedbacks(tenantId: string, filters: FeedbackFilters): ReadStatement<{ total: number }> {
   return countMatches(filtered(tenantId, filters).select('id'));
 }
 

@@ -1,6 +1,6 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { queryBuilder, read, toRead, write, type ReadStatement } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 import type { CompletionRow, FlowTaskTables, Outcome, PersonRow } from '#modules/flow-tasks/flow-tasks.tables';
 
@@ -36,7 +36,7 @@ export type PersonFacts = Omit<PersonRow, 'tenant_id' | 'status'> & {
 };
 
 /** The facts about a user within the tenant. */
-export const findPerson = statement<ByUser, PersonFacts>((p) =>
+export const findPerson = read<ByUser, PersonFacts>((p) =>
   builder
     .selectFrom('users')
     .innerJoin('tenants', 'tenants.id', 'users.tenant_id')
@@ -56,7 +56,7 @@ export const findPerson = statement<ByUser, PersonFacts>((p) =>
 export type Standing = { task_id: string; outcome: Outcome; completed_at: string; round: number };
 
 /** The latest completion and skip of a user for each task, in its present version and since its last reset. */
-export const listStandings = statement<ByUser, Standing>((p) =>
+export const listStandings = read<ByUser, Standing>((p) =>
   builder
     .selectFrom('flow_task_completions as done')
     .innerJoin('flow_tasks as task', (join) =>
@@ -75,7 +75,7 @@ export const listStandings = statement<ByUser, Standing>((p) =>
 type Latest = ByUser & { taskId: string; version: string | null; resets: number };
 
 /** The latest completion and skip of a user for one version of a task. */
-export const listLatest = statement<Latest, CompletionRow>((p) =>
+export const listLatest = read<Latest, CompletionRow>((p) =>
   builder
     .selectFrom('flow_task_completions')
     .select(completionColumns)
@@ -90,7 +90,7 @@ export const listLatest = statement<Latest, CompletionRow>((p) =>
 );
 
 /** Returns no row if a concurrent request has recorded the same outcome. */
-export const insertCompletion = statement<CompletionRow, CompletionRow>((p) => {
+export const insertCompletion = write<CompletionRow, CompletionRow>((p) => {
   const row = Object.fromEntries(completionColumns.map((name) => [name, p[name]]));
   return builder
     .insertInto('flow_task_completions')
@@ -102,7 +102,7 @@ export const insertCompletion = statement<CompletionRow, CompletionRow>((p) => {
 type Counting = { tenantId: string; taskId: string; version: string | null; resets: number; after: string | null };
 
 /** Counts the users whose completion still counts; `after` is null if completions count forever. */
-export const countPeople = statement<Counting, { people: number }>((p) =>
+export const countPeople = read<Counting, { people: number }>((p) =>
   builder
     .selectFrom('flow_task_completions as done')
     .innerJoin('users', (join) =>
@@ -128,7 +128,7 @@ type Reported = Counting & {
 };
 
 /** Counts the users in the audience by state; null groups and null roles mean all users. */
-export const countStandings = statement<Reported, { open: number; completed: number; skipped: number }>((p) => {
+export const countStandings = read<Reported, { open: number; completed: number; skipped: number }>((p) => {
   const has = (outcome: Outcome) => sql<boolean>`exists (select 1 from flow_task_completions done
     where done.tenant_id = ${p.tenantId} and done.user_id = users.id and done.task_id = ${p.taskId}
       and done.outcome = ${outcome} and done.version is not distinct from ${p.version}::text
@@ -165,12 +165,16 @@ type Selection = { userId: string } | { taskId: string };
 type Page = { limit: number; offset: number };
 
 /** Lists the newest first. */
-export function listCompletions(tenantId: string, selection: Selection, { limit, offset }: Page): Query<CompletionRow> {
+export function listCompletions(
+  tenantId: string,
+  selection: Selection,
+  { limit, offset }: Page,
+): ReadStatement<CompletionRow> {
   const rows = filtered(tenantId, selection).select(completionColumns).orderBy('id', 'desc');
-  return toQuery(rows.limit(limit).offset(offset));
+  return toRead(rows.limit(limit).offset(offset));
 }
 
-export function countCompletions(tenantId: string, selection: Selection): Query<{ total: number }> {
+export function countCompletions(tenantId: string, selection: Selection): ReadStatement<{ total: number }> {
   return countMatches(filtered(tenantId, selection).select('id'));
 }
 

@@ -32,12 +32,14 @@ async function proveNumber(): Promise<void> {
   const db = test.service.services.database.credential(tenant.tenantId);
   await db.slow.flight([
     {
+      kind: 'write',
       text: `insert into two_factor_methods (account_id, method, enabled_at, created_at)
              select account_id, 'sms', now(), now() from users where tenant_id = $1 and id = $2`,
       values: [tenant.tenantId, person.userId],
       prepare: false,
     },
     {
+      kind: 'write',
       text: 'update sessions set assurance = 2 where tenant_id = $1 and user_id = $2',
       values: [tenant.tenantId, person.userId],
       prepare: false,
@@ -86,6 +88,7 @@ describe.each(cases)('%s %j', (type, config, makeTrue) => {
 
 it('a profile is complete with a name and a locale by default', async () => {
   await test.service.services.database.tenant(tenant.tenantId).slow.all({
+    kind: 'write',
     text: `update users set full_name = ' ' where tenant_id = $1 and id = $2`,
     values: [tenant.tenantId, person.userId],
     prepare: false,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { auditedWrite, lock, queryBuilder, read, toAuditedWrite, write, type WriteStatement } from '#core/db/query';
 import type { FlowTaskRow, FlowTaskTables } from '#modules/flow-tasks/flow-tasks.tables';
 
 type ById = { tenantId: string; id: string };
@@ -36,27 +36,25 @@ const inOrder = (p: { tenantId: string }) =>
     .orderBy('created_at')
     .orderBy('id');
 
-export const listTasks = statement<{ tenantId: string; limit: number; offset: number }, FlowTaskRow>((p) =>
+export const listTasks = read<{ tenantId: string; limit: number; offset: number }, FlowTaskRow>((p) =>
   inOrder(p).limit(p.limit).offset(p.offset),
 );
 
-export const listActiveTasks = statement<{ tenantId: string }, FlowTaskRow>((p) =>
-  inOrder(p).where('is_active', '=', true),
-);
+export const listActiveTasks = read<{ tenantId: string }, FlowTaskRow>((p) => inOrder(p).where('is_active', '=', true));
 
-export const countTasks = statement<{ tenantId: string }, { total: number }>((p) =>
+export const countTasks = read<{ tenantId: string }, { total: number }>((p) =>
   builder
     .selectFrom('flow_tasks')
     .select(sql<number>`count(*)`.as('total'))
     .where('tenant_id', '=', p.tenantId),
 );
 
-export const findTask = statement<ById, FlowTaskRow>((p) =>
+export const findTask = read<ById, FlowTaskRow>((p) =>
   builder.selectFrom('flow_tasks').select(taskColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
 /** Finds the existing groups. */
-export const findGroups = statement<{ tenantId: string; ids: readonly string[] }, { id: string }>((p) =>
+export const findGroups = read<{ tenantId: string; ids: readonly string[] }, { id: string }>((p) =>
   builder
     .selectFrom('groups')
     .select('id')
@@ -65,7 +63,7 @@ export const findGroups = statement<{ tenantId: string; ids: readonly string[] }
 );
 
 /** Locks the tasks against changes until the transaction ends; other transactions may share the lock. */
-export const shareTasks = statement<{ tenantId: string; ids: readonly string[] }, FlowTaskRow>((p) =>
+export const shareTasks = lock<{ tenantId: string; ids: readonly string[] }, FlowTaskRow>((p) =>
   builder
     .selectFrom('flow_tasks')
     .select(taskColumns)
@@ -75,7 +73,7 @@ export const shareTasks = statement<{ tenantId: string; ids: readonly string[] }
     .forShare(),
 );
 
-export const lockTask = statement<ById, FlowTaskRow>((p) =>
+export const lockTask = lock<ById, FlowTaskRow>((p) =>
   builder
     .selectFrom('flow_tasks')
     .select(taskColumns)
@@ -85,13 +83,13 @@ export const lockTask = statement<ById, FlowTaskRow>((p) =>
 );
 
 /** Serialises creations and reorderings within a tenant. */
-export const lockOrder = statement<{ tenantId: string }, never>((p) => ({
+export const lockOrder = lock<{ tenantId: string }, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock(hashtextextended('flow-tasks:' || ${p.tenantId}::text, 0))`.compile(builder),
 }));
 
 /** Locks all tasks of the tenant until the transaction ends. */
-export const lockTasks = statement<{ tenantId: string }, Pick<FlowTaskRow, 'id' | 'priority' | 'created_at'>>((p) =>
+export const lockTasks = lock<{ tenantId: string }, Pick<FlowTaskRow, 'id' | 'priority' | 'created_at'>>((p) =>
   builder
     .selectFrom('flow_tasks')
     .select(['id', 'priority', 'created_at'])
@@ -100,7 +98,7 @@ export const lockTasks = statement<{ tenantId: string }, Pick<FlowTaskRow, 'id' 
     .forNoKeyUpdate(),
 );
 
-export const insertTask = statement<FlowTaskRow & AuditParams, FlowTaskRow>((p) => {
+export const insertTask = auditedWrite<FlowTaskRow & AuditParams, FlowTaskRow>((p) => {
   const row = Object.fromEntries(taskColumns.map((name) => [name, p[name]]));
   const change = builder
     .insertInto('flow_tasks')
@@ -111,17 +109,17 @@ export const insertTask = statement<FlowTaskRow & AuditParams, FlowTaskRow>((p) 
 
 export type FlowTaskChanges = Partial<Omit<FlowTaskRow, 'tenant_id' | 'id' | 'type' | 'resets' | 'created_at'>>;
 
-export function updateTask(id: string, changes: FlowTaskChanges, audit: AuditParams): Query<FlowTaskRow> {
+export function updateTask(id: string, changes: FlowTaskChanges, audit: AuditParams): WriteStatement<FlowTaskRow> {
   const change = builder
     .updateTable('flow_tasks')
     .set(changes)
     .where('tenant_id', '=', audit.tenantId)
     .where('id', '=', id)
     .returning(taskColumns);
-  return toQuery(withAudit<FlowTaskRow>(change, { action: 'flow_task.updated', resourceType }, audit));
+  return toAuditedWrite(withAudit<FlowTaskRow>(change, { action: 'flow_task.updated', resourceType }, audit));
 }
 
-export const deleteTask = statement<{ id: string } & AuditParams, { id: string }>((p) => {
+export const deleteTask = auditedWrite<{ id: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .deleteFrom('flow_tasks')
     .where('tenant_id', '=', p.tenantId)
@@ -130,7 +128,7 @@ export const deleteTask = statement<{ id: string } & AuditParams, { id: string }
   return withAudit<{ id: string }>(change, { action: 'flow_task.deleted', resourceType }, p);
 });
 
-export const resetTask = statement<{ id: string; at: string } & AuditParams, { id: string }>((p) => {
+export const resetTask = auditedWrite<{ id: string; at: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .updateTable('flow_tasks')
     .set((db) => ({ resets: db('resets', '+', 1), updated_at: p.at }))
@@ -141,7 +139,7 @@ export const resetTask = statement<{ id: string; at: string } & AuditParams, { i
 });
 
 /** The priority of a task becomes its position in the list, from 0. */
-export const setOrder = statement<{ tenantId: string; ids: readonly string[]; at: string }, never>((p) => ({
+export const setOrder = write<{ tenantId: string; ids: readonly string[]; at: string }, never>((p) => ({
   compile: () =>
     sql`update flow_tasks set priority = listed.place - 1, updated_at = ${p.at}
         from unnest(${p.ids}::uuid[]) with ordinality as listed (id, place)

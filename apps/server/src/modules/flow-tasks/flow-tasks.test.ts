@@ -196,6 +196,7 @@ describe('createFlowTask', () => {
   it('422: more than 500 tasks, also with concurrent requests', async () => {
     const { tenantId, admin: owner } = await createTenant(test);
     await test.service.services.database.tenant(tenantId).slow.all({
+      kind: 'write',
       text: `insert into flow_tasks (tenant_id, id, type, name, target_route, priority, is_mandatory, is_active, config, i18n,
                created_at, updated_at)
              select $1, gen_random_uuid(), 'custom', 'x', '/', 0, false, true, '{}', '{}', now(), now()
@@ -368,6 +369,7 @@ describe('reorderFlowTasks', () => {
     ] as const)
       await patch(ids[name]!, { priority }, by);
     await test.service.services.database.tenant(await tenantOf(by)).slow.all({
+      kind: 'write',
       text: `update flow_tasks set created_at = case id when $1 then timestamptz '2026-01-02' else '2026-01-01' end`,
       values: [ids.d],
       prepare: false,
@@ -387,6 +389,7 @@ describe('reorderFlowTasks', () => {
     const { a, b } = await byName(by, 'a b');
     const answer = await reorder([b, a], by);
     const rows = await test.service.services.database.tenant(await tenantOf(by)).all<{ details: object }>({
+      kind: 'read',
       text: `select details from audit_logs where action = 'flow_task.reordered'`,
       values: [],
       prepare: false,

@@ -1,7 +1,18 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { auditOfDone, withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import {
+  auditedWrite,
+  lock,
+  queryBuilder,
+  read,
+  searchPatterns,
+  toAuditedWrite,
+  toRead,
+  write,
+  type ReadStatement,
+  type WriteStatement,
+} from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 
 export type GroupRow = {
@@ -31,12 +42,12 @@ const builder = queryBuilder<Tables>();
 
 const groupColumns = ['id', 'name', 'description', 'permissions', 'created_at', 'updated_at'] as const;
 
-export const findGroup = statement<{ tenantId: string; id: string }, GroupRow>((p) =>
+export const findGroup = read<{ tenantId: string; id: string }, GroupRow>((p) =>
   builder.selectFrom('groups').select(groupColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
 /** Locks the group until the transaction ends, so that the permission check stays valid for the change. */
-export const lockGroup = statement<{ tenantId: string; id: string }, GroupRow>((p) =>
+export const lockGroup = lock<{ tenantId: string; id: string }, GroupRow>((p) =>
   builder
     .selectFrom('groups')
     .select(groupColumns)
@@ -45,7 +56,7 @@ export const lockGroup = statement<{ tenantId: string; id: string }, GroupRow>((
     .forUpdate(),
 );
 
-export const insertGroup = statement<GroupRow & AuditParams, GroupRow>((p) => {
+export const insertGroup = auditedWrite<GroupRow & AuditParams, GroupRow>((p) => {
   const change = builder
     .insertInto('groups')
     .values({
@@ -63,17 +74,17 @@ export const insertGroup = statement<GroupRow & AuditParams, GroupRow>((p) => {
 
 export type GroupChanges = Partial<Pick<GroupRow, 'name' | 'description' | 'permissions' | 'updated_at'>>;
 
-export function updateGroup(id: string, changes: GroupChanges, audit: AuditParams): Query<GroupRow> {
+export function updateGroup(id: string, changes: GroupChanges, audit: AuditParams): WriteStatement<GroupRow> {
   const change = builder
     .updateTable('groups')
     .set(changes)
     .where('tenant_id', '=', audit.tenantId)
     .where('id', '=', id)
     .returning(groupColumns);
-  return toQuery(withAudit<GroupRow>(change, { action: 'group.updated', resourceType: 'group' }, audit));
+  return toAuditedWrite(withAudit<GroupRow>(change, { action: 'group.updated', resourceType: 'group' }, audit));
 }
 
-export const deleteGroup = statement<{ tenantId: string; id: string }, never>((p) =>
+export const deleteGroup = write<{ tenantId: string; id: string }, never>((p) =>
   builder.deleteFrom('groups').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
@@ -87,16 +98,16 @@ export function listGroups(
   tenantId: string,
   search: string | undefined,
   page: { limit: number; offset: number; order: GroupOrder | undefined },
-): Query<GroupRow> {
+): ReadStatement<GroupRow> {
   const { column, descending } = page.order ?? { column: 'name', descending: false };
   const direction = descending ? 'desc' : 'asc';
   let query = matching(tenantId, search).select(groupColumns);
   // Ids are UUIDv7, so their order is the order of creation.
   if (column === 'name') query = query.orderBy(sql`lower(name)`, direction);
-  return toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
+  return toRead(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
 }
 
-export function countGroups(tenantId: string, search: string | undefined): Query<{ total: number }> {
+export function countGroups(tenantId: string, search: string | undefined): ReadStatement<{ total: number }> {
   return countMatches(matching(tenantId, search).select('id'));
 }
 
@@ -108,7 +119,7 @@ function matching(tenantId: string, search: string | undefined): GroupSelect {
   return query;
 }
 
-export const findUser = statement<{ tenantId: string; userId: string }, { id: string }>((p) =>
+export const findUser = read<{ tenantId: string; userId: string }, { id: string }>((p) =>
   builder
     .selectFrom('users')
     .select('id')
@@ -117,7 +128,7 @@ export const findUser = statement<{ tenantId: string; userId: string }, { id: st
     .where('status', '<>', 'deleted'),
 );
 
-export const findMember = statement<{ tenantId: string; groupId: string; userId: string }, GroupMemberRow>((p) =>
+export const findMember = read<{ tenantId: string; groupId: string; userId: string }, GroupMemberRow>((p) =>
   builder
     .selectFrom('group_members')
     .innerJoin('users', (join) =>
@@ -130,26 +141,24 @@ export const findMember = statement<{ tenantId: string; groupId: string; userId:
     .where('group_members.user_id', '=', p.userId),
 );
 
-export const listMembers = statement<
-  { tenantId: string; groupId: string; limit: number; offset: number },
-  GroupMemberRow
->((p) =>
-  builder
-    .selectFrom('group_members')
-    .innerJoin('users', (join) =>
-      join.onRef('users.tenant_id', '=', 'group_members.tenant_id').onRef('users.id', '=', 'group_members.user_id'),
-    )
-    .select(['users.id as user_id', 'users.email', 'users.display_name', 'users.status', 'group_members.created_at'])
-    .where('group_members.tenant_id', '=', p.tenantId)
-    .where('users.tenant_id', '=', p.tenantId)
-    .where('group_members.group_id', '=', p.groupId)
-    .orderBy(sql`lower(users.display_name)`)
-    .orderBy('users.id')
-    .limit(p.limit)
-    .offset(p.offset),
+export const listMembers = read<{ tenantId: string; groupId: string; limit: number; offset: number }, GroupMemberRow>(
+  (p) =>
+    builder
+      .selectFrom('group_members')
+      .innerJoin('users', (join) =>
+        join.onRef('users.tenant_id', '=', 'group_members.tenant_id').onRef('users.id', '=', 'group_members.user_id'),
+      )
+      .select(['users.id as user_id', 'users.email', 'users.display_name', 'users.status', 'group_members.created_at'])
+      .where('group_members.tenant_id', '=', p.tenantId)
+      .where('users.tenant_id', '=', p.tenantId)
+      .where('group_members.group_id', '=', p.groupId)
+      .orderBy(sql`lower(users.display_name)`)
+      .orderBy('users.id')
+      .limit(p.limit)
+      .offset(p.offset),
 );
 
-export const countMembers = statement<{ tenantId: string; groupId: string }, { total: number }>((p) =>
+export const countMembers = read<{ tenantId: string; groupId: string }, { total: number }>((p) =>
   builder
     .selectFrom('group_members')
     .select(sql<number>`count(*)`.as('total'))
@@ -158,7 +167,7 @@ export const countMembers = statement<{ tenantId: string; groupId: string }, { t
 );
 
 /** Inserts and records nothing if the user is a member already. */
-export const insertMember = statement<{ groupId: string; userId: string; at: string } & AuditParams, { id: string }>(
+export const insertMember = auditedWrite<{ groupId: string; userId: string; at: string } & AuditParams, { id: string }>(
   (p) => {
     const change = builder
       .insertInto('group_members')
@@ -169,7 +178,7 @@ export const insertMember = statement<{ groupId: string; userId: string; at: str
   },
 );
 
-export const deleteMember = statement<{ groupId: string; userId: string } & AuditParams, { id: string }>((p) => {
+export const deleteMember = auditedWrite<{ groupId: string; userId: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .deleteFrom('group_members')
     .where('tenant_id', '=', p.tenantId)

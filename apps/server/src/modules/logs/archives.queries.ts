@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement, type Query } from '#core/db/query';
+import { queryBuilder, read, write, type ReadStatement } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 import type { LogTables } from '#modules/logs/logs.tables';
 
@@ -40,7 +40,7 @@ const columns = [
 ] as const;
 
 /** Start of the first block in a time range; null without blocks. */
-export const findFirstBlock = statement<Day, { at: string | null }>((p) =>
+export const findFirstBlock = read<Day, { at: string | null }>((p) =>
   builder
     .selectFrom('log_blocks')
     .select(sql<string | null>`min(first_at)`.as('at'))
@@ -48,11 +48,11 @@ export const findFirstBlock = statement<Day, { at: string | null }>((p) =>
     .where('first_at', '<', p.to),
 );
 
-export const findBlock = statement<{ firstAt: string; id: string }, { id: string }>((p) =>
+export const findBlock = read<{ firstAt: string; id: string }, { id: string }>((p) =>
   builder.selectFrom('log_blocks').select('id').where('first_at', '=', p.firstAt).where('id', '=', p.id),
 );
 
-export const countBlocks = statement<Day, { blocks: number }>((p) =>
+export const countBlocks = read<Day, { blocks: number }>((p) =>
   builder
     .selectFrom('log_blocks')
     .select(sql<number>`count(*)`.as('blocks'))
@@ -62,7 +62,7 @@ export const countBlocks = statement<Day, { blocks: number }>((p) =>
 
 type NewArchive = Pick<LogArchiveRow, 'name' | 'id' | 'day' | 'object_key' | 'created_at'>;
 
-export const insertArchive = statement<NewArchive, never>((p) =>
+export const insertArchive = write<NewArchive, never>((p) =>
   builder.insertInto('log_archives').values({
     name: p.name,
     id: p.id,
@@ -77,7 +77,7 @@ export const insertArchive = statement<NewArchive, never>((p) =>
   }),
 );
 
-export const completeArchive = statement<
+export const completeArchive = write<
   { name: string; blocks: number; recordCount: number; sizeBytes: number; firstBlockAt: string; firstBlock: string },
   never
 >((p) =>
@@ -94,7 +94,7 @@ export const completeArchive = statement<
 );
 
 /** All files of a day, including incomplete ones. */
-export const listArchivesOf = statement<{ day: string }, LogArchiveRow>((p) =>
+export const listArchivesOf = read<{ day: string }, LogArchiveRow>((p) =>
   builder
     .selectFrom('log_archives')
     .select(columns)
@@ -103,7 +103,7 @@ export const listArchivesOf = statement<{ day: string }, LogArchiveRow>((p) =>
     .limit(1000),
 );
 
-export const listStoredArchives = statement<{ limit: number; offset: number }, StoredArchive>((p) =>
+export const listStoredArchives = read<{ limit: number; offset: number }, StoredArchive>((p) =>
   builder
     .selectFrom('log_archives')
     .select(columns)
@@ -115,11 +115,11 @@ export const listStoredArchives = statement<{ limit: number; offset: number }, S
     .$castTo<StoredArchive>(),
 );
 
-export function countStoredArchives(): Query<{ total: number }> {
+export function countStoredArchives(): ReadStatement<{ total: number }> {
   return countMatches(builder.selectFrom('log_archives').select('name').where('size_bytes', 'is not', null));
 }
 
-export const findStoredArchive = statement<{ name: string }, StoredArchive>((p) =>
+export const findStoredArchive = read<{ name: string }, StoredArchive>((p) =>
   builder
     .selectFrom('log_archives')
     .select(columns)
@@ -128,6 +128,6 @@ export const findStoredArchive = statement<{ name: string }, StoredArchive>((p) 
     .$castTo<StoredArchive>(),
 );
 
-export const deleteArchiveRow = statement<{ name: string }, { name: string }>((p) =>
+export const deleteArchiveRow = write<{ name: string }, { name: string }>((p) =>
   builder.deleteFrom('log_archives').where('name', '=', p.name).returning('name'),
 );

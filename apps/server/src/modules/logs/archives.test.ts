@@ -123,6 +123,7 @@ describe('archiving', () => {
     await services()
       .database.platform()
       .slow.all({
+        kind: 'write',
         text: `insert into log_archives (name, id, day, object_key, created_at) values ($1, $2, $3, $4, now())`,
         values: [nameOf(day), newId(), new Date(day).toISOString().slice(0, 10), key],
         prepare: false,

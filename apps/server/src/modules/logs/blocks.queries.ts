@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, toQuery, type Query } from '#core/db/query';
+import { queryBuilder, toRead, type ReadStatement } from '#core/db/query';
 import { blockConditions, lineColumns, lineConditions, type LogFilters } from '#modules/logs/logs.queries';
 import type { LogRow, LogTables } from '#modules/logs/logs.tables';
 
@@ -18,13 +18,13 @@ const builder = queryBuilder<LogTables>();
 export function listBlocks(
   { filters, first }: BlockSelection,
   { after, limit }: { after: Position | undefined; limit: number },
-): Query<BlockFacts> {
+): ReadStatement<BlockFacts> {
   let query = builder.selectFrom('log_blocks');
   for (const condition of blockConditions(filters)) query = query.where(condition);
   if (first !== undefined) query = query.where('first_at', '>=', first.from).where('first_at', '<', first.to);
   if (after !== undefined)
     query = query.where(sql<boolean>`(first_at, id) > (${after.first_at}::timestamptz, ${after.id}::uuid)`);
-  return toQuery(
+  return toRead(
     query
       .select(['first_at', 'id', 'lines'])
       // PostgreSQL knows this size without reading the columns.
@@ -36,7 +36,7 @@ export function listBlocks(
 }
 
 /** The matching lines of some blocks, which are given in order of their first line. */
-export function listLinesOf(blocks: readonly Position[], filters: LogFilters): Query<LogRow> {
+export function listLinesOf(blocks: readonly Position[], filters: LogFilters): ReadStatement<LogRow> {
   const lines = builder
     .selectFrom('log_blocks')
     .select([
@@ -56,5 +56,5 @@ export function listLinesOf(blocks: readonly Position[], filters: LogFilters): Q
     .where(sql<boolean>`log_blocks.id = any(${blocks.map(({ id }) => id)}::uuid[])`);
   let query = builder.selectFrom(lines.as('l')).select(lineColumns);
   for (const condition of lineConditions(filters)) query = query.where(condition);
-  return toQuery(query);
+  return toRead(query);
 }

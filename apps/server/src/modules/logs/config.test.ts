@@ -25,7 +25,12 @@ const linesWith = (text: string) => test.logLines.filter((line) => line.includes
 
 async function storedWith(text: string): Promise<{ message: string }[]> {
   await test.service.services.logging.flush();
-  const query = { text: 'select * from application_logs where message like $1', values: [`%${text}%`], prepare: false };
+  const query = {
+    kind: 'read' as const,
+    text: 'select * from application_logs where message like $1',
+    values: [`%${text}%`],
+    prepare: false,
+  };
   return test.service.services.database.platform().slow.all<{ message: string }>(query);
 }
 
@@ -79,6 +84,7 @@ describe('updateLogConfig and updateLogConfigSection', () => {
   it('is recorded by the names of what changed', async () => {
     const answer = await call('PATCH', '', { database: { batchSize: 7 } });
     const rows = await test.service.services.database.tenant(systemTenantId).all({
+      kind: 'read',
       text: `select user_id, action, details -> 'fields' as fields from audit_logs where details ->> 'requestId' = $1`,
       values: [answer.headers['x-request-id']],
       prepare: false,

@@ -1,4 +1,4 @@
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read, write } from '#core/db/query';
 
 export type LogExportRow = {
   name: string;
@@ -15,20 +15,19 @@ export type StoredExport = LogExportRow & { size_bytes: number; record_count: nu
 
 const builder = queryBuilder<{ log_exports: LogExportRow }>();
 
-export const insertExport = statement<{ name: string; id: string; by: string; at: string; expiresAt: string }, never>(
-  (p) =>
-    builder.insertInto('log_exports').values({
-      name: p.name,
-      id: p.id,
-      size_bytes: null,
-      record_count: null,
-      created_by: p.by,
-      created_at: p.at,
-      expires_at: p.expiresAt,
-    }),
+export const insertExport = write<{ name: string; id: string; by: string; at: string; expiresAt: string }, never>((p) =>
+  builder.insertInto('log_exports').values({
+    name: p.name,
+    id: p.id,
+    size_bytes: null,
+    record_count: null,
+    created_by: p.by,
+    created_at: p.at,
+    expires_at: p.expiresAt,
+  }),
 );
 
-export const completeExport = statement<{ name: string; sizeBytes: number; recordCount: number }, LogExportRow>((p) =>
+export const completeExport = write<{ name: string; sizeBytes: number; recordCount: number }, LogExportRow>((p) =>
   builder
     .updateTable('log_exports')
     .set({ size_bytes: p.sizeBytes, record_count: p.recordCount })
@@ -36,7 +35,7 @@ export const completeExport = statement<{ name: string; sizeBytes: number; recor
     .returningAll(),
 );
 
-export const listStoredExports = statement<{ now: string; most: number }, StoredExport>((p) =>
+export const listStoredExports = read<{ now: string; most: number }, StoredExport>((p) =>
   builder
     .selectFrom('log_exports')
     .selectAll()
@@ -48,7 +47,7 @@ export const listStoredExports = statement<{ now: string; most: number }, Stored
     .$castTo<StoredExport>(),
 );
 
-export const findStoredExport = statement<{ name: string; now: string }, StoredExport>((p) =>
+export const findStoredExport = read<{ name: string; now: string }, StoredExport>((p) =>
   builder
     .selectFrom('log_exports')
     .selectAll()
@@ -58,12 +57,12 @@ export const findStoredExport = statement<{ name: string; now: string }, StoredE
     .$castTo<StoredExport>(),
 );
 
-export const deleteExportRow = statement<{ name: string }, LogExportRow>((p) =>
+export const deleteExportRow = write<{ name: string }, LogExportRow>((p) =>
   builder.deleteFrom('log_exports').where('name', '=', p.name).returningAll(),
 );
 
 /** Expired exports, and incomplete ones that are too old to be still written. */
-export const listDeadExports = statement<{ now: string; begunBefore: string; most: number }, LogExportRow>((p) =>
+export const listDeadExports = read<{ now: string; begunBefore: string; most: number }, LogExportRow>((p) =>
   builder
     .selectFrom('log_exports')
     .selectAll()

@@ -65,6 +65,7 @@ describe('exportLogs', () => {
     const gone = await call('DELETE', `/exports/${nameIn(made)}`);
     const trail = async (answer: Answer) =>
       test.service.services.database.tenant(systemTenantId).all({
+        kind: 'read',
         text: `select user_id, action, resource_type from audit_logs where details ->> 'requestId' = $1`,
         values: [answer.headers['x-request-id']],
         prepare: false,
@@ -92,7 +93,9 @@ describe('exportLogs', () => {
     await expect(exportLogs({ services, actor, signal }, {})).rejects.toThrow('the client disconnected');
     expect((await call('GET', '/exports')).body.data).toEqual(before);
     const rows = 'select from log_exports where size_bytes is null';
-    expect(await services.database.platform().all({ text: rows, values: [], prepare: false })).toEqual([]);
+    expect(await services.database.platform().all({ kind: 'read', text: rows, values: [], prepare: false })).toEqual(
+      [],
+    );
   });
 
   it('503 STORE_FULL when the disk is full, and lists no partial file', async () => {
@@ -111,7 +114,9 @@ describe('exportLogs', () => {
     for (const spy of spies) spy.mockRestore();
     expect((await call('GET', '/exports')).body.data).toEqual(before);
     const rows = 'select from log_exports where size_bytes is null';
-    expect(await test.service.services.database.platform().all({ text: rows, values: [], prepare: false })).toEqual([]);
+    expect(
+      await test.service.services.database.platform().all({ kind: 'read', text: rows, values: [], prepare: false }),
+    ).toEqual([]);
   });
 
   it('429 with Retry-After while two other exports run, and success afterwards', async () => {

@@ -1,6 +1,6 @@
 import { sql, type RawBuilder, type SelectQueryBuilder } from 'kysely';
 
-import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import { queryBuilder, read, searchPatterns, toRead, write, type ReadStatement } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 import { blockSpanMs, type LogRow, type LogTables, type RequestCountTables } from '#modules/logs/logs.tables';
 
@@ -38,9 +38,13 @@ export const lineColumns = [
 /** Position of a page in all matching lines, in order of time. */
 export type LogPage = { limit: number; offset: number; descending: boolean };
 
-export function listLogs(filters: LogFilters, { limit, offset, descending }: LogPage, reach: LogReach): Query<LogRow> {
+export function listLogs(
+  filters: LogFilters,
+  { limit, offset, descending }: LogPage,
+  reach: LogReach,
+): ReadStatement<LogRow> {
   const direction = descending ? 'desc' : 'asc';
-  return toQuery(
+  return toRead(
     matching(filters, reach)
       .select(lineColumns)
       .orderBy('logged_at', direction)
@@ -50,7 +54,7 @@ export function listLogs(filters: LogFilters, { limit, offset, descending }: Log
   );
 }
 
-export function countLogs(filters: LogFilters): Query<{ total: number }> {
+export function countLogs(filters: LogFilters): ReadStatement<{ total: number }> {
   return countMatches(matching(filters).select('id'));
 }
 
@@ -61,7 +65,7 @@ export function countLogs(filters: LogFilters): Query<{ total: number }> {
 export function findReach(
   filters: LogFilters,
   { lines, descending }: { lines: number; descending: boolean },
-): Query<{ reach: string; lines: number }> {
+): ReadStatement<{ reach: string; lines: number }> {
   const direction = descending ? 'desc' : 'asc';
   // Messages are not searched here, because the next statement does it. Each block has at least one line.
   const nearest = matchingBlocks({ ...filters, search: undefined })
@@ -77,7 +81,7 @@ export function findReach(
       sql<number>`sum(lines) ${soFar}`.as('lines'),
       (descending ? sql<string>`first_at` : sql<string>`max(last_at) ${soFar}`).as('reach'),
     ]);
-  return toQuery(
+  return toRead(
     builder
       .selectFrom(reaches.as('r'))
       .select(['reach', 'lines'])
@@ -154,7 +158,7 @@ export function blockConditions(
 
 type Period = { from: string; to: string };
 
-export const sumDurations = statement<Period, { bucket: number; requests: number; errors: number }>((p) =>
+export const sumDurations = read<Period, { bucket: number; requests: number; errors: number }>((p) =>
   builder
     .selectFrom('request_minutes')
     .select([
@@ -168,7 +172,7 @@ export const sumDurations = statement<Period, { bucket: number; requests: number
     .orderBy('bucket'),
 );
 
-export const sumTenants = statement<Period, { tenant: string; requests: number; errors: number }>((p) =>
+export const sumTenants = read<Period, { tenant: string; requests: number; errors: number }>((p) =>
   builder
     .selectFrom('tenant_request_hours')
     .select([
@@ -184,7 +188,7 @@ export const sumTenants = statement<Period, { tenant: string; requests: number; 
     .limit(50),
 );
 
-export const sumErrors = statement<Period, { message: string; errors: number; last_at: string }>((p) =>
+export const sumErrors = read<Period, { message: string; errors: number; last_at: string }>((p) =>
   builder
     .selectFrom('error_hours')
     .select(['message', sql<number>`sum(errors)::bigint`.as('errors'), sql<string>`max(last_at)`.as('last_at')])
@@ -196,7 +200,7 @@ export const sumErrors = statement<Period, { message: string; errors: number; la
     .limit(20),
 );
 
-export const sumVolumes = statement<Period, { service: string; level: number; lines: number; bytes: number }>((p) =>
+export const sumVolumes = read<Period, { service: string; level: number; lines: number; bytes: number }>((p) =>
   builder
     .selectFrom('log_hours')
     .select([
@@ -211,7 +215,7 @@ export const sumVolumes = statement<Period, { service: string; level: number; li
 );
 
 /** Deletes counts that are older than every preview. */
-export const deleteOldVolumes = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteOldVolumes = write<{ before: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('log_hours')
     .where(sql<boolean>`(hour, service, level) in (

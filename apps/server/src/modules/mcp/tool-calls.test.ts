@@ -32,6 +32,7 @@ async function callsOf(tenantId: string): Promise<any[]> {
   const { auditGroups, database } = test.service.services;
   await auditGroups.settled(tenantId);
   return database.tenant(tenantId).all({
+    kind: 'read',
     text: `select * from audit_logs where tenant_id = $1 and action = 'mcp.tool_called' order by created_at, id`,
     values: [tenantId],
     prepare: false,
@@ -88,6 +89,7 @@ describe('a tool does what its route does', () => {
   it('headers of the route are in the metadata of the result', async () => {
     const many = await createTenant(test);
     await test.service.services.database.tenant(many.tenantId).slow.all({
+      kind: 'write',
       text: `insert into contacts (tenant_id, id, first_name, created_at, updated_at)
              select $1, gen_random_uuid(), 'Ada', now(), now() from generate_series(1, 10050)`,
       values: [many.tenantId],
@@ -139,6 +141,7 @@ describe('every call is in the audit trail', () => {
       new Set(['tool null']),
     );
     const [change] = await test.service.services.database.tenant(own.tenantId).all<any>({
+      kind: 'read',
       text: `select * from audit_logs where tenant_id = $1 and action = 'space.created'`,
       values: [own.tenantId],
       prepare: false,

@@ -94,7 +94,8 @@ describe('tools/list', () => {
     expect(await toolNames(test, all)).toEqual(publicTools);
     const person = await createMember(test, tenant, { isTenantAdmin: true });
     const account = 'select account_id from users where tenant_id = $1 and id = $2';
-    await test.service.services.database.credential(tenant.tenantId).all({
+    await test.service.services.database.credential(tenant.tenantId).slow.all({
+      kind: 'write',
       text: `insert into two_factor_methods (account_id, method, enabled_at, created_at)
              values ((${account}), 'totp', now(), now())`,
       values: [tenant.tenantId, person.userId],
@@ -176,6 +177,7 @@ describe('a call without access is refused for any arguments', () => {
     await refusal('create_space', { name: 'Mine' }, headersOf(plain));
     const rows = () =>
       test.service.services.database.platform().all({
+        kind: 'read',
         text: `select details from security_events where event_type = 'permission_denied' and user_id = $1`,
         values: [plain.userId],
         prepare: false,

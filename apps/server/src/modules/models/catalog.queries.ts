@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read, write } from '#core/db/query';
 import type { CatalogRow, CatalogTable } from '#modules/models/catalog.tables';
 
 type ById = { tenantId: string; task: CatalogTable['task'] };
@@ -8,7 +8,7 @@ type ById = { tenantId: string; task: CatalogTable['task'] };
 const builder = queryBuilder<{ model_catalogs: CatalogTable }>();
 
 /** Without the models if the list has the known version. */
-export const findCatalog = statement<
+export const findCatalog = read<
   ById & { knownFetchedAt: string | null; knownSource: string | null },
   CatalogRow & { is_known: boolean }
 >((p) => {
@@ -23,7 +23,7 @@ export const findCatalog = statement<
 });
 
 /** The row without its models, which are large. */
-export const findRefresh = statement<ById, Pick<CatalogTable, 'fetched_at' | 'refresh_until' | 'failures'>>((p) =>
+export const findRefresh = read<ById, Pick<CatalogTable, 'fetched_at' | 'refresh_until' | 'failures'>>((p) =>
   builder
     .selectFrom('model_catalogs')
     .select(['fetched_at', 'refresh_until', 'failures'])
@@ -32,7 +32,7 @@ export const findRefresh = statement<ById, Pick<CatalogTable, 'fetched_at' | 're
 );
 
 /** No row if another process refreshes the list, or has done so since the row was read. */
-export const claimRefresh = statement<
+export const claimRefresh = write<
   ById & { now: string; until: string; seenFetchedAt: string | null; seenFailures: number },
   { task: CatalogTable['task'] }
 >((p) =>
@@ -50,27 +50,25 @@ export const claimRefresh = statement<
     .returning('task'),
 );
 
-export const saveCatalog = statement<
-  ById & { models: string; provider: string; source: string; fetchedAt: string },
-  never
->((p) =>
-  builder
-    .updateTable('model_catalogs')
-    .set({
-      models: p.models,
-      provider: p.provider,
-      source: p.source,
-      fetched_at: p.fetchedAt,
-      refresh_until: null,
-      retry_at: null,
-      failures: 0,
-    })
-    .where('tenant_id', '=', p.tenantId)
-    .where('task', '=', p.task),
+export const saveCatalog = write<ById & { models: string; provider: string; source: string; fetchedAt: string }, never>(
+  (p) =>
+    builder
+      .updateTable('model_catalogs')
+      .set({
+        models: p.models,
+        provider: p.provider,
+        source: p.source,
+        fetched_at: p.fetchedAt,
+        refresh_until: null,
+        retry_at: null,
+        failures: 0,
+      })
+      .where('tenant_id', '=', p.tenantId)
+      .where('task', '=', p.task),
 );
 
 /** Keeps the stored list; `retryAt` is null if the provider did not fail. */
-export const noteFailure = statement<ById & { failures: number; retryAt: string | null }, never>((p) =>
+export const noteFailure = write<ById & { failures: number; retryAt: string | null }, never>((p) =>
   builder
     .updateTable('model_catalogs')
     .set({ refresh_until: null, retry_at: p.retryAt, failures: p.failures })

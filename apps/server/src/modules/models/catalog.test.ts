@@ -35,6 +35,7 @@ const idsRead = async (tenantId = tenant.tenantId) =>
   (await read(test.service.services, tenantId)).models.map(({ id }) => id);
 const row = (tenantId = tenant.tenantId) =>
   test.service.services.database.tenant(tenantId).slow.first<Record<string, any>>({
+    kind: 'read',
     text: `select fetched_at, refresh_until, retry_at, failures, models is null as is_empty from model_catalogs where tenant_id = $1`,
     values: [tenantId],
     prepare: false,
@@ -132,6 +133,7 @@ describe('a stored list', () => {
   it('is requested again at once if the failure was not caused by a provider', async () => {
     const hub = await provide();
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      kind: 'write',
       text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, quota_limits, created_at, updated_at)
              values ($1, $2, 'models.list', true, '{"requests_per_month":1}', now(), now())`,
       values: [tenant.tenantId, newId()],
@@ -152,6 +154,7 @@ describe('a stored list', () => {
     const list = () => test.call('GET', url, { token });
     expect((await list()).headers.age).toBe('0');
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      kind: 'write',
       text: `update model_catalogs set fetched_at = now() - interval '5 hours' where tenant_id = $1`,
       values: [tenant.tenantId],
       prepare: false,
@@ -235,6 +238,7 @@ describe('a single process calls the provider', () => {
     await read();
     clock = start + day;
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      kind: 'write',
       text: 'update model_catalogs set refresh_until = $2 where tenant_id = $1',
       values: [tenant.tenantId, new Date(clock + 30_000)],
       prepare: false,
@@ -305,6 +309,7 @@ describe('the owner of a list', () => {
     const hub = await provideSystemModels(test);
     await read();
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      kind: 'write',
       text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, created_at, updated_at)
              values ($1, $2, 'models.list', false, now(), now())`,
       values: [tenant.tenantId, newId()],

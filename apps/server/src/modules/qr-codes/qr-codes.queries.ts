@@ -1,7 +1,7 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { auditedWrite, lock, queryBuilder, read, toRead, write, type ReadStatement } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 
 export type EntityType = 'space' | 'resource';
@@ -38,12 +38,12 @@ const columns = [
   'assigned_at',
 ] as const;
 
-export const findQrCode = statement<ById, QrCodeRow>((p) =>
+export const findQrCode = read<ById, QrCodeRow>((p) =>
   builder.selectFrom('qr_codes').select(columns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
 /** Locks the row until the transaction ends, which serialises assignments. */
-export const lockQrCode = statement<ById, QrCodeRow>((p) =>
+export const lockQrCode = lock<ById, QrCodeRow>((p) =>
   builder
     .selectFrom('qr_codes')
     .select(columns)
@@ -54,10 +54,10 @@ export const lockQrCode = statement<ById, QrCodeRow>((p) =>
 
 /** Locks the record until the transaction ends. It comes first, so that a concurrent deletion of the record cannot deadlock. */
 export const shareEntity = {
-  space: statement<ById, { id: string }>((p) =>
+  space: lock<ById, { id: string }>((p) =>
     builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forKeyShare(),
   ),
-  resource: statement<ById, { id: string }>((p) =>
+  resource: lock<ById, { id: string }>((p) =>
     builder
       .selectFrom('resources')
       .select('id')
@@ -69,7 +69,7 @@ export const shareEntity = {
 
 export type ResolvedQrCodeRow = QrCodeRow & { entity_name: string | null };
 
-export const resolveQrCode = statement<{ tenantId: string; code: string }, ResolvedQrCodeRow>((p) =>
+export const resolveQrCode = read<{ tenantId: string; code: string }, ResolvedQrCodeRow>((p) =>
   builder
     .selectFrom('qr_codes')
     .leftJoin('spaces', (join) =>
@@ -84,7 +84,7 @@ export const resolveQrCode = statement<{ tenantId: string; code: string }, Resol
     .where('qr_codes.code', '=', p.code),
 );
 
-export const insertQrCode = statement<QrCodeRow & AuditParams, QrCodeRow>((p) => {
+export const insertQrCode = auditedWrite<QrCodeRow & AuditParams, QrCodeRow>((p) => {
   const row = Object.fromEntries(columns.map((name) => [name, p[name]])) as QrCodeRow;
   const change = builder.insertInto('qr_codes').values(row).returning(columns);
   return withAudit<QrCodeRow>(
@@ -102,7 +102,7 @@ type Assignment = {
   at: string;
 };
 
-export const assignQrCode = statement<Assignment & AuditParams, QrCodeRow>((p) => {
+export const assignQrCode = auditedWrite<Assignment & AuditParams, QrCodeRow>((p) => {
   const change = builder
     .updateTable('qr_codes')
     .set({ space_id: p.spaceId, resource_id: p.resourceId, assigned_at: p.assignedAt, updated_at: p.at })
@@ -112,7 +112,7 @@ export const assignQrCode = statement<Assignment & AuditParams, QrCodeRow>((p) =
   return withAudit<QrCodeRow>(change, { action: 'qr_code.assigned', resourceType: 'qr_code' }, p);
 });
 
-export const deleteQrCode = statement<{ id: string } & AuditParams, { id: string }>((p) => {
+export const deleteQrCode = auditedWrite<{ id: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .deleteFrom('qr_codes')
     .where('tenant_id', '=', p.tenantId)
@@ -126,7 +126,7 @@ export const deleteQrCode = statement<{ id: string } & AuditParams, { id: string
 });
 
 /** Called before the space is deleted: its codes can be assigned again. */
-export const releaseQrCodesOfSpace = statement<ById & { at: string }, never>((p) =>
+export const releaseQrCodesOfSpace = write<ById & { at: string }, never>((p) =>
   builder
     .updateTable('qr_codes')
     .set({ space_id: null, assigned_at: null, updated_at: p.at })
@@ -135,7 +135,7 @@ export const releaseQrCodesOfSpace = statement<ById & { at: string }, never>((p)
 );
 
 /** Called before the resource is deleted: its codes can be assigned again. */
-export const releaseQrCodesOfResource = statement<ById & { at: string }, never>((p) =>
+export const releaseQrCodesOfResource = write<ById & { at: string }, never>((p) =>
   builder
     .updateTable('qr_codes')
     .set({ resource_id: null, assigned_at: null, updated_at: p.at })
@@ -154,9 +154,9 @@ export function listQrCodes(
   tenantId: string,
   filters: QrCodeFilters,
   page: { limit: number; offset: number; oldestFirst: boolean },
-): Query<QrCodeRow> {
+): ReadStatement<QrCodeRow> {
   const query = filtered(tenantId, filters).select(columns);
-  return toQuery(
+  return toRead(
     query
       .orderBy('id', page.oldestFirst ? 'asc' : 'desc')
       .limit(page.limit)
@@ -164,7 +164,7 @@ export function listQrCodes(
   );
 }
 
-export function countQrCodes(tenantId: string, filters: QrCodeFilters): Query<{ total: number }> {
+export function countQrCodes(tenantId: string, filters: QrCodeFilters): ReadStatement<{ total: number }> {
   return countMatches(filtered(tenantId, filters).select('id'));
 }
 

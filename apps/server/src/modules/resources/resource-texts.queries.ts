@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { lock, queryBuilder, read, write } from '#core/db/query';
 
 type Translations = Readonly<Record<string, { name?: string | null; description?: string | null }>>;
 type Tables = {
@@ -23,7 +23,7 @@ type Row = { id: string; name: string; description: string | null; translations:
 const builder = queryBuilder<Tables>();
 const columns = ['id', 'name', 'description', 'translations_i18n as translations'] as const;
 
-const update = statement<Change, { id: string }>((p) =>
+const update = write<Change, { id: string }>((p) =>
   builder
     .updateTable('resources')
     .set({ translations_i18n: p.translations, updated_at: p.at, updated_by: p.userId })
@@ -34,7 +34,7 @@ const update = statement<Change, { id: string }>((p) =>
 
 /** The translated texts of resources; `write` adds no audit event, because the caller records more details. */
 export const resourceTexts = {
-  find: statement<Some, Row>((p) =>
+  find: read<Some, Row>((p) =>
     builder
       .selectFrom('resources')
       .select(columns)
@@ -42,7 +42,7 @@ export const resourceTexts = {
       .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
   ),
   /** Locks the rows until the transaction ends, in the order of their ids to avoid deadlocks. */
-  lock: statement<Some, Row>((p) =>
+  lock: lock<Some, Row>((p) =>
     builder
       .selectFrom('resources')
       .select(columns)
@@ -52,7 +52,7 @@ export const resourceTexts = {
       .forNoKeyUpdate(),
   ),
   /** Lists ids in ascending order, starting after `after`. */
-  list: statement<Page, { id: string }>((p) =>
+  list: read<Page, { id: string }>((p) =>
     builder
       .selectFrom('resources')
       .select('id')

@@ -2,7 +2,17 @@ import { sql, type GeneratedAlways, type SelectQueryBuilder } from 'kysely';
 
 import { auditOfDone, withAudit, type AuditParams } from '#core/audit/audit.queries';
 import { mergedJson } from '#core/db/json';
-import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import {
+  auditedWrite,
+  lock,
+  queryBuilder,
+  read,
+  toAuditedWrite,
+  toRead,
+  write,
+  type ReadStatement,
+  type WriteStatement,
+} from '#core/db/query';
 import { containsWords, prepareSearch, type Search } from '#core/db/search';
 import { countMatches } from '#core/db/totals';
 
@@ -60,22 +70,22 @@ const resourceColumns = [
   'updated_by',
 ] as const;
 
-export const findResource = statement<ById, ResourceRow>((p) =>
+export const findResource = read<ById, ResourceRow>((p) =>
   builder.selectFrom('resources').select(resourceColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
 /** Locks the row until the transaction ends, for a new part. It comes first, so that a concurrent deletion cannot deadlock. */
-export const shareResource = statement<ById, { id: string }>((p) =>
+export const shareResource = lock<ById, { id: string }>((p) =>
   builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forKeyShare(),
 );
 
 /** Locks the row until the transaction ends, and waits for a child that is being added. */
-export const lockResource = statement<ById, { id: string }>((p) =>
+export const lockResource = lock<ById, { id: string }>((p) =>
   builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forUpdate(),
 );
 
 /** Locks the row until the transaction ends, so that the merged and checked properties are the ones that are written. */
-export const lockResourceForChange = statement<ById, Pick<ResourceRow, 'id' | 'type_id' | 'properties'>>((p) =>
+export const lockResourceForChange = lock<ById, Pick<ResourceRow, 'id' | 'type_id' | 'properties'>>((p) =>
   builder
     .selectFrom('resources')
     .select(['id', 'type_id', 'properties'])
@@ -84,7 +94,7 @@ export const lockResourceForChange = statement<ById, Pick<ResourceRow, 'id' | 't
     .forNoKeyUpdate(),
 );
 
-export const insertResource = statement<ResourceRow & AuditParams, ResourceRow>((p) => {
+export const insertResource = auditedWrite<ResourceRow & AuditParams, ResourceRow>((p) => {
   const row = Object.fromEntries(resourceColumns.map((name) => [name, p[name]])) as ResourceRow;
   const change = builder.insertInto('resources').values(row).returning(resourceColumns);
   return withAudit<ResourceRow>(
@@ -101,7 +111,7 @@ export type ResourceChanges = Partial<
   }
 >;
 
-export function updateResource(id: string, changes: ResourceChanges, audit: AuditParams): Query<ResourceRow> {
+export function updateResource(id: string, changes: ResourceChanges, audit: AuditParams): WriteStatement<ResourceRow> {
   const { translations_i18n: translations, ...others } = changes;
   const merged = translations === undefined ? {} : { translations_i18n: mergedJson('translations_i18n', translations) };
   const change = builder
@@ -110,10 +120,12 @@ export function updateResource(id: string, changes: ResourceChanges, audit: Audi
     .where('tenant_id', '=', audit.tenantId)
     .where('id', '=', id)
     .returning(resourceColumns);
-  return toQuery(withAudit<ResourceRow>(change, { action: 'resource.updated', resourceType: 'resource' }, audit));
+  return toAuditedWrite(
+    withAudit<ResourceRow>(change, { action: 'resource.updated', resourceType: 'resource' }, audit),
+  );
 }
 
-export const deleteResource = statement<{ tenantId: string; id: string }, never>((p) =>
+export const deleteResource = write<{ tenantId: string; id: string }, never>((p) =>
   builder.deleteFrom('resources').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
@@ -123,7 +135,7 @@ export const recordDeletion = auditOfDone({
   counts: { table: 'resources', by: -1 },
 });
 
-export const findAnyPart = statement<ById, { id: string }>((p) =>
+export const findAnyPart = read<ById, { id: string }>((p) =>
   builder
     .selectFrom('resources')
     .select('id')
@@ -133,13 +145,13 @@ export const findAnyPart = statement<ById, { id: string }>((p) =>
 );
 
 /** Serialises the moves within a tenant: two moves that are each valid can form a cycle together. */
-export const lockTree = statement<{ tenantId: string }, never>((p) => ({
+export const lockTree = lock<{ tenantId: string }, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock(hashtextextended('resources:' || ${p.tenantId}::text, 0))`.compile(builder),
 }));
 
 /** Whether `id` is `ancestorId` or one of its descendants. */
-export const isWithin = statement<ById & { ancestorId: string }, { id: string }>((p) =>
+export const isWithin = read<ById & { ancestorId: string }, { id: string }>((p) =>
   builder
     .withRecursive('line(id, parent_id)', (db) =>
       db
@@ -178,17 +190,17 @@ export function listResources(
   tenantId: string,
   filters: ResourceFilters,
   page: { limit: number; offset: number; order: ResourceOrder | undefined },
-): Query<ResourceRow> {
+): ReadStatement<ResourceRow> {
   const { column, descending } = page.order ?? { column: 'name', descending: false };
   const direction = descending ? 'desc' : 'asc';
   let query = filtered(tenantId, filters).select(resourceColumns);
   if (column === 'name') query = query.orderBy(sql`lower(name)`, direction);
   // Ids are UUIDv7, so their order is the order of creation.
   if (column === 'updated_at') query = query.orderBy('updated_at', direction);
-  return prepareSearch(toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset)), filters);
+  return prepareSearch(toRead(query.orderBy('id', direction).limit(page.limit).offset(page.offset)), filters);
 }
 
-export function countResources(tenantId: string, filters: ResourceFilters): Query<{ total: number }> {
+export function countResources(tenantId: string, filters: ResourceFilters): ReadStatement<{ total: number }> {
   return prepareSearch(countMatches(filtered(tenantId, filters).select('id')), filters);
 }
 

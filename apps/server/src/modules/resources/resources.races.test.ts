@@ -28,6 +28,7 @@ async function parents(ids: readonly string[]): Promise<Map<string, string | nul
   const rows = await test.service.services.database
     .tenant(tenant.tenantId)
     .all<{ id: string; parent_id: string | null }>({
+      kind: 'read',
       text: 'select id, parent_id from resources where tenant_id = $1 and id = any ($2)',
       values: [tenant.tenantId, ids],
       prepare: false,

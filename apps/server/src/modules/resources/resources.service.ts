@@ -2,7 +2,7 @@ import { auditParams } from '#core/audit/audit.queries';
 import type { Actor } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import type { Query } from '#core/db/query';
-import type { TenantDb, Transaction } from '#core/db/scopes';
+import type { Reads, TenantDb, Transaction } from '#core/db/scopes';
 import { planSearch } from '#core/db/search';
 import { pageOfMatches, pageOfTable } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
@@ -217,7 +217,7 @@ function assertAllowed(properties: Properties, visible: Visible): void {
 }
 
 async function assertFits(
-  db: Pick<Transaction, 'first'>,
+  db: Pick<Reads, 'first'>,
   { typeId, ...typed }: { tenantId: string; typeId: string | null; properties: Properties; visible: Visible },
 ): Promise<void> {
   if (typeId !== null) await assertPropertiesFit(db, { ...typed, entityType: 'resource', typeId });

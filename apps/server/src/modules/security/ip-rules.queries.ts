@@ -1,6 +1,15 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import {
+  lock,
+  queryBuilder,
+  read,
+  toRead,
+  toWrite,
+  write,
+  type ReadStatement,
+  type WriteStatement,
+} from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 import type { IpRuleRow, IpRuleTables } from '#modules/security/security.tables';
 
@@ -32,15 +41,15 @@ type Order = { column: 'created_at' | 'range'; descending: boolean };
 export function listIpRules(
   filters: IpRuleFilters,
   { limit, offset, order }: { limit: number; offset: number; order: Order },
-): Query<IpRuleRow> {
+): ReadStatement<IpRuleRow> {
   const direction = order.descending ? 'desc' : 'asc';
   // Sorted as addresses, so that 9.0.0.1 comes before 10.0.0.1.
   const by = order.column === 'range' ? sql`range::inet` : sql`created_at`;
   const rows = filtered(filters).select(columns).orderBy(by, direction).orderBy('id', direction);
-  return toQuery(rows.limit(limit).offset(offset));
+  return toRead(rows.limit(limit).offset(offset));
 }
 
-export function countIpRules(filters: IpRuleFilters): Query<{ total: number }> {
+export function countIpRules(filters: IpRuleFilters): ReadStatement<{ total: number }> {
   return countMatches(filtered(filters).select('id'));
 }
 
@@ -55,17 +64,17 @@ function filtered(filters: IpRuleFilters): SelectQueryBuilder<IpRuleTables, 'ip_
   return query;
 }
 
-export const findIpRule = statement<{ id: string }, IpRuleRow>((p) =>
+export const findIpRule = read<{ id: string }, IpRuleRow>((p) =>
   builder.selectFrom('ip_rules').select(columns).where('id', '=', p.id),
 );
 
 /** Serialises changes of rules and configuration: the check for a lockout must still be true at the commit. */
-export const lockIpRules = statement<Record<string, never>, never>(() => ({
+export const lockIpRules = lock<Record<string, never>, never>(() => ({
   compile: () => sql`select pg_advisory_xact_lock(hashtextextended('ip_rules', 0))`.compile(builder),
 }));
 
 /** Action and expiry of the rules in force for an address; there are at most as many as sizes of ranges. */
-export const listVerdicts = statement<{ address: string; now: string }, Pick<IpRuleRow, 'action' | 'expires_at'>>((p) =>
+export const listVerdicts = read<{ address: string; now: string }, Pick<IpRuleRow, 'action' | 'expires_at'>>((p) =>
   builder
     .selectFrom('ip_rules')
     .select(['action', 'expires_at'])
@@ -74,14 +83,14 @@ export const listVerdicts = statement<{ address: string; now: string }, Pick<IpR
 );
 
 /** Deletes automatic and expired rules of the same range before a manual one is created. */
-export const deleteReplaceable = statement<{ range: string; now: string }, never>((p) =>
+export const deleteReplaceable = write<{ range: string; now: string }, never>((p) =>
   builder
     .deleteFrom('ip_rules')
     .where('range', '=', p.range)
     .where(sql<boolean>`(source = 'automatic' or expires_at <= ${p.now}::timestamptz)`),
 );
 
-export const insertIpRule = statement<Omit<IpRuleRow, 'source' | 'updated_at'>, IpRuleRow>((p) =>
+export const insertIpRule = write<Omit<IpRuleRow, 'source' | 'updated_at'>, IpRuleRow>((p) =>
   builder
     .insertInto('ip_rules')
     .values({
@@ -101,8 +110,8 @@ export const insertIpRule = statement<Omit<IpRuleRow, 'source' | 'updated_at'>, 
 export type IpRuleChanges = Partial<Pick<IpRuleRow, 'action' | 'reason' | 'expires_at'>>;
 
 /** An update makes every rule a manual one. */
-export function updateIpRule(id: string, changes: IpRuleChanges, at: string): Query<IpRuleRow> {
-  return toQuery(
+export function updateIpRule(id: string, changes: IpRuleChanges, at: string): WriteStatement<IpRuleRow> {
+  return toWrite(
     builder
       .updateTable('ip_rules')
       .set({ ...changes, source: 'manual', updated_at: at })
@@ -111,6 +120,6 @@ export function updateIpRule(id: string, changes: IpRuleChanges, at: string): Qu
   );
 }
 
-export const deleteIpRule = statement<{ id: string }, { id: string }>((p) =>
+export const deleteIpRule = write<{ id: string }, { id: string }>((p) =>
   builder.deleteFrom('ip_rules').where('id', '=', p.id).returning('id'),
 );

@@ -2,7 +2,17 @@ import { sql, type GeneratedAlways, type SelectQueryBuilder } from 'kysely';
 
 import { auditOfDone, withAudit, type AuditParams } from '#core/audit/audit.queries';
 import { mergedJson } from '#core/db/json';
-import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import {
+  auditedWrite,
+  lock,
+  queryBuilder,
+  read,
+  toAuditedWrite,
+  toRead,
+  write,
+  type ReadStatement,
+  type WriteStatement,
+} from '#core/db/query';
 import { containsWords, prepareSearch, type Search } from '#core/db/search';
 import { countMatches } from '#core/db/totals';
 
@@ -56,22 +66,22 @@ const spaceColumns = [
   'updated_by',
 ] as const;
 
-export const findSpace = statement<{ tenantId: string; id: string }, SpaceRow>((p) =>
+export const findSpace = read<{ tenantId: string; id: string }, SpaceRow>((p) =>
   builder.selectFrom('spaces').select(spaceColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
 /** Locks the row until the transaction ends, for a new reference. It comes first, so that a concurrent deletion cannot deadlock. */
-export const shareSpace = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
+export const shareSpace = lock<{ tenantId: string; id: string }, { id: string }>((p) =>
   builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forKeyShare(),
 );
 
 /** Locks the row until the transaction ends, and waits for a child that is being added. */
-export const lockSpace = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
+export const lockSpace = lock<{ tenantId: string; id: string }, { id: string }>((p) =>
   builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forUpdate(),
 );
 
 /** Locks the row until the transaction ends, so that the properties that were checked are the ones that are written. */
-export const lockSpaceForChange = statement<
+export const lockSpaceForChange = lock<
   { tenantId: string; id: string },
   Pick<SpaceRow, 'id' | 'type_id' | 'properties'>
 >((p) =>
@@ -83,7 +93,7 @@ export const lockSpaceForChange = statement<
     .forNoKeyUpdate(),
 );
 
-export const insertSpace = statement<SpaceRow & AuditParams, SpaceRow>((p) => {
+export const insertSpace = auditedWrite<SpaceRow & AuditParams, SpaceRow>((p) => {
   const row = Object.fromEntries(spaceColumns.map((name) => [name, p[name]])) as SpaceRow;
   const change = builder.insertInto('spaces').values(row).returning(spaceColumns);
   return withAudit<SpaceRow>(
@@ -100,7 +110,7 @@ export type SpaceChanges = Partial<
   }
 >;
 
-export function updateSpace(id: string, changes: SpaceChanges, audit: AuditParams): Query<SpaceRow> {
+export function updateSpace(id: string, changes: SpaceChanges, audit: AuditParams): WriteStatement<SpaceRow> {
   const { translations_i18n: translations, ...others } = changes;
   const merged = translations === undefined ? {} : { translations_i18n: mergedJson('translations_i18n', translations) };
   const change = builder
@@ -109,10 +119,10 @@ export function updateSpace(id: string, changes: SpaceChanges, audit: AuditParam
     .where('tenant_id', '=', audit.tenantId)
     .where('id', '=', id)
     .returning(spaceColumns);
-  return toQuery(withAudit<SpaceRow>(change, { action: 'space.updated', resourceType: 'space' }, audit));
+  return toAuditedWrite(withAudit<SpaceRow>(change, { action: 'space.updated', resourceType: 'space' }, audit));
 }
 
-export const deleteSpace = statement<{ tenantId: string; id: string }, never>((p) =>
+export const deleteSpace = write<{ tenantId: string; id: string }, never>((p) =>
   builder.deleteFrom('spaces').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
@@ -122,11 +132,11 @@ export const recordDeletion = auditOfDone({
   counts: { table: 'spaces', by: -1 },
 });
 
-export const findAnyChild = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
+export const findAnyChild = read<{ tenantId: string; id: string }, { id: string }>((p) =>
   builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('parent_id', '=', p.id).limit(1),
 );
 
-export const findAnyResourceWithin = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
+export const findAnyResourceWithin = read<{ tenantId: string; id: string }, { id: string }>((p) =>
   builder
     .selectFrom('resources')
     .select('id')
@@ -136,13 +146,13 @@ export const findAnyResourceWithin = statement<{ tenantId: string; id: string },
 );
 
 /** Serialises the moves within a tenant: two moves that are each valid can form a cycle together. */
-export const lockTree = statement<{ tenantId: string }, never>((p) => ({
+export const lockTree = lock<{ tenantId: string }, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock(hashtextextended('spaces:' || ${p.tenantId}::text, 0))`.compile(builder),
 }));
 
 /** Whether `id` is `ancestorId` or one of its descendants. */
-export const isWithin = statement<{ tenantId: string; id: string; ancestorId: string }, { id: string }>((p) =>
+export const isWithin = read<{ tenantId: string; id: string; ancestorId: string }, { id: string }>((p) =>
   builder
     .withRecursive('line(id, parent_id)', (db) =>
       db
@@ -178,17 +188,17 @@ export function listSpaces(
   tenantId: string,
   filters: SpaceFilters,
   page: { limit: number; offset: number; order: SpaceOrder | undefined },
-): Query<SpaceRow> {
+): ReadStatement<SpaceRow> {
   const { column, descending } = page.order ?? { column: 'name', descending: false };
   const direction = descending ? 'desc' : 'asc';
   let query = filtered(tenantId, filters).select(spaceColumns);
   if (column === 'name') query = query.orderBy(sql`lower(name)`, direction);
   // Ids are UUIDv7, so their order is the order of creation.
   if (column === 'updated_at') query = query.orderBy('updated_at', direction);
-  return prepareSearch(toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset)), filters);
+  return prepareSearch(toRead(query.orderBy('id', direction).limit(page.limit).offset(page.offset)), filters);
 }
 
-export function countSpaces(tenantId: string, filters: SpaceFilters): Query<{ total: number }> {
+export function countSpaces(tenantId: string, filters: SpaceFilters): ReadStatement<{ total: number }> {
   return prepareSearch(countMatches(filtered(tenantId, filters).select('id')), filters);
 }
 

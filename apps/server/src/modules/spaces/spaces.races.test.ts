@@ -85,7 +85,12 @@ describe('concurrent deletions', () => {
     let created: ReturnType<typeof create>[] = [];
     await db.transaction(async (tx) => {
       const values = [tenant.tenantId, parent];
-      await tx.all({ text: 'delete from spaces where tenant_id = $1 and id = $2', values, prepare: false });
+      await tx.all({
+        kind: 'write',
+        text: 'delete from spaces where tenant_id = $1 and id = $2',
+        values,
+        prepare: false,
+      });
       created = [create(parent), create(parent)];
       await untilBlocked(tx, 2);
       expect((await test.call('GET', path, { token })).status).toBe(200);
@@ -103,6 +108,7 @@ describe('concurrent deletions', () => {
 
 async function expectNoOrphans(): Promise<void> {
   const orphans = await test.service.services.database.tenant(tenant.tenantId).all({
+    kind: 'read',
     text: `select id from spaces child where parent_id is not null
       and not exists (select 1 from spaces parent where parent.id = child.parent_id)`,
     values: [],

@@ -2,7 +2,7 @@ import { auditParams } from '#core/audit/audit.queries';
 import type { Actor } from '#core/access/principal';
 import { newId } from '#core/crypto/ids';
 import type { Query } from '#core/db/query';
-import type { TenantDb, Transaction } from '#core/db/scopes';
+import type { Reads, TenantDb, Transaction } from '#core/db/scopes';
 import { planSearch } from '#core/db/search';
 import { pageOfMatches, pageOfTable } from '#core/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
@@ -146,7 +146,7 @@ export function assertTranslationsFit(translations: SpaceRow['translations_i18n'
 }
 
 async function assertFits(
-  db: Pick<Transaction, 'first'>,
+  db: Pick<Reads, 'first'>,
   { typeId, ...typed }: { tenantId: string; typeId: string | null; properties: Record<string, unknown> },
 ): Promise<void> {
   if (typeId !== null) await assertPropertiesFit(db, { ...typed, entityType: 'space', typeId });

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { lock, queryBuilder, read, write } from '#core/db/query';
 
 type Tables = {
   tenant_storage: { tenant_id: string; usage_bytes: number; reserved_bytes: number };
@@ -25,7 +25,7 @@ const builder = queryBuilder<Tables>();
 export type Unsettled = { tenant_id: string; id: string };
 
 /** Abandoned uploads and deletions of all tenants. */
-export const listUnsettled = statement<{ before: string; most: number }, Unsettled>((p) =>
+export const listUnsettled = read<{ before: string; most: number }, Unsettled>((p) =>
   builder
     .selectFrom('files')
     .select(['tenant_id', 'id'])
@@ -36,7 +36,7 @@ export const listUnsettled = statement<{ before: string; most: number }, Unsettl
 );
 
 /** Locks one abandoned row until the end of the transaction. */
-export const lockUnsettled = statement<
+export const lockUnsettled = lock<
   ById & { before: string },
   { id: string; status: 'uploading' | 'deleting'; size_bytes: number }
 >(
@@ -52,7 +52,7 @@ export const lockUnsettled = statement<
 );
 
 /** Extends the lease, so that no other process claims the row before then. */
-export const claim = statement<ById & { until: string }, { id: string }>((p) =>
+export const claim = write<ById & { until: string }, { id: string }>((p) =>
   builder
     .updateTable('files')
     .set({
@@ -70,7 +70,7 @@ export const claim = statement<ById & { until: string }, { id: string }>((p) =>
 );
 
 /** Gives up the upload; no row if it is complete or already given up. */
-export const abandonUpload = statement<ById & { until: string }, { size_bytes: number }>((p) =>
+export const abandonUpload = write<ById & { until: string }, { size_bytes: number }>((p) =>
   builder
     .updateTable('files')
     .set({
@@ -88,7 +88,7 @@ export const abandonUpload = statement<ById & { until: string }, { size_bytes: n
 );
 
 /** Whether the upload has become a file or an avatar. */
-export const findStored = statement<ById, { id: string }>((p) =>
+export const findStored = read<ById, { id: string }>((p) =>
   builder
     .selectFrom('files')
     .select('id')
@@ -98,7 +98,7 @@ export const findStored = statement<ById, { id: string }>((p) =>
 );
 
 /** Deletes the row, after its object. */
-export const deleteRow = statement<ById, { id: string }>((p) =>
+export const deleteRow = write<ById, { id: string }>((p) =>
   builder
     .deleteFrom('files')
     .where('tenant_id', '=', p.tenantId)
@@ -109,7 +109,7 @@ export const deleteRow = statement<ById, { id: string }>((p) =>
 
 // ---- counters
 
-export const listStorages = statement<{ after: string; most: number }, { tenant_id: string }>((p) =>
+export const listStorages = read<{ after: string; most: number }, { tenant_id: string }>((p) =>
   builder
     .selectFrom('tenant_storage')
     .select('tenant_id')
@@ -118,14 +118,14 @@ export const listStorages = statement<{ after: string; most: number }, { tenant_
     .limit(p.most),
 );
 
-export const lockStorage = statement<{ tenantId: string }, { tenant_id: string }>((p) =>
+export const lockStorage = lock<{ tenantId: string }, { tenant_id: string }>((p) =>
   builder.selectFrom('tenant_storage').select('tenant_id').where('tenant_id', '=', p.tenantId).forUpdate(),
 );
 
 export type Sums = { usage_bytes: number; reserved_bytes: number; stored: number; uploading: number };
 
 /** The counters and their correct values, read at the same moment. */
-export const compareSums = statement<{ tenantId: string }, Sums>(
+export const compareSums = read<{ tenantId: string }, Sums>(
   (p) =>
     builder
       .selectFrom('tenant_storage')
@@ -149,11 +149,10 @@ export const compareSums = statement<{ tenantId: string }, Sums>(
       .where('tenant_id', '=', p.tenantId) as never,
 );
 
-export const setCounters = statement<{ tenantId: string; usage: number; reserved: number }, { tenant_id: string }>(
-  (p) =>
-    builder
-      .updateTable('tenant_storage')
-      .set({ usage_bytes: p.usage, reserved_bytes: p.reserved })
-      .where('tenant_id', '=', p.tenantId)
-      .returning('tenant_id'),
+export const setCounters = write<{ tenantId: string; usage: number; reserved: number }, { tenant_id: string }>((p) =>
+  builder
+    .updateTable('tenant_storage')
+    .set({ usage_bytes: p.usage, reserved_bytes: p.reserved })
+    .where('tenant_id', '=', p.tenantId)
+    .returning('tenant_id'),
 );

@@ -23,7 +23,9 @@ const test = useService({
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const run = (tenantId: string, text: string, values: unknown[] = []) =>
-  test.service.services.database.tenant(tenantId).all({ text, values: [tenantId, ...values], prepare: false });
+  test.service.services.database
+    .tenant(tenantId)
+    .slow.all({ kind: 'write', text, values: [tenantId, ...values], prepare: false });
 
 async function later<Result>(work: () => Promise<Result>): Promise<Result> {
   aheadMs = 3_600_000;

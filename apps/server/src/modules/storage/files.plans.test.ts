@@ -32,6 +32,7 @@ describe('the list of a tenant with many files', () => {
     const { tenantId } = tenant;
     const { text, values } = listFiles(tenantId, {}, { limit: 50, offset: 0, order });
     const [row] = await test.service.services.database.tenant(tenantId).slow.all<{ 'QUERY PLAN': { Plan: Plan }[] }>({
+      kind: 'read',
       text: `explain (format json) ${text}`,
       values,
       prepare: false,

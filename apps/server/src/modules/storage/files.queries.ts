@@ -1,7 +1,19 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import {
+  auditedWrite,
+  lock,
+  queryBuilder,
+  read,
+  searchPatterns,
+  toAuditedWrite,
+  toRead,
+  write,
+  type LockStatement,
+  type ReadStatement,
+  type WriteStatement,
+} from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 
 export type FileStatus = 'uploading' | 'stored' | 'deleting';
@@ -61,12 +73,12 @@ const stored = (p: ById) =>
     .where('status', '=', 'stored')
     .where('avatar_of', 'is', null);
 
-export const findFile = statement<ById, FileRow>((p) => stored(p));
+export const findFile = read<ById, FileRow>((p) => stored(p));
 
 /** Locks the file until the end of the transaction, so that the checked version is the changed one. */
-export const lockFile = statement<ById, FileRow>((p) => stored(p).forNoKeyUpdate());
+export const lockFile = lock<ById, FileRow>((p) => stored(p).forNoKeyUpdate());
 
-export const findAvatar = statement<{ tenantId: string; userId: string }, FileRow>((p) =>
+export const findAvatar = read<{ tenantId: string; userId: string }, FileRow>((p) =>
   builder
     .selectFrom('files')
     .select(columns)
@@ -76,7 +88,7 @@ export const findAvatar = statement<{ tenantId: string; userId: string }, FileRo
 );
 
 /** Locks the user until the end of the transaction, so that avatar changes are serialized. */
-export const lockUser = statement<ById, { id: string }>((p) =>
+export const lockUser = lock<ById, { id: string }>((p) =>
   builder
     .selectFrom('users')
     .select('id')
@@ -86,7 +98,7 @@ export const lockUser = statement<ById, { id: string }>((p) =>
     .forNoKeyUpdate(),
 );
 
-export const findUser = statement<ById, { id: string }>((p) =>
+export const findUser = read<ById, { id: string }>((p) =>
   builder
     .selectFrom('users')
     .select('id')
@@ -104,24 +116,24 @@ const entityRows = {
     builder.selectFrom('contacts').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 };
 
-type EntityStatements = Record<keyof typeof entityRows, (params: ById) => Query<{ id: string }>>;
+type EntityStatements<Found> = Record<keyof typeof entityRows, (params: ById) => Found>;
 
 /** Whether the record of the files exists. */
-export const findEntity: EntityStatements = {
-  space: statement(entityRows.space),
-  resource: statement(entityRows.resource),
-  contact: statement(entityRows.contact),
+export const findEntity: EntityStatements<ReadStatement<{ id: string }>> = {
+  space: read(entityRows.space),
+  resource: read(entityRows.resource),
+  contact: read(entityRows.contact),
 };
 
 /** Locks the record until the end of the transaction, so that it is not deleted before the file is attached. */
-export const shareEntity: EntityStatements = {
-  space: statement((p) => entityRows.space(p).forKeyShare()),
-  resource: statement((p) => entityRows.resource(p).forKeyShare()),
-  contact: statement((p) => entityRows.contact(p).forKeyShare()),
+export const shareEntity: EntityStatements<LockStatement<{ id: string }>> = {
+  space: lock((p) => entityRows.space(p).forKeyShare()),
+  resource: lock((p) => entityRows.resource(p).forKeyShare()),
+  contact: lock((p) => entityRows.contact(p).forKeyShare()),
 };
 
 /** Inserts the row before the bytes. */
-export const insertUpload = statement<FileRow & { lease_ends_at: string }, { id: string }>((p) => {
+export const insertUpload = write<FileRow & { lease_ends_at: string }, { id: string }>((p) => {
   const row = Object.fromEntries(columns.map((name) => [name, p[name]])) as FileRow;
   return builder
     .insertInto('files')
@@ -130,7 +142,7 @@ export const insertUpload = statement<FileRow & { lease_ends_at: string }, { id:
 });
 
 /** No row if the sweep has given up the upload. */
-export const renewLease = statement<ById & { until: string }, { id: string }>((p) =>
+export const renewLease = write<ById & { until: string }, { id: string }>((p) =>
   builder
     .updateTable('files')
     .set({ lease_ends_at: p.until })
@@ -141,7 +153,7 @@ export const renewLease = statement<ById & { until: string }, { id: string }>((p
 );
 
 /** Locks the upload until the end of the transaction; no row if it was given up or its record was deleted. */
-export const lockUpload = statement<ById, { id: string }>((p) =>
+export const lockUpload = lock<ById, { id: string }>((p) =>
   builder
     .selectFrom('files')
     .select('id')
@@ -163,7 +175,7 @@ const completed = (p: Completion) =>
     .returning(columns);
 
 /** Makes the upload a file; no row if it was given up or its record was deleted. */
-export const completeUpload = statement<Completion & AuditParams, FileRow>((p) =>
+export const completeUpload = auditedWrite<Completion & AuditParams, FileRow>((p) =>
   withAudit<FileRow>(
     completed(p),
     { action: 'file.created', resourceType: 'file', counts: { table: 'files', by: 1 } },
@@ -172,11 +184,11 @@ export const completeUpload = statement<Completion & AuditParams, FileRow>((p) =
 );
 
 /** Makes the upload an avatar; its audit event names the user. */
-export const completeAvatar = statement<Completion, FileRow>((p) => completed(p));
+export const completeAvatar = write<Completion, FileRow>((p) => completed(p));
 
 export type FileChanges = Partial<Pick<FileRow, 'name' | EntityColumn>> & { updated_at: string };
 
-export function updateFile(id: string, changes: FileChanges, audit: AuditParams): Query<FileRow> {
+export function updateFile(id: string, changes: FileChanges, audit: AuditParams): WriteStatement<FileRow> {
   const change = builder
     .updateTable('files')
     .set(changes)
@@ -184,13 +196,13 @@ export function updateFile(id: string, changes: FileChanges, audit: AuditParams)
     .where('id', '=', id)
     .where('status', '=', 'stored')
     .returning(columns);
-  return toQuery(withAudit<FileRow>(change, { action: 'file.updated', resourceType: 'file' }, audit));
+  return toAuditedWrite(withAudit<FileRow>(change, { action: 'file.updated', resourceType: 'file' }, audit));
 }
 
 const nobodys = { space_id: null, resource_id: null, contact_id: null, avatar_of: null };
 
 /** Retires the file; its row stays until its object is removed. */
-export const retireFile = statement<{ id: string; until: string } & AuditParams, { id: string }>((p) => {
+export const retireFile = auditedWrite<{ id: string; until: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .updateTable('files')
     .set({ ...nobodys, status: 'deleting', lease_ends_at: p.until })
@@ -208,7 +220,7 @@ export const retireFile = statement<{ id: string; until: string } & AuditParams,
 export type Retired = { id: string; size_bytes: number };
 
 const retireStored = (column: OwnerColumn) =>
-  statement<ById & { until: string }, Retired>((p) =>
+  write<ById & { until: string }, Retired>((p) =>
     builder
       .updateTable('files')
       .set({ ...nobodys, status: 'deleting', lease_ends_at: p.until })
@@ -220,7 +232,7 @@ const retireStored = (column: OwnerColumn) =>
 
 // The lease is unchanged: the uploader notices that it cannot renew it, and cleans up.
 const retireUnfinished = (column: OwnerColumn) =>
-  statement<ById, Retired>((p) =>
+  write<ById, Retired>((p) =>
     builder
       .updateTable('files')
       .set({ ...nobodys, status: 'deleting' })
@@ -251,16 +263,16 @@ export function listFiles(
   tenantId: string,
   filters: FileFilters,
   { limit, offset, order = { column: 'created_at', descending: true } }: Page,
-): Query<FileRow> {
+): ReadStatement<FileRow> {
   const direction = order.descending ? 'desc' : 'asc';
   const query = filtered(tenantId, filters).select(columns);
   const by = { name: sql`lower(name)`, created_at: sql.ref('id'), size_bytes: sql.ref('size_bytes') }[order.column];
-  return toQuery(query.orderBy(by, direction).orderBy('id', direction).limit(limit).offset(offset));
+  return toRead(query.orderBy(by, direction).orderBy('id', direction).limit(limit).offset(offset));
 }
 
 type Page = { limit: number; offset: number; order: FileOrder | undefined };
 
-export function countFiles(tenantId: string, filters: FileFilters): Query<{ total: number }> {
+export function countFiles(tenantId: string, filters: FileFilters): ReadStatement<{ total: number }> {
   return countMatches(filtered(tenantId, filters).select('id'));
 }
 

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, statement } from '#core/db/query';
+import { auditedWrite, queryBuilder, read, write } from '#core/db/query';
 
 export type StorageRow = { enabled: boolean; quota_bytes: number | null; usage_bytes: number; reserved_bytes: number };
 
@@ -14,11 +14,11 @@ const builder = queryBuilder<Tables>();
 
 const figures = ['enabled', 'quota_bytes', 'usage_bytes', 'reserved_bytes'] as const;
 
-export const findStorage = statement<{ tenantId: string }, StorageRow>((p) =>
+export const findStorage = read<{ tenantId: string }, StorageRow>((p) =>
   builder.selectFrom('tenant_storage').select(figures).where('tenant_id', '=', p.tenantId),
 );
 
-export const insertStorage = statement<{ tenantId: string; at: string }, never>((p) =>
+export const insertStorage = write<{ tenantId: string; at: string }, never>((p) =>
   builder
     .insertInto('tenant_storage')
     .columns(['tenant_id', 'updated_at'])
@@ -29,23 +29,21 @@ export const insertStorage = statement<{ tenantId: string; at: string }, never>(
 );
 
 /** Reserves space before the first byte is accepted; no row if the quota is exceeded or the storage is disabled. */
-export const reserve = statement<
-  { tenantId: string; sizeBytes: number; defaultQuotaBytes: number },
-  { tenant_id: string }
->((p) =>
-  builder
-    .updateTable('tenant_storage')
-    .set({ reserved_bytes: sql`reserved_bytes + ${p.sizeBytes}::bigint` })
-    .where('tenant_id', '=', p.tenantId)
-    .where('enabled', '=', true)
-    .where(
-      sql<boolean>`usage_bytes + reserved_bytes + ${p.sizeBytes}::bigint <= coalesce(quota_bytes, ${p.defaultQuotaBytes}::bigint)`,
-    )
-    .returning('tenant_id'),
+export const reserve = write<{ tenantId: string; sizeBytes: number; defaultQuotaBytes: number }, { tenant_id: string }>(
+  (p) =>
+    builder
+      .updateTable('tenant_storage')
+      .set({ reserved_bytes: sql`reserved_bytes + ${p.sizeBytes}::bigint` })
+      .where('tenant_id', '=', p.tenantId)
+      .where('enabled', '=', true)
+      .where(
+        sql<boolean>`usage_bytes + reserved_bytes + ${p.sizeBytes}::bigint <= coalesce(quota_bytes, ${p.defaultQuotaBytes}::bigint)`,
+      )
+      .returning('tenant_id'),
 );
 
 /** Updates the counters in the transaction of the rows, as its last lock. */
-export const settle = statement<{ tenantId: string; usage: number; reserved: number }, never>((p) =>
+export const settle = write<{ tenantId: string; usage: number; reserved: number }, never>((p) =>
   builder
     .updateTable('tenant_storage')
     .set({
@@ -58,7 +56,7 @@ export const settle = statement<{ tenantId: string; usage: number; reserved: num
 type Setting = { enabled: boolean | null; quotaBytes: number | null; at: string };
 
 /** Null leaves a value unchanged. */
-export const saveStorage = statement<Setting & AuditParams, StorageRow & { id: string }>((p) => {
+export const saveStorage = auditedWrite<Setting & AuditParams, StorageRow & { id: string }>((p) => {
   const enabled = sql<boolean>`${p.enabled}::boolean`;
   const quota = sql<number | null>`${p.quotaBytes}::bigint`;
   const change = builder
@@ -92,7 +90,7 @@ export type Stats = {
 };
 
 /** Sums over all tenants; a tenant without its own quota has the default quota. */
-export const sumStorage = statement<{ defaultQuotaBytes: number }, Stats>((p) => {
+export const sumStorage = read<{ defaultQuotaBytes: number }, Stats>((p) => {
   const quota = sql<number>`coalesce(s.quota_bytes, ${p.defaultQuotaBytes}::bigint)`;
   const usage = sql<number>`(coalesce(s.usage_bytes, 0) + coalesce(s.reserved_bytes, 0))`;
   return builder

@@ -59,7 +59,7 @@ describe('listMailOutbox', () => {
     const text = 'select body from mail_outbox where recipient = $1';
     const [row] = await test.service.services.database
       .platform()
-      .all<{ body: string }>({ text, values: [email], prepare: false });
+      .all<{ body: string }>({ kind: 'read', text, values: [email], prepare: false });
     expect(row!.body).not.toContain('token');
   });
 
@@ -77,6 +77,7 @@ describe('listMailOutbox', () => {
   it('200: each read is recorded', async () => {
     const answer = await list();
     const rows = await test.service.services.database.tenant(systemTenantId).all({
+      kind: 'read',
       text: `select user_id, action, resource_type, resource_id from audit_logs where details ->> 'requestId' = $1`,
       values: [answer.headers['x-request-id']],
       prepare: false,

@@ -140,7 +140,7 @@ describe('the process', () => {
     const database = openDatabase({ connection: test.connection });
     const { slow } = database.platform();
     const running = Promise.all(
-      Array.from({ length: 5 }, () => slow.all({ text: 'select', values: [], prepare: false })),
+      Array.from({ length: 5 }, () => slow.all({ kind: 'read', text: 'select', values: [], prepare: false })),
     );
     const pool = () => database.pools().find(({ role, lane }) => role === 'platform' && lane === 'slow')!;
     expect(pool().flights + pool().waiting).toBe(5);

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read } from '#core/db/query';
 
 type Tables = { connectors: { status: string; enabled: boolean; auto_disabled: boolean } };
 
@@ -9,7 +9,7 @@ const builder = queryBuilder<Tables>();
 export type ConnectorCount = { status: string; total: number; active: number };
 
 /** Connectors of all tenants by status, with the number of active ones; at most `most` are counted. */
-export const countConnectors = statement<{ most: number }, ConnectorCount>((p) =>
+export const countConnectors = read<{ most: number }, ConnectorCount>((p) =>
   builder
     .selectFrom(
       builder.selectFrom('connectors').select(['status', 'enabled', 'auto_disabled']).limit(p.most).as('some'),

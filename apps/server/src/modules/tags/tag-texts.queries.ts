@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { lock, queryBuilder, read, write } from '#core/db/query';
 
 type Translations = Readonly<Record<string, { name?: string | null }>>;
 type Tables = {
@@ -15,7 +15,7 @@ type Row = { id: string; name: string; translations: Translations };
 const builder = queryBuilder<Tables>();
 const columns = ['id', 'name', 'translations_i18n as translations'] as const;
 
-const update = statement<Change, { id: string }>((p) =>
+const update = write<Change, { id: string }>((p) =>
   builder
     .updateTable('tags')
     .set({ translations_i18n: p.translations, updated_at: p.at })
@@ -26,7 +26,7 @@ const update = statement<Change, { id: string }>((p) =>
 
 /** The translated texts of tags; `write` adds no audit event, because the caller records more details. */
 export const tagTexts = {
-  find: statement<Some, Row>((p) =>
+  find: read<Some, Row>((p) =>
     builder
       .selectFrom('tags')
       .select(columns)
@@ -34,7 +34,7 @@ export const tagTexts = {
       .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
   ),
   /** Locks the rows until the transaction ends, in the order of their ids to avoid deadlocks. */
-  lock: statement<Some, Row>((p) =>
+  lock: lock<Some, Row>((p) =>
     builder
       .selectFrom('tags')
       .select(columns)
@@ -44,7 +44,7 @@ export const tagTexts = {
       .forNoKeyUpdate(),
   ),
   /** Lists ids in ascending order, starting after `after`. */
-  list: statement<Page, { id: string }>((p) =>
+  list: read<Page, { id: string }>((p) =>
     builder
       .selectFrom('tags')
       .select('id')

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, statement, type Query } from '#core/db/query';
+import { auditedWrite, queryBuilder, read, type ReadStatement, type WriteStatement } from '#core/db/query';
 import { tagColumns, type TagRow } from '#modules/tags/tags.queries';
 
 type Tables = {
@@ -17,22 +17,22 @@ type Tagging = { id: string; tagId: string } & AuditParams;
 
 /** The queries that tag one kind of record. */
 export type TaggingQueries = {
-  findEntity(params: ById): Query<{ id: string }>;
-  listTags(params: ById & { limit: number; offset: number }): Query<TagRow>;
-  countTags(params: ById): Query<{ total: number }>;
+  findEntity(params: ById): ReadStatement<{ id: string }>;
+  listTags(params: ById & { limit: number; offset: number }): ReadStatement<TagRow>;
+  countTags(params: ById): ReadStatement<{ total: number }>;
   /** Inserts and records nothing if the record has the tag already. */
-  addTag(params: Tagging & { at: string }): Query<{ id: string }>;
-  removeTag(params: Tagging): Query<{ id: string }>;
+  addTag(params: Tagging & { at: string }): WriteStatement<{ id: string }>;
+  removeTag(params: Tagging): WriteStatement<{ id: string }>;
 };
 
 const builder = queryBuilder<Tables>();
 const allTagColumns = tagColumns.map((name) => `tags.${name}` as const);
 
 export const spaceTagging: TaggingQueries = {
-  findEntity: statement<ById, { id: string }>((p) =>
+  findEntity: read<ById, { id: string }>((p) =>
     builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
   ),
-  listTags: statement<ById & { limit: number; offset: number }, TagRow>((p) =>
+  listTags: read<ById & { limit: number; offset: number }, TagRow>((p) =>
     builder
       .selectFrom('space_tags')
       .innerJoin('tags', (join) =>
@@ -46,14 +46,14 @@ export const spaceTagging: TaggingQueries = {
       .limit(p.limit)
       .offset(p.offset),
   ),
-  countTags: statement<ById, { total: number }>((p) =>
+  countTags: read<ById, { total: number }>((p) =>
     builder
       .selectFrom('space_tags')
       .select(sql<number>`count(*)`.as('total'))
       .where('tenant_id', '=', p.tenantId)
       .where('space_id', '=', p.id),
   ),
-  addTag: statement<Tagging & { at: string }, { id: string }>((p) => {
+  addTag: auditedWrite<Tagging & { at: string }, { id: string }>((p) => {
     const change = builder
       .insertInto('space_tags')
       .values({ tenant_id: p.tenantId, space_id: p.id, tag_id: p.tagId, created_at: p.at })
@@ -61,7 +61,7 @@ export const spaceTagging: TaggingQueries = {
       .returning('space_id as id');
     return withAudit<{ id: string }>(change, { action: 'space.tagged', resourceType: 'space' }, p);
   }),
-  removeTag: statement<Tagging, { id: string }>((p) => {
+  removeTag: auditedWrite<Tagging, { id: string }>((p) => {
     const change = builder
       .deleteFrom('space_tags')
       .where('tenant_id', '=', p.tenantId)
@@ -73,10 +73,10 @@ export const spaceTagging: TaggingQueries = {
 };
 
 export const resourceTagging: TaggingQueries = {
-  findEntity: statement<ById, { id: string }>((p) =>
+  findEntity: read<ById, { id: string }>((p) =>
     builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
   ),
-  listTags: statement<ById & { limit: number; offset: number }, TagRow>((p) =>
+  listTags: read<ById & { limit: number; offset: number }, TagRow>((p) =>
     builder
       .selectFrom('resource_tags')
       .innerJoin('tags', (join) =>
@@ -90,14 +90,14 @@ export const resourceTagging: TaggingQueries = {
       .limit(p.limit)
       .offset(p.offset),
   ),
-  countTags: statement<ById, { total: number }>((p) =>
+  countTags: read<ById, { total: number }>((p) =>
     builder
       .selectFrom('resource_tags')
       .select(sql<number>`count(*)`.as('total'))
       .where('tenant_id', '=', p.tenantId)
       .where('resource_id', '=', p.id),
   ),
-  addTag: statement<Tagging & { at: string }, { id: string }>((p) => {
+  addTag: auditedWrite<Tagging & { at: string }, { id: string }>((p) => {
     const change = builder
       .insertInto('resource_tags')
       .values({ tenant_id: p.tenantId, resource_id: p.id, tag_id: p.tagId, created_at: p.at })
@@ -105,7 +105,7 @@ export const resourceTagging: TaggingQueries = {
       .returning('resource_id as id');
     return withAudit<{ id: string }>(change, { action: 'resource.tagged', resourceType: 'resource' }, p);
   }),
-  removeTag: statement<Tagging, { id: string }>((p) => {
+  removeTag: auditedWrite<Tagging, { id: string }>((p) => {
     const change = builder
       .deleteFrom('resource_tags')
       .where('tenant_id', '=', p.tenantId)

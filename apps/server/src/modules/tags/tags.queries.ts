@@ -2,7 +2,17 @@ import { type SelectQueryBuilder } from 'kysely';
 
 import { auditOfDone, withAudit, type AuditParams } from '#core/audit/audit.queries';
 import { mergedJson } from '#core/db/json';
-import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import {
+  auditedWrite,
+  queryBuilder,
+  read,
+  searchPatterns,
+  toAuditedWrite,
+  toRead,
+  write,
+  type ReadStatement,
+  type WriteStatement,
+} from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 
 export type TagRow = {
@@ -29,11 +39,11 @@ export const tagColumns = [
   'updated_at',
 ] as const;
 
-export const findTag = statement<{ tenantId: string; id: string }, TagRow>((p) =>
+export const findTag = read<{ tenantId: string; id: string }, TagRow>((p) =>
   builder.selectFrom('tags').select(tagColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
-export const insertTag = statement<TagRow & { name_key: string } & AuditParams, TagRow>((p) => {
+export const insertTag = auditedWrite<TagRow & { name_key: string } & AuditParams, TagRow>((p) => {
   const row = Object.fromEntries([...tagColumns, 'name_key' as const].map((name) => [name, p[name]]));
   const change = builder
     .insertInto('tags')
@@ -49,7 +59,7 @@ export type TagChanges = Partial<
   }
 >;
 
-export function updateTag(id: string, changes: TagChanges, audit: AuditParams): Query<TagRow> {
+export function updateTag(id: string, changes: TagChanges, audit: AuditParams): WriteStatement<TagRow> {
   const { translations_i18n: translations, ...others } = changes;
   const merged = translations === undefined ? {} : { translations_i18n: mergedJson('translations_i18n', translations) };
   const change = builder
@@ -58,10 +68,10 @@ export function updateTag(id: string, changes: TagChanges, audit: AuditParams): 
     .where('tenant_id', '=', audit.tenantId)
     .where('id', '=', id)
     .returning(tagColumns);
-  return toQuery(withAudit<TagRow>(change, { action: 'tag.updated', resourceType: 'tag' }, audit));
+  return toAuditedWrite(withAudit<TagRow>(change, { action: 'tag.updated', resourceType: 'tag' }, audit));
 }
 
-export const deleteTag = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
+export const deleteTag = write<{ tenantId: string; id: string }, { id: string }>((p) =>
   builder.deleteFrom('tags').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).returning('id'),
 );
 
@@ -75,16 +85,16 @@ export function listTags(
   tenantId: string,
   filters: TagFilters,
   page: { limit: number; offset: number; order: TagOrder | undefined },
-): Query<TagRow> {
+): ReadStatement<TagRow> {
   const { column, descending } = page.order ?? { column: 'name', descending: false };
   const direction = descending ? 'desc' : 'asc';
   let query = matching(tenantId, filters).select(tagColumns);
   if (column === 'name') query = query.orderBy('name_key', direction);
   // Ids are UUIDv7, so their order is the order of creation.
-  return toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
+  return toRead(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
 }
 
-export function countTags(tenantId: string, filters: TagFilters): Query<{ total: number }> {
+export function countTags(tenantId: string, filters: TagFilters): ReadStatement<{ total: number }> {
   return countMatches(matching(tenantId, filters).select('id'));
 }
 

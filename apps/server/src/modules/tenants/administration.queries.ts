@@ -1,7 +1,15 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import {
+  lock,
+  queryBuilder,
+  searchPatterns,
+  toAuditedWrite,
+  toRead,
+  type ReadStatement,
+  type WriteStatement,
+} from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 import { tenantColumns, type TenantRow } from '#modules/tenants/tenants.queries';
 
@@ -22,17 +30,17 @@ export type TenantOrder = { column: 'name' | 'created_at'; descending: boolean }
 export function listTenants(
   filters: TenantFilters,
   page: { limit: number; offset: number; order: TenantOrder },
-): Query<TenantRow> {
+): ReadStatement<TenantRow> {
   const { column, descending } = page.order;
   const direction = descending ? 'desc' : 'asc';
   const query = filtered(filters)
     .select(tenantColumns)
     .orderBy(column === 'name' ? sql`lower(name)` : sql`created_at`, direction)
     .orderBy('id', direction);
-  return toQuery(query.limit(page.limit).offset(page.offset));
+  return toRead(query.limit(page.limit).offset(page.offset));
 }
 
-export function countTenants(filters: TenantFilters): Query<{ total: number }> {
+export function countTenants(filters: TenantFilters): ReadStatement<{ total: number }> {
   return countMatches(filtered(filters).select('id'));
 }
 
@@ -48,7 +56,7 @@ function filtered({ now, search, status }: TenantFilters): SelectQueryBuilder<Ta
 }
 
 /** Serialises status changes of a tenant. */
-export const lockStanding = statement<{ tenantId: string }, TenantState>((p) =>
+export const lockStanding = lock<{ tenantId: string }, TenantState>((p) =>
   builder
     .selectFrom('tenants')
     .select(['status', 'suspended_at', 'deletes_at'])
@@ -56,11 +64,11 @@ export const lockStanding = statement<{ tenantId: string }, TenantState>((p) =>
     .forNoKeyUpdate(),
 );
 
-export function changeTenantStatus(action: string, next: TenantState, audit: AuditParams): Query<TenantRow> {
+export function changeTenantStatus(action: string, next: TenantState, audit: AuditParams): WriteStatement<TenantRow> {
   const change = builder
     .updateTable('tenants')
     .set({ ...next, updated_at: audit.auditAt })
     .where('id', '=', audit.tenantId)
     .returning(tenantColumns);
-  return toQuery(withAudit<TenantRow>(change, { action, resourceType: 'tenant' }, audit));
+  return toAuditedWrite(withAudit<TenantRow>(change, { action, resourceType: 'tenant' }, audit));
 }

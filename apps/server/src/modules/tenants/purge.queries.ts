@@ -1,5 +1,5 @@
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, statement, type Query } from '#core/db/query';
+import { auditedWrite, queryBuilder, read, write, type WriteStatement } from '#core/db/query';
 import type { TenantRow } from '#modules/tenants/tenants.queries';
 
 type Tables = {
@@ -75,7 +75,10 @@ export const purgedTables: readonly PurgedTable[] = [
 type Batch = { tenantId: string; limit: number };
 
 /** Deletes at limit `limit` rows of the tenant from the table and returns one row for each. */
-export function deleteRows({ name, key, parent }: PurgedTable, { tenantId, limit }: Batch): Query<{ deleted: number }> {
+export function deleteRows(
+  { name, key, parent }: PurgedTable,
+  { tenantId, limit }: Batch,
+): WriteStatement<{ deleted: number }> {
   const columns = key.join(', ');
   // Leaves first: a row remains while it is the parent of another one.
   const isLeaf =
@@ -84,11 +87,11 @@ export function deleteRows({ name, key, parent }: PurgedTable, { tenantId, limit
       : `and not exists (select 1 from ${name} child where child.tenant_id = $1 and child.${parent} = candidate.id)`;
   const text = `delete from ${name} where tenant_id = $1 and (${columns}) in (
     select ${columns} from ${name} candidate where tenant_id = $1 ${isLeaf} limit $2) returning 1 as deleted`;
-  return { text, values: [tenantId, limit], prepare: false };
+  return { kind: 'write', text, values: [tenantId, limit], prepare: false };
 }
 
 /** Identities that only the tenant's own provider configuration authenticated. */
-export const deleteIdentities = statement<Batch, { id: string }>((p) =>
+export const deleteIdentities = write<Batch, { id: string }>((p) =>
   builder
     .deleteFrom('account_identities')
     .where('id', 'in', (db) =>
@@ -98,7 +101,7 @@ export const deleteIdentities = statement<Batch, { id: string }>((p) =>
 );
 
 /** Marks stored files for the job that deletes objects and then their rows. */
-export const releaseFiles = statement<Batch & { at: string }, { id: string }>((p) =>
+export const releaseFiles = write<Batch & { at: string }, { id: string }>((p) =>
   builder
     .updateTable('files')
     .set({ status: 'deleting', lease_ends_at: p.at })
@@ -114,12 +117,12 @@ export const releaseFiles = statement<Batch & { at: string }, { id: string }>((p
     .returning('id'),
 );
 
-export const findFile = statement<{ tenantId: string }, { id: string }>((p) =>
+export const findFile = read<{ tenantId: string }, { id: string }>((p) =>
   builder.selectFrom('files').select('id').where('tenant_id', '=', p.tenantId).limit(1),
 );
 
 /** Tenants whose grace period ended before then, and whose purge is not finished. */
-export const listDueTenants = statement<{ before: string; limit: number }, { id: string }>((p) =>
+export const listDueTenants = read<{ before: string; limit: number }, { id: string }>((p) =>
   builder
     .selectFrom('tenants')
     .select('id')
@@ -130,7 +133,7 @@ export const listDueTenants = statement<{ before: string; limit: number }, { id:
 );
 
 /** Makes the deletion final. No row if the tenant was restored before. */
-export const beginPurge = statement<{ tenantId: string; before: string; at: string }, { id: string }>((p) =>
+export const beginPurge = write<{ tenantId: string; before: string; at: string }, { id: string }>((p) =>
   builder
     .updateTable('tenants')
     .set({ status: 'deleted', updated_at: p.at })
@@ -141,7 +144,7 @@ export const beginPurge = statement<{ tenantId: string; before: string; at: stri
 );
 
 /** Only the identifier remains, so that it is never used again. The audit event belongs to the tenant `audit`. */
-export const finishPurge = statement<{ purgedId: string; at: string } & AuditParams, { id: string }>((p) => {
+export const finishPurge = auditedWrite<{ purgedId: string; at: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .updateTable('tenants')
     .set({ name: '', domain: '', settings: {}, suspended_at: null, deletes_at: null, updated_at: p.at })

@@ -1,5 +1,5 @@
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { lock, queryBuilder, read, toAuditedWrite, type WriteStatement } from '#core/db/query';
 
 export type TenantRow = {
   id: string;
@@ -31,11 +31,11 @@ export const tenantColumns = [
   'updated_at',
 ] as const;
 
-export const findTenant = statement<{ tenantId: string }, TenantRow>((p) =>
+export const findTenant = read<{ tenantId: string }, TenantRow>((p) =>
   builder.selectFrom('tenants').select(tenantColumns).where('id', '=', p.tenantId),
 );
 
-export const lockTenant = statement<{ tenantId: string }, TenantRow>((p) =>
+export const lockTenant = lock<{ tenantId: string }, TenantRow>((p) =>
   builder.selectFrom('tenants').select(tenantColumns).where('id', '=', p.tenantId).forNoKeyUpdate(),
 );
 
@@ -43,7 +43,7 @@ export type TenantChanges = Partial<
   Pick<TenantRow, 'name' | 'default_language' | 'languages' | 'settings' | 'updated_at'>
 >;
 
-export function updateTenant(changes: TenantChanges, audit: AuditParams): Query<TenantRow> {
+export function updateTenant(changes: TenantChanges, audit: AuditParams): WriteStatement<TenantRow> {
   const change = builder.updateTable('tenants').set(changes).where('id', '=', audit.tenantId).returning(tenantColumns);
-  return toQuery(withAudit<TenantRow>(change, { action: 'tenant.updated', resourceType: 'tenant' }, audit));
+  return toAuditedWrite(withAudit<TenantRow>(change, { action: 'tenant.updated', resourceType: 'tenant' }, audit));
 }

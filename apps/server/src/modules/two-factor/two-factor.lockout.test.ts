@@ -43,6 +43,7 @@ function expectTooMany(answer: Answer, least: number, most: number): void {
 /** Number of guesses that were compared and found wrong. */
 async function failuresOf({ userId }: Person): Promise<number> {
   const rows = await test.service.services.database.tenant(tenant.tenantId).all({
+    kind: 'read',
     text: `select id from audit_logs where tenant_id = $1 and user_id = $2 and action = 'two_factor.failed'`,
     values: [tenant.tenantId, userId],
     prepare: false,

@@ -149,8 +149,8 @@ describe('enableTwoFactor, email', () => {
     expect((await verify(person, await codeFrom(target, 1))).status).toBe(200);
     expect(mailsTo(person.email)).toEqual([]);
     const rows = await service.services.database.credential().flight([
-      { text: 'select * from two_factor_methods', values: [], prepare: false },
-      { text: 'select * from two_factor_codes', values: [], prepare: false },
+      { kind: 'read', text: 'select * from two_factor_methods', values: [], prepare: false },
+      { kind: 'read', text: 'select * from two_factor_codes', values: [], prepare: false },
     ]);
     expect(JSON.stringify(rows)).not.toContain('elsewhere');
   });

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { lock, queryBuilder, read, write } from '#core/db/query';
 
 type Delivered = 'sms' | 'email' | 'chatapp';
 
@@ -58,7 +58,7 @@ const builder = queryBuilder<Tables>();
 // ---------------------------------------------------------------- state
 
 /** Includes pending enrolments. */
-export const listMethods = statement<{ accountId: string }, MethodRow>((p) =>
+export const listMethods = read<{ accountId: string }, MethodRow>((p) =>
   builder
     .selectFrom('two_factor_methods')
     .select([
@@ -76,7 +76,7 @@ export const listMethods = statement<{ accountId: string }, MethodRow>((p) =>
     .orderBy('method'),
 );
 
-export const findLiveSession = statement<
+export const findLiveSession = read<
   { tenantId: string; sessionId: string },
   { assurance: number; assurance_account_wide: boolean }
 >((p) =>
@@ -89,35 +89,34 @@ export const findLiveSession = statement<
 );
 
 /** Raises the assurance of a session after its second factor; an account-wide assurance remains. */
-export const assureSession = statement<{ tenantId: string; sessionId: string; accountWide: boolean }, { id: string }>(
-  (p) =>
-    builder
-      .updateTable('sessions')
-      .set({
-        assurance: 2,
-        assurance_account_wide: sql<boolean>`${p.accountWide}::boolean or (assurance = 2 and assurance_account_wide)`,
-      })
-      .where('tenant_id', '=', p.tenantId)
-      .where('id', '=', p.sessionId)
-      .where('ended_at', 'is', null)
-      .returning('id'),
+export const assureSession = write<{ tenantId: string; sessionId: string; accountWide: boolean }, { id: string }>((p) =>
+  builder
+    .updateTable('sessions')
+    .set({
+      assurance: 2,
+      assurance_account_wide: sql<boolean>`${p.accountWide}::boolean or (assurance = 2 and assurance_account_wide)`,
+    })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.sessionId)
+    .where('ended_at', 'is', null)
+    .returning('id'),
 );
 
-export const findRequirement = statement<{ tenantId: string }, { is_required: boolean }>((p) =>
+export const findRequirement = read<{ tenantId: string }, { is_required: boolean }>((p) =>
   builder
     .selectFrom('tenants')
     .select(sql<boolean>`coalesce(settings ->> 'requires2fa' = 'true', false)`.as('is_required'))
     .where('id', '=', p.tenantId),
 );
 
-export const findPhone = statement<{ tenantId: string; userId: string }, { phone: string | null }>((p) =>
+export const findPhone = read<{ tenantId: string; userId: string }, { phone: string | null }>((p) =>
   builder.selectFrom('users').select('phone').where('tenant_id', '=', p.tenantId).where('id', '=', p.userId),
 );
 
 // ---------------------------------------------------------------- methods
 
 /** Starts an enrolment and replaces an older pending one. No row if the method is already enabled. */
-export const upsertPendingMethod = statement<
+export const upsertPendingMethod = write<
   {
     accountId: string;
     method: MethodRow['method'];
@@ -159,7 +158,7 @@ export const upsertPendingMethod = statement<
     .returning('method'),
 );
 
-export const activateMethod = statement<{ accountId: string; method: string; at: string }, { method: string }>((p) =>
+export const activateMethod = write<{ accountId: string; method: string; at: string }, { method: string }>((p) =>
   builder
     .updateTable('two_factor_methods')
     .set({ enabled_at: p.at, enrolment_expires_at: null })
@@ -170,7 +169,7 @@ export const activateMethod = statement<{ accountId: string; method: string; at:
 );
 
 /** Accepts a time step once, and no earlier one: exactly one of several concurrent calls gets the row. */
-export const acceptStep = statement<{ accountId: string; step: number }, { method: string }>((p) =>
+export const acceptStep = write<{ accountId: string; step: number }, { method: string }>((p) =>
   builder
     .updateTable('two_factor_methods')
     .set({ last_step: p.step })
@@ -180,7 +179,7 @@ export const acceptStep = statement<{ accountId: string; step: number }, { metho
     .returning('method'),
 );
 
-export const touchMethod = statement<{ accountId: string; method: string; at: string }, never>((p) =>
+export const touchMethod = write<{ accountId: string; method: string; at: string }, never>((p) =>
   builder
     .updateTable('two_factor_methods')
     .set({ last_used_at: p.at })
@@ -188,7 +187,7 @@ export const touchMethod = statement<{ accountId: string; method: string; at: st
     .where('method', '=', sql<MethodRow['method']>`${p.method}`),
 );
 
-export const deleteMethod = statement<{ accountId: string; method: string }, never>((p) =>
+export const deleteMethod = write<{ accountId: string; method: string }, never>((p) =>
   builder
     .deleteFrom('two_factor_methods')
     .where('account_id', '=', p.accountId)
@@ -197,7 +196,7 @@ export const deleteMethod = statement<{ accountId: string; method: string }, nev
 
 // ---------------------------------------------------------------- delivered codes
 
-export const insertCode = statement<
+export const insertCode = write<
   {
     id: string;
     accountId: string;
@@ -224,7 +223,7 @@ export const insertCode = statement<
 );
 
 /** Invalidates the codes of all sessions that were sent to the earlier target of the method; deletes expired ones. */
-export const deleteCodesOfMethod = statement<{ accountId: string; method: string; at: string }, never>((p) =>
+export const deleteCodesOfMethod = write<{ accountId: string; method: string; at: string }, never>((p) =>
   builder
     .deleteFrom('two_factor_codes')
     .where('account_id', '=', p.accountId)
@@ -232,20 +231,18 @@ export const deleteCodesOfMethod = statement<{ accountId: string; method: string
 );
 
 /** Invalidates earlier codes of one session; deletes expired ones. */
-export const deleteCodesOfSession = statement<
-  { accountId: string; method: string; sessionId: string; at: string },
-  never
->((p) =>
-  builder
-    .deleteFrom('two_factor_codes')
-    .where('account_id', '=', p.accountId)
-    .where(
-      sql<boolean>`((method = ${p.method} and session_id = ${p.sessionId}::uuid) or expires_at <= ${p.at}::timestamptz)`,
-    ),
+export const deleteCodesOfSession = write<{ accountId: string; method: string; sessionId: string; at: string }, never>(
+  (p) =>
+    builder
+      .deleteFrom('two_factor_codes')
+      .where('account_id', '=', p.accountId)
+      .where(
+        sql<boolean>`((method = ${p.method} and session_id = ${p.sessionId}::uuid) or expires_at <= ${p.at}::timestamptz)`,
+      ),
 );
 
 /** The latest code that was sent to the session; it may be used or expired. */
-export const findNewestCode = statement<{ accountId: string; method: string; sessionId: string }, { id: string }>((p) =>
+export const findNewestCode = read<{ accountId: string; method: string; sessionId: string }, { id: string }>((p) =>
   builder
     .selectFrom('two_factor_codes')
     .select('id')
@@ -257,7 +254,7 @@ export const findNewestCode = statement<{ accountId: string; method: string; ses
 );
 
 /** Consumes a delivered code: exactly one of several concurrent calls gets the row. */
-export const consumeCode = statement<{ id: string; codeHash: string; at: string }, { account_wide: boolean }>((p) =>
+export const consumeCode = write<{ id: string; codeHash: string; at: string }, { account_wide: boolean }>((p) =>
   builder
     .updateTable('two_factor_codes')
     .set({ used_at: p.at })
@@ -270,28 +267,27 @@ export const consumeCode = statement<{ id: string; codeHash: string; at: string 
 
 // ---------------------------------------------------------------- backup codes
 
-export const insertBackupCodes = statement<{ accountId: string; codeHashes: readonly string[]; at: string }, never>(
-  (p) =>
-    builder
-      .insertInto('two_factor_backup_codes')
-      .columns(['account_id', 'code_hash', 'created_at'])
-      .expression((db) =>
-        db
-          .selectFrom(sql<{ hash: string }>`unnest(${p.codeHashes}::text[])`.as<'code'>(sql`code(hash)`))
-          .select([
-            sql<string>`${p.accountId}::uuid`.as('account_id'),
-            'code.hash',
-            sql<string>`${p.at}::timestamptz`.as('created_at'),
-          ]),
-      ),
+export const insertBackupCodes = write<{ accountId: string; codeHashes: readonly string[]; at: string }, never>((p) =>
+  builder
+    .insertInto('two_factor_backup_codes')
+    .columns(['account_id', 'code_hash', 'created_at'])
+    .expression((db) =>
+      db
+        .selectFrom(sql<{ hash: string }>`unnest(${p.codeHashes}::text[])`.as<'code'>(sql`code(hash)`))
+        .select([
+          sql<string>`${p.accountId}::uuid`.as('account_id'),
+          'code.hash',
+          sql<string>`${p.at}::timestamptz`.as('created_at'),
+        ]),
+    ),
 );
 
-export const deleteBackupCodes = statement<{ accountId: string }, never>((p) =>
+export const deleteBackupCodes = write<{ accountId: string }, never>((p) =>
   builder.deleteFrom('two_factor_backup_codes').where('account_id', '=', p.accountId),
 );
 
 /** Consumes a backup code: exactly one of several concurrent calls gets the row. */
-export const consumeBackupCode = statement<{ accountId: string; codeHash: string; at: string }, { account_id: string }>(
+export const consumeBackupCode = write<{ accountId: string; codeHash: string; at: string }, { account_id: string }>(
   (p) =>
     builder
       .updateTable('two_factor_backup_codes')
@@ -302,7 +298,7 @@ export const consumeBackupCode = statement<{ accountId: string; codeHash: string
       .returning('account_id'),
 );
 
-export const countBackupCodes = statement<{ accountId: string }, { remaining: number }>((p) =>
+export const countBackupCodes = read<{ accountId: string }, { remaining: number }>((p) =>
   builder
     .selectFrom('two_factor_backup_codes')
     .select(sql<number>`count(*)`.as('remaining'))
@@ -314,7 +310,7 @@ export const countBackupCodes = statement<{ accountId: string }, { remaining: nu
 
 const memberColumns = ['id', 'account_id', 'email', 'status', 'is_tenant_admin'] as const;
 
-export const findMember = statement<{ tenantId: string; id: string }, MemberRow>((p) =>
+export const findMember = read<{ tenantId: string; id: string }, MemberRow>((p) =>
   builder
     .selectFrom('users')
     .select(memberColumns)
@@ -324,7 +320,7 @@ export const findMember = statement<{ tenantId: string; id: string }, MemberRow>
 );
 
 /** Locked until the end of the transaction, so that the reset changes exactly what was authorised. */
-export const lockMember = statement<{ tenantId: string; id: string }, MemberRow>((p) =>
+export const lockMember = lock<{ tenantId: string; id: string }, MemberRow>((p) =>
   builder
     .selectFrom('users')
     .select(memberColumns)

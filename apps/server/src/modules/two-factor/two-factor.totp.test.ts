@@ -85,8 +85,8 @@ describe('enableTwoFactor, totp', () => {
     const person = await createMember(test, tenant);
     const { secret, backupCodes } = await enrolTotp(test, clock, person);
     const rows = await test.service.services.database.credential().flight([
-      { text: 'select * from two_factor_methods', values: [], prepare: false },
-      { text: 'select * from two_factor_backup_codes', values: [], prepare: false },
+      { kind: 'read', text: 'select * from two_factor_methods', values: [], prepare: false },
+      { kind: 'read', text: 'select * from two_factor_backup_codes', values: [], prepare: false },
     ]);
     const dump = JSON.stringify(rows);
     for (const text of [secret, ...backupCodes]) expect(dump).not.toContain(text);
@@ -275,6 +275,7 @@ describe('verifyTwoFactor, an enabled method', () => {
 
 function eventsOf(requestId: string) {
   return test.service.services.database.platform().all({
+    kind: 'read',
     text: `select * from security_events where details ->> 'requestId' = $1`,
     values: [requestId],
     prepare: false,

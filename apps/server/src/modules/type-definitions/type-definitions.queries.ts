@@ -1,7 +1,17 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import {
+  auditedWrite,
+  lock,
+  queryBuilder,
+  read,
+  searchPatterns,
+  toAuditedWrite,
+  toRead,
+  type ReadStatement,
+  type WriteStatement,
+} from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 
 export type EntityType = 'space' | 'resource';
@@ -38,14 +48,14 @@ const columns = [
   'updated_at',
 ] as const;
 
-export const findTypeDefinition = statement<ById, TypeDefinitionRow>((p) =>
+export const findTypeDefinition = read<ById, TypeDefinitionRow>((p) =>
   builder.selectFrom('type_definitions').select(columns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
 export type TypeVersionRow = Pick<TypeDefinitionRow, 'id' | 'entity_type' | 'updated_at'>;
 
 /** Leaves out the schema, which is large and usually cached. */
-export const findTypeVersion = statement<ById, TypeVersionRow>((p) =>
+export const findTypeVersion = read<ById, TypeVersionRow>((p) =>
   builder
     .selectFrom('type_definitions')
     .select(['id', 'entity_type', 'updated_at'])
@@ -54,7 +64,7 @@ export const findTypeVersion = statement<ById, TypeVersionRow>((p) =>
 );
 
 /** Locks the type until the transaction ends, for a new reference. It comes first, so that a concurrent deletion cannot deadlock. */
-export const shareTypeDefinition = statement<ById, { id: string }>((p) =>
+export const shareTypeDefinition = lock<ById, { id: string }>((p) =>
   builder
     .selectFrom('type_definitions')
     .select('id')
@@ -64,7 +74,7 @@ export const shareTypeDefinition = statement<ById, { id: string }>((p) =>
 );
 
 /** Locks the type until the transaction ends, and waits for records that are being assigned to it. */
-export const lockTypeDefinition = statement<ById, { id: string }>((p) =>
+export const lockTypeDefinition = lock<ById, { id: string }>((p) =>
   builder
     .selectFrom('type_definitions')
     .select('id')
@@ -73,15 +83,15 @@ export const lockTypeDefinition = statement<ById, { id: string }>((p) =>
     .forUpdate(),
 );
 
-export const findAnySpaceOfType = statement<ById, { id: string }>((p) =>
+export const findAnySpaceOfType = read<ById, { id: string }>((p) =>
   builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('type_id', '=', p.id).limit(1),
 );
 
-export const findAnyResourceOfType = statement<ById, { id: string }>((p) =>
+export const findAnyResourceOfType = read<ById, { id: string }>((p) =>
   builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('type_id', '=', p.id).limit(1),
 );
 
-export const insertTypeDefinition = statement<TypeDefinitionRow & AuditParams, TypeDefinitionRow>((p) => {
+export const insertTypeDefinition = auditedWrite<TypeDefinitionRow & AuditParams, TypeDefinitionRow>((p) => {
   const row = Object.fromEntries(columns.map((name) => [name, p[name]])) as TypeDefinitionRow;
   const change = builder.insertInto('type_definitions').values(row).returning(columns);
   return withAudit<TypeDefinitionRow>(
@@ -99,7 +109,7 @@ export function updateTypeDefinition(
   id: string,
   { updated_at: at, ...changes }: TypeDefinitionChanges,
   audit: AuditParams,
-): Query<TypeDefinitionRow> {
+): WriteStatement<TypeDefinitionRow> {
   const change = builder
     .updateTable('type_definitions')
     // Two changes within a millisecond must have different versions.
@@ -108,10 +118,10 @@ export function updateTypeDefinition(
     .where('id', '=', id)
     .returning(columns);
   const event = { action: 'type_definition.updated', resourceType: 'type_definition' };
-  return toQuery(withAudit<TypeDefinitionRow>(change, event, audit));
+  return toAuditedWrite(withAudit<TypeDefinitionRow>(change, event, audit));
 }
 
-export const deleteTypeDefinition = statement<{ id: string } & AuditParams, { id: string }>((p) => {
+export const deleteTypeDefinition = auditedWrite<{ id: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .deleteFrom('type_definitions')
     .where('tenant_id', '=', p.tenantId)
@@ -133,17 +143,20 @@ export function listTypeDefinitions(
   tenantId: string,
   filters: TypeDefinitionFilters,
   page: { limit: number; offset: number; order: TypeDefinitionOrder | undefined },
-): Query<TypeDefinitionRow> {
+): ReadStatement<TypeDefinitionRow> {
   const { column, descending } = page.order ?? { column: 'name', descending: false };
   const direction = descending ? 'desc' : 'asc';
   let query = filtered(tenantId, filters).select(columns);
   if (column === 'name') query = query.orderBy(sql`lower(name)`, direction);
   if (column === 'key') query = query.orderBy('key', direction);
   // Ids are UUIDv7, so their order is the order of creation.
-  return toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
+  return toRead(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
 }
 
-export function countTypeDefinitions(tenantId: string, filters: TypeDefinitionFilters): Query<{ total: number }> {
+export function countTypeDefinitions(
+  tenantId: string,
+  filters: TypeDefinitionFilters,
+): ReadStatement<{ total: number }> {
   return countMatches(filtered(tenantId, filters).select('id'));
 }
 

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-import type { Statements } from '#core/db/scopes';
+import type { Reads } from '#core/db/scopes';
 import { conceal, schemaLimits } from '#modules/type-definitions/json-schemas.rules';
 import { createPropertyCheck, type PropertyCheck } from '#modules/type-definitions/property-checks';
 import { PropertiesInvalid, TypeEntityMismatch, TypeNotFound } from '#modules/type-definitions/type-definitions.errors';
@@ -11,7 +11,7 @@ import {
   type TypeVersionRow,
 } from '#modules/type-definitions/type-definitions.queries';
 
-type Reader = Pick<Statements, 'first'>;
+type Reader = Pick<Reads, 'first'>;
 
 export type TypedProperties = {
   tenantId: string;

@@ -12,6 +12,7 @@ const remove = (by: Person, id: string): Promise<Answer> => test.call('DELETE', 
 
 async function administrators(tenant: Tenant): Promise<number> {
   const rows = await test.service.services.database.tenant(tenant.tenantId).all({
+    kind: 'read',
     text: `select id from users where is_tenant_admin and status = 'active'`,
     values: [],
     prepare: false,

@@ -15,6 +15,7 @@ it('deletes the records of a disowned user later, and nothing of an existing use
   expect((await test.call('PATCH', path, { token: admin.token, body })).status).toBe(200);
   const left = () =>
     test.service.services.database.tenant(tenantId).all({
+      kind: 'read',
       text: 'select from notification_preferences where tenant_id = $1 and user_id = $2',
       values: [tenantId, admin.userId],
       prepare: false,

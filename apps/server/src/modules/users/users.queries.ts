@@ -1,7 +1,18 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import {
+  auditedWrite,
+  lock,
+  queryBuilder,
+  read,
+  searchPatterns,
+  toAuditedWrite,
+  toRead,
+  write,
+  type ReadStatement,
+  type WriteStatement,
+} from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 
 type UserStatus = 'invited' | 'active' | 'suspended' | 'deleted';
@@ -57,7 +68,7 @@ const groupNames = (tenantId: string) =>
     select g.name from group_members m join groups g on g.tenant_id = m.tenant_id and g.id = m.group_id
     where m.tenant_id = ${tenantId} and m.user_id = users.id order by g.name)`.as('groups');
 
-export const findUser = statement<{ tenantId: string; id: string }, UserRow>((p) =>
+export const findUser = read<{ tenantId: string; id: string }, UserRow>((p) =>
   builder
     .selectFrom('users')
     .select(userColumns)
@@ -67,7 +78,7 @@ export const findUser = statement<{ tenantId: string; id: string }, UserRow>((p)
     .where('status', '<>', 'deleted'),
 );
 
-export const findUserByEmail = statement<{ tenantId: string; email: string }, { id: string }>((p) =>
+export const findUserByEmail = read<{ tenantId: string; email: string }, { id: string }>((p) =>
   builder
     .selectFrom('users')
     .select('id')
@@ -77,7 +88,7 @@ export const findUserByEmail = statement<{ tenantId: string; email: string }, { 
 );
 
 /** Permissions of the user through groups. */
-export const listHeldPermissions = statement<{ tenantId: string; id: string }, { permission: string }>((p) =>
+export const listHeldPermissions = read<{ tenantId: string; id: string }, { permission: string }>((p) =>
   builder
     .selectFrom('group_members')
     .innerJoin('groups', (join) =>
@@ -90,32 +101,30 @@ export const listHeldPermissions = statement<{ tenantId: string; id: string }, {
     .where('group_members.user_id', '=', p.id),
 );
 
-export const findGroups = statement<
-  { tenantId: string; ids: readonly string[] },
-  { id: string; permissions: string[] }
->((p) =>
-  builder
-    .selectFrom('groups')
-    .select(['id', 'permissions'])
-    .where('tenant_id', '=', p.tenantId)
-    .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
+export const findGroups = read<{ tenantId: string; ids: readonly string[] }, { id: string; permissions: string[] }>(
+  (p) =>
+    builder
+      .selectFrom('groups')
+      .select(['id', 'permissions'])
+      .where('tenant_id', '=', p.tenantId)
+      .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
 );
 
 /** Serialises changes of the administrators of a tenant. */
-export const lockTenant = statement<{ tenantId: string }, { name: string }>((p) =>
+export const lockTenant = lock<{ tenantId: string }, { name: string }>((p) =>
   builder.selectFrom('tenants').select('name').where('id', '=', p.tenantId).forNoKeyUpdate(),
 );
 
 /** Locked until the end of the transaction. */
-export const lockUser = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
+export const lockUser = lock<{ tenantId: string; id: string }, { id: string }>((p) =>
   builder.selectFrom('users').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forNoKeyUpdate(),
 );
 
-export const findTenant = statement<{ tenantId: string }, { name: string; languages: string[] }>((p) =>
+export const findTenant = read<{ tenantId: string }, { name: string; languages: string[] }>((p) =>
   builder.selectFrom('tenants').select(['name', 'languages']).where('id', '=', p.tenantId),
 );
 
-export const findOtherAdministrator = statement<{ tenantId: string; id: string }, { id: string }>((p) =>
+export const findOtherAdministrator = read<{ tenantId: string; id: string }, { id: string }>((p) =>
   builder
     .selectFrom('users')
     .select('id')
@@ -138,7 +147,7 @@ export function updateUser(
   changes: UserChanges,
   audit: AuditParams,
   action: 'user.updated' | 'profile.updated' = 'user.updated',
-): Query<{ id: string }> {
+): WriteStatement<{ id: string }> {
   const change = builder
     .updateTable('users')
     .set(changes)
@@ -146,11 +155,11 @@ export function updateUser(
     .where('id', '=', id)
     .where('status', '<>', 'deleted')
     .returning('id');
-  return toQuery(withAudit<{ id: string }>(change, { action, resourceType: 'user' }, audit));
+  return toAuditedWrite(withAudit<{ id: string }>(change, { action, resourceType: 'user' }, audit));
 }
 
 /** The row remains for the audit trail and for the records that the user created; the membership is deleted. */
-export const deleteUser = statement<{ id: string; at: string } & AuditParams, { id: string }>((p) => {
+export const deleteUser = auditedWrite<{ id: string; at: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .updateTable('users')
     .set({ status: 'deleted', is_tenant_admin: false, updated_at: p.at })
@@ -161,16 +170,16 @@ export const deleteUser = statement<{ id: string; at: string } & AuditParams, { 
   return withAudit<{ id: string }>(change, { action: 'user.deleted', resourceType: 'user' }, p);
 });
 
-export const deleteMembership = statement<{ tenantId: string; id: string }, never>((p) =>
+export const deleteMembership = write<{ tenantId: string; id: string }, never>((p) =>
   builder.deleteFrom('memberships').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.id),
 );
 
-export const deleteGroupMemberships = statement<{ tenantId: string; id: string }, never>((p) =>
+export const deleteGroupMemberships = write<{ tenantId: string; id: string }, never>((p) =>
   builder.deleteFrom('group_members').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.id),
 );
 
 /** After a suspension, the user must log in again. */
-export const endSessions = statement<{ tenantId: string; id: string; at: string }, never>((p) =>
+export const endSessions = write<{ tenantId: string; id: string; at: string }, never>((p) =>
   builder
     .updateTable('sessions')
     .set({ ended_at: p.at })
@@ -194,7 +203,7 @@ export function listUsers(
   tenantId: string,
   filters: UserFilters,
   page: { limit: number; offset: number; order: UserOrder | undefined },
-): Query<UserRow> {
+): ReadStatement<UserRow> {
   const { column, descending } = page.order ?? { column: 'displayName', descending: false };
   const direction = descending ? 'desc' : 'asc';
   let query = filtered(tenantId, filters).select(userColumns).select(groupNames(tenantId));
@@ -202,10 +211,10 @@ export function listUsers(
   else if (column === 'last_login_at')
     query = query.orderBy(column, (order) => (descending ? order.desc().nullsLast() : order.asc().nullsLast()));
   else query = query.orderBy(column, direction);
-  return toQuery(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
+  return toRead(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
 }
 
-export function countUsers(tenantId: string, filters: UserFilters): Query<{ total: number }> {
+export function countUsers(tenantId: string, filters: UserFilters): ReadStatement<{ total: number }> {
   return countMatches(filtered(tenantId, filters).select('id'));
 }
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read, write } from '#core/db/query';
 
 type Tables = {
   idempotency_keys: {
@@ -27,7 +27,7 @@ export type FoundKey = Pick<Keys, 'fingerprint' | 'state' | 'sealed_answer'> & {
 const builder = queryBuilder<Tables>();
 
 /** Returns no row if another request holds the key. */
-export const claimKey = statement<
+export const claimKey = write<
   Key & { fingerprint: string; claim: string; leaseEndsAt: string; expiresAt: string },
   { claim: string }
 >((p) =>
@@ -46,7 +46,7 @@ export const claimKey = statement<
     .returning('claim'),
 );
 
-export const findKey = statement<Key & { at: string }, FoundKey>(
+export const findKey = read<Key & { at: string }, FoundKey>(
   (p) =>
     builder
       .selectFrom('idempotency_keys')
@@ -62,7 +62,7 @@ export const findKey = statement<Key & { at: string }, FoundKey>(
 );
 
 /** Makes an expired key usable again. */
-export const deleteExpiredKey = statement<Key & { at: string }, never>((p) =>
+export const deleteExpiredKey = write<Key & { at: string }, never>((p) =>
   builder
     .deleteFrom('idempotency_keys')
     .where('tenant_id', '=', p.tenantId)
@@ -71,7 +71,7 @@ export const deleteExpiredKey = statement<Key & { at: string }, never>((p) =>
 );
 
 /** Records the final outcome of a claim. */
-export const recordKeyOutcome = statement<
+export const recordKeyOutcome = write<
   Key & { claim: string; state: Exclude<Keys['state'], 'claimed'>; sealedAnswer: string | null },
   never
 >((p) =>
@@ -84,7 +84,7 @@ export const recordKeyOutcome = statement<
 );
 
 /** Ends a claim without an outcome. */
-export const releaseKey = statement<Key & { claim: string }, never>((p) =>
+export const releaseKey = write<Key & { claim: string }, never>((p) =>
   builder
     .deleteFrom('idempotency_keys')
     .where('tenant_id', '=', p.tenantId)
@@ -93,7 +93,7 @@ export const releaseKey = statement<Key & { claim: string }, never>((p) =>
 );
 
 /** Housekeeping over all tenants: deletes expired keys. */
-export const deleteExpiredKeys = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteExpiredKeys = write<{ before: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('idempotency_keys')
     .where(({ eb, refTuple, selectFrom }) => {

@@ -16,9 +16,9 @@ export function trackSideEffects(services: Services): SideEffects {
   const { database, dispatcher, runtimeSettings } = services;
   let writes = 0;
   let changes = 0;
-  const countWrite = ({ text }: Query<unknown>) => {
-    if (!writing.test(text)) return () => undefined;
-    const recorded = text.includes('audit_logs') ? 1 : 0;
+  const countWrite = ({ kind }: Query<unknown>) => {
+    if (kind === 'read' || kind === 'lock') return () => undefined;
+    const recorded = kind === 'audited' ? 1 : 0;
     writes += 1;
     changes += recorded;
     return () => {
@@ -44,6 +44,3 @@ export function trackSideEffects(services: Services): SideEffects {
     mayHaveChanged: () => changes > 0,
   };
 }
-
-/** A lock (`for update`) does not write. */
-const writing = /\b(insert\s+into|delete\s+from|(?<!\bfor\s+|\bfor\s+no\s+key\s+)update)\b/i;

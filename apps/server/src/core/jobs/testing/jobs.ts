@@ -81,7 +81,7 @@ export async function endLease(database: Database, name: string): Promise<void> 
   await database.platform().slow.all(query(text, [name]));
 }
 
-const query = (text: string, values: unknown[]) => ({ text, values, prepare: false });
+const query = (text: string, values: unknown[]) => ({ kind: 'write' as const, text, values, prepare: false });
 
 /** The runs of a job, the oldest slot first. */
 export function runsOf(database: Database, name: string): Promise<JobRunRow[]> {

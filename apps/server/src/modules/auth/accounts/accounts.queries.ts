@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { lock, queryBuilder, read, write } from '#core/db/query';
 import type { AuthTables, OneTimePurpose } from '#modules/auth/auth.tables';
 
 const builder = queryBuilder<AuthTables>();
@@ -14,7 +14,7 @@ export type LoginAccount = {
 };
 
 /** The account of an address, with its active tenants. */
-export const findAccountByEmail = statement<{ email: string }, LoginAccount>((p) =>
+export const findAccountByEmail = read<{ email: string }, LoginAccount>((p) =>
   builder
     .selectFrom('accounts')
     .select(['accounts.id', 'accounts.password_hash', 'accounts.password_changed_at'])
@@ -38,7 +38,7 @@ export const findAccountByEmail = statement<{ email: string }, LoginAccount>((p)
     .$castTo<LoginAccount>(),
 );
 
-export const findPassword = statement<
+export const findPassword = read<
   { accountId: string },
   { password_hash: string | null; password_changed_at: string | null }
 >((p) => builder.selectFrom('accounts').select(['password_hash', 'password_changed_at']).where('id', '=', p.accountId));
@@ -52,12 +52,12 @@ const accountState = [
   sql<boolean>`password_hash is not null`.as('has_password'),
 ] as const;
 
-export const findAccount = statement<{ accountId: string }, AccountState>((p) =>
+export const findAccount = read<{ accountId: string }, AccountState>((p) =>
   builder.selectFrom('accounts').select(accountState).where('id', '=', p.accountId),
 );
 
 /** Verified contact data of the account: the address, and a number that returned a code of a second factor. */
-export const findAccountProofs = statement<{ accountId: string }, { email: boolean; phone: boolean }>((p) =>
+export const findAccountProofs = read<{ accountId: string }, { email: boolean; phone: boolean }>((p) =>
   builder
     .selectFrom('accounts')
     .select([
@@ -68,7 +68,7 @@ export const findAccountProofs = statement<{ accountId: string }, { email: boole
     .where('id', '=', p.accountId),
 );
 
-export const findAccountByAddress = statement<{ email: string }, AccountState>((p) =>
+export const findAccountByAddress = read<{ email: string }, AccountState>((p) =>
   builder.selectFrom('accounts').select(accountState).where('email', '=', p.email),
 );
 
@@ -93,12 +93,10 @@ function accountValues(p: NewAccount) {
   };
 }
 
-export const insertAccount = statement<NewAccount, never>((p) =>
-  builder.insertInto('accounts').values(accountValues(p)),
-);
+export const insertAccount = write<NewAccount, never>((p) => builder.insertInto('accounts').values(accountValues(p)));
 
 /** Locks the account of the address: the given one if the address is new, otherwise the existing one. */
-export const insertAccountIfNew = statement<NewAccount, AccountState>((p) =>
+export const insertAccountIfNew = write<NewAccount, AccountState>((p) =>
   builder
     .insertInto('accounts')
     .values(accountValues(p))
@@ -111,7 +109,7 @@ export const insertAccountIfNew = statement<NewAccount, AccountState>((p) =>
     ]),
 );
 
-export const markEmailVerified = statement<{ accountId: string; at: string }, never>((p) =>
+export const markEmailVerified = write<{ accountId: string; at: string }, never>((p) =>
   builder
     .updateTable('accounts')
     .set({ email_verified_at: p.at })
@@ -120,7 +118,7 @@ export const markEmailVerified = statement<{ accountId: string; at: string }, ne
 );
 
 /** No row if the password has changed since it was verified (at `provenAt`; null if no password was required). */
-export const updatePasswordHash = statement<
+export const updatePasswordHash = write<
   { accountId: string; passwordHash: string; provenAt: string | null; at: string },
   { id: string }
 >((p) =>
@@ -133,7 +131,7 @@ export const updatePasswordHash = statement<
 );
 
 /** Stores the same password with other hash settings; users and the audit trail do not see it as a change. */
-export const storePasswordHash = statement<{ accountId: string; passwordHash: string }, never>((p) =>
+export const storePasswordHash = write<{ accountId: string; passwordHash: string }, never>((p) =>
   builder.updateTable('accounts').set({ password_hash: p.passwordHash }).where('id', '=', p.accountId),
 );
 
@@ -141,7 +139,7 @@ export const storePasswordHash = statement<{ accountId: string; passwordHash: st
  * Serialises the logins and password changes of one account. No row if the password has changed since it was verified
  * (at `provenAt`; null if no password was required).
  */
-export const lockAccount = statement<{ accountId: string; provenAt: string | null }, { id: string }>((p) =>
+export const lockAccount = lock<{ accountId: string; provenAt: string | null }, { id: string }>((p) =>
   builder
     .selectFrom('accounts')
     .select('id')
@@ -151,16 +149,16 @@ export const lockAccount = statement<{ accountId: string; provenAt: string | nul
 );
 
 /** Locks the account for the transaction. */
-export const lockAccountState = statement<{ accountId: string }, AccountState>((p) =>
+export const lockAccountState = lock<{ accountId: string }, AccountState>((p) =>
   builder.selectFrom('accounts').select(accountState).where('id', '=', p.accountId).forNoKeyUpdate(),
 );
 
-export const insertMembership = statement<{ accountId: string; tenantId: string; userId: string }, never>((p) =>
+export const insertMembership = write<{ accountId: string; tenantId: string; userId: string }, never>((p) =>
   builder.insertInto('memberships').values({ account_id: p.accountId, tenant_id: p.tenantId, user_id: p.userId }),
 );
 
 /** Always in the same order, because a write into each tenant locks the hash chain of its audit trail. */
-export const listMemberships = statement<{ accountId: string }, { tenant_id: string; user_id: string }>((p) =>
+export const listMemberships = read<{ accountId: string }, { tenant_id: string; user_id: string }>((p) =>
   builder
     .selectFrom('memberships')
     .select(['tenant_id', 'user_id'])
@@ -168,28 +166,26 @@ export const listMemberships = statement<{ accountId: string }, { tenant_id: str
     .orderBy('tenant_id'),
 );
 
-export const insertTenantDomain = statement<{ domain: string; tenantId: string }, never>((p) =>
+export const insertTenantDomain = write<{ domain: string; tenantId: string }, never>((p) =>
   builder.insertInto('tenant_domains').values({ domain: p.domain, tenant_id: p.tenantId }),
 );
 
-export const insertTenant = statement<
-  { id: string; name: string; domain: string; language: string; at: string },
-  never
->((p) =>
-  builder.insertInto('tenants').values({
-    id: p.id,
-    name: p.name,
-    domain: p.domain,
-    status: 'active',
-    default_language: p.language,
-    languages: sql`array[${p.language}::text]`,
-    settings: sql`'{}'::jsonb`,
-    created_at: p.at,
-    updated_at: p.at,
-  }),
+export const insertTenant = write<{ id: string; name: string; domain: string; language: string; at: string }, never>(
+  (p) =>
+    builder.insertInto('tenants').values({
+      id: p.id,
+      name: p.name,
+      domain: p.domain,
+      status: 'active',
+      default_language: p.language,
+      languages: sql`array[${p.language}::text]`,
+      settings: sql`'{}'::jsonb`,
+      created_at: p.at,
+      updated_at: p.at,
+    }),
 );
 
-export const insertUser = statement<
+export const insertUser = write<
   {
     tenantId: string;
     id: string;
@@ -223,7 +219,7 @@ export const insertUser = statement<
     .returning('id'),
 );
 
-export const insertOneTimeToken = statement<
+export const insertOneTimeToken = write<
   {
     hash: Buffer;
     purpose: OneTimePurpose;
@@ -245,7 +241,7 @@ export const insertOneTimeToken = statement<
   }),
 );
 
-export const findOneTimeToken = statement<
+export const findOneTimeToken = read<
   { hash: Buffer; purposes: readonly OneTimePurpose[]; now: string },
   { account_id: string; purpose: OneTimePurpose; payload: Record<string, unknown> }
 >((p) =>
@@ -261,41 +257,37 @@ export const findOneTimeToken = statement<
 /**
  * A mailed invitation with its account, both read at the same time: joining changes the requirements of the account.
  */
-export const findInvitation = statement<
-  { hash: Buffer; now: string },
-  AccountState & { payload: Record<string, unknown> }
->((p) =>
-  builder
-    .selectFrom('accounts')
-    .innerJoin('one_time_tokens', 'one_time_tokens.account_id', 'accounts.id')
-    .select(['accounts.id', 'email', 'email_verified_at', 'payload'])
-    .select(sql<boolean>`password_hash is not null`.as('has_password'))
-    .where('hash', '=', p.hash)
-    .where('purpose', '=', 'invitation')
-    .where('used_at', 'is', null)
-    .where('expires_at', '>', p.now),
+export const findInvitation = read<{ hash: Buffer; now: string }, AccountState & { payload: Record<string, unknown> }>(
+  (p) =>
+    builder
+      .selectFrom('accounts')
+      .innerJoin('one_time_tokens', 'one_time_tokens.account_id', 'accounts.id')
+      .select(['accounts.id', 'email', 'email_verified_at', 'payload'])
+      .select(sql<boolean>`password_hash is not null`.as('has_password'))
+      .where('hash', '=', p.hash)
+      .where('purpose', '=', 'invitation')
+      .where('used_at', 'is', null)
+      .where('expires_at', '>', p.now),
 );
 
 /** Consumes a token: exactly one of several concurrent calls gets the row. */
-export const useOneTimeToken = statement<
-  { hash: Buffer; purpose: OneTimePurpose; now: string },
-  { account_id: string }
->((p) =>
-  builder
-    .updateTable('one_time_tokens')
-    .set({ used_at: p.now })
-    .where('hash', '=', p.hash)
-    .where('purpose', '=', p.purpose)
-    .where('used_at', 'is', null)
-    .where('expires_at', '>', p.now)
-    .returning('account_id'),
+export const useOneTimeToken = write<{ hash: Buffer; purpose: OneTimePurpose; now: string }, { account_id: string }>(
+  (p) =>
+    builder
+      .updateTable('one_time_tokens')
+      .set({ used_at: p.now })
+      .where('hash', '=', p.hash)
+      .where('purpose', '=', p.purpose)
+      .where('used_at', 'is', null)
+      .where('expires_at', '>', p.now)
+      .returning('account_id'),
 );
 
 /**
  * Deletes everything that the old password or older mails give access to; tokens that verify or disown the address, and
  * invitations, remain.
  */
-export const revokeOneTimeTokens = statement<{ accountId: string; now: string }, never>((p) =>
+export const revokeOneTimeTokens = write<{ accountId: string; now: string }, never>((p) =>
   builder
     .updateTable('one_time_tokens')
     .set({ used_at: p.now })
@@ -305,7 +297,7 @@ export const revokeOneTimeTokens = statement<{ accountId: string; now: string },
 );
 
 /** Deletes expired and used tokens after their retention period. */
-export const deleteExpiredOneTimeTokens = statement<{ before: string; limit: number }, { deleted: number }>((p) =>
+export const deleteExpiredOneTimeTokens = write<{ before: string; limit: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('one_time_tokens')
     .where('hash', 'in', (db) =>
@@ -315,7 +307,7 @@ export const deleteExpiredOneTimeTokens = statement<{ before: string; limit: num
 );
 
 /** Whether the account is a user of the tenant, with any status. */
-export const findMembership = statement<{ accountId: string; tenantId: string }, { user_id: string }>((p) =>
+export const findMembership = read<{ accountId: string; tenantId: string }, { user_id: string }>((p) =>
   builder
     .selectFrom('memberships')
     .select('user_id')
@@ -329,7 +321,7 @@ export type AppAccountLogin = Pick<
 > & { tenant_name: string };
 
 /** The app account of an address in the tenant; without a password hash if it may not log in. */
-export const findAppAccountLogin = statement<{ tenantId: string; email: string; now: string }, AppAccountLogin>((p) =>
+export const findAppAccountLogin = read<{ tenantId: string; email: string; now: string }, AppAccountLogin>((p) =>
   builder
     .selectFrom('app_account_directory')
     .innerJoin('app_accounts', (join) =>
@@ -359,23 +351,21 @@ export const findAppAccountLogin = statement<{ tenantId: string; email: string; 
 );
 
 /** No row if the password has changed since it was verified. */
-export const lockAppAccountPassword = statement<{ tenantId: string; id: string; provenAt: string }, { id: string }>(
-  (p) =>
-    builder
-      .selectFrom('app_accounts')
-      .select('id')
-      .where('tenant_id', '=', p.tenantId)
-      .where('id', '=', p.id)
-      .where('password_changed_at', '=', p.provenAt)
-      .forNoKeyUpdate(),
+export const lockAppAccountPassword = lock<{ tenantId: string; id: string; provenAt: string }, { id: string }>((p) =>
+  builder
+    .selectFrom('app_accounts')
+    .select('id')
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .where('password_changed_at', '=', p.provenAt)
+    .forNoKeyUpdate(),
 );
 
 /** Stores the same password with other hash settings; users and the audit trail do not see it as a change. */
-export const storeAppAccountPasswordHash = statement<{ tenantId: string; id: string; passwordHash: string }, never>(
-  (p) =>
-    builder
-      .updateTable('app_accounts')
-      .set({ password_hash: p.passwordHash })
-      .where('tenant_id', '=', p.tenantId)
-      .where('id', '=', p.id),
+export const storeAppAccountPasswordHash = write<{ tenantId: string; id: string; passwordHash: string }, never>((p) =>
+  builder
+    .updateTable('app_accounts')
+    .set({ password_hash: p.passwordHash })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id),
 );

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, write } from '#core/db/query';
 import type { AuthTables } from '#modules/auth/auth.tables';
 
 type Tables = Pick<AuthTables, 'accounts' | 'users' | 'memberships'> & {
@@ -24,7 +24,7 @@ type OfUser = { tenantId: string; userId: string };
 const builder = queryBuilder<Tables>();
 
 /** Removes the password, so that a password that was verified a moment ago does not give access either. */
-export const freeAccount = statement<{ accountId: string; at: string }, never>((p) =>
+export const freeAccount = write<{ accountId: string; at: string }, never>((p) =>
   builder
     .updateTable('accounts')
     .set({ password_hash: null, password_changed_at: p.at, updated_at: p.at })
@@ -32,7 +32,7 @@ export const freeAccount = statement<{ accountId: string; at: string }, never>((
 );
 
 /** The row remains for the audit trail and for the records that the user created. */
-export const deleteUserOfAccount = statement<OfUser & { at: string }, never>((p) =>
+export const deleteUserOfAccount = write<OfUser & { at: string }, never>((p) =>
   builder
     .updateTable('users')
     .set({ status: 'deleted', is_tenant_admin: false, updated_at: p.at })
@@ -40,12 +40,12 @@ export const deleteUserOfAccount = statement<OfUser & { at: string }, never>((p)
     .where('id', '=', p.userId),
 );
 
-export const deleteMembership = statement<OfUser, never>((p) =>
+export const deleteMembership = write<OfUser, never>((p) =>
   builder.deleteFrom('memberships').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.userId),
 );
 
 /** The rows remain, so that the audit trail can show the names of the keys. */
-export const deleteKeysOf = statement<OfUser & { at: string }, { id: string; key_uuid: string }>((p) =>
+export const deleteKeysOf = write<OfUser & { at: string }, { id: string; key_uuid: string }>((p) =>
   builder
     .updateTable('api_keys')
     .set({ deleted_at: p.at, updated_at: p.at })
@@ -55,14 +55,14 @@ export const deleteKeysOf = statement<OfUser & { at: string }, { id: string; key
     .returning(['id', 'key_uuid']),
 );
 
-export const deleteKeyNames = statement<{ tenantId: string; keyUuids: readonly string[] }, never>((p) =>
+export const deleteKeyNames = write<{ tenantId: string; keyUuids: readonly string[] }, never>((p) =>
   builder
     .deleteFrom('api_key_directory')
     .where('tenant_id', '=', p.tenantId)
     .where(sql<boolean>`key_uuid = any(${p.keyUuids}::uuid[])`),
 );
 
-export const revokeAppAccountsOf = statement<OfUser & { at: string }, { id: string }>((p) =>
+export const revokeAppAccountsOf = write<OfUser & { at: string }, { id: string }>((p) =>
   builder
     .updateTable('app_accounts')
     .set({ status: 'revoked', password_hash: null, password_changed_at: p.at, updated_at: p.at })

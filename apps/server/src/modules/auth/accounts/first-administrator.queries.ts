@@ -1,4 +1,4 @@
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read, write } from '#core/db/query';
 import type { AuthTables } from '#modules/auth/auth.tables';
 
 const builder = queryBuilder<AuthTables>();
@@ -6,7 +6,7 @@ const builder = queryBuilder<AuthTables>();
 export type UserState = { id: string; status: 'invited' | 'active' | 'suspended'; is_tenant_admin: boolean };
 
 /** The membership of the account in the tenant. */
-export const findUserOfAccount = statement<{ tenantId: string; accountId: string }, UserState>((p) =>
+export const findUserOfAccount = read<{ tenantId: string; accountId: string }, UserState>((p) =>
   builder
     .selectFrom('users')
     .select(['id', 'status', 'is_tenant_admin'])
@@ -16,7 +16,7 @@ export const findUserOfAccount = statement<{ tenantId: string; accountId: string
     .$castTo<UserState>(),
 );
 
-export const makeActiveAdministrator = statement<{ tenantId: string; id: string; at: string }, { id: string }>((p) =>
+export const makeActiveAdministrator = write<{ tenantId: string; id: string; at: string }, { id: string }>((p) =>
   builder
     .updateTable('users')
     .set({ status: 'active', is_tenant_admin: true, updated_at: p.at })
@@ -26,7 +26,7 @@ export const makeActiveAdministrator = statement<{ tenantId: string; id: string;
 );
 
 /** One of them exists, unless the person was only invited. */
-export const insertMembershipIfNew = statement<{ accountId: string; tenantId: string; userId: string }, never>((p) =>
+export const insertMembershipIfNew = write<{ accountId: string; tenantId: string; userId: string }, never>((p) =>
   builder
     .insertInto('memberships')
     .values({ account_id: p.accountId, tenant_id: p.tenantId, user_id: p.userId })

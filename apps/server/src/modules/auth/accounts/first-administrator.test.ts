@@ -36,7 +36,9 @@ const login = (started: TestService, email: string, password: string, tenantId =
   post(started, 'login', { email, password, tenantId });
 
 const sql = (text: string, ...values: unknown[]) =>
-  test.service.services.database.credential(systemTenantId).slow.all<any>({ text, values, prepare: false });
+  test.service.services.database
+    .credential(systemTenantId)
+    .slow.all<any>({ kind: 'write', text, values, prepare: false });
 
 const accountOf = async (email: string) => (await sql('select * from accounts where email = $1', email))[0];
 const usersOf = (email: string) =>
@@ -45,7 +47,7 @@ const auditRows = async () => {
   const text = 'select id, action from audit_logs where tenant_id = $1';
   return test.service.services.database
     .tenant(systemTenantId)
-    .all<any>({ text, values: [systemTenantId], prepare: false });
+    .all<any>({ kind: 'read', text, values: [systemTenantId], prepare: false });
 };
 
 describe('the start', () => {
@@ -168,9 +170,12 @@ it('the first start of several concurrent processes creates one system tenant wi
   try {
     const generated = services.flatMap(({ generatedPassword }) => generatedPassword ?? []);
     expect(generated).toHaveLength(1);
-    const users = await services[0]!.services.database
-      .tenant(systemTenantId)
-      .all<any>({ text: 'select status from users where tenant_id = $1', values: [systemTenantId], prepare: false });
+    const users = await services[0]!.services.database.tenant(systemTenantId).all<any>({
+      kind: 'read',
+      text: 'select status from users where tenant_id = $1',
+      values: [systemTenantId],
+      prepare: false,
+    });
     expect(users).toEqual([{ status: 'active' }]);
     const answer = await login(testServiceOf(services[1]!, own.connection), systemAdmin.email, generated[0]!);
     expect(answer.body.user.isSystemAdmin).toBe(true);

@@ -35,6 +35,7 @@ const login = (email: string, secret: string, tenantId?: string) =>
 /** The columns of an account for the credential role. */
 async function accountOf(email: string): Promise<{ id: string; password_hash: string; email_verified_at: string }> {
   const [account] = await test.service.services.database.credential().all<any>({
+    kind: 'read',
     text: 'select id, password_hash, email_verified_at from accounts where email = $1',
     values: [email],
     prepare: false,
@@ -110,7 +111,7 @@ describe('acceptInvitation by a person with a verified address', () => {
 
 describe('acceptInvitation after a stranger registered the address', () => {
   const statement = (text: string, ...values: unknown[]) =>
-    test.service.services.database.credential().slow.all<any>({ text, values, prepare: false });
+    test.service.services.database.credential().slow.all<any>({ kind: 'write', text, values, prepare: false });
 
   it.each([
     ['acceptInvitation', accept],
@@ -185,7 +186,8 @@ describe('acceptInvitation', () => {
     const closed = await createTenant(test);
     const { token } = await invite(test, closed, { email: newEmail() });
     const setStatus = (status: string) =>
-      test.service.services.database.tenant(closed.tenantId).all({
+      test.service.services.database.tenant(closed.tenantId).slow.all({
+        kind: 'write',
         text: 'update tenants set status = $2 where id = $1',
         values: [closed.tenantId, status],
         prepare: false,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { lock, queryBuilder, read, write } from '#core/db/query';
 import type { AuthTables } from '#modules/auth/auth.tables';
 
 const builder = queryBuilder<AuthTables>();
@@ -11,7 +11,7 @@ export type Invitation = { tenantId: string; userId: string; mailId?: string };
 export type InvitationToken = { hash: Buffer; payload: Invitation; created_at: string; expires_at: string };
 
 /** The links to the account that are valid by their tokens; the tenant knows whether the user is still invited. */
-export const listInvitationTokens = statement<{ accountId: string; now: string }, InvitationToken>((p) =>
+export const listInvitationTokens = read<{ accountId: string; now: string }, InvitationToken>((p) =>
   builder
     .selectFrom('one_time_tokens')
     .select(['hash', 'payload', 'created_at', 'expires_at'])
@@ -25,22 +25,20 @@ export const listInvitationTokens = statement<{ accountId: string; now: string }
 );
 
 /** Revokes the links; returns the ids of their mails. */
-export const revokeInvitations = statement<
-  { accountId: string; userId: string; now: string },
-  { mail_id: string | null }
->((p) =>
-  builder
-    .updateTable('one_time_tokens')
-    .set({ used_at: p.now })
-    .where('account_id', '=', p.accountId)
-    .where('purpose', '=', 'invitation')
-    .where(sql<boolean>`payload ->> 'userId' = ${p.userId}`)
-    .where('used_at', 'is', null)
-    .returning(sql<string | null>`payload ->> 'mailId'`.as('mail_id')),
+export const revokeInvitations = write<{ accountId: string; userId: string; now: string }, { mail_id: string | null }>(
+  (p) =>
+    builder
+      .updateTable('one_time_tokens')
+      .set({ used_at: p.now })
+      .where('account_id', '=', p.accountId)
+      .where('purpose', '=', 'invitation')
+      .where(sql<boolean>`payload ->> 'userId' = ${p.userId}`)
+      .where('used_at', 'is', null)
+      .returning(sql<string | null>`payload ->> 'mailId'`.as('mail_id')),
 );
 
 /** A row if an administrator of the tenant has verified an address; only then is the name of the tenant trusted. */
-export const findProvenAdministrator = statement<{ tenantId: string }, { id: string }>((p) =>
+export const findProvenAdministrator = read<{ tenantId: string }, { id: string }>((p) =>
   builder
     .selectFrom('users')
     .innerJoin('accounts', 'accounts.id', 'users.account_id')
@@ -53,7 +51,7 @@ export const findProvenAdministrator = statement<{ tenantId: string }, { id: str
 );
 
 /** Locks the user: a concurrent withdrawal waits for the mail, and then finds it. */
-export const lockInvitedUser = statement<Invitation, { id: string }>((p) =>
+export const lockInvitedUser = lock<Invitation, { id: string }>((p) =>
   builder
     .selectFrom('users')
     .select('id')
@@ -64,7 +62,7 @@ export const lockInvitedUser = statement<Invitation, { id: string }>((p) =>
 );
 
 /** No row if the user has joined or was deleted, or if the tenant is not active. */
-export const findInvitedUser = statement<Invitation, { id: string; tenant_id: string; tenant_name: string }>((p) =>
+export const findInvitedUser = read<Invitation, { id: string; tenant_id: string; tenant_name: string }>((p) =>
   builder
     .selectFrom('users')
     .innerJoin('tenants', 'tenants.id', 'users.tenant_id')
@@ -77,7 +75,7 @@ export const findInvitedUser = statement<Invitation, { id: string; tenant_id: st
 );
 
 /** No row if the invitation was withdrawn meanwhile. */
-export const activateUser = statement<Invitation & { at: string }, { id: string }>((p) =>
+export const activateUser = write<Invitation & { at: string }, { id: string }>((p) =>
   builder
     .updateTable('users')
     .set({ status: 'active', updated_at: p.at })
@@ -88,7 +86,7 @@ export const activateUser = statement<Invitation & { at: string }, { id: string 
 );
 
 /** Like the statement above, for an invitation that is declined. */
-export const dropInvitedUser = statement<Invitation & { at: string }, { id: string }>((p) =>
+export const dropInvitedUser = write<Invitation & { at: string }, { id: string }>((p) =>
   builder
     .updateTable('users')
     .set({ status: 'deleted', is_tenant_admin: false, updated_at: p.at })
@@ -98,7 +96,7 @@ export const dropInvitedUser = statement<Invitation & { at: string }, { id: stri
     .returning('id'),
 );
 
-export const insertGroupMemberships = statement<Invitation & { groupIds: readonly string[]; at: string }, never>((p) =>
+export const insertGroupMemberships = write<Invitation & { groupIds: readonly string[]; at: string }, never>((p) =>
   builder
     .insertInto('group_members')
     .columns(['tenant_id', 'group_id', 'user_id', 'created_at'])
@@ -116,6 +114,6 @@ export const insertGroupMemberships = statement<Invitation & { groupIds: readonl
     ),
 );
 
-export const deleteGroupMemberships = statement<Invitation, never>((p) =>
+export const deleteGroupMemberships = write<Invitation, never>((p) =>
   builder.deleteFrom('group_members').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.userId),
 );

@@ -19,7 +19,7 @@ beforeAll(async () => {
 /** The records of the invited user in the tenant: no duplicates. */
 async function footprint(userId: string): Promise<unknown> {
   const { database } = test.service.services;
-  const count = (text: string) => ({ text, values: [tenant.tenantId, userId], prepare: false });
+  const count = (text: string) => ({ kind: 'read' as const, text, values: [tenant.tenantId, userId], prepare: false });
   const [users, joined] = await database
     .tenant(tenant.tenantId)
     .flight([

@@ -3,7 +3,7 @@ import type { Actor, Person, RequestFacts } from '#core/access/principal';
 import type { Flow } from '#core/concurrency/fair-queue';
 import { addressFlow } from '#core/concurrency/flows';
 import { enterTenant } from '#core/db/database';
-import type { Query } from '#core/db/query';
+import type { ReadStatement } from '#core/db/query';
 import type { Transaction } from '#core/db/scopes';
 import type { Services } from '#core/services';
 import {
@@ -144,7 +144,7 @@ export async function listOwnInvitations(services: Services, actor: Actor<Person
   const tokens = await findOwnTokens(services, actor);
   const waiting = await services.database.credential().flight(
     // Each tenant is entered before its user is read, all in one pipelined batch.
-    tokens.flatMap(({ payload }): Query<{ tenant_name: string }>[] => [
+    tokens.flatMap(({ payload }): ReadStatement<{ tenant_name: string }>[] => [
       enterTenant(payload.tenantId),
       findInvitedUser(payload),
     ]),

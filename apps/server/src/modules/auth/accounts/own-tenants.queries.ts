@@ -1,11 +1,11 @@
-import { queryBuilder, statement } from '#core/db/query';
+import { lock, queryBuilder, read } from '#core/db/query';
 import type { TenantChoice } from '#modules/auth/accounts/accounts.queries';
 import type { AuthTables } from '#modules/auth/auth.tables';
 
 const builder = queryBuilder<AuthTables>();
 
 /** The tenant, if the account has access: no row for a suspended user or tenant. */
-export const findOpenTenant = statement<{ tenantId: string; accountId: string }, TenantChoice>((p) =>
+export const findOpenTenant = read<{ tenantId: string; accountId: string }, TenantChoice>((p) =>
   builder
     .selectFrom('users')
     .innerJoin('tenants', 'tenants.id', 'users.tenant_id')
@@ -18,7 +18,7 @@ export const findOpenTenant = statement<{ tenantId: string; accountId: string },
 );
 
 /** Locks an active session, so that it cannot end before its successor has started. */
-export const lockLiveSession = statement<
+export const lockLiveSession = lock<
   { tenantId: string; sessionId: string; now: string },
   { remembered: boolean; expires_at: string; assurance: number; assurance_account_wide: boolean }
 >((p) =>

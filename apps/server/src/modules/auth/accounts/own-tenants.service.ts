@@ -1,6 +1,6 @@
 import type { Actor, Person } from '#core/access/principal';
 import { enterTenant } from '#core/db/database';
-import type { Query } from '#core/db/query';
+import type { ReadStatement } from '#core/db/query';
 import { InvalidToken } from '#core/errors/common-errors';
 import type { Services } from '#core/services';
 import { listMemberships, lockAccount, type TenantChoice } from '#modules/auth/accounts/accounts.queries';
@@ -16,7 +16,7 @@ export async function findOpenTenants(services: Services, accountId: string): Pr
   const memberships = await db.all(listMemberships({ accountId }));
   const rows = await db.flight(
     // Each tenant is entered before its user is read, all in one pipelined batch.
-    memberships.flatMap(({ tenant_id: tenantId }): Query<TenantChoice>[] => [
+    memberships.flatMap(({ tenant_id: tenantId }): ReadStatement<TenantChoice>[] => [
       enterTenant(tenantId),
       findOpenTenant({ tenantId, accountId }),
     ]),

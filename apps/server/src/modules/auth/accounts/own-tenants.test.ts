@@ -34,7 +34,8 @@ const switchTo = (token: string, tenantId: unknown) =>
 const setUserStatus = (tenant: Tenant, userId: string, status: string) =>
   test.call('PATCH', `/api/v1/secure/users/${userId}`, { token: tenant.admin.token, body: { status } });
 const setTenantStatus = (tenant: Tenant, status: string) =>
-  test.service.services.database.tenant(tenant.tenantId).all({
+  test.service.services.database.tenant(tenant.tenantId).slow.all({
+    kind: 'write',
     text: 'update tenants set status = $2 where id = $1',
     values: [tenant.tenantId, status],
     prepare: false,
@@ -250,7 +251,7 @@ function sql(text: string, ...values: unknown[]) {
   const db = text.startsWith('update users')
     ? test.service.services.database.tenant(tenantId!)
     : test.service.services.database.credential();
-  return db.all<any>({ text, values, prepare: false });
+  return db.slow.all<any>({ kind: 'write', text, values, prepare: false });
 }
 
 async function accountOf({ email }: Person): Promise<string> {

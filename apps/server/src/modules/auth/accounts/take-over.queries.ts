@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, write } from '#core/db/query';
 import type { AuthTables } from '#modules/auth/auth.tables';
 
 type Owned = { account_id: string };
@@ -16,31 +16,31 @@ type Of = { accountId: string };
 const builder = queryBuilder<Tables>();
 
 /** The account starts again with an unverified address: its new holder has not proven it yet. */
-export const renewAccount = statement<Of & { passwordHash: string; at: string }, never>((p) =>
+export const renewAccount = write<Of & { passwordHash: string; at: string }, never>((p) =>
   builder
     .updateTable('accounts')
     .set({ password_hash: p.passwordHash, password_changed_at: p.at, email_verified_at: null, updated_at: p.at })
     .where('id', '=', p.accountId),
 );
 
-export const deleteFactors = statement<Of, Owned>((p) =>
+export const deleteFactors = write<Of, Owned>((p) =>
   builder.deleteFrom('two_factor_methods').where('account_id', '=', p.accountId).returning('account_id'),
 );
 
-export const deleteFactorCodes = statement<Of, never>((p) =>
+export const deleteFactorCodes = write<Of, never>((p) =>
   builder.deleteFrom('two_factor_codes').where('account_id', '=', p.accountId),
 );
 
-export const deleteBackupCodes = statement<Of, never>((p) =>
+export const deleteBackupCodes = write<Of, never>((p) =>
   builder.deleteFrom('two_factor_backup_codes').where('account_id', '=', p.accountId),
 );
 
-export const deleteIdentities = statement<Of, never>((p) =>
+export const deleteIdentities = write<Of, never>((p) =>
   builder.deleteFrom('account_identities').where('account_id', '=', p.accountId),
 );
 
 /** Invitations remain, because tenants sent them to the address and not to its holder. */
-export const deleteOneTimeTokens = statement<Of & { keepsDisowning: boolean }, never>((p) =>
+export const deleteOneTimeTokens = write<Of & { keepsDisowning: boolean }, never>((p) =>
   builder
     .deleteFrom('one_time_tokens')
     .where('account_id', '=', p.accountId)
@@ -48,6 +48,6 @@ export const deleteOneTimeTokens = statement<Of & { keepsDisowning: boolean }, n
     .where(sql<boolean>`(not ${p.keepsDisowning}::boolean or purpose <> 'account_disowning')`),
 );
 
-export const deleteKnownLogins = statement<Of, never>((p) =>
+export const deleteKnownLogins = write<Of, never>((p) =>
   builder.deleteFrom('known_logins').where('account_id', '=', p.accountId),
 );

@@ -39,6 +39,7 @@ const resend = (token: string) => test.call('POST', '/api/v1/auth/resend-verific
 
 async function isProven({ email }: { email: string }): Promise<boolean> {
   const [account] = await test.service.services.database.credential().all<any>({
+    kind: 'read',
     text: 'select email_verified_at from accounts where email = $1',
     values: [email],
     prepare: false,

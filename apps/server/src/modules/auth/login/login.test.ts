@@ -133,9 +133,12 @@ describe('login', () => {
 
   it('401: a suspended tenant has no login', async () => {
     const { tenantId, admin } = await createTenant(test);
-    await test.service.services.database
-      .tenant(tenantId)
-      .all({ text: "update tenants set status = 'suspended' where id = $1", values: [tenantId], prepare: false });
+    await test.service.services.database.tenant(tenantId).slow.all({
+      kind: 'write',
+      text: "update tenants set status = 'suspended' where id = $1",
+      values: [tenantId],
+      prepare: false,
+    });
     expectError(
       await post(test, 'login', { email: admin.email, password: admin.password }),
       401,

@@ -33,7 +33,8 @@ describe('a stored password', () => {
 
   it('that was copied to another account does not work there', async () => {
     const [known, victim] = [await createMember(test, tenant), await createMember(test, tenant)];
-    await test.service.services.database.credential().all({
+    await test.service.services.database.credential().slow.all({
+      kind: 'write',
       text: 'update accounts set password_hash = (select password_hash from accounts where email = $1) where email = $2',
       values: [known.email, victim.email],
       prepare: false,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read, write } from '#core/db/query';
 
 type Tables = {
   known_logins: {
@@ -17,7 +17,7 @@ const builder = queryBuilder<Tables>();
 /**
  * Stores the origin of a login. The result says whether it is new: unknown, while the account has other known origins.
  */
-export const rememberLogin = statement<
+export const rememberLogin = write<
   { accountId: string; origin: string; at: string; provenAt: string | null },
   { is_news: boolean }
 >(
@@ -53,7 +53,7 @@ export const rememberLogin = statement<
 );
 
 /** The origin, if the account itself was authenticated from there. */
-export const findProvenOrigin = statement<{ accountId: string; origin: string }, { origin: string }>((p) =>
+export const findProvenOrigin = read<{ accountId: string; origin: string }, { origin: string }>((p) =>
   builder
     .selectFrom('known_logins')
     .select('origin')
@@ -62,12 +62,12 @@ export const findProvenOrigin = statement<{ accountId: string; origin: string },
     .where('proven_at', 'is not', null),
 );
 
-export const listOrigins = statement<{ accountId: string }, { origin: string }>((p) =>
+export const listOrigins = read<{ accountId: string }, { origin: string }>((p) =>
   builder.selectFrom('known_logins').select('origin').where('account_id', '=', p.accountId),
 );
 
 /** Deletes origins without a recent login. */
-export const deleteOldLogins = statement<{ before: string; limit: number }, { deleted: number }>((p) =>
+export const deleteOldLogins = write<{ before: string; limit: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('known_logins')
     .where(({ eb, refTuple, selectFrom }) => {

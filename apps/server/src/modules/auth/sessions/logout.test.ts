@@ -88,7 +88,7 @@ describe('logout of all sessions while 50 sessions start from the calling one', 
       // The first of them have started, and others wait, when all are revoked.
       const { database } = test.service.services;
       const text = 'select count(*) > 1 as begun from sessions where tenant_id = $1 and user_id = $2';
-      const count = { text, values: [tenantId, userId], prepare: false };
+      const count = { kind: 'read' as const, text, values: [tenantId, userId], prepare: false };
       await expect.poll(() => database.credential(tenantId).first(count), { interval: 1 }).toEqual({ begun: true });
       expect((await logout(token, '?scope=all')).status).toBe(200);
       for (const { status, body } of await switching) {

@@ -1,11 +1,11 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read, write } from '#core/db/query';
 import type { AuthTables } from '#modules/auth/auth.tables';
 
 const builder = queryBuilder<AuthTables>();
 
-export const insertRefreshToken = statement<
+export const insertRefreshToken = write<
   { hash: Buffer; tenantId: string; sessionId: string; at: string; expiresAt: string },
   never
 >((p) =>
@@ -21,22 +21,21 @@ export const insertRefreshToken = statement<
 );
 
 /** Consumes a refresh token: exactly one of several concurrent calls gets the row. */
-export const useRefreshToken = statement<{ hash: Buffer; now: string }, { tenant_id: string; session_id: string }>(
-  (p) =>
-    builder
-      .updateTable('refresh_tokens')
-      .set({ used_at: p.now })
-      .where('hash', '=', p.hash)
-      .where('used_at', 'is', null)
-      .where('expires_at', '>', p.now)
-      .returning(['tenant_id', 'session_id']),
+export const useRefreshToken = write<{ hash: Buffer; now: string }, { tenant_id: string; session_id: string }>((p) =>
+  builder
+    .updateTable('refresh_tokens')
+    .set({ used_at: p.now })
+    .where('hash', '=', p.hash)
+    .where('used_at', 'is', null)
+    .where('expires_at', '>', p.now)
+    .returning(['tenant_id', 'session_id']),
 );
 
-export const settleRefreshToken = statement<{ hash: Buffer; now: string }, never>((p) =>
+export const settleRefreshToken = write<{ hash: Buffer; now: string }, never>((p) =>
   builder.updateTable('refresh_tokens').set({ settled_at: p.now }).where('hash', '=', p.hash),
 );
 
-export const findRefreshToken = statement<
+export const findRefreshToken = read<
   { hash: Buffer },
   { tenant_id: string; session_id: string; settled_at: string | null; used_at: string | null }
 >((p) =>
@@ -47,7 +46,7 @@ export const findRefreshToken = statement<
 );
 
 /** Deletes expired tokens after their retention period. */
-export const deleteExpiredRefreshTokens = statement<{ before: string; limit: number }, { deleted: number }>((p) =>
+export const deleteExpiredRefreshTokens = write<{ before: string; limit: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('refresh_tokens')
     .where('hash', 'in', (db) =>

@@ -146,6 +146,7 @@ describe('a refresh token used again', () => {
     const member = await createMember(test, tenant);
     const next = (await refresh(test, member.refreshToken)).body.refreshToken as string;
     const rows = await test.service.services.database.credential().all<{ row: string }>({
+      kind: 'read',
       text: 'select t::text as row from refresh_tokens t where tenant_id = $1',
       values: [tenant.tenantId],
       prepare: false,

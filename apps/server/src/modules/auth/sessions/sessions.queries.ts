@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { lock, queryBuilder, read, write } from '#core/db/query';
 import type { AuthTables } from '#modules/auth/auth.tables';
 
 const builder = queryBuilder<AuthTables>();
@@ -69,7 +69,7 @@ function sessionFacts(p: NewSession) {
 }
 
 /** Inserts nothing unless the account is an active user of the tenant. */
-export const insertSession = statement<NewSession, { user_id: string }>((p) =>
+export const insertSession = write<NewSession, { user_id: string }>((p) =>
   builder
     .insertInto('sessions')
     .columns(newSessionColumns)
@@ -91,7 +91,7 @@ export const insertSession = statement<NewSession, { user_id: string }>((p) =>
 );
 
 /** The same for an app account, whose id is used for user and account. */
-export const insertAppAccountSession = statement<NewSession, { user_id: string }>((p) =>
+export const insertAppAccountSession = write<NewSession, { user_id: string }>((p) =>
   builder
     .insertInto('sessions')
     .columns(newSessionColumns)
@@ -108,7 +108,7 @@ export const insertAppAccountSession = statement<NewSession, { user_id: string }
     .returning('user_id'),
 );
 
-export const findSessionProfile = statement<{ tenantId: string; accountId: string }, SessionProfile>((p) =>
+export const findSessionProfile = read<{ tenantId: string; accountId: string }, SessionProfile>((p) =>
   builder
     .selectFrom('users')
     .innerJoin('tenants', 'tenants.id', 'users.tenant_id')
@@ -135,7 +135,7 @@ export const findSessionProfile = statement<{ tenantId: string; accountId: strin
 );
 
 /** Locks the user for the transaction: an earlier suspension refuses the session, a later one revokes it. */
-export const touchLogin = statement<{ tenantId: string; accountId: string; at: string }, { id: string }>((p) =>
+export const touchLogin = write<{ tenantId: string; accountId: string; at: string }, { id: string }>((p) =>
   builder
     .updateTable('users')
     .set({ last_login_at: p.at })
@@ -146,7 +146,7 @@ export const touchLogin = statement<{ tenantId: string; accountId: string; at: s
 );
 
 /** The same for an app account. */
-export const lockAppAccount = statement<{ tenantId: string; accountId: string }, { id: string }>((p) =>
+export const lockAppAccount = lock<{ tenantId: string; accountId: string }, { id: string }>((p) =>
   builder
     .selectFrom('app_accounts')
     .select('id')
@@ -160,7 +160,7 @@ export const lockAppAccount = statement<{ tenantId: string; accountId: string },
  * Ends the oldest active sessions beyond the newest `keep` of the same assurance level, never the given one. Sessions with
  * only a password do not evict sessions with a second factor.
  */
-export const endOldestSessions = statement<
+export const endOldestSessions = write<
   { tenantId: string; accountId: string; sessionId: string; assurance: 1 | 2; keep: number; at: string },
   { id: string }
 >((p) =>
@@ -201,7 +201,7 @@ export type PrincipalRow = {
 };
 
 /** The session with the permissions of its user, if session, user and tenant are active. */
-export const findPrincipal = statement<{ tenantId: string; sessionId: string; now: string }, PrincipalRow>((p) =>
+export const findPrincipal = read<{ tenantId: string; sessionId: string; now: string }, PrincipalRow>((p) =>
   builder
     .selectFrom('sessions')
     .innerJoin('users', (join) =>
@@ -245,35 +245,35 @@ export type AppAccountSessionRow = {
 };
 
 /** The session of an app account, if session, app account and tenant are active. */
-export const findAppAccountPrincipal = statement<
-  { tenantId: string; sessionId: string; now: string },
-  AppAccountSessionRow
->((p) =>
-  builder
-    .selectFrom('sessions')
-    .innerJoin('app_accounts', (join) =>
-      join
-        .onRef('app_accounts.tenant_id', '=', 'sessions.tenant_id')
-        .onRef('app_accounts.id', '=', 'sessions.account_id'),
-    )
-    .innerJoin('tenants', 'tenants.id', 'sessions.tenant_id')
-    .select(['app_accounts.id', 'app_accounts.name', 'app_accounts.email', 'app_accounts.permissions'])
-    .select(sql<string>`least(sessions.expires_at, sessions.idle_expires_at, app_accounts.expires_at)`.as('expires_at'))
-    .where('sessions.tenant_id', '=', p.tenantId)
-    .where('app_accounts.tenant_id', '=', p.tenantId)
-    .where('tenants.id', '=', p.tenantId)
-    .where('sessions.id', '=', p.sessionId)
-    .where('sessions.is_app_account', '=', true)
-    .where('sessions.ended_at', 'is', null)
-    .where('sessions.expires_at', '>', p.now)
-    .where('sessions.idle_expires_at', '>', p.now)
-    .where('app_accounts.status', '=', 'active')
-    .where(sql<boolean>`(app_accounts.expires_at is null or app_accounts.expires_at > ${p.now}::timestamptz)`)
-    .where('tenants.status', '=', 'active'),
+export const findAppAccountPrincipal = read<{ tenantId: string; sessionId: string; now: string }, AppAccountSessionRow>(
+  (p) =>
+    builder
+      .selectFrom('sessions')
+      .innerJoin('app_accounts', (join) =>
+        join
+          .onRef('app_accounts.tenant_id', '=', 'sessions.tenant_id')
+          .onRef('app_accounts.id', '=', 'sessions.account_id'),
+      )
+      .innerJoin('tenants', 'tenants.id', 'sessions.tenant_id')
+      .select(['app_accounts.id', 'app_accounts.name', 'app_accounts.email', 'app_accounts.permissions'])
+      .select(
+        sql<string>`least(sessions.expires_at, sessions.idle_expires_at, app_accounts.expires_at)`.as('expires_at'),
+      )
+      .where('sessions.tenant_id', '=', p.tenantId)
+      .where('app_accounts.tenant_id', '=', p.tenantId)
+      .where('tenants.id', '=', p.tenantId)
+      .where('sessions.id', '=', p.sessionId)
+      .where('sessions.is_app_account', '=', true)
+      .where('sessions.ended_at', 'is', null)
+      .where('sessions.expires_at', '>', p.now)
+      .where('sessions.idle_expires_at', '>', p.now)
+      .where('app_accounts.status', '=', 'active')
+      .where(sql<boolean>`(app_accounts.expires_at is null or app_accounts.expires_at > ${p.now}::timestamptz)`)
+      .where('tenants.status', '=', 'active'),
 );
 
 /** Whether the account has an enabled second factor. */
-export const findActiveFactor = statement<{ accountId: string }, { account_id: string }>((p) =>
+export const findActiveFactor = read<{ accountId: string }, { account_id: string }>((p) =>
   builder
     .selectFrom('two_factor_methods')
     .select('account_id')
@@ -291,7 +291,7 @@ export type SessionRow = {
   expires_at: string;
 };
 
-export const listSessions = statement<{ tenantId: string; userId: string; now: string }, SessionRow>((p) =>
+export const listSessions = read<{ tenantId: string; userId: string; now: string }, SessionRow>((p) =>
   builder
     .selectFrom('sessions')
     .select(['id', 'ip_address', 'user_agent', 'created_at', 'last_used_at'])
@@ -304,22 +304,20 @@ export const listSessions = statement<{ tenantId: string; userId: string; now: s
     .orderBy('created_at', 'desc'),
 );
 
-export const endSession = statement<
-  { tenantId: string; sessionId: string; userId: string; at: string },
-  { id: string }
->((p) =>
-  builder
-    .updateTable('sessions')
-    .set({ ended_at: p.at })
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.sessionId)
-    .where('user_id', '=', p.userId)
-    .where('ended_at', 'is', null)
-    .returning('id'),
+export const endSession = write<{ tenantId: string; sessionId: string; userId: string; at: string }, { id: string }>(
+  (p) =>
+    builder
+      .updateTable('sessions')
+      .set({ ended_at: p.at })
+      .where('tenant_id', '=', p.tenantId)
+      .where('id', '=', p.sessionId)
+      .where('user_id', '=', p.userId)
+      .where('ended_at', 'is', null)
+      .returning('id'),
 );
 
 /** Ends the sessions of a user in one tenant, all of them or all except one. */
-export const endAccountSessions = statement<
+export const endAccountSessions = write<
   { tenantId: string; accountId: string; exceptSessionId: string | null; at: string },
   { id: string }
 >((p) =>
@@ -334,7 +332,7 @@ export const endAccountSessions = statement<
 );
 
 /** Extends the idle timeout of an active session, up to its absolute end. */
-export const extendSession = statement<
+export const extendSession = write<
   { tenantId: string; sessionId: string; now: string },
   { account_id: string; user_id: string; remembered: boolean; expires_at: string }
 >((p) =>
@@ -353,7 +351,7 @@ export const extendSession = statement<
 );
 
 /** Ends a session of any owner, after a replay of a refresh token. */
-export const endSessionById = statement<
+export const endSessionById = write<
   { tenantId: string; sessionId: string; at: string },
   { user_id: string; is_app_account: boolean }
 >((p) =>
@@ -367,7 +365,7 @@ export const endSessionById = statement<
 );
 
 /** Deletes ended sessions of all tenants after their retention period. */
-export const deleteEndedSessions = statement<{ before: string; limit: number }, { deleted: number }>((p) =>
+export const deleteEndedSessions = write<{ before: string; limit: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('sessions')
     .where(({ eb, refTuple, selectFrom }) => {
@@ -377,12 +375,12 @@ export const deleteEndedSessions = statement<{ before: string; limit: number }, 
     .returning(sql<number>`1`.as('deleted')),
 );
 
-export const findTenantStatus = statement<{ tenantId: string }, { status: string }>((p) =>
+export const findTenantStatus = read<{ tenantId: string }, { status: string }>((p) =>
   builder.selectFrom('tenants').select('status').where('id', '=', p.tenantId),
 );
 
 /** The tenant with any status, unless its grace period is over. */
-export const findStandingTenant = statement<{ tenantId: string; now: string }, { id: string }>((p) =>
+export const findStandingTenant = read<{ tenantId: string; now: string }, { id: string }>((p) =>
   builder
     .selectFrom('tenants')
     .select('id')

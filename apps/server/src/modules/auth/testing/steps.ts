@@ -73,7 +73,7 @@ export async function outboxOf(test: TestService, admin: Person, recipient: stri
 export async function mailsTo(test: TestService, recipient: string) {
   const { database, mail: relay } = test.service.services;
   const text = 'select * from mail_outbox where recipient = $1 order by id desc';
-  const mails = await database.platform().all<OutboxMail>({ text, values: [recipient], prepare: false });
+  const mails = await database.platform().all<OutboxMail>({ kind: 'read', text, values: [recipient], prepare: false });
   return mails.map((mail) => ({ ...mail, text: relay.read(mail) }));
 }
 

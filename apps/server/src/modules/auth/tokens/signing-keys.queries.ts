@@ -1,9 +1,9 @@
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read, write } from '#core/db/query';
 import type { AuthTables } from '#modules/auth/auth.tables';
 
 const builder = queryBuilder<AuthTables>();
 
-export const listSigningKeys = statement<{ createdAfter: string }, AuthTables['signing_keys']>((p) =>
+export const listSigningKeys = read<{ createdAfter: string }, AuthTables['signing_keys']>((p) =>
   builder
     .selectFrom('signing_keys')
     .selectAll()
@@ -12,7 +12,7 @@ export const listSigningKeys = statement<{ createdAfter: string }, AuthTables['s
     .orderBy('created_at', 'desc'),
 );
 
-export const insertSigningKey = statement<
+export const insertSigningKey = write<
   { id: string; publicJwk: Record<string, unknown>; privateKey: string; at: string },
   never
 >((p) =>

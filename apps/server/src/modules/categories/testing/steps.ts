@@ -50,6 +50,7 @@ export function categoriesOf(test: TestService, tenant: () => Tenant) {
     problems: async (): Promise<unknown[]> => {
       const { tenantId } = tenant();
       return test.service.services.database.tenant(tenantId).all({
+        kind: 'read',
         text: `with recursive tree as (
             select id, 0 as level, id || '/' as path from categories where tenant_id = $1 and parent_id is null
             union all

@@ -35,7 +35,7 @@ const times = async (count: number, work: () => Promise<unknown>) => {
 const rows = (text: string, tenantId = tenant.tenantId) =>
   test.service.services.database
     .tenant(tenantId)
-    .all<Record<string, any>>({ text, values: [tenantId], prepare: false });
+    .all<Record<string, any>>({ kind: 'read', text, values: [tenantId], prepare: false });
 
 const failures = { status: 502, code: 'UPSTREAM_ERROR' };
 
@@ -96,6 +96,7 @@ describe('failover', () => {
     const [first, second] = [await provide({ priority: 1 }), await provide()];
     const { auth_config: sealed } = await stored(second);
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      kind: 'write',
       text: 'update connectors set auth_config = $3 where tenant_id = $1 and id = $2',
       values: [tenant.tenantId, first.id, sealed],
       prepare: false,
@@ -324,6 +325,7 @@ describe('an open circuit', () => {
     first.answer(status(500));
     // Its timeout is longer than that of the circuit.
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      kind: 'write',
       text: 'update connectors set auto_disable_threshold = 100 where tenant_id = $1',
       values: [tenant.tenantId],
       prepare: false,

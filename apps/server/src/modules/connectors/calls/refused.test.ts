@@ -129,6 +129,7 @@ describe('the last resort', () => {
     const second = await ejected();
     const db = test.service.services.database.tenant(tenant.tenantId);
     await db.slow.all({
+      kind: 'write',
       text: 'update connectors set enabled = true where tenant_id = $1',
       values: [tenant.tenantId],
       prepare: false,

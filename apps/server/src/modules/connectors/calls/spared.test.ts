@@ -29,7 +29,7 @@ const stored = ({ id }: { id: string }) => storedConnector(test, tenant.tenantId
 const rows = (text: string) =>
   test.service.services.database
     .tenant(tenant.tenantId)
-    .all<Record<string, any>>({ text, values: [tenant.tenantId], prepare: false });
+    .all<Record<string, any>>({ kind: 'read', text, values: [tenant.tenantId], prepare: false });
 const logged = async () => {
   await test.service.services.callLog.flush();
   return rows('select failure, outcome from provider_calls where tenant_id = $1');
@@ -158,6 +158,7 @@ describe('failures that are not consecutive', () => {
   it('are cleared by a success after a failure that another process stored', async () => {
     const { one, answers, calls } = await held();
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      kind: 'write',
       text: `update connectors set status = 'degraded', consecutive_failures = 4, last_success = now() - interval '11 seconds'
              where tenant_id = $1 and id = $2`,
       values: [tenant.tenantId, one.id],
@@ -179,6 +180,7 @@ describe('the circuit of own credentials', () => {
     );
     const others = () =>
       test.service.services.database.tenant(tenant.tenantId).slow.all({
+        kind: 'write',
         text: 'update connectors set last_success = now() where tenant_id = $1 and id = $2',
         values: [tenant.tenantId, one.id],
         prepare: false,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read } from '#core/db/query';
 import type { ConnectorRow } from '#modules/connectors/connectors.queries';
 
 type Tables = {
@@ -35,7 +35,7 @@ export type Listed = Pick<
   'id' | 'api_key' | 'api_name' | 'enabled' | 'status' | 'auto_disabled' | 'last_success' | 'last_error'
 >;
 
-export const listForDashboard = statement<{ tenantId: string }, Listed>((p) =>
+export const listForDashboard = read<{ tenantId: string }, Listed>((p) =>
   builder
     .selectFrom('connectors')
     .select(['id', 'api_key', 'api_name', 'enabled', 'status', 'auto_disabled', 'last_success', 'last_error'])
@@ -54,7 +54,7 @@ export type Sums = {
   latency_ms: number;
 };
 
-export const sumCalls = statement<{ tenantId: string; since: string }, Sums>((p) =>
+export const sumCalls = read<{ tenantId: string; since: string }, Sums>((p) =>
   builder
     .selectFrom('provider_call_hours')
     .select([
@@ -76,7 +76,7 @@ type Recent = Pick<
   'id' | 'called_at' | 'connector_id' | 'provider' | 'outcome' | 'latency_ms'
 >;
 
-export const listRecentCalls = statement<{ tenantId: string; since: string; limit: number }, Recent>((p) =>
+export const listRecentCalls = read<{ tenantId: string; since: string; limit: number }, Recent>((p) =>
   builder
     .selectFrom('provider_calls')
     .select(['id', 'called_at', 'connector_id', 'provider', 'outcome', 'latency_ms'])

@@ -37,6 +37,7 @@ const called = (connector: Record<string, any>, rest: Partial<CallFacts> = {}) =
 const written = () => test.service.services.callLog.flush();
 const set = (id: string, text: string) =>
   test.service.services.database.tenant(tenant.tenantId).slow.all({
+    kind: 'write',
     text: `update connectors set ${text} where tenant_id = $1 and id = $2`,
     values: [tenant.tenantId, id],
     prepare: false,
@@ -128,6 +129,7 @@ describe('getConnectorDashboard', () => {
     await written();
     await test.service.services.database.platform().slow.flight([
       {
+        kind: 'write',
         text: `update provider_call_hours set hour = hour - interval '25 hours' where tenant_id = $1`,
         values: [other.tenantId],
         prepare: false,

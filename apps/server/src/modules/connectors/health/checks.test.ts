@@ -170,6 +170,7 @@ describe('health checks of connectors', () => {
     await run();
     await test.service.services.callLog.flush();
     const calls = await test.service.services.database.tenant(tenant.tenantId).all<Record<string, any>>({
+      kind: 'read',
       text: 'select operation_key, provider, outcome, failure, http_status, user_id from provider_calls where tenant_id = $1',
       values: [tenant.tenantId],
       prepare: false,
@@ -189,6 +190,7 @@ describe('health checks of connectors', () => {
   it('continue after a connector that cannot be checked', async () => {
     const [broken, good] = [await provide(), await provide()];
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      kind: 'write',
       text: `update connectors set api_base_url = 'no address' where tenant_id = $1 and id = $2`,
       values: [tenant.tenantId, broken.id],
       prepare: false,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read, write } from '#core/db/query';
 import { connectorColumns, type ConnectorRow } from '#modules/connectors/connectors.queries';
 
 type ConnectorEventRow = {
@@ -36,32 +36,30 @@ type HealthColumns = Pick<
 >;
 
 /** `updated_at` stays, because no user changed the connector. */
-export const updateHealth = statement<
-  HealthColumns & { tenantId: string; id: string; checkedAt: string | null },
-  never
->((p) =>
-  builder
-    .updateTable('connectors')
-    .set({
-      status: p.status,
-      last_success: p.last_success,
-      last_error: p.last_error,
-      error_message: p.error_message,
-      error_details: sql`${p.error_details}::jsonb`,
-      consecutive_failures: p.consecutive_failures,
-      auto_disabled: p.auto_disabled,
-      ejections: p.ejections,
-      retry_at: p.retry_at,
-      probe_until: p.probe_until,
-      last_latency_ms: p.last_latency_ms,
-      last_health_check: sql`coalesce(${p.checkedAt}::timestamptz, last_health_check)`,
-    })
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id),
+export const updateHealth = write<HealthColumns & { tenantId: string; id: string; checkedAt: string | null }, never>(
+  (p) =>
+    builder
+      .updateTable('connectors')
+      .set({
+        status: p.status,
+        last_success: p.last_success,
+        last_error: p.last_error,
+        error_message: p.error_message,
+        error_details: sql`${p.error_details}::jsonb`,
+        consecutive_failures: p.consecutive_failures,
+        auto_disabled: p.auto_disabled,
+        ejections: p.ejections,
+        retry_at: p.retry_at,
+        probe_until: p.probe_until,
+        last_latency_ms: p.last_latency_ms,
+        last_health_check: sql`coalesce(${p.checkedAt}::timestamptz, last_health_check)`,
+      })
+      .where('tenant_id', '=', p.tenantId)
+      .where('id', '=', p.id),
 );
 
 /** Records another success of a healthy connector; no row if it is already recorded, or the connector is no longer healthy. */
-export const touchHealth = statement<
+export const touchHealth = write<
   { tenantId: string; id: string; at: string; before: string; latencyMs: number },
   { id: string }
 >((p) =>
@@ -78,7 +76,7 @@ export const touchHealth = statement<
 );
 
 /** Claims the probe of a connector whose pause is over by `pausedUntil`; concurrent callers get no row. */
-export const claimProbe = statement<
+export const claimProbe = write<
   { tenantId: string; id: string; now: string; until: string; pausedUntil: string },
   { id: string }
 >((p) =>
@@ -93,7 +91,7 @@ export const claimProbe = statement<
 );
 
 /** Releases the probe; a success or a longer pause has already done so. */
-export const endProbe = statement<{ tenantId: string; id: string; until: string }, never>((p) =>
+export const endProbe = write<{ tenantId: string; id: string; until: string }, never>((p) =>
   builder
     .updateTable('connectors')
     .set({ probe_until: p.until })
@@ -102,7 +100,7 @@ export const endProbe = statement<{ tenantId: string; id: string; until: string 
     .where('probe_until', '>', p.until),
 );
 
-export const insertConnectorEvent = statement<ConnectorEventRow, never>((p) =>
+export const insertConnectorEvent = write<ConnectorEventRow, never>((p) =>
   builder.insertInto('connector_events').values({
     tenant_id: p.tenant_id,
     id: p.id,
@@ -123,32 +121,30 @@ const heardAt = sql<string>`coalesce(greatest(last_health_check, last_success, l
  * Connectors of all tenants without a call since then that can be called. The longest unchecked of each tenant come first,
  * then the second of each, and so on.
  */
-export const listQuietConnectors = statement<
-  { now: string; since: string; perTenant: number; limit: number },
-  ConnectorRow
->((p) =>
-  builder
-    .selectFrom((db) =>
-      db
-        .selectFrom('connectors')
-        .select(connectorColumns)
-        .select(heardAt.as('heard_at'))
-        .select(sql<number>`row_number() over (partition by tenant_id order by ${heardAt}, id)`.as('turn'))
-        .where('enabled', '=', true)
-        .where((row) => row.or([row('retry_at', 'is', null), row('retry_at', '<=', p.now)]))
-        .where(sql<boolean>`${heardAt} <= ${p.since}`)
-        .as('quiet'),
-    )
-    .select(connectorColumns)
-    .where('turn', '<=', p.perTenant)
-    .orderBy('turn')
-    .orderBy('heard_at')
-    .orderBy('id')
-    .limit(p.limit),
+export const listQuietConnectors = read<{ now: string; since: string; perTenant: number; limit: number }, ConnectorRow>(
+  (p) =>
+    builder
+      .selectFrom((db) =>
+        db
+          .selectFrom('connectors')
+          .select(connectorColumns)
+          .select(heardAt.as('heard_at'))
+          .select(sql<number>`row_number() over (partition by tenant_id order by ${heardAt}, id)`.as('turn'))
+          .where('enabled', '=', true)
+          .where((row) => row.or([row('retry_at', 'is', null), row('retry_at', '<=', p.now)]))
+          .where(sql<boolean>`${heardAt} <= ${p.since}`)
+          .as('quiet'),
+      )
+      .select(connectorColumns)
+      .where('turn', '<=', p.perTenant)
+      .orderBy('turn')
+      .orderBy('heard_at')
+      .orderBy('id')
+      .limit(p.limit),
 );
 
 /** Moves the connector to the end of the order without a check. */
-export const passOverCheck = statement<{ tenantId: string; id: string; at: string }, never>((p) =>
+export const passOverCheck = write<{ tenantId: string; id: string; at: string }, never>((p) =>
   builder
     .updateTable('connectors')
     .set({ last_health_check: p.at })
@@ -156,7 +152,7 @@ export const passOverCheck = statement<{ tenantId: string; id: string; at: strin
     .where('id', '=', p.id),
 );
 
-export const deleteOldConnectorEvents = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteOldConnectorEvents = write<{ before: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('connector_events')
     .where(sql<boolean>`(tenant_id, id) in (

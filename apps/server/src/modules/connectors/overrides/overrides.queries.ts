@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read, write } from '#core/db/query';
 import type { ConnectorRow } from '#modules/connectors/connectors.queries';
 
 export type OverrideRow = {
@@ -19,7 +19,7 @@ type Tables = {
 
 const builder = queryBuilder<Tables>();
 
-export const findOverride = statement<{ tenantId: string; operation: string }, OverrideRow>((p) =>
+export const findOverride = read<{ tenantId: string; operation: string }, OverrideRow>((p) =>
   builder
     .selectFrom('operation_overrides')
     .select(['id', 'enabled', 'preferred_provider_order', 'quota_limits', 'customer_credentials'])
@@ -28,7 +28,7 @@ export const findOverride = statement<{ tenantId: string; operation: string }, O
 );
 
 /** Addresses and kinds of the connectors with these names. */
-export const listAddresses = statement<
+export const listAddresses = read<
   { tenantId: string; keys: readonly string[] },
   Pick<ConnectorRow, 'api_key' | 'api_base_url' | 'category' | 'config'>
 >((p) =>
@@ -40,7 +40,7 @@ export const listAddresses = statement<
 );
 
 /** Removes the name from all preferred orders of the tenant. */
-export const dropFromOrders = statement<{ tenantId: string; key: string }, never>((p) =>
+export const dropFromOrders = write<{ tenantId: string; key: string }, never>((p) =>
   builder
     .updateTable('operation_overrides')
     .set({ preferred_provider_order: sql`array_remove(preferred_provider_order, ${p.key}::text)` })

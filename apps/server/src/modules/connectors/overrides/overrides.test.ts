@@ -20,9 +20,14 @@ let system: string;
 beforeEach(async () => {
   tenant = await createTenant(test);
   system = (await logInSystemAdmin(test)).token;
-  await test.service.services.database.tenant(systemTenantId).flight([
-    { text: 'delete from operation_overrides where tenant_id = $1', values: [systemTenantId], prepare: false },
-    { text: 'delete from connectors where tenant_id = $1', values: [systemTenantId], prepare: false },
+  await test.service.services.database.tenant(systemTenantId).slow.flight([
+    {
+      kind: 'write',
+      text: 'delete from operation_overrides where tenant_id = $1',
+      values: [systemTenantId],
+      prepare: false,
+    },
+    { kind: 'write', text: 'delete from connectors where tenant_id = $1', values: [systemTenantId], prepare: false },
   ]);
 });
 
@@ -81,6 +86,7 @@ describe('the order of providers', () => {
     await own({ order: [first.key, second.key] });
     await test.call('DELETE', `${path}/${first.id}`, { token: tenant.admin.token });
     const [row] = await test.service.services.database.tenant(tenant.tenantId).all<{ order: string[] }>({
+      kind: 'read',
       text: 'select preferred_provider_order as order from operation_overrides where tenant_id = $1',
       values: [tenant.tenantId],
       prepare: false,
@@ -182,6 +188,7 @@ describe("credentials of a tenant's own", () => {
     const shared = await provide({}, system);
     await own({ credentials: { [shared.key]: { token: 'of the tenant' } } });
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      kind: 'write',
       text: `update operation_overrides set customer_credentials = 'v1.broken' where tenant_id = $1`,
       values: [tenant.tenantId],
       prepare: false,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement, type Built } from '#core/db/query';
+import { queryBuilder, write, type Built } from '#core/db/query';
 
 type QuotaRow = {
   tenant_id: string;
@@ -25,7 +25,7 @@ const raw = <Row>(query: ReturnType<typeof sql>) =>
   ({ compile: () => query.compile(builder) }) as unknown as Built<Row>;
 
 /** Creates a row with usage 0 for each new period, so that it can be locked. */
-export const openQuota = statement<Of, never>((p) =>
+export const openQuota = write<Of, never>((p) =>
   raw(sql`insert into operation_quota (tenant_id, operation_key, unit, period, starts_at, used)
     select ${p.tenantId}::uuid, ${p.operation}::text, w.unit, w.period, w.starts_at, 0
     from ${windows(p.windows)} order by w.unit, w.period
@@ -46,7 +46,7 @@ const locked = (p: Of) => sql`
  * Reserves the amount in all periods or in none, and returns the exceeded ones. An amount of 0 (tokens are known only afterwards)
  * needs a remaining quota.
  */
-export const reserveQuota = statement<Of, { period: 'minute' | 'day' | 'month'; is_over: boolean }>((p) =>
+export const reserveQuota = write<Of, { period: 'minute' | 'day' | 'month'; is_over: boolean }>((p) =>
   raw(sql`with ${locked(p)},
     judged as materialized (select *, used + greatest(amount, 1) > "limit" as is_over from locked),
     taken as (
@@ -59,7 +59,7 @@ export const reserveQuota = statement<Of, { period: 'minute' | 'day' | 'month'; 
 );
 
 /** Corrects the usage after a call; never below 0. */
-export const settleQuota = statement<Of, never>((p) =>
+export const settleQuota = write<Of, never>((p) =>
   raw(sql`with ${locked(p)}
     update operation_quota q set used = greatest(0, q.used + l.amount)
     from locked l
@@ -68,7 +68,7 @@ export const settleQuota = statement<Of, never>((p) =>
 );
 
 /** Deletes periods that have ended. */
-export const deleteOldQuota = statement<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteOldQuota = write<{ before: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('operation_quota')
     .where(

@@ -27,6 +27,7 @@ const quotaLimits = (given: Record<string, unknown>, tenantId = tenant.tenantId)
   override(test, tenantId, { quotaLimits: given });
 const used = async () => {
   const rows = await test.service.services.database.tenant(tenant.tenantId).all<Record<string, any>>({
+    kind: 'read',
     text: 'select unit, period, used from operation_quota where tenant_id = $1 order by starts_at, unit, period',
     values: [tenant.tenantId],
     prepare: false,

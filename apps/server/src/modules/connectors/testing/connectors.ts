@@ -27,6 +27,7 @@ export function patchConnector(test: TestService, token: string, id: string, bod
 /** A row as the database has it. */
 export async function storedConnector(test: TestService, tenantId: string, id: string): Promise<Record<string, any>> {
   const row = await test.service.services.database.tenant(tenantId).first<Record<string, any>>({
+    kind: 'read',
     text: 'select * from connectors where tenant_id = $1 and id = $2',
     values: [tenantId, id],
     prepare: false,
@@ -44,6 +45,7 @@ export async function credentialsOf(test: TestService, tenantId: string, id: str
 /** Traffic as it will be one day: health and failures that enabling forgets. */
 export async function markFailed(test: TestService, tenantId: string, id: string): Promise<void> {
   await test.service.services.database.tenant(tenantId).slow.all({
+    kind: 'write',
     text: `update connectors set status = 'error', auto_disabled = true, consecutive_failures = 5, error_message = 'canary message',
              error_details = '{"canary":"details"}', last_error = '2026-01-01T00:00:00Z'
            where tenant_id = $1 and id = $2`,

@@ -1,5 +1,5 @@
 import { nilId } from '#core/db/nil-id';
-import { queryBuilder, statement } from '#core/db/query';
+import { lock, queryBuilder, read, write } from '#core/db/query';
 import type { ProviderTables } from '#modules/identity-providers/identity-providers.tables';
 
 export type IdentityRow = Omit<ProviderTables['account_identities'], 'subject'>;
@@ -14,7 +14,7 @@ const columns = ['id', 'account_id', 'configured_by', 'provider', 'email', 'crea
 const noAccount = nilId;
 
 /** The account of the identity, if it is linked; records the use. */
-export const touchIdentity = statement<Name & { email: string | null; at: string }, IdentityRow>((p) =>
+export const touchIdentity = write<Name & { email: string | null; at: string }, IdentityRow>((p) =>
   builder
     .updateTable('account_identities')
     .set({ email: p.email, last_used_at: p.at })
@@ -25,7 +25,7 @@ export const touchIdentity = statement<Name & { email: string | null; at: string
     .returning(columns),
 );
 
-export const findIdentity = statement<Name, IdentityRow>((p) =>
+export const findIdentity = read<Name, IdentityRow>((p) =>
   builder
     .selectFrom('account_identities')
     .select(columns)
@@ -35,7 +35,7 @@ export const findIdentity = statement<Name, IdentityRow>((p) =>
 );
 
 /** No row if the identity is known: linked to any account, or unlinked. */
-export const insertIdentity = statement<
+export const insertIdentity = write<
   Name & { id: string; accountId: string; email: string | null; at: string },
   IdentityRow
 >((p) =>
@@ -56,16 +56,16 @@ export const insertIdentity = statement<
 );
 
 /** Holds while the identity is linked to the account. */
-export const holdIdentity = statement<{ id: string; accountId: string }, { id: string }>((p) =>
+export const holdIdentity = read<{ id: string; accountId: string }, { id: string }>((p) =>
   builder.selectFrom('account_identities').select('id').where('id', '=', p.id).where('account_id', '=', p.accountId),
 );
 
-export const listIdentities = statement<{ accountId: string }, IdentityRow>((p) =>
+export const listIdentities = read<{ accountId: string }, IdentityRow>((p) =>
   builder.selectFrom('account_identities').select(columns).where('account_id', '=', p.accountId).orderBy('id'),
 );
 
 /** Unlinks the identity. The row remains and prevents an automatic link at the next login. */
-export const releaseIdentity = statement<{ id: string; accountId: string }, { id: string }>((p) =>
+export const releaseIdentity = write<{ id: string; accountId: string }, { id: string }>((p) =>
   builder
     .updateTable('account_identities')
     .set({ account_id: noAccount, email: null })
@@ -75,7 +75,7 @@ export const releaseIdentity = statement<{ id: string; accountId: string }, { id
 );
 
 /** Deletes the mark of an unlinked identity before a requested link. */
-export const deleteReleasedIdentity = statement<Name, never>((p) =>
+export const deleteReleasedIdentity = write<Name, never>((p) =>
   builder
     .deleteFrom('account_identities')
     .where('configured_by', '=', p.configuredBy)
@@ -85,7 +85,7 @@ export const deleteReleasedIdentity = statement<Name, never>((p) =>
 );
 
 /** The account with the verified address, locked for the transaction. */
-export const lockProvenAccount = statement<{ email: string }, { id: string }>((p) =>
+export const lockProvenAccount = lock<{ email: string }, { id: string }>((p) =>
   builder
     .selectFrom('accounts')
     .select('id')
@@ -98,7 +98,7 @@ export const lockProvenAccount = statement<{ email: string }, { id: string }>((p
  * The same among the active users of a tenant: the issuer of a tenant learns nothing about other accounts, not even
  * from response times.
  */
-export const lockProvenUser = statement<{ tenantId: string; email: string }, { id: string }>((p) =>
+export const lockProvenUser = lock<{ tenantId: string; email: string }, { id: string }>((p) =>
   builder
     .selectFrom('users')
     .innerJoin('accounts', 'accounts.id', 'users.account_id')

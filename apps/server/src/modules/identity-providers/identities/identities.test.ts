@@ -68,7 +68,8 @@ async function obtainCode(token: string, person: string) {
 }
 
 async function withoutPassword({ userId }: Person, tenantId: string): Promise<void> {
-  await test.service.services.database.credential(tenantId).all({
+  await test.service.services.database.credential(tenantId).slow.all({
+    kind: 'write',
     text: `update accounts set password_hash = null
            where id = (select account_id from users where tenant_id = $1 and id = $2)`,
     values: [tenantId, userId],

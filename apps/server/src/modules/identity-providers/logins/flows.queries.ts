@@ -1,18 +1,18 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, write } from '#core/db/query';
 import type { ProviderTables } from '#modules/identity-providers/identity-providers.tables';
 
 const builder = queryBuilder<ProviderTables>();
 
-export const insertFlow = statement<{ hash: Buffer; payload: string; at: string; expiresAt: string }, never>((p) =>
+export const insertFlow = write<{ hash: Buffer; payload: string; at: string; expiresAt: string }, never>((p) =>
   builder
     .insertInto('provider_flows')
     .values({ hash: p.hash, payload: p.payload, created_at: p.at, expires_at: p.expiresAt, used_at: null }),
 );
 
 /** Consumes a flow: exactly one of several concurrent answers with one state gets the row. */
-export const useFlow = statement<{ hash: Buffer; now: string }, { payload: string }>((p) =>
+export const useFlow = write<{ hash: Buffer; now: string }, { payload: string }>((p) =>
   builder
     .updateTable('provider_flows')
     .set({ used_at: p.now })
@@ -23,7 +23,7 @@ export const useFlow = statement<{ hash: Buffer; now: string }, { payload: strin
 );
 
 /** Deletes expired flows. */
-export const deleteExpiredFlows = statement<{ before: string; limit: number }, { deleted: number }>((p) =>
+export const deleteExpiredFlows = write<{ before: string; limit: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('provider_flows')
     .where('hash', 'in', (db) =>

@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 function flows(): Promise<{ payload: string; row: string }[]> {
   const text = 'select payload, f::text as row from provider_flows f order by created_at';
-  return test.service.services.database.credential().all({ text, values: [], prepare: false });
+  return test.service.services.database.credential().all({ kind: 'read', text, values: [], prepare: false });
 }
 
 async function begin(): Promise<{ state: string }> {

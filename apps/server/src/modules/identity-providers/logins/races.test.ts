@@ -43,7 +43,7 @@ async function createSomeone() {
 async function count(text: string, values: unknown[]): Promise<number> {
   const rows = await test.service.services.database
     .credential(tenantId)
-    .all<{ count: number }>({ text, values, prepare: false });
+    .all<{ count: number }>({ kind: 'read', text, values, prepare: false });
   return rows[0]!.count;
 }
 

@@ -1,5 +1,5 @@
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, statement } from '#core/db/query';
+import { auditedWrite, lock, queryBuilder, read } from '#core/db/query';
 import type { ProviderTables } from '#modules/identity-providers/identity-providers.tables';
 
 export type RegistrationRow = ProviderTables['identity_providers'];
@@ -20,11 +20,11 @@ const columns = [
   'updated_at',
 ] as const;
 
-export const listRegistrations = statement<{ tenantId: string }, RegistrationRow>((p) =>
+export const listRegistrations = read<{ tenantId: string }, RegistrationRow>((p) =>
   builder.selectFrom('identity_providers').select(columns).where('tenant_id', '=', p.tenantId),
 );
 
-export const findRegistration = statement<{ tenantId: string; provider: string }, RegistrationRow>((p) =>
+export const findRegistration = read<{ tenantId: string; provider: string }, RegistrationRow>((p) =>
   builder
     .selectFrom('identity_providers')
     .select(columns)
@@ -35,7 +35,7 @@ export const findRegistration = statement<{ tenantId: string; provider: string }
 const qualified = columns.map((name) => `identity_providers.${name}` as const);
 
 /** Registrations that logins may use: none of a tenant without access. */
-export const listOpenRegistrations = statement<{ tenantId: string }, RegistrationRow>((p) =>
+export const listOpenRegistrations = read<{ tenantId: string }, RegistrationRow>((p) =>
   builder
     .selectFrom('identity_providers')
     .innerJoin('tenants', 'tenants.id', 'identity_providers.tenant_id')
@@ -45,7 +45,7 @@ export const listOpenRegistrations = statement<{ tenantId: string }, Registratio
     .where('tenants.status', '=', 'active'),
 );
 
-export const findOpenRegistration = statement<{ tenantId: string; provider: string }, RegistrationRow>((p) =>
+export const findOpenRegistration = read<{ tenantId: string; provider: string }, RegistrationRow>((p) =>
   builder
     .selectFrom('identity_providers')
     .innerJoin('tenants', 'tenants.id', 'identity_providers.tenant_id')
@@ -57,7 +57,7 @@ export const findOpenRegistration = statement<{ tenantId: string; provider: stri
 );
 
 /** Locked until the end of the transaction, so that the kept secret is the one that was checked. */
-export const lockRegistration = statement<{ tenantId: string; provider: string }, RegistrationRow>((p) =>
+export const lockRegistration = lock<{ tenantId: string; provider: string }, RegistrationRow>((p) =>
   builder
     .selectFrom('identity_providers')
     .select(columns)
@@ -66,7 +66,7 @@ export const lockRegistration = statement<{ tenantId: string; provider: string }
     .forUpdate(),
 );
 
-export const saveRegistration = statement<Omit<RegistrationRow, 'tenant_id'> & AuditParams, RegistrationRow>((p) => {
+export const saveRegistration = auditedWrite<Omit<RegistrationRow, 'tenant_id'> & AuditParams, RegistrationRow>((p) => {
   const change = builder
     .insertInto('identity_providers')
     .values({
@@ -98,7 +98,7 @@ export const saveRegistration = statement<Omit<RegistrationRow, 'tenant_id'> & A
   return withAudit<RegistrationRow>(change, event, p);
 });
 
-export const deleteRegistration = statement<{ provider: string } & AuditParams, { id: string }>((p) => {
+export const deleteRegistration = auditedWrite<{ provider: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .deleteFrom('identity_providers')
     .where('tenant_id', '=', p.tenantId)

@@ -27,6 +27,7 @@ const read = (provider: string, by = token) => test.call('GET', `${path}/${provi
 /** The stored row. */
 async function stored(of: Tenant, provider: string): Promise<Record<string, unknown>> {
   const rows = await test.service.services.database.tenant(of.tenantId).all<Record<string, unknown>>({
+    kind: 'read',
     text: 'select * from identity_providers where tenant_id = $1 and provider = $2',
     values: [of.tenantId, provider],
     prepare: false,

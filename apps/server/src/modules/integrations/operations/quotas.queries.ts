@@ -1,4 +1,4 @@
-import { queryBuilder, toQuery, type Query } from '#core/db/query';
+import { queryBuilder, toRead, type ReadStatement } from '#core/db/query';
 
 export type UsedRow = {
   tenant_id: string;
@@ -12,8 +12,8 @@ export type UsedRow = {
 const builder = queryBuilder<{ operation_quota: UsedRow }>();
 
 /** Usage of an operation in periods that start at that time or later. */
-export function listUsed(of: { tenantId: string; operationKey: string; since: string }): Query<UsedRow> {
-  return toQuery(
+export function listUsed(of: { tenantId: string; operationKey: string; since: string }): ReadStatement<UsedRow> {
+  return toRead(
     builder
       .selectFrom('operation_quota')
       .selectAll()

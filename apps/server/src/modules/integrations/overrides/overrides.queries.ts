@@ -1,7 +1,17 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, searchPatterns, statement, toQuery, type Query } from '#core/db/query';
+import {
+  auditedWrite,
+  lock,
+  queryBuilder,
+  read,
+  searchPatterns,
+  toAuditedWrite,
+  toRead,
+  type ReadStatement,
+  type WriteStatement,
+} from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 
 export type OverrideRow = {
@@ -31,7 +41,7 @@ export type OverrideFilters = {
 const builder = queryBuilder<Tables>();
 
 /** Locked until the end of the transaction, so that masks keep the current credentials. */
-export const lockOverride = statement<{ tenantId: string; operationKey: string }, OverrideRow>((p) =>
+export const lockOverride = lock<{ tenantId: string; operationKey: string }, OverrideRow>((p) =>
   builder
     .selectFrom('operation_overrides')
     .selectAll()
@@ -51,31 +61,31 @@ const saved = { action: 'tenant_override.saved', resourceType: 'tenant_override'
 export function insertOverride(
   row: OverrideChanges & { id: string; operation_key: string; at: string },
   audit: AuditParams,
-): Query<OverrideRow> {
+): WriteStatement<OverrideRow> {
   const { at, ...values } = row;
   const change = builder
     .insertInto('operation_overrides')
     .values({ ...values, tenant_id: audit.tenantId, created_at: at, updated_at: at })
     .onConflict((conflict) => conflict.columns(['tenant_id', 'operation_key']).doNothing())
     .returningAll();
-  return toQuery(withAudit<OverrideRow>(change, saved, audit));
+  return toAuditedWrite(withAudit<OverrideRow>(change, saved, audit));
 }
 
 export function updateOverride(
   id: string,
   changes: OverrideChanges & { updated_at: string },
   audit: AuditParams,
-): Query<OverrideRow> {
+): WriteStatement<OverrideRow> {
   const change = builder
     .updateTable('operation_overrides')
     .set(changes)
     .where('tenant_id', '=', audit.tenantId)
     .where('id', '=', id)
     .returningAll();
-  return toQuery(withAudit<OverrideRow>(change, saved, audit));
+  return toAuditedWrite(withAudit<OverrideRow>(change, saved, audit));
 }
 
-export const deleteOverride = statement<{ id: string } & AuditParams, { id: string }>((p) => {
+export const deleteOverride = auditedWrite<{ id: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .deleteFrom('operation_overrides')
     .where('tenant_id', '=', p.tenantId)
@@ -85,11 +95,11 @@ export const deleteOverride = statement<{ id: string } & AuditParams, { id: stri
 });
 
 /** Tenant of an override, for system administrators, who can change all of them. */
-export const findOwner = statement<{ id: string }, { tenant_id: string }>((p) =>
+export const findOwner = read<{ id: string }, { tenant_id: string }>((p) =>
   builder.selectFrom('operation_overrides').select('tenant_id').where('id', '=', p.id),
 );
 
-export const findOverrides = statement<{ tenantId: string }, OverrideRow>((p) =>
+export const findOverrides = read<{ tenantId: string }, OverrideRow>((p) =>
   builder.selectFrom('operation_overrides').selectAll().where('tenant_id', '=', p.tenantId),
 );
 
@@ -98,13 +108,13 @@ export type OverrideOrder = { column: 'operation_key' | 'created_at' | 'updated_
 export function listOverrides(
   filters: OverrideFilters,
   { limit, offset, order }: { limit: number; offset: number; order: OverrideOrder },
-): Query<OverrideRow> {
+): ReadStatement<OverrideRow> {
   const direction = order.descending ? 'desc' : 'asc';
   const query = overrides(filters).selectAll().orderBy(order.column, direction).orderBy('tenant_id').orderBy('id');
-  return toQuery(query.limit(limit).offset(offset));
+  return toRead(query.limit(limit).offset(offset));
 }
 
-export function countOverrides(filters: OverrideFilters): Query<{ total: number }> {
+export function countOverrides(filters: OverrideFilters): ReadStatement<{ total: number }> {
   return countMatches(overrides(filters).select('id'));
 }
 

@@ -42,6 +42,7 @@ const trail = async (action: string, token = tenant.admin.token) =>
 /** What is stored, as its owner sees it. */
 async function stored(id: unknown): Promise<Record<string, any>> {
   const row = await test.service.services.database.tenant(tenant.tenantId).first<Record<string, any>>({
+    kind: 'read',
     text: 'select * from operation_overrides where tenant_id = $1 and id = $2',
     values: [tenant.tenantId, id],
     prepare: false,
@@ -149,7 +150,7 @@ describe('saveTenantOverride', () => {
     const { id } = await saved({ customer_credentials: { openai: { token: 'canary' } } });
     const damage = `update operation_overrides set customer_credentials = 'v1.broken' where tenant_id = $1`;
     const db = test.service.services.database.tenant(tenant.tenantId);
-    await db.slow.all({ text: damage, values: [tenant.tenantId], prepare: false });
+    await db.slow.all({ kind: 'write', text: damage, values: [tenant.tenantId], prepare: false });
     const order = { preferred_provider_order: ['openai'] };
     expect(await saved(order)).toMatchObject({ id, ...order, customer_credentials: {} });
     expect((await stored(id)).customer_credentials).toBe('v1.broken');

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, toQuery, type Query } from '#core/db/query';
+import { queryBuilder, toRead, type ReadStatement } from '#core/db/query';
 import type { ConnectorStatus } from '#modules/integrations/traffic/traffic.queries';
 
 export type HealthRow = {
@@ -21,8 +21,10 @@ export type HealthRow = {
 const builder = queryBuilder<{ connectors: HealthRow }>();
 
 /** @param tenantId undefined for all tenants; only with the platform connection. */
-export function countStatuses(tenantId: string | undefined): Query<{ status: ConnectorStatus; connectors: number }> {
-  return toQuery(
+export function countStatuses(
+  tenantId: string | undefined,
+): ReadStatement<{ status: ConnectorStatus; connectors: number }> {
+  return toRead(
     connectors(tenantId)
       .select(['status', sql<number>`count(*)`.as('connectors')])
       .groupBy('status'),
@@ -30,8 +32,8 @@ export function countStatuses(tenantId: string | undefined): Query<{ status: Con
 }
 
 /** @param tenantId undefined for all tenants; only with the platform connection. */
-export function listHealth(tenantId: string | undefined, limit: number): Query<HealthRow> {
-  return toQuery(
+export function listHealth(tenantId: string | undefined, limit: number): ReadStatement<HealthRow> {
+  return toRead(
     connectors(tenantId)
       .select([
         'tenant_id',

@@ -1,6 +1,6 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import { queryBuilder, toQuery, type Query } from '#core/db/query';
+import { queryBuilder, toRead, type ReadStatement } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 
 export type Outcome = 'success' | 'failure' | 'rate_limited';
@@ -80,13 +80,13 @@ const builder = queryBuilder<Tables>();
 export function listCalls(
   filters: TrafficFilters,
   { limit, offset, descending = true }: Page & { descending?: boolean },
-): Query<CallRow> {
+): ReadStatement<CallRow> {
   const direction = descending ? 'desc' : 'asc';
   const query = calls(filters).selectAll().orderBy('called_at', direction).orderBy('id', direction);
-  return toQuery(query.limit(limit).offset(offset));
+  return toRead(query.limit(limit).offset(offset));
 }
 
-export function countCalls(filters: TrafficFilters): Query<{ total: number }> {
+export function countCalls(filters: TrafficFilters): ReadStatement<{ total: number }> {
   return countMatches(calls(filters).select('id'));
 }
 
@@ -94,8 +94,8 @@ export function countCalls(filters: TrafficFilters): Query<{ total: number }> {
 export function listFailedCalls(
   { besides, ...filters }: TrafficFilters & { besides: string },
   limit: number,
-): Query<CallRow> {
-  return toQuery(
+): ReadStatement<CallRow> {
+  return toRead(
     calls(filters)
       .selectAll()
       .where('outcome', '<>', 'success')
@@ -112,8 +112,8 @@ export type HourOrder = { column: 'hour' | 'requests' | 'failures'; descending: 
 export function listHours(
   filters: TrafficFilters,
   { order = { column: 'hour', descending: true }, ...page }: Page & { order?: HourOrder },
-): Query<HourRow> {
-  return toQuery(
+): ReadStatement<HourRow> {
+  return toRead(
     hours(filters)
       .selectAll()
       .orderBy(order.column, order.descending ? 'desc' : 'asc')
@@ -126,15 +126,15 @@ export function listHours(
   );
 }
 
-export function countHours(filters: TrafficFilters): Query<{ total: number }> {
+export function countHours(filters: TrafficFilters): ReadStatement<{ total: number }> {
   return countMatches(hours(filters).select('hour'));
 }
 
 export type Sums = { operation_key: string; requests: number; successes: number };
 
 /** Calls of whole hours by operation. */
-export function sumHours(filters: TrafficFilters): Query<Sums> {
-  return toQuery(
+export function sumHours(filters: TrafficFilters): ReadStatement<Sums> {
+  return toRead(
     hours(filters)
       .select([
         'operation_key',
@@ -146,8 +146,8 @@ export function sumHours(filters: TrafficFilters): Query<Sums> {
 }
 
 /** Latest changes to a worse state. */
-export function listAlerts(within: Within, limit: number): Query<EventRow> {
-  return toQuery(
+export function listAlerts(within: Within, limit: number): ReadStatement<EventRow> {
+  return toRead(
     events(within)
       .selectAll()
       .where('severity', '<>', 'info')
@@ -157,8 +157,8 @@ export function listAlerts(within: Within, limit: number): Query<EventRow> {
   );
 }
 
-export function countEvents(within: Within): Query<{ warnings: number; errors: number }> {
-  return toQuery(
+export function countEvents(within: Within): ReadStatement<{ warnings: number; errors: number }> {
+  return toRead(
     events(within).select([
       sql<number>`count(*) filter (where severity = 'warning')`.as('warnings'),
       sql<number>`count(*) filter (where severity = 'error')`.as('errors'),

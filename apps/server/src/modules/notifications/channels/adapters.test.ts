@@ -217,6 +217,7 @@ describe('email without a connector', () => {
     const message = messageFor(tenant, { deliveryId: newId() });
     expect(await carry('email', message)).toEqual({ kind: 'no_provider' });
     const rows = await test.service.services.database.platform().all({
+      kind: 'read',
       text: 'select id from mail_outbox where id = $1',
       values: [message.deliveryId],
       prepare: false,

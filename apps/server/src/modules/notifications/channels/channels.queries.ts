@@ -1,4 +1,4 @@
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read } from '#core/db/query';
 
 type Tables = {
   tenants: { id: string; name: string };
@@ -9,7 +9,7 @@ type Tables = {
 const builder = queryBuilder<Tables>();
 
 /** The name of the tenant, if one of its administrators has a verified address. */
-export const findBrand = statement<{ tenantId: string }, { name: string }>((p) =>
+export const findBrand = read<{ tenantId: string }, { name: string }>((p) =>
   builder
     .selectFrom('tenants')
     .select('name')
@@ -28,7 +28,7 @@ export const findBrand = statement<{ tenantId: string }, { name: string }>((p) =
 );
 
 /** The user, if the address is verified. */
-export const findProven = statement<{ tenantId: string; id: string; email: string }, { id: string }>((p) =>
+export const findProven = read<{ tenantId: string; id: string; email: string }, { id: string }>((p) =>
   builder
     .selectFrom('users')
     .innerJoin('accounts', 'accounts.id', 'users.account_id')

@@ -66,6 +66,7 @@ const arrived = async (to = address) => {
 /** What the outbox has of a delivery, once it was delivered or never will be. */
 const outbox = (id: string) =>
   relay.services.database.platform().all<{ id: string; sent_at: string | null; priority: number }>({
+    kind: 'read',
     text: 'select id, sent_at, priority from mail_outbox where id = $1',
     values: [id],
     prepare: false,

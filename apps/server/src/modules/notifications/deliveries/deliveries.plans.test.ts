@@ -64,7 +64,7 @@ const flatten = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(fla
 /** The indexes that a statement goes by; it reads no deliveries without one. */
 async function indexesOf({ text, values }: Query<unknown>, isPlatform = false): Promise<string[]> {
   const { database } = test.service.services;
-  const query = { text: `explain (format json) ${text}`, values, prepare: false };
+  const query = { kind: 'read' as const, text: `explain (format json) ${text}`, values, prepare: false };
   const { slow } = isPlatform ? database.platform() : database.tenant(tenantId);
   const [row] = await slow.all<{ 'QUERY PLAN': { Plan: Plan }[] }>(query);
   const nodes = flatten(row!['QUERY PLAN'][0]!.Plan);

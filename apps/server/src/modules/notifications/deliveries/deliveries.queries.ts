@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 
-import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { queryBuilder, read, toRead, write, type ReadStatement } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 import type { OfChannel } from '#modules/notifications/deliveries/deliveries.types';
 import type {
@@ -49,7 +49,7 @@ type Claiming = OfChannel & { claim: string; now: string; most: number };
  * Claims due deliveries, critical ones first, and those with an expired lease. Deliveries of a suspended or deleted tenant
  * wait until the tenant is active again.
  */
-export const claimDue = statement<Claiming, DeliveryRow>((p) => ({
+export const claimDue = write<Claiming, DeliveryRow>((p) => ({
   compile: () =>
     sql`with due as materialized (
         select id, status from notification_deliveries
@@ -67,7 +67,7 @@ export const claimDue = statement<Claiming, DeliveryRow>((p) => ({
 }));
 
 /** Time of the next due delivery or the next expiring lease; null without one. */
-export const findNextDue = statement<OfChannel & { now: string }, { at: string | null }>((p) => {
+export const findNextDue = read<OfChannel & { now: string }, { at: string | null }>((p) => {
   const waiting = (isCritical: RawBuilder<boolean>) => sql`(select due_at as at from notification_deliveries
     where tenant_id = ${p.tenantId} and channel = ${p.channel} and is_critical = ${isCritical}
       and due_at > ${p.now}::timestamptz and status = 'queued' order by due_at limit 1)`;
@@ -83,7 +83,7 @@ export const findNextDue = statement<OfChannel & { now: string }, { at: string |
 
 type ByIds = { tenantId: string; ids: readonly string[] };
 
-export const listPeople = statement<ByIds, PersonRow>((p) =>
+export const listPeople = read<ByIds, PersonRow>((p) =>
   builder
     .selectFrom('users')
     .select(['tenant_id', 'id', 'email', 'display_name', 'locale', 'phone', 'timezone', 'status'])
@@ -93,7 +93,7 @@ export const listPeople = statement<ByIds, PersonRow>((p) =>
 
 export type NoticeFacts = Pick<NoticeRow, 'id' | 'title' | 'body' | 'i18n' | 'link' | 'data' | 'status'>;
 
-export const listNotices = statement<ByIds, NoticeFacts>((p) =>
+export const listNotices = read<ByIds, NoticeFacts>((p) =>
   builder
     .selectFrom('notices')
     .select(['id', 'title', 'body', 'i18n', 'link', 'data', 'status'])
@@ -102,7 +102,7 @@ export const listNotices = statement<ByIds, NoticeFacts>((p) =>
 );
 
 /** Looked up one by one: without statistics, PostgreSQL would read all rows of the tenant. */
-export const listLanguages = statement<ByIds, Pick<NotificationRow, 'id' | 'language'>>((p) => ({
+export const listLanguages = read<ByIds, Pick<NotificationRow, 'id' | 'language'>>((p) => ({
   compile: () =>
     sql`select found.id, found.language from unnest(${p.ids}::uuid[]) as given (id) cross join lateral (
         select id, language from notifications where tenant_id = ${p.tenantId} and id = given.id limit 1
@@ -128,7 +128,7 @@ type Settling = {
  * Writes the outcomes of deliveries that are still under the claim, and adds inbox entries. Rows are looked up one by one,
  * too.
  */
-export const settleDeliveries = statement<Settling, never>((p) => ({
+export const settleDeliveries = write<Settling, never>((p) => ({
   compile: () =>
     sql`with given as materialized (
         select given.*, found.ctid as place from unnest(${p.ids}::uuid[], ${p.statuses}::text[], ${p.reasons}::text[],
@@ -156,7 +156,7 @@ export const settleDeliveries = statement<Settling, never>((p) => ({
  * Channels of all active tenants with due deliveries or expired leases. It skips from channel to channel in an index,
  * independent of the number of deliveries.
  */
-export const listWaiting = statement<{ now: string; most: number }, { tenant_id: string; channel: Channel }>((p) => {
+export const listWaiting = read<{ now: string; most: number }, { tenant_id: string; channel: Channel }>((p) => {
   const due = (isCritical: RawBuilder<boolean>) => sql`exists (select from notification_deliveries
     where tenant_id = way.tenant_id and channel = way.channel and is_critical = ${isCritical} and status = 'queued'
       and due_at <= ${p.now}::timestamptz)`;
@@ -191,12 +191,12 @@ type DeliveryFilters = {
 type Page = { limit: number; offset: number };
 
 /** Newest first. */
-export function listDeliveries(tenantId: string, filters: DeliveryFilters, page: Page): Query<DeliveryRow> {
+export function listDeliveries(tenantId: string, filters: DeliveryFilters, page: Page): ReadStatement<DeliveryRow> {
   const rows = matching(tenantId, filters).select(columns).orderBy('id', 'desc');
-  return toQuery(rows.limit(page.limit).offset(page.offset));
+  return toRead(rows.limit(page.limit).offset(page.offset));
 }
 
-export function countDeliveries(tenantId: string, filters: DeliveryFilters): Query<{ total: number }> {
+export function countDeliveries(tenantId: string, filters: DeliveryFilters): ReadStatement<{ total: number }> {
   return countMatches(matching(tenantId, filters).select('id'));
 }
 
@@ -212,7 +212,7 @@ function matching(tenantId: string, { noticeId, userId, channel, status }: Deliv
 
 type Own = { tenantId: string; userId: string; id: string };
 
-export const findOwnNotification = statement<Own, { id: string }>((p) =>
+export const findOwnNotification = read<Own, { id: string }>((p) =>
   builder
     .selectFrom('notifications')
     .select('id')
@@ -222,7 +222,7 @@ export const findOwnNotification = statement<Own, { id: string }>((p) =>
 );
 
 /** Deliveries of a notification. */
-export const listDeliveriesOf = statement<{ tenantId: string; id: string }, DeliveryRow>((p) =>
+export const listDeliveriesOf = read<{ tenantId: string; id: string }, DeliveryRow>((p) =>
   builder
     .selectFrom('notification_deliveries')
     .select(columns)

@@ -45,6 +45,7 @@ describe('the inbox of a person with many notifications', () => {
     const [row] = await test.service.services.database
       .tenant(by.tenantId)
       .slow.all<{ 'QUERY PLAN': { Plan: Plan }[] }>({
+        kind: 'read',
         text: `explain (format json) ${text}`,
         values,
         prepare: false,

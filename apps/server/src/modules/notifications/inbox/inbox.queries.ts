@@ -1,6 +1,6 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import { queryBuilder, statement, toQuery, type Built, type Query } from '#core/db/query';
+import { queryBuilder, read, toRead, write, type Built, type ReadStatement } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 import type { NoticeRow, NotificationRow, NotificationTables } from '#modules/notifications/notifications.tables';
 
@@ -30,7 +30,7 @@ export function listInbox(
   by: ByPerson,
   filters: Filters,
   { limit, offset }: { limit: number; offset: number },
-): Query<InboxRow> {
+): ReadStatement<InboxRow> {
   const page = filtered(by, filters)
     .select(['id', 'notice_id', 'category', 'language', 'inbox_at', 'read_at'])
     .orderBy('inbox_at', 'desc')
@@ -45,10 +45,10 @@ export function listInbox(
     .where('notice.tenant_id', '=', by.tenantId)
     .orderBy('n.inbox_at', 'desc')
     .orderBy('n.id', 'desc');
-  return toQuery(rows as unknown as Built<InboxRow>);
+  return toRead(rows as unknown as Built<InboxRow>);
 }
 
-export function countInbox(by: ByPerson, filters: Filters): Query<{ total: number }> {
+export function countInbox(by: ByPerson, filters: Filters): ReadStatement<{ total: number }> {
   return countMatches(filtered(by, filters).select('id'));
 }
 
@@ -68,7 +68,7 @@ function filtered(
   return rows;
 }
 
-export const countUnread = statement<ByPerson, { unread: number }>((p) =>
+export const countUnread = read<ByPerson, { unread: number }>((p) =>
   builder
     .selectFrom('notifications')
     .select(sql<number>`count(*)`.as('unread'))
@@ -80,7 +80,7 @@ export const countUnread = statement<ByPerson, { unread: number }>((p) =>
 );
 
 /** `readAt` null marks it unread; a notification that is already read keeps its time. */
-export const markNotification = statement<ById & { readAt: string | null }, InboxRow>(
+export const markNotification = write<ById & { readAt: string | null }, InboxRow>(
   (p) =>
     builder
       .updateTable('notifications as n')
@@ -104,7 +104,7 @@ export const markNotification = statement<ById & { readAt: string | null }, Inbo
 type Reading = ByPerson & { before: string; at: string; most: number };
 
 /** Locked in one order, so that two requests of a user cannot deadlock. */
-export const markAllRead = statement<Reading, { id: string }>((p) => {
+export const markAllRead = write<Reading, { id: string }>((p) => {
   const unread = builder
     .selectFrom('notifications')
     .select('id')
@@ -128,7 +128,7 @@ export const markAllRead = statement<Reading, { id: string }>((p) => {
     .returning('id');
 });
 
-export const dismissNotification = statement<ById & { at: string }, { id: string }>((p) =>
+export const dismissNotification = write<ById & { at: string }, { id: string }>((p) =>
   builder
     .updateTable('notifications')
     .set({ dismissed_at: p.at })

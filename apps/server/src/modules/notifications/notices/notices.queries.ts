@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
 import { nilId } from '#core/db/nil-id';
-import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { auditedWrite, lock, queryBuilder, read, toRead, write, type ReadStatement } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 import type { Recipient } from '#modules/notifications/notices/notices.types';
 import type { DeliveryRow, NoticeRow, NotificationTables } from '#modules/notifications/notifications.tables';
@@ -35,9 +35,9 @@ const columns = [...summaryColumns, 'body', 'i18n', 'link', 'data', 'audience', 
 export type NoticeSummaryRow = Pick<NoticeRow, (typeof summaryColumns)[number]>;
 
 /** Needs only the privilege to insert, so that it fits into any transaction of the tenant. */
-export const insertNotice = statement<NoticeRow, never>((p) => insertion(p));
+export const insertNotice = write<NoticeRow, never>((p) => insertion(p));
 
-export const insertSentNotice = statement<NoticeRow & AuditParams, NoticeRow>((p) =>
+export const insertSentNotice = auditedWrite<NoticeRow & AuditParams, NoticeRow>((p) =>
   withAudit<NoticeRow>(insertion(p).returning(columns), { action: 'notice.created', resourceType }, p),
 );
 
@@ -47,12 +47,12 @@ function insertion(p: NoticeRow) {
 }
 
 /** Serialises the creation of notices in a tenant, for the key and the limit. */
-export const lockNotices = statement<{ tenantId: string }, never>((p) => ({
+export const lockNotices = lock<{ tenantId: string }, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock(hashtextextended('notices:' || ${p.tenantId}::text, 0))`.compile(builder),
 }));
 
-export const countQueued = statement<{ tenantId: string }, { total: number }>((p) =>
+export const countQueued = read<{ tenantId: string }, { total: number }>((p) =>
   builder
     .selectFrom('notices')
     .select(sql<number>`count(*)`.as('total'))
@@ -64,7 +64,7 @@ export const countQueued = statement<{ tenantId: string }, { total: number }>((p
 type Named = { tenantId: string; userIds: readonly string[]; groupIds: readonly string[] };
 
 /** Number of ids without a user or group in the tenant. */
-export const countUnknown = statement<Named, { users: number; groups: number }>((p) =>
+export const countUnknown = read<Named, { users: number; groups: number }>((p) =>
   builder.selectNoFrom([
     sql<number>`(select count(*) from unnest(${p.userIds}::uuid[]) as given (id) where not exists (
       select from users where users.tenant_id = ${p.tenantId} and users.id = given.id and users.status <> 'deleted'))`.as(
@@ -75,7 +75,7 @@ export const countUnknown = statement<Named, { users: number; groups: number }>(
   ]),
 );
 
-export const findNoticeByKey = statement<{ tenantId: string; key: string }, NoticeRow>((p) =>
+export const findNoticeByKey = read<{ tenantId: string; key: string }, NoticeRow>((p) =>
   builder.selectFrom('notices').select(columns).where('tenant_id', '=', p.tenantId).where('client_key', '=', p.key),
 );
 
@@ -83,18 +83,22 @@ export const findNoticeByKey = statement<{ tenantId: string; key: string }, Noti
 const sent = (p: { tenantId: string }) =>
   builder.selectFrom('notices').where('tenant_id', '=', p.tenantId).where('created_by', 'is not', null);
 
-export const findNotice = statement<ById, NoticeRow>((p) => sent(p).select(columns).where('id', '=', p.id));
+export const findNotice = read<ById, NoticeRow>((p) => sent(p).select(columns).where('id', '=', p.id));
 
-export const lockNotice = statement<ById, NoticeRow>((p) => sent(p).select(columns).where('id', '=', p.id).forUpdate());
+export const lockNotice = lock<ById, NoticeRow>((p) => sent(p).select(columns).where('id', '=', p.id).forUpdate());
 
 type Filters = { status: NoticeRow['status'] | undefined };
 type Page = { limit: number; offset: number };
 
-export function listNotices(tenantId: string, filters: Filters, { limit, offset }: Page): Query<NoticeSummaryRow> {
-  return toQuery(matching(tenantId, filters).select(summaryColumns).orderBy('id', 'desc').limit(limit).offset(offset));
+export function listNotices(
+  tenantId: string,
+  filters: Filters,
+  { limit, offset }: Page,
+): ReadStatement<NoticeSummaryRow> {
+  return toRead(matching(tenantId, filters).select(summaryColumns).orderBy('id', 'desc').limit(limit).offset(offset));
 }
 
-export function countNotices(tenantId: string, filters: Filters): Query<{ total: number }> {
+export function countNotices(tenantId: string, filters: Filters): ReadStatement<{ total: number }> {
   return countMatches(matching(tenantId, filters).select('id'));
 }
 
@@ -104,7 +108,7 @@ function matching(tenantId: string, { status }: Filters) {
 
 type Count = Pick<DeliveryRow, 'channel' | 'status'> & { count: number };
 
-export const countDeliveries = statement<ById, Count>((p) =>
+export const countDeliveries = read<ById, Count>((p) =>
   builder
     .selectFrom('notification_deliveries')
     .select(['channel', 'status', sql<number>`count(*)`.as('count')])
@@ -116,7 +120,7 @@ export const countDeliveries = statement<ById, Count>((p) =>
 type Suppressing = ById & { after: string; most: number; at: string };
 
 /** Suppresses waiting deliveries of a notice; attempts under way continue. */
-export const suppressWaiting = statement<Suppressing, { id: string }>((p) => ({
+export const suppressWaiting = write<Suppressing, { id: string }>((p) => ({
   compile: () =>
     sql`with waiting as materialized (
         select id from notification_deliveries
@@ -130,7 +134,7 @@ export const suppressWaiting = statement<Suppressing, { id: string }>((p) => ({
   execute: () => Promise.resolve([]),
 }));
 
-export const cancelNotice = statement<{ id: string; at: string } & AuditParams, NoticeRow>((p) =>
+export const cancelNotice = auditedWrite<{ id: string; at: string } & AuditParams, NoticeRow>((p) =>
   withAudit<NoticeRow>(
     builder
       .updateTable('notices')
@@ -147,7 +151,7 @@ export const cancelNotice = statement<{ id: string; at: string } & AuditParams, 
  * Locks the next notice until the end of the transaction, critical ones first. No row if other processes have all of them, or if
  * the tenant is suspended or deleted.
  */
-export const lockNextNotice = statement<{ tenantId: string }, NoticeRow>((p) =>
+export const lockNextNotice = lock<{ tenantId: string }, NoticeRow>((p) =>
   builder
     .selectFrom('notices')
     .select(columns)
@@ -164,7 +168,7 @@ export const lockNextNotice = statement<{ tenantId: string }, NoticeRow>((p) =>
 );
 
 /** The next active users of an audience, by id. */
-export function listRecipients(notice: NoticeRow, most: number): Query<Recipient> {
+export function listRecipients(notice: NoticeRow, most: number): ReadStatement<Recipient> {
   const { tenant_id: tenantId, audience, last_user_id: after } = notice;
   const people = builder
     .selectFrom('users')
@@ -174,12 +178,12 @@ export function listRecipients(notice: NoticeRow, most: number): Query<Recipient
     .$if(after !== null, (query) => query.where('id', '>', after!))
     .orderBy('id')
     .limit(most);
-  if ('everyone' in audience) return toQuery(people);
+  if ('everyone' in audience) return toRead(people);
   const { userIds = [], groupIds = [] } = audience;
   const given = sql<string>`(select id from unnest(${userIds}::uuid[]) as named (id) where id > ${after ?? nilId}
     union select user_id from group_members
     where tenant_id = ${tenantId} and group_id = any(${groupIds}::uuid[]) and user_id > ${after ?? nilId})`;
-  return toQuery(people.where('id', 'in', given));
+  return toRead(people.where('id', 'in', given));
 }
 
 type Told = {
@@ -193,7 +197,7 @@ type Told = {
   inboxAts: readonly (string | null)[];
 };
 
-export const insertNotifications = statement<Told, never>((p) => ({
+export const insertNotifications = write<Told, never>((p) => ({
   compile: () =>
     sql`insert into notifications (tenant_id, id, notice_id, user_id, category, language, created_at, inbox_at)
       select ${p.tenantId}::uuid, told.id, ${p.noticeId}::uuid, told.user_id, ${p.category}, told.language, ${p.at}::timestamptz,
@@ -220,7 +224,7 @@ type Ways = {
   sentAts: readonly (string | null)[];
 };
 
-export const insertDeliveries = statement<Ways, never>((p) => ({
+export const insertDeliveries = write<Ways, never>((p) => ({
   compile: () =>
     sql`insert into notification_deliveries (tenant_id, id, notification_id, notice_id, user_id, category, is_critical, channel,
         status, reason, layer, preference_id, due_at, attempts, interruptions, created_at, updated_at, sent_at)
@@ -242,7 +246,7 @@ type Progress = ById & {
   completedAt: string | null;
 };
 
-export const advanceNotice = statement<Progress, never>((p) =>
+export const advanceNotice = write<Progress, never>((p) =>
   builder
     .updateTable('notices')
     .set({
@@ -260,7 +264,7 @@ export const advanceNotice = statement<Progress, never>((p) =>
 type Failing = ById & { pauseMinutes: readonly number[]; at: string };
 
 /** Postpones a notice with growing backoff; it fails after the last pause. */
-export const putOffNotice = statement<Failing, Pick<NoticeRow, 'status'>>((p) => ({
+export const putOffNotice = write<Failing, Pick<NoticeRow, 'status'>>((p) => ({
   compile: () => {
     const pause = sql`(${p.pauseMinutes}::float8[])[attempts + 1]`;
     return sql`update notices set attempts = attempts + 1,
@@ -274,7 +278,7 @@ export const putOffNotice = statement<Failing, Pick<NoticeRow, 'status'>>((p) =>
 }));
 
 /** Active tenants with unfinished notices. */
-export const listTenantsWithQueued = statement<{ most: number }, { id: string }>((p) =>
+export const listTenantsWithQueued = read<{ most: number }, { id: string }>((p) =>
   builder
     .selectFrom('tenants')
     .select('id')
@@ -287,7 +291,7 @@ export const listTenantsWithQueued = statement<{ most: number }, { id: string }>
 );
 
 /** Tenants with records beyond their retention. */
-export const listTenantsWithOld = statement<{ before: string; most: number }, { id: string }>((p) =>
+export const listTenantsWithOld = read<{ before: string; most: number }, { id: string }>((p) =>
   builder
     .selectFrom('tenants')
     .select('id')
@@ -299,7 +303,7 @@ export const listTenantsWithOld = statement<{ before: string; most: number }, { 
 
 type Old = { tenantId: string; before: string; most: number };
 
-export const deleteOldDeliveries = statement<Old, { id: string }>((p) =>
+export const deleteOldDeliveries = write<Old, { id: string }>((p) =>
   builder
     .deleteFrom('notification_deliveries')
     .where('tenant_id', '=', p.tenantId)
@@ -318,7 +322,7 @@ export const deleteOldDeliveries = statement<Old, { id: string }>((p) =>
     .returning('id'),
 );
 
-export const deleteOldNotifications = statement<Old, { id: string }>((p) =>
+export const deleteOldNotifications = write<Old, { id: string }>((p) =>
   builder
     .deleteFrom('notifications')
     .where('tenant_id', '=', p.tenantId)
@@ -337,7 +341,7 @@ export const deleteOldNotifications = statement<Old, { id: string }>((p) =>
     .returning('id'),
 );
 
-export const deleteOldNotices = statement<Old, { id: string }>((p) =>
+export const deleteOldNotices = write<Old, { id: string }>((p) =>
   builder
     .deleteFrom('notices')
     .where('tenant_id', '=', p.tenantId)

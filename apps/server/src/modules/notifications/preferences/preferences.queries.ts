@@ -1,7 +1,7 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { auditedWrite, lock, queryBuilder, read, toRead, write, type ReadStatement } from '#core/db/query';
 import type { NotificationTables, PersonRow, PreferenceRow } from '#modules/notifications/notifications.tables';
 import type { Channel } from '#modules/notifications/notifications.types';
 
@@ -27,7 +27,7 @@ type Deciding = Pick<PreferenceRow, 'id' | 'category' | 'channel' | 'enabled' | 
 const deciding = ['id', 'category', 'channel', 'enabled', 'quiet_hours', 'rules'] as const;
 
 /** All defaults of the tenant. */
-export const listDefaults = statement<{ tenantId: string }, Deciding>((p) =>
+export const listDefaults = read<{ tenantId: string }, Deciding>((p) =>
   builder
     .selectFrom('notification_preferences')
     .select(deciding)
@@ -36,7 +36,7 @@ export const listDefaults = statement<{ tenantId: string }, Deciding>((p) =>
 );
 
 /** Overrides of some users that match `patternsOf(category)`. */
-export const listOverridesOf = statement<
+export const listOverridesOf = read<
   { tenantId: string; userIds: readonly string[]; patterns: readonly string[] },
   Deciding & { user_id: string }
 >((p) =>
@@ -53,7 +53,7 @@ export const listOverridesOf = statement<
 export type Owner = { userId: string | null };
 
 /** All preferences of one owner. */
-export const listPreferencesOf = statement<{ tenantId: string } & Owner, Deciding>((p) =>
+export const listPreferencesOf = read<{ tenantId: string } & Owner, Deciding>((p) =>
   builder
     .selectFrom('notification_preferences')
     .select(deciding)
@@ -70,7 +70,7 @@ type Listed = {
 };
 
 /** Defaults first; then by category and channel. */
-export function listPreferences({ tenantId, owners, category, channel }: Listed): Query<PreferenceRow> {
+export function listPreferences({ tenantId, owners, category, channel }: Listed): ReadStatement<PreferenceRow> {
   let rows: SelectQueryBuilder<NotificationTables, 'notification_preferences', object> = builder
     .selectFrom('notification_preferences')
     .where('tenant_id', '=', tenantId)
@@ -83,11 +83,11 @@ export function listPreferences({ tenantId, owners, category, channel }: Listed)
     .orderBy('scope')
     .orderBy(sql`category collate "C"`)
     .orderBy('channel');
-  return toQuery(inOrder.select(columns));
+  return toRead(inOrder.select(columns));
 }
 
 /** Serialises changes of one owner's preferences. */
-export const lockPreferences = statement<{ tenantId: string } & Owner, never>((p) => ({
+export const lockPreferences = lock<{ tenantId: string } & Owner, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock(hashtextextended('notification-preferences:' || ${p.tenantId}::text || coalesce(${p.userId}::text, ''), 0))`.compile(
       builder,
@@ -95,7 +95,7 @@ export const lockPreferences = statement<{ tenantId: string } & Owner, never>((p
 }));
 
 /** Locked until the end of the transaction, because omitted properties keep their values. */
-export const lockPreferencesOf = statement<{ tenantId: string } & Owner, PreferenceRow>((p) =>
+export const lockPreferencesOf = lock<{ tenantId: string } & Owner, PreferenceRow>((p) =>
   builder
     .selectFrom('notification_preferences')
     .select(columns)
@@ -106,7 +106,7 @@ export const lockPreferencesOf = statement<{ tenantId: string } & Owner, Prefere
 );
 
 /** Upserts preferences of one owner, given as JSON, each category and channel once. */
-export const putPreferences = statement<{ tenantId: string; rows: string }, PreferenceRow>((p) => ({
+export const putPreferences = write<{ tenantId: string; rows: string }, PreferenceRow>((p) => ({
   compile: () =>
     sql`insert into notification_preferences (${sql.join(columns.map((name) => sql.ref(name)))})
         select ${sql.join(columns.map((name) => sql.ref(`given.${name}`)))}
@@ -124,7 +124,7 @@ export const putPreferences = statement<{ tenantId: string; rows: string }, Pref
 type Deletion = { id: string; userId: string | null; includesOthers: boolean } & AuditParams;
 
 /** Deletes a preference of the user, or of any owner if others are included. */
-export const deletePreference = statement<Deletion, { id: string }>((p) => {
+export const deletePreference = auditedWrite<Deletion, { id: string }>((p) => {
   const change = builder
     .deleteFrom('notification_preferences')
     .where('tenant_id', '=', p.tenantId)
@@ -135,12 +135,12 @@ export const deletePreference = statement<Deletion, { id: string }>((p) => {
 });
 
 /** For a user who was removed from the tenant. */
-export const deletePreferencesOf = statement<{ tenantId: string; userId: string }, never>((p) =>
+export const deletePreferencesOf = write<{ tenantId: string; userId: string }, never>((p) =>
   builder.deleteFrom('notification_preferences').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.userId),
 );
 
 /** Locks the user against deletion until the end of the transaction. */
-export const sharePerson = statement<{ tenantId: string; id: string }, Pick<PersonRow, 'id'>>((p) =>
+export const sharePerson = lock<{ tenantId: string; id: string }, Pick<PersonRow, 'id'>>((p) =>
   builder
     .selectFrom('users')
     .select('id')
@@ -150,7 +150,7 @@ export const sharePerson = statement<{ tenantId: string; id: string }, Pick<Pers
     .forShare(),
 );
 
-export const findPerson = statement<{ tenantId: string; id: string }, Pick<PersonRow, 'id' | 'timezone'>>((p) =>
+export const findPerson = read<{ tenantId: string; id: string }, Pick<PersonRow, 'id' | 'timezone'>>((p) =>
   builder
     .selectFrom('users')
     .select(['id', 'timezone'])

@@ -97,6 +97,7 @@ it('a user who is deleted meanwhile leaves no preferences, and writers get 404',
   expect(counts[204]).toBe(1);
   expect((counts[200] ?? 0) + (counts[404] ?? 0)).toBe(49);
   const rows = await test.service.services.database.tenant(tenant.tenantId).all({
+    kind: 'read',
     text: 'select id from notification_preferences where tenant_id = $1 and user_id = $2',
     values: [tenant.tenantId, leaving.userId],
     prepare: false,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, statement } from '#core/db/query';
+import { auditedWrite, lock, queryBuilder, read, write } from '#core/db/query';
 import type { NotificationTables, PushSubscriptionRow } from '#modules/notifications/notifications.tables';
 
 const builder = queryBuilder<NotificationTables>();
@@ -9,7 +9,7 @@ const builder = queryBuilder<NotificationTables>();
 type Whose = { tenantId: string; userId: string };
 
 /** Newest first. */
-export const listSubscriptions = statement<Whose & { now: string }, PushSubscriptionRow>((p) =>
+export const listSubscriptions = read<Whose & { now: string }, PushSubscriptionRow>((p) =>
   builder
     .selectFrom('push_subscriptions')
     .selectAll()
@@ -21,14 +21,14 @@ export const listSubscriptions = statement<Whose & { now: string }, PushSubscrip
 );
 
 /** Serialises subscriptions in a tenant until the end of the transaction. */
-export const lockSubscriptions = statement<{ tenantId: string }, never>((p) => ({
+export const lockSubscriptions = lock<{ tenantId: string }, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock(hashtextextended('push-subscriptions:' || ${p.tenantId}::text, 0))`.compile(
       builder,
     ),
 }));
 
-export const findByEndpoint = statement<Whose & { endpointHash: Buffer }, { id: string }>((p) =>
+export const findByEndpoint = read<Whose & { endpointHash: Buffer }, { id: string }>((p) =>
   builder
     .selectFrom('push_subscriptions')
     .select('id')
@@ -37,7 +37,7 @@ export const findByEndpoint = statement<Whose & { endpointHash: Buffer }, { id: 
     .where('endpoint_hash', '=', p.endpointHash),
 );
 
-export const deleteOfOthers = statement<Whose & { endpointHash: Buffer }, never>((p) =>
+export const deleteOfOthers = write<Whose & { endpointHash: Buffer }, never>((p) =>
   builder
     .deleteFrom('push_subscriptions')
     .where('tenant_id', '=', p.tenantId)
@@ -46,7 +46,7 @@ export const deleteOfOthers = statement<Whose & { endpointHash: Buffer }, never>
 );
 
 /** Deletes expired subscriptions, and all except the most recently renewed ones. */
-export const deleteSurplus = statement<Whose & { keep: number; now: string }, never>((p) =>
+export const deleteSurplus = write<Whose & { keep: number; now: string }, never>((p) =>
   builder
     .deleteFrom('push_subscriptions')
     .where('tenant_id', '=', p.tenantId)
@@ -64,7 +64,7 @@ export const deleteSurplus = statement<Whose & { keep: number; now: string }, ne
     ),
 );
 
-export const insertSubscription = statement<PushSubscriptionRow & AuditParams, PushSubscriptionRow>((p) => {
+export const insertSubscription = auditedWrite<PushSubscriptionRow & AuditParams, PushSubscriptionRow>((p) => {
   const insert = builder
     .insertInto('push_subscriptions')
     .values({
@@ -85,7 +85,7 @@ export const insertSubscription = statement<PushSubscriptionRow & AuditParams, P
 
 type Renewed = Pick<PushSubscriptionRow, 'tenant_id' | 'id' | 'sealed' | 'user_agent' | 'renewed_at' | 'expires_at'>;
 
-export const renewSubscription = statement<Renewed, PushSubscriptionRow>((p) =>
+export const renewSubscription = write<Renewed, PushSubscriptionRow>((p) =>
   builder
     .updateTable('push_subscriptions')
     .set({ sealed: p.sealed, user_agent: p.user_agent, renewed_at: p.renewed_at, expires_at: p.expires_at })
@@ -94,7 +94,7 @@ export const renewSubscription = statement<Renewed, PushSubscriptionRow>((p) =>
     .returningAll(),
 );
 
-export const deleteSubscription = statement<Whose & { id: string } & AuditParams, { id: string }>((p) => {
+export const deleteSubscription = auditedWrite<Whose & { id: string } & AuditParams, { id: string }>((p) => {
   const remove = builder
     .deleteFrom('push_subscriptions')
     .where('tenant_id', '=', p.tenantId)
@@ -104,30 +104,29 @@ export const deleteSubscription = statement<Whose & { id: string } & AuditParams
   return withAudit(remove, { action: 'push_subscription.deleted', resourceType: 'push_subscription' }, p);
 });
 
-export const deleteSubscriptionsOf = statement<Whose, never>((p) =>
+export const deleteSubscriptionsOf = write<Whose, never>((p) =>
   builder.deleteFrom('push_subscriptions').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.userId),
 );
 
 /** Deletes subscriptions that the push service no longer knows, unless they were renewed in the meantime. */
-export const deleteGone = statement<{ tenantId: string; ids: readonly string[]; sealed: readonly string[] }, never>(
-  (p) =>
-    builder
-      .deleteFrom('push_subscriptions')
-      .where('tenant_id', '=', p.tenantId)
-      .where(sql<boolean>`id = any(${p.ids}::uuid[])`)
-      .where(sql<boolean>`sealed = any(${p.sealed}::text[])`),
+export const deleteGone = write<{ tenantId: string; ids: readonly string[]; sealed: readonly string[] }, never>((p) =>
+  builder
+    .deleteFrom('push_subscriptions')
+    .where('tenant_id', '=', p.tenantId)
+    .where(sql<boolean>`id = any(${p.ids}::uuid[])`)
+    .where(sql<boolean>`sealed = any(${p.sealed}::text[])`),
 );
 
 // ---------------------------------------------------------------- keys of the installation
 
 export type PushKeysRow = NotificationTables['push_keys'];
 
-export const findPushKeys = statement<{ name: string }, PushKeysRow>((p) =>
+export const findPushKeys = read<{ name: string }, PushKeysRow>((p) =>
   builder.selectFrom('push_keys').selectAll().where('name', '=', p.name),
 );
 
 /** No row if another process was first. */
-export const insertPushKeys = statement<PushKeysRow, never>((row) =>
+export const insertPushKeys = write<PushKeysRow, never>((row) =>
   builder
     .insertInto('push_keys')
     .values({

@@ -180,7 +180,7 @@ describe('several browsers', () => {
 
 describe('an internal error', () => {
   const change = (text: string, values: unknown[] = []) =>
-    test.service.services.database.tenant(tenant.tenantId).slow.all({ text, values, prepare: false });
+    test.service.services.database.tenant(tenant.tenantId).slow.all({ kind: 'write', text, values, prepare: false });
 
   it('with one browser does not affect the others: they get the message once', async () => {
     const [moved, other] = [await register(), await register()];

@@ -27,6 +27,7 @@ const list = async (token = tenant.admin.token) => {
 };
 const stored = () =>
   test.service.services.database.tenant(tenant.tenantId).all<Record<string, any>>({
+    kind: 'read',
     text: 'select * from push_subscriptions where tenant_id = $1 order by created_at',
     values: [tenant.tenantId],
     prepare: false,
@@ -264,6 +265,7 @@ describe('a stored subscription', () => {
     await subscribe();
     const [first, second] = await stored();
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      kind: 'write',
       text: 'update push_subscriptions set sealed = $3 where tenant_id = $1 and id = $2',
       values: [tenant.tenantId, second!['id'], first!['sealed']],
       prepare: false,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { queryBuilder, toQuery } from '#core/db/query';
+import { queryBuilder, toRead } from '#core/db/query';
 import { createClock, inParallel, post } from '#modules/auth/testing/steps';
 import type { NoticeRow, NotificationTables } from '#modules/notifications/notifications.tables';
 import { enrolTotp, environment, freshCode, twoFactor } from '#modules/two-factor/testing/steps';
@@ -31,7 +31,7 @@ async function toldTo({ userId }: { userId: string }, { tenantId } = tenant): Pr
     .selectAll()
     .where('tenant_id', '=', tenantId)
     .orderBy('id');
-  const rows = await test.service.services.database.tenant(tenantId).all<NoticeRow>(toQuery(query));
+  const rows = await test.service.services.database.tenant(tenantId).all<NoticeRow>(toRead(query));
   return rows.filter(({ audience }) => 'userIds' in audience && (audience.userIds ?? []).includes(userId));
 }
 

@@ -41,11 +41,13 @@ export async function storeFile(test: TestService, content: string | Buffer, opt
 export async function ledgerOf(test: TestService, tenantId: string) {
   const db = test.service.services.database.tenant(tenantId);
   const [counters] = await db.all<{ usage: number; reserved: number }>({
+    kind: 'read',
     text: 'select usage_bytes as usage, reserved_bytes as reserved from tenant_storage where tenant_id = $1',
     values: [tenantId],
     prepare: false,
   });
   const rows = await db.all<{ id: string; status: string; size: number }>({
+    kind: 'read',
     text: 'select id, status, size_bytes as size from files where tenant_id = $1 order by id',
     values: [tenantId],
     prepare: false,

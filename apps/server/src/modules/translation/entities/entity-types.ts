@@ -1,5 +1,5 @@
 import { access, type Access } from '#core/access/access';
-import type { Query } from '#core/db/query';
+import type { LockStatement, ReadStatement, WriteStatement } from '#core/db/query';
 import { categoryTextLimits, categoryTexts } from '#modules/categories/index';
 import { resourceTexts } from '#modules/resources/index';
 import { spaceTexts, textLimits } from '#modules/spaces/index';
@@ -14,13 +14,13 @@ type Some = { tenantId: string; ids: readonly string[] };
 type Change = { tenantId: string; translations: Stored; at: string; userId: string | null };
 
 type Texts = {
-  find(some: Some): Query<TextsRow>;
+  find(some: Some): ReadStatement<TextsRow>;
   /** Locks rows until the end of the transaction, in the order of ids. */
-  lock(some: Some): Query<TextsRow>;
+  lock(some: Some): LockStatement<TextsRow>;
   /** Existing records by id, after `after`. */
-  list(page: { tenantId: string; after: string; most: number }): Query<{ id: string }>;
+  list(page: { tenantId: string; after: string; most: number }): ReadStatement<{ id: string }>;
   /** Without an audit row. */
-  write(row: TextsRow, change: Change): Query<{ id: string }>;
+  write(row: TextsRow, change: Change): WriteStatement<{ id: string }>;
 };
 
 type Translatable = {

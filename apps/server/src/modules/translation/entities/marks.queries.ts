@@ -1,6 +1,6 @@
 import { sql, type Expression } from 'kysely';
 
-import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { queryBuilder, read, toRead, write, type ReadStatement, type WriteStatement } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 import type { EntityType, Field } from '#modules/translation/translation.types';
 
@@ -32,7 +32,7 @@ export type MarkRow = Omit<MarkColumns, 'tenant_id' | 'entity_type' | 'translate
 
 const builder = queryBuilder<Tables>();
 
-export const listMarks = statement<{ tenantId: string; type: EntityType; ids: readonly string[] }, MarkRow>((p) =>
+export const listMarks = read<{ tenantId: string; type: EntityType; ids: readonly string[] }, MarkRow>((p) =>
   builder
     .selectFrom('translation_marks')
     .select(['entity_id', 'language', 'field', 'source_language', 'source_hash', 'value_hash', 'provider'])
@@ -42,7 +42,7 @@ export const listMarks = statement<{ tenantId: string; type: EntityType; ids: re
 );
 
 /** `rows` is JSON: `[{entity_id, language, field, source_language, source_hash, value_hash, provider}]`, hashes in hexadecimal. */
-export const saveMarks = statement<{ tenantId: string; type: EntityType; rows: string; at: string }, never>((p) =>
+export const saveMarks = write<{ tenantId: string; type: EntityType; rows: string; at: string }, never>((p) =>
   builder
     .insertInto('translation_marks')
     .columns([
@@ -113,8 +113,8 @@ export function listTexts(
   tenantId: string,
   filters: TextFilters,
   page: { limit: number; offset: number },
-): Query<TextStateRow> {
-  return toQuery(
+): ReadStatement<TextStateRow> {
+  return toRead(
     matching(tenantId, filters)
       .select(['entity_id', 'language', 'field', 'state', 'provider', 'translated_at'])
       .orderBy('entity_id')
@@ -125,7 +125,7 @@ export function listTexts(
   );
 }
 
-export function countTexts(tenantId: string, filters: TextFilters): Query<{ total: number }> {
+export function countTexts(tenantId: string, filters: TextFilters): ReadStatement<{ total: number }> {
   return countMatches(matching(tenantId, filters).select('entity_id'));
 }
 
@@ -214,14 +214,14 @@ const textsOf = {
 };
 
 /** Housekeeping: who has marks at all. */
-export const listMarkedTenants = statement<Record<string, never>, { tenant_id: string }>(() =>
+export const listMarkedTenants = read<Record<string, never>, { tenant_id: string }>(() =>
   builder.selectFrom('translation_marks').select('tenant_id').distinct(),
 );
 
 type Batch = { tenantId: string; most: number };
 
 /** Housekeeping: marks of records that are gone. */
-export const forgetMarks: Readonly<Record<EntityType, (batch: Batch) => Query<{ deleted: number }>>> = {
+export const forgetMarks: Readonly<Record<EntityType, (batch: Batch) => WriteStatement<{ deleted: number }>>> = {
   space: orphans('space', (tenantId) => builder.selectFrom('spaces').select('id').where('tenant_id', '=', tenantId)),
   resource: orphans('resource', (tenantId) =>
     builder.selectFrom('resources').select('id').where('tenant_id', '=', tenantId),
@@ -233,7 +233,7 @@ export const forgetMarks: Readonly<Record<EntityType, (batch: Batch) => Query<{ 
 };
 
 function orphans(type: EntityType, existing: (tenantId: string) => Expression<{ id: string }>) {
-  return statement<Batch, { deleted: number }>((p) =>
+  return write<Batch, { deleted: number }>((p) =>
     builder
       .deleteFrom('translation_marks')
       .where('tenant_id', '=', p.tenantId)

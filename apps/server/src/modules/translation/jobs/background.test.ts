@@ -32,7 +32,7 @@ async function begin() {
   const within = (text: string, id: string) =>
     test.service.services.database
       .tenant(tenantId)
-      .slow.all<Record<string, unknown>>({ text, values: [tenantId, id], prepare: false });
+      .slow.all<Record<string, unknown>>({ kind: 'write', text, values: [tenantId, id], prepare: false });
   return {
     tenant,
     translator,
@@ -71,6 +71,7 @@ async function provideAway(tenant: Tenant) {
   const { connectorId } = await provideTranslator(test, tenant, { priority: 1 });
   const pauseFor = (interval: string) =>
     test.service.services.database.tenant(tenant.tenantId).slow.all({
+      kind: 'write',
       text: `update connectors set retry_at = now() + interval '${interval}' where tenant_id = $1 and id = $2`,
       values: [tenant.tenantId, connectorId],
       prepare: false,
@@ -204,6 +205,7 @@ describe('a job of which something is refused', () => {
 describe('a job at a quota limit', () => {
   const limit = (tenantId: string, most: number) =>
     test.service.services.database.tenant(tenantId).slow.all({
+      kind: 'write',
       text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, quota_limits, created_at, updated_at)
              values ($1, uuidv7(), 'translation.entity_type', true, jsonb_build_object('requests_per_day', $2::integer), now(), now())`,
       values: [tenantId, most],
@@ -349,6 +351,7 @@ describe('turns', () => {
     await translate({ entity_type: 'tag' });
     const [{ id }] = (await jobs()).body.data;
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      kind: 'write',
       text: `insert into translation_jobs (tenant_id, id, entity_type, fingerprint, status, languages, entities_total, created_at, updated_at)
              select $1, uuidv7(), 'tag', sha256(n::text::bytea), 'running', '{de}', 1, now(), now() from generate_series(1, 20) n`,
       values: [tenant.tenantId],
@@ -366,6 +369,7 @@ describe('turns', () => {
     const { tenant, translate, translator, createTags } = await begin();
     const ids = await createTags(50);
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      kind: 'write',
       text: `insert into translation_jobs (tenant_id, id, entity_type, fingerprint, status, languages, entities_total, created_at, updated_at)
              select $1, uuidv7(), 'tag', sha256(n::text::bytea), 'running', '{de}', 1, now(), now() from generate_series(1, 17) n`,
       values: [tenant.tenantId],

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, statement, toQuery, type Query } from '#core/db/query';
+import { auditedWrite, lock, queryBuilder, read, toRead, write, type ReadStatement } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
 import type { EntityType } from '#modules/translation/translation.types';
 
@@ -101,13 +101,13 @@ type Asked = {
 };
 
 /** Serialises the check of the limit on running jobs per tenant. */
-export const lockJobs = statement<{ tenantId: string }, never>((p) => ({
+export const lockJobs = lock<{ tenantId: string }, never>((p) => ({
   compile: () =>
     sql`select pg_advisory_xact_lock(hashtextextended('translation-jobs:' || ${p.tenantId}::text, 0))`.compile(builder),
 }));
 
 /** No row if an equal job is running. */
-export const insertJob = statement<Asked & AuditParams & { id: string; claim: string; at: string }, JobRow>((p) =>
+export const insertJob = auditedWrite<Asked & AuditParams & { id: string; claim: string; at: string }, JobRow>((p) =>
   withAudit<JobRow>(
     builder
       .insertInto('translation_jobs')
@@ -147,11 +147,11 @@ export const insertJob = statement<Asked & AuditParams & { id: string; claim: st
   ),
 );
 
-export const findJob = statement<ById, JobRow>((p) =>
+export const findJob = read<ById, JobRow>((p) =>
   builder.selectFrom('translation_jobs').select(columns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
-export const findEqualJob = statement<{ tenantId: string; fingerprint: string }, JobRow>((p) =>
+export const findEqualJob = read<{ tenantId: string; fingerprint: string }, JobRow>((p) =>
   builder
     .selectFrom('translation_jobs')
     .select(columns)
@@ -166,12 +166,12 @@ export function listJobs(
   tenantId: string,
   filters: JobFilters,
   page: { limit: number; offset: number },
-): Query<JobRow> {
+): ReadStatement<JobRow> {
   const query = matching(tenantId, filters).select(columns).orderBy('created_at', 'desc').orderBy('id', 'desc');
-  return toQuery(query.limit(page.limit).offset(page.offset));
+  return toRead(query.limit(page.limit).offset(page.offset));
 }
 
-export function countJobs(tenantId: string, filters: JobFilters): Query<{ total: number }> {
+export function countJobs(tenantId: string, filters: JobFilters): ReadStatement<{ total: number }> {
   return countMatches(matching(tenantId, filters).select('id'));
 }
 
@@ -188,7 +188,7 @@ const isOfActive = (tenantId: string) =>
   sql<boolean>`exists (select from tenants where tenants.id = ${tenantId} and tenants.status = 'active')`;
 
 /** Claims a job without a valid lease; no row if another process was first. */
-export const claimJob = statement<ById & { claim: string }, JobRow>((p) =>
+export const claimJob = write<ById & { claim: string }, JobRow>((p) =>
   builder
     .updateTable('translation_jobs')
     .set({ claim: p.claim, lease_until: leaseEnd })
@@ -201,7 +201,7 @@ export const claimJob = statement<ById & { claim: string }, JobRow>((p) =>
 );
 
 /** A running job with a valid lease. */
-export const findHeldJob = statement<ById, { id: string }>((p) =>
+export const findHeldJob = read<ById, { id: string }>((p) =>
   builder
     .selectFrom('translation_jobs')
     .select('id')
@@ -214,7 +214,7 @@ export const findHeldJob = statement<ById, { id: string }>((p) =>
 type Claimed = ById & { claim: string };
 
 /** Heartbeat: extends the lease. No row if the claim is lost or the job has ended. */
-export const keepJob = statement<Claimed, { id: string }>((p) =>
+export const keepJob = write<Claimed, { id: string }>((p) =>
   builder
     .updateTable('translation_jobs')
     .set({ lease_until: leaseEnd })
@@ -227,7 +227,7 @@ export const keepJob = statement<Claimed, { id: string }>((p) =>
 );
 
 /** Gives the claim back, so that another process can continue the job. */
-export const releaseJob = statement<Claimed, { id: string }>((p) =>
+export const releaseJob = write<Claimed, { id: string }>((p) =>
   builder
     .updateTable('translation_jobs')
     .set({ claim: null, lease_until: null })
@@ -246,7 +246,7 @@ export type Progress = {
 };
 
 /** Stores the position to continue from; no row if the claim is lost. */
-export const advanceJob = statement<Claimed & Progress & { at: string }, JobRow>((p) =>
+export const advanceJob = write<Claimed & Progress & { at: string }, JobRow>((p) =>
   builder
     .updateTable('translation_jobs')
     .set({
@@ -267,7 +267,7 @@ export const advanceJob = statement<Claimed & Progress & { at: string }, JobRow>
 );
 
 /** Stores since when all providers fail; no row if the claim is lost. */
-export const noteTrouble = statement<Claimed & { at: string }, JobRow>((p) =>
+export const noteTrouble = write<Claimed & { at: string }, JobRow>((p) =>
   builder
     .updateTable('translation_jobs')
     .set({ failing_since: sql`coalesce(failing_since, ${p.at}::timestamptz(3))` })
@@ -291,7 +291,7 @@ type Written = {
  * Counts written texts in the transaction that writes them. A record counts once: not if it was counted for another text of
  * the batch, nor if the job has already marked it in another language. No row if the claim is lost.
  */
-export const countWritten = statement<Claimed & Written, { id: string }>((p) => ({
+export const countWritten = write<Claimed & Written, { id: string }>((p) => ({
   compile: () =>
     sql`update translation_jobs set
         entities_translated = entities_translated + (
@@ -314,7 +314,7 @@ export const countWritten = statement<Claimed & Written, { id: string }>((p) => 
   execute: () => Promise.resolve([]),
 }));
 
-export const endJob = statement<Claimed & { status: JobStatus; error: string | null; at: string }, JobRow>((p) =>
+export const endJob = write<Claimed & { status: JobStatus; error: string | null; at: string }, JobRow>((p) =>
   builder
     .updateTable('translation_jobs')
     .set({ status: p.status, error: p.error, claim: null, lease_until: null, completed_at: p.at, updated_at: p.at })
@@ -326,7 +326,7 @@ export const endJob = statement<Claimed & { status: JobStatus; error: string | n
 );
 
 /** The worker notices it at its next heartbeat. No row unless the job is running. */
-export const cancelJob = statement<{ id: string; at: string } & AuditParams, JobRow>((p) =>
+export const cancelJob = auditedWrite<{ id: string; at: string } & AuditParams, JobRow>((p) =>
   withAudit<JobRow>(
     builder
       .updateTable('translation_jobs')
@@ -341,7 +341,7 @@ export const cancelJob = statement<{ id: string; at: string } & AuditParams, Job
 );
 
 /** No row unless it has failed. */
-export const resumeJob = statement<{ id: string; at: string } & AuditParams, JobRow>((p) =>
+export const resumeJob = auditedWrite<{ id: string; at: string } & AuditParams, JobRow>((p) =>
   withAudit<JobRow>(
     builder
       .updateTable('translation_jobs')
@@ -356,18 +356,16 @@ export const resumeJob = statement<{ id: string; at: string } & AuditParams, Job
 );
 
 /** The next selected records of a job, by id. */
-export const listGiven = statement<{ tenantId: string; id: string; after: string; most: number }, { id: string }>(
-  (p) => ({
-    compile: () =>
-      sql`select given.id from translation_jobs, unnest(entity_ids) as given (id)
+export const listGiven = read<{ tenantId: string; id: string; after: string; most: number }, { id: string }>((p) => ({
+  compile: () =>
+    sql`select given.id from translation_jobs, unnest(entity_ids) as given (id)
       where translation_jobs.tenant_id = ${p.tenantId} and translation_jobs.id = ${p.id} and given.id > ${p.after}::uuid
       order by given.id limit ${p.most}`.compile(builder),
-    execute: () => Promise.resolve([]),
-  }),
-);
+  execute: () => Promise.resolve([]),
+}));
 
 /** Number of running jobs. */
-export const countRunning = statement<{ tenantId: string }, { total: number }>((p) =>
+export const countRunning = read<{ tenantId: string }, { total: number }>((p) =>
   builder
     .selectFrom('translation_jobs')
     .select(sql<number>`count(*)::integer`.as('total'))
@@ -376,7 +374,7 @@ export const countRunning = statement<{ tenantId: string }, { total: number }>((
 );
 
 /** Running jobs of all active tenants that no worker has claimed, or whose lease has expired. */
-export const listAbandonedJobs = statement<{ most: number }, { tenant_id: string; id: string }>((p) =>
+export const listAbandonedJobs = read<{ most: number }, { tenant_id: string; id: string }>((p) =>
   builder
     .selectFrom('translation_jobs')
     .select(['tenant_id', 'translation_jobs.id'])
@@ -388,7 +386,7 @@ export const listAbandonedJobs = statement<{ most: number }, { tenant_id: string
 );
 
 /** Deletes jobs of all tenants that ended earlier. */
-export const deleteOldJobs = statement<{ before: string; most: number }, { id: string }>((p) =>
+export const deleteOldJobs = write<{ before: string; most: number }, { id: string }>((p) =>
   builder
     .deleteFrom('translation_jobs')
     .where('id', 'in', (db) =>

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read } from '#core/db/query';
 
 type Owned = { tenant_id: string; id: string };
 
@@ -11,16 +11,16 @@ const total = sql<number>`count(*)::integer`.as('total');
 
 /** Number of records of a type in a tenant. */
 export const countEntities = {
-  space: statement<{ tenantId: string }, Counted>((p) =>
+  space: read<{ tenantId: string }, Counted>((p) =>
     builder.selectFrom('spaces').select(total).where('tenant_id', '=', p.tenantId),
   ),
-  resource: statement<{ tenantId: string }, Counted>((p) =>
+  resource: read<{ tenantId: string }, Counted>((p) =>
     builder.selectFrom('resources').select(total).where('tenant_id', '=', p.tenantId),
   ),
-  tag: statement<{ tenantId: string }, Counted>((p) =>
+  tag: read<{ tenantId: string }, Counted>((p) =>
     builder.selectFrom('tags').select(total).where('tenant_id', '=', p.tenantId),
   ),
-  category: statement<{ tenantId: string }, Counted>((p) =>
+  category: read<{ tenantId: string }, Counted>((p) =>
     builder.selectFrom('categories').select(total).where('tenant_id', '=', p.tenantId),
   ),
 };
@@ -30,16 +30,16 @@ const isGiven = ({ ids }: Given) => sql<boolean>`id = any(${ids}::uuid[])`;
 
 /** Number of these records in a tenant. */
 export const countGiven = {
-  space: statement<Given, Counted>((p) =>
+  space: read<Given, Counted>((p) =>
     builder.selectFrom('spaces').select(total).where('tenant_id', '=', p.tenantId).where(isGiven(p)),
   ),
-  resource: statement<Given, Counted>((p) =>
+  resource: read<Given, Counted>((p) =>
     builder.selectFrom('resources').select(total).where('tenant_id', '=', p.tenantId).where(isGiven(p)),
   ),
-  tag: statement<Given, Counted>((p) =>
+  tag: read<Given, Counted>((p) =>
     builder.selectFrom('tags').select(total).where('tenant_id', '=', p.tenantId).where(isGiven(p)),
   ),
-  category: statement<Given, Counted>((p) =>
+  category: read<Given, Counted>((p) =>
     builder.selectFrom('categories').select(total).where('tenant_id', '=', p.tenantId).where(isGiven(p)),
   ),
 };

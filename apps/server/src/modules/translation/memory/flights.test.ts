@@ -45,6 +45,7 @@ describe('equal concurrent texts', () => {
     expect(data.filter(({ cached }) => !cached)).toHaveLength(1);
     await test.service.services.callLog.flush();
     const row = await test.service.services.database.tenant(tenant.tenantId).first<Record<string, unknown>>({
+      kind: 'read',
       text: 'select cache_hits, successes from provider_call_hours where tenant_id = $1',
       values: [tenant.tenantId],
       prepare: false,
@@ -129,6 +130,7 @@ describe('equal concurrent texts', () => {
     const first = translateText();
     await isAsked(1);
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      kind: 'write',
       text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, created_at, updated_at)
              values ($1, uuidv7(), 'translation.text', false, now(), now())`,
       values: [tenant.tenantId],

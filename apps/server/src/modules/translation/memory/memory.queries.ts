@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, statement } from '#core/db/query';
+import { queryBuilder, read, write } from '#core/db/query';
 
 export type MemoryRow = {
   tenant_id: string;
@@ -27,7 +27,7 @@ const builder = queryBuilder<Tables>();
 
 type Of = { tenantId: string; notBefore: string };
 
-export const findRemembered = statement<Of & { key: Buffer }, Remembered>((p) =>
+export const findRemembered = read<Of & { key: Buffer }, Remembered>((p) =>
   builder
     .selectFrom('translation_memory')
     .select(['translation', 'provider', 'model', 'created_at'])
@@ -37,7 +37,7 @@ export const findRemembered = statement<Of & { key: Buffer }, Remembered>((p) =>
 );
 
 /** `keys` in hexadecimal. */
-export const listRemembered = statement<Of & { keys: readonly string[] }, Remembered & { key: string }>((p) =>
+export const listRemembered = read<Of & { keys: readonly string[] }, Remembered & { key: string }>((p) =>
   builder
     .selectFrom('translation_memory')
     .select([sql<string>`encode(key, 'hex')`.as('key'), 'translation', 'provider', 'model', 'created_at'])
@@ -47,7 +47,7 @@ export const listRemembered = statement<Of & { keys: readonly string[] }, Rememb
 );
 
 /** A row if the tenant has disabled the operation; for all tenants if it is the system tenant. */
-export const findSwitchedOff = statement<{ tenantId: string; operation: string }, { enabled: boolean }>((p) =>
+export const findSwitchedOff = read<{ tenantId: string; operation: string }, { enabled: boolean }>((p) =>
   builder
     .selectFrom('operation_overrides')
     .select('enabled')
@@ -56,7 +56,7 @@ export const findSwitchedOff = statement<{ tenantId: string; operation: string }
     .where('enabled', '=', false),
 );
 
-export const listMakers = statement<{ tenantId: string }, Maker>((p) =>
+export const listMakers = read<{ tenantId: string }, Maker>((p) =>
   builder
     .selectFrom('connectors')
     .select(['api_key', 'updated_at'])
@@ -68,7 +68,7 @@ export const listMakers = statement<{ tenantId: string }, Maker>((p) =>
  * `rows` is JSON: `[{key, translation, provider, model}]`, keys in hexadecimal. Sorted by key, so that concurrent requests with the
  * same texts cannot deadlock.
  */
-export const remember = statement<{ tenantId: string; rows: string; at: string }, never>((p) =>
+export const remember = write<{ tenantId: string; rows: string; at: string }, never>((p) =>
   builder
     .insertInto('translation_memory')
     .columns(['tenant_id', 'key', 'translation', 'provider', 'model', 'created_at'])
@@ -101,7 +101,7 @@ export const remember = statement<{ tenantId: string; rows: string; at: string }
 );
 
 /** Number of entries by tenant. */
-export const listMemories = statement<Record<string, never>, { tenant_id: string; entries: number }>(() =>
+export const listMemories = read<Record<string, never>, { tenant_id: string; entries: number }>(() =>
   builder
     .selectFrom('translation_memory')
     .select(['tenant_id', sql<number>`count(*)`.as('entries')])
@@ -112,7 +112,7 @@ export const listMemories = statement<Record<string, never>, { tenant_id: string
  * Deletes expired entries in the order of keys, as in `remember`; entries that are being written are left for the
  * next run.
  */
-export const forgetOld = statement<{ tenantId: string; before: string; most: number }, { deleted: number }>((p) =>
+export const forgetOld = write<{ tenantId: string; before: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('translation_memory')
     .where('tenant_id', '=', p.tenantId)
@@ -131,7 +131,7 @@ export const forgetOld = statement<{ tenantId: string; before: string; most: num
 );
 
 /** Deletes a number of the oldest entries. */
-export const forgetExcess = statement<{ tenantId: string; most: number }, { deleted: number }>((p) =>
+export const forgetExcess = write<{ tenantId: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('translation_memory')
     .where('tenant_id', '=', p.tenantId)

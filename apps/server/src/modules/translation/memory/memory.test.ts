@@ -35,6 +35,7 @@ async function configure(body: object): Promise<void> {
 
 async function override(tenantId: string, enabled: boolean): Promise<void> {
   await test.service.services.database.tenant(tenantId).slow.all({
+    kind: 'write',
     text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, created_at, updated_at)
            values ($1, uuidv7(), 'translation.text', $2, now(), now())
            on conflict (tenant_id, operation_key) do update set enabled = excluded.enabled`,
@@ -48,7 +49,7 @@ const day = 24 * 60 * 60_000;
 const countOf = async (table: 'translation_memory' | 'translation_marks', { tenantId }: Tenant): Promise<number> => {
   const text = `select count(*) as count from ${table} where tenant_id = $1`;
   const db = test.service.services.database.tenant(tenantId);
-  return (await db.first<{ count: number }>({ text, values: [tenantId], prepare: false }))!.count;
+  return (await db.first<{ count: number }>({ kind: 'read', text, values: [tenantId], prepare: false }))!.count;
 };
 const cleanUp = () => forgetTranslations(test.service.services, new AbortController().signal);
 
@@ -108,7 +109,9 @@ describe('a remembered translation', () => {
     expect([await isCached(), await isCached()]).toEqual([false, true]);
     const { tenantId } = tenant;
     const text = 'delete from translation_memory where tenant_id = $1';
-    await test.service.services.database.tenant(tenantId).slow.all({ text, values: [tenantId], prepare: false });
+    await test.service.services.database
+      .tenant(tenantId)
+      .slow.all({ kind: 'write', text, values: [tenantId], prepare: false });
     expect(await isCached()).toBe(true);
     const theirs = await translate('Hall', { token: other.admin.token });
     expect(theirs).toMatchObject({ status: 200, body: { data: { cached: false } } });
@@ -120,6 +123,7 @@ describe('a remembered translation', () => {
     await translate();
     await test.service.services.callLog.flush();
     const row = await test.service.services.database.tenant(tenant.tenantId).first<Record<string, unknown>>({
+      kind: 'read',
       text: 'select operation_key, cache_hits, successes from provider_call_hours where tenant_id = $1',
       values: [tenant.tenantId],
       prepare: false,
@@ -151,6 +155,7 @@ describe('a remembered translation', () => {
     ahead += 31 * day;
     await configure({ cache_max_entries: 100 });
     await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      kind: 'write',
       text: `insert into translation_memory (tenant_id, key, translation, provider, created_at)
              select $1, sha256(n::text::bytea), n, 'x', $2::timestamptz + n * interval '1 millisecond'
              from generate_series(1, 150) n`,
@@ -160,6 +165,7 @@ describe('a remembered translation', () => {
     await cleanUp();
     expect([await countOf('translation_memory', tenant), await countOf('translation_memory', other)]).toEqual([100, 0]);
     const kept = await test.service.services.database.tenant(tenant.tenantId).all<{ translation: string }>({
+      kind: 'read',
       text: 'select translation from translation_memory where tenant_id = $1 order by translation::integer limit 1',
       values: [tenant.tenantId],
       prepare: false,
@@ -174,7 +180,7 @@ describe('a remembered translation', () => {
     const { tenantId } = tenant;
     await test.service.services.database.tenant(tenantId).transaction(async (tx) => {
       const text = 'select from translation_memory where tenant_id = $1 for update';
-      await tx.all({ text, values: [tenantId], prepare: false });
+      await tx.all({ kind: 'write', text, values: [tenantId], prepare: false });
       await cleanUp();
     });
     expect(await countOf('translation_memory', tenant)).toBe(1);

@@ -76,7 +76,8 @@ export function ordinary(test: TestService, { token }: { token: string }): Promi
 
 /** Sets the second-factor settings of the tenant. */
 export async function requireFactor(test: TestService, tenantId: string, from: Date): Promise<void> {
-  await test.service.services.database.tenant(tenantId).all({
+  await test.service.services.database.tenant(tenantId).slow.all({
+    kind: 'write',
     text: `update tenants set settings = settings || $2 where id = $1`,
     values: [tenantId, { requires2fa: true, twoFactorRequiredFrom: from.toISOString() }],
     prepare: false,
