@@ -2,9 +2,20 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 
 import { tenantTablesIn } from '../../apps/server/test/rls-catalog.ts';
+import { kindFindings } from './kinds.ts';
 import { readMigrations } from './migrations.ts';
 import { files, type Gate } from './run.ts';
-import { below, methodOf, Source, stringOf, stringsIn, type Call, type Declaration, type Node } from './source.ts';
+import {
+  below,
+  methodOf,
+  Source,
+  stringOf,
+  stringsIn,
+  textOf,
+  type Call,
+  type Declaration,
+  type Node,
+} from './source.ts';
 
 const src = 'apps/server/src';
 
@@ -121,11 +132,12 @@ type Context = { source: Source; declaration: Declaration; tenantTables: Readonl
 
 function findIn(source: Source, declaration: Declaration, tenantTables: ReadonlySet<string>): Finding[] {
   const context = { source, declaration, tenantTables };
-  return [declaration.node, ...below(declaration.node)].flatMap((node) => [
+  const findings = [declaration.node, ...below(declaration.node)].flatMap((node) => [
     ...chainFindings(context, node),
     ...rawFindings(node),
     ...textFindings(context, node),
   ]);
+  return [...findings, ...kindFindings(source, declaration)];
 }
 
 const starts = new Set(['selectFrom', 'updateTable', 'deleteFrom', 'insertInto']);
@@ -266,12 +278,6 @@ function textFindings(context: Context, node: Node): Finding[] {
     ...interpolated,
     ...sqlFindings(context, node, text),
   ];
-}
-
-/** What is put in stands as `${}`. */
-function textOf(node: Node): string {
-  const parts = (node['quasis'] as { cooked: string }[] | undefined)?.map(({ cooked }) => cooked);
-  return parts?.join('${}') ?? stringOf(node) ?? '';
 }
 
 const mention =

@@ -23,6 +23,14 @@ export class Source {
     this.declarations = (body as unknown as Node[]).flatMap((node) => this.#declared(node));
   }
 
+  /** Whether the file imports this name from that module. */
+  imports(name: string, from: string): boolean {
+    return this.declarations.some(({ node, text }) => {
+      const { value } = (node['source'] as { value?: string } | undefined) ?? {};
+      return node.type === 'ImportDeclaration' && value === from && new RegExp(`\\b${name}\\b`).test(text);
+    });
+  }
+
   place(node: Node): string {
     const line = this.#bytes.subarray(0, node.span!.start).toString().split('\n').length;
     return `${this.file}:${line}`;
@@ -96,6 +104,12 @@ function plain(node: Node): Node {
 
 export function stringOf(node: Node | undefined): string | undefined {
   return node?.type === 'StringLiteral' ? (node['value'] as string) : undefined;
+}
+
+/** The text of a string or template; what is put in stands as `${}`. */
+export function textOf(node: Node): string {
+  const parts = (node['quasis'] as { cooked: string }[] | undefined)?.map(({ cooked }) => cooked);
+  return parts?.join('${}') ?? stringOf(node) ?? '';
 }
 
 /** The strings anywhere in it. */
