@@ -37,39 +37,48 @@ async function measure(bench: Bench, { quiet, flood, requests }: Loaders): Promi
     durationMs: roundMs,
     pace: perSecond,
   };
+  const { flooding, floodingFloor } = floodsOf(bench);
+  const readDuring = async (load: Load): Promise<Pair> => {
+    const [quietResult, floodResult] = await Promise.all([quiet.run(calm), flood.run(load)]);
+    return { quiet: quietResult, flood: floodResult };
+  };
+  await quiet.run(calm);
+  const results: Results = { alone: [], flooded: [], floorFlooded: [] };
+  for (let at = 0; at < rounds; at++) {
+    if (at % 2 === 0) results.alone.push(await quiet.run(calm));
+    results.flooded.push(await readDuring(flooding));
+    results.floorFlooded.push(await readDuring(floodingFloor));
+    if (at % 2 === 1) results.alone.push(await quiet.run(calm));
+  }
+  return toFigure(results);
+}
+
+function floodsOf({ atrium, floor, roundMs, seed }: Bench): { flooding: Load; floodingFloor: Load } {
   const flooding: Load = {
     port: atrium.port,
-    requests: contactReads(bench.seed),
+    requests: contactReads(seed),
     status: 200,
     refusal: 503,
     connections: floodConnections,
     durationMs: roundMs,
   };
   // The same flood at another process that shares the cores and the database: what the machine itself costs the quiet tenants.
-  const floodingFloor: Load = {
-    ...flooding,
-    port: bench.floor.port,
-    requests: bench.seed.contactIds.map((id) => requestBytes('GET', `/contacts/${id}`)),
-  };
-  await quiet.run(calm);
-  const alone: LoadResult[] = [];
-  const besides: LoadResult[] = [];
-  const floods: LoadResult[] = [];
-  const elsewhere: LoadResult[] = [];
-  const floorFloods: LoadResult[] = [];
-  for (let at = 0; at < rounds; at++) {
-    if (at % 2 === 0) alone.push(await quiet.run(calm));
-    const [beside, flooded] = await Promise.all([quiet.run(calm), flood.run(flooding)]);
-    besides.push(beside);
-    floods.push(flooded);
-    const [besideFloor, floodedFloor] = await Promise.all([quiet.run(calm), flood.run(floodingFloor)]);
-    elsewhere.push(besideFloor);
-    floorFloods.push(floodedFloor);
-    if (at % 2 === 1) alone.push(await quiet.run(calm));
-  }
-  const ratios = besides.map(({ p99Ms }, at) => round(p99Ms / alone[at]!.p99Ms));
+  const reads = seed.contactIds.map((id) => requestBytes('GET', `/contacts/${id}`));
+  return { flooding, floodingFloor: { ...flooding, port: floor.port, requests: reads } };
+}
+
+type Pair = { quiet: LoadResult; flood: LoadResult };
+type Results = { alone: LoadResult[]; flooded: Pair[]; floorFlooded: Pair[] };
+
+function toFigure({ alone, flooded, floorFlooded }: Results): Figure {
+  const ratios = flooded.map(({ quiet }, at) => round(quiet.p99Ms / alone[at]!.p99Ms));
   const middle = (results: readonly LoadResult[], key: keyof LoadResult) =>
     round(median(results.map((result) => result[key])), 1);
+  const of = (pairs: readonly Pair[], side: keyof Pair, key: keyof LoadResult) =>
+    middle(
+      pairs.map((pair) => pair[side]),
+      key,
+    );
   return {
     name: 'p99 of quiet tenants in a flood',
     value: round(median(ratios)),
@@ -79,13 +88,13 @@ async function measure(bench: Bench, { quiet, flood, requests }: Loaders): Promi
       ratios,
       aloneP50Ms: middle(alone, 'p50Ms'),
       aloneP99Ms: middle(alone, 'p99Ms'),
-      floodedP50Ms: middle(besides, 'p50Ms'),
-      floodedP99Ms: middle(besides, 'p99Ms'),
-      floorFloodedP99Ms: middle(elsewhere, 'p99Ms'),
-      floorFloodPerSecond: middle(floorFloods, 'perSecond'),
-      floodPerSecond: middle(floods, 'perSecond'),
-      floodP99Ms: middle(floods, 'p99Ms'),
-      floodRefusals: middle(floods, 'refusals'),
+      floodedP50Ms: of(flooded, 'quiet', 'p50Ms'),
+      floodedP99Ms: of(flooded, 'quiet', 'p99Ms'),
+      floorFloodedP99Ms: of(floorFlooded, 'quiet', 'p99Ms'),
+      floorFloodPerSecond: of(floorFlooded, 'flood', 'perSecond'),
+      floodPerSecond: of(flooded, 'flood', 'perSecond'),
+      floodP99Ms: of(flooded, 'flood', 'p99Ms'),
+      floodRefusals: of(flooded, 'flood', 'refusals'),
     },
   };
 }

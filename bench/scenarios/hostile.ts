@@ -26,7 +26,7 @@ const kinds: readonly Kind[] = [
 
 const targetMs = 15;
 
-/** How long the event loop stands still for the worst of each kind of input, beside plain `JSON.parse` of the same text. */
+/** How long the event loop stands still for the worst of each kind of input, next to plain `JSON.parse` of the same text. */
 export const hostile: Scenario = {
   name: 'hostile',
   async run({ rounds }) {

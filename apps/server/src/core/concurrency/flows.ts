@@ -9,7 +9,7 @@ export function flowOf({ homeTenantId, id }: Pick<Principal, 'homeTenantId' | 'i
 
 /**
  * Work for a client address, or the /64 of an IPv6 address: its share is that of one tenant.
- * @param claimed the tenant that the client claims to mean; it shares what the address has, as anybody can claim it
+ * @param claimed the tenant that the client claims to mean; it shares what the address has, because every client can claim it
  */
 export function addressFlow(address: string, claimed = ''): Flow {
   return { tenant: `address ${customerOf(address)}`, principal: claimed };

@@ -168,7 +168,7 @@ describe('connections that a firewall has forgotten', () => {
   });
 });
 
-// Short beside the defaults, but long enough for a busy machine to answer meanwhile.
+// Shorter than the defaults, but long enough for a server on a busy machine to answer.
 const hasty = { suspectMs: 300, silenceMs: 300, connectMs: 1000, waitMs: 5000, probeMs: 500, tickMs: 10 };
 
 describe('a database that does not answer', () => {

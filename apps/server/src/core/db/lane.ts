@@ -251,7 +251,7 @@ export class Lane {
       else slot.connection = connection;
     } catch (error) {
       slot.isOpening = false;
-      // What waits would wait in vain: it is told now, and the next request tries again.
+      // Waiting work could only time out: it is refused now, and the next request tries again.
       if (this.#connections().length === 0) this.#refuseAll(error as Error);
       this.#options.onFailedOpening(error as Error);
       return false;

@@ -25,7 +25,7 @@ const measuredAfterBytes = 16 * 1024 * 1024;
 const busySeconds = 5;
 
 /**
- * Objects as files below a folder, readable by nobody but the user of the service.
+ * Objects as files below a folder, readable only by the user of the service.
  * @param measure how large the disk of a folder is, and how much of it is free
  */
 export function createLocalStore(root: string, measure: (folder: string) => Promise<Space> = measureDisk): ObjectStore {

@@ -16,7 +16,7 @@ export type Verdict = Pick<ServiceState, 'status' | 'message'>;
 /** How one thing is looked at. */
 export type Probe = {
   name: string;
-  /** A failure, and an answer that does not come within a second, is `unhealthy`; the signal then says that nobody waits. */
+  /** A failure, or no answer within a second, is `unhealthy`; the signal then aborts the check. */
   check(signal: AbortSignal): Promise<Verdict> | Verdict;
   /** The process knows the answer already: nothing is asked and nothing is kept. */
   isInstant?: boolean;
@@ -24,7 +24,7 @@ export type Probe = {
   failure?: string;
   /** A fault that the process has met by itself lately: it stands where the probe alone would say that all is well. */
   noticed?(): Verdict | undefined;
-  /** How long an answer counts, good or bad, in milliseconds: for what must not be asked often, least of all in vain. */
+  /** How long an answer counts, good or bad, in milliseconds: for what must not be asked often, least of all while it fails. */
   freshMs?: number;
 };
 
@@ -34,7 +34,7 @@ export type Health = {
   states(): Promise<readonly ServiceState[]>;
   /** One of them, in the same way. */
   state(name: string): Promise<ServiceState>;
-  /** What is known without asking anybody; what was not looked at in the last minute is left out. */
+  /** The last known states, without a check; those older than a minute are left out. */
   known(): readonly ServiceState[];
 };
 
@@ -78,13 +78,13 @@ function watch(probe: Probe, now: () => Date): Watched {
 
   const measure = shareRun(async () => {
     const started = performance.now();
-    const patience = new AbortController();
+    const timeout = new AbortController();
     const late = Promise.withResolvers<Verdict>();
     const timer = setTimeout(() => {
       late.resolve(failed);
-      patience.abort();
+      timeout.abort();
     }, limitMs).unref();
-    const verdict = await Promise.race([ask(patience.signal), late.promise]);
+    const verdict = await Promise.race([ask(timeout.signal), late.promise]);
     clearTimeout(timer);
     const state = stateOf(verdict, started);
     last = { state, at: performance.now() };

@@ -29,7 +29,7 @@ type Options = {
   maxActive: number;
   /** Requests that are worked on at once while the event loop lags. */
   maxInFlightWhileLagging: number;
-  /** Whoever calls is a system administrator, whatever route it is. */
+  /** Whether the caller is a system administrator, on any route. */
   isAdministrator(request: FastifyRequest): boolean | Promise<boolean>;
   /** The request takes as long as its client likes, so it must not hold a place. */
   isStreamed(request: FastifyRequest): boolean;
@@ -59,7 +59,6 @@ type Admission = {
  * on the ordinary way.
  */
 export function installAdmissionControl(server: FastifyInstance, options: Options): void {
-  const { limits } = options.services;
   const { queue, breaker } = watchLoad(server, options);
   server.decorateRequest('admission', undefined);
 
@@ -94,16 +93,10 @@ export function installAdmissionControl(server: FastifyInstance, options: Option
 
   server.addHook('onRequest', (request, reply, done) => {
     request.facts = factsOf(request);
-    const { ip } = request.facts;
-    const { url } = matchedRoute(request);
-    const judge = (refusal: AppError | undefined) => {
+    checkAddress(request, options, (refusal) => {
       if (refusal === undefined) shedOrQueue(request, reply, done);
-      else if (url?.startsWith(wayBack) === true) recognise(request, { refusal, options }, done);
       else done(refusal);
-    };
-    const refusal = url === health ? limits.refuseHealth(ip) : limits.refuse(ip);
-    if (refusal instanceof Promise) refusal.then(judge, done);
-    else judge(refusal);
+    });
   });
   // The credential is verified by now. No permit is held while a body arrives: slow senders would keep all others out.
   server.addHook('preParsing', (request, reply, _payload, done) => {
@@ -123,6 +116,20 @@ export function installAdmissionControl(server: FastifyInstance, options: Option
   server.addHook('preValidation', (request, _reply, done) => queueAfterBody(request, done));
 }
 
+/** Calls back with a refusal if the rules refuse the address, unless an administrator corrects the rules themselves. */
+function checkAddress(request: FastifyRequest, options: Options, done: (refusal?: Error) => void): void {
+  const { limits } = options.services;
+  const { ip } = request.facts!;
+  const { url } = matchedRoute(request);
+  const decide = (refusal: AppError | undefined) => {
+    if (refusal !== undefined && url?.startsWith(wayBack) === true) recognise(request, { refusal, options }, done);
+    else done(refusal);
+  };
+  const refusal = url === health ? limits.refuseHealth(ip) : limits.refuse(ip);
+  if (refusal instanceof Promise) refusal.then(decide, done);
+  else decide(refusal);
+}
+
 /** To be called once the body has arrived, before it is parsed: calls back when the request may be worked on. */
 export function queueAfterBody(request: FastifyRequest, done: Done): void {
   const queueForPermit = request.admission?.queueForPermit;
@@ -132,8 +139,8 @@ export function queueAfterBody(request: FastifyRequest, done: Done): void {
 }
 
 /**
- * Without a permit, as nobody would say that the request has ended: who has left waits for no answer, and what came over no
- * connection is worked on.
+ * Without a permit, because its end would not be reported: a request whose client has disconnected is refused, and one that was
+ * injected without a connection proceeds.
  */
 function proceedWithoutPermit({ raw }: FastifyReply, done: Done): void {
   done(raw.destroyed ? overloaded() : undefined);
@@ -208,7 +215,7 @@ function watchLoad(server: FastifyInstance, options: Options): { queue: RequestQ
   const queue = createRequestQueue(concurrency, queueLimits(config));
   const breaker = createBreaker(() => services.now().getTime(), breakerLimits(config));
   traffic.onEnd((response) => queue.leave(response));
-  // A list that turns out to be sent while it is read takes as long as its client likes from here on.
+  // A list that turns out to be sent while it is read takes as long as its client likes from this point.
   server.addHook('onSend', (_request, reply, payload, done) => {
     if (payload instanceof Readable) queue.leave(reply.raw);
     done(null, payload);

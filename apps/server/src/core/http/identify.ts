@@ -10,7 +10,7 @@ import { DispatcherSecretRequired } from '#core/jobs/errors';
 import type { SecretCheck } from '#core/jobs/secret';
 import type { Metrics } from '#core/metrics/metrics';
 
-/** Turns the presented credentials into a principal; undefined when there are none. */
+/** Turns the presented credentials into a principal; undefined without credentials. */
 export type Authenticate = (
   credentials: Credentials,
   facts: RequestFacts,
@@ -38,7 +38,7 @@ declare module 'fastify' {
 const trustedMs = 1000;
 
 /**
- * Finds out who sends a request, and refuses whoever the route is not for. Callbacks instead of promises: nearly every
+ * Finds out who sends a request, and refuses callers that the route does not allow. Callbacks instead of promises: nearly every
  * principal is known already, and then nothing has to be waited for.
  */
 export function identify(request: FastifyRequest, { rule, options }: Rules, done: (error?: Error) => void): void {
@@ -149,7 +149,7 @@ async function recognise(request: FastifyRequest, { authenticate }: Identificati
   try {
     return await authenticate(credentialsOf(request), request.facts!);
   } catch (error) {
-    // What is no credential of a person is a wrong secret, and told so.
+    // A credential that is not a person's is a wrong secret, and is refused as one.
     if (error instanceof AppError && error.status < 500) return undefined;
     throw error;
   }

@@ -107,7 +107,7 @@ describe('the request queue', () => {
     expect(served).toBe(30_000);
   });
 
-  it('never works on more than there is room for, whatever comes and goes', () => {
+  it('never admits more requests than there is room for, in any order of arrivals and ends', () => {
     let working = 0;
     queue = open({ maxSize: 400 });
     const inside: object[] = [];
@@ -194,7 +194,7 @@ describe('a tenant with hundreds of requests at once', () => {
     expect(count(unknownTenant)).toBe(32);
   });
 
-  it('that hang keeps nobody waiting: permits of requests that take long are given to others', () => {
+  it('whose requests hang delays no other: permits of requests that take long are given to others', () => {
     come('flood', 100);
     come('second flood', 100);
     come('quiet', 1);
@@ -211,7 +211,7 @@ describe('a tenant with hundreds of requests at once', () => {
     expect(count('flood')).toBe(begun);
   });
 
-  it('holds fewer permits beside others while the event loop is busy, and more again afterwards', () => {
+  it('holds fewer permits next to others while the event loop is busy, and more again afterwards', () => {
     const begunMeanwhile = (work: () => void) => {
       const before = count('flood');
       work();
@@ -237,7 +237,7 @@ describe('a tenant with hundreds of requests at once', () => {
     expect([begun[0], begun.at(-1)]).toEqual([4, 12]);
   });
 
-  it('has requests refused that waited too long, once its queue is no burst; no other tenant has', () => {
+  it('has requests refused that waited too long, once its queue outlasts a burst; other tenants have not', () => {
     const pass = (ms: number) => {
       for (let at = 0; at < ms; at += 10) {
         vi.advanceTimersByTime(10);
@@ -259,7 +259,7 @@ describe('a tenant with hundreds of requests at once', () => {
     expect(isShedding('flood')).toBe(false);
   });
 
-  it('of an address has no other address refused, as strangers are no tenant', () => {
+  it('with unknown credentials is judged by address: other addresses are not refused', () => {
     isBusy = true;
     come(unknownTenant, 240, 'flooding address');
     for (let at = 0; at < 100; at++) {

@@ -136,7 +136,7 @@ class Queue implements RequestQueue {
 
   isShedding({ tenant, principal }: Flow): boolean {
     if (!this.#semaphore.isShedding(tenant)) return false;
-    // Strangers are no tenant: an address of which nothing waits is served soon, however many requests another one has sent.
+    // Unknown callers do not form a tenant: an address without waiting requests is served soon, however many another one has sent.
     return tenant !== unknownTenant || this.#semaphore.waiting(tenant, principal) > 0;
   }
 

@@ -106,7 +106,7 @@ describe('createLookup', () => {
     expect(known.flat()).toHaveLength(50);
     for (const code of await Promise.all(silent)) expect(['ETIMEOUT', 'ECANCELLED']).toContain(code);
     expect(silentEnded).toBe(200);
-    // A name server that says nothing is no reason to have the threads of the process wait for it.
+    // The threads of the process must not wait for a name server that does not answer.
     expect(fallback).not.toHaveBeenCalled();
   });
 

@@ -143,7 +143,7 @@ function loopback(hostname: string): LookupAddress[] {
   ];
 }
 
-/** The hosts file as it was within the last seconds; where there is none, it names nothing. */
+/** The hosts file as it was within the last seconds; without a file there are no names. */
 function readHosts(file: string): (hostname: string) => LookupAddress[] {
   let known = new Map<string, LookupAddress[]>();
   let readAt = -Infinity;

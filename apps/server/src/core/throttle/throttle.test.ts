@@ -29,7 +29,7 @@ function underWay(): number {
   return flights + waiting;
 }
 
-/** Whatever was begun has sent what it can. */
+/** All work that has begun has sent what it can. */
 const sent = () => new Promise((resolve) => setImmediate(resolve));
 
 const cancelBlocked = `

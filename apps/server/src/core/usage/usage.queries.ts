@@ -205,7 +205,7 @@ export function usageOf(
   return summariseUsage({ ...credential, dayAgo: ago(1), weekAgo: ago(7), monthAgo: ago(30) });
 }
 
-/** Housekeeping over all tenants: what nobody looks at any more. */
+/** Deletes the hours before that time, of all tenants. */
 export const deleteOldUsage = write<{ before: string; most: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('credential_usage')

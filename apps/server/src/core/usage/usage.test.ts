@@ -11,7 +11,7 @@ const never = 1e9;
 const hour = 3_600_000;
 const noon = Date.parse('2026-03-04T12:00:00.000Z');
 
-/** A process of its own as far as usage goes, at a time that stands still unless moved; its writes may be made to fail. */
+/** The usage of another process, with a clock that the test moves; its writes may be made to fail. */
 function createProcess(options: { delayMs?: number } = {}) {
   const { database, log } = test.service.services;
   const state = { now: noon, failing: 0, losing: 0, writes: 0 };
@@ -86,7 +86,7 @@ describe('the usage of credentials', () => {
     ]);
   });
 
-  it('is written a moment later, without anybody waiting for it', async () => {
+  it('is written a moment later; no request waits for it', async () => {
     const { usage } = createProcess({ delayMs: 1 });
     const credential = newCredential();
     usage.record(use(credential));
@@ -107,7 +107,7 @@ describe('the usage of credentials', () => {
     expect(requests).toEqual([1, 2, 3]);
   });
 
-  it('is exact when several processes add to the same rows at once, in whatever order', async () => {
+  it('is exact when several processes add to the same rows at once, in any order', async () => {
     const credentials = Array.from({ length: 5 }, newCredential);
     const [{ tenantId }] = credentials as [Credential];
     for (const credential of credentials) credential.tenantId = tenantId;
@@ -135,7 +135,7 @@ describe('the usage of credentials', () => {
     usage.record(use(other));
     state.failing = 1;
     await usage.close();
-    // The tenants are written one by one: the failure of one is no failure of the next.
+    // The tenants are written one by one: the failure of one does not affect the next.
     expect([await totalsOf(credential), await totalsOf(other)]).toEqual([
       undefined,
       expect.objectContaining({ requests: 1 }),

@@ -14,7 +14,7 @@ export type UsedCredential = {
   ip: string;
 };
 
-/** Counts the requests of credentials in memory and writes the sums beside them: no request waits for its own count. */
+/** Counts the requests of credentials in memory and writes the sums in the background: no request waits for its own count. */
 export type Usage = {
   record(used: UsedCredential): void;
   close(): Promise<void>;
@@ -80,7 +80,7 @@ export function createUsage({ database, log, now, delayMs = 500 }: Options): Usa
   };
 }
 
-/** The newer of two values brings what is no count: the time and address of the last use. */
+/** Counts are added; the time and address of the last use come from the newer value. */
 function add<Counted extends Count>(map: Map<string, Counted>, key: string, value: Counted): void {
   const known = map.get(key);
   if (known === undefined) map.set(key, value);

@@ -56,7 +56,7 @@ async function begin() {
   };
 }
 
-/** From now on it does not take what it is told not to take. */
+/** The translator refuses these texts. */
 function refuse(translator: Translator, isRefused: (q: readonly string[]) => boolean): void {
   translator.misbehave((response) => {
     const { q, target } = translator.requests.at(-1)!;
@@ -66,7 +66,7 @@ function refuse(translator: Translator, isRefused: (q: readonly string[]) => boo
   });
 }
 
-/** One that is asked first, but for now has asked for patience. */
+/** A preferred connector that has just answered with Retry-After. */
 async function provideAway(tenant: Tenant) {
   const { connectorId } = await provideTranslator(test, tenant, { priority: 1 });
   const pauseFor = (interval: string) =>
@@ -80,7 +80,7 @@ async function provideAway(tenant: Tenant) {
   return { comeBack: () => pauseFor('0 s') };
 }
 
-/** What one refuses while another is away is none's fault: no connector is left alone for it. */
+/** A refusal while another connector is paused counts against no connector. */
 describe('a job whose providers fail', () => {
   it('is tried again after pauses that grow, fails after an hour, and can be resumed', async () => {
     const { tenant, translate, translator, createTags, work, dueOf, failSince, job, resume } = await begin();
@@ -144,7 +144,7 @@ describe('a job whose providers fail', () => {
 });
 
 describe('a job of which something is refused', () => {
-  it('has all the other texts translated, within the request, and is no job of providers that are away', async () => {
+  it('has all the other texts translated within the request, and does not wait for paused providers', async () => {
     const { translate, translator, createTags, job, namesIn } = await begin();
     await createTags(60);
     refuse(translator, (q) => q.some((text) => ['Tag 7', 'Tag 8', 'Tag 30', 'Tag 55'].includes(text)));
@@ -167,12 +167,12 @@ describe('a job of which something is refused', () => {
     expect(new Set(alone)).toEqual(new Set(Array.from({ length: 50 }, (_, at) => `Tag ${at}`)));
   });
 
-  it('has what is left tried again where somebody goes away meanwhile who might take it', async () => {
+  it('tries the remaining texts again if a connector that may accept them is paused meanwhile', async () => {
     const { tenant, translate, translator, createTags, job, work, dueOf } = await begin();
     await createTags(25);
     refuse(translator, () => true);
     const away = Promise.withResolvers<Awaited<ReturnType<typeof provideAway>>>();
-    // From the third question on somebody might take it who is not there.
+    // From the third call, a paused connector might accept the text.
     translator.meanwhile = async () => {
       if (translator.requests.length === 2) away.resolve(await provideAway(tenant));
     };

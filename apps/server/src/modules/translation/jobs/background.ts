@@ -28,7 +28,7 @@ const pausesMs = [500, 2000];
 const waitMs = 5000;
 const unexpected = 'Something unexpected happened. The job can be resumed.';
 
-/** Has a job go on in the background, of whatever process has time, after `pauseMs` at the soonest. */
+/** Continues a job in the background, in any process, after `pauseMs` at the earliest. */
 export async function sendJob(
   { queue, now }: Pick<Services, 'queue' | 'now'>,
   { tenantId, jobId }: Named,
@@ -38,7 +38,7 @@ export async function sendJob(
   await queue.send(name, { tenantId, jobId }, { key: jobId, ...later });
 }
 
-/** Translation of many records, as far as no request waits for it. */
+/** Translation of many records that no request waits for. */
 export const translateInBackground: Work<Named> = {
   name,
   concurrency: atOnceInProcess.jobs,
@@ -106,7 +106,7 @@ async function goOn({ services, data, signal, isLast }: Turn, endsAt: number): P
   return left;
 }
 
-/** Somebody works on it, as it seems: should that one be dead, its lease ends soon. Else there is nothing to do for now. */
+/** Another process holds the lease, which ends soon if that process has died. */
 async function waitForOthers(services: Services, { tenantId, jobId }: Named): Promise<void> {
   const held = await services.database.tenant(tenantId).first(findHeldJob({ tenantId, id: jobId }));
   if (held !== undefined) await sendJob(services, { tenantId, jobId }, waitMs);
@@ -117,7 +117,7 @@ type GivingUp = { services: Services; own: { tenantId: string; id: string; claim
 async function giveUp(error: unknown, { services, own, isLast }: GivingUp): Promise<Left> {
   if (isLast) {
     const db = services.database.tenant(own.tenantId);
-    // Claimed anew: whoever fails gives its claim back.
+    // Claimed again: a failure returns the claim.
     await db.slow.first(claimJob(own));
     await db.slow.first(endJob({ ...own, status: 'failed', error: unexpected, at: services.now().toISOString() }));
   }
@@ -127,7 +127,7 @@ async function giveUp(error: unknown, { services, own, isLast }: GivingUp): Prom
 const keptMs = 90 * 24 * 60 * 60_000;
 const maxConcurrent = 1000;
 
-/** Finds jobs that nobody works on, because their process is gone, and forgets those that ended long ago. */
+/** Finds jobs whose process has died, and deletes those that ended long ago. */
 export const sweepJobs: Job = {
   name: 'translation-sweep',
   description:

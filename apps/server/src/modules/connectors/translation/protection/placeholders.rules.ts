@@ -1,4 +1,4 @@
-// All repetitions are bounded, so that no text takes more than a time that grows with its length.
+// All quantifiers are bounded, so that the time grows only linearly with the length of the text.
 const patterns = [
   // Addresses in ASCII, without the punctuation of the sentence around them.
   String.raw`(?<![A-Za-z0-9])(?:[Hh][Tt][Tt][Pp][Ss]?|[Ff][Tt][Pp]):\/\/[!#-;=?-~]{0,2000}[\w/#=&%+$~-]`,
@@ -20,7 +20,7 @@ const patterns = [
   // printf, but neither "50%discount" and "50 %-os" nor "%50en", which are prices and parts in some languages.
   String.raw`(?<![\d%])%(?!-\p{L}|\d{1,3}\p{L}{2})(?:\d{1,2}\$)?[-+0#]{0,3}\d{0,3}(?:\.\d{1,3})?(?:hh|ll|[hlLqjzt])?[sdifuxXoeEgGcp@](?!\p{L}{2})`,
   String.raw`%%`,
-  // :name, but neither "10:30" and "note:this" nor the endings that some languages put behind what is no word: "50 %:sta".
+  // :name, but neither "10:30" and "note:this" nor the endings that some languages put behind a symbol: "50 %:sta".
   String.raw`(?<![\p{L}\p{N}_:/]):(?!(?<=[\p{S}%‰)}\]"'’”»]:)[a-z]{1,5}(?![\w:]))[a-z][a-z0-9_]{1,64}(?::|\b)`,
   // What looks like a marker of ours, and characters that no format carries.
   String.raw`<\/?[gxGX](?=[\s/>])[^<>]{0,500}>`,
