@@ -4,7 +4,7 @@ import type { Services } from '#core/services';
 import type { OperationKey } from '#modules/connectors/calls/operations';
 import type { Provider, ProviderConnect, ProviderFetch } from '#modules/connectors/calls/provider-call';
 import { callProviders, findServingRoute, type ProviderCall } from '#modules/connectors/calls/provider-calls.service';
-import { findRoute, type Route, type Wanted } from '#modules/connectors/calls/routing.service';
+import type { Route } from '#modules/connectors/calls/routing.service';
 import {
   MessageNotDelivered,
   NoDeliveryChannel,
@@ -31,10 +31,6 @@ export type OutgoingMessage = Message & {
   tenantId: string;
   /** The same for each attempt at a message, so that providers can detect duplicates. */
   id?: string;
-  /**
-   * Cache key that concurrent messages of a tenant over one channel share: the route is read once, and again after a failure.
-   */
-  moment?: object;
   /** The route, if `findMessageRoute` has already read it. */
   route?: MessageRoute;
   /** For the call log; empty if no request caused it. */
@@ -53,10 +49,6 @@ export type MessageRoute = {
 
 const noCaller = { userId: null, requestId: null };
 
-type Read = Pick<Wanted, 'tenantId' | 'operation'> & { route: Promise<Route> };
-
-const reads = new WeakMap<object, Read>();
-
 /**
  * Hands a message to the first provider that takes it: the tenant's own by priority, then the installation's. None of
  * them is handed it twice, but for a program that gets a notification and whose connection was cut.
@@ -66,14 +58,14 @@ const reads = new WeakMap<object, Read>();
  */
 export async function sendMessage(
   services: Services,
-  { tenantId, id, moment, route: known, caller = noCaller, signal: outer, ...message }: OutgoingMessage,
+  { tenantId, id, route: known, caller = noCaller, signal: outer, ...message }: OutgoingMessage,
   timeouts = defaultTimeouts,
 ): Promise<void> {
   const wanted = {
     ...wantedOf({ tenantId, channel: message.channel }),
     ...(known && { onlyInstallation: known.onlyInstallation }),
   };
-  const route = known === undefined ? momentRoute(services, wanted, moment) : { route: Promise.resolve(known.route) };
+  const route = known === undefined ? {} : { route: Promise.resolve(known.route) };
   const within = { ...route, timeouts, ...(outer === undefined ? {} : { signal: outer }) };
   const attempt: ProviderCall<undefined>['attempt'] = async (provider, fetch, signal, connect) => {
     await hand(services, { provider, message, id, fetch, signal, connect });
@@ -82,24 +74,9 @@ export async function sendMessage(
   try {
     await callProviders(services, { ...wanted, ...within, caller, characters: charactersOf(message), attempt });
   } catch (error) {
-    if (moment !== undefined) reads.delete(moment);
     if (isOf(error, NoProvider)) throw NoDeliveryChannel({ cause: error });
     throw isOf(error, ProvidersFailed) ? notDelivered(error) : error;
   }
-}
-
-function momentRoute(services: Services, wanted: Wanted, moment: object | undefined): { route?: Promise<Route> } {
-  return moment === undefined ? {} : { route: routeOf(services, wanted, moment) };
-}
-
-function routeOf(services: Services, wanted: Wanted, moment: object): Promise<Route> {
-  const { tenantId, operation } = wanted;
-  const known = reads.get(moment);
-  // The key includes the tenant, so that a shared object never mixes routes of tenants.
-  if (known?.tenantId === tenantId && known.operation === operation) return known.route;
-  const route = findRoute(services, wanted);
-  reads.set(moment, { tenantId, operation, route });
-  return route;
 }
 
 function charactersOf({ text, notification }: Message): number {

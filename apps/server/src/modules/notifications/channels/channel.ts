@@ -11,8 +11,6 @@ export type ChannelMessage = {
   /** Identifier of the delivery, the same for each attempt, so that channels can detect duplicates. */
   deliveryId: string;
   notificationId: string;
-  /** Cache key that concurrent messages share, so that common data is read once. */
-  moment: object;
   person: PersonRow;
   category: string;
   texts: Texts;

@@ -15,12 +15,12 @@ type Message = Parameters<typeof sendMessage>[1];
 /** Sends a message through the connectors of the tenant and the installation. */
 export async function handToConnectors(
   services: Services,
-  { tenantId, deliveryId: id, moment }: ChannelMessage,
-  message: Omit<Message, 'tenantId' | 'id' | 'moment' | 'signal'>,
+  { tenantId, deliveryId: id }: ChannelMessage,
+  message: Omit<Message, 'tenantId' | 'id' | 'signal'>,
   signal: AbortSignal,
 ): Promise<Outcome> {
   try {
-    await sendMessage(services, { ...message, tenantId, id, moment, signal });
+    await sendMessage(services, { ...message, tenantId, id, signal });
     return { kind: 'taken' };
   } catch (error) {
     signal.throwIfAborted();

@@ -58,7 +58,6 @@ describe('a due delivery', () => {
         tenantId: tenant.tenantId,
         deliveryId: delivery['id'],
         notificationId: delivery['notificationId'],
-        moment: expect.any(Object),
         person: expect.objectContaining({ id: tenant.admin.userId, email: tenant.admin.email, phone: '+43 660' }),
         category: 'news',
         texts: { title: 'Zu', body: 'On Monday.' },

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 
 import { createFairTurns } from '#core/concurrency/fair-semaphore';
 import { deliverBatch, deliverBy } from '#modules/notifications/deliveries/delivering';
@@ -61,20 +61,6 @@ describe('a claimed batch', () => {
     end.resolve();
     await batch;
     expect(await sent()).toBe(8);
-  });
-
-  it('shares cached data with a batch that is claimed soon after, and with no later one', async () => {
-    const { deliver } = await mails(24);
-    let at = 0;
-    const clock = vi.spyOn(performance, 'now').mockImplementation(() => at);
-    onTestFinished(() => clock.mockRestore());
-    const { adapters, messages } = fakeAdapters(() => {
-      at += messages.length === 12 ? 2001 : 10;
-      return taken();
-    });
-    await deliver('email', adapters);
-    const moments = messages.map(({ moment }) => messages.findIndex((message) => message.moment === moment));
-    expect(moments).toEqual([...Array(16).fill(0), ...Array(8).fill(16)]);
   });
 });
 

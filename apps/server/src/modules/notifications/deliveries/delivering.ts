@@ -49,8 +49,6 @@ const atOnce = 8;
  * claimed deliveries, so that one statement writes their outcomes.
  */
 const gatherMs = 500;
-/** Cache time of the connectors of a tenant. */
-const momentMs = 2000;
 /** Batch size for the inbox, which needs no provider; larger statements would delay requests. */
 const atOnceToInbox = 50;
 /** Timeout of an attempt: attempts under way at shutdown can finish and are recorded. */
@@ -99,14 +97,12 @@ type Run = {
 /** @returns whether work may be left. */
 async function runBatches({ services, adapters, target, signal, inShares }: Run): Promise<boolean> {
   const startedAt = performance.now();
-  let moment = { since: startedAt };
   for (let count = 0; count < batchesInRow && performance.now() - startedAt < maxMs; count++) {
     const isLeft = await inShares({ tenant: target.tenantId, principal: target.channel }, async () => {
       // Attempts under way finish; no new ones start.
       signal.throwIfAborted();
       const batchAt = performance.now();
-      if (batchAt - moment.since > momentMs) moment = { since: batchAt };
-      if ((await deliverBatch(services, target, { adapters, signal, moment })) === 0) return false;
+      if ((await deliverBatch(services, target, { adapters, signal })) === 0) return false;
       // Other channels pause between attempts.
       await (target.channel === 'in_app' ? pauseAfter(batchAt) : pause(gapMs(services.requestCounts.lately())));
       return true;
@@ -116,13 +112,13 @@ async function runBatches({ services, adapters, target, signal, inShares }: Run)
   return true;
 }
 
-type Delivering = { adapters: ChannelAdapters; signal?: AbortSignal; timeoutMs?: number; moment?: object };
+type Delivering = { adapters: ChannelAdapters; signal?: AbortSignal; timeoutMs?: number };
 
 /** Claims and attempts due deliveries. @returns the number of claimed deliveries. */
 export async function deliverBatch(
   services: Services,
   target: OfChannel,
-  { adapters, signal, timeoutMs = attemptMs, moment = {} }: Delivering,
+  { adapters, signal, timeoutMs = attemptMs }: Delivering,
 ): Promise<number> {
   const { tenantId, channel } = target;
   const db = services.database.tenant(tenantId);
@@ -135,7 +131,7 @@ export async function deliverBatch(
     (settlements) => db.slow.all(settleDeliveries(toColumns(settlements, { tenantId, claim, now: services.now() }))),
     { retryForMs: leaseMs - timeoutMs, gather: () => Promise.race([allAttempted.promise, pause(gatherMs)]) },
   );
-  const prepared = prepare(services, db, { taken, moment }).finally(() => signal?.throwIfAborted());
+  const prepared = prepare(services, db, taken).finally(() => signal?.throwIfAborted());
   const attempt = await prepared.catch(async (error: unknown) => {
     // This includes a shutdown: there is no time left for an attempt.
     allAttempted.resolve();
@@ -158,11 +154,7 @@ export async function deliverBatch(
 type Attempt = (delivery: DeliveryRow, adapter: ChannelAdapter | undefined, timeoutMs: number) => Promise<Settlement>;
 
 /** Reads everything that decides again: it may have changed since the fan-out. */
-async function prepare(
-  services: Services,
-  db: TenantDb,
-  { taken, moment }: { taken: readonly DeliveryRow[]; moment: object },
-): Promise<Attempt> {
+async function prepare(services: Services, db: TenantDb, taken: readonly DeliveryRow[]): Promise<Attempt> {
   const { tenantId } = db;
   const userIds = [...new Set(taken.map(({ user_id: id }) => id))];
   const patterns = [...new Set(taken.flatMap(({ category }) => patternsOf(category)))];
@@ -178,7 +170,7 @@ async function prepare(
   const languageOf = new Map(languages.map(({ id, language }) => [id, language]));
   const overridesOf = Map.groupBy(overrides, ({ user_id: id }) => id);
   const decide = new Map(taken.map(({ category }) => [category, decider(category, defaults)]));
-  const { timeOf } = timer(services.now());
+  const { withheldBy } = timer(services.now());
 
   const attempt = async (delivery: DeliveryRow, adapter: ChannelAdapter | undefined, timeoutMs: number) => {
     const person = personOf.get(delivery.user_id);
@@ -186,14 +178,13 @@ async function prepare(
     const decision = decide.get(delivery.category)!(delivery.channel, overridesOf.get(delivery.user_id) ?? []);
     const decided = { ...delivery, layer: decision.layer, preference_id: decision.preferenceId };
     const instead = insteadOfAttempt(decided, {
-      isEnabled: decision.isEnabled,
-      time: timeOf(decision, { timezone: person?.timezone ?? null, isCritical: delivery.is_critical }),
+      withheld: withheldBy(decision, { timezone: person?.timezone ?? null, isCritical: delivery.is_critical }),
       isActive: person?.status === 'active',
       isCancelled: notice.status === 'cancelled',
     });
     if (instead !== undefined) return instead;
     const language = languageOf.get(delivery.notification_id) ?? null;
-    const message = toMessage(delivery, { person: person!, notice, language, moment });
+    const message = toMessage(delivery, { person: person!, notice, language });
     const end = adapter && (await send(services, message, adapter, timeoutMs));
     if (end !== undefined) logFailure(services, delivery, end);
     return afterAttempt(decided, end ?? { kind: 'taken' }, services.now());
@@ -205,14 +196,13 @@ async function prepare(
     });
 }
 
-type Contents = Pick<ChannelMessage, 'person' | 'moment'> & { notice: NoticeFacts; language: string | null };
+type Contents = Pick<ChannelMessage, 'person'> & { notice: NoticeFacts; language: string | null };
 
-function toMessage(delivery: DeliveryRow, { person, notice, language, moment }: Contents): ChannelMessage {
+function toMessage(delivery: DeliveryRow, { person, notice, language }: Contents): ChannelMessage {
   return {
     tenantId: delivery.tenant_id,
     deliveryId: delivery.id,
     notificationId: delivery.notification_id,
-    moment,
     person,
     category: delivery.category,
     texts: textsIn(language, notice),

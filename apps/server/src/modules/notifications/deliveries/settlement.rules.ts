@@ -1,7 +1,7 @@
 import type { Outcome } from '#modules/notifications/channels/outcome.types';
 import type { Delivery } from '#modules/notifications/deliveries/deliveries.types';
 import type { DeliveryReason, DeliveryStatus, Layer } from '#modules/notifications/notifications.types';
-import type { Time } from '#modules/notifications/preferences/decision.rules';
+import type { Withheld } from '#modules/notifications/preferences/decision.rules';
 
 /** The new state of a delivery after an attempt, or instead of one. */
 export type Settlement = {
@@ -79,13 +79,12 @@ function waiting(same: Omit<Settlement, 'status' | 'reason'>, { end, now, since 
 type Facts = {
   isActive: boolean;
   isCancelled: boolean;
-  isEnabled: boolean;
-  time: Time;
+  /** By the preferences of now. */
+  withheld: Withheld | undefined;
 };
 
 /** The state of a claimed delivery that must not be attempted now; undefined if it can be. */
 export function insteadOfAttempt(delivery: Delivery, facts: Facts): Settlement | undefined {
-  const { isEnabled, time } = facts;
   // The claim counted an attempt that did not happen.
   const same = { ...present(delivery), attempts: delivery.attempts - 1 };
   const suppressed = { ...same, status: 'suppressed' as const };
@@ -93,8 +92,5 @@ export function insteadOfAttempt(delivery: Delivery, facts: Facts): Settlement |
   if (same.attempts >= maxAttempts) return { ...same, status: 'failed', reason: 'attempts_used_up' };
   if (facts.isCancelled) return { ...suppressed, reason: 'cancelled' };
   if (!facts.isActive) return { ...suppressed, reason: 'not_active' };
-  if (!isEnabled) return { ...suppressed, reason: 'turned_off' };
-  if (time.kind === 'dropped') return { ...suppressed, reason: 'quiet_hours' };
-  if (time.kind === 'now') return undefined;
-  return { ...same, status: 'queued', reason: 'quiet_hours', dueAt: time.at.toISOString() };
+  return facts.withheld && { ...same, ...facts.withheld };
 }

@@ -26,7 +26,7 @@ export type DeliveryPlan = { language: string | null; inboxAt: string | null; de
 /** Plans deliveries for the recipients of one batch. */
 export function createPlanner(notice: Told, defaults: readonly Preference[], now: Date) {
   const decide = decider(notice.category, defaults);
-  const { timeOf, unknownZones } = timer(now);
+  const { withheldBy, unknownZones } = timer(now);
   const at = now.toISOString();
 
   function planDelivery(
@@ -38,12 +38,8 @@ export function createPlanner(notice: Told, defaults: readonly Preference[], now
     const { isEnabled, layer, preferenceId } = decision;
     if (!isEnabled && preferenceId === null) return undefined;
     const common = { channel, layer, preferenceId, dueAt: at, sentAt: null };
-    if (!isEnabled) return { ...common, status: 'suppressed', reason: 'turned_off' };
-    const time = timeOf(decision, { timezone: person.timezone, isCritical: notice.is_critical });
-    if (time.kind === 'dropped') return { ...common, status: 'suppressed', reason: 'quiet_hours' };
-    if (time.kind === 'later') {
-      return { ...common, status: 'queued', reason: 'quiet_hours', dueAt: time.at.toISOString() };
-    }
+    const withheld = withheldBy(decision, { timezone: person.timezone, isCritical: notice.is_critical });
+    if (withheld !== undefined) return { ...common, ...withheld };
     // The inbox is in the database and needs no adapter.
     if (channel === 'in_app') return { ...common, status: 'sent', reason: 'delivered', sentAt: at };
     return { ...common, status: 'queued', reason: 'due' };

@@ -26,6 +26,11 @@ export type Decision = {
   quietHoursLayer: 'user_override' | 'tenant_default' | null;
 };
 
+/** Why preferences keep a delivery from being sent now; `dueAt` if it is sent later. */
+export type Withheld =
+  | { status: 'suppressed'; reason: 'turned_off' | 'quiet_hours' }
+  | { status: 'queued'; reason: 'quiet_hours'; dueAt: string };
+
 export type Time = { kind: 'now' } | { kind: 'later'; at: Date } | { kind: 'dropped' };
 
 type Wanted = { category: string; channel: Channel };
@@ -85,7 +90,7 @@ export function timeOf(decision: Pick<Decision, 'quietHours'>, { now, ...whose }
   return timer(now).timeOf(decision, whose);
 }
 
-/** `timeOf` for many users at the same instant: equal quiet hours are evaluated once. */
+/** Times for many users at the same instant: equal quiet hours are evaluated once. */
 export function timer(now: Date) {
   const ends = new Map<string, number | undefined>();
   const unknownZones = new Set<string>();
@@ -110,14 +115,24 @@ export function timer(now: Date) {
     return ends.get(key);
   }
 
+  function timeFor({ quietHours }: Pick<Decision, 'quietHours'>, { timezone, isCritical }: Whose): Time {
+    if (quietHours === null || (isCritical && quietHours.exceptCritical !== false)) return { kind: 'now' };
+    const end = endFor(quietHours, timezone);
+    if (end === undefined) return { kind: 'now' };
+    return quietHours.mode === 'drop' ? { kind: 'dropped' } : { kind: 'later', at: new Date(end) };
+  }
+
   return {
     /** Time zones that no longer exist; the next known one was used instead, finally UTC. */
     unknownZones,
-    timeOf({ quietHours }: Pick<Decision, 'quietHours'>, { timezone, isCritical }: Whose): Time {
-      if (quietHours === null || (isCritical && quietHours.exceptCritical !== false)) return { kind: 'now' };
-      const end = endFor(quietHours, timezone);
-      if (end === undefined) return { kind: 'now' };
-      return quietHours.mode === 'drop' ? { kind: 'dropped' } : { kind: 'later', at: new Date(end) };
+    timeOf: timeFor,
+    /** The only place where preferences stop a delivery; undefined if it can be sent now. */
+    withheldBy(decision: Pick<Decision, 'isEnabled' | 'quietHours'>, whose: Whose): Withheld | undefined {
+      if (!decision.isEnabled) return { status: 'suppressed', reason: 'turned_off' };
+      const time = timeFor(decision, whose);
+      if (time.kind === 'now') return undefined;
+      if (time.kind === 'dropped') return { status: 'suppressed', reason: 'quiet_hours' };
+      return { status: 'queued', reason: 'quiet_hours', dueAt: time.at.toISOString() };
     },
   };
 }

@@ -13,7 +13,6 @@ export function messageFor(
     tenantId,
     deliveryId: newId(),
     notificationId: newId(),
-    moment: {},
     person: { tenant_id: tenantId, id, email, ...facts, ...person },
     category: 'maintenance.planned',
     texts: { title: 'Water off on Monday', body: 'From 8 to 10.' },
