@@ -11,9 +11,7 @@ import { administrator } from '../processes/start.ts';
 import { median, round, type Bench, type Scenario } from '../scenario.ts';
 import { logIn } from '../seed.ts';
 
-const blocks = 80;
-const linesPerBlock = 500;
-const lines = blocks * linesPerBlock;
+const lines = 40_000;
 const day = { startTime: '2024-05-01T00:00:00.000Z', endTime: '2024-05-02T00:00:00.000Z' };
 const fetchedRows = 1000;
 
@@ -72,7 +70,7 @@ async function* fetchLines(client: pg.Client) {
     `declare lines cursor for
      select logged_at, id, level, service, message, concerned_tenant_id, user_id, request_id, context::json
        from application_logs
-      where block_first_at >= '${day.startTime}' and logged_at >= '${day.startTime}' and logged_at < '${day.endTime}'
+      where logged_at >= '${day.startTime}' and logged_at < '${day.endTime}'
       order by logged_at, id`,
   );
   for (;;) {
@@ -83,21 +81,15 @@ async function* fetchLines(client: pg.Client) {
   await client.query('commit');
 }
 
-/** Blocks of two levels that overlap in time, as a busy process writes them. */
+/** Lines of two levels within half an hour, as a busy process writes them. */
 async function plant(client: pg.Client): Promise<void> {
   await client.query(
-    `insert into log_blocks (first_at, id, last_at, level, lines, concerned, parts, first_request, last_request,
-                             times, ids, services, messages, tenant_ids, user_ids, request_ids, contexts)
-     select min(at), gen_random_uuid(), max(at), level, count(*), array_agg(tenant), '{http}', min(request), max(request),
-            array_agg(at order by at), array_agg(gen_random_uuid()), array_agg('http'::text), array_agg('request completed'::text),
-            array_agg(tenant), array_agg(tenant), array_agg(request), array_agg(context)
-       from (select block, case when block % 4 = 3 then 40 else 30 end as level,
-                    $1::timestamptz + make_interval(secs => 20.0 * (block / 4) + line * 0.039) as at,
-                    gen_random_uuid() as tenant, gen_random_uuid()::text as request,
-                    '{"method":"GET","url":"/api/v1/secure/contacts/0199","status":200,"durationMs":1.25}'::text as context
-               from generate_series(0, $2::integer - 1) block, generate_series(0, $3::integer - 1) line) as made
-      group by block, level`,
-    [day.startTime, blocks, linesPerBlock],
+    `insert into application_logs (logged_at, id, level, service, message, concerned_tenant_id, user_id, request_id, context)
+     select $1::timestamptz + make_interval(secs => line * 0.039), gen_random_uuid(), case when line % 4 = 3 then 40 else 30 end,
+            'http', 'request completed', tenant, tenant, gen_random_uuid()::text,
+            '{"method":"GET","url":"/api/v1/secure/contacts/0199","status":200,"durationMs":1.25}'
+       from (select line, gen_random_uuid() as tenant from generate_series(0, $2::integer - 1) line) as made`,
+    [day.startTime, lines],
   );
-  await client.query('vacuum analyze log_blocks');
+  await client.query('vacuum analyze application_logs');
 }

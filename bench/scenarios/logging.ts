@@ -81,7 +81,7 @@ async function measureIngest(bench: Bench, client: pg.Client): Promise<Figure> {
     await sleep(applyMs);
     const before = await countLines(client);
     await client.query('begin');
-    await client.query('lock table log_blocks in share mode');
+    await client.query('lock table application_logs in share mode');
     const { answers } = await load({ ...bench, roundMs: heldUpMs });
     await client.query('commit');
     const start = performance.now();

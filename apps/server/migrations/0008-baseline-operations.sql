@@ -25,86 +25,53 @@ comment on table installation_keys is 'The key that encrypts secrets at rest, it
 grant select, insert, update on installation_keys to atrium_credential;
 
 -- ---------------------------------------------------------------- application logs
--- Lines are written many at a time, as the columns of a block: one row with its indexes per line costs PostgreSQL ten times as
--- much. Searches find lines by the summary columns of their block.
+-- Lines are written many at a time, as arrays. Indexes other than the primary key are small, because each entry of a B-tree
+-- costs PostgreSQL as much as the line itself.
 
-create table log_blocks (
-  first_at timestamptz(3) not null,
+create table application_logs (
+  logged_at timestamptz(3) not null,
   id uuid not null,
-  last_at timestamptz(3) not null,
   level smallint not null,
-  lines integer not null,
-  concerned uuid[] not null,
-  parts text[] not null,
-  first_request text collate "C",
-  last_request text collate "C",
-  times timestamptz[] not null,
-  ids uuid[] not null,
-  services text[] not null,
-  messages text[] not null,
-  tenant_ids uuid[] not null,
-  user_ids uuid[] not null,
-  request_ids text[] not null,
-  contexts text[] not null,
-  check (last_at between first_at and first_at + interval '1 minute'),
-  primary key (first_at, id)
-) partition by range (first_at);
-comment on table log_blocks is 'Lines of one level and at most one minute, read through application_logs. Daily partitions; old ones are dropped whole.';
-comment on column log_blocks.level is 'Numbers of pino: 10 trace, 20 debug, 30 info, 40 warn, 50 error, 60 fatal.';
-comment on column log_blocks.concerned is 'Distinct ids of the tenants and users of its lines.';
-comment on column log_blocks.parts is 'Distinct services of its lines.';
-comment on column log_blocks.first_request is 'Lowest request id of its lines; ids are in the order of time.';
-comment on column log_blocks.contexts is 'JSON as text, exactly as it was written.';
+  service text not null,
+  message text not null,
+  concerned_tenant_id uuid,
+  user_id uuid,
+  request_id text collate "C",
+  context text not null,
+  primary key (logged_at, id)
+) partition by range (logged_at);
+comment on table application_logs is 'Lines of the log. Daily partitions; old ones are dropped whole.';
+comment on column application_logs.level is 'Numbers of pino: 10 trace, 20 debug, 30 info, 40 warn, 50 error, 60 fatal.';
+comment on column application_logs.context is 'JSON as text, exactly as it was written.';
 
--- Compression while writing would take longer than the rest of the insert.
-alter table log_blocks
-  alter times set storage external,
-  alter ids set storage external,
-  alter services set storage external,
-  alter messages set storage external,
-  alter tenant_ids set storage external,
-  alter user_ids set storage external,
-  alter request_ids set storage external,
-  alter contexts set storage external;
+create table application_logs_default partition of application_logs default;
+create index application_logs_by_level on application_logs (level, logged_at) where level <> 30;
+create index application_logs_by_request on application_logs using brin (request_id) with (pages_per_range = 16, autosummarize = on);
+create index application_logs_by_subject on application_logs
+  using brin (service text_bloom_ops, concerned_tenant_id uuid_bloom_ops, user_id uuid_bloom_ops)
+  with (pages_per_range = 16, autosummarize = on);
+comment on index application_logs_by_level is 'Without info, the level of nearly all lines.';
+comment on index application_logs_by_request is 'Request ids are in the order of time, so a range of pages has few of them.';
+comment on index application_logs_by_subject is 'Finds the pages that may name a service, tenant or user.';
 
-create table log_blocks_default partition of log_blocks default;
-create index log_blocks_by_level on log_blocks (level, first_at);
-create index log_blocks_by_concerned on log_blocks using gin (concerned);
-create index log_blocks_by_part on log_blocks using gin (parts);
-create index log_blocks_by_request on log_blocks using brin (first_request, last_request) with (pages_per_range = 16, autosummarize = on);
-
-grant select, insert on log_blocks to atrium_platform;
-
-create view application_logs with (security_invoker = true) as
-select l.logged_at, l.id, b.level, l.service, l.message, l.concerned_tenant_id, l.user_id, l.request_id, l.context,
-       b.first_at as block_first_at, b.last_at as block_last_at, b.concerned as block_concerned, b.parts as block_parts,
-       b.first_request as block_first_request, b.last_request as block_last_request, b.messages as block_messages
-  from log_blocks b
- cross join lateral (
-   select unnest(b.times) as logged_at, unnest(b.ids) as id, unnest(b.services) as service, unnest(b.messages) as message,
-          unnest(b.tenant_ids) as concerned_tenant_id, unnest(b.user_ids) as user_id, unnest(b.request_ids) as request_id,
-          unnest(b.contexts) as context) as l;
-comment on view application_logs is 'The lines of log_blocks. A search filters on the block_ columns as well, because only these have indexes.';
-
-grant select on application_logs to atrium_platform;
+grant select, insert on application_logs to atrium_platform;
 
 create table log_archives (
   name text primary key,
   id uuid not null,
   day date not null,
   object_key text not null,
-  blocks bigint,
   record_count bigint,
   size_bytes bigint,
-  first_block_at timestamptz(3),
-  first_block uuid,
+  first_line_at timestamptz(3),
+  first_line uuid,
   created_at timestamptz(3) not null
 );
 create index log_archives_by_day on log_archives (day, name);
 comment on table log_archives is 'Files with the log of one day, written before that day is purged. A file without a row does not count.';
 comment on column log_archives.size_bytes is 'Null until the file is complete; an incomplete file is removed and written again.';
-comment on column log_archives.blocks is 'Number of log blocks in the file; the file is complete if the day has as many.';
-comment on column log_archives.first_block is 'First block in the file. Days are purged whole: while this block is in the log, all of them are.';
+comment on column log_archives.record_count is 'Number of lines in the file; the file is complete if the day has as many.';
+comment on column log_archives.first_line is 'First line in the file. Days are purged whole: while this line is in the log, all of them are.';
 
 grant select, insert, update, delete on log_archives to atrium_platform;
 
@@ -286,5 +253,5 @@ grant select, insert, update, delete on dispatcher_alerts to atrium_platform;
 
 select app_reserve_tables('atrium_credential', 'installation_keys');
 select app_reserve_tables(
-  'atrium_platform', 'installation_settings', 'log_blocks', 'log_archives', 'log_exports', 'log_hours', 'request_minutes',
+  'atrium_platform', 'installation_settings', 'application_logs', 'log_archives', 'log_exports', 'log_hours', 'request_minutes',
   'tenant_request_hours', 'error_hours', 'ip_rules', 'security_events', 'jobs', 'job_runs', 'dispatches', 'dispatcher_alerts');

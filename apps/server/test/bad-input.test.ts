@@ -82,7 +82,7 @@ async function problems(send: Send, url: string, bodies: readonly BadBody[]): Pr
 
 const writtenLater = new Set([
   'security_events',
-  'log_blocks',
+  'application_logs',
   'log_hours',
   'request_minutes',
   'tenant_request_hours',

@@ -29,7 +29,7 @@ const globalTables: Readonly<Record<string, string>> = {
   push_keys: 'one pair for the installation',
   installation_settings: 'one set for the installation',
   installation_keys: 'one set for the installation',
-  log_blocks: 'lines of the service, with and without a tenant',
+  application_logs: 'lines of the service, with and without a tenant',
   log_hours: 'amount of log lines, with and without a tenant',
   log_exports: 'catalog of the export store of the installation',
   log_archives: 'catalog of the archived days of the log',

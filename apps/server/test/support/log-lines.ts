@@ -1,20 +1,20 @@
 import type pg from 'pg';
 
 import { newId } from '#core/crypto/ids';
-import { LineBlock } from '#core/log/line-block';
-import { insertLogBlock } from '#core/log/log-store.queries';
+import { LineBatch } from '#core/log/line-batch';
+import { insertLines } from '#core/log/log-store.queries';
 import { withClient } from '#test/support/database';
 
 type Planted = { at: Date; service: string; message: string; level?: number; userId?: string | null };
 
-/** Lines as if they had been said at another time: a block of their own for all that are given together. */
+/** Lines as if they had been said at another time: written by one statement. */
 export async function plantLogLines(connection: pg.ClientConfig, lines: readonly Planted[]): Promise<void> {
-  const block = new LineBlock(lines[0]!.level ?? 30);
+  const batch = new LineBatch(lines[0]!.level ?? 30);
   for (const { at, service, message, userId = null } of lines)
-    block.add({
+    batch.add({
       at: at.getTime(),
       id: newId(at.getTime()),
-      level: block.level,
+      level: batch.level,
       service,
       message,
       tenantId: null,
@@ -23,6 +23,6 @@ export async function plantLogLines(connection: pg.ClientConfig, lines: readonly
       context: '{}',
       size: message.length,
     });
-  const { text, values } = insertLogBlock(block.toRow());
+  const { text, values } = insertLines(batch.toColumns());
   await withClient(connection, (client) => client.query({ text, values: [...values] }));
 }

@@ -5,7 +5,7 @@ const daysAhead = 3;
 
 /** Tables with a partition for each day of UTC, and the column of time that they are cut by. */
 export const dailyTables = {
-  log_blocks: 'first_at',
+  application_logs: 'logged_at',
   provider_calls: 'called_at',
 } as const;
 

@@ -38,7 +38,7 @@ async function migrations(files: Record<string, string>): Promise<string> {
 }
 
 const base = `create table audit_logs (created_at timestamptz not null) partition by range (created_at);
-create table log_blocks (first_at timestamptz not null) partition by range (first_at);
+create table application_logs (logged_at timestamptz not null) partition by range (logged_at);
 create table provider_calls (called_at timestamptz not null) partition by range (called_at);
 `;
 

@@ -37,7 +37,7 @@ export async function migrate(
     await createRoles(client);
     const applied = await applyMissing(client, await readMigrations(directory));
     await createAuditPartitions(client, new Date());
-    await createDayPartitions(client, 'log_blocks', new Date());
+    await createDayPartitions(client, 'application_logs', new Date());
     await createDayPartitions(client, 'provider_calls', new Date());
     const facts = await client.query<{ citus: boolean; bypasses: boolean }>(
       `select exists (select 1 from pg_extension where extname = 'citus') as citus,

@@ -29,7 +29,7 @@ describe('LineQueue', () => {
     expect(queue.size).toBe(6);
     expect(queue.takeDropped()).toBe(4);
     expect(queue.takeDropped()).toBe(0);
-    const taken = Array.from({ length: 4 }, () => textsOf(queue.take()!.toRow().messages));
+    const taken = Array.from({ length: 4 }, () => textsOf(queue.take()!.toColumns().messages));
     expect(taken).toEqual([['old 60', 'new 60'], ['old 50'], ['old 40'], ['old 30', 'new 30']]);
     expect([queue.take(), queue.size]).toEqual([undefined, 0]);
   });
@@ -49,7 +49,7 @@ describe('LineQueue', () => {
     for (let round = 0; round < 3; round++) {
       for (const level of [30, 30, 20]) queue.add(line(level, `${level} of round ${round}`), 500);
       const batch = queue.take()!;
-      expect(textsOf(batch.toRow().messages)).toEqual([`30 of round ${round}`, `30 of round ${round}`]);
+      expect(textsOf(batch.toColumns().messages)).toEqual([`30 of round ${round}`, `30 of round ${round}`]);
       queue.giveBack(batch);
       expect([queue.size, queue.takeDropped()]).toEqual([0, 1]);
     }

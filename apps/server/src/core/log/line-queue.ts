@@ -1,4 +1,4 @@
-import { LineBlock, type WaitingLine } from '#core/log/line-block';
+import { LineBatch, type WaitingLine } from '#core/log/line-batch';
 
 type Limits = { lines: number; characters: number };
 
@@ -7,13 +7,13 @@ const defaultLimits: Limits = { lines: 20_000, characters: 32_000_000 };
 /** Lines that wait for the database, in batches: when there are too many, the least important are given up first. */
 export class LineQueue {
   readonly #limits: Limits;
-  readonly #byLevel = new Map<number, LineBlock[]>();
+  readonly #byLevel = new Map<number, LineBatch[]>();
   #size = 0;
   #characters = 0;
   #dropped = 0;
   #allDropped = 0;
   #lastDropAt: number | undefined;
-  #spare: LineBlock | undefined;
+  #spare: LineBatch | undefined;
 
   constructor(limits = defaultLimits) {
     this.#limits = limits;
@@ -25,28 +25,28 @@ export class LineQueue {
 
   /** @param batchSize how many lines are taken out together at most */
   add(waiting: WaitingLine, batchSize: number): void {
-    this.#openBlock(waiting, batchSize).add(waiting);
+    this.#openBatch(waiting, batchSize).add(waiting);
     this.#size += 1;
     this.#characters += waiting.size;
     while (this.#size > this.#limits.lines || this.#characters > this.#limits.characters) this.#dropOne();
   }
 
   /** Takes a batch out, the most important first; undefined when none waits. */
-  take(): LineBlock | undefined {
+  take(): LineBatch | undefined {
     if (this.#size === 0) return undefined;
     const level = Math.max(...this.#byLevel.keys());
-    const blocks = this.#byLevel.get(level)!;
-    const block = blocks.shift()!;
-    if (blocks.length === 0) this.#byLevel.delete(level);
-    this.#size -= block.length;
-    this.#characters -= block.size;
-    return block;
+    const batches = this.#byLevel.get(level)!;
+    const batch = batches.shift()!;
+    if (batches.length === 0) this.#byLevel.delete(level);
+    this.#size -= batch.length;
+    this.#characters -= batch.size;
+    return batch;
   }
 
   /** What was taken out is not needed any more: its memory serves the next lines. */
-  giveBack(block: LineBlock): void {
-    block.clear();
-    this.#spare = block;
+  giveBack(batch: LineBatch): void {
+    batch.clear();
+    this.#spare = batch;
   }
 
   /** How many lines were given up since this was last asked. */
@@ -62,26 +62,26 @@ export class LineQueue {
   }
 
   /** The last batch of a level, as long as it has room. */
-  #openBlock({ level, at }: WaitingLine, batchSize: number): LineBlock {
-    const blocks = this.#byLevel.get(level);
-    const last = blocks?.at(-1);
-    if (last?.takes(at, batchSize)) return last;
-    const block = this.#spare?.level === level ? this.#spare : new LineBlock(level);
-    if (block === this.#spare) this.#spare = undefined;
-    if (blocks === undefined) this.#byLevel.set(level, [block]);
-    else blocks.push(block);
-    return block;
+  #openBatch({ level }: WaitingLine, batchSize: number): LineBatch {
+    const batches = this.#byLevel.get(level);
+    const last = batches?.at(-1);
+    if (last?.hasRoom(batchSize)) return last;
+    const batch = this.#spare?.level === level ? this.#spare : new LineBatch(level);
+    if (batch === this.#spare) this.#spare = undefined;
+    if (batches === undefined) this.#byLevel.set(level, [batch]);
+    else batches.push(batch);
+    return batch;
   }
 
   /** Of the least important lines the newest: how trouble began is worth more than how it went on. */
   #dropOne(): void {
     const level = Math.min(...this.#byLevel.keys());
-    const blocks = this.#byLevel.get(level)!;
-    const block = blocks.at(-1)!;
-    this.#characters -= block.pop();
+    const batches = this.#byLevel.get(level)!;
+    const batch = batches.at(-1)!;
+    this.#characters -= batch.pop();
     this.#size -= 1;
-    if (block.length === 0) blocks.pop();
-    if (blocks.length === 0) this.#byLevel.delete(level);
+    if (batch.length === 0) batches.pop();
+    if (batches.length === 0) this.#byLevel.delete(level);
     this.#dropped += 1;
     this.#allDropped += 1;
     this.#lastDropAt = Date.now();

@@ -1,6 +1,6 @@
 import { newId } from '#core/crypto/ids';
 import { isoTime } from '#core/iso-time';
-import type { WaitingLine } from '#core/log/line-block';
+import type { WaitingLine } from '#core/log/line-batch';
 import { levelNumbers, type LogLevel } from '#core/log/log-config';
 
 /** Ids created by this service; null if missing. */

@@ -16,40 +16,8 @@ export type LogRow = {
   context: string;
 };
 
-/** What the block of a line says of its lines: a reader who names it too has only such blocks taken apart. */
-type BlockOfLine = {
-  block_first_at: string;
-  block_last_at: string;
-  block_concerned: string[];
-  block_first_request: string | null;
-  block_last_request: string | null;
-  block_parts: string[];
-  block_messages: string[];
-};
-
-type StoredBlock = {
-  id: string;
-  level: number;
-  lines: number;
-  first_at: string;
-  last_at: string;
-  concerned: unknown;
-  parts: unknown;
-  first_request: string | null;
-  last_request: string | null;
-  times: unknown;
-  ids: unknown;
-  services: unknown;
-  messages: unknown;
-  tenant_ids: unknown;
-  user_ids: unknown;
-  request_ids: unknown;
-  contexts: unknown;
-};
-
 export type LogTables = {
-  application_logs: LogRow & BlockOfLine;
-  log_blocks: StoredBlock;
+  application_logs: LogRow;
   log_hours: { hour: string; service: string; level: number; lines: number; bytes: number };
 };
 
@@ -57,40 +25,43 @@ const builder = queryBuilder<LogTables>();
 
 type Columns = 'times' | 'ids' | 'services' | 'messages' | 'tenantIds' | 'userIds' | 'requestIds' | 'contexts';
 
-/** A block as it is written: arrays in binary; `concerned` and `parts` are its tenants and users, and its services, each once. */
-export type LogBlockRow = Readonly<
-  Record<Columns | 'concerned' | 'parts', Buffer> & {
-    id: string;
-    level: number;
-    lines: number;
-    firstAt: string;
-    lastAt: string;
-    firstRequest: string | null;
-    lastRequest: string | null;
-  }
->;
+/** Lines of one level as they are written: an array in binary for each column. */
+export type LineColumns = Readonly<Record<Columns, Buffer> & { level: number }>;
 
-/** As it comes: to make a row of each line, with its indexes, took PostgreSQL ten times as long. */
-export const insertLogBlock = write<LogBlockRow, never>((p) =>
-  builder.insertInto('log_blocks').values({
-    id: p.id,
-    level: p.level,
-    lines: p.lines,
-    first_at: p.firstAt,
-    last_at: p.lastAt,
-    concerned: p.concerned,
-    parts: p.parts,
-    first_request: p.firstRequest,
-    last_request: p.lastRequest,
-    times: p.times,
-    ids: p.ids,
-    services: p.services,
-    messages: p.messages,
-    tenant_ids: p.tenantIds,
-    user_ids: p.userIds,
-    request_ids: p.requestIds,
-    contexts: p.contexts,
-  }),
+export const insertLines = write<LineColumns, never>((p) =>
+  builder
+    .insertInto('application_logs')
+    .columns([
+      'level',
+      'logged_at',
+      'id',
+      'service',
+      'message',
+      'concerned_tenant_id',
+      'user_id',
+      'request_id',
+      'context',
+    ])
+    .expression((db) =>
+      db
+        .selectFrom(
+          sql<LogRow>`unnest(${p.times}::timestamptz[], ${p.ids}::uuid[], ${p.services}::text[], ${p.messages}::text[],
+            ${p.tenantIds}::uuid[], ${p.userIds}::uuid[], ${p.requestIds}::text[], ${p.contexts}::text[])`.as<'l'>(
+            sql`l(logged_at, id, service, message, concerned_tenant_id, user_id, request_id, context)`,
+          ),
+        )
+        .select([
+          sql<number>`${p.level}::smallint`.as('level'),
+          'l.logged_at',
+          'l.id',
+          'l.service',
+          'l.message',
+          'l.concerned_tenant_id',
+          'l.user_id',
+          'l.request_id',
+          'l.context',
+        ]),
+    ),
 );
 
 /** How many lines there were, next to each line. */

@@ -1,9 +1,9 @@
 import { createBatchWriter, type BatchWriter } from '#core/background/batch-writer';
 import type { Database } from '#core/db/database';
 import { defaultLogConfig } from '#core/log/log-config';
-import type { LineBlock, WaitingLine } from '#core/log/line-block';
+import type { LineBatch, WaitingLine } from '#core/log/line-batch';
 import { LineQueue } from '#core/log/line-queue';
-import { addLogHours, insertLogBlock } from '#core/log/log-store.queries';
+import { addLogHours, insertLines } from '#core/log/log-store.queries';
 
 /** Stores lines in PostgreSQL: gathered in memory, written in batches, never awaited by the logging code. */
 export type LogStore = {
@@ -50,7 +50,7 @@ export function createLogStore(options: Options): LogStore {
 class BatchingStore implements LogStore {
   readonly #report: Report;
   readonly #queue: LineQueue;
-  readonly #writer: BatchWriter<LineBlock>;
+  readonly #writer: BatchWriter<LineBatch>;
   #pace: Pace = defaultLogConfig.database;
   #database: Database | undefined;
   #isClosed = false;
@@ -61,7 +61,7 @@ class BatchingStore implements LogStore {
   constructor({ report, queue = new LineQueue(), retryMs = 5000 }: Options) {
     this.#report = report;
     this.#queue = queue;
-    this.#writer = createBatchWriter<LineBlock>({
+    this.#writer = createBatchWriter<LineBatch>({
       delayMs: Infinity,
       retryMs,
       take: () => this.#take(),
@@ -122,15 +122,15 @@ class BatchingStore implements LogStore {
   }
 
   /** A timer may end a moment early. */
-  #take(): LineBlock | undefined {
+  #take(): LineBatch | undefined {
     const isDue = performance.now() + 2 >= this.#allDueAt;
     const hasBatch = this.#queue.size >= this.#pace.batchSize || (isDue && this.#queue.size > 0);
     return this.#database !== undefined && hasBatch ? this.#queue.take() : undefined;
   }
 
-  async #write(batch: LineBlock): Promise<void> {
+  async #write(batch: LineBatch): Promise<void> {
     const hours = addLogHours({ rows: JSON.stringify(batch.hours()) });
-    await this.#database!.platform().slow.flight([insertLogBlock(batch.toRow()), hours]);
+    await this.#database!.platform().slow.flight([insertLines(batch.toColumns()), hours]);
     this.#kept += batch.length;
     this.#queue.giveBack(batch);
   }

@@ -107,10 +107,10 @@ describe('lines', () => {
     for (let at = 0; at < 9; at++) logging.log.info(`good ${mark}`);
     logging.log.info(`bad ${mark}`);
     await withClient(test.connection, async (client) => {
-      await client.query(`alter table log_blocks add constraint good check ('bad ${mark}' <> all(messages))`);
+      await client.query(`alter table application_logs add constraint good check (message <> 'bad ${mark}')`);
       logging.connect(test.service.services.database);
       await logging.flush();
-      await client.query('alter table log_blocks drop constraint good');
+      await client.query('alter table application_logs drop constraint good');
     });
     expect((await rowsWith(mark)).map(({ message }) => message)).toEqual(
       Array.from({ length: 9 }, () => `good ${mark}`),
@@ -123,10 +123,10 @@ describe('lines', () => {
     const mark = newId();
     for (let at = 0; at < 9; at++) logging.log.info(`waiting ${mark}`);
     await withClient(test.connection, async (client) => {
-      await client.query('alter table log_blocks rename column messages to other_messages');
+      await client.query('alter table application_logs rename column message to other_message');
       logging.connect(test.service.services.database);
       await logging.flush();
-      await client.query('alter table log_blocks rename column other_messages to messages');
+      await client.query('alter table application_logs rename column other_message to message');
     });
     expect(logging.state()).toMatchObject({ isWaiting: true, waiting: 9, kept: 0 });
     await logging.flush();
@@ -158,7 +158,7 @@ describe('lines', () => {
 describe('a database that cannot be written to', () => {
   const lock = (work: () => Promise<void>) =>
     withClient(test.connection, async (client) => {
-      await client.query('begin; lock table log_blocks, request_minutes in access exclusive mode');
+      await client.query('begin; lock table application_logs, request_minutes in access exclusive mode');
       await work();
       await client.query('rollback');
     });

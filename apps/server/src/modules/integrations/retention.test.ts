@@ -39,14 +39,14 @@ describe('keepCalls', () => {
 
   it('keeps 30 whole days and does not touch the log', async () => {
     const today = noon();
-    const log = await partitionsOf('log_blocks');
+    const log = await partitionsOf('application_logs');
     await keepAt(today + 30 * day);
     expect(await partitionsOf('provider_calls')).toContain(nameOf(today));
     await keepAt(today + 31 * day);
     const left = await partitionsOf('provider_calls');
     expect(left).not.toContain(nameOf(today));
     expect(left).toEqual(expect.arrayContaining([nameOf(today + day), nameOf(today + 34 * day)]));
-    expect(await partitionsOf('log_blocks')).toEqual(log);
+    expect(await partitionsOf('application_logs')).toEqual(log);
   });
 
   it('keeps calls of days without a partition and deletes them after 30 days', async () => {

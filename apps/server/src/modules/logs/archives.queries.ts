@@ -10,16 +10,15 @@ export type LogArchiveRow = {
   /** A day in UTC, such as `2026-11-23`. */
   day: string;
   object_key: string;
-  blocks: number | null;
   record_count: number | null;
   size_bytes: number | null;
-  first_block_at: string | null;
-  first_block: string | null;
+  first_line_at: string | null;
+  first_line: string | null;
   created_at: string;
 };
 
 /** A complete archive. */
-export type StoredArchive = LogArchiveRow & { blocks: number; record_count: number; size_bytes: number };
+export type StoredArchive = LogArchiveRow & { record_count: number; size_bytes: number };
 
 /** A day in UTC, from its first instant to the first instant of the next day. */
 export type Day = { from: string; to: string };
@@ -31,33 +30,32 @@ const columns = [
   'id',
   sql<string>`day::text`.as('day'),
   'object_key',
-  'blocks',
   'record_count',
   'size_bytes',
-  'first_block_at',
-  'first_block',
+  'first_line_at',
+  'first_line',
   'created_at',
 ] as const;
 
-/** Start of the first block in a time range; null without blocks. */
-export const findFirstBlock = read<Day, { at: string | null }>((p) =>
+/** Time of the first line in a time range; null without lines. */
+export const findFirstTime = read<Day, { at: string | null }>((p) =>
   builder
-    .selectFrom('log_blocks')
-    .select(sql<string | null>`min(first_at)`.as('at'))
-    .where('first_at', '>=', p.from)
-    .where('first_at', '<', p.to),
+    .selectFrom('application_logs')
+    .select(sql<string | null>`min(logged_at)`.as('at'))
+    .where('logged_at', '>=', p.from)
+    .where('logged_at', '<', p.to),
 );
 
-export const findBlock = read<{ firstAt: string; id: string }, { id: string }>((p) =>
-  builder.selectFrom('log_blocks').select('id').where('first_at', '=', p.firstAt).where('id', '=', p.id),
+export const findLine = read<{ at: string; id: string }, { id: string }>((p) =>
+  builder.selectFrom('application_logs').select('id').where('logged_at', '=', p.at).where('id', '=', p.id),
 );
 
-export const countBlocks = read<Day, { blocks: number }>((p) =>
+export const countLines = read<Day, { lines: number }>((p) =>
   builder
-    .selectFrom('log_blocks')
-    .select(sql<number>`count(*)`.as('blocks'))
-    .where('first_at', '>=', p.from)
-    .where('first_at', '<', p.to),
+    .selectFrom('application_logs')
+    .select(sql<number>`count(*)`.as('lines'))
+    .where('logged_at', '>=', p.from)
+    .where('logged_at', '<', p.to),
 );
 
 type NewArchive = Pick<LogArchiveRow, 'name' | 'id' | 'day' | 'object_key' | 'created_at'>;
@@ -69,26 +67,24 @@ export const insertArchive = write<NewArchive, never>((p) =>
     day: p.day,
     object_key: p.object_key,
     created_at: p.created_at,
-    blocks: null,
     record_count: null,
     size_bytes: null,
-    first_block_at: null,
-    first_block: null,
+    first_line_at: null,
+    first_line: null,
   }),
 );
 
 export const completeArchive = write<
-  { name: string; blocks: number; recordCount: number; sizeBytes: number; firstBlockAt: string; firstBlock: string },
+  { name: string; recordCount: number; sizeBytes: number; firstLineAt: string; firstLine: string },
   never
 >((p) =>
   builder
     .updateTable('log_archives')
     .set({
-      blocks: p.blocks,
       record_count: p.recordCount,
       size_bytes: p.sizeBytes,
-      first_block_at: p.firstBlockAt,
-      first_block: p.firstBlock,
+      first_line_at: p.firstLineAt,
+      first_line: p.firstLine,
     })
     .where('name', '=', p.name),
 );

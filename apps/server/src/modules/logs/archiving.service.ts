@@ -6,16 +6,16 @@ import { ObjectMissing } from '#core/files/object-store';
 import type { Services } from '#core/services';
 import {
   completeArchive,
-  countBlocks,
+  countLines,
   deleteArchiveRow,
-  findBlock,
-  findFirstBlock,
+  findFirstTime,
+  findLine,
   insertArchive,
   listArchivesOf,
   type Day,
   type LogArchiveRow,
 } from '#modules/logs/archives.queries';
-import { linesInOrder } from '#modules/logs/block-lines';
+import { linesInOrder } from '#modules/logs/lines-in-order';
 import { archiveFolders } from '#modules/logs/logs.rules';
 import { presentLog } from '#modules/logs/logs.service';
 import { storeText } from '#modules/logs/stored-files';
@@ -40,7 +40,7 @@ export async function archiveDays(services: Services, { before, location, signal
   const until = new Date(startOfDay(before));
   let next = new Date(0).toISOString();
   for (;;) {
-    const first = await firstBlock(services, { from: next, to: until.toISOString() });
+    const first = await firstTime(services, { from: next, to: until.toISOString() });
     if (first === undefined) return { before: until };
     const from = startOfDay(new Date(first));
     const day = { from: new Date(from).toISOString(), to: new Date(from + dayMs).toISOString() };
@@ -58,8 +58,8 @@ function startOfDay(at: Date): number {
   return Math.floor(at.getTime() / dayMs) * dayMs;
 }
 
-async function firstBlock({ database }: Services, span: Day): Promise<string | undefined> {
-  const found = await database.platform().slow.first(findFirstBlock(span));
+async function firstTime({ database }: Services, span: Day): Promise<string | undefined> {
+  const found = await database.platform().slow.first(findFirstTime(span));
   return found?.at ?? undefined;
 }
 
@@ -70,10 +70,10 @@ async function archiveDay(
 ): Promise<void> {
   const db = services.database.platform();
   const day = span.from.slice(0, 10);
-  const [[counted], known] = await db.slow.flight([countBlocks(span), listArchivesOf({ day })]);
+  const known = await db.slow.all(listArchivesOf({ day }));
   const names = new Set<string>();
   for (const archive of known) {
-    const state = await stateOf(services, archive, counted!.blocks);
+    const state = await stateOf(services, archive, span);
     if (state === 'whole') return;
     // The lines of a purged day exist only in its file.
     if (state === 'over') names.add(archive.name);
@@ -100,11 +100,13 @@ function freeName(day: string, taken: ReadonlySet<string>): string {
  * `over`: its lines were purged from the log. `whole`: it has all lines of the day. `torn`: it is incomplete, its bytes are
  * missing, or more lines arrived since.
  */
-async function stateOf(services: Services, archive: LogArchiveRow, blocks: number): Promise<'over' | 'whole' | 'torn'> {
-  const { first_block_at: firstAt, first_block: id } = archive;
-  if (firstAt === null || id === null) return 'torn';
-  if ((await services.database.platform().slow.first(findBlock({ firstAt, id }))) === undefined) return 'over';
-  return archive.blocks === blocks && (await isThere(services, archive)) ? 'whole' : 'torn';
+async function stateOf(services: Services, archive: LogArchiveRow, span: Day): Promise<'over' | 'whole' | 'torn'> {
+  const { first_line_at: at, first_line: id } = archive;
+  if (at === null || id === null) return 'torn';
+  const { slow } = services.database.platform();
+  if ((await slow.first(findLine({ at, id }))) === undefined) return 'over';
+  const counted = await slow.first(countLines(span));
+  return archive.record_count === counted!.lines && (await isThere(services, archive)) ? 'whole' : 'torn';
 }
 
 /** The operator may have removed a file from the store. */
@@ -131,7 +133,7 @@ async function store(
   { key, span, signal }: { key: string; span: Day; signal: AbortSignal },
 ): Promise<Written> {
   const { files } = services;
-  const written: Written = { blocks: 0, recordCount: 0, sizeBytes: 0, firstBlockAt: '', firstBlock: '' };
+  const written: Written = { recordCount: 0, sizeBytes: 0, firstLineAt: '', firstLine: '' };
   await files.delete(key);
   written.sizeBytes = await storeText({ files, key }, linesOf(services, { span, signal, written }), createGzip());
   return written;
@@ -141,19 +143,9 @@ async function* linesOf(
   services: Services,
   { span, signal, written }: { span: Day; signal: AbortSignal; written: Written },
 ) {
-  const lines = linesInOrder(
-    services.database.platform().slow,
-    { filters: {}, first: span },
-    {
-      signal,
-      pause: pauseAfter,
-      onBlock: ({ first_at, id }) => {
-        if (written.blocks === 0) Object.assign(written, { firstBlockAt: first_at, firstBlock: id });
-        written.blocks += 1;
-      },
-    },
-  );
+  const lines = linesInOrder(services.database.platform().slow, span, { signal, pause: pauseAfter });
   for await (const rows of lines) {
+    if (written.recordCount === 0) Object.assign(written, { firstLineAt: rows[0]!.logged_at, firstLine: rows[0]!.id });
     written.recordCount += rows.length;
     yield rows.map((row) => `${JSON.stringify(presentLog(row))}\n`).join('');
   }

@@ -9,7 +9,7 @@ import { isOutOfRoom, StoreFull } from '#core/files/object-store';
 import type { Download } from '#core/http/downloads';
 import { levelNumbers } from '#core/log/log-config';
 import type { Services } from '#core/services';
-import { linesInOrder } from '#modules/logs/block-lines';
+import { linesInOrder } from '#modules/logs/lines-in-order';
 import {
   completeExport,
   deleteExportRow,
@@ -126,7 +126,7 @@ async function* textOf(
   yield isCsv ? csvHead : '[';
   const lines = linesInOrder(
     database.platform().slow,
-    { filters },
+    filters,
     // A caller waits for the file, but other requests have priority.
     { signal, pause: (startedAt) => pauseAfter(startedAt, requestCounts.lately()) },
   );

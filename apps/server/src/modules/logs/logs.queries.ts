@@ -1,8 +1,8 @@
-import { sql, type RawBuilder, type SelectQueryBuilder } from 'kysely';
+import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { queryBuilder, read, searchPatterns, toRead, write, type ReadStatement } from '#core/db/query';
 import { countMatches } from '#core/db/totals';
-import { blockSpanMs, type LogRow, type LogTables, type RequestCountTables } from '#modules/logs/logs.tables';
+import type { LogRow, LogTables, RequestCountTables } from '#modules/logs/logs.tables';
 
 export type LogFilters = {
   levels?: readonly number[] | undefined;
@@ -15,15 +15,11 @@ export type LogFilters = {
   search?: string | undefined;
 };
 
-/** The part of the log that is read for a page, up to an estimated end; both inclusive. */
-type LogReach = { since?: string | undefined; until?: string | undefined };
-
 type LogSelect = SelectQueryBuilder<LogTables, 'application_logs', object>;
-type BlockSelect = SelectQueryBuilder<LogTables, 'log_blocks', object>;
 
 const builder = queryBuilder<LogTables & RequestCountTables>();
 
-export const lineColumns = [
+const columns = [
   'logged_at',
   'id',
   'level',
@@ -38,15 +34,11 @@ export const lineColumns = [
 /** Position of a page in all matching lines, in order of time. */
 export type LogPage = { limit: number; offset: number; descending: boolean };
 
-export function listLogs(
-  filters: LogFilters,
-  { limit, offset, descending }: LogPage,
-  reach: LogReach,
-): ReadStatement<LogRow> {
+export function listLogs(filters: LogFilters, { limit, offset, descending }: LogPage): ReadStatement<LogRow> {
   const direction = descending ? 'desc' : 'asc';
   return toRead(
-    matching(filters, reach)
-      .select(lineColumns)
+    matching(filters)
+      .select(columns)
       .orderBy('logged_at', direction)
       .orderBy('id', direction)
       .limit(limit)
@@ -58,102 +50,46 @@ export function countLogs(filters: LogFilters): ReadStatement<{ total: number }>
   return countMatches(matching(filters).select('id'));
 }
 
-/**
- * The time up to which the log must be read to find a number of lines, if all lines of the candidate blocks match, and the number of
- * these lines. No row if there are fewer lines.
- */
-export function findReach(
-  filters: LogFilters,
-  { lines, descending }: { lines: number; descending: boolean },
-): ReadStatement<{ reach: string; lines: number }> {
-  const direction = descending ? 'desc' : 'asc';
-  // Messages are not searched here, because the next statement does it. Each block has at least one line.
-  const nearest = matchingBlocks({ ...filters, search: undefined })
-    .select(['first_at', 'last_at', 'id', 'lines'])
-    .orderBy('first_at', direction)
-    .orderBy('id', direction)
-    .limit(lines);
-  const order = descending ? sql`first_at desc, id desc` : sql`first_at, id`;
-  const soFar = sql`over (order by ${order} rows unbounded preceding)`;
-  const reaches = builder
-    .selectFrom(nearest.as('n'))
-    .select([
-      sql<number>`sum(lines) ${soFar}`.as('lines'),
-      (descending ? sql<string>`first_at` : sql<string>`max(last_at) ${soFar}`).as('reach'),
-    ]);
+/** Position of a line in the log. */
+export type LogPosition = Pick<LogRow, 'logged_at' | 'id'>;
+
+type Reading = { after: LogPosition | undefined; limit: number; maxBytes: number };
+
+/** The next matching lines in order of time: at least one if there are more, and no more after `maxBytes` of text. */
+export function nextLogs(filters: LogFilters, { after, limit, maxBytes }: Reading): ReadStatement<LogRow> {
+  // The time also selects the partitions.
+  let query = matching({ ...filters, from: after?.logged_at ?? filters.from });
+  if (after !== undefined)
+    query = query.where(sql<boolean>`(logged_at, id) > (${after.logged_at}::timestamptz, ${after.id}::uuid)`);
+  const next = query.select(columns).orderBy('logged_at').orderBy('id').limit(limit);
+  // PostgreSQL knows the length of a long text without reading it.
+  const before = sql<number>`sum(octet_length(message) + octet_length(context))
+    over (order by logged_at, id rows between unbounded preceding and 1 preceding)`;
   return toRead(
     builder
-      .selectFrom(reaches.as('r'))
-      .select(['reach', 'lines'])
-      .where('lines', '>=', lines)
-      .orderBy('reach', direction)
-      .limit(1),
+      .selectFrom(builder.selectFrom(next.as('n')).select(columns).select(before.as('bytes_before')).as('l'))
+      .select(columns)
+      .where(sql<boolean>`coalesce(bytes_before, 0) < ${maxBytes}`)
+      .orderBy('logged_at')
+      .orderBy('id'),
   );
 }
 
-function matching(filters: LogFilters, reach: LogReach = {}): LogSelect {
+function matching({ levels, from, to, search, ...filters }: LogFilters): LogSelect {
   let query = builder.selectFrom('application_logs') as unknown as LogSelect;
-  const conditions = [...blockConditions(filters, reach, blockOfLine), ...lineConditions(filters, reach)];
-  for (const condition of conditions) query = query.where(condition);
-  return query;
-}
-
-/** Conditions on the line itself; only its block has the level. */
-export function lineConditions(filters: LogFilters, { since, until }: LogReach = {}): RawBuilder<boolean>[] {
-  const { from, to, search } = filters;
   const equal = [
     ['service', filters.service],
     ['concerned_tenant_id', filters.tenantId],
     ['user_id', filters.userId],
     ['request_id', filters.requestId],
   ] as const;
-  const conditions = equal.flatMap(([column, value]) =>
-    value === undefined ? [] : [sql<boolean>`${sql.ref(column)} = ${value}`],
-  );
-  if (from !== undefined) conditions.push(sql`logged_at >= ${from}`);
-  if (to !== undefined) conditions.push(sql`logged_at < ${to}`);
-  if (since !== undefined) conditions.push(sql`logged_at >= ${since}`);
-  if (until !== undefined) conditions.push(sql`logged_at <= ${until}`);
-  for (const pattern of searchPatterns(search)) conditions.push(sql`lower(message) like lower(${pattern})`);
-  return conditions;
-}
-
-function matchingBlocks(filters: LogFilters): BlockSelect {
-  let query = builder.selectFrom('log_blocks') as unknown as BlockSelect;
-  for (const condition of blockConditions(filters)) query = query.where(condition);
+  for (const [column, value] of equal) if (value !== undefined) query = query.where(column, '=', value);
+  if (levels !== undefined) query = query.where(sql<boolean>`level = any(${levels}::smallint[])`);
+  if (from !== undefined) query = query.where('logged_at', '>=', from);
+  if (to !== undefined) query = query.where('logged_at', '<', to);
+  for (const pattern of searchPatterns(search))
+    query = query.where(sql<boolean>`lower(message) like lower(${pattern})`);
   return query;
-}
-
-type BlockColumn = 'first_at' | 'last_at' | 'concerned' | 'first_request' | 'last_request' | 'parts' | 'messages';
-const ownOfBlock = (name: BlockColumn) => sql.ref(name);
-const blockOfLine = (name: BlockColumn) => sql.ref(`block_${name}`);
-
-/** Conditions that every block with a matching line fulfils. */
-export function blockConditions(
-  filters: LogFilters,
-  { since, until }: LogReach = {},
-  column: (name: BlockColumn) => RawBuilder<unknown> = ownOfBlock,
-): RawBuilder<boolean>[] {
-  const { levels, service, requestId, to } = filters;
-  const concerned = [filters.tenantId, filters.userId].filter((id) => id !== undefined);
-  const conditions: RawBuilder<boolean>[] = [];
-  if (levels !== undefined) conditions.push(sql`level = any(${levels}::smallint[])`);
-  if (service !== undefined) conditions.push(sql`${column('parts')} @> ${[service]}::text[]`);
-  if (concerned.length > 0) conditions.push(sql`${column('concerned')} @> ${concerned}::uuid[]`);
-  if (requestId !== undefined)
-    conditions.push(sql`${column('first_request')} <= ${requestId}`, sql`${column('last_request')} >= ${requestId}`);
-  for (const from of [filters.from, since].filter((at) => at !== undefined)) {
-    // Implied by the other condition, but selects the partitions.
-    const span = sql`${blockSpanMs} * interval '1 millisecond'`;
-    conditions.push(sql`${column('first_at')} >= ${from}::timestamptz - ${span}`, sql`${column('last_at')} >= ${from}`);
-  }
-  if (to !== undefined) conditions.push(sql`${column('first_at')} < ${to}`);
-  if (until !== undefined) conditions.push(sql`${column('first_at')} <= ${until}`);
-  for (const pattern of searchPatterns(filters.search))
-    conditions.push(
-      sql`exists (select from unnest(${column('messages')}) as said where lower(said) like lower(${pattern}))`,
-    );
-  return conditions;
 }
 
 type Period = { from: string; to: string };

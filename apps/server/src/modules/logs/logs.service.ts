@@ -13,10 +13,10 @@ import {
   previewConfig,
   tooManyLevels,
 } from '#modules/logs/config-changes';
-import { readLogs } from '#modules/logs/log-pages';
 import { ConfigInvalid, PeriodInvalid, SectionNotFound } from '#modules/logs/logs.errors';
 import {
   countLogs,
+  listLogs,
   sumDurations,
   sumErrors,
   sumTenants,
@@ -48,7 +48,7 @@ export async function searchLogs({ services, setHeader }: Reader, query: ListLog
   const { descending } = parseSort(sort) ?? { descending: true };
   const filters = toFilters(query, services.now());
   const db = services.database.platform();
-  const page = await readLogs(db.slow, filters, { limit, offset, descending });
+  const page = await db.slow.all(listLogs(filters, { limit, offset, descending }));
   const { rows, ...total } = await withTotal(db, page, countLogs(filters), { limit, offset });
   return toPage(rows.map(presentLog), { limit, offset }, total, setHeader);
 }

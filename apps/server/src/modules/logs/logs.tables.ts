@@ -1,3 +1,2 @@
-export { blockSpanMs } from '#core/log/line-block';
 export type { LogRow, LogTables } from '#core/log/log-store.queries';
 export type { RequestCountTables } from '#core/log/request-counts.queries';

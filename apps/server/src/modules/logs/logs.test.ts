@@ -103,16 +103,16 @@ describe('listLogs', () => {
     expect(messages(await list({ tenantId, level: 'debug', search: 'first', startTime: from }))).toHaveLength(1);
   });
 
-  it('200: in order of time across blocks, in both directions and page by page', async () => {
-    const service = `blocks-${newId()}`;
+  it('200: in order of time across batches, in both directions and page by page', async () => {
+    const service = `batches-${newId()}`;
     const [userId, midnight] = [newId(), Math.floor(Date.now() / dayMs) * dayMs - 2 * dayMs];
     const said: { at: number; message: string; byUser: boolean }[] = [];
-    // Overlapping blocks of two levels, some across midnight; few of their lines belong to the user.
-    for (let block = 0; block < 40; block++) {
-      const lines = Array.from({ length: 1 + (block % 7) * 5 }, (_, at) => ({
-        at: midnight + (block - 20) * 15_000 + at * 1700,
-        message: `${block} ${at}`,
-        byUser: (block + at) % 29 === 0,
+    // Overlapping batches of two levels, some across midnight; few of their lines belong to the user.
+    for (let batch = 0; batch < 40; batch++) {
+      const lines = Array.from({ length: 1 + (batch % 7) * 5 }, (_, at) => ({
+        at: midnight + (batch - 20) * 15_000 + at * 1700,
+        message: `${batch} ${at}`,
+        byUser: (batch + at) % 29 === 0,
       }));
       said.push(...lines);
       const planted = lines.map(({ at, message, byUser }) => ({ at: new Date(at), message, byUser }));
@@ -122,7 +122,7 @@ describe('listLogs', () => {
           at,
           service,
           message,
-          level: 30 + 10 * (block % 2),
+          level: 30 + 10 * (batch % 2),
           userId: byUser ? userId : null,
         })),
       );

@@ -16,10 +16,10 @@ beforeAll(async () => {
 
 const partitions = () =>
   withClient(test.connection, async (client) => {
-    const text = `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'log_blocks'::regclass`;
+    const text = `select inhrelid::regclass::text as name from pg_inherits where inhparent = 'application_logs'::regclass`;
     return (await client.query<{ name: string }>(text)).rows.map(({ name }) => name).toSorted();
   });
-const nameOf = (at: number) => `log_blocks_${new Date(at).toISOString().slice(0, 10).replaceAll('-', '_')}`;
+const nameOf = (at: number) => `application_logs_${new Date(at).toISOString().slice(0, 10).replaceAll('-', '_')}`;
 const { signal } = new AbortController();
 const keepAt = (at: number) =>
   keepLogs({ ...test.service.services, now: () => new Date(at) }, { connection: test.connection, signal });
@@ -29,7 +29,7 @@ const noon = () => Math.floor(Date.now() / day) * day + day / 2;
 describe('keepLogs', () => {
   it('creates partitions for today and the next three days at the start', async () => {
     const ahead = [0, 1, 2, 3].map((days) => nameOf(noon() + days * day));
-    expect(await partitions()).toEqual([...ahead, 'log_blocks_default']);
+    expect(await partitions()).toEqual([...ahead, 'application_logs_default']);
   });
 
   it('drops only whole days that are older than the retention', async () => {
@@ -60,7 +60,7 @@ describe('keepLogs', () => {
     const count = () =>
       withClient(
         test.connection,
-        async (client) => (await client.query(`select from log_blocks_default where parts @> '{x}'`)).rowCount,
+        async (client) => (await client.query(`select from application_logs_default where service = 'x'`)).rowCount,
       );
     await insert(new Date('2020-01-01T00:00:00Z'));
     expect(await count()).toBe(1);

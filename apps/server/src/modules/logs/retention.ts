@@ -21,7 +21,7 @@ export async function keepLogs(
   const now = services.now();
   const { value } = await services.runtimeSettings.read(logConfiguration);
   const archived = await archiveOld(services, { cleanup: value.cleanup, now, signal });
-  const dropped = await keepDayPartitions(connection, 'log_blocks', { now, before: archived?.before });
+  const dropped = await keepDayPartitions(connection, 'application_logs', { now, before: archived?.before });
   if (dropped.length > 0) services.log.info({ dropped }, 'old days of the log were removed');
   const before = new Date(now.getTime() - countsKeptMs).toISOString();
   const db = services.database.platform();

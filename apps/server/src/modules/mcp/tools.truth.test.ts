@@ -33,7 +33,7 @@ const traces = new Set([
   'audit_logs',
   'audit_chains',
   'security_events',
-  'log_blocks',
+  'application_logs',
   'log_hours',
   'request_minutes',
   'tenant_request_hours',

@@ -1,7 +1,5 @@
-import { newId } from '#core/crypto/ids';
 import { TextArray, TimeArray, UuidArray } from '#core/db/binary-array';
-import { isoTime } from '#core/iso-time';
-import type { LogBlockRow, LogTables } from '#core/log/log-store.queries';
+import type { LineColumns, LogTables } from '#core/log/log-store.queries';
 
 /**
  * A line that waits to be stored. `at`: when it was said, in milliseconds; `level` as pino numbers them; `context` is JSON;
@@ -24,40 +22,12 @@ type Hour = LogTables['log_hours'];
 
 const hourMs = 3_600_000;
 
-/**
- * How far apart lines of a block are at most, in milliseconds, as a check of the table says too: who looks for a time looks at
- * blocks from so long before.
- */
-export const blockSpanMs = 60_000;
-/** Who reads one line of a block has PostgreSQL take all of it apart. */
-const mostCharacters = 1_000_000;
+/** More text in one statement would delay the statements after it. */
+const maxCharacters = 1_000_000;
 
-/**
- * What a block says of its lines, so that those without any that are wanted need not be taken apart. It may say too much, as of
- * lines that were given up, but nothing too little.
- */
-type Summary = {
-  firstAt: number;
-  lastAt: number;
-  /** Tenants and users. */
-  concerned: Set<string>;
-  firstRequest: string | null;
-  lastRequest: string | null;
-};
-
-const nothing = (): Summary => ({
-  firstAt: Infinity,
-  lastAt: -Infinity,
-  concerned: new Set(),
-  firstRequest: null,
-  lastRequest: null,
-});
-
-/** Lines of one level that are written as one, as the columns that PostgreSQL gets. */
-export class LineBlock {
+/** Lines of one level that are written by one statement, as the columns that PostgreSQL gets. */
+export class LineBatch {
   readonly level: number;
-  #id = newId();
-  #summary = nothing();
   #characters = 0;
   /** Of these also what `hours` adds up. */
   #times: number[] = [];
@@ -87,15 +57,12 @@ export class LineBlock {
     return this.#characters;
   }
 
-  /** Whether there is room for a line of that time. @param most lines that are written as one */
-  takes(at: number, most: number): boolean {
-    const { firstAt, lastAt } = this.#summary;
-    const isNear = at > lastAt - blockSpanMs && at < firstAt + blockSpanMs;
-    return this.length < most && isNear && this.#characters < mostCharacters;
+  /** @param max lines of one statement */
+  hasRoom(max: number): boolean {
+    return this.length < max && this.#characters < maxCharacters;
   }
 
   add(line: WaitingLine): void {
-    this.#summarise(line);
     this.#characters += line.size;
     this.#times.push(line.at);
     this.#services.push(line.service);
@@ -113,8 +80,6 @@ export class LineBlock {
 
   /** Forgets all lines, and keeps the room that they had for the next. */
   clear(): void {
-    this.#id = newId();
-    this.#summary = nothing();
     this.#characters = 0;
     for (const items of [this.#times, this.#services, this.#sizes]) items.length = 0;
     for (const column of this.#all) column.clear();
@@ -128,37 +93,14 @@ export class LineBlock {
     return size;
   }
 
-  halves(): LineBlock[] {
+  halves(): LineBatch[] {
     const middle = Math.ceil(this.length / 2);
     return [this.#part(0, middle), this.#part(middle, this.length)];
   }
 
-  toRow(): LogBlockRow {
-    const { firstAt, lastAt, concerned, firstRequest, lastRequest } = this.#summary;
-    const { times, ids, services, messages, tenantIds, userIds, requestIds, contexts } = this.#columns;
-    const named = new UuidArray();
-    for (const id of concerned) named.push(id);
-    const parts = new TextArray();
-    for (const service of new Set(this.#services)) parts.push(service);
-    return {
-      id: this.#id,
-      level: this.level,
-      lines: this.length,
-      firstAt: isoTime(firstAt),
-      lastAt: isoTime(lastAt),
-      concerned: named.toBuffer(),
-      parts: parts.toBuffer(),
-      firstRequest,
-      lastRequest,
-      times: times.toBuffer(),
-      ids: ids.toBuffer(),
-      services: services.toBuffer(),
-      messages: messages.toBuffer(),
-      tenantIds: tenantIds.toBuffer(),
-      userIds: userIds.toBuffer(),
-      requestIds: requestIds.toBuffer(),
-      contexts: contexts.toBuffer(),
-    };
+  toColumns(): LineColumns {
+    const columns = Object.entries(this.#columns).map(([name, column]) => [name, column.toBuffer()] as const);
+    return { level: this.level, ...(Object.fromEntries(columns) as Omit<LineColumns, 'level'>) };
   }
 
   /** How many lines of which kind; in one order, so that processes that add to the same rows never wait in a circle. */
@@ -176,17 +118,6 @@ export class LineBlock {
     return [...hours.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, hour]) => hour);
   }
 
-  #summarise({ at, tenantId, userId, requestId }: WaitingLine): void {
-    const summary = this.#summary;
-    if (at < summary.firstAt) summary.firstAt = at;
-    if (at > summary.lastAt) summary.lastAt = at;
-    if (tenantId !== null) summary.concerned.add(tenantId);
-    if (userId !== null) summary.concerned.add(userId);
-    if (requestId === null) return;
-    if (summary.firstRequest === null || requestId < summary.firstRequest) summary.firstRequest = requestId;
-    if (summary.lastRequest === null || requestId > summary.lastRequest) summary.lastRequest = requestId;
-  }
-
   get #all() {
     return Object.values(this.#columns);
   }
@@ -198,9 +129,8 @@ export class LineBlock {
     return hour;
   }
 
-  #part(from: number, to: number): LineBlock {
-    const part = new LineBlock(this.level);
-    part.#summary = { ...this.#summary, concerned: new Set(this.#summary.concerned) };
+  #part(from: number, to: number): LineBatch {
+    const part = new LineBatch(this.level);
     part.#times = this.#times.slice(from, to);
     part.#services = this.#services.slice(from, to);
     part.#sizes = this.#sizes.slice(from, to);
