@@ -67,7 +67,7 @@ export function installAdmissionControl(server: FastifyInstance, options: Option
     else queue.enter(reply.raw, flow, options.isStreamed(request) ? leaving(queue, reply.raw, done) : done);
   };
   const postponeQueueing = (request: FastifyRequest, reply: FastifyReply, done: Done) => {
-    const flow = request.principal === undefined ? unknownFlow(request) : flowOf(request.principal);
+    const flow = flowOfRequest(request);
     if (queue.isShedding(flow)) return done(overloaded());
     const queueNow = (next: Done) => {
       // A client that holds back the end of its body must not make the request older than it is.
@@ -155,6 +155,11 @@ function knownFlow(request: FastifyRequest, { services }: Options): Flow | undef
   const name = cachedNameOf(request);
   const principal = name === undefined ? undefined : services.principals.peek(name);
   return principal && flowOf(principal);
+}
+
+/** Who a request counts for once its credential is verified. */
+export function flowOfRequest(request: FastifyRequest): Flow {
+  return request.principal === undefined ? unknownFlow(request) : flowOf(request.principal);
 }
 
 function unknownFlow({ facts }: FastifyRequest): Flow {

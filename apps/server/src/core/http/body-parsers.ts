@@ -1,16 +1,19 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import { AppError } from '#core/errors/app-error';
-import { queueAfterBody } from '#core/http/admission';
+import { createOnePerTurn } from '#core/concurrency/one-per-turn';
+import { flowOfRequest, queueAfterBody } from '#core/http/admission';
 import { parseForm } from '#core/http/forms';
 import { assertUtf8, parseJsonBody } from '#core/http/json';
 
 const maxFormBytes = 65_536;
+/** Parsing more takes the event loop long enough to be noticed by other requests. */
+const largeBytes = 65_536;
 
 export function acceptJsonOnly(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) =>
-    parseAdmitted(request, done, () => parseJsonBody(body as Buffer)),
+    parseAdmitted(request, body as Buffer, parseJsonBody, done),
   );
 }
 
@@ -18,7 +21,7 @@ export function acceptFormsOnly(context: FastifyInstance): void {
   context.removeAllContentTypeParsers();
   const type = 'application/x-www-form-urlencoded';
   context.addContentTypeParser(type, { parseAs: 'buffer', bodyLimit: maxFormBytes }, (request, body, done) =>
-    parseAdmitted(request, done, () => parseForm(body as Buffer)),
+    parseAdmitted(request, body as Buffer, parseForm, done),
   );
   context.addContentTypeParser('*', (_request, _body, done) => {
     done(new AppError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${type}.`));
@@ -27,18 +30,24 @@ export function acceptFormsOnly(context: FastifyInstance): void {
 
 type Done = (error: Error | null, body?: unknown) => void;
 
-/** Parses only what is going to be worked on. */
-function parseAdmitted(request: FastifyRequest, done: Done, parse: () => unknown): void {
-  queueAfterBody(request, (refusal) => {
-    if (refusal !== undefined) return done(refusal);
-    let body: unknown;
+const inTurn = createOnePerTurn();
+
+/** Parses only bodies of admitted requests, and of the large ones only one in each turn of the event loop. */
+function parseAdmitted(request: FastifyRequest, body: Buffer, parse: (body: Buffer) => unknown, done: Done): void {
+  const parseNow = () => {
+    let value: unknown;
     try {
       assertReadable(request);
-      body = parse();
+      value = parse(body);
     } catch (error) {
       return done(error as Error);
     }
-    done(null, body);
+    done(null, value);
+  };
+  queueAfterBody(request, (refusal) => {
+    if (refusal !== undefined) done(refusal);
+    else if (body.length > largeBytes) inTurn(flowOfRequest(request), parseNow);
+    else parseNow();
   });
 }
 
