@@ -69,7 +69,7 @@ const exceptions: Exceptions = {
     'modules/contacts/contact-links.queries.ts#contactJson': 'names of columns from a list in the code',
   },
   interpolated: {
-    'modules/tenants/purge.queries.ts#deleteRows': 'names of tables and columns from a list in the code',
+    'modules/tenants/purge.queries.ts#deleteRows': 'names of tables and columns from the catalog',
     'core/db/migrate.ts#createRoles': 'a role takes no parameter; the names are constants',
     'core/db/migrate.ts#createAuditPartitions': 'DDL takes no parameter; the text is made of a date',
     'core/db/day-partitions.ts#createPartition': 'DDL takes no parameter; the text is made of a constant and a date',

@@ -4,9 +4,9 @@ import type { Route } from '#core/http/route';
 import { withClient } from '#test/support/database';
 import { boundBodies } from '#test/support/bounds';
 import type { JsonSchema } from '#test/support/bad-input';
-import { createEverything, type Everything } from '#test/support/everything';
+import { createEverything, urlOfRecords, type Everything } from '#test/support/everything';
 import { useService, type Answer } from '#test/support/harness';
-import { routes, urlOf } from '#test/support/registry';
+import { routes } from '#test/support/registry';
 import { validBodies } from '#test/support/samples';
 
 // Every answer is held against the closed schema of its route: one that does not fit is a 500.
@@ -40,10 +40,11 @@ const isSystem = ({ access }: Route) => access.kind === 'systemAdmin' || access.
 
 function send(route: Route, { body, search = '' }: { body?: unknown; search?: string } = {}): Promise<Answer> {
   const { own, ids, systemAdmin } = everything;
-  const steps = route.path.split('/');
-  const url = urlOf(route, (name) => ids[steps[steps.indexOf(`{${name}}`) - 1]!] ?? own.spaceId);
   const token = isSystem(route) ? systemAdmin : own.tenant.admin.token;
-  return test.call(route.method, `${url}${search}`, { token, ...(body === undefined ? {} : { body }) });
+  return test.call(route.method, `${urlOfRecords(route, ids)}${search}`, {
+    token,
+    ...(body === undefined ? {} : { body }),
+  });
 }
 
 /** `/api/v1/secure/spaces` of all that is below it, which is where its records are listed and read. */

@@ -5,18 +5,12 @@ import { errorStatus } from '#core/errors/app-error';
 import type { Route } from '#core/http/route';
 import { anyText, bodyFor, percent, queryFor } from '#test/support/arbitrary';
 import type { JsonSchema } from '#test/support/bad-input';
-import { createDirectory } from '#test/support/directory';
-import {
-  createAppAccount,
-  createMember,
-  createTenant,
-  logInSystemAdmin,
-  unique,
-  type Tenant,
-} from '#test/support/factories';
+import { valueAt } from '#test/support/everything';
+import { createMember, createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 import { refusalOf } from '#test/support/rpc';
 import { routes, urlOf } from '#test/support/registry';
+import { createRecords, sampleContext, type Ids } from '#test/support/samples';
 
 const test = useService({
   ownDatabase: true,
@@ -48,7 +42,7 @@ let changed: Tenant;
 const ofChangedTenant = new Set(['getTenant', 'updateTenant', 'switchTenant']);
 let systemAdmin: string;
 let known: Record<string, string[]>;
-let records: { kept: Record<string, string>; spare: Record<string, string> };
+let records: { kept: Ids; spare: Ids };
 
 beforeAll(async () => {
   tenant = await createTenant(test);
@@ -57,50 +51,14 @@ beforeAll(async () => {
   // More is tried here, and faster, than one address may ask for.
   const unlimited = { dos_enabled: false };
   await test.call('PATCH', '/api/v1/system/security/config', { token: systemAdmin, body: unlimited });
-  records = { kept: await createRecords(), spare: await createRecords() };
+  records = { kept: await createSpareRecords(), spare: await createSpareRecords() };
   known = { uuid: [...Object.values(records.kept), tenant.tenantId], email: [tenant.admin.email] };
 });
 
-/** One record of each collection, by the collection's name in the path. */
-async function createRecords(): Promise<Record<string, string>> {
-  const { token } = tenant.admin;
-  const space = await test.call('POST', '/api/v1/secure/spaces', { token, body: { name: 'Room' } });
-  const contact = await test.call('POST', '/api/v1/secure/contacts', { token, body: { firstName: 'Ada' } });
-  const member = await createMember(test, tenant);
-  const group = await test.call('POST', '/api/v1/secure/groups', { token, body: { name: unique('group') } });
-  const apiKey = await test.call('POST', '/api/v1/secure/api-keys', { token, body: { name: 'Door' } });
-  const connector = await test.call('POST', '/api/v1/secure/ai/providers', {
-    token,
-    body: { api_key: unique('api'), api_name: 'API', api_base_url: 'https://api.example.com' },
-  });
-  const override = await test.call('PUT', '/api/v1/secure/admin/external-apis/control-plane/tenant-overrides', {
-    token,
-    body: { tenantId: tenant.tenantId, operation_key: 'translation.i18n', enabled: true },
-  });
-  const appAccount = await createAppAccount(test, tenant);
-  const directory = await createDirectory(test, tenant.admin, space.body.data.id);
-  const preference = await test.call('PATCH', '/api/v1/secure/notifications/preferences', {
-    token,
-    body: { preferences: [{ category: unique('category'), channel: 'email', enabled: true }] },
-  });
-  return {
-    ...directory,
-    'api-keys': apiKey.body.data.id,
-    'app-accounts': appAccount.id,
-    enable: 'totp',
-    identities: 'google',
-    jobs: 'storage-sweep',
-    'identity-providers': 'google',
-    oauth: 'google',
-    preferences: preference.body.data[0].id,
-    providers: connector.body.data.id,
-    'tenant-overrides': override.body.data.id,
-    tenants: changed.tenantId,
-    groups: group.body.data.id,
-    spaces: space.body.data.id,
-    contacts: contact.body.data.id,
-    users: member.userId,
-  };
+/** A record of each kind, without the session that the test uses. */
+async function createSpareRecords(): Promise<Ids> {
+  const { session: _own, ...ids } = await createRecords(sampleContext(test, tenant), 'sample');
+  return { ...ids, tenant: changed.tenantId, user: (await createMember(test, tenant)).userId };
 }
 
 type Case = { params: string; query: string; body: unknown; contentType: string };
@@ -108,9 +66,10 @@ type Case = { params: string; query: string; body: unknown; contentType: string 
 function caseFor(route: Route): fc.Arbitrary<Case> {
   const plain = (schema: unknown) => JSON.parse(JSON.stringify(schema)) as JsonSchema;
   const { query, body } = route.schema;
-  const collection = /\/([a-z-]+)\/\{/.exec(route.path)?.[1] ?? 'contacts';
+  const name = /\{(\w+)\}/.exec(route.path)?.[1] ?? '';
   // What is deleted is not what the other operations are tried on.
-  const existing = (route.method === 'DELETE' ? records.spare : records.kept)[collection] ?? records.kept.contacts!;
+  const ids = route.method === 'DELETE' ? records.spare : records.kept;
+  const existing = valueAt(`${route.operationId} params.${name}`, ids) ?? records.kept.contact!;
   return fc.record({
     params: fc.oneof(
       { weight: 6, arbitrary: fc.constant(existing) },

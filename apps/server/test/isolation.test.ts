@@ -4,26 +4,25 @@ import { newId } from '#core/crypto/ids';
 import { defineRoute, type Route } from '#core/http/route';
 import { access } from '#core/access/access';
 import { IdParams, Uuid, closed } from '#core/http/schemas';
-import { alsoAsked, commonNames, outsideIds, places, type Ids } from '#test/isolation';
-import { useOwner, withClient } from '#test/support/database';
-import { createCompletedTask } from '#test/support/directory';
-import {
-  createAppAccount,
-  createTenant,
-  joinTenant,
-  logIn,
-  logInSystemAdmin,
-  uniqueAddress,
-  type Tenant,
-} from '#test/support/factories';
+import { useOwner } from '#test/support/database';
+import { ownRecords, valueAt } from '#test/support/everything';
+import { createTenant, joinTenant, logIn, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
-import { insertNotificationRows } from '#test/support/notification-rows';
-import { compareTables, routeOf, routes, urlOf } from '#test/support/registry';
-import { eventFields, validBodies, type OwnRecords } from '#test/support/samples';
+import { routeOf, routes, urlOf } from '#test/support/registry';
+import {
+  createRecords,
+  idPlaces,
+  missingSamples,
+  queries,
+  sampleContext,
+  validBodies,
+  type Ids,
+  type OwnRecords,
+} from '#test/support/samples';
 
 const test = useService({
   ownDatabase: true,
-  environment: { DISPATCHER_SECRET: 'unknown to the callers in these tests' },
+  environment: { DISPATCHER_SECRET: 'known to nobody who calls in these tests' },
 });
 
 let victim: { tenant: Tenant; ids: Ids };
@@ -33,15 +32,7 @@ const owner = useOwner(() => test.connection);
 beforeAll(async () => {
   victim = await settle(await createTenant(test));
   const settled = await settle(await createTenant(test));
-  attacker = {
-    ...settled,
-    own: {
-      tenant: settled.tenant,
-      spaceId: settled.ids.space,
-      contactId: settled.ids.contact,
-      flowTaskId: settled.ids.flowTask,
-    },
-  };
+  attacker = { ...settled, own: ownRecords(settled.tenant, settled.ids) };
   // A second tenant, so that the attacker's login offers a choice and hands out selection tokens.
   const second = await createTenant(test);
   await joinTenant(test, second, attacker.tenant.admin);
@@ -49,140 +40,17 @@ beforeAll(async () => {
 
 /** A tenant with one record of each kind, linked to each other. */
 async function settle(tenant: Tenant): Promise<{ tenant: Tenant; ids: Ids }> {
-  const { token, userId } = tenant.admin;
-  const created = async (path: string, body: object) => {
-    const answer = await test.call('POST', path, { token, body });
-    expect(answer.status).toBe(201);
-    return answer.body.data.id as string;
-  };
-  const space = await created('/api/v1/secure/spaces', { name: `secret of ${tenant.domain}` });
-  const contact = await created('/api/v1/secure/contacts', { notes: `secret of ${tenant.domain}` });
-  await created(`/api/v1/secure/spaces/${space}/contacts`, { contactId: contact, isPrimary: true });
-  const invitation = await created('/api/v1/secure/users', { email: `colleague@${tenant.domain}.example` });
-  const group = await created('/api/v1/secure/groups', { name: `secret of ${tenant.domain}` });
-  await test.call('POST', `/api/v1/secure/groups/${group}/members`, { token, body: { userId } });
-  const { id: appAccount } = await createAppAccount(test, tenant);
-  const apiKey = await created('/api/v1/secure/api-keys', { name: `secret of ${tenant.domain}` });
-  const connector = await created('/api/v1/secure/ai/providers', {
-    api_key: tenant.domain,
-    api_name: `secret of ${tenant.domain}`,
-    api_base_url: `https://${tenant.domain}.example`,
-  });
-  const secret = `secret of ${tenant.domain}`;
-  const overrides = '/api/v1/secure/admin/external-apis/control-plane/tenant-overrides';
-  const override = { tenantId: tenant.tenantId, operation_key: 'translation.i18n', override_config: { secret } };
-  const saved = await test.call('PUT', overrides, { token, body: { ...override, enabled: true } });
-  expect(saved.status).toBe(200);
-  const [type, resource, tag, qrCode] = [
-    await created('/api/v1/secure/type-definitions', {
-      entity_type: 'resource',
-      key: tenant.domain,
-      name: secret,
-      json_schema: {},
-    }),
-    await created('/api/v1/secure/resources', { name: secret, space_id: space }),
-    await created('/api/v1/secure/tags', { name: secret }),
-    await created('/api/v1/secure/qr-codes', { label: secret }),
-  ];
-  const entity = { entity_type: 'space', entity_id: space };
-  const event = await created('/api/v1/secure/calendar/events', { ...eventFields(space), title: secret });
-  const feedback = await created('/api/v1/secure/feedbacks', { ...entity, message: secret });
-  const categories = '/api/v1/secure/taxonomy/categories';
-  const category = await created(categories, { key: tenant.domain, translations: { en: { name: secret } } });
-  await created(`${categories}/${category}/link`, entity);
-  await test.call('POST', `/api/v1/secure/qr-codes/${qrCode}/assign`, { token, body: entity });
-  await test.call('PUT', `/api/v1/secure/spaces/${space}/tags/${tag}`, { token });
-  await test.call('PUT', `/api/v1/secure/resources/${resource}/tags/${tag}`, { token });
-  for (const path of [`resources/${resource}`, `users/${userId}`])
-    await created(`/api/v1/secure/${path}/contacts`, { contactId: contact, isPrimary: true });
-  const [file, resourceFile, contactFile] = [
-    await created(`/api/v1/secure/spaces/${space}/files?name=plan`, { secret }),
-    await created(`/api/v1/secure/resources/${resource}/files?name=plan`, { secret }),
-    await created(`/api/v1/secure/contacts/${contact}/files?name=plan`, { secret }),
-  ];
-  const avatar = await test.call('PUT', `/api/v1/secure/users/${userId}/avatar`, { token, ...picture });
-  expect(avatar.status).toBe(200);
-  const identity = await createIdentity(tenant);
-  const { token: systemToken } = await logInSystemAdmin(test);
-  const ownRule = { token: systemToken, body: { range: uniqueAddress(), action: 'allow' } };
-  const ipRule = await test.call('POST', '/api/v1/system/security/ip-rules', ownRule);
-  expect(ipRule.status).toBe(201);
-  const sessions = await test.call('GET', '/api/v1/auth/sessions', { token });
-  return {
-    tenant,
-    ids: {
-      appAccount,
-      identity,
-      ipRule: ipRule.body.data.id,
-      alert: await createAlert(tenant),
-      invitation,
-      tenant: tenant.tenantId,
-      user: userId,
-      session: sessions.body.data[0].id,
-      type,
-      resource,
-      tag,
-      category,
-      feedback,
-      qrCode,
-      file,
-      resourceFile,
-      contactFile,
-      space,
-      contact,
-      event,
-      group,
-      apiKey,
-      connector,
-      flowTask: await createCompletedTask(test, { token }, secret),
-      tenantOverride: saved.body.data.id,
-      translationJob: await createTranslationJob(tenant),
-      ...(await withClient(test.connection, (client) =>
-        insertNotificationRows(client, { tenantId: tenant.tenantId, userId: tenant.admin.userId }),
-      )),
-    },
-  };
+  return { tenant, ids: await createRecords(sampleContext(test, tenant), `secret of ${tenant.domain}`) };
 }
 
 /** The smallest body that an upload of any kind takes. */
 const picture = { body: 'RIFF....WEBPVP8 ', headers: { 'content-type': 'image/webp' } };
 
-/** One with nothing to do. */
-async function createTranslationJob({ admin: { token } }: Tenant): Promise<string> {
-  const path = '/api/v1/secure/ai/translate';
-  const body = { entity_type: 'space', target_languages: ['en'] };
-  expect(await test.call('POST', `${path}/entity-type`, { token, body })).toMatchObject({ status: 200 });
-  return (await test.call('GET', `${path}/jobs`, { token })).body.data[0].id;
-}
-
-/** As if a scheduled job had failed. */
-async function createAlert({ domain }: Tenant): Promise<string> {
-  const id = newId();
-  await test.service.services.database.platform().slow.all({
-    kind: 'write',
-    text: `insert into dispatcher_alerts (id, type, subject, severity, title, message, created_at, last_seen_at)
-           values ($1, 'job_failed', $2, 'warning', $2, $2, now(), now())`,
-    values: [id, `secret of ${domain}`],
-    prepare: false,
-  });
-  return id;
-}
-
-/** As if the tenant's administrator had once come back from a provider. */
-async function createIdentity({ tenantId, domain, admin }: Tenant): Promise<string> {
-  const [row] = await test.service.services.database.credential(tenantId).slow.all<{ id: string }>({
-    kind: 'write',
-    text: `insert into account_identities (id, account_id, configured_by, provider, subject, email, created_at)
-           select $1, account_id, tenant_id, 'google', $2, $2, now() from users where tenant_id = $3 and id = $4
-           returning id`,
-    values: [newId(), `secret of ${domain}`, tenantId, admin.userId],
-    prepare: false,
-  });
-  return row!.id;
-}
+/** Called ids, but given by outside providers, by clients, or by the service to a request. */
+const outsideIds = new Set(['requestId', 'client_id', 'team_id', 'key_id', 'directory_id', 'filter_id', 'model_id']);
 
 /** Where a route takes ids: by their format, or by their name where a filter allows more than ids. */
-function idPlaces(route: Route): string[] {
+function idsIn(route: Route): string[] {
   const parts = ['params', 'query', 'body'] as const;
   return parts.flatMap((part) => {
     const found: string[] = [];
@@ -206,11 +74,9 @@ async function probe(place: string, id: string): Promise<Answer> {
   const [operationId, path] = place.split(' ') as [string, string];
   const [part, name, ...inner] = path.split('.') as ['params' | 'query' | 'body', string, ...string[]];
   const route = routeOf(operationId);
-  const kindOf = (param: string) => places[`${operationId} params.${param}`]!;
-  const url = urlOf(route, (param) =>
-    part === 'params' && param === name ? id : (commonNames[param] ?? attacker.ids[kindOf(param)]),
-  );
-  const query = part === 'query' ? `?${name}=${id}${alsoAsked[operationId] ?? ''}` : '';
+  const own = (param: string) => valueAt(`${operationId} params.${param}`, attacker.ids)!;
+  const url = urlOf(route, (param) => (part === 'params' && param === name ? id : own(param)));
+  const query = part === 'query' ? `?${name}=${id}${queries[operationId] ?? ''}` : '';
   const sample = validBodies[operationId]?.(attacker.own);
   if (operationId === 'selectTenant') sample!.selectionToken = await selectionToken();
   const body = sample === undefined || part !== 'body' ? sample : withValue(sample, [name, ...inner], id);
@@ -271,14 +137,18 @@ async function snapshot(tenantId: string): Promise<Record<string, string[]>> {
   );
 }
 
-it('has a row for every parameter and field that takes an id', () => {
-  expect(compareTables(Object.keys(places), routes.flatMap(idPlaces))).toEqual([]);
+it('knows what every place that takes an id is about', () => {
+  expect(missingSamples('ids', Object.keys(idPlaces), routes.flatMap(idsIn))).toEqual([]);
 });
 
 describe("another tenant's id answers exactly as one that does not exist, and changes nothing there", () => {
-  it.each(Object.entries(places))('%s: a %s', async (place, kind) => {
+  it.each(Object.entries(idPlaces))('%s: a %s', async (place, kind) => {
+    expect({ kind, id: victim.ids[kind] }, `no 'records' of a module create the ${kind}`).toEqual({
+      kind,
+      id: expect.any(String),
+    });
     const before = await snapshot(victim.tenant.tenantId);
-    const foreign = await probe(place, victim.ids[kind]);
+    const foreign = await probe(place, victim.ids[kind]!);
     const unknown = await probe(place, newId());
     expect(comparable(foreign)).toBe(comparable(unknown));
     expect(foreign.text).not.toContain(victim.tenant.domain);
@@ -292,7 +162,7 @@ describe("another tenant's id answers exactly as one that does not exist, and ch
   });
 });
 
-describe('no answer contains an id of another tenant', () => {
+describe('nothing that is read has an id of another tenant in it', () => {
   const reading = routes.filter((route) => route.method === 'GET');
 
   it.each(reading.map((route) => route.operationId))('%s', async (operationId) => {
@@ -303,8 +173,11 @@ describe('no answer contains an id of another tenant', () => {
     const foreignIds = new Set(rows.match(uuid));
     expect(foreignIds.size).toBeGreaterThan(10);
     const route = routeOf(operationId);
-    const url = urlOf(route, (name) => attacker.ids[places[`${operationId} params.${name}`] ?? 'tenant']);
-    const answer = await test.call('GET', `${url}?limit=200${alsoAsked[operationId] ?? ''}`, {
+    const url = urlOf(
+      route,
+      (name) => valueAt(`${operationId} params.${name}`, attacker.ids) ?? attacker.tenant.tenantId,
+    );
+    const answer = await test.call('GET', `${url}?limit=200${queries[operationId] ?? ''}`, {
       token: attacker.tenant.admin.token,
     });
     expect([...(answer.text.match(uuid) ?? [])].filter((id) => foreignIds.has(id))).toEqual([]);
@@ -312,7 +185,7 @@ describe('no answer contains an id of another tenant', () => {
   });
 });
 
-it('2,000 concurrent requests of two tenants, including failures, return no foreign row', async () => {
+it('2,000 requests of two tenants at once, failures among them, return no foreign row', async () => {
   const sides = [await settle(await createTenant(test)), await settle(await createTenant(test))] as const;
   const outcomes = { rows: 0, foreign: 0, statuses: new Set<number>() };
 
@@ -365,14 +238,17 @@ describe('the gate itself', () => {
     handler: () => undefined,
   });
 
-  it('finds a parameter or field without a row', () => {
-    expect(compareTables([], idPlaces(planted))).toEqual([
-      'planted params.id has no row',
-      'planted body.nested.ownerId has no row',
+  it('notices a place that the table does not know', () => {
+    const file = 'apps/server/src/modules/plants/testing/samples.ts';
+    const plants = [{ name: 'plants', routes: [planted] }];
+    expect(missingSamples('ids', ['planted query.gone'], idsIn(planted), plants)).toEqual([
+      `${file}: 'ids' lacks 'planted params.id'`,
+      `${file}: 'ids' lacks 'planted body.nested.ownerId'`,
+      `${file}: nothing needs 'planted query.gone' in 'ids'`,
     ]);
   });
 
-  it('finds an answer that distinguishes a foreign id from an unknown one', () => {
+  it('notices an answer that tells a foreign id from an unknown one', () => {
     const answer = (message: string): Answer => ({
       status: 404,
       headers: {},
@@ -383,7 +259,7 @@ describe('the gate itself', () => {
     expect(comparable(answer('It exists.'))).not.toBe(comparable(answer('It does not exist.')));
   });
 
-  it('finds a changed row', async () => {
+  it('notices a changed row', async () => {
     const before = await snapshot(victim.tenant.tenantId);
     const { email, password } = victim.tenant.admin;
     await logIn(test, { email, password });

@@ -1,18 +1,14 @@
 import { readFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { migrationsDirectory } from '#app/service';
 import { newId } from '#core/crypto/ids';
+import { populate } from '#modules/tenants/testing/populate';
 import * as catalog from '#test/rls-catalog';
 import { tenantTables, tenantTablesIn } from '#test/rls-catalog';
-import { createCompletedTask } from '#test/support/directory';
-import { createAppAccount, createMember, createTenant, logIn } from '#test/support/factories';
 import { useService } from '#test/support/harness';
-import { insertNotificationRows } from '#test/support/notification-rows';
-import { insertProviderRows } from '#test/support/provider-rows';
-import { eventFields } from '#test/support/samples';
 
 const test = useService();
 const insufficientPrivilege = '42501';
@@ -23,57 +19,10 @@ let otherTenantId: string;
 beforeAll(async () => {
   client = new pg.Client(test.connection);
   await client.connect();
-  tenantId = await populate();
-  otherTenantId = await populate();
+  ({ tenantId } = await populate(test));
+  otherTenantId = (await populate(test)).tenantId;
 });
 afterAll(() => client.end());
-
-/** A tenant with rows in every table that a tenant can have rows in. */
-async function populate(): Promise<string> {
-  const tenant = await createTenant(test);
-  const { token } = tenant.admin;
-  await createMember(test, tenant, { permissions: ['users.read'] });
-  const space = await test.call('POST', '/api/v1/secure/spaces', { token, body: { name: 'Room' } });
-  const ada = { token, body: { firstName: 'Ada' }, headers: { 'idempotency-key': 'ada' } };
-  const contact = await test.call('POST', '/api/v1/secure/contacts', ada);
-  const body = { contactId: contact.body.data.id };
-  await test.call('POST', `/api/v1/secure/spaces/${space.body.data.id}/contacts`, { token, body });
-  const entity = { entity_type: 'space', entity_id: space.body.data.id };
-  const type = { entity_type: 'space', key: 'room', name: 'Room', json_schema: {} };
-  await test.call('POST', '/api/v1/secure/type-definitions', { token, body: type });
-  const resource = await test.call('POST', '/api/v1/secure/resources', { token, body: { name: 'Projector' } });
-  const tag = await test.call('POST', '/api/v1/secure/tags', { token, body: { name: 'Loan' } });
-  await test.call('PUT', `/api/v1/secure/spaces/${space.body.data.id}/tags/${tag.body.data.id}`, { token });
-  await test.call('PUT', `/api/v1/secure/resources/${resource.body.data.id}/tags/${tag.body.data.id}`, { token });
-  await test.call('POST', '/api/v1/secure/feedbacks', { token, body: { ...entity, message: 'Too warm' } });
-  const categories = '/api/v1/secure/taxonomy/categories';
-  const rooms = { key: 'rooms', translations: { en: { name: 'Rooms' } } };
-  const category = await test.call('POST', categories, { token, body: rooms });
-  await test.call('POST', `${categories}/${category.body.data.id}/link`, { token, body: entity });
-  await createCompletedTask(test, { token }, 'House rules');
-  await test.call('POST', '/api/v1/secure/qr-codes', { token, body: {} });
-  await test.call('POST', '/api/v1/secure/files?name=x', { token, body: 'x' });
-  await test.call('POST', '/api/v1/secure/calendar/events', { token, body: eventFields(entity.entity_id) });
-  await test.call('POST', '/api/v1/secure/api-keys', { token, body: { name: 'Door' } });
-  const connector = { api_key: 'api', api_name: 'API', api_base_url: 'https://api.example.com' };
-  await test.call('POST', '/api/v1/secure/ai/providers', { token, body: connector });
-  const registration = {
-    client_id: 'client',
-    client_secret: 'secret',
-    enabled: true,
-    redirect_uris: ['https://app.example.com/'],
-  };
-  await test.call('PUT', '/api/v1/secure/identity-providers/google', { token, body: registration });
-  await insertProviderRows(client, tenant.tenantId);
-  await insertNotificationRows(client, { tenantId: tenant.tenantId, userId: tenant.admin.userId });
-  const app = await createAppAccount(test, tenant);
-  const session = await logIn(test, app);
-  await test.call('GET', '/api/v1/auth/me', { token: session.token });
-  // The usage of a credential is written in batches, not by its requests.
-  const usage = () => test.call('GET', `/api/v1/secure/app-accounts/${app.id}/usage-stats`, { token });
-  await vi.waitUntil(async () => (await usage()).body.data.total_requests === 1, { timeout: 30_000 });
-  return tenant.tenantId;
-}
 
 it.each(catalog.checks)('%s', async (_what, check) => {
   expect(await check(client)).toEqual([]);

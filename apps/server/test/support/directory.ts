@@ -2,7 +2,6 @@ import { expect } from 'vitest';
 
 import { createAppAccount, logIn, unique, type Tenant } from '#test/support/factories';
 import type { Answer, Call, TestService } from '#test/support/harness';
-import { eventFields } from '#test/support/samples';
 
 /** Where what a tenant keeps is found. */
 export const paths = {
@@ -16,7 +15,7 @@ export const paths = {
   events: '/api/v1/secure/calendar/events',
 } as const;
 
-type Collection = keyof typeof paths;
+export type Collection = keyof typeof paths;
 type Data = Record<string, any>;
 
 /** What has to be there for a record to be created. */
@@ -82,25 +81,4 @@ export async function createCompletedTask(test: TestService, by: Call, name: str
   const path = `/api/v1/secure/flow-tasks/${created.body.id}/complete`;
   expect(await test.call('POST', path, { ...by, body: { answers: { name } } })).toMatchObject({ status: 200 });
   return created.body.id;
-}
-
-/** One record of each collection, by the collection's name in the path; of a code what resolves it. */
-export async function createDirectory(
-  test: TestService,
-  { token }: { token: string },
-  spaceId: string,
-): Promise<Record<string, string>> {
-  const about = { entity_type: 'space', entity_id: spaceId };
-  const code = await create(test, { token }, 'qrCodes');
-  return {
-    'type-definitions': (await create(test, { token }, 'types')).id,
-    resources: (await create(test, { token }, 'resources')).id,
-    tags: (await create(test, { token }, 'tags')).id,
-    categories: (await create(test, { token }, 'categories')).id,
-    feedbacks: (await create(test, { token }, 'feedbacks', about)).id,
-    'qr-codes': code.id,
-    'flow-tasks': await createCompletedTask(test, { token }, unique('task')),
-    events: (await create(test, { token }, 'events', eventFields(spaceId))).id,
-    resolve: code.code,
-  };
 }

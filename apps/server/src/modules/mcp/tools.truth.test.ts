@@ -7,25 +7,24 @@ import { nominatimFake } from '#modules/connectors/geocoding/adapters/nominatim/
 import { createConnector } from '#modules/connectors/testing/connectors';
 import { serveProvider } from '#modules/connectors/testing/provider-server';
 import { callTool } from '#modules/mcp/testing/connections';
-import { sampleArguments } from '#modules/mcp/testing/samples';
 import { listTools } from '#modules/mcp/tools';
 import { createTenantOf, environment } from '#modules/translation/testing/tenants';
 import { provideTranslator } from '#modules/translation/testing/translator';
 import { listTables, withClient } from '#test/support/database';
 import { createMember, type Tenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
-import { compareTables } from '#test/support/registry';
+import { missingSamples, sampleContext, sampleTools } from '#test/support/samples';
 
 const test = useService({ environment, ownDatabase: true });
 const tools = listTools(modules);
 let tenant: Tenant;
-let samples: ReturnType<typeof sampleArguments>;
+let samples: ReturnType<typeof sampleTools>;
 const all = { 'x-mcp-toolsets': 'all' };
 const byAdmin = () => ({ ...all, authorization: `Bearer ${tenant.admin.token}` });
 
 beforeAll(async () => {
   tenant = await createTenantOf(test);
-  samples = sampleArguments(test, tenant);
+  samples = sampleTools(sampleContext(test, tenant));
 });
 
 /** Tables that every call may change: the audit trail, and counts of requests, rows and providers. */
@@ -89,71 +88,75 @@ async function provide(toolset: string): Promise<void> {
 
 it('knows arguments for every tool', () => {
   expect(
-    compareTables(
+    missingSamples(
+      'tools',
       Object.keys(samples),
-      tools.map(({ definition }) => definition.name),
+      tools.map(({ route }) => route.operationId),
     ),
   ).toEqual([]);
 });
 
-describe.each(tools.map((tool) => [tool.definition.name, tool] as const))('%s', (name, { definition, toolset }) => {
-  const { inputSchema, outputSchema, annotations } = definition;
-  const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true, formats });
+describe.each(tools.map((tool) => [tool.definition.name, tool] as const))(
+  '%s',
+  (name, { definition, toolset, route }) => {
+    const { inputSchema, outputSchema, annotations } = definition;
+    const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true, formats });
 
-  it('takes its input schema and answers its output schema', async () => {
-    await provide(toolset);
-    const given = await samples[name]!();
-    const takes = ajv.compile(inputSchema);
-    expect({ takes: takes(given), errors: takes.errors }).toEqual({ takes: true, errors: null });
-    const result = await callTool(test, name, given, byAdmin());
-    expect(result).not.toHaveProperty('isError');
-    if (outputSchema === undefined) expect(result).toMatchObject({ content: [{ type: 'text', text: 'Done.' }] });
-    else {
-      const fits = ajv.compile(outputSchema);
-      expect({ fits: fits(result.structuredContent), errors: fits.errors }).toEqual({ fits: true, errors: null });
-      expect(JSON.parse(result.content[0].text)).toEqual(result.structuredContent);
-    }
-  });
-
-  it.runIf(annotations.readOnlyHint)('changes nothing, as it says', async () => {
-    await provide(toolset);
-    const given = await samples[name]!();
-    const before = await contentOf();
-    await callTool(test, name, given, byAdmin());
-    expect(changed(before, await contentOf())).toEqual([]);
-  });
-
-  it.runIf(!annotations.readOnlyHint && !annotations.destructiveHint)('loses nothing, as it says', async () => {
-    await provide(toolset);
-    const given = await samples[name]!();
-    const before = await contentOf();
-    expect(await callTool(test, name, given, byAdmin())).not.toHaveProperty('isError');
-    expect(lost(before, await contentOf())).toEqual([]);
-  });
-
-  it.runIf(!annotations.readOnlyHint && annotations.idempotentHint)(
-    'changes nothing more the second time, as its hint says',
-    async () => {
+    it('takes its input schema and answers its output schema', async () => {
       await provide(toolset);
-      const given = await samples[name]!();
-      await callTool(test, name, given, byAdmin());
+      const given = await samples[route.operationId]!();
+      const takes = ajv.compile(inputSchema);
+      expect({ takes: takes(given), errors: takes.errors }).toEqual({ takes: true, errors: null });
+      const result = await callTool(test, name, given, byAdmin());
+      expect(result).not.toHaveProperty('isError');
+      if (outputSchema === undefined) expect(result).toMatchObject({ content: [{ type: 'text', text: 'Done.' }] });
+      else {
+        const fits = ajv.compile(outputSchema);
+        expect({ fits: fits(result.structuredContent), errors: fits.errors }).toEqual({ fits: true, errors: null });
+        expect(JSON.parse(result.content[0].text)).toEqual(result.structuredContent);
+      }
+    });
+
+    it.runIf(annotations.readOnlyHint)('changes nothing, as it says', async () => {
+      await provide(toolset);
+      const given = await samples[route.operationId]!();
       const before = await contentOf();
       await callTool(test, name, given, byAdmin());
       expect(changed(before, await contentOf())).toEqual([]);
-    },
-  );
-
-  it('refuses an unknown argument, and names it', async () => {
-    const given = { ...(await samples[name]!()), no_such_argument: 1 };
-    const result = await callTool(test, name, given, byAdmin());
-    expect(result.isError).toBe(true);
-    expect(JSON.parse(result.content[0].text)).toMatchObject({
-      error: 'VALIDATION_ERROR',
-      statusCode: 400,
-      message: expect.stringContaining('no_such_argument'),
     });
-  });
-});
+
+    it.runIf(!annotations.readOnlyHint && !annotations.destructiveHint)('loses nothing, as it says', async () => {
+      await provide(toolset);
+      const given = await samples[route.operationId]!();
+      const before = await contentOf();
+      expect(await callTool(test, name, given, byAdmin())).not.toHaveProperty('isError');
+      expect(lost(before, await contentOf())).toEqual([]);
+    });
+
+    it.runIf(!annotations.readOnlyHint && annotations.idempotentHint)(
+      'changes nothing more the second time, as its hint says',
+      async () => {
+        await provide(toolset);
+        const given = await samples[route.operationId]!();
+        await callTool(test, name, given, byAdmin());
+        const before = await contentOf();
+        await callTool(test, name, given, byAdmin());
+        expect(changed(before, await contentOf())).toEqual([]);
+      },
+    );
+
+    it('refuses an unknown argument, and names it', async () => {
+      const given = { ...(await samples[route.operationId]!()), no_such_argument: 1 };
+      const result = await callTool(test, name, given, byAdmin());
+      expect(result.isError).toBe(true);
+      expect(JSON.parse(result.content[0].text)).toMatchObject({
+        error: 'VALIDATION_ERROR',
+        statusCode: 400,
+        message: expect.stringContaining('no_such_argument'),
+      });
+    });
+  },
+);
 
 describe('the gate itself', () => {
   it('finds a tool that changes something', async () => {
@@ -163,9 +166,9 @@ describe('the gate itself', () => {
   });
 
   it('finds a tool that removes from one record what it adds to another', async () => {
-    const given = await samples['add_space_contact']!();
+    const given = await samples['addSpaceContact']!();
     await callTool(test, 'add_space_contact', { ...given, isPrimary: true }, byAdmin());
-    const { contactId } = await samples['add_space_contact']!();
+    const { contactId } = await samples['addSpaceContact']!();
     const before = await contentOf();
     await callTool(test, 'add_space_contact', { ...given, contactId, isPrimary: true }, byAdmin());
     expect(lost(before, await contentOf())).toMatchObject([expect.stringContaining('contact_links')]);

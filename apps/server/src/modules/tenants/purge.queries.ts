@@ -1,5 +1,6 @@
 import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { auditedWrite, queryBuilder, read, write, type WriteStatement } from '#core/db/query';
+import { auditedWrite, queryBuilder, read, write, type ReadStatement, type WriteStatement } from '#core/db/query';
+import type { PurgedTable } from '#modules/tenants/purge.types';
 import type { TenantRow } from '#modules/tenants/tenants.queries';
 
 type Tables = {
@@ -10,71 +11,32 @@ type Tables = {
 
 const builder = queryBuilder<Tables>();
 
-/** A table with rows of the tenant; referenced rows of the same table are deleted after their referrers. */
-export type PurgedTable = { name: string; key: readonly [string, ...string[]]; parent?: string };
-
-export const storageTable: PurgedTable = { name: 'tenant_storage', key: ['tenant_id'] };
-
 /**
- * The tables of a tenant in an order that foreign keys permit: first the directory entries that lead to the tenant,
- * last the audit trail. `files` is handled separately, and the row of `tenants` remains.
+ * The tables whose rows the purge may delete, with their keys and foreign keys as the catalog has them. `parent` is the column
+ * of a tree, whose rows are deleted from the leaves.
  */
-export const purgedTables: readonly PurgedTable[] = [
-  { name: 'memberships', key: ['account_id'] },
-  { name: 'api_key_directory', key: ['key_uuid'] },
-  { name: 'app_account_directory', key: ['email'] },
-  { name: 'refresh_tokens', key: ['hash'] },
-  { name: 'sessions', key: ['id'] },
-  { name: 'calendar_bookings', key: ['event_id', 'entity_id'] },
-  { name: 'calendar_events', key: ['id'] },
-  { name: 'category_links', key: ['id'] },
-  { name: 'categories', key: ['id'], parent: 'parent_id' },
-  { name: 'contact_links', key: ['id'] },
-  { name: 'contacts', key: ['id'] },
-  { name: 'space_tags', key: ['space_id', 'tag_id'] },
-  { name: 'resource_tags', key: ['resource_id', 'tag_id'] },
-  { name: 'tags', key: ['id'] },
-  { name: 'feedbacks', key: ['id'] },
-  { name: 'qr_codes', key: ['id'] },
-  { name: 'resources', key: ['id'], parent: 'parent_id' },
-  { name: 'spaces', key: ['id'], parent: 'parent_id' },
-  { name: 'type_definitions', key: ['id'] },
-  { name: 'group_members', key: ['group_id', 'user_id'] },
-  { name: 'groups', key: ['id'] },
-  { name: 'api_keys', key: ['id'] },
-  { name: 'app_accounts', key: ['id'] },
-  { name: 'identity_providers', key: ['provider'] },
-  { name: 'connectors', key: ['id'] },
-  { name: 'connector_events', key: ['id'] },
-  { name: 'operation_overrides', key: ['id'] },
-  { name: 'operation_quota', key: ['operation_key', 'unit', 'period', 'starts_at'] },
-  { name: 'provider_calls', key: ['called_at', 'id'] },
-  { name: 'provider_call_hours', key: ['hour', 'operation_key', 'provider'] },
-  { name: 'translation_memory', key: ['key'] },
-  { name: 'translation_marks', key: ['entity_type', 'entity_id', 'language', 'field'] },
-  { name: 'translation_jobs', key: ['id'] },
-  { name: 'model_catalogs', key: ['task'] },
-  { name: 'flow_task_completions', key: ['id'] },
-  { name: 'flow_tasks', key: ['id'] },
-  { name: 'notification_deliveries', key: ['id'] },
-  { name: 'notifications', key: ['id'] },
-  { name: 'notices', key: ['id'] },
-  { name: 'notification_preferences', key: ['id'] },
-  { name: 'push_subscriptions', key: ['id'] },
-  { name: 'credential_totals', key: ['credential_id'] },
-  { name: 'credential_usage', key: ['credential_id', 'hour', 'operation'] },
-  { name: 'idempotency_keys', key: ['scope'] },
-  { name: 'users', key: ['id'] },
-  storageTable,
-  { name: 'row_counts', key: ['table_name', 'slot'] },
-  { name: 'audit_logs', key: ['created_at', 'id'] },
-  { name: 'audit_chains', key: ['slot'] },
-  { name: 'tenant_domains', key: ['domain'] },
-];
+export const listPurgedTables: ReadStatement<PurgedTable & { referrers: string[] }> = {
+  kind: 'read',
+  text: `select c.relname as name,
+      coalesce((select array_agg(a.attname order by a.attnum) from pg_constraint k
+         join pg_attribute a on a.attrelid = k.conrelid and a.attnum = any (k.conkey) and a.attname <> 'tenant_id'
+         where k.conrelid = c.oid and k.contype = 'p')::text[], '{tenant_id}') as key,
+      (select a.attname from pg_constraint k
+         join pg_attribute a on a.attrelid = k.conrelid and a.attnum = any (k.conkey) and a.attname <> 'tenant_id'
+         where k.conrelid = c.oid and k.confrelid = c.oid and k.contype = 'f') as parent,
+      array(select distinct r.relname from pg_constraint k join pg_class r on r.oid = k.conrelid
+         where k.confrelid = c.oid and k.contype = 'f' and r.oid <> c.oid)::text[] as referrers
+    from pg_class c
+    where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+      and has_table_privilege(c.oid, 'delete')
+    order by c.relname`,
+  values: [],
+  prepare: false,
+};
 
 type Batch = { tenantId: string; limit: number };
 
-/** Deletes at limit `limit` rows of the tenant from the table and returns one row for each. */
+/** Deletes at most `limit` rows of the tenant from the table and returns one row for each. */
 export function deleteRows(
   { name, key, parent }: PurgedTable,
   { tenantId, limit }: Batch,
@@ -82,7 +44,7 @@ export function deleteRows(
   const columns = key.join(', ');
   // Leaves first: a row remains while it is the parent of another one.
   const isLeaf =
-    parent === undefined
+    parent === null
       ? ''
       : `and not exists (select 1 from ${name} child where child.tenant_id = $1 and child.${parent} = candidate.id)`;
   const text = `delete from ${name} where tenant_id = $1 and (${columns}) in (

@@ -12,10 +12,11 @@ import {
   findFile,
   finishPurge,
   listDueTenants,
-  purgedTables,
+  listPurgedTables,
   releaseFiles,
-  storageTable,
 } from '#modules/tenants/purge.queries';
+import { inPurgeOrder } from '#modules/tenants/purge.rules';
+import type { PurgedTable } from '#modules/tenants/purge.types';
 
 type Needed = Pick<Services, 'database' | 'log' | 'now'> & { signal: AbortSignal };
 
@@ -52,11 +53,15 @@ async function purgeTenant(services: Needed, tenantId: string, before: string): 
   if ((await database.platform().slow.first(beginPurge({ tenantId, before, at }))) === undefined) return true;
   const db = database.purge(tenantId);
   // Counters are deleted before the counted files, so that they need no update.
-  await repeat(db.slow, (limit) => deleteRows(storageTable, { tenantId, limit }), signal);
+  signal.throwIfAborted();
+  const tables = inPurgeOrder(await db.slow.all(listPurgedTables));
+  const purgeTable = (table: PurgedTable) => repeat(db.slow, (limit) => deleteRows(table, { tenantId, limit }), signal);
+  for (const table of tables.filter(({ name }) => name === 'tenant_storage')) await purgeTable(table);
   await repeat(db.slow, (limit) => releaseFiles({ tenantId, at, limit }), signal);
+  signal.throwIfAborted();
   if ((await db.slow.first(findFile({ tenantId }))) !== undefined) return false;
   await repeat(database.credential().slow, (limit) => deleteIdentities({ tenantId, limit }), signal);
-  for (const table of purgedTables) await repeat(db.slow, (limit) => deleteRows(table, { tenantId, limit }), signal);
+  for (const table of tables) await purgeTable(table);
   const finish = finishPurge({ purgedId: tenantId, at, ...purgeAudit(at) });
   await database.platform().slow.flight([enterTenant(systemTenantId), finish]);
   return true;

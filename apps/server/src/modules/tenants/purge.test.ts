@@ -6,8 +6,8 @@ import { newId } from '#core/crypto/ids';
 import type { Services } from '#core/services';
 import { auditOf, createClock, day, minute, newEmail, post } from '#modules/auth/testing/steps';
 import { purgeTenants } from '#modules/tenants/purge.service';
-import { purgedTables } from '#modules/tenants/purge.queries';
-import { populate } from '#modules/tenants/testing/populate';
+import { listPurgedTables } from '#modules/tenants/purge.queries';
+import { populate as populateAll } from '#modules/tenants/testing/populate';
 import { moveNow, tenants } from '#modules/tenants/testing/steps';
 import { tenantTables } from '#test/rls-catalog';
 import { withClient } from '#test/support/database';
@@ -18,10 +18,19 @@ const clock = createClock();
 // A database of its own, because a purge processes all tenants after their grace period.
 const test = useService({ now: clock.now, ownDatabase: true });
 let bystander: Tenant;
+let purgedTables: readonly { name: string }[];
 
 beforeAll(async () => {
-  bystander = await populate(test);
+  bystander = await populate();
+  purgedTables = await test.service.services.database.purge(bystander.tenantId).slow.all(listPurgedTables);
 }, 60_000);
+
+/** A tenant with rows in every table except `files`: a purge waits for those, which the tests about files show. */
+async function populate(): Promise<Tenant> {
+  const tenant = await populateAll(test);
+  await run('delete from files where tenant_id = $1', [tenant.tenantId]);
+  return tenant;
+}
 
 const purge = (services: Services = test.service.services, { signal } = new AbortController()) =>
   purgeTenants({ ...services, signal });
@@ -134,7 +143,7 @@ describe('a tenant that waits for its purge', () => {
 
 describe('the purge', () => {
   it('leaves only a tombstone, and does not change other tenants', async () => {
-    const tenant = await populate(test);
+    const tenant = await populate();
     const { tenantId } = tenant;
     const person = await createMember(test, tenant);
     const { email, password } = person;
@@ -143,7 +152,10 @@ describe('the purge', () => {
     await joinTenant(test, { ...bystander, admin }, person);
     await deleteAndWait(tenantId);
     const full = tablesWithRows(await rowsOf(tenantId));
-    expect([...full, 'files'].toSorted()).toEqual(Object.keys(await rowsOf(tenantId)).toSorted());
+    const empty = Object.keys(await rowsOf(tenantId)).filter((name) => name !== 'files' && !full.includes(name));
+    expect(empty, "tables without a row: create one in the 'records' of testing/samples.ts of their modules").toEqual(
+      [],
+    );
     const before = [await rowsOf(bystander.tenantId), (await run('select * from accounts order by id')).rows];
     await purge();
     expect([await rowsOf(bystander.tenantId), (await run('select * from accounts order by id')).rows]).toEqual(before);
@@ -197,7 +209,7 @@ describe('the purge', () => {
   });
 
   it('continues after an interruption at any statement', async () => {
-    const { tenantId } = await populate(test);
+    const { tenantId } = await populate();
     const before = await rowsOf(bystander.tenantId);
     await deleteAndWait(tenantId);
     let cuts = 0;
@@ -215,7 +227,7 @@ describe('the purge', () => {
   });
 
   it('stops before the next statement after an abort, and continues in the next run', async () => {
-    const { tenantId } = await populate(test);
+    const { tenantId } = await populate();
     await deleteAndWait(tenantId);
     for (const after of [0, 1, 5]) {
       const stop = new AbortController();
@@ -233,7 +245,7 @@ describe('the purge', () => {
   });
 
   it('is performed once by two concurrent processes', async () => {
-    const { tenantId } = await populate(test);
+    const { tenantId } = await populate();
     await deleteAndWait(tenantId);
     await Promise.all([purge(), purge(), purge()]);
     await purge();
@@ -306,7 +318,7 @@ describe('the purge role', () => {
   const insufficientPrivilege = '42501';
 
   it('reaches no row of another tenant', async () => {
-    const own = await populate(test);
+    const own = await populate();
     const { tenantId: foreign } = bystander;
     for (const { name } of purgedTables) {
       const all = `select from ${name} where tenant_id = $1`;
