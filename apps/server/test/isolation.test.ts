@@ -22,7 +22,7 @@ import {
 
 const test = useService({
   ownDatabase: true,
-  environment: { DISPATCHER_SECRET: 'known to nobody who calls in these tests' },
+  environment: { DISPATCHER_SECRET: 'unknown to the callers of these tests' },
 });
 
 let victim: { tenant: Tenant; ids: Ids };
