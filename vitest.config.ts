@@ -5,7 +5,8 @@ export default defineConfig({
     // One PostgreSQL for all suites; every test makes its own tenant in it.
     globalSetup: ['apps/server/test/support/global-setup.ts'],
     include: ['apps/**/*.test.ts', 'e2e/**/*.test.ts', 'tools/**/*.test.ts', 'bench/**/*.test.ts'],
-    testTimeout: 120_000,
+    // For a single busy core. What takes longer has `vi.setConfig` with a timeout of its own in its file.
+    testTimeout: 20_000,
     hookTimeout: 60_000,
     // What a test waits for comes as soon as it can: the bound is for a busy machine, and never a figure that is promised.
     expect: { poll: { timeout: 30_000 } },

@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { newTenant } from './support/client.ts';
 import { Workplace } from './support/service.ts';
 import { comeBack, walk } from './support/walk.ts';
+
+// It starts processes.
+vi.setConfig({ testTimeout: 120_000 });
 
 const serverUrl = process.env['ATRIUM_E2E_DATABASE_URL'];
 

@@ -3,9 +3,12 @@ import { once } from 'node:events';
 import { readFileSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { Workplace, type Service } from './support/service.ts';
+
+// It starts processes.
+vi.setConfig({ testTimeout: 120_000 });
 
 const repository = fileURLToPath(new URL('..', import.meta.url));
 const guides = readdirSync(path.join(repository, 'docs/guides')).filter((file) => file.endsWith('.md'));

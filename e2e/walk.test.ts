@@ -1,8 +1,11 @@
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, expect, it, vi } from 'vitest';
 
 import { newTenant } from './support/client.ts';
 import { Workplace } from './support/service.ts';
 import { comeBack, walk } from './support/walk.ts';
+
+// It starts processes.
+vi.setConfig({ testTimeout: 120_000 });
 
 const workplace = new Workplace();
 afterAll(() => workplace.clear());

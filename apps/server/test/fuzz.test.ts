@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { beforeAll, expect, it } from 'vitest';
+import { beforeAll, expect, it, vi } from 'vitest';
 
 import { errorStatus } from '#core/errors/app-error';
 import type { Route } from '#core/http/route';
@@ -11,6 +11,9 @@ import { useService } from '#test/support/harness';
 import { refusalOf } from '#test/support/rpc';
 import { routes, urlOf } from '#test/support/registry';
 import { createRecords, sampleContext, type Ids } from '#test/support/samples';
+
+// It takes seconds even on a quiet machine.
+vi.setConfig({ testTimeout: 120_000 });
 
 const test = useService({
   ownDatabase: true,

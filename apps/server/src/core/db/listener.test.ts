@@ -7,6 +7,9 @@ import { createDatabase, withClient } from '#test/support/database';
 import { useOpened } from '#test/support/opened';
 import { openRelay } from '#test/support/relay';
 
+// It takes seconds even on a quiet machine.
+vi.setConfig({ testTimeout: 120_000 });
+
 const { open, listen: listenOn } = useOpened();
 
 const long = { timeout: 30_000, interval: 10 };

@@ -15,6 +15,9 @@ import { withClient } from '#test/support/database';
 import { startService, testServiceOf, useService, type Answer, type TestService } from '#test/support/harness';
 import { useOpened } from '#test/support/opened';
 
+// It takes seconds even on a quiet machine.
+vi.setConfig({ testTimeout: 120_000 });
+
 const { open, listen } = useOpened();
 
 const waitMs = 30_000;

@@ -14,6 +14,9 @@ import { expectRefusal, useEdges } from '#test/support/edge';
 import { useService } from '#test/support/harness';
 import { exchange, openConnection } from '#test/support/raw-connection';
 
+// It takes seconds even on a quiet machine.
+vi.setConfig({ testTimeout: 120_000 });
+
 const test = useService();
 const openEdge = useEdges(test);
 let port: number;

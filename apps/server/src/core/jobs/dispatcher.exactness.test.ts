@@ -1,8 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 
 import { openDatabase, type Database } from '#core/db/database';
 import { clockAt, dispatcherOf, jobOf, minute, runsOf } from '#core/jobs/testing/jobs';
 import { patientTiming, useService } from '#test/support/harness';
+
+// It takes seconds even on a quiet machine.
+vi.setConfig({ testTimeout: 120_000 });
 
 const test = useService({ ownDatabase: true });
 const rounds = 20;

@@ -15,6 +15,9 @@ import {
 } from '#core/jobs/testing/jobs';
 import { useService } from '#test/support/harness';
 
+// It takes seconds even on a quiet machine.
+vi.setConfig({ testTimeout: 120_000 });
+
 const test = useService({ ownDatabase: true });
 const database = () => test.service.services.database;
 const start = '2026-03-10T10:00:00Z';

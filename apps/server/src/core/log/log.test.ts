@@ -9,6 +9,9 @@ import { withClient } from '#test/support/database';
 import { createTenant, logInSystemAdmin } from '#test/support/factories';
 import { startService, useService } from '#test/support/harness';
 
+// It takes seconds even on a quiet machine.
+vi.setConfig({ testTimeout: 120_000 });
+
 // Of its own, because some tests lock tables.
 const test = useService({ ownDatabase: true, databaseTiming: defaultTiming });
 

@@ -13,6 +13,9 @@ import { createTenant } from '#test/support/factories';
 import { startService, testServiceOf, type TestService } from '#test/support/harness';
 import type { Service } from '#app/service';
 
+// It takes seconds even on a quiet machine.
+vi.setConfig({ testTimeout: 120_000 });
+
 type Value = { stringValue?: string; intValue?: number | string };
 type Span = {
   name: string;

@@ -1,10 +1,13 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
 import { apiKeys, createKey, patchKey, rotateKey, statusOfKey, toIssuedKey } from '#modules/api-keys/testing/keys';
 import { auditOf, countStatuses, createClock, day, inParallel, minute } from '#modules/auth/testing/steps';
 import { createTenant, logIn, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
+
+// It takes seconds even on a quiet machine.
+vi.setConfig({ testTimeout: 120_000 });
 
 const clock = createClock();
 const test = useService({ now: clock.now });

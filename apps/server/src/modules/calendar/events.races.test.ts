@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
 import { book, booked, busyOf, change, device, events, room, type Entity } from '#modules/calendar/testing/events';
@@ -6,6 +6,9 @@ import { race } from '#test/support/directory';
 import { untilBlocked } from '#test/support/database';
 import { createTenant, type Tenant } from '#test/support/factories';
 import { useService, type Call } from '#test/support/harness';
+
+// It takes seconds even on a quiet machine.
+vi.setConfig({ testTimeout: 120_000 });
 
 const test = useService();
 const rounds = 20;

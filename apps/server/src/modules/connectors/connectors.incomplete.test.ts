@@ -1,4 +1,4 @@
-import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { checkQuietConnectors } from '#modules/connectors/health/checks.service';
 import { adapters as geocoding } from '#modules/connectors/geocoding/adapters/adapters';
@@ -9,6 +9,9 @@ import { serveProvider } from '#modules/connectors/testing/provider-server';
 import { adapters as translation } from '#modules/connectors/translation/adapters/adapters';
 import { createTenant, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
+
+// It takes seconds even on a quiet machine.
+vi.setConfig({ testTimeout: 120_000 });
 
 const test = useService({ environment: { OUTBOUND_ALLOWED_CIDRS: '127.0.0.0/8' } });
 let tenant: Tenant;

@@ -1,9 +1,12 @@
 import fc from 'fast-check';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { create, paths, race } from '#test/support/directory';
 import { createTenant, type Tenant } from '#test/support/factories';
 import { useService, type Call } from '#test/support/harness';
+
+// It takes seconds even on a quiet machine.
+vi.setConfig({ testTimeout: 120_000 });
 
 const test = useService();
 const path = paths.resources;

@@ -16,6 +16,9 @@ import {
 } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
 
+// It takes seconds even on a quiet machine.
+vi.setConfig({ testTimeout: 120_000 });
+
 const test = useService();
 const path = '/api/v1/system/logs/security-audit';
 const hour = 3_600_000;

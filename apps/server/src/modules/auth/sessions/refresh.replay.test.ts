@@ -1,6 +1,5 @@
 import { once } from 'node:events';
-
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import type { Service } from '#app/service';
 import { auditOf, countStatuses, createClock, inParallel, post, statusOf } from '#modules/auth/testing/steps';
@@ -14,6 +13,9 @@ import {
 } from '#test/support/factories';
 import { openConnection } from '#test/support/raw-connection';
 import { expectError, startService, testServiceOf, useService, type TestService } from '#test/support/harness';
+
+// It takes seconds even on a quiet machine.
+vi.setConfig({ testTimeout: 120_000 });
 
 const second = 1000;
 

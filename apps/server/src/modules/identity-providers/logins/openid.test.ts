@@ -1,5 +1,5 @@
 import { exportPKCS8, exportSPKI, generateKeyPair, importSPKI, jwtVerify } from 'jose';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
 import { auditOf, expectNoSecrets } from '#modules/auth/testing/steps';
@@ -21,6 +21,7 @@ import {
 import { createMember, createTenant, proveAddress, unique, type Person, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
 
+vi.setConfig({ testTimeout: 120_000 });
 const test = useService({ environment: openLoopback });
 let server: OpenIdServer;
 let tenant: Tenant;

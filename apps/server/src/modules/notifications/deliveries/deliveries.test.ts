@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
 import type { Outcome } from '#modules/notifications/channels/channel';
@@ -7,6 +7,9 @@ import { sweepNotifications } from '#modules/notifications/jobs';
 import { fakeAdapters, stepsOf, taken } from '#modules/notifications/notices/testing/steps';
 import { createMember, createTenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
+
+// It takes seconds even on a quiet machine.
+vi.setConfig({ testTimeout: 120_000 });
 
 // Its queue is never started: what waits is done here, one after the other.
 // The sweep is over all tenants, and would wake the work of other suites.

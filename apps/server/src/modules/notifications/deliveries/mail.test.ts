@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest';
+import { expect, it, vi } from 'vitest';
 
 import { smtpFake } from '#modules/connectors/messaging/adapters/smtp/testing/fake';
 import { connectorAt, startProvider, type Fault } from '#modules/connectors/messaging/adapters/testing/provider';
@@ -7,6 +7,9 @@ import { adapters } from '#modules/notifications/channels/adapters';
 import { stepsOf } from '#modules/notifications/notices/testing/steps';
 import { createTenant, proveAddress } from '#test/support/factories';
 import { useService } from '#test/support/harness';
+
+// It takes seconds even on a quiet machine.
+vi.setConfig({ testTimeout: 120_000 });
 
 const test = useService({ environment: { OUTBOUND_ALLOWED_CIDRS: '127.0.0.1/32' } });
 

@@ -11,6 +11,9 @@ import { race, trailOf } from '#test/support/directory';
 import type { Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
 
+// It takes seconds even on a quiet machine.
+vi.setConfig({ testTimeout: 120_000 });
+
 // Its queue is never started: what waits is done here, one after the other.
 const test = useService({ environment });
 
