@@ -1,10 +1,12 @@
 import { writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { newTenant, type Client } from './support/client.ts';
 import { isAlive, pidFileOf, postmasterOf, until, Workplace, type Service } from './support/service.ts';
 import { comeBack } from './support/walk.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
 
 const workplace = new Workplace();
 afterEach(() => workplace.clear());

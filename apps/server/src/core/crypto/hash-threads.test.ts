@@ -1,7 +1,9 @@
 import type { Worker } from 'node:worker_threads';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { createHashThreads } from '#core/crypto/hash-threads';
+
+vi.setConfig({ testTimeout: 120_000 });
 
 const settings = { memoryCost: 64, timeCost: 1, parallelism: 1 };
 

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { newId } from '#core/crypto/ids';
 import {
@@ -12,6 +12,8 @@ import {
 } from '#test/support/factories';
 import { expectError, useService, type Answer, type Call } from '#test/support/harness';
 import { routes, urlOf } from '#test/support/registry';
+
+vi.setConfig({ testTimeout: 120_000 });
 
 const test = useService();
 const path = '/api/v1/secure/authz/explain';
