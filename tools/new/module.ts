@@ -111,7 +111,7 @@ const queries = ({
   snakes,
   pascal,
 }: Names) => `import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, statement } from '#core/db/query';
+import { auditedWrite, queryBuilder, read } from '#core/db/query';
 
 export type ${pascal}Row = { tenant_id: string; id: string; name: string; created_at: string; updated_at: string };
 
@@ -119,11 +119,11 @@ const builder = queryBuilder<{ ${snakes}: ${pascal}Row }>();
 
 const columns = ['tenant_id', 'id', 'name', 'created_at', 'updated_at'] as const;
 
-export const find${pascal} = statement<{ tenantId: string; id: string }, ${pascal}Row>((p) =>
+export const find${pascal} = read<{ tenantId: string; id: string }, ${pascal}Row>((p) =>
   builder.selectFrom('${snakes}').select(columns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
 );
 
-export const insert${pascal} = statement<${pascal}Row & AuditParams, ${pascal}Row>((p) => {
+export const insert${pascal} = auditedWrite<${pascal}Row & AuditParams, ${pascal}Row>((p) => {
   const row = Object.fromEntries(columns.map((name) => [name, p[name]])) as ${pascal}Row;
   const change = builder.insertInto('${snakes}').values(row).returning(columns);
   return withAudit<${pascal}Row>(change, { action: '${snake}.created', resourceType: '${snake}' }, p);

@@ -72,13 +72,13 @@ const queries = (
   operation: Operation,
   { snake, snakes }: Names,
 ) => `import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { queryBuilder, statement } from '#core/db/query';
+import { auditedWrite, queryBuilder } from '#core/db/query';
 
 type Changed = { id: string; updated_at: string };
 
 const builder = queryBuilder<{ ${snakes}: Changed & { tenant_id: string } }>();
 
-export const ${operation.id} = statement<{ id: string; at: string } & AuditParams, Changed>((p) => {
+export const ${operation.id} = auditedWrite<{ id: string; at: string } & AuditParams, Changed>((p) => {
   const change = builder
     .updateTable('${snakes}')
     .set({ updated_at: p.at })
