@@ -26,6 +26,24 @@ export default {
       { path: `${src}(app|modules)/` },
     ),
     rule(
+      'core-base-is-below-data',
+      'The layers of core stand in core/README.md; each imports only itself and those below it.',
+      { path: `${core}base/`, pathNot: tests },
+      { path: `${core}(data|platform|http)/` },
+    ),
+    rule(
+      'core-data-is-below-platform',
+      'The layers of core stand in core/README.md; each imports only itself and those below it.',
+      { path: `${core}data/`, pathNot: tests },
+      { path: `${core}(platform|http)/` },
+    ),
+    rule(
+      'core-platform-is-below-http',
+      'The layers of core stand in core/README.md; each imports only itself and those below it.',
+      { path: `${core}platform/`, pathNot: tests },
+      { path: `${core}http/` },
+    ),
+    rule(
       'modules-below-app',
       'app composes the modules; they do not know it.',
       { path: modules, pathNot: tests },
@@ -71,30 +89,30 @@ export default {
     ),
     rule(
       'queries-only-build-sql',
-      'Queries import kysely, core/db, the audit wrapper and the tables and queries of their own module.',
+      'Queries import kysely, core/data/db, the audit wrapper and the tables and queries of their own module.',
       { path: `${modules}([^/]+)/.*\\.queries\\.ts$` },
       {
         pathNot: [
           npm('kysely'),
-          `${core}db/`,
-          `${core}audit/audit\\.queries\\.ts$`,
+          `${core}data/db/`,
+          `${core}data/audit/audit\\.queries\\.ts$`,
           `${modules}$1/.*\\.(queries|tables|types)\\.ts$`,
         ],
       },
     ),
     rule(
       'rules-are-pure',
-      'Rules do no I/O: they import other rules, core/crypto and the error table and types of their module.',
+      'Rules do no I/O: they import other rules, core/base/crypto and the error table and types of their module.',
       { path: `${modules}([^/]+)/.*\\.rules\\.ts$` },
-      { pathNot: ['\\.rules\\.ts$', `${core}crypto/`, `${modules}$1/.*\\.(errors|types)\\.ts$`] },
+      { pathNot: ['\\.rules\\.ts$', `${core}base/crypto/`, `${modules}$1/.*\\.(errors|types)\\.ts$`] },
     ),
 
     rule(
       'pg-only-in-core-db',
-      'Only core/db talks to PostgreSQL.',
+      'Only core/data/db talks to PostgreSQL.',
       {
         path: '^(apps|tools|e2e)/',
-        pathNot: [`${core}db/`, `${src}app/`, '^e2e/faults/', '^e2e/support/database', ...tests],
+        pathNot: [`${core}data/db/`, `${src}app/`, '^e2e/faults/', '^e2e/support/database', ...tests],
       },
       { path: npm('pg', 'pg-protocol') },
     ),
@@ -106,14 +124,14 @@ export default {
     ),
     rule(
       'kysely-only-in-queries',
-      'SQL is built in *.queries.ts and core/db.',
-      { path: '^(apps|tools|e2e)/', pathNot: ['\\.queries\\.ts$', `${core}db/`, ...tests] },
+      'SQL is built in *.queries.ts and core/data/db.',
+      { path: '^(apps|tools|e2e)/', pathNot: ['\\.queries\\.ts$', `${core}data/db/`, ...tests] },
       { path: npm('kysely'), ...typeOnly },
     ),
     rule(
       'crypto-only-in-core-crypto',
-      'Hashes, keys and random bytes come from core/crypto, so that there is one place to review.',
-      { path: src, pathNot: [`${core}crypto/`, ...tests] },
+      'Hashes, keys and random bytes come from core/base/crypto, so that there is one place to review.',
+      { path: src, pathNot: [`${core}base/crypto/`, ...tests] },
       { path: '^(node:)?crypto$' },
     ),
     rule(
@@ -131,25 +149,25 @@ export default {
     rule(
       'objects-only-in-core-files',
       'One adapter talks to the object store of others.',
-      { path: src, pathNot: [`${core}files/s3-store\\.ts$`, ...tests] },
+      { path: src, pathNot: [`${core}data/files/s3-store\\.ts$`, ...tests] },
       { path: npm('@aws-sdk/[^/]+') },
     ),
     rule(
       'background-work-only-in-core-queue',
       'Work for later is sent through services.queue; one place knows the library that keeps it.',
-      { path: src, pathNot: [`${core}queue/`, ...tests] },
+      { path: src, pathNot: [`${core}platform/queue/`, ...tests] },
       { path: npm('pg-boss') },
     ),
     rule(
       'mail-only-in-core-mail',
-      'Mail leaves through core/mail.',
-      { path: src, pathNot: [`${core}mail/`, ...tests] },
+      'Mail leaves through core/platform/mail.',
+      { path: src, pathNot: [`${core}platform/mail/`, ...tests] },
       { path: npm('nodemailer') },
     ),
     rule(
       'outside-only-through-core-outbound',
-      'Calls to the outside leave through core/outbound, which judges every address.',
-      { path: src, pathNot: [`${core}(outbound|http)/`, ...tests] },
+      'Calls to the outside leave through core/platform/outbound, which judges every address.',
+      { path: src, pathNot: [`${core}(platform/outbound|http)/`, ...tests] },
       { path: [npm('undici'), '^(node:)?(http|https|http2|tls|dgram)$'], ...typeOnly },
     ),
     rule(
@@ -161,37 +179,44 @@ export default {
     rule(
       'sockets-only-where-they-belong',
       'Sockets and names: the guard itself, reading addresses, the own database, and handing the own port on.',
-      { path: src, pathNot: [`${core}(outbound|net|db/embedded)/`, `${src}app/worker-hand-over\\.ts$`, ...tests] },
+      {
+        path: src,
+        pathNot: [
+          `${core}(platform/outbound|base/net|data/db/embedded)/`,
+          `${src}app/worker-hand-over\\.ts$`,
+          ...tests,
+        ],
+      },
       { path: '^(node:)?(net|dns|dns/promises)$', ...typeOnly },
     ),
     rule(
       'programs-only-of-the-own-database',
       'Another program could call anybody.',
-      { path: src, pathNot: [`${core}db/embedded/`, ...tests] },
+      { path: src, pathNot: [`${core}data/db/embedded/`, ...tests] },
       { path: '^(node:)?child_process$', ...typeOnly },
     ),
     rule(
       'openid-only-in-its-providers',
-      'The library calls out by itself; there it is given the fetch of core/outbound (tools/checks/outside.ts).',
+      'The library calls out by itself; there it is given the fetch of core/platform/outbound (tools/checks/outside.ts).',
       { path: src, pathNot: [`${modules}identity-providers/providers/`, ...tests] },
       { path: npm('openid-client', 'oauth4webapi') },
     ),
     rule(
       'circuits-only-in-core-outbound',
       'Circuits and repetitions are one concern of the one path to the outside.',
-      { path: src, pathNot: [`${core}outbound/`, ...tests] },
+      { path: src, pathNot: [`${core}platform/outbound/`, ...tests] },
       { path: npm('cockatiel') },
     ),
     rule(
       'redis-only-in-core-limits',
       'One place talks to the Redis of the operator.',
-      { path: src, pathNot: [`${core}limits/shared-counters\\.ts$`, ...tests] },
+      { path: src, pathNot: [`${core}platform/limits/shared-counters\\.ts$`, ...tests] },
       { path: npm('ioredis') },
     ),
     rule(
       'traces-only-in-core-tracing',
       'One place sends traces to the collector of the operator.',
-      { path: src, pathNot: [`${core}tracing/`, ...tests] },
+      { path: src, pathNot: [`${core}base/tracing/`, ...tests] },
       { path: npm('@opentelemetry/[^/]+') },
     ),
 

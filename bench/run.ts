@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 
 import { findCores, highestMemoryMb, pin, withDescendants, type Cores } from './machine.ts';
 import { startAtrium, startFloor, startHashRate, type Atrium } from './processes/start.ts';
+import { isMet, median, round, type Bench, type Figure, type Scenario } from './scenario.ts';
 import { analytics } from './scenarios/analytics.ts';
 import { apiKey } from './scenarios/api-key.ts';
 import { auditGrowth } from './scenarios/audit-growth.ts';
@@ -25,7 +26,6 @@ import { outbound } from './scenarios/outbound.ts';
 import { overload } from './scenarios/overload.ts';
 import { read } from './scenarios/read.ts';
 import { translation } from './scenarios/translation.ts';
-import { isMet, median, round, type Bench, type Figure, type Scenario } from './scenario.ts';
 import { seed } from './seed.ts';
 
 /** Those on pinned cores first, then those that need all of them. */

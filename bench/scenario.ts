@@ -1,5 +1,5 @@
-import { cpuSeconds, withDescendants, type Cores } from './machine.ts';
 import { runLoad, type LoadResult } from './load.ts';
+import { cpuSeconds, withDescendants, type Cores } from './machine.ts';
 import type { Atrium, Floor, HashRate } from './processes/start.ts';
 import type { Seed } from './seed.ts';
 

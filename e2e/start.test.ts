@@ -1,8 +1,8 @@
+import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
-import { randomBytes } from 'node:crypto';
-import { spawnSync } from 'node:child_process';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { Client, newTenant } from './support/client.ts';

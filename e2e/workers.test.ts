@@ -1,5 +1,5 @@
-import { createServer, type AddressInfo } from 'node:net';
 import { request } from 'node:http';
+import { createServer, type AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 

@@ -3,9 +3,9 @@ import path from 'node:path';
 
 import { ConfigSchema } from '../apps/server/src/app/config.ts';
 import { modules } from '../apps/server/src/app/modules.ts';
-import { describeAccess } from '../apps/server/src/core/access/access.ts';
-import { errorStatus, type ErrorDefinition } from '../apps/server/src/core/errors/app-error.ts';
-import * as commonErrors from '../apps/server/src/core/errors/common-errors.ts';
+import { describeAccess } from '../apps/server/src/core/base/access/access.ts';
+import { errorStatus, type ErrorDefinition } from '../apps/server/src/core/base/errors/app-error.ts';
+import * as commonErrors from '../apps/server/src/core/base/errors/common-errors.ts';
 import { idempotencyErrors } from '../apps/server/src/core/http/idempotency/idempotency.errors.ts';
 import { generateOpenApi } from '../apps/server/src/core/http/openapi.ts';
 

@@ -1,6 +1,6 @@
+import { hash, verify } from '@node-rs/argon2';
 /** The floor of login: how many argon2id checks per second one process does. Each line `<milliseconds>` is answered with a rate. */
 import { createInterface } from 'node:readline';
-import { hash, verify } from '@node-rs/argon2';
 
 // The service's own defaults: PASSWORD_MEMORY_KIB and PASSWORD_PASSES.
 const argon2 = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };

@@ -8,7 +8,7 @@ import { round, type Bench, type Figure, type Scenario } from '../scenario.ts';
 import { enter } from '../seed.ts';
 
 const redactionScript = fileURLToPath(
-  new URL('../../apps/server/src/core/log/testing/redaction-time.ts', import.meta.url),
+  new URL('../../apps/server/src/core/data/log/testing/redaction-time.ts', import.meta.url),
 );
 /** Fewer than a circuit takes before it opens. */
 const callsPerAnswer = 3;

@@ -12,7 +12,7 @@ import { enter } from '../seed.ts';
 
 /** The path to the outside as the service has it, and the bare client, in one process that is neither service nor provider. */
 const overheadScript = fileURLToPath(
-  new URL('../../apps/server/src/core/outbound/testing/overhead.ts', import.meta.url),
+  new URL('../../apps/server/src/core/platform/outbound/testing/overhead.ts', import.meta.url),
 );
 const callsPerRound = 2000;
 /** As many as one person may have translated in a minute; more than there are places for calls to the outside. */
@@ -21,7 +21,7 @@ const placesOfOneTenant = 13;
 /** What is written in the background afterwards belongs to no round. */
 const aftermathMs = 1000;
 
-/** The cost of `core/outbound` compared with a plain call, and the effect of a provider that hangs on other requests. */
+/** The cost of `core/platform/outbound` compared with a plain call, and the effect of a provider that hangs on other requests. */
 export const outbound: Scenario = {
   name: 'outbound',
   async run(bench) {

@@ -7,8 +7,8 @@ import path from 'node:path';
 
 import { newTenant } from '../support/client.ts';
 import { accepts, until, type Workplace } from '../support/service.ts';
-import { compare, Ledger } from './ledger.ts';
 import type { Summary } from './campaign.ts';
+import { compare, Ledger } from './ledger.ts';
 import type { Random } from './random.ts';
 import { compareCounters, settle, Site } from './site.ts';
 

@@ -11,11 +11,12 @@ const b = `${src}/modules/b`;
 const clean = {
   [`${src}/app/main.ts`]:
     "import type pg from 'pg';\nimport { a } from '#modules/a/index';\nexport const main: pg = a;\n",
-  [`${src}/core/db/database.ts`]: "import pg from 'pg';\nexport const database = pg;\n",
-  [`${src}/core/crypto/secrets.ts`]: "import { randomBytes } from 'node:crypto';\nexport const secret = randomBytes;\n",
+  [`${src}/core/data/db/database.ts`]: "import pg from 'pg';\nexport const database = pg;\n",
+  [`${src}/core/base/crypto/secrets.ts`]:
+    "import { randomBytes } from 'node:crypto';\nexport const secret = randomBytes;\n",
   [`${src}/core/http/server.ts`]: "import fastify from 'fastify';\nexport const server = fastify;\n",
-  [`${src}/core/outbound/outbound.ts`]: "import { fetch } from 'undici';\nexport const call = fetch;\n",
-  [`${src}/core/audit/audit.queries.ts`]: "import { sql } from 'kysely';\nexport const audit = sql;\n",
+  [`${src}/core/platform/outbound/outbound.ts`]: "import { fetch } from 'undici';\nexport const call = fetch;\n",
+  [`${src}/core/data/audit/audit.queries.ts`]: "import { sql } from 'kysely';\nexport const audit = sql;\n",
   [`${a}/index.ts`]: "import { routes } from '#modules/a/a.routes';\nexport const a = routes;\n",
   [`${a}/a.routes.ts`]: "import { service } from '#modules/a/a.service';\nexport const routes = service;\n",
   [`${a}/a.service.ts`]: [
@@ -26,13 +27,13 @@ const clean = {
   ].join('\n'),
   [`${a}/a.queries.ts`]: [
     "import { sql } from 'kysely';",
-    "import { audit } from '#core/audit/audit.queries';",
-    "import { database } from '#core/db/database';",
+    "import { audit } from '#core/data/audit/audit.queries';",
+    "import { database } from '#core/data/db/database';",
     "import type { Tables } from '#modules/a/a.tables';",
     'export const query: Tables = [sql, audit, database];\n',
   ].join('\n'),
   [`${a}/a.tables.ts`]: 'export type Tables = unknown[];\n',
-  [`${a}/a.rules.ts`]: "import { secret } from '#core/crypto/secrets';\nexport const rule = secret;\n",
+  [`${a}/a.rules.ts`]: "import { secret } from '#core/base/crypto/secrets';\nexport const rule = secret;\n",
   [`${a}/a.test.ts`]: "import { create } from '#test/support/harness';\ncreate();\n",
   [`${b}/index.ts`]: "import { query } from '#modules/b/b.queries';\nexport const b = query;\n",
   [`${b}/b.queries.ts`]: "import { sql } from 'kysely';\nexport const query = sql;\n",
@@ -40,11 +41,28 @@ const clean = {
   'tools/check.ts': "import { main } from '../apps/server/src/app/main.ts';\nexport const check = main;\n",
 };
 const count = Object.keys(clean).length;
+/** The folders of core that hold a file above. */
+const sentences = Object.fromEntries(
+  [
+    'base/crypto',
+    'base/net',
+    'data/audit',
+    'data/db',
+    'data/files',
+    'http',
+    'platform/limits',
+    'platform/mail',
+    'platform/outbound',
+  ].map((folder) => [`${src}/core/${folder}/README.md`, 'Does one thing.\n']),
+);
 
 const violations: [rule: string, file: string, imported: string][] = [
   ['resolvable', `${src}/core/lost.ts`, '#core/nowhere'],
   ['core-is-the-bottom', `${src}/core/up.ts`, '#modules/b/index'],
   ['core-is-the-bottom', `${src}/core/top.ts`, '#app/main'],
+  ['core-base-is-below-data', `${src}/core/base/net/up.ts`, '#core/data/db/database'],
+  ['core-data-is-below-platform', `${src}/core/data/db/up.ts`, '#core/platform/outbound/outbound'],
+  ['core-platform-is-below-http', `${src}/core/platform/mail/up.ts`, '#core/http/server'],
   ['modules-below-app', `${a}/up.ts`, '#app/main'],
   ['service-without-tests', `${src}/core/tested.ts`, '#test/support/harness'],
   ['service-alone', `${src}/core/tooling.ts`, '../../../../tools/check.ts'],
@@ -52,13 +70,13 @@ const violations: [rule: string, file: string, imported: string][] = [
   ['app-through-the-index', `${src}/app/inner.ts`, '#modules/a/a.service'],
   ['routes-only-call-services', `${a}/more.routes.ts`, '#modules/a/a.queries'],
   ['routes-only-call-services', `${a}/sql.routes.ts`, 'kysely'],
-  ['routes-only-call-services', `${a}/audit.routes.ts`, '#core/audit/audit.queries'],
+  ['routes-only-call-services', `${a}/audit.routes.ts`, '#core/data/audit/audit.queries'],
   ['module-through-its-index', `${a}/b.routes.ts`, '#modules/b/b.queries'],
   ['routes-are-the-top', `${a}/up.service.ts`, '#modules/a/a.routes'],
   ['fastify-only-in-core-http', `${a}/http.service.ts`, 'fastify'],
   ['fastify-only-in-core-http', `${a}/cors.service.ts`, '@fastify/cors'],
   ['fastify-as-a-type-in-app', `${src}/app/http.ts`, 'fastify'],
-  ['queries-only-build-sql', `${a}/secret.queries.ts`, '#core/crypto/secrets'],
+  ['queries-only-build-sql', `${a}/secret.queries.ts`, '#core/base/crypto/secrets'],
   ['queries-only-build-sql', `${a}/b.queries.ts`, '#modules/b/b.queries'],
   ['queries-only-build-sql', `${a}/file.queries.ts`, 'node:fs'],
   ['rules-are-pure', `${a}/file.rules.ts`, 'node:fs'],
@@ -72,32 +90,32 @@ const violations: [rule: string, file: string, imported: string][] = [
   ['mail-only-in-core-mail', `${a}/mail.service.ts`, 'nodemailer'],
   ['background-work-only-in-core-queue', `${a}/later.service.ts`, 'pg-boss'],
   ['outside-only-through-core-outbound', `${a}/call.service.ts`, 'undici'],
-  ['outside-only-through-core-outbound', `${src}/core/mail/call.ts`, 'node:https'],
+  ['outside-only-through-core-outbound', `${src}/core/platform/mail/call.ts`, 'node:https'],
   ['outside-only-through-core-outbound', `${src}/app/call.ts`, 'http2'],
   ['undici-only-in-core-outbound', `${src}/core/http/call.ts`, 'undici'],
   ['outside-only-through-core-outbound', `${a}/tls.service.ts`, 'node:tls'],
   ['outside-only-through-core-outbound', `${a}/datagram.service.ts`, 'node:dgram'],
   ['sockets-only-where-they-belong', `${a}/socket.service.ts`, 'node:net'],
   ['sockets-only-where-they-belong', `${a}/name.service.ts`, 'node:dns/promises'],
-  ['sockets-only-where-they-belong', `${src}/core/mail/socket.ts`, 'net'],
-  ['sockets-only-where-they-belong', `${src}/core/db/socket.ts`, 'node:net'],
+  ['sockets-only-where-they-belong', `${src}/core/platform/mail/socket.ts`, 'net'],
+  ['sockets-only-where-they-belong', `${src}/core/data/db/socket.ts`, 'node:net'],
   ['sockets-only-where-they-belong', `${src}/app/socket.ts`, 'node:dns'],
   ['programs-only-of-the-own-database', `${a}/program.service.ts`, 'node:child_process'],
-  ['programs-only-of-the-own-database', `${src}/core/db/program.ts`, 'child_process'],
+  ['programs-only-of-the-own-database', `${src}/core/data/db/program.ts`, 'child_process'],
   ['openid-only-in-its-providers', `${a}/openid.service.ts`, 'openid-client'],
   ['circuits-only-in-core-outbound', `${a}/circuit.service.ts`, 'cockatiel'],
-  ['redis-only-in-core-limits', `${src}/core/limits/redis.ts`, 'ioredis'],
+  ['redis-only-in-core-limits', `${src}/core/platform/limits/redis.ts`, 'ioredis'],
   ['redis-only-in-core-limits', `${a}/redis.service.ts`, 'ioredis'],
   ['traces-only-in-core-tracing', `${a}/trace.service.ts`, '@opentelemetry/exporter-trace-otlp-http'],
   ['objects-only-in-core-files', `${a}/object.service.ts`, '@aws-sdk/client-s3'],
-  ['objects-only-in-core-files', `${src}/core/files/other.ts`, '@aws-sdk/client-s3'],
-  ['mail-only-in-core-mail', `${src}/core/outbound/mail.ts`, 'nodemailer'],
+  ['objects-only-in-core-files', `${src}/core/data/files/other.ts`, '@aws-sdk/client-s3'],
+  ['mail-only-in-core-mail', `${src}/core/platform/outbound/mail.ts`, 'nodemailer'],
   ['black-box', 'e2e/inside.test.ts', '../apps/server/src/app/main.ts'],
   ['bench-from-outside', 'bench/inside.ts', '../apps/server/test/support/harness.ts'],
 ];
 
 it('passes a tree in order', async () => {
-  expect(await architecture(count).find(await plant(clean))).toEqual([]);
+  expect(await architecture(count).find(await plant({ ...clean, ...sentences }))).toEqual([]);
 });
 
 it('finds each arrow that points the wrong way', async () => {
@@ -105,7 +123,7 @@ it('finds each arrow that points the wrong way', async () => {
     file,
     `import * as it from '${imported}';\nconsole.log(it);\n`,
   ]);
-  const found = await architecture(count).find(await plant({ ...clean, ...Object.fromEntries(planted) }));
+  const found = await architecture(count).find(await plant({ ...clean, ...sentences, ...Object.fromEntries(planted) }));
   for (const [rule, file] of violations) {
     const fits = found.some((problem) => problem.startsWith(`${rule}: ${file} -> `));
     expect({ rule, file, fits }).toEqual({ rule, file, fits: true });
@@ -118,33 +136,62 @@ it('a type is an arrow too', async () => {
   const planted = {
     [`${src}/core/typed.ts`]: "import type { b } from '#modules/b/index';\nexport type B = typeof b;\n",
   };
-  expect(await architecture(count).find(await plant({ ...clean, ...planted }))).toEqual([
+  expect(await architecture(count).find(await plant({ ...clean, ...sentences, ...planted }))).toEqual([
     expect.stringContaining('core-is-the-bottom'),
   ]);
 });
 
-it('cycles of files and of modules', async () => {
+it('cycles of files, of modules and of folders of core', async () => {
   const back = { [`${b}/back.ts`]: "import { a } from '#modules/a/index';\nexport const back = a;\n" };
-  const ofModules = await architecture(count).find(await plant({ ...clean, ...back }));
-  expect(ofModules).toEqual(['no-module-cycle: a needs itself', 'no-module-cycle: b needs itself']);
+  const ofModules = await architecture(count).find(await plant({ ...clean, ...sentences, ...back }));
+  expect(ofModules).toEqual([
+    'no-folder-cycle: modules/a imports itself through other folders',
+    'no-folder-cycle: modules/b imports itself through other folders',
+  ]);
+  const around = {
+    [`${src}/core/data/db/one.ts`]: "import { two } from '#core/data/files/two';\nexport const one = two;\n",
+    [`${src}/core/data/files/two.ts`]:
+      "import { audit } from '#core/data/audit/audit.queries';\nexport const two = audit;\n",
+    [`${src}/core/data/audit/three.ts`]:
+      "import { database } from '#core/data/db/database';\nexport const three = database;\n",
+  };
+  const ofFolders = await architecture(count).find(await plant({ ...clean, ...sentences, ...around }));
+  expect(ofFolders).toHaveLength(3);
   const self = {
     [`${a}/a.tables.ts`]: "import type { a } from '#modules/a/index';\nexport type Tables = typeof a[];\n",
   };
-  const ofFiles = await architecture(count).find(await plant({ ...clean, ...self }));
+  const ofFiles = await architecture(count).find(await plant({ ...clean, ...sentences, ...self }));
   expect(ofFiles).toContainEqual(expect.stringContaining('no-cycle: '));
 });
 
+it('folders of core that do not say what they are for', async () => {
+  const silent = {
+    [`${src}/core/base/crypto/README.md`]: '# Crypto\n\nSecrets.\n',
+    [`${src}/core/platform/mail/send.ts`]: 'export const send = 1;\n',
+    [`${src}/core/platform/mail/README.md`]: '',
+  };
+  const found = await architecture(count).find(await plant({ ...clean, ...sentences, ...silent }));
+  expect(found).toEqual([
+    expect.stringContaining('core/base/crypto/README.md must be one sentence'),
+    expect.stringContaining('core/platform/mail/README.md must be one sentence'),
+  ]);
+});
+
 it('folders and files that name no concern', async () => {
-  const heaps = ['core/utils/text.ts', 'modules/a/helpers.ts', 'lib/some.ts', 'core/common/a.ts'];
+  const heaps = ['core/http/utils/text.ts', 'modules/a/helpers.ts', 'lib/some.ts', 'core/http/common/a.ts'];
   const planted = heaps.map((file) => [`${src}/${file}`, 'export const one = 1;\n']);
-  const found = await architecture(count).find(await plant({ ...clean, ...Object.fromEntries(planted) }));
+  const found = await architecture(count).find(await plant({ ...clean, ...sentences, ...Object.fromEntries(planted) }));
   expect(found).toHaveLength(heaps.length);
 });
 
 it('reading fewer files than there are is a failure', async () => {
-  const root = await plant(clean);
+  const root = await plant({ ...clean, ...sentences });
   expect(await architecture(count + 1).find(root)).toEqual([expect.stringContaining(`${count} files found`)]);
   // What happens without the parser: success, after reading nothing.
-  const blind = await plant({ ...clean, '.dependency-cruiser.mjs': "export default { options: { exclude: '.' } };\n" });
+  const blind = await plant({
+    ...clean,
+    ...sentences,
+    '.dependency-cruiser.mjs': "export default { options: { exclude: '.' } };\n",
+  });
   expect(await architecture(count).find(blind)).toEqual([expect.stringContaining(`${count} of ${count} files`)]);
 });

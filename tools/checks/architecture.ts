@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+
 import { files, run, type Gate } from './run.ts';
 
 type Dependency = { resolved: string };
@@ -9,7 +12,8 @@ type Cruise = {
 const folders = ['apps', 'bench', 'e2e', 'tools'];
 
 /**
- * The arrows of `.dependency-cruiser.mjs`, cycles among modules, and folders that would become heaps.
+ * The imports that `.dependency-cruiser.mjs` forbids, cycles among modules and among folders of core, folders of core
+ * without their sentence, and folders that would become heaps.
  * @param minimum how many files there are at least: reading few of them is a failure, not a success.
  */
 export function architecture(minimum: number): Gate {
@@ -25,7 +29,8 @@ export function architecture(minimum: number): Gate {
       return [
         ...unread(cruise, onDisk, minimum),
         ...cruise.summary.violations.map(describe),
-        ...moduleCycles(cruise),
+        ...folderCycles(cruise),
+        ...(await withoutSentence(root, onDisk)),
         ...onDisk.filter((file) => heap.test(file)).map((file) => `${file} names no concern: put it where it belongs`),
       ];
     },
@@ -46,24 +51,37 @@ function describe({ from, to, rule, cycle }: Cruise['summary']['violations'][num
   return `${rule.name}: ${from} -> ${way}`;
 }
 
-/** Modules that need each other by way of any of their files; tests may look around. */
-function moduleCycles(cruise: Cruise): string[] {
+/** Modules, or folders of core, that import each other through any of their files; tests may. */
+function folderCycles(cruise: Cruise): string[] {
   const needs = new Map<string, Set<string>>();
   for (const { source, dependencies } of cruise.modules) {
-    const from = moduleOf(source);
+    const from = folderOf(source);
     if (from === undefined || source.endsWith('.test.ts')) continue;
     for (const { resolved } of dependencies) {
-      const to = moduleOf(resolved);
+      const to = folderOf(resolved);
       if (to !== undefined && to !== from) needs.set(from, (needs.get(from) ?? new Set()).add(to));
     }
   }
   return [...needs.keys()]
     .filter((name) => reaches(needs, name))
-    .map((name) => `no-module-cycle: ${name} needs itself`);
+    .map((name) => `no-folder-cycle: ${name} imports itself through other folders`);
 }
 
-function moduleOf(file: string): string | undefined {
-  return /^apps\/server\/src\/modules\/([^/]+)\//.exec(file)?.[1];
+function folderOf(file: string): string | undefined {
+  return /^apps\/server\/src\/(modules\/[^/]+|core\/http|core\/[^/]+\/[^/]+)\//.exec(file)?.[1];
+}
+
+/** Each folder of core says in the one sentence of its README.md what it is for. */
+async function withoutSentence(root: string, onDisk: readonly string[]): Promise<string[]> {
+  const ofCore = new Set(onDisk.map(folderOf).filter((folder) => folder?.startsWith('core/') === true));
+  const found = await Promise.all(
+    [...ofCore].map(async (folder) => {
+      const file = `apps/server/src/${folder}/README.md`;
+      const text = await readFile(path.join(root, file), 'utf8').catch(() => '');
+      return /^[A-Z][^\n]+\.\n$/.test(text) ? [] : [`${file} must be one sentence that says what the folder is for`];
+    }),
+  );
+  return found.flat();
 }
 
 function reaches(needs: ReadonlyMap<string, ReadonlySet<string>>, goal: string): boolean {

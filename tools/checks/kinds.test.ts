@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-
 import { describe, expect, it } from 'vitest';
 
 import { gates } from './gates.ts';
@@ -9,7 +8,7 @@ import { Source } from './source.ts';
 import { plant } from './testing/plant.ts';
 
 function find(text: string): string[] {
-  const imports = "import { lock, read, toRead, toWrite, write } from '#core/db/query';\n";
+  const imports = "import { lock, read, toRead, toWrite, write } from '#core/data/db/query';\n";
   const source = new Source('a.queries.ts', imports + text);
   return source.declarations.flatMap((declaration) =>
     kindFindings(source, declaration).map(({ node, message }) => `${source.place(node)}: ${message}`),
@@ -87,8 +86,8 @@ describe('violations', () => {
   });
 });
 
-const types = `import * as query from '#core/db/query';
-import type * as scopes from '#core/db/scopes';
+const types = `import * as query from '#core/data/db/query';
+import type * as scopes from '#core/data/db/scopes';
 
 declare const db: scopes.TenantDb;
 declare const tx: scopes.Transaction;
@@ -115,9 +114,9 @@ const refused = [
 ];
 
 it('a write on the read path and an audit row that is not declared do not compile', async () => {
-  const server = path.join(import.meta.dirname, '../../apps/server/src/core/db');
+  const server = path.join(import.meta.dirname, '../../apps/server/src/core/data/db');
   const texts = ['query.ts', 'scopes.ts'].map(async (name): Promise<[string, string]> => [
-    `apps/server/src/core/db/${name}`,
+    `apps/server/src/core/data/db/${name}`,
     await readFile(path.join(server, name), 'utf8'),
   ]);
   const kysely = ['DummyDriver', 'PostgresAdapter', 'PostgresIntrospector', 'PostgresQueryCompiler'];

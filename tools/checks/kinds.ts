@@ -2,7 +2,7 @@ import { below, methodOf, stringOf, textOf, type Declaration, type Node, type So
 
 type Kind = 'read' | 'lock' | 'write' | 'audited';
 
-/** The functions of `core/db/query` that declare what a statement does. */
+/** The functions of `core/data/db/query` that declare what a statement does. */
 const declaring = new Map<string, Kind>([
   ['read', 'read'],
   ['toRead', 'read'],
@@ -33,7 +33,7 @@ export function kindFindings(source: Source, declaration: Declaration): { node: 
 function kindOf(source: Source, node: Node): Kind | undefined {
   if (propertyOf(node, 'prepare') !== undefined) return stringOf(propertyOf(node, 'kind')) as Kind | undefined;
   const callee = node.type === 'CallExpression' ? (node['callee'] as { type: string; value?: string }) : undefined;
-  return callee?.type === 'Identifier' && source.imports(callee.value!, '#core/db/query')
+  return callee?.type === 'Identifier' && source.imports(callee.value!, '#core/data/db/query')
     ? declaring.get(callee.value!)
     : undefined;
 }

@@ -1,7 +1,6 @@
+import { parseSync, printSync } from '@swc/core';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-
-import { parseSync, printSync } from '@swc/core';
 
 import { files, type Gate } from './run.ts';
 
@@ -28,7 +27,7 @@ const ownFetch = /\[customFetch\]\s*[:=]/;
 /** Of what follows such a call: the fetch is given with it or right after it. */
 const nearby = 400;
 
-/** What calls the outside goes through core/outbound, also where a library would have a `fetch` of its own. */
+/** What calls the outside goes through core/platform/outbound, also where a library would have a `fetch` of its own. */
 export const outside: Gate = {
   name: 'outside',
   async find(root) {

@@ -40,8 +40,9 @@ const exceptions: Exceptions = {
     'modules/storage/cleaning.queries.ts#listStorages': 'housekeeping over all tenants, outside of requests',
     'core/http/idempotency/idempotency.queries.ts#deleteExpiredKeys':
       'housekeeping over all tenants, outside of requests',
-    'core/usage/usage.queries.ts#deleteOldUsage': 'housekeeping over all tenants, outside of requests',
-    'core/outbound/call-log.queries.ts#deleteOldCallHours': 'housekeeping over all tenants, outside of requests',
+    'core/data/usage/usage.queries.ts#deleteOldUsage': 'housekeeping over all tenants, outside of requests',
+    'core/platform/outbound/call-log.queries.ts#deleteOldCallHours':
+      'housekeeping over all tenants, outside of requests',
     'modules/connectors/health/health.queries.ts#listQuietConnectors':
       'connectors of all tenants are checked, outside of requests',
     'modules/connectors/health/health.queries.ts#deleteOldConnectorEvents':
@@ -70,18 +71,19 @@ const exceptions: Exceptions = {
   },
   interpolated: {
     'modules/tenants/purge.queries.ts#deleteRows': 'names of tables and columns from the catalog',
-    'core/db/migrate.ts#createRoles': 'a role takes no parameter; the names are constants',
-    'core/db/migrate.ts#createAuditPartitions': 'DDL takes no parameter; the text is made of a date',
-    'core/db/day-partitions.ts#createPartition': 'DDL takes no parameter; the text is made of a constant and a date',
-    'core/db/day-partitions.ts#dropPartition': 'DDL takes no parameter; the name was matched against a pattern',
-    'core/db/day-partitions.ts#cleanDefaultPartition': 'names of a table and a column from a list in the code',
-    'core/db/listener.ts#subscribe': 'LISTEN takes no parameter; the channel is escaped as an identifier',
-    'core/db/session.ts#limitTo': 'SET takes no parameter; the text is made of a name from the code and a number',
-    'core/db/embedded/cluster.ts#initialise': 'single-user mode takes no parameter; the name is a constant',
-    'core/db/embedded/endpoint.ts#setPassword': 'single-user mode takes no parameter; the password is hexadecimal',
+    'core/data/db/migrate.ts#createRoles': 'a role takes no parameter; the names are constants',
+    'core/data/db/migrate.ts#createAuditPartitions': 'DDL takes no parameter; the text is made of a date',
+    'core/data/db/day-partitions.ts#createPartition':
+      'DDL takes no parameter; the text is made of a constant and a date',
+    'core/data/db/day-partitions.ts#dropPartition': 'DDL takes no parameter; the name was matched against a pattern',
+    'core/data/db/day-partitions.ts#cleanDefaultPartition': 'names of a table and a column from a list in the code',
+    'core/data/db/listener.ts#subscribe': 'LISTEN takes no parameter; the channel is escaped as an identifier',
+    'core/data/db/session.ts#limitTo': 'SET takes no parameter; the text is made of a name from the code and a number',
+    'core/data/db/embedded/cluster.ts#initialise': 'single-user mode takes no parameter; the name is a constant',
+    'core/data/db/embedded/endpoint.ts#setPassword': 'single-user mode takes no parameter; the password is hexadecimal',
   },
   clock: {
-    'core/jobs/jobs.queries.ts#databaseNow':
+    'core/platform/jobs/jobs.queries.ts#databaseNow':
       'leases that processes compare, in a local table; tests end one by writing lease_until',
     'modules/notifications/deliveries/deliveries.queries.ts#databaseNow':
       'leases that processes compare; tests end one by writing claimed_until',

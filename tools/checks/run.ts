@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import type { Dirent } from 'node:fs';
 import { glob } from 'node:fs/promises';
 import path from 'node:path';
 
@@ -42,8 +43,12 @@ export function toolGate(name: string, tool: string, args: string[]): Gate {
 /** Paths below `root` with forward slashes, sorted. */
 export async function files(root: string, pattern: string): Promise<string[]> {
   const found: string[] = [];
-  const exclude = (name: string) => /(^|\/)(node_modules|data|\.git)$/.test(name);
-  for await (const file of glob(pattern, { cwd: root, exclude })) found.push(file.split(path.sep).join('/'));
+  const data = path.join(root, 'data');
+  const pathOf = ({ parentPath, name }: Dirent) => path.join(parentPath, name);
+  const exclude = (entry: Dirent) => /^(node_modules|\.git)$/.test(entry.name) || pathOf(entry) === data;
+  for await (const entry of glob(pattern, { cwd: root, withFileTypes: true, exclude })) {
+    found.push(path.relative(root, pathOf(entry)).split(path.sep).join('/'));
+  }
   return found.toSorted();
 }
 

@@ -26,9 +26,9 @@ export const ${camels}Module = defineModule({
 });
 `;
 
-const routes = ({ kebab, camel, pascal, snake, words }: Names) => `import { access } from '#core/access/access';
+const routes = ({ kebab, camel, pascal, snake, words }: Names) => `import { access } from '#core/base/access/access';
 import { defineRoute, type Route } from '#core/http/route';
-import { IdParams } from '#core/http/schemas';
+import { IdParams } from '#core/base/schemas';
 import { ${pascal}NotFound } from '#modules/${kebab}/${kebab}.errors';
 import * as schemas from '#modules/${kebab}/${kebab}.schemas';
 import { create${pascal}, get${pascal} } from '#modules/${kebab}/${kebab}.service';
@@ -59,7 +59,7 @@ export const ${camel}Routes: readonly Route[] = [
 
 const schemas = ({ pascal, words }: Names) => `import Type, { type Static } from 'typebox';
 
-import { Timestamp, Uuid, closed, dataOf } from '#core/http/schemas';
+import { Timestamp, Uuid, closed, dataOf } from '#core/base/schemas';
 
 const name = { description: 'Name of the ${words}.' };
 
@@ -76,10 +76,10 @@ const ${pascal} = closed(
 export const ${pascal}Answer = dataOf(${pascal});
 `;
 
-const service = ({ kebab, pascal }: Names) => `import type { Actor } from '#core/access/principal';
-import { auditParams } from '#core/audit/audit.queries';
-import { newId } from '#core/crypto/ids';
-import type { TenantDb } from '#core/db/scopes';
+const service = ({ kebab, pascal }: Names) => `import type { Actor } from '#core/base/access/principal';
+import { auditParams } from '#core/data/audit/audit.queries';
+import { newId } from '#core/base/crypto/ids';
+import type { TenantDb } from '#core/data/db/scopes';
 import { ${pascal}NotFound } from '#modules/${kebab}/${kebab}.errors';
 import { find${pascal}, insert${pascal}, type ${pascal}Row } from '#modules/${kebab}/${kebab}.queries';
 import type { Create${pascal}Body } from '#modules/${kebab}/${kebab}.schemas';
@@ -110,8 +110,8 @@ const queries = ({
   snake,
   snakes,
   pascal,
-}: Names) => `import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { auditedWrite, queryBuilder, read } from '#core/db/query';
+}: Names) => `import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { auditedWrite, queryBuilder, read } from '#core/data/db/query';
 
 export type ${pascal}Row = { tenant_id: string; id: string; name: string; created_at: string; updated_at: string };
 
@@ -130,14 +130,14 @@ export const insert${pascal} = auditedWrite<${pascal}Row & AuditParams, ${pascal
 });
 `;
 
-const errors = ({ pascal, words }: Names) => `import { defineError } from '#core/errors/app-error';
+const errors = ({ pascal, words }: Names) => `import { defineError } from '#core/base/errors/app-error';
 
 export const ${pascal}NotFound = defineError('NOT_FOUND', 'The ${words} does not exist.');
 `;
 
 const test = ({ kebab, pascal }: Names) => `import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { createTenant } from '#test/support/factories';
 import { expectError, useService, type Call } from '#test/support/harness';
 

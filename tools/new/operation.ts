@@ -26,10 +26,10 @@ export function operationFiles(operation: Operation, names: Names): Record<strin
   };
 }
 
-const routes = (operation: Operation, names: Names) => `import { access } from '#core/access/access';
-import { NotFound } from '#core/errors/common-errors';
+const routes = (operation: Operation, names: Names) => `import { access } from '#core/base/access/access';
+import { NotFound } from '#core/base/errors/common-errors';
 import { defineRoute, type Route } from '#core/http/route';
-import { IdParams } from '#core/http/schemas';
+import { IdParams } from '#core/base/schemas';
 import * as schemas from '#modules/${names.kebab}/${operation.kebab}.schemas';
 import { ${operation.id} } from '#modules/${names.kebab}/${operation.kebab}.service';
 
@@ -48,15 +48,15 @@ export const ${operation.id}Routes: readonly Route[] = [
 ];
 `;
 
-const schemas = ({ id }: Operation) => `import { Timestamp, Uuid, closed, dataOf } from '#core/http/schemas';
+const schemas = ({ id }: Operation) => `import { Timestamp, Uuid, closed, dataOf } from '#core/base/schemas';
 
 export const ${capital(id)}Answer = dataOf(closed({ id: Uuid, updated_at: Timestamp }, { title: '${capital(id)}' }));
 `;
 
-const service = ({ id, kebab }: Operation, names: Names) => `import type { Actor } from '#core/access/principal';
-import { auditParams } from '#core/audit/audit.queries';
-import type { TenantDb } from '#core/db/scopes';
-import { NotFound } from '#core/errors/common-errors';
+const service = ({ id, kebab }: Operation, names: Names) => `import type { Actor } from '#core/base/access/principal';
+import { auditParams } from '#core/data/audit/audit.queries';
+import type { TenantDb } from '#core/data/db/scopes';
+import { NotFound } from '#core/base/errors/common-errors';
 import { ${id} as ${id}Row } from '#modules/${names.kebab}/${kebab}.queries';
 
 /** @throws NotFound */
@@ -71,8 +71,8 @@ export async function ${id}({ db, actor, now }: { db: TenantDb; actor: Actor; no
 const queries = (
   operation: Operation,
   { snake, snakes }: Names,
-) => `import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { auditedWrite, queryBuilder } from '#core/db/query';
+) => `import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { auditedWrite, queryBuilder } from '#core/data/db/query';
 
 type Changed = { id: string; updated_at: string };
 
@@ -91,7 +91,7 @@ export const ${operation.id} = auditedWrite<{ id: string; at: string } & AuditPa
 
 const test = ({ id, path }: Operation) => `import { beforeAll, describe, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { createTenant, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
 

@@ -19,7 +19,10 @@ select app_protect_tenant_tables('${snakes}');
 `;
 
 /** Statements of a table that the operations of its module write. */
-export const tableQueries = ({ snakes, pascal }: Names) => `import { queryBuilder, read, write } from '#core/db/query';
+export const tableQueries = ({
+  snakes,
+  pascal,
+}: Names) => `import { queryBuilder, read, write } from '#core/data/db/query';
 
 export type ${pascal}Row = { tenant_id: string; id: string; name: string; created_at: string; updated_at: string };
 

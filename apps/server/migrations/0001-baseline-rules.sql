@@ -1,6 +1,6 @@
 -- The files named baseline create the first schema together; later files change it, forward only (docs/architecture.md, "Database").
 -- This one: extensions, the functions behind every transaction, the rules for tables, the functions of the audit trail.
--- `core/db/migrate.ts` creates the roles, because they belong to the whole server.
+-- `core/data/db/migrate.ts` creates the roles, because they belong to the whole server.
 
 create extension if not exists pg_trgm;
 create extension if not exists btree_gin;

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { access } from '#core/access/access';
-import { AppAccountPermissions, flagNames, type Flag } from '#core/access/flags';
-import { permissionNames } from '#core/access/permissions';
+import { access } from '#core/base/access/access';
+import { AppAccountPermissions, flagNames, type Flag } from '#core/base/access/flags';
+import { permissionNames } from '#core/base/access/permissions';
 import type { Route } from '#core/http/route';
 import { createHttpServer } from '#core/http/server';
 import { accessMatrix, callers, strangers, type Caller } from '#test/access-matrix';
@@ -16,8 +16,8 @@ import {
   type Tenant,
 } from '#test/support/factories';
 import { expectError, useService, type Answer, type Call } from '#test/support/harness';
-import { refusalOf } from '#test/support/rpc';
 import { compareTables, routeOf, routes, urlOf } from '#test/support/registry';
+import { refusalOf } from '#test/support/rpc';
 
 const test = useService({ environment: { DISPATCHER_SECRET: 'unknown to the callers in these tests' } });
 const sessions = new Map<string, Call>();

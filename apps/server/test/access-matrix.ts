@@ -1,5 +1,5 @@
-import type { Flag } from '#core/access/flags';
-import type { Permission } from '#core/access/permissions';
+import type { Flag } from '#core/base/access/flags';
+import type { Permission } from '#core/base/access/permissions';
 
 /** All kinds of callers; the matrix lists for each operation which of them may use it. */
 export const callers = [

@@ -1,13 +1,13 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import type { Route } from '#core/http/route';
 import { badBodies, badValues, type BadBody, type JsonSchema } from '#test/support/bad-input';
 import { listTables, useOwner } from '#test/support/database';
 import { createEverything, urlOfRecords } from '#test/support/everything';
 import { useService, type Answer } from '#test/support/harness';
-import { refusalOf } from '#test/support/rpc';
 import { routeOf, routes, urlOf } from '#test/support/registry';
+import { refusalOf } from '#test/support/rpc';
 import { missingSamples, validBodies, type Ids, type OwnRecords } from '#test/support/samples';
 
 const test = useService({ ownDatabase: true });

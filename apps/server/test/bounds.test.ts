@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import type { Route } from '#core/http/route';
-import { withClient } from '#test/support/database';
-import { boundBodies } from '#test/support/bounds';
 import type { JsonSchema } from '#test/support/bad-input';
+import { boundBodies } from '#test/support/bounds';
+import { withClient } from '#test/support/database';
 import { createEverything, urlOfRecords, type Everything } from '#test/support/everything';
 import { useService, type Answer } from '#test/support/harness';
 import { routes } from '#test/support/registry';

@@ -1,5 +1,4 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
-
 import { expect, it, onTestFinished, vi } from 'vitest';
 
 import { useEdges } from '#test/support/edge';

@@ -2,11 +2,11 @@ import Type from 'typebox';
 import { describe, expect, it } from 'vitest';
 
 import { modules } from '#app/modules';
-import { access } from '#core/access/access';
-import { AppError } from '#core/errors/app-error';
+import { access } from '#core/base/access/access';
+import { AppError } from '#core/base/errors/app-error';
+import { FreeObject, IdParams, closed, nullable } from '#core/base/schemas';
 import { generateOpenApi } from '#core/http/openapi';
 import { defineRoute, type Route } from '#core/http/route';
-import { FreeObject, IdParams, closed, nullable } from '#core/http/schemas';
 import { createRequestValidator } from '#core/http/validation';
 import {
   freeBodyObjects,

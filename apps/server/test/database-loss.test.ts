@@ -5,8 +5,8 @@ import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import type { Service } from '#app/service';
-import { newId } from '#core/crypto/ids';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '#core/db/embedded/index';
+import { newId } from '#core/base/crypto/ids';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '#core/data/db/embedded/index';
 import { createTenant, type Tenant } from '#test/support/factories';
 import { expectError, startService, testServiceOf, type Answer, type TestService } from '#test/support/harness';
 

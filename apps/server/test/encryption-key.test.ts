@@ -3,10 +3,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 
 import { migrationsDirectory } from '#app/service';
-import { createEncryption } from '#core/crypto/encryption';
-import { newId } from '#core/crypto/ids';
-import { WrongEncryptionKeyError } from '#core/crypto/installation-key';
-import { migrate } from '#core/db/migrate';
+import { createEncryption } from '#core/base/crypto/encryption';
+import { newId } from '#core/base/crypto/ids';
+import { migrate } from '#core/data/db/migrate';
+import { WrongEncryptionKeyError } from '#core/data/installation-key/installation-key';
 import { createKey, rotateKey, statusOfKey, toIssuedKey } from '#modules/api-keys/testing/keys';
 import { createClock } from '#modules/auth/testing/steps';
 import { createConnector, credentialsOf } from '#modules/connectors/testing/connectors';

@@ -1,15 +1,15 @@
 import fc from 'fast-check';
 import { beforeAll, expect, it, vi } from 'vitest';
 
-import { errorStatus } from '#core/errors/app-error';
+import { errorStatus } from '#core/base/errors/app-error';
 import type { Route } from '#core/http/route';
 import { anyText, bodyFor, percent, queryFor } from '#test/support/arbitrary';
 import type { JsonSchema } from '#test/support/bad-input';
 import { valueAt } from '#test/support/everything';
 import { createMember, createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
-import { refusalOf } from '#test/support/rpc';
 import { routes, urlOf } from '#test/support/registry';
+import { refusalOf } from '#test/support/rpc';
 import { createRecords, sampleContext, type Ids } from '#test/support/samples';
 
 // It takes seconds even on a quiet machine.

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { createTenant, logIn, type Tenant } from '#test/support/factories';
 import { expectRefusal, expectSafeHeaders, useEdges } from '#test/support/edge';
+import { createTenant, logIn, type Tenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 import { exchange, openConnection } from '#test/support/raw-connection';
 

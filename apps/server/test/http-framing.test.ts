@@ -2,9 +2,9 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { access } from '#core/access/access';
+import { access } from '#core/base/access/access';
+import { closed } from '#core/base/schemas';
 import { defineModule, defineRoute } from '#core/http/route';
-import { closed } from '#core/http/schemas';
 import { expectRefusal, useEdges } from '#test/support/edge';
 import { useService } from '#test/support/harness';
 import { exchange, openConnection } from '#test/support/raw-connection';

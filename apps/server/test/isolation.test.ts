@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { access } from '#core/base/access/access';
+import { newId } from '#core/base/crypto/ids';
+import { IdParams, Uuid, closed } from '#core/base/schemas';
 import { defineRoute, type Route } from '#core/http/route';
-import { access } from '#core/access/access';
-import { IdParams, Uuid, closed } from '#core/http/schemas';
 import { useOwner } from '#test/support/database';
 import { ownRecords, valueAt } from '#test/support/everything';
 import { createTenant, joinTenant, logIn, type Tenant } from '#test/support/factories';

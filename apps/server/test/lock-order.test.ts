@@ -3,8 +3,8 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
-import type { Actor, Person } from '#core/access/principal';
-import type { TenantDb, Transaction } from '#core/db/scopes';
+import type { Actor, Person } from '#core/base/access/principal';
+import type { TenantDb, Transaction } from '#core/data/db/scopes';
 import { deleteContact } from '#modules/contacts/contacts.service';
 import { deleteFile } from '#modules/storage/files.service';
 import { storeFile } from '#modules/storage/testing/uploads';

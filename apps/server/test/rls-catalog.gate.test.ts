@@ -2,7 +2,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { migrationsDirectory } from '#app/service';
-import { migrate } from '#core/db/migrate';
+import { migrate } from '#core/data/db/migrate';
 import { checks, tenantTablesIn } from '#test/rls-catalog';
 import { createDatabase } from '#test/support/database';
 

@@ -4,7 +4,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { migrationsDirectory } from '#app/service';
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { populate } from '#modules/tenants/testing/populate';
 import * as catalog from '#test/rls-catalog';
 import { tenantTables, tenantTablesIn } from '#test/rls-catalog';

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 
 import { modules } from '#app/modules';
-import { newId } from '#core/crypto/ids';
-import { deleteInBatches } from '#core/db/batches';
-import { scheduleProblem } from '#core/jobs/slots';
-import { dispatcherOf } from '#core/jobs/testing/jobs';
-import { deleteDeliveredMail } from '#core/mail/mail.queries';
+import { newId } from '#core/base/crypto/ids';
+import { deleteInBatches } from '#core/data/db/batches';
+import { scheduleProblem } from '#core/platform/jobs/slots';
+import { dispatcherOf } from '#core/platform/jobs/testing/jobs';
+import { deleteDeliveredMail } from '#core/platform/mail/mail.queries';
 import { withClient } from '#test/support/database';
 import { createTenant, logIn } from '#test/support/factories';
 import { useService } from '#test/support/harness';

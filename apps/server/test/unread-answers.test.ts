@@ -1,11 +1,10 @@
 import { connect, type Socket } from 'node:net';
-
 import Type from 'typebox';
 import { beforeAll, beforeEach, expect, it, onTestFinished, vi } from 'vitest';
 
-import { access } from '#core/access/access';
+import { access } from '#core/base/access/access';
+import { closed } from '#core/base/schemas';
 import { defineModule, defineRoute } from '#core/http/route';
-import { closed } from '#core/http/schemas';
 import { maxPipelined } from '#core/http/traffic';
 import { useEdges } from '#test/support/edge';
 import { useService } from '#test/support/harness';

@@ -6,8 +6,8 @@ import type { Config } from '#app/config';
 import { databaseAccess, openEmbeddedDatabase } from '#app/database-access';
 import { listenAt, startServing, type Serving } from '#app/serving';
 import { endWith } from '#app/start-errors';
-import type { EmbeddedPostgres } from '#core/db/embedded/index';
-import { createLogging } from '#core/log/log';
+import type { EmbeddedPostgres } from '#core/data/db/embedded/index';
+import { createLogging } from '#core/data/log/log';
 
 /** Serves with one process. */
 export async function serveAlone(config: Config): Promise<void> {

@@ -1,9 +1,9 @@
-import { parseArgs } from 'node:util';
 import { Ajv } from 'ajv';
+import { parseArgs } from 'node:util';
 import Type, { type Static } from 'typebox';
 
+import { isAddressRange } from '#core/base/net/addresses';
 import { formats, isEmail, isOrigin } from '#core/http/formats';
-import { isAddressRange } from '#core/net/addresses';
 
 const seconds = (defaultValue: number, minimum: number, maximum: number, description: string) =>
   Type.Integer({ default: defaultValue, minimum, maximum, description });

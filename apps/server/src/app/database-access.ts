@@ -4,8 +4,8 @@ import type pg from 'pg';
 import { parseKey, type Config } from '#app/config';
 import { readOrCreateKey } from '#app/secrets-file';
 import { StartError } from '#app/start-errors';
-import { startEmbeddedPostgres, type EmbeddedPostgres } from '#core/db/embedded/index';
-import type { Log } from '#core/log/log';
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '#core/data/db/embedded/index';
+import type { Log } from '#core/data/log/log';
 
 /** Connections and keys to use the database and to read encrypted values. */
 export type DatabaseAccess = {

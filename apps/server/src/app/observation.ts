@@ -1,15 +1,15 @@
 import { ConfigError, parseHeaders, type Config } from '#app/config';
-import type { PrincipalCache } from '#core/access/principal-cache';
-import type { Database } from '#core/db/database';
-import type { ObjectStore } from '#core/files/object-store';
-import { createHealth, type Health } from '#core/health/health';
-import { listProbes } from '#core/health/probes';
-import { createRealtime, type Realtime } from '#core/health/realtime';
-import type { Limits } from '#core/limits/limits';
-import type { Log, Logging } from '#core/log/log';
-import { createMetrics, type GatherMetrics, type Metrics } from '#core/metrics/metrics';
-import { listMetrics } from '#core/metrics/sources';
-import type { Tracing } from '#core/tracing/tracing';
+import { listMetrics } from '#app/metric-sources';
+import type { PrincipalCache } from '#core/base/access/principal-cache';
+import type { Tracing } from '#core/base/tracing/tracing';
+import type { Database } from '#core/data/db/database';
+import type { ObjectStore } from '#core/data/files/object-store';
+import type { Log, Logging } from '#core/data/log/log';
+import { createHealth, type Health } from '#core/platform/health/health';
+import { listProbes } from '#core/platform/health/probes';
+import { createRealtime, type Realtime } from '#core/platform/health/realtime';
+import type { Limits } from '#core/platform/limits/limits';
+import { createMetrics, type GatherMetrics, type Metrics } from '#core/platform/metrics/metrics';
 
 type ObservedParts = {
   database: Database;
@@ -37,7 +37,7 @@ export function observe(
 /** Undefined without a collector; then no library is loaded. */
 export async function openTracing(config: Config, version: string, log: Log): Promise<Tracing | undefined> {
   if (config.OTEL_EXPORTER_OTLP_ENDPOINT === undefined) return undefined;
-  const { createTracing } = await import('#core/tracing/open-telemetry');
+  const { createTracing } = await import('#core/base/tracing/open-telemetry');
   return createTracing({
     endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
     headers: parseHeaders(config.OTEL_EXPORTER_OTLP_HEADERS ?? '')!,

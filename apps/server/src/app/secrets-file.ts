@@ -1,8 +1,8 @@
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 
-import { newId } from '#core/crypto/ids';
-import { newKey } from '#core/crypto/secrets';
+import { newId } from '#core/base/crypto/ids';
+import { newKey } from '#core/base/crypto/secrets';
 
 /**
  * The encryption key, generated once and stored next to the embedded database, readable only by the owner.

@@ -1,8 +1,8 @@
+import type { FastifyInstance } from 'fastify';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { FastifyInstance } from 'fastify';
 import type pg from 'pg';
 
 import { drainTimeoutMs, retirementMs } from '#app/announcement';
@@ -10,39 +10,39 @@ import { closeEach } from '#app/close-each';
 import { ConfigError, publicUrlOf, splitList, type Config } from '#app/config';
 import { modules } from '#app/modules';
 import { observe, openTracing } from '#app/observation';
-import { createPrincipalCache } from '#core/access/principal-cache';
-import { isSubject, revocationChannel } from '#core/access/revocation';
-import { createAuditGroups } from '#core/audit/audit-groups';
-import { openEncryption } from '#core/crypto/installation-key';
-import { createPasswords } from '#core/crypto/passwords';
-import { openDatabase, type Database } from '#core/db/database';
-import type { DatabaseTiming } from '#core/db/timing';
-import { createLocalStore } from '#core/files/local-store';
-import type { ObjectStore } from '#core/files/object-store';
-import { ConnectionLostError } from '#core/db/connection';
-import { listen, type Listener } from '#core/db/listener';
-import { createDispatcher, type Dispatcher } from '#core/jobs/dispatcher';
-import { bindJobs } from '#core/jobs/job';
-import { MigrationError, migrate } from '#core/db/migrate';
+import { createPrincipalCache } from '#core/base/access/principal-cache';
+import { createPasswords } from '#core/base/crypto/passwords';
+import type { Tracing, Within } from '#core/base/tracing/tracing';
+import { createAuditGroups } from '#core/data/audit/audit-groups';
+import { ConnectionLostError } from '#core/data/db/connection';
+import { openDatabase, type Database } from '#core/data/db/database';
+import { listen, type Listener } from '#core/data/db/listener';
+import { MigrationError, migrate } from '#core/data/db/migrate';
+import { isSubject, revocationChannel } from '#core/data/db/revocation';
+import type { DatabaseTiming } from '#core/data/db/timing';
+import { createLocalStore } from '#core/data/files/local-store';
+import type { ObjectStore } from '#core/data/files/object-store';
+import { openEncryption } from '#core/data/installation-key/installation-key';
+import type { Logging } from '#core/data/log/log';
+import { logConfiguration } from '#core/data/log/log-config';
+import { createRequestCounts } from '#core/data/log/request-counts';
+import { createSecurityEvents } from '#core/data/security-events/security-events';
+import { createRuntimeSettings, settingsChannel, type RuntimeSettings } from '#core/data/settings/settings';
+import { createUsage } from '#core/data/usage/usage';
 import type { Authenticate } from '#core/http/identify';
 import { createHttpServer, type HttpOptions } from '#core/http/server';
-import { addressRulesChannel } from '#core/limits/address-rules.queries';
-import { principalCacheSize, securitySetting } from '#core/limits/config';
-import { createLimits } from '#core/limits/limits';
-import type { Logging } from '#core/log/log';
-import { logConfiguration } from '#core/log/log-config';
-import { createRequestCounts } from '#core/log/request-counts';
-import { createMail } from '#core/mail/mail';
-import type { GatherMetrics } from '#core/metrics/metrics';
-import { createCallLog } from '#core/outbound/call-log';
-import { createOutbound, type Outbound } from '#core/outbound/outbound';
-import { createQueue, type Queue } from '#core/queue/queue';
-import { bindWork } from '#core/queue/work';
-import { createSecurityEvents } from '#core/security-events/security-events';
-import type { Services, Settings } from '#core/services';
-import { createRuntimeSettings, settingsChannel, type RuntimeSettings } from '#core/settings/settings';
-import type { Tracing, Within } from '#core/tracing/tracing';
-import { createUsage } from '#core/usage/usage';
+import { createDispatcher, type Dispatcher } from '#core/platform/jobs/dispatcher';
+import { bindJobs } from '#core/platform/jobs/job';
+import { addressRulesChannel } from '#core/platform/limits/address-rules.queries';
+import { principalCacheSize, securitySetting } from '#core/platform/limits/config';
+import { createLimits } from '#core/platform/limits/limits';
+import { createMail } from '#core/platform/mail/mail';
+import type { GatherMetrics } from '#core/platform/metrics/metrics';
+import { createCallLog } from '#core/platform/outbound/call-log';
+import { createOutbound, type Outbound } from '#core/platform/outbound/outbound';
+import { createQueue, type Queue } from '#core/platform/queue/queue';
+import { bindWork } from '#core/platform/queue/work';
+import type { Services, Settings } from '#core/platform/services';
 import { createApiKeyAuthenticator } from '#modules/api-keys/index';
 import { createAccessTokens, createAuthenticator, ensureSystemAdministrator } from '#modules/auth/index';
 
@@ -342,7 +342,7 @@ async function openFiles(config: Config): Promise<ObjectStore> {
     throw new ConfigError('S3_BUCKET requires S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY. Set all three.');
   }
   // Loaded only here: the client library is large, and most installations do not need it.
-  const { createS3Store } = await import('#core/files/s3-store');
+  const { createS3Store } = await import('#core/data/files/s3-store');
   return createS3Store({
     endpoint: config.S3_ENDPOINT,
     bucket,

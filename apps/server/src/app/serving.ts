@@ -5,8 +5,8 @@ import type { Config } from '#app/config';
 import type { DatabaseAccess } from '#app/database-access';
 import { createService, type ClosingService, type Service, type ServiceOptions } from '#app/service';
 import { listenError } from '#app/start-errors';
-import { startTicker } from '#core/jobs/ticker';
-import { workDrainMs } from '#core/queue/terms';
+import { startTicker } from '#core/platform/jobs/ticker';
+import { workDrainMs } from '#core/platform/queue/terms';
 
 /** Time for scheduled jobs to end, within the drain timeout; afterwards another process may start them again. */
 const jobDrainMs = 8000;

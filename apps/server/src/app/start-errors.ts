@@ -1,8 +1,8 @@
 import { ConfigError, type Config } from '#app/config';
-import { WrongEncryptionKeyError } from '#core/crypto/installation-key';
-import { EmbeddedPostgresError } from '#core/db/embedded/index';
-import { MigrationError } from '#core/db/migrate';
-import { isUnavailable } from '#core/db/sql-state';
+import { EmbeddedPostgresError } from '#core/data/db/embedded/index';
+import { MigrationError } from '#core/data/db/migrate';
+import { isUnavailable } from '#core/data/db/sql-state';
+import { WrongEncryptionKeyError } from '#core/data/installation-key/installation-key';
 
 /** A start that cannot succeed; the message is one line with the remedy. */
 export class StartError extends Error {

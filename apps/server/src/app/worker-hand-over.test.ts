@@ -3,11 +3,11 @@ import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
-import { HandOver } from '#app/worker-hand-over';
 import type { Config } from '#app/config';
+import { HandOver } from '#app/worker-hand-over';
 import type { FromWorker, ToWorker } from '#app/worker-messages';
-import type { Log } from '#core/log/log';
-import { createConnectionBounds, type ConnectionBounds } from '#core/net/connection-bounds';
+import type { Log } from '#core/data/log/log';
+import { createConnectionBounds, type ConnectionBounds } from '#core/http/connection-bounds';
 import { openConnection } from '#test/support/raw-connection';
 
 const warn = vi.fn<(text: string) => void>();

@@ -6,8 +6,8 @@ import { createServer, type AddressInfo, type Server, type Socket } from 'node:n
 import type { Config } from '#app/config';
 import { listenError } from '#app/start-errors';
 import type { FromWorker, ToWorker } from '#app/worker-messages';
-import type { Log } from '#core/log/log';
-import type { ConnectionBounds } from '#core/net/connection-bounds';
+import type { Log } from '#core/data/log/log';
+import type { ConnectionBounds } from '#core/http/connection-bounds';
 
 const defaultLimits = {
   /** Maximum number of connections that wait for a worker; further ones are closed. */

@@ -1,8 +1,8 @@
 import type { Worker } from 'node:cluster';
 
-import type { DatabaseAccess } from '#app/database-access';
 import type { Announced } from '#app/announcement';
-import type { Collected } from '#core/metrics/metric';
+import type { DatabaseAccess } from '#app/database-access';
+import type { Collected } from '#core/platform/metrics/metric';
 
 /** Raise this when the messages change: a new worker may run a later release than the supervising process. */
 export const protocol = 3;

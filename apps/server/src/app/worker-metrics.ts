@@ -1,7 +1,7 @@
 import type { Worker } from 'node:cluster';
 
 import { tell, type FromWorker, type ToWorker } from '#app/worker-messages';
-import type { Collected } from '#core/metrics/metric';
+import type { Collected } from '#core/platform/metrics/metric';
 
 /** A worker that does not answer in time is left out. */
 const timeoutMs = 2000;

@@ -1,5 +1,5 @@
-import { EventEmitter } from 'node:events';
 import type { Worker } from 'node:cluster';
+import { EventEmitter } from 'node:events';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
 import { StartError } from '#app/start-errors';

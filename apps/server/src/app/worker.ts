@@ -1,15 +1,15 @@
-import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import type { Socket } from 'node:net';
 
-import type { Config } from '#app/config';
 import { drainTimeoutMs, retirementMs } from '#app/announcement';
-import { startServing, type Serving } from '#app/serving';
+import type { Config } from '#app/config';
 import type { ClosingService } from '#app/service';
+import { startServing, type Serving } from '#app/serving';
 import { StartError, startFailure } from '#app/start-errors';
 import { adoptConnections, type Adopt } from '#app/worker-adoption';
 import { decodeAccess, protocol, type FromWorker, type ToWorker } from '#app/worker-messages';
 import { askForAll } from '#app/worker-metrics';
-import { createLogging } from '#core/log/log';
+import { createLogging } from '#core/data/log/log';
 
 /**
  * Serves the connections that the supervising process hands over. If the channel to that process breaks, node:cluster ends this

@@ -2,16 +2,16 @@ import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { announce, drainTimeoutMs, type Announced } from '#app/announcement';
 import { splitList, type Config } from '#app/config';
 import { databaseAccess, openEmbeddedDatabase, type DatabaseAccess } from '#app/database-access';
-import { announce, drainTimeoutMs, type Announced } from '#app/announcement';
 import { HandOver } from '#app/worker-hand-over';
 import { encodeAccess, protocol, tell, type FromWorker, type Served } from '#app/worker-messages';
 import { collectFromAll } from '#app/worker-metrics';
 import { whenServing } from '#app/worker-start';
-import type { EmbeddedPostgres } from '#core/db/embedded/index';
-import { createLogging, type Log } from '#core/log/log';
-import { createConnectionBounds, type ConnectionBounds } from '#core/net/connection-bounds';
+import type { EmbeddedPostgres } from '#core/data/db/embedded/index';
+import { createLogging, type Log } from '#core/data/log/log';
+import { createConnectionBounds, type ConnectionBounds } from '#core/http/connection-bounds';
 
 const firstPauseMs = 100;
 const maxPauseMs = 10_000;

@@ -1,8 +1,8 @@
 import pg from 'pg';
 import { afterAll, beforeAll, inject } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
-import type { Query } from '#core/db/query';
+import { newId } from '#core/base/crypto/ids';
+import type { Query } from '#core/data/db/query';
 
 /** An empty database of its own on the shared server; the service migrates it when it starts. */
 export async function createDatabase(): Promise<{ connection: pg.ClientConfig; drop: () => Promise<unknown> }> {

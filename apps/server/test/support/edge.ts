@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, expect } from 'vitest';
 
 import { modules } from '#app/modules';
-import { errorStatus, type ErrorCode } from '#core/errors/app-error';
+import { errorStatus, type ErrorCode } from '#core/base/errors/app-error';
 import type { Module } from '#core/http/route';
 import { createHttpServer, type HttpOptions } from '#core/http/server';
 import type { TestService } from '#test/support/harness';

@@ -1,4 +1,4 @@
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import type { Route } from '#core/http/route';
 import { createMember, createTenant, logInSystemAdmin } from '#test/support/factories';
 import type { TestService } from '#test/support/harness';

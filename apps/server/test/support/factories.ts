@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { systemAdmin, type TestService } from '#test/support/harness';
 
 export type Person = { userId: string; email: string; password: string; token: string; refreshToken: string };

@@ -5,8 +5,8 @@ import type pg from 'pg';
 import type { TestProject } from 'vitest/node';
 
 import { migrationsDirectory } from '#app/service';
-import { startEmbeddedPostgres } from '#core/db/embedded/index';
-import { migrate } from '#core/db/migrate';
+import { startEmbeddedPostgres } from '#core/data/db/embedded/index';
+import { migrate } from '#core/data/db/migrate';
 
 declare module 'vitest' {
   interface ProvidedContext {

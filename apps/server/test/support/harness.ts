@@ -1,14 +1,14 @@
-import { PassThrough } from 'node:stream';
 import type { InjectOptions, LightMyRequestResponse } from 'fastify';
+import { PassThrough } from 'node:stream';
 import type pg from 'pg';
 import { afterAll, beforeAll, expect, inject } from 'vitest';
 
 import { readConfig } from '#app/config';
 import { createService, type Service, type ServiceOptions } from '#app/service';
-import type { DatabaseTiming } from '#core/db/timing';
+import type { DatabaseTiming } from '#core/data/db/timing';
+import { createLogging } from '#core/data/log/log';
 import type { Route } from '#core/http/route';
 import { createCheck } from '#core/http/validation';
-import { createLogging } from '#core/log/log';
 import { createDatabase } from '#test/support/database';
 
 type Body = Record<string, unknown>;

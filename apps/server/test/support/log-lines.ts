@@ -1,8 +1,8 @@
 import type pg from 'pg';
 
-import { newId } from '#core/crypto/ids';
-import { LineBatch } from '#core/log/line-batch';
-import { insertLines } from '#core/log/log-store.queries';
+import { newId } from '#core/base/crypto/ids';
+import { LineBatch } from '#core/data/log/line-batch';
+import { insertLines } from '#core/data/log/log-store.queries';
 import { withClient } from '#test/support/database';
 
 type Planted = { at: Date; service: string; message: string; level?: number; userId?: string | null };

@@ -4,7 +4,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 
-import { AppError } from '#core/errors/app-error';
+import { AppError } from '#core/base/errors/app-error';
 import { watchAbandonment } from '#core/http/abandonment';
 
 /** A server whose only handler runs until its request is abandoned. */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
-import { ServiceUnavailable } from '#core/errors/common-errors';
+import { ServiceUnavailable } from '#core/base/errors/common-errors';
 
 /** Returns a signal that is aborted once no client waits for the answer: the client has disconnected, or the process stops. */
 export type Abandonment = (reply: FastifyReply) => AbortSignal;

@@ -1,19 +1,19 @@
-import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Readable } from 'node:stream';
 
-import type { Flow } from '#core/concurrency/fair-queue';
-import { flowOf } from '#core/concurrency/flows';
-import type { AppError } from '#core/errors/app-error';
+import { flowOf } from '#core/base/access/flows';
+import type { Flow } from '#core/base/concurrency/fair-queue';
+import type { AppError } from '#core/base/errors/app-error';
+import { customerOf } from '#core/base/net/ranges';
 import { cachedNameOf } from '#core/http/credentials';
 import { factsOf } from '#core/http/facts';
 import { matchedRoute } from '#core/http/matched-route';
 import { hasBody } from '#core/http/request-checks';
 import type { Traffic } from '#core/http/traffic';
-import { createBreaker, maxDelayMs, measureLoad, type Breaker, type LoadSource } from '#core/limits/breaker';
-import { securitySetting, type SecurityConfig } from '#core/limits/config';
-import { createRequestQueue, overloaded, unknownTenant, type RequestQueue } from '#core/limits/queue';
-import { customerOf } from '#core/net/ranges';
-import type { Services } from '#core/services';
+import { createBreaker, maxDelayMs, measureLoad, type Breaker, type LoadSource } from '#core/platform/limits/breaker';
+import { securitySetting, type SecurityConfig } from '#core/platform/limits/config';
+import { createRequestQueue, overloaded, unknownTenant, type RequestQueue } from '#core/platform/limits/queue';
+import type { Services } from '#core/platform/services';
 
 const sampleMs = 500;
 const health = '/api/v1/system/health';

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
-import type { Principal, ToolCall } from '#core/access/principal';
+import type { Principal, ToolCall } from '#core/base/access/principal';
 import { clientAddress } from '#core/http/client-address';
 import { matchedRoute } from '#core/http/matched-route';
 import type { Route } from '#core/http/route';
-import type { Answered } from '#core/metrics/requests';
-import type { Services } from '#core/services';
+import type { Answered } from '#core/platform/metrics/requests';
+import type { Services } from '#core/platform/services';
 
 /** An operation that a request called by way of its route; `failure` is what went wrong with it, for statistics. */
 export type CalledOperation = { route: Route; status: number; failure?: string | undefined; toolCall: ToolCall };

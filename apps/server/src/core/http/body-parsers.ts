@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-import { AppError } from '#core/errors/app-error';
-import { createOnePerTurn } from '#core/concurrency/one-per-turn';
+import { createOnePerTurn } from '#core/base/concurrency/one-per-turn';
+import { AppError } from '#core/base/errors/app-error';
 import { flowOfRequest, queueAfterBody } from '#core/http/admission';
 import { parseForm } from '#core/http/forms';
 import { assertUtf8, parseJsonBody } from '#core/http/json';

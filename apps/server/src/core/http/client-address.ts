@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 
-import { canonicalAddress } from '#core/net/addresses';
+import { canonicalAddress } from '#core/base/net/addresses';
 
 /**
  * The caller's address in one canonical form, so that a second spelling gets no rate limit of its own.

@@ -1,12 +1,12 @@
 import contentDisposition from 'content-disposition';
-import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Readable } from 'node:stream';
 import Type from 'typebox';
 
-import { AppError } from '#core/errors/app-error';
+import { AppError } from '#core/base/errors/app-error';
+import type { Log } from '#core/data/log/log';
 import type { Route } from '#core/http/route';
 import { securityHeaders } from '#core/http/security-headers';
-import type { Log } from '#core/log/log';
 
 /** The response schema of routes that answer with a `Download`. */
 export const FileContent = Type.Unsafe<string>({ type: 'string', format: 'binary' });

@@ -1,6 +1,6 @@
-import { isInvalidValue, isRetryable, isUnavailable, violatedConstraint } from '#core/db/sql-state';
-import { AppError, defineError, type ErrorDefinition } from '#core/errors/app-error';
-import { InternalError, ServiceUnavailable } from '#core/errors/common-errors';
+import { AppError, defineError, type ErrorDefinition } from '#core/base/errors/app-error';
+import { InternalError, ServiceUnavailable } from '#core/base/errors/common-errors';
+import { isInvalidValue, isRetryable, isUnavailable, violatedConstraint } from '#core/data/db/sql-state';
 import type { ErrorForm } from '#core/http/error-forms';
 
 /** The standard error body (specification, "Errors"). */

@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 
-import type { RequestFacts } from '#core/access/principal';
+import type { RequestFacts } from '#core/base/access/principal';
 import { clientAddress } from '#core/http/client-address';
 
 /** What is known of a request before authentication. */

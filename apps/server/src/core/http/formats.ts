@@ -1,5 +1,5 @@
+import { isAddressRange } from '#core/base/net/addresses';
 import { forbiddenKeys } from '#core/http/json';
-import { isAddressRange } from '#core/net/addresses';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const dateTime = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?([Zz]|[+-](\d{2}):(\d{2}))$/;

@@ -2,13 +2,13 @@ import fc from 'fast-check';
 import Type from 'typebox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { access } from '#core/access/access';
-import { AppError } from '#core/errors/app-error';
+import { access } from '#core/base/access/access';
+import { AppError } from '#core/base/errors/app-error';
+import { closed } from '#core/base/schemas';
 import { parseForm } from '#core/http/forms';
 import { generateOpenApi } from '#core/http/openapi';
 import { defineModule, defineRoute } from '#core/http/route';
 import { createHttpServer } from '#core/http/server';
-import { closed } from '#core/http/schemas';
 import { expectError, useService, type Answer } from '#test/support/harness';
 
 const parse = (text: string) => parseForm(Buffer.from(text));

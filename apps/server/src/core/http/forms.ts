@@ -1,4 +1,4 @@
-import { AppError } from '#core/errors/app-error';
+import { AppError } from '#core/base/errors/app-error';
 import { isStorableText } from '#core/http/json';
 
 const maxFields = 50;

@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { describe, expect, it } from 'vitest';
 
-import { access } from '#core/access/access';
-import type { Principal } from '#core/access/principal';
-import { InvalidToken } from '#core/errors/common-errors';
+import { access } from '#core/base/access/access';
+import type { Principal } from '#core/base/access/principal';
+import { InvalidToken } from '#core/base/errors/common-errors';
 import { createCallers } from '#core/http/callers';
 import { identifyAgain, type Authenticate, type Identification } from '#core/http/identify';
 import type { Route } from '#core/http/route';

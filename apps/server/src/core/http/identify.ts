@@ -1,14 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 
-import { access, decide, type Access } from '#core/access/access';
-import { hasLostRights, type Principal, type RequestFacts } from '#core/access/principal';
-import type { PrincipalCache } from '#core/access/principal-cache';
-import { AppError } from '#core/errors/app-error';
+import { access, decide, type Access } from '#core/base/access/access';
+import { hasLostRights, type Principal, type RequestFacts } from '#core/base/access/principal';
+import type { PrincipalCache } from '#core/base/access/principal-cache';
+import { AppError } from '#core/base/errors/app-error';
+import { NotPermitted } from '#core/base/errors/common-errors';
 import { credentialsOf, type Credentials } from '#core/http/credentials';
-import { NotPermitted } from '#core/errors/common-errors';
-import { DispatcherSecretRequired } from '#core/jobs/errors';
-import type { SecretCheck } from '#core/jobs/secret';
-import type { Metrics } from '#core/metrics/metrics';
+import { DispatcherSecretRequired } from '#core/platform/jobs/errors';
+import type { SecretCheck } from '#core/platform/jobs/secret';
+import type { Metrics } from '#core/platform/metrics/metrics';
 
 /** Turns the presented credentials into a principal; undefined without credentials. */
 export type Authenticate = (

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import type { AppError } from '#core/errors/app-error';
+import type { AppError } from '#core/base/errors/app-error';
 import { parseJsonBody } from '#core/http/json';
 import { scannedFromBytes } from '#core/http/json-scan';
 

@@ -1,4 +1,4 @@
-import { AppError } from '#core/errors/app-error';
+import { AppError } from '#core/base/errors/app-error';
 
 export const jsonLimits = { depth: 32, properties: 2000, values: 50_000 } as const;
 

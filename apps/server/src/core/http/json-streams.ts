@@ -1,7 +1,7 @@
-import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Readable } from 'node:stream';
 
-import type { Log } from '#core/log/log';
+import type { Log } from '#core/data/log/log';
 
 /** A JSON answer that is sent while it is read, for lists without a largest length: the parts of its text, in order. */
 export class JsonStream {

@@ -1,11 +1,11 @@
 import { createServer, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 
+import type { ConnectionBounds } from '#core/http/connection-bounds';
 import type { ErrorForm } from '#core/http/error-forms';
 import { refuseExtensions } from '#core/http/raw-answers';
 import type { Serve, Traffic } from '#core/http/traffic';
-import type { Metric } from '#core/metrics/metric';
-import type { ConnectionBounds } from '#core/net/connection-bounds';
+import type { Metric } from '#core/platform/metrics/metric';
 
 type Options = {
   limits: {

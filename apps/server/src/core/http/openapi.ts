@@ -1,14 +1,14 @@
 import type { TSchema } from 'typebox';
 
-import { describeAccess, type Access } from '#core/access/access';
-import type { ErrorDefinition } from '#core/errors/app-error';
-import { NotPermitted, ServiceUnavailable } from '#core/errors/common-errors';
+import { describeAccess, type Access } from '#core/base/access/access';
+import type { ErrorDefinition } from '#core/base/errors/app-error';
+import { NotPermitted, ServiceUnavailable } from '#core/base/errors/common-errors';
+import { BriefErrorBody, ErrorBody, RpcErrorBody } from '#core/base/schemas';
 import { FileContent, StreamedContent, isDownload } from '#core/http/downloads';
 import { idempotencyErrors } from '#core/http/idempotency/idempotency.errors';
 import { takesIdempotencyKey } from '#core/http/idempotency/idempotency.rules';
 import { propertyDescriptions } from '#core/http/property-descriptions';
 import type { Module, Route } from '#core/http/route';
-import { BriefErrorBody, ErrorBody, RpcErrorBody } from '#core/http/schemas';
 
 /** The interface that the specification describes ("Versioning", 2); the running version is in health and info. */
 const interfaceVersion = '1.4.1149';

@@ -1,8 +1,8 @@
-import type { Actor, Principal, RequestFacts } from '#core/access/principal';
+import type { Actor, Principal, RequestFacts } from '#core/base/access/principal';
 import { successStatus, type CallTool, type OperationInput, type Route } from '#core/http/route';
 import type { Upload } from '#core/http/uploads';
 import { createRequestValidator, type RequestValidator } from '#core/http/validation';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 
 /** The caller of an operation, and how the operation adds headers and status to the answer. */
 export type Caller = {

@@ -1,4 +1,4 @@
-import type { Total } from '#core/db/totals';
+import type { Total } from '#core/data/db/totals';
 
 export type Page<Item> = {
   data: Item[];

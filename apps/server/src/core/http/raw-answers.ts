@@ -1,8 +1,8 @@
 import { STATUS_CODES, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 
-import { newId } from '#core/crypto/ids';
-import { AppError } from '#core/errors/app-error';
+import { newId } from '#core/base/crypto/ids';
+import { AppError } from '#core/base/errors/app-error';
 import { presentFailure } from '#core/http/error-body';
 import type { ErrorForm } from '#core/http/error-forms';
 import { securityHeaders } from '#core/http/security-headers';

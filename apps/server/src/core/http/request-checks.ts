@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 
-import { AppError } from '#core/errors/app-error';
+import { AppError } from '#core/base/errors/app-error';
 import { isStorableText } from '#core/http/json';
 
 const maxUrlLength = 8192;

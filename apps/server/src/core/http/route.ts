@@ -1,14 +1,14 @@
 import type { Static, TObject, TSchema } from 'typebox';
 
-import type { Access, Flags } from '#core/access/access';
-import type { Actor, Person, Principal, RequestFacts, SessionPrincipal, ToolCall } from '#core/access/principal';
-import type { TenantDb } from '#core/db/scopes';
-import type { AppError, ErrorDefinition } from '#core/errors/app-error';
+import type { Access, Flags } from '#core/base/access/access';
+import type { Actor, Person, Principal, RequestFacts, SessionPrincipal, ToolCall } from '#core/base/access/principal';
+import type { AppError, ErrorDefinition } from '#core/base/errors/app-error';
+import type { TenantDb } from '#core/data/db/scopes';
 import type { ToolMetadata, WritingToolMetadata } from '#core/http/tool';
 import type { Upload } from '#core/http/uploads';
-import type { Job } from '#core/jobs/job';
-import type { Work } from '#core/queue/work';
-import type { Services } from '#core/services';
+import type { Job } from '#core/platform/jobs/job';
+import type { Work } from '#core/platform/queue/work';
+import type { Services } from '#core/platform/services';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 

@@ -1,39 +1,39 @@
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 
-import type { Principal, RequestFacts } from '#core/access/principal';
-import { newId } from '#core/crypto/ids';
-import { AppError, type ErrorDefinition } from '#core/errors/app-error';
-import { NotFound } from '#core/errors/common-errors';
+import type { Principal, RequestFacts } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { AppError, type ErrorDefinition } from '#core/base/errors/app-error';
+import { NotFound } from '#core/base/errors/common-errors';
+import type { RequestSpan } from '#core/base/tracing/tracing';
 import { watchAbandonment } from '#core/http/abandonment';
 import { installAdmissionControl } from '#core/http/admission';
+import { reportAnswers, type CalledOperation } from '#core/http/answer-reports';
 import { acceptFormsOnly, acceptJsonOnly } from '#core/http/body-parsers';
 import { createCallers, type CallerOf } from '#core/http/callers';
+import { createConnectionBounds, type ConnectionBounds } from '#core/http/connection-bounds';
 import { keepDeadline } from '#core/http/deadline';
 import { isDownload, isStream, sendFile, type Download, type Stream } from '#core/http/downloads';
 import { presentFailure, retryAfterOf, summarizeError, toAppError } from '#core/http/error-body';
 import { errorFormsOf, type ErrorForm } from '#core/http/error-forms';
-import { identify, identifyAgain, isAdministrator, isStillIdentified, type Authenticate } from '#core/http/identify';
-import { reportAnswers, type CalledOperation } from '#core/http/answer-reports';
 import { takesIdempotencyKey } from '#core/http/idempotency/idempotency.rules';
 import { createKeyedAnswers, type AnswerKeyed } from '#core/http/idempotency/keyed-answers';
+import { identify, identifyAgain, isAdministrator, isStillIdentified, type Authenticate } from '#core/http/identify';
 import { JsonStream, sendJsonStream } from '#core/http/json-streams';
 import { matchedRoute } from '#core/http/matched-route';
+import { createNodeServer, refusedConnections } from '#core/http/node-server';
 import { createOperation, type Operation } from '#core/http/operation';
 import { allowOrigins } from '#core/http/origins';
-import { createNodeServer, refusedConnections } from '#core/http/node-server';
 import { parserErrorHandler } from '#core/http/raw-answers';
 import { assertStorableUrl, senderFailure, wellFormedRequest } from '#core/http/request-checks';
 import type { Module, Redirect, Route } from '#core/http/route';
 import { securityHeaders } from '#core/http/security-headers';
 import { createToolCaller } from '#core/http/tool-calls';
+import { beginSpans, enterSpans } from '#core/http/traces';
 import { countTraffic, type Traffic } from '#core/http/traffic';
 import { acceptAnyContent } from '#core/http/uploads';
-import type { LoadSource } from '#core/limits/breaker';
-import type { Metric } from '#core/metrics/metric';
-import { createConnectionBounds, type ConnectionBounds } from '#core/net/connection-bounds';
-import type { Services } from '#core/services';
-import { beginSpans, enterSpans } from '#core/http/traces';
-import type { RequestSpan } from '#core/tracing/tracing';
+import type { LoadSource } from '#core/platform/limits/breaker';
+import type { Metric } from '#core/platform/metrics/metric';
+import type { Services } from '#core/platform/services';
 
 /** Timeouts and limits of the server; times in milliseconds. */
 const defaultLimits = {

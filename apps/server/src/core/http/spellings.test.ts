@@ -1,7 +1,7 @@
 import Type from 'typebox';
 import { describe, expect, it } from 'vitest';
 
-import { Uuid, closed, nullable, paging, sortable } from '#core/http/schemas';
+import { Uuid, closed, nullable, paging, sortable } from '#core/base/schemas';
 import { fieldSpellings, idFolding } from '#core/http/spellings';
 
 const id = '01890a5d-ac96-774b-bcce-b302099a8057';

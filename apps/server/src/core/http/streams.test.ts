@@ -5,8 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Type } from 'typebox';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { access } from '#core/access/access';
-import { AppError } from '#core/errors/app-error';
+import { access } from '#core/base/access/access';
+import { AppError } from '#core/base/errors/app-error';
 import { FileContent } from '#core/http/downloads';
 import { JsonStream } from '#core/http/json-streams';
 import { defineModule, defineRoute } from '#core/http/route';

@@ -1,6 +1,6 @@
-import { decideTool } from '#core/access/access';
-import { defineError, type AppError } from '#core/errors/app-error';
-import { ServiceUnavailable } from '#core/errors/common-errors';
+import { decideTool } from '#core/base/access/access';
+import { defineError, type AppError } from '#core/base/errors/app-error';
+import { ServiceUnavailable } from '#core/base/errors/common-errors';
 import type { Caller, Operation } from '#core/http/operation';
 import type { OperationCall, Route, ToolOutcome } from '#core/http/route';
 import { toolHints } from '#core/http/tool';

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 
+import type { Tracing } from '#core/base/tracing/tracing';
 import { hasBody } from '#core/http/request-checks';
-import type { Tracing } from '#core/tracing/tracing';
 
 /** Begins a span with every request, before it has to wait for anything. */
 export function beginSpans(server: FastifyInstance, tracing: Tracing): void {

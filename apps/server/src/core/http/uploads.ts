@@ -1,9 +1,9 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
 
-import { AppError, defineError } from '#core/errors/app-error';
-import { ServiceUnavailable } from '#core/errors/common-errors';
+import { AppError, defineError } from '#core/base/errors/app-error';
+import { ServiceUnavailable } from '#core/base/errors/common-errors';
 
 /** A body that is taken as it arrives, never as a whole. */
 export type Upload = {

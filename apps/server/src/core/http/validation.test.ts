@@ -1,10 +1,10 @@
 import Type from 'typebox';
 import { describe, expect, it } from 'vitest';
 
-import { access } from '#core/access/access';
-import type { AppError } from '#core/errors/app-error';
+import { access } from '#core/base/access/access';
+import type { AppError } from '#core/base/errors/app-error';
+import { IdParams, Uuid, closed, nullable, paging, sortable } from '#core/base/schemas';
 import { defineRoute } from '#core/http/route';
-import { IdParams, Uuid, closed, nullable, paging, sortable } from '#core/http/schemas';
 import { createCheck, createRequestValidator } from '#core/http/validation';
 
 const id = '01890a5d-ac96-774b-bcce-b302099a8057';

@@ -1,11 +1,11 @@
 import { Ajv, str, type ErrorObject, type ValidateFunction } from 'ajv';
 import type { TSchema } from 'typebox';
 
-import { AppError, type ErrorDetails } from '#core/errors/app-error';
+import { AppError, type ErrorDetails } from '#core/base/errors/app-error';
+import { jsonBytesKeyword } from '#core/base/schemas';
 import { formats } from '#core/http/formats';
-import type { Route } from '#core/http/route';
 import { jsonBytes } from '#core/http/json';
-import { jsonBytesKeyword } from '#core/http/schemas';
+import type { Route } from '#core/http/route';
 import { fieldSpellings, idFolding } from '#core/http/spellings';
 
 const shared = {

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { allPermissions, apiKeys, createKey, patchKey, statusOfKey } from '#modules/api-keys/testing/keys';
 import { auditOf, countStatuses, createClock, inParallel, minute } from '#modules/auth/testing/steps';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';

@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 
 export const ApiKeyNotFound = defineError('NOT_FOUND', 'The API key does not exist.');
 export const PreviousSecretNotFound = defineError(

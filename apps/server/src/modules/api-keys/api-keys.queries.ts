@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
 import {
   auditedWrite,
   lock,
@@ -12,7 +12,7 @@ import {
   write,
   type ReadStatement,
   type WriteStatement,
-} from '#core/db/query';
+} from '#core/data/db/query';
 import type { ApiKeyTable, ApiKeyTables } from '#modules/api-keys/api-keys.tables';
 
 const builder = queryBuilder<ApiKeyTables>();

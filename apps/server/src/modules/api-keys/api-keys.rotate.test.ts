@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { apiKeys, createKey, patchKey, rotateKey, statusOfKey, toIssuedKey } from '#modules/api-keys/testing/keys';
 import { auditOf, countStatuses, createClock, day, inParallel, minute } from '#modules/auth/testing/steps';
 import { createTenant, logIn, type Tenant } from '#test/support/factories';

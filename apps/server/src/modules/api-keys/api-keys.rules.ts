@@ -1,4 +1,4 @@
-import { checksumBase62 } from '#core/crypto/base62';
+import { checksumBase62 } from '#core/base/crypto/base62';
 
 /** Parts of a presented key. */
 export type PresentedKey = { keyUuid: string; secret: string };

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 
-import { ApiKeyPermissionChanges, ApiKeyPermissions } from '#core/access/flags';
-import { Timestamp, Uuid, closed, dataOf, listOf, nullable, paging, sortable } from '#core/http/schemas';
-import { UsageSummary } from '#core/usage/usage.schemas';
+import { ApiKeyPermissionChanges, ApiKeyPermissions } from '#core/base/access/flags';
+import { Timestamp, Uuid, closed, dataOf, listOf, nullable, paging, sortable } from '#core/base/schemas';
+import { UsageSummary } from '#core/data/usage/usage.schemas';
 
 const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
 const Description = nullable(Type.String({ maxLength: 500 }));

@@ -1,15 +1,15 @@
-import { flagsOf, mergePermissions, neededToGrant, type ApiKeyPermissions } from '#core/access/flags';
-import { assertHolds } from '#core/access/granting';
-import type { Actor } from '#core/access/principal';
-import { announceRevocation } from '#core/access/revocation';
-import { auditParams } from '#core/audit/audit.queries';
-import { newId, newRandomId } from '#core/crypto/ids';
-import { keyedHash, newAlphanumericSecret } from '#core/crypto/secrets';
-import type { Query } from '#core/db/query';
-import type { TenantDb, Transaction } from '#core/db/scopes';
+import { flagsOf, mergePermissions, neededToGrant, type ApiKeyPermissions } from '#core/base/access/flags';
+import { assertHolds } from '#core/base/access/granting';
+import type { Actor } from '#core/base/access/principal';
+import { newId, newRandomId } from '#core/base/crypto/ids';
+import { keyedHash, newAlphanumericSecret } from '#core/base/crypto/secrets';
+import { auditParams } from '#core/data/audit/audit.queries';
+import type { Query } from '#core/data/db/query';
+import { announceRevocation } from '#core/data/db/revocation';
+import type { TenantDb, Transaction } from '#core/data/db/scopes';
+import { usageOf } from '#core/data/usage/usage.queries';
 import { parseSort } from '#core/http/paging';
-import type { Services } from '#core/services';
-import { usageOf } from '#core/usage/usage.queries';
+import type { Services } from '#core/platform/services';
 import {
   ApiKeyNotFound,
   ExpiresInThePast,

@@ -1,5 +1,5 @@
-import type { ApiKeyPermissions } from '#core/access/flags';
-import type { UsageTables } from '#core/usage/usage.queries';
+import type { ApiKeyPermissions } from '#core/base/access/flags';
+import type { UsageTables } from '#core/data/usage/usage.queries';
 
 export type ApiKeyTable = {
   tenant_id: string;

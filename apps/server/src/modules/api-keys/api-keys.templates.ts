@@ -1,4 +1,4 @@
-import type { ApiKeyPermissions } from '#core/access/flags';
+import type { ApiKeyPermissions } from '#core/base/access/flags';
 
 type Template = { name: string; description: string; permissions: ApiKeyPermissions };
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { allPermissions, apiKeys, createKey } from '#modules/api-keys/testing/keys';
 import { auditOf, createClock, minute } from '#modules/auth/testing/steps';
 import { createMember, createTenant, type Person, type Tenant } from '#test/support/factories';

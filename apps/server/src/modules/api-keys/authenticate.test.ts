@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { announceRevocation } from '#core/access/revocation';
-import { newRandomId } from '#core/crypto/ids';
-import { newAlphanumericSecret } from '#core/crypto/secrets';
+import { newRandomId } from '#core/base/crypto/ids';
+import { newAlphanumericSecret } from '#core/base/crypto/secrets';
+import { announceRevocation } from '#core/data/db/revocation';
 import { composeKey } from '#modules/api-keys/api-keys.rules';
 import { createKey, listSpacesWith, patchKey, rotateKey, spaces, statusOfKey } from '#modules/api-keys/testing/keys';
 import { comparable, createClock, minute } from '#modules/auth/testing/steps';

@@ -2,9 +2,9 @@ import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { checksumBase62 } from '#core/crypto/base62';
-import { newId } from '#core/crypto/ids';
-import { newAlphanumericSecret } from '#core/crypto/secrets';
+import { checksumBase62 } from '#core/base/crypto/base62';
+import { newId } from '#core/base/crypto/ids';
+import { newAlphanumericSecret } from '#core/base/crypto/secrets';
 import { createApiKeyAuthenticator } from '#modules/api-keys/authenticate';
 import { createKey } from '#modules/api-keys/testing/keys';
 import { createTenant, type Tenant } from '#test/support/factories';

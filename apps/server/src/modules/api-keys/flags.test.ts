@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { flagNames, type Flag } from '#core/access/flags';
+import { flagNames, type Flag } from '#core/base/access/flags';
 import type { Route } from '#core/http/route';
 import { allPermissions, createKey, spaces } from '#modules/api-keys/testing/keys';
 import { createTenant, type Tenant } from '#test/support/factories';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { permissionNames } from '#core/access/permissions';
+import { permissionNames } from '#core/base/access/permissions';
 import { allPermissions, apiKeys, createKey, patchKey, rotateKey, statusOfKey } from '#modules/api-keys/testing/keys';
 import { createMember, createTenant, type Person, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';

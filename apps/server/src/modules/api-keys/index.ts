@@ -1,7 +1,7 @@
-import { deleteInBatches } from '#core/db/batches';
+import { deleteInBatches } from '#core/data/db/batches';
+import { deleteOldUsage } from '#core/data/usage/usage.queries';
 import { defineModule } from '#core/http/route';
-import type { Job } from '#core/jobs/job';
-import { deleteOldUsage } from '#core/usage/usage.queries';
+import type { Job } from '#core/platform/jobs/job';
 import { apiKeyRoutes } from '#modules/api-keys/api-keys.routes';
 
 export { createApiKeyAuthenticator } from '#modules/api-keys/authenticate';

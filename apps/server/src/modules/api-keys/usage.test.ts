@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { apiKeys, createKey, listSpacesWith, patchKey, spaces, statusOfKey } from '#modules/api-keys/testing/keys';
 import { countStatuses, createClock, day, hour, inParallel } from '#modules/auth/testing/steps';
 import { createMember, createTenant, logIn, type Person, type Tenant } from '#test/support/factories';

@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 
 export const AppAccountNotFound = defineError('NOT_FOUND', 'The app account does not exist.');
 export const AppAccountEmailTaken = defineError(

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
-import type { Flag } from '#core/access/flags';
+import type { Flag } from '#core/base/access/flags';
+import { newId } from '#core/base/crypto/ids';
 import type { Route } from '#core/http/route';
 import { auditOf } from '#modules/auth/testing/steps';
 import { createAppAccount, createTenant, logIn, type Person, type Tenant } from '#test/support/factories';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
-import type { Query } from '#core/db/query';
+import { newId } from '#core/base/crypto/ids';
+import type { Query } from '#core/data/db/query';
 import { auditOf, comparable, createClock, minute, newEmail, post } from '#modules/auth/testing/steps';
 import { createAppAccount, createTenant, logIn, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Call } from '#test/support/harness';

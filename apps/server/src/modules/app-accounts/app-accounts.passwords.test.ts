@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
-import { auditOf, createClock, expectNoSecrets, hour, inParallel, post, statusOf } from '#modules/auth/testing/steps';
+import { newId } from '#core/base/crypto/ids';
 import { appAccountPlace, openPasswordHash } from '#modules/auth/index';
+import { auditOf, createClock, expectNoSecrets, hour, inParallel, post, statusOf } from '#modules/auth/testing/steps';
 import { withClient, listTables } from '#test/support/database';
 import {
   createAppAccount,

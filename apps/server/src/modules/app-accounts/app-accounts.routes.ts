@@ -1,7 +1,7 @@
-import { access } from '#core/access/access';
-import { PermissionsAboveOwn } from '#core/errors/common-errors';
+import { access } from '#core/base/access/access';
+import { PermissionsAboveOwn } from '#core/base/errors/common-errors';
+import { IdParams } from '#core/base/schemas';
 import { defineRoute, type Route } from '#core/http/route';
-import { IdParams } from '#core/http/schemas';
 import {
   AppAccountEmailTaken,
   AppAccountNotFound,

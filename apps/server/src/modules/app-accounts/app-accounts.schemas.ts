@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 
-import { AppAccountPermissions, AppAccountPermissionChanges } from '#core/access/flags';
-import { Email, Timestamp, Uuid, closed, dataOf, listOf, nullable, paging } from '#core/http/schemas';
-import { UsageSummary } from '#core/usage/usage.schemas';
+import { AppAccountPermissions, AppAccountPermissionChanges } from '#core/base/access/flags';
+import { Email, Timestamp, Uuid, closed, dataOf, listOf, nullable, paging } from '#core/base/schemas';
+import { UsageSummary } from '#core/data/usage/usage.schemas';
 
 const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
 const Description = Type.String({ maxLength: 500 });

@@ -1,15 +1,15 @@
-import { flagsOf, mergePermissions, neededToGrant, type AppAccountPermissions } from '#core/access/flags';
-import { assertHolds } from '#core/access/granting';
-import type { Actor, Person } from '#core/access/principal';
-import { announceRevocation } from '#core/access/revocation';
-import { auditParams } from '#core/audit/audit.queries';
-import { flowOf } from '#core/concurrency/flows';
-import { newId } from '#core/crypto/ids';
-import { newSecret } from '#core/crypto/secrets';
-import type { TenantDb, Transaction } from '#core/db/scopes';
-import type { Services } from '#core/services';
-import { createAttempt, type Attempt } from '#core/throttle/throttle';
-import { usageOf } from '#core/usage/usage.queries';
+import { flagsOf, mergePermissions, neededToGrant, type AppAccountPermissions } from '#core/base/access/flags';
+import { flowOf } from '#core/base/access/flows';
+import { assertHolds } from '#core/base/access/granting';
+import type { Actor, Person } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { newSecret } from '#core/base/crypto/secrets';
+import { auditParams } from '#core/data/audit/audit.queries';
+import { announceRevocation } from '#core/data/db/revocation';
+import type { TenantDb, Transaction } from '#core/data/db/scopes';
+import { createAttempt, type Attempt } from '#core/data/throttle/throttle';
+import { usageOf } from '#core/data/usage/usage.queries';
+import type { Services } from '#core/platform/services';
 import {
   AppAccountNotFound,
   AppAccountRevoked,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { auditOf, newEmail, post } from '#modules/auth/testing/steps';
 import { createAppAccount, createMember, createTenant, logIn, type Tenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';

@@ -1,5 +1,5 @@
-import type { AppAccountPermissions } from '#core/access/flags';
-import type { UsageTables } from '#core/usage/usage.queries';
+import type { AppAccountPermissions } from '#core/base/access/flags';
+import type { UsageTables } from '#core/data/usage/usage.queries';
 
 export type AppAccountTable = {
   tenant_id: string;

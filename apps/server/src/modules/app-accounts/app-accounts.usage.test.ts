@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { countStatuses, createClock, day, hour, inParallel, statusOf } from '#modules/auth/testing/steps';
 import { createAppAccount, createMember, createTenant, logIn, type Person, type Tenant } from '#test/support/factories';
 import { expectError, startService, testServiceOf, useService, type TestService } from '#test/support/harness';

@@ -1,8 +1,8 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import type { AuditTables } from '#core/audit/audit.queries';
-import { queryBuilder, toRead, type ReadStatement } from '#core/db/query';
-import { countMatches } from '#core/db/totals';
+import type { AuditTables } from '#core/data/audit/audit.queries';
+import { queryBuilder, toRead, type ReadStatement } from '#core/data/db/query';
+import { countMatches } from '#core/data/db/totals';
 
 export type AuditLogRow = AuditTables['audit_logs'];
 

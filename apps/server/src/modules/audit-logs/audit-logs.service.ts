@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
 
-import type { Actor } from '#core/access/principal';
-import { auditEvent } from '#core/audit/audit.queries';
-import { processPermits } from '#core/concurrency/semaphore';
-import type { TenantDb } from '#core/db/scopes';
-import { pageOfMatches } from '#core/db/totals';
+import type { Actor } from '#core/base/access/principal';
+import { processPermits } from '#core/base/concurrency/semaphore';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import type { TenantDb } from '#core/data/db/scopes';
+import { pageOfMatches } from '#core/data/db/totals';
 import { csvLine, csvRecord } from '#core/http/csv';
 import type { Stream } from '#core/http/downloads';
 import { toPage } from '#core/http/paging';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import { ExportRunning, ExportsRunning } from '#modules/audit-logs/audit-logs.errors';
 import {
   countAuditLogs,

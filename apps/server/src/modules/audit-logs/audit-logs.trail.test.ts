@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
-import type { Route } from '#core/http/route';
 import { modules } from '#app/modules';
+import { newId } from '#core/base/crypto/ids';
+import type { Route } from '#core/http/route';
 import { listActions } from '#modules/audit-logs/actions.service';
 import { environment } from '#modules/translation/testing/tenants';
 import {

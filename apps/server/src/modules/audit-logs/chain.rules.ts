@@ -1,4 +1,4 @@
-import { newSha256 } from '#core/crypto/secrets';
+import { newSha256 } from '#core/base/crypto/secrets';
 
 /** The chain columns of an audit event; hashes as hex. */
 export type Link = { position: number; hash: string; digest: string; id: string };

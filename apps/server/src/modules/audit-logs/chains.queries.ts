@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
-import { chainSlots, contentDigest, type AuditTables } from '#core/audit/audit.queries';
-import { queryBuilder, toRead, type Built, type ReadStatement } from '#core/db/query';
+import { chainSlots, contentDigest, type AuditTables } from '#core/data/audit/audit.queries';
+import { queryBuilder, toRead, type Built, type ReadStatement } from '#core/data/db/query';
 
 /** One chain as seen by one statement, so that head and rows are consistent. */
 export type ChainState = {

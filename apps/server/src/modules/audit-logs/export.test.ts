@@ -3,10 +3,10 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { processPermits } from '#core/concurrency/semaphore';
+import { processPermits } from '#core/base/concurrency/semaphore';
 import { ExportRunning, ExportsRunning } from '#modules/audit-logs/audit-logs.errors';
-import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { withClient } from '#test/support/database';
+import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
 
 const test = useService();

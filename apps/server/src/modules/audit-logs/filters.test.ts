@@ -1,15 +1,15 @@
 import { beforeAll, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
-import type { Query } from '#core/db/query';
+import { newId } from '#core/base/crypto/ids';
+import type { Query } from '#core/data/db/query';
 import {
   countAuditLogs,
   listAuditLogs,
   nextAuditLogs,
   type AuditLogFilters,
 } from '#modules/audit-logs/audit-logs.queries';
-import { createTenant, type Tenant } from '#test/support/factories';
 import { withClient } from '#test/support/database';
+import { createTenant, type Tenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 
 const test = useService({ ownDatabase: true });

@@ -1,8 +1,8 @@
-import { access } from '#core/access/access';
-import { extendAuditPartitions } from '#core/db/migrate';
+import { access } from '#core/base/access/access';
+import { extendAuditPartitions } from '#core/data/db/migrate';
 import { StreamedContent } from '#core/http/downloads';
 import { defineModule, defineRoute, type Module } from '#core/http/route';
-import type { Job } from '#core/jobs/job';
+import type { Job } from '#core/platform/jobs/job';
 import { listActions } from '#modules/audit-logs/actions.service';
 import {
   ExportRunning,

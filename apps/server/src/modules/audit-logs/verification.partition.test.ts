@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
-import { createTenant } from '#test/support/factories';
 import { withClient } from '#test/support/database';
+import { createTenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 
 // A separate database, because a partition holds the rows of all tenants.

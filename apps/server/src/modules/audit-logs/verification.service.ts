@@ -1,5 +1,5 @@
-import { processPermits } from '#core/concurrency/semaphore';
-import type { TenantDb } from '#core/db/scopes';
+import { processPermits } from '#core/base/concurrency/semaphore';
+import type { TenantDb } from '#core/data/db/scopes';
 import { PeriodInvalid, VerificationRunning, VerificationsRunning } from '#modules/audit-logs/audit-logs.errors';
 import type { VerifyAuditLogsQuery } from '#modules/audit-logs/audit-logs.schemas';
 import { beginning, inspectLinks, missingBetween, type Problem, type Reached } from '#modules/audit-logs/chain.rules';

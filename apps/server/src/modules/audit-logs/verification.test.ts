@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { auditEvent, chainSlot } from '#core/audit/audit.queries';
-import { processPermits } from '#core/concurrency/semaphore';
-import { newId } from '#core/crypto/ids';
-import type { TenantDb } from '#core/db/scopes';
+import { processPermits } from '#core/base/concurrency/semaphore';
+import { newId } from '#core/base/crypto/ids';
+import { auditEvent, chainSlot } from '#core/data/audit/audit.queries';
+import type { TenantDb } from '#core/data/db/scopes';
 import { verifyAuditLogs } from '#modules/audit-logs/verification.service';
-import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { withClient } from '#test/support/database';
+import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
 
 const test = useService();

@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 
 /** One text for every reason, so that a caller cannot find out which addresses have an account. */
 export const LoginRefused = defineError(

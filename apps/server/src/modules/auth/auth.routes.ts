@@ -1,6 +1,7 @@
-import { access } from '#core/access/access';
+import { access } from '#core/base/access/access';
+import { IdParams } from '#core/base/schemas';
 import { defineRoute, type Route } from '#core/http/route';
-import { IdParams } from '#core/http/schemas';
+import { register } from '#modules/auth/accounts/register.service';
 import {
   DomainTaken,
   EmailTaken,
@@ -17,7 +18,6 @@ import * as schemas from '#modules/auth/auth.schemas';
 import { login, selectTenant } from '#modules/auth/login/login.service';
 import { changePassword, forgotPassword, resetPassword } from '#modules/auth/passwords/password.service';
 import { refresh } from '#modules/auth/sessions/refresh.service';
-import { register } from '#modules/auth/accounts/register.service';
 import { getCurrentUser, listOwnSessions, logout, revokeSession } from '#modules/auth/sessions/sessions.service';
 
 const publicAuth = access.public('a login starts without a session');

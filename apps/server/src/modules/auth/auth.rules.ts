@@ -1,4 +1,4 @@
-import { sha256 } from '#core/crypto/secrets';
+import { sha256 } from '#core/base/crypto/secrets';
 
 const hour = 3_600_000;
 const day = 24 * hour;

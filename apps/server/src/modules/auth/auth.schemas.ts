@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { Email, Timestamp, Uuid, closed, dataOf, nullable } from '#core/http/schemas';
+import { Email, Timestamp, Uuid, closed, dataOf, nullable } from '#core/base/schemas';
 
 /** At least 8 code points; the upper bound limits the CPU time of hashing. */
 const Password = Type.String({ minLength: 8, maxLength: 256 });

@@ -1,4 +1,4 @@
-import type { AppAccountPermissions } from '#core/access/flags';
+import type { AppAccountPermissions } from '#core/base/access/flags';
 
 /** Purposes of one-time tokens. */
 export type OneTimePurpose =

@@ -1,10 +1,10 @@
-import { deleteInBatches } from '#core/db/batches';
-import type { Services } from '#core/services';
+import { deleteInBatches } from '#core/data/db/batches';
+import { deleteEndedWindows } from '#core/data/throttle/throttle.queries';
+import type { Services } from '#core/platform/services';
 import { deleteExpiredOneTimeTokens } from '#modules/auth/accounts/accounts.queries';
 import { deleteOldLogins } from '#modules/auth/sessions/known-logins.queries';
 import { deleteExpiredRefreshTokens } from '#modules/auth/sessions/refresh-tokens.queries';
 import { deleteEndedSessions } from '#modules/auth/sessions/sessions.queries';
-import { deleteEndedWindows } from '#core/throttle/throttle.queries';
 
 const dayMs = 86_400_000;
 const keepEndedMs = 30 * dayMs;

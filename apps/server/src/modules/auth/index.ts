@@ -1,7 +1,7 @@
 import { defineModule } from '#core/http/route';
-import type { Job } from '#core/jobs/job';
-import { DomainTaken, EmailTaken } from '#modules/auth/auth.errors';
+import type { Job } from '#core/platform/jobs/job';
 import { accountRoutes } from '#modules/auth/accounts/accounts.routes';
+import { DomainTaken, EmailTaken } from '#modules/auth/auth.errors';
 import { authRoutes } from '#modules/auth/auth.routes';
 import { deleteExpired } from '#modules/auth/clean-up';
 

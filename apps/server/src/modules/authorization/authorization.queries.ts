@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, read } from '#core/db/query';
+import { queryBuilder, read } from '#core/data/db/query';
 import type { AuthorizationTables as Tables } from '#modules/authorization/authorization.tables';
 
 const builder = queryBuilder<Tables>();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
+import { newId } from '#core/base/crypto/ids';
 import { operationAt } from '#modules/authorization/authorization.rules';
-import { newId } from '#core/crypto/ids';
 import { routes, routeOf, urlOf } from '#test/support/registry';
 
 const at = (method: string, path: string) => operationAt(routes, { method, path })?.operationId;

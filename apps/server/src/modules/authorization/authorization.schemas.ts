@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 
-import { flagNames } from '#core/access/flags';
-import { permissionNames } from '#core/access/permissions';
-import { Uuid, closed, dataOf, nullable } from '#core/http/schemas';
+import { flagNames } from '#core/base/access/flags';
+import { permissionNames } from '#core/base/access/permissions';
+import { Uuid, closed, dataOf, nullable } from '#core/base/schemas';
 
 const PrincipalType = Type.Enum(['user', 'group', 'api_key', 'app_account'], { description: 'Kind of the principal.' });
 const Method = Type.Enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'], { description: 'HTTP method of the operation.' });

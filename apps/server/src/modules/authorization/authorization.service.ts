@@ -1,9 +1,9 @@
-import { decide, describeAccess, type Access, type Decision } from '#core/access/access';
-import { AppAccountPermissions, flagNames, neededToGrant } from '#core/access/flags';
-import { permissionNames, permissions } from '#core/access/permissions';
-import type { TenantDb } from '#core/db/scopes';
+import { decide, describeAccess, type Access, type Decision } from '#core/base/access/access';
+import { AppAccountPermissions, flagNames, neededToGrant } from '#core/base/access/flags';
+import { permissionNames, permissions } from '#core/base/access/permissions';
+import type { TenantDb } from '#core/data/db/scopes';
 import type { Route } from '#core/http/route';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import { OperationNotFound, OperationNotNamed, PrincipalNotFound } from '#modules/authorization/authorization.errors';
 import { operationAt } from '#modules/authorization/authorization.rules';
 import type { ExplainBody } from '#modules/authorization/authorization.schemas';

@@ -1,4 +1,4 @@
-import type { ApiKeyPermissions, AppAccountPermissions } from '#core/access/flags';
+import type { ApiKeyPermissions, AppAccountPermissions } from '#core/base/access/flags';
 
 /** The columns of all principals that decide on access. */
 export type AuthorizationTables = {

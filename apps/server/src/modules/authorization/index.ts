@@ -1,4 +1,4 @@
-import { access } from '#core/access/access';
+import { access } from '#core/base/access/access';
 import { defineModule, defineRoute, type Module } from '#core/http/route';
 import { OperationNotFound, OperationNotNamed, PrincipalNotFound } from '#modules/authorization/authorization.errors';
 import { ExplainBody, Explanation, PermissionCatalogue } from '#modules/authorization/authorization.schemas';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { flagNames } from '#core/access/flags';
-import { permissionNames } from '#core/access/permissions';
+import { flagNames } from '#core/base/access/flags';
+import { permissionNames } from '#core/base/access/permissions';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
 

@@ -1,8 +1,8 @@
-import type { Access, CallerFacts } from '#core/access/access';
-import { flagsOf } from '#core/access/flags';
-import { isSystemAdmin } from '#core/access/principal';
-import type { TenantDb } from '#core/db/scopes';
-import type { Services } from '#core/services';
+import type { Access, CallerFacts } from '#core/base/access/access';
+import { flagsOf } from '#core/base/access/flags';
+import { isSystemAdmin } from '#core/base/access/principal';
+import type { TenantDb } from '#core/data/db/scopes';
+import type { Services } from '#core/platform/services';
 import { findActiveFactor, missingAssurance } from '#modules/auth/index';
 import {
   findApiKey,

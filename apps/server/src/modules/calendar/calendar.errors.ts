@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 
 export const EventNotFound = defineError('NOT_FOUND', 'The event does not exist.');
 export const EntityNotFound = defineError(

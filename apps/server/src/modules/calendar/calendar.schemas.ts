@@ -11,7 +11,7 @@ import {
   pageOf,
   paging,
   sortable,
-} from '#core/http/schemas';
+} from '#core/base/schemas';
 
 const EntityType = Type.Enum(['space', 'resource', 'user']);
 const Search = Type.Optional(Type.String({ maxLength: 200, description: 'Words that must all occur in the name.' }));

@@ -1,13 +1,13 @@
 import type { Static } from 'typebox';
 
-import type { Actor } from '#core/access/principal';
-import type { TenantDb } from '#core/db/scopes';
-import { withTotal } from '#core/db/totals';
+import type { Actor } from '#core/base/access/principal';
+import type { TenantDb } from '#core/data/db/scopes';
+import { withTotal } from '#core/data/db/totals';
 import { JsonStream } from '#core/http/json-streams';
 import { EndNotAfterStart, EntityNotFound, RangeTooLong } from '#modules/calendar/calendar.errors';
 import { calendarAccess, distinct, seesPeople, toRange, without } from '#modules/calendar/calendar.rules';
-import type { Entity } from '#modules/calendar/calendar.tables';
 import type { CalendarList, FreeBusyBody, ListCalendarsQuery } from '#modules/calendar/calendar.schemas';
+import type { Entity } from '#modules/calendar/calendar.tables';
 import {
   countCalendars,
   findEntities,

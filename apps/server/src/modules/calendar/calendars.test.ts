@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { booked, busyOf, calendar, device, room, user, type Entity } from '#modules/calendar/testing/events';
 import { appOf, keyOf } from '#test/support/directory';
 import { createMember, createTenant, type Person, type Tenant } from '#test/support/factories';

@@ -8,8 +8,8 @@ import {
   toRead,
   type LockStatement,
   type ReadStatement,
-} from '#core/db/query';
-import { countMatches, exactTotalLimit } from '#core/db/totals';
+} from '#core/data/db/query';
+import { countMatches, exactTotalLimit } from '#core/data/db/totals';
 import type { Entity, EntityType } from '#modules/calendar/calendar.tables';
 
 type Named = { tenant_id: string; id: string; name: string; status: string; timezone: string | null };

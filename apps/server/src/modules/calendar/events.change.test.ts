@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { booked, busyOf, change, eventOf, events, room, user } from '#modules/calendar/testing/events';
 import { trailOf } from '#test/support/directory';
 import { createMember, createTenant, type Person, type Tenant } from '#test/support/factories';

@@ -1,7 +1,7 @@
 import type pg from 'pg';
 import { describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { countEvents, findEvent, listBusy, listConflicts, listEvents } from '#modules/calendar/events.queries';
 import { room } from '#modules/calendar/testing/events';
 import { withClient } from '#test/support/database';

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { book, booked, busyOf, change, device, events, room, type Entity } from '#modules/calendar/testing/events';
-import { race } from '#test/support/directory';
 import { untilBlocked } from '#test/support/database';
+import { race } from '#test/support/directory';
 import { createTenant, type Tenant } from '#test/support/factories';
 import { useService, type Call } from '#test/support/harness';
 

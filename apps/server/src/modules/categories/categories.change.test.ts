@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { categoriesOf } from '#modules/categories/testing/steps';
-import { createMember, createTenant, unique, type Tenant } from '#test/support/factories';
 import { trailOf } from '#test/support/directory';
+import { createMember, createTenant, unique, type Tenant } from '#test/support/factories';
 import { expectError, strictlyLater, useService } from '#test/support/harness';
 
 const test = useService({ now: strictlyLater() });

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { categoriesOf, type Entity } from '#modules/categories/testing/steps';
-import { createTenant, unique, type Tenant } from '#test/support/factories';
 import { race } from '#test/support/directory';
+import { createTenant, unique, type Tenant } from '#test/support/factories';
 import { useService, type Answer } from '#test/support/harness';
 
 vi.setConfig({ testTimeout: 120_000 });

@@ -1,7 +1,7 @@
-import { access } from '#core/access/access';
+import { access } from '#core/base/access/access';
+import { IdParams } from '#core/base/schemas';
 import { preferredLanguages } from '#core/http/languages';
 import { defineRoute } from '#core/http/route';
-import { IdParams } from '#core/http/schemas';
 import * as errors from '#modules/categories/categories.errors';
 import * as schemas from '#modules/categories/categories.schemas';
 import {

@@ -10,7 +10,7 @@ import {
   listOf,
   nullable,
   sortable,
-} from '#core/http/schemas';
+} from '#core/base/schemas';
 import { maxLevel, maxListed, textLimits } from '#modules/categories/categories.rules';
 
 const keyDescription = { description: 'Key by which programs find the category; unique within the tenant.' };

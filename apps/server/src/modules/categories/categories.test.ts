@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { categoriesOf } from '#modules/categories/testing/steps';
 import { createMember, createTenant, unique, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';

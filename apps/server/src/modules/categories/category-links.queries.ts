@@ -1,7 +1,15 @@
 import { sql } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { auditedWrite, lock, queryBuilder, read, write, type LockStatement, type ReadStatement } from '#core/db/query';
+import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import {
+  auditedWrite,
+  lock,
+  queryBuilder,
+  read,
+  write,
+  type LockStatement,
+  type ReadStatement,
+} from '#core/data/db/query';
 import {
   categoryColumns,
   defaultLanguage,

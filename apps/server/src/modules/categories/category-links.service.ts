@@ -1,15 +1,15 @@
-import type { Actor } from '#core/access/principal';
-import { auditParams } from '#core/audit/audit.queries';
-import { newId } from '#core/crypto/ids';
-import type { TenantDb, Transaction } from '#core/db/scopes';
+import type { Actor } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { auditParams } from '#core/data/audit/audit.queries';
+import type { TenantDb, Transaction } from '#core/data/db/scopes';
 import { CategoryLinkNotFound, CategoryNotFound, EntityNotFound } from '#modules/categories/categories.errors';
 import { addUsage, findCategory, lockCategory } from '#modules/categories/categories.queries';
+import { maxListed } from '#modules/categories/categories.rules';
 import type {
   EntityBody,
   ListCategoryLinksQuery,
   ListEntityCategoriesQuery,
 } from '#modules/categories/categories.schemas';
-import { maxListed } from '#modules/categories/categories.rules';
 import { presentCategory, type Reader } from '#modules/categories/categories.service';
 import {
   countLinksOf,

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { categoriesOf, path, type Entity } from '#modules/categories/testing/steps';
-import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { trailOf } from '#test/support/directory';
+import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
 
 const test = useService();

@@ -1,7 +1,7 @@
-import type { Actor } from '#core/access/principal';
-import { auditParams } from '#core/audit/audit.queries';
-import type { TenantDb, Transaction } from '#core/db/scopes';
-import { addToTotal } from '#core/db/totals';
+import type { Actor } from '#core/base/access/principal';
+import { auditParams } from '#core/data/audit/audit.queries';
+import type { TenantDb, Transaction } from '#core/data/db/scopes';
+import { addToTotal } from '#core/data/db/totals';
 import {
   CascadeReassignConflict,
   CategoryCycle,

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
-import { categoriesOf, type Entity } from '#modules/categories/testing/steps';
+import { newId } from '#core/base/crypto/ids';
 import { subtreeOf } from '#modules/categories/categories.rules';
+import { categoriesOf, type Entity } from '#modules/categories/testing/steps';
 import { withClient } from '#test/support/database';
 import { createTenant, type Tenant } from '#test/support/factories';
 import { useService, type Answer } from '#test/support/harness';

@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 
 export const ConnectorNotFound = defineError('NOT_FOUND', 'The connector does not exist.');
 export const ConnectorKeyTaken = defineError(

@@ -1,7 +1,7 @@
 import { afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { checkQuietConnectors } from '#modules/connectors/health/checks.service';
 import { adapters as geocoding } from '#modules/connectors/geocoding/adapters/adapters';
+import { checkQuietConnectors } from '#modules/connectors/health/checks.service';
 import { adapters as messaging } from '#modules/connectors/messaging/adapters/adapters';
 import { adapters as models } from '#modules/connectors/models/adapters/adapters';
 import { createConnector, patchConnector, path, storedConnector } from '#modules/connectors/testing/connectors';

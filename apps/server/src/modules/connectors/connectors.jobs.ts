@@ -1,6 +1,6 @@
-import { deleteInBatches } from '#core/db/batches';
-import type { Job } from '#core/jobs/job';
-import { deleteOldCallHours } from '#core/outbound/call-log.queries';
+import { deleteInBatches } from '#core/data/db/batches';
+import type { Job } from '#core/platform/jobs/job';
+import { deleteOldCallHours } from '#core/platform/outbound/call-log.queries';
 import { checkQuietConnectors } from '#modules/connectors/health/checks.service';
 import { deleteOldConnectorEvents } from '#modules/connectors/health/health.queries';
 import { deleteOldQuota } from '#modules/connectors/overrides/quotas.queries';

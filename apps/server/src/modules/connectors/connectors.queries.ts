@@ -1,6 +1,6 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
 import {
   auditedWrite,
   lock,
@@ -11,7 +11,7 @@ import {
   toRead,
   type ReadStatement,
   type WriteStatement,
-} from '#core/db/query';
+} from '#core/data/db/query';
 
 type Category = 'system_sync' | 'app_service' | 'integration' | 'communication';
 type Status = 'active' | 'degraded' | 'offline' | 'error' | 'unknown';

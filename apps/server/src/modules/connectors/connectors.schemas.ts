@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { FreeObject, Timestamp, Uuid, closed, dataOf, freeObjectOfAtMost, nullable, paging } from '#core/http/schemas';
+import { FreeObject, Timestamp, Uuid, closed, dataOf, freeObjectOfAtMost, nullable, paging } from '#core/base/schemas';
 
 const maxJsonBytes = 16_384;
 

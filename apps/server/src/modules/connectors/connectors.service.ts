@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import { systemTenantId, type Actor, type Person } from '#core/access/principal';
-import { auditEvent, auditParams } from '#core/audit/audit.queries';
-import { newId } from '#core/crypto/ids';
-import type { Statements, TenantDb, Transaction } from '#core/db/scopes';
-import type { Services } from '#core/services';
-import { createAttempt } from '#core/throttle/throttle';
+import { systemTenantId, type Actor, type Person } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { auditEvent, auditParams } from '#core/data/audit/audit.queries';
+import type { Statements, TenantDb, Transaction } from '#core/data/db/scopes';
+import { createAttempt } from '#core/data/throttle/throttle';
+import type { Services } from '#core/platform/services';
 import { assertComplete, assertProviderConfig, missingIn } from '#modules/connectors/adapters';
 import {
   AddressNotAllowed,

@@ -1,4 +1,4 @@
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 
 /** Credentials of a connector; null if it needs none. */
 export type Credentials = Record<string, unknown> | null;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { newLinkable } from '#modules/contacts/testing/linkables';
 import { appOf, keyOf, trailOf } from '#test/support/directory';
 import { createMember, createTenant, joinTenant, type Person, type Tenant } from '#test/support/factories';

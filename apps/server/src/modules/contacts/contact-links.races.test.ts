@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
+import { linkableKinds, newLinkable } from '#modules/contacts/testing/linkables';
 import { untilBlocked } from '#test/support/database';
 import { createTenant, proveAddress, type Tenant } from '#test/support/factories';
 import { useService, type Answer } from '#test/support/harness';
-import { linkableKinds, newLinkable } from '#modules/contacts/testing/linkables';
 
 const test = useService();
 const contacts = '/api/v1/secure/contacts';

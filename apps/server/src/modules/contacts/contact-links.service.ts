@@ -1,9 +1,9 @@
-import { access, decide } from '#core/access/access';
-import type { Actor } from '#core/access/principal';
-import { auditParams } from '#core/audit/audit.queries';
-import { newId } from '#core/crypto/ids';
-import type { TenantDb, Transaction } from '#core/db/scopes';
-import type { ErrorDefinition } from '#core/errors/app-error';
+import { access, decide } from '#core/base/access/access';
+import type { Actor } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import type { ErrorDefinition } from '#core/base/errors/app-error';
+import { auditParams } from '#core/data/audit/audit.queries';
+import type { TenantDb, Transaction } from '#core/data/db/scopes';
 import {
   clearPrimary,
   deleteLink,

@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
+import { newLinkable, type LinkableKind } from '#modules/contacts/testing/linkables';
 import { createMember, createTenant, proveAddress, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
-import { newLinkable, type LinkableKind } from '#modules/contacts/testing/linkables';
 
 const test = useService();
 const contacts = '/api/v1/secure/contacts';

@@ -1,6 +1,6 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import { auditOfDone, withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { auditOfDone, withAudit, type AuditParams } from '#core/data/audit/audit.queries';
 import {
   auditedWrite,
   lock,
@@ -11,9 +11,9 @@ import {
   write,
   type ReadStatement,
   type WriteStatement,
-} from '#core/db/query';
-import { containsWords, prepareSearch, type Search } from '#core/db/search';
-import { countMatches } from '#core/db/totals';
+} from '#core/data/db/query';
+import { containsWords, prepareSearch, type Search } from '#core/data/db/search';
+import { countMatches } from '#core/data/db/totals';
 
 type Address = Record<string, unknown>;
 

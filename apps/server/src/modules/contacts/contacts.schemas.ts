@@ -12,7 +12,7 @@ import {
   pageOf,
   paging,
   sortable,
-} from '#core/http/schemas';
+} from '#core/base/schemas';
 
 const url = { description: 'Web address of the contact.' };
 const Uri = Type.String({ format: 'uri', maxLength: 2048, ...url });

@@ -1,11 +1,11 @@
-import { auditParams } from '#core/audit/audit.queries';
-import type { Actor } from '#core/access/principal';
-import { newId } from '#core/crypto/ids';
-import type { TenantDb } from '#core/db/scopes';
-import { planSearch } from '#core/db/search';
-import { pageOfMatches, pageOfTable } from '#core/db/totals';
+import type { Actor } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { auditParams } from '#core/data/audit/audit.queries';
+import type { TenantDb } from '#core/data/db/scopes';
+import { planSearch } from '#core/data/db/search';
+import { pageOfMatches, pageOfTable } from '#core/data/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import { ContactNotFound } from '#modules/contacts/contacts.errors';
 import {
   countContacts,

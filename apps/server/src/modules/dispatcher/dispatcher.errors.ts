@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 
 export const AlertNotFound = defineError('NOT_FOUND', 'The alert does not exist.');
 export const JobNotFound = defineError(

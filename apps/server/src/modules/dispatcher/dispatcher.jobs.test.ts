@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { systemTenantId } from '#core/access/principal';
-import { newId } from '#core/crypto/ids';
-import { jobRow, minute, runsOf } from '#core/jobs/testing/jobs';
+import { systemTenantId } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { jobRow, minute, runsOf } from '#core/platform/jobs/testing/jobs';
 import { createTenant, logInSystemAdmin } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
 

@@ -1,7 +1,15 @@
 import { sql } from 'kysely';
 
-import { lock, queryBuilder, read, toRead, toWrite, type ReadStatement, type WriteStatement } from '#core/db/query';
-import { countMatches } from '#core/db/totals';
+import {
+  lock,
+  queryBuilder,
+  read,
+  toRead,
+  toWrite,
+  type ReadStatement,
+  type WriteStatement,
+} from '#core/data/db/query';
+import { countMatches } from '#core/data/db/totals';
 import type { JobRow, JobRunRow, JobTables } from '#modules/dispatcher/dispatcher.tables';
 
 const builder = queryBuilder<JobTables>();

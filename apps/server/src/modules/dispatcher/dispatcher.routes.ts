@@ -1,7 +1,7 @@
-import { access } from '#core/access/access';
+import { access } from '#core/base/access/access';
+import { IdParams } from '#core/base/schemas';
 import { defineRoute } from '#core/http/route';
-import { IdParams } from '#core/http/schemas';
-import { DispatcherNotConfigured, DispatcherSecretRequired, JobIsRunning } from '#core/jobs/errors';
+import { DispatcherNotConfigured, DispatcherSecretRequired, JobIsRunning } from '#core/platform/jobs/errors';
 import { AlertNotFound, JobNotFound, ScheduleInvalid } from '#modules/dispatcher/dispatcher.errors';
 import * as schemas from '#modules/dispatcher/dispatcher.schemas';
 import {

@@ -1,8 +1,8 @@
 import Type, { type Static } from 'typebox';
 
-import { Timestamp, TimeZone, Uuid, closed, dataOf, listOf, nullable, pageOf, paging } from '#core/http/schemas';
-import { alertSeverities, alertTypes } from '#core/jobs/alerts.queries';
-import { catchUpPolicies } from '#core/jobs/slots';
+import { Timestamp, TimeZone, Uuid, closed, dataOf, listOf, nullable, pageOf, paging } from '#core/base/schemas';
+import { alertSeverities, alertTypes } from '#core/platform/jobs/alerts.queries';
+import { catchUpPolicies } from '#core/platform/jobs/slots';
 
 const Overall = Type.Enum(['healthy', 'degraded'], {
   description: 'State of the installation; `healthy` if all services are.',

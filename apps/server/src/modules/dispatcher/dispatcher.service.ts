@@ -1,10 +1,10 @@
-import type { Actor, Person } from '#core/access/principal';
-import { acknowledgeAlert, listRecentAlerts, type AlertRow } from '#core/jobs/alerts.queries';
-import type { Dispatch } from '#core/jobs/dispatcher';
-import { listRecentDispatches, type DispatchRow } from '#core/jobs/dispatches.queries';
-import { listJobRows } from '#core/jobs/jobs.queries';
-import { overallOf } from '#core/jobs/watch';
-import type { Services } from '#core/services';
+import type { Actor, Person } from '#core/base/access/principal';
+import { acknowledgeAlert, listRecentAlerts, type AlertRow } from '#core/platform/jobs/alerts.queries';
+import type { Dispatch } from '#core/platform/jobs/dispatcher';
+import { listRecentDispatches, type DispatchRow } from '#core/platform/jobs/dispatches.queries';
+import { listJobRows } from '#core/platform/jobs/jobs.queries';
+import { overallOf } from '#core/platform/jobs/watch';
+import type { Services } from '#core/platform/services';
 import { AlertNotFound } from '#modules/dispatcher/dispatcher.errors';
 
 /** Maximum wait of a caller, because many schedulers time out soon after. */

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
-import { alertsOf } from '#core/jobs/testing/jobs';
+import { newId } from '#core/base/crypto/ids';
+import { alertsOf } from '#core/platform/jobs/testing/jobs';
 import { createMember, createTenant, logInSystemAdmin, type Person } from '#test/support/factories';
 import { expectError, startService, testServiceOf, useService, type Answer } from '#test/support/harness';
 

@@ -1,9 +1,9 @@
-import { deleteInBatches } from '#core/db/batches';
+import { deleteInBatches } from '#core/data/db/batches';
 import { defineModule } from '#core/http/route';
-import { deleteOldAlerts } from '#core/jobs/alerts.queries';
-import { deleteOldDispatches } from '#core/jobs/dispatches.queries';
-import type { Job } from '#core/jobs/job';
-import { deleteOldRuns } from '#core/jobs/jobs.queries';
+import { deleteOldAlerts } from '#core/platform/jobs/alerts.queries';
+import { deleteOldDispatches } from '#core/platform/jobs/dispatches.queries';
+import type { Job } from '#core/platform/jobs/job';
+import { deleteOldRuns } from '#core/platform/jobs/jobs.queries';
 import { dispatcherRoutes } from '#modules/dispatcher/dispatcher.routes';
 
 const keptMs = 30 * 24 * 60 * 60_000;

@@ -1,13 +1,13 @@
-import type { Actor, Person } from '#core/access/principal';
-import { auditForSystem } from '#core/audit/system-trail';
-import type { Transaction } from '#core/db/scopes';
-import { pageOfMatches } from '#core/db/totals';
+import type { Actor, Person } from '#core/base/access/principal';
+import { auditForSystem } from '#core/data/audit/system-trail';
+import type { Transaction } from '#core/data/db/scopes';
+import { pageOfMatches } from '#core/data/db/totals';
 import { toPage } from '#core/http/paging';
-import { listJobRows, type JobRow, type JobRunRow } from '#core/jobs/jobs.queries';
-import { scheduleKey, termsOf } from '#core/jobs/plan';
-import { nextSlot, scheduleProblem } from '#core/jobs/slots';
-import type { BoundJob } from '#core/jobs/terms';
-import type { Services } from '#core/services';
+import { listJobRows, type JobRow, type JobRunRow } from '#core/platform/jobs/jobs.queries';
+import { scheduleKey, termsOf } from '#core/platform/jobs/plan';
+import { nextSlot, scheduleProblem } from '#core/platform/jobs/slots';
+import type { BoundJob } from '#core/platform/jobs/terms';
+import type { Services } from '#core/platform/services';
 import { JobNotFound, ScheduleInvalid } from '#modules/dispatcher/dispatcher.errors';
 import {
   countRuns,

@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
-import path from 'node:path';
 import { createRequire } from 'node:module';
+import path from 'node:path';
 import Type from 'typebox';
 
-import { access } from '#core/access/access';
-import { NotFound } from '#core/errors/common-errors';
+import { access } from '#core/base/access/access';
+import { NotFound } from '#core/base/errors/common-errors';
+import { closed } from '#core/base/schemas';
 import { generateOpenApi } from '#core/http/openapi';
 import { defineModule, defineRoute, type Module } from '#core/http/route';
-import { closed } from '#core/http/schemas';
 import { initScript, page } from '#modules/docs/reference-page';
 
 const referenceDirectory = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));

@@ -1,8 +1,8 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { auditedWrite, queryBuilder, read, toRead, type ReadStatement } from '#core/db/query';
-import { countMatches } from '#core/db/totals';
+import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { auditedWrite, queryBuilder, read, toRead, type ReadStatement } from '#core/data/db/query';
+import { countMatches } from '#core/data/db/totals';
 
 export type EntityType = 'space' | 'resource';
 export type FeedbackStatus = 'new' | 'in_progress' | 'resolved' | 'dismissed';

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging, sortable } from '#core/http/schemas';
+import { Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging, sortable } from '#core/base/schemas';
 
 const EntityType = Type.Enum(['space', 'resource']);
 const Status = Type.Enum(['new', 'in_progress', 'resolved', 'dismissed'], { description: 'Processing status.' });

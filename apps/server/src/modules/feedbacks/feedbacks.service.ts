@@ -1,11 +1,11 @@
-import type { Actor } from '#core/access/principal';
-import { auditParams } from '#core/audit/audit.queries';
-import { newId } from '#core/crypto/ids';
-import type { TenantDb } from '#core/db/scopes';
-import { pageOfMatches } from '#core/db/totals';
+import type { Actor } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { auditParams } from '#core/data/audit/audit.queries';
+import type { TenantDb } from '#core/data/db/scopes';
+import { pageOfMatches } from '#core/data/db/totals';
+import { createAttempt } from '#core/data/throttle/throttle';
 import { toPage } from '#core/http/paging';
-import type { Services } from '#core/services';
-import { createAttempt } from '#core/throttle/throttle';
+import type { Services } from '#core/platform/services';
 import { FeedbackNotFound, TooManyFeedbacks } from '#modules/feedbacks/feedbacks.errors';
 import {
   countFeedbacks,

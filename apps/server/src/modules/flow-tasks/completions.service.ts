@@ -1,10 +1,10 @@
-import type { Actor, Person } from '#core/access/principal';
-import { auditEvent } from '#core/audit/audit.queries';
-import { newId } from '#core/crypto/ids';
-import type { TenantDb, Transaction } from '#core/db/scopes';
-import { pageOfMatches } from '#core/db/totals';
+import type { Actor, Person } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import type { TenantDb, Transaction } from '#core/data/db/scopes';
+import { pageOfMatches } from '#core/data/db/totals';
 import { toPage } from '#core/http/paging';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import { findAccountProofs } from '#modules/auth/index';
 import {
   countCompletions,

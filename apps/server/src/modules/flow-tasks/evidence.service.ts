@@ -1,5 +1,5 @@
-import type { TenantDb } from '#core/db/scopes';
-import { pageOfMatches } from '#core/db/totals';
+import type { TenantDb } from '#core/data/db/scopes';
+import { pageOfMatches } from '#core/data/db/totals';
 import { toPage } from '#core/http/paging';
 import { countCompletions, countStandings, listCompletions } from '#modules/flow-tasks/completions.queries';
 import { presentCompletion } from '#modules/flow-tasks/completions.service';

@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 
 export const FlowTaskNotFound = defineError(
   'NOT_FOUND',

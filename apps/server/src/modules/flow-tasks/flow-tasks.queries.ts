@@ -1,7 +1,15 @@
 import { sql } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { auditedWrite, lock, queryBuilder, read, toAuditedWrite, write, type WriteStatement } from '#core/db/query';
+import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import {
+  auditedWrite,
+  lock,
+  queryBuilder,
+  read,
+  toAuditedWrite,
+  write,
+  type WriteStatement,
+} from '#core/data/db/query';
 import type { FlowTaskRow, FlowTaskTables } from '#modules/flow-tasks/flow-tasks.tables';
 
 type ById = { tenantId: string; id: string };

@@ -1,7 +1,7 @@
-import { access } from '#core/access/access';
+import { access } from '#core/base/access/access';
+import { IdParams } from '#core/base/schemas';
 import { preferredLanguages } from '#core/http/languages';
 import { defineRoute } from '#core/http/route';
-import { IdParams } from '#core/http/schemas';
 import { completeFlowTask, listHistory, listPending, skipFlowTask } from '#modules/flow-tasks/completions.service';
 import { listEvidence, reportFlowTask } from '#modules/flow-tasks/evidence.service';
 import * as errors from '#modules/flow-tasks/flow-tasks.errors';

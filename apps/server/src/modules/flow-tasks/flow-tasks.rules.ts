@@ -1,4 +1,4 @@
-import { sha256Hex } from '#core/crypto/secrets';
+import { sha256Hex } from '#core/base/crypto/secrets';
 
 export const taskTypes = [
   'agb',

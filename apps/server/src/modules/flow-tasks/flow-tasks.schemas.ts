@@ -12,7 +12,7 @@ import {
   nullable,
   pageOf,
   paging,
-} from '#core/http/schemas';
+} from '#core/base/schemas';
 import { maxTasks, profileFields, roles, taskTypes } from '#modules/flow-tasks/flow-tasks.rules';
 
 const TaskType = Type.Enum([...taskTypes], {

@@ -1,9 +1,9 @@
 import type { TSchema } from 'typebox';
 
-import type { Actor } from '#core/access/principal';
-import { auditEvent, auditParams } from '#core/audit/audit.queries';
-import { newId } from '#core/crypto/ids';
-import type { TenantDb } from '#core/db/scopes';
+import type { Actor } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { auditEvent, auditParams } from '#core/data/audit/audit.queries';
+import type { TenantDb } from '#core/data/db/scopes';
 import { createCheck } from '#core/http/validation';
 import { countPeople } from '#modules/flow-tasks/completions.queries';
 import {

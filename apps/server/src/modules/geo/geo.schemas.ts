@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { closed, dataOf, listOf, nullable } from '#core/http/schemas';
+import { closed, dataOf, listOf, nullable } from '#core/base/schemas';
 
 const Text = nullable(Type.String());
 const Latitude = Type.Number({ minimum: -90, maximum: 90 });

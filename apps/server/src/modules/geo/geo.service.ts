@@ -1,6 +1,6 @@
-import type { Actor } from '#core/access/principal';
-import type { Services } from '#core/services';
-import { createAttempt } from '#core/throttle/throttle';
+import type { Actor } from '#core/base/access/principal';
+import { createAttempt } from '#core/data/throttle/throttle';
+import type { Services } from '#core/platform/services';
 import { findPlaceAt, searchPlaces, type Place } from '#modules/connectors/index';
 import { TooManyLookups } from '#modules/geo/geo.errors';
 import type { ReverseQuery, SearchQuery } from '#modules/geo/geo.schemas';

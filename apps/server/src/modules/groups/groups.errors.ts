@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 
 export const GroupNotFound = defineError('NOT_FOUND', 'The group does not exist.');
 export const GroupNameTaken = defineError(

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox';
 
-import { permissionNames } from '#core/access/permissions';
-import { Email, Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging, sortable } from '#core/http/schemas';
+import { permissionNames } from '#core/base/access/permissions';
+import { Email, Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging, sortable } from '#core/base/schemas';
 
 const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
 const Description = nullable(Type.String({ maxLength: 500 }));

@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 
 export const ProviderNotConfigured = defineError('NOT_FOUND', 'The identity provider is not configured.');
 export const SecretMissing = defineError(

@@ -1,16 +1,16 @@
-import { access } from '#core/access/access';
-import { systemTenantId } from '#core/access/principal';
+import { access } from '#core/base/access/access';
+import { systemTenantId } from '#core/base/access/principal';
+import { IdParams } from '#core/base/schemas';
 import { defineRoute, type Route } from '#core/http/route';
-import { IdParams } from '#core/http/schemas';
 import { LoginAnswer } from '#modules/auth/index';
-import * as errors from '#modules/identity-providers/identity-providers.errors';
-import * as schemas from '#modules/identity-providers/identity-providers.schemas';
 import {
   beginLink,
   confirmLink,
   listIdentities,
   unlinkIdentity,
 } from '#modules/identity-providers/identities/identities.service';
+import * as errors from '#modules/identity-providers/identity-providers.errors';
+import * as schemas from '#modules/identity-providers/identity-providers.schemas';
 import { exchangeCode } from '#modules/identity-providers/logins/exchange.service';
 import { finishLogin, startLogin } from '#modules/identity-providers/logins/logins.service';
 import {

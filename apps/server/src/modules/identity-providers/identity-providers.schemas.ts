@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { Timestamp, Uuid, closed, dataOf, listOf, nullable } from '#core/http/schemas';
+import { Timestamp, Uuid, closed, dataOf, listOf, nullable } from '#core/base/schemas';
 import { providerIds } from '#modules/identity-providers/providers/provider';
 
 const ProviderName = Type.Enum(providerIds, { description: 'Identity provider.' });

@@ -1,5 +1,5 @@
 import { defineModule } from '#core/http/route';
-import type { Job } from '#core/jobs/job';
+import type { Job } from '#core/platform/jobs/job';
 import { identityProviderRoutes } from '#modules/identity-providers/identity-providers.routes';
 import { deleteAbandonedFlows } from '#modules/identity-providers/logins/flows';
 

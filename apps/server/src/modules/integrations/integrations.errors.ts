@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 
 export const OperationNotFound = defineError('NOT_FOUND', 'The operation does not exist.');
 export const TenantOverrideNotFound = defineError('NOT_FOUND', 'The override does not exist.');

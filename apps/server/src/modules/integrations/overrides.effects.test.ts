@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { systemTenantId } from '#core/access/principal';
+import { systemTenantId } from '#core/base/access/principal';
 import { createConnector } from '#modules/connectors/testing/connectors';
 import { libretranslateFake } from '#modules/connectors/translation/adapters/libretranslate/testing/fake';
 import { connectorAt, startProvider, type Provider } from '#modules/connectors/translation/adapters/testing/provider';

@@ -1,6 +1,6 @@
-import { systemTenantId, type Actor, type Person } from '#core/access/principal';
-import type { Statements, TenantDb } from '#core/db/scopes';
-import type { Services } from '#core/services';
+import { systemTenantId, type Actor, type Person } from '#core/base/access/principal';
+import type { Statements, TenantDb } from '#core/data/db/scopes';
+import type { Services } from '#core/platform/services';
 
 export type Scope = { db: TenantDb; actor: Actor<Person>; services: Services };
 

@@ -1,5 +1,5 @@
-import { keepDayPartitions } from '#core/db/day-partitions';
-import type { JobContext } from '#core/jobs/job';
+import { keepDayPartitions } from '#core/data/db/day-partitions';
+import type { JobContext } from '#core/platform/jobs/job';
 
 const dayMs = 24 * 60 * 60_000;
 const keptDays = 30;

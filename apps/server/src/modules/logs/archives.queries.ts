@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, read, write, type ReadStatement } from '#core/db/query';
-import { countMatches } from '#core/db/totals';
+import { queryBuilder, read, write, type ReadStatement } from '#core/data/db/query';
+import { countMatches } from '#core/data/db/totals';
 import type { LogTables } from '#modules/logs/logs.tables';
 
 export type LogArchiveRow = {

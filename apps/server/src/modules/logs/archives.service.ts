@@ -1,14 +1,14 @@
 import { createInterface } from 'node:readline';
 import { createGunzip } from 'node:zlib';
 
-import type { Actor, Person } from '#core/access/principal';
-import { auditForSystem } from '#core/audit/system-trail';
-import { processPermits } from '#core/concurrency/semaphore';
-import { exactTotalLimit, totalOfPage, withTotal } from '#core/db/totals';
-import { ObjectMissing } from '#core/files/object-store';
+import type { Actor, Person } from '#core/base/access/principal';
+import { processPermits } from '#core/base/concurrency/semaphore';
+import { auditForSystem } from '#core/data/audit/system-trail';
+import { exactTotalLimit, totalOfPage, withTotal } from '#core/data/db/totals';
+import { ObjectMissing } from '#core/data/files/object-store';
 import type { Download } from '#core/http/downloads';
 import { toPage } from '#core/http/paging';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import {
   countStoredArchives,
   deleteArchiveRow,

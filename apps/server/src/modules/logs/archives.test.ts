@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import { gunzipSync } from 'node:zlib';
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
-import { ObjectMissing } from '#core/files/object-store';
+import { newId } from '#core/base/crypto/ids';
+import { ObjectMissing } from '#core/data/files/object-store';
 import { archiveDays } from '#modules/logs/archiving.service';
 import { keepLogs } from '#modules/logs/retention';
 import { withClient } from '#test/support/database';

@@ -1,9 +1,9 @@
 import { createGzip } from 'node:zlib';
 
-import { pauseAfter } from '#core/background/pause';
-import { newId } from '#core/crypto/ids';
-import { ObjectMissing } from '#core/files/object-store';
-import type { Services } from '#core/services';
+import { newId } from '#core/base/crypto/ids';
+import { pauseAfter } from '#core/data/background/pause';
+import { ObjectMissing } from '#core/data/files/object-store';
+import type { Services } from '#core/platform/services';
 import {
   completeArchive,
   countLines,

@@ -1,7 +1,7 @@
-import { scheduleProblem } from '#core/jobs/slots';
-import { levelNumbers, type LogConfig, type LogLevel } from '#core/log/log-config';
-import { maxConfiguredLevels, type LogConfigPatch, type PreviewBody } from '#modules/logs/logs.schemas';
+import { levelNumbers, type LogConfig, type LogLevel } from '#core/data/log/log-config';
+import { scheduleProblem } from '#core/platform/jobs/slots';
 import { archiveFolders } from '#modules/logs/logs.rules';
+import { maxConfiguredLevels, type LogConfigPatch, type PreviewBody } from '#modules/logs/logs.schemas';
 
 /** Reasons why a change that matches its schema is invalid. */
 export function configErrors({ console: output, formatting, database, cleanup }: LogConfigPatch, now: Date): string[] {

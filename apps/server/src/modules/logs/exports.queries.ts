@@ -1,4 +1,4 @@
-import { queryBuilder, read, write } from '#core/db/query';
+import { queryBuilder, read, write } from '#core/data/db/query';
 
 export type LogExportRow = {
   name: string;

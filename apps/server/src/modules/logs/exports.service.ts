@@ -1,15 +1,14 @@
-import type { Actor, Person } from '#core/access/principal';
-import { auditForSystem } from '#core/audit/system-trail';
-import { pauseAfter } from '#core/background/pause';
-import { processPermits } from '#core/concurrency/semaphore';
-import { newId, newRandomId } from '#core/crypto/ids';
-import type { Transaction } from '#core/db/scopes';
+import type { Actor, Person } from '#core/base/access/principal';
+import { processPermits } from '#core/base/concurrency/semaphore';
+import { newId, newRandomId } from '#core/base/crypto/ids';
+import { auditForSystem } from '#core/data/audit/system-trail';
+import { pauseAfter } from '#core/data/background/pause';
+import type { Transaction } from '#core/data/db/scopes';
+import { isOutOfRoom, StoreFull } from '#core/data/files/object-store';
+import { levelNumbers } from '#core/data/log/log-config';
 import { csvLine, csvRecord } from '#core/http/csv';
-import { isOutOfRoom, StoreFull } from '#core/files/object-store';
 import type { Download } from '#core/http/downloads';
-import { levelNumbers } from '#core/log/log-config';
-import type { Services } from '#core/services';
-import { linesInOrder } from '#modules/logs/lines-in-order';
+import type { Services } from '#core/platform/services';
 import {
   completeExport,
   deleteExportRow,
@@ -20,6 +19,7 @@ import {
   type LogExportRow,
   type StoredExport,
 } from '#modules/logs/exports.queries';
+import { linesInOrder } from '#modules/logs/lines-in-order';
 import { ExportNotFound, ExportsRunning, ExportTooLarge, PeriodInvalid } from '#modules/logs/logs.errors';
 import type { LogFilters } from '#modules/logs/logs.queries';
 import type { ExportBody, LogRecord } from '#modules/logs/logs.schemas';

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { systemTenantId, type Actor, type Person as ActingPerson } from '#core/access/principal';
-import { newId } from '#core/crypto/ids';
-import { ObjectMissing, StoreFull } from '#core/files/object-store';
+import { systemTenantId, type Actor, type Person as ActingPerson } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { ObjectMissing, StoreFull } from '#core/data/files/object-store';
 import { exportLogs, removeDeadExports } from '#modules/logs/exports.service';
 import { logInSystemAdmin, type Person } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';

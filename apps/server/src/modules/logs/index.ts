@@ -1,5 +1,5 @@
 import { defineModule } from '#core/http/route';
-import type { Job } from '#core/jobs/job';
+import type { Job } from '#core/platform/jobs/job';
 import { routes } from '#modules/logs/logs.routes';
 import { keepLogs } from '#modules/logs/retention';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import type { Query } from '#core/db/query';
-import type { Statements } from '#core/db/scopes';
+import type { Query } from '#core/data/db/query';
+import type { Statements } from '#core/data/db/scopes';
 import { linesInOrder } from '#modules/logs/lines-in-order';
 import type { LogFilters } from '#modules/logs/logs.queries';
 import { useService } from '#test/support/harness';

@@ -1,4 +1,4 @@
-import type { Statements } from '#core/db/scopes';
+import type { Statements } from '#core/data/db/scopes';
 import { nextLogs, type LogFilters } from '#modules/logs/logs.queries';
 import type { LogRow } from '#modules/logs/logs.tables';
 

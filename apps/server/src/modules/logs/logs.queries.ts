@@ -1,7 +1,7 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import { queryBuilder, read, searchPatterns, toRead, write, type ReadStatement } from '#core/db/query';
-import { countMatches } from '#core/db/totals';
+import { queryBuilder, read, searchPatterns, toRead, write, type ReadStatement } from '#core/data/db/query';
+import { countMatches } from '#core/data/db/totals';
 import type { LogRow, LogTables, RequestCountTables } from '#modules/logs/logs.tables';
 
 export type LogFilters = {

@@ -1,5 +1,5 @@
-import { access } from '#core/access/access';
-import { StoreBusy, StoreFull } from '#core/files/object-store';
+import { access } from '#core/base/access/access';
+import { StoreBusy, StoreFull } from '#core/data/files/object-store';
 import { FileContent } from '#core/http/downloads';
 import { defineRoute } from '#core/http/route';
 import { deleteArchive, downloadArchive, listArchives, searchArchive } from '#modules/logs/archives.service';

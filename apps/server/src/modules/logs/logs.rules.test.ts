@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
-import { bucketOf, middleOf } from '#core/log/request-counts';
+import { bucketOf, middleOf } from '#core/data/log/request-counts';
 import { previewConfig } from '#modules/logs/config-changes';
 import { archiveFolders, percentileOf } from '#modules/logs/logs.rules';
 

@@ -11,8 +11,8 @@ import {
   pageOf,
   paging,
   sortable,
-} from '#core/http/schemas';
-import { consoleFormats, logLevels } from '#core/log/log-config';
+} from '#core/base/schemas';
+import { consoleFormats, logLevels } from '#core/data/log/log-config';
 
 const Level = Type.Enum(logLevels);
 const Format = Type.Enum(consoleFormats, { description: 'Format of lines on the console.' });

@@ -1,10 +1,10 @@
-import type { Actor, Person } from '#core/access/principal';
-import { withTotal } from '#core/db/totals';
+import type { Actor, Person } from '#core/base/access/principal';
+import { withTotal } from '#core/data/db/totals';
+import { levelNumbers, logConfiguration, logLevels, type LogConfig, type LogLevel } from '#core/data/log/log-config';
+import { middleOf } from '#core/data/log/request-counts';
 import { parseSort, toPage } from '#core/http/paging';
 import { createCheck } from '#core/http/validation';
-import { levelNumbers, logConfiguration, logLevels, type LogConfig, type LogLevel } from '#core/log/log-config';
-import { middleOf } from '#core/log/request-counts';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import {
   archiveProblem,
   configErrors,
@@ -24,7 +24,6 @@ import {
   type LogFilters,
 } from '#modules/logs/logs.queries';
 import { percentileOf } from '#modules/logs/logs.rules';
-import type { LogRow } from '#modules/logs/logs.tables';
 import {
   LogConfigPatch,
   sections,
@@ -35,6 +34,7 @@ import {
   type Section,
   type ValidateBody,
 } from '#modules/logs/logs.schemas';
+import type { LogRow } from '#modules/logs/logs.tables';
 
 type Reader = { services: Services; setHeader(name: string, value: string): void };
 type Changer = { services: Services; actor: Actor<Person> };

@@ -1,2 +1,2 @@
-export type { LogRow, LogTables } from '#core/log/log-store.queries';
-export type { RequestCountTables } from '#core/log/request-counts.queries';
+export type { LogRow, LogTables } from '#core/data/log/log-store.queries';
+export type { RequestCountTables } from '#core/data/log/request-counts.queries';

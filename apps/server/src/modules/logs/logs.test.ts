@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
 import { plantLogLines } from '#test/support/log-lines';

@@ -1,10 +1,10 @@
-import { deleteInBatches } from '#core/db/batches';
-import { keepDayPartitions } from '#core/db/day-partitions';
-import type { JobContext } from '#core/jobs/job';
-import { lastSlot } from '#core/jobs/slots';
-import { logConfiguration, type LogConfig } from '#core/log/log-config';
-import { deleteOldErrorHours, deleteOldMinutes, deleteOldTenantHours } from '#core/log/request-counts.queries';
-import type { Services } from '#core/services';
+import { deleteInBatches } from '#core/data/db/batches';
+import { keepDayPartitions } from '#core/data/db/day-partitions';
+import { logConfiguration, type LogConfig } from '#core/data/log/log-config';
+import { deleteOldErrorHours, deleteOldMinutes, deleteOldTenantHours } from '#core/data/log/request-counts.queries';
+import type { JobContext } from '#core/platform/jobs/job';
+import { lastSlot } from '#core/platform/jobs/slots';
+import type { Services } from '#core/platform/services';
 import { archiveDays, type Archived } from '#modules/logs/archiving.service';
 import { removeDeadExports } from '#modules/logs/exports.service';
 import { deleteOldVolumes } from '#modules/logs/logs.queries';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { Readable, type Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-import type { ObjectStore } from '#core/files/object-store';
+import type { ObjectStore } from '#core/data/files/object-store';
 
 /**
  * Stores a text of unknown size. It is written to the disk first, because stores need the size in advance and memory must not grow

@@ -1,8 +1,8 @@
 import Type from 'typebox';
 
-import { access } from '#core/access/access';
+import { access } from '#core/base/access/access';
+import { closed } from '#core/base/schemas';
 import { defineRoute, type Module, type Route } from '#core/http/route';
-import { closed } from '#core/http/schemas';
 import { endpointPath, protocolVersions, statelessVersion, toolsetsHeader } from '#modules/mcp/catalog';
 import type { Offer } from '#modules/mcp/endpoint.service';
 import { OriginRefused, ToolsetUnknown } from '#modules/mcp/mcp.errors';
@@ -10,8 +10,8 @@ import { acceptsMediaType } from '#modules/mcp/media-types.rules';
 import { assertOwnOrigin } from '#modules/mcp/origins';
 import { prompts } from '#modules/mcp/prompts';
 import { listTools, type Tool } from '#modules/mcp/tools';
-import { toolsets } from '#modules/mcp/toolsets';
 import { parseToolsets } from '#modules/mcp/toolset-choice';
+import { toolsets } from '#modules/mcp/toolsets';
 
 const Message = closed(
   {

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { modules } from '#app/modules';
-import type { RequestFacts } from '#core/access/principal';
-import { newId } from '#core/crypto/ids';
+import type { RequestFacts } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
 import { exchange, exchangeBySdk, type Offer } from '#modules/mcp/endpoint.service';
 import { readOrdinaryCall } from '#modules/mcp/ordinary-calls';
 import { prompts } from '#modules/mcp/prompts';

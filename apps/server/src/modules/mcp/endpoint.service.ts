@@ -8,13 +8,13 @@ import {
   isLegacyRequest,
 } from '@modelcontextprotocol/server';
 
-import { AppError } from '#core/errors/app-error';
+import { AppError } from '#core/base/errors/app-error';
 import type { Toolset } from '#core/http/tool';
-import type { Prompt } from '#modules/mcp/prompts';
 import { endpointPath, instructions, protocolVersions, serverName } from '#modules/mcp/catalog';
-import { productOf, toToolClient } from '#modules/mcp/tool-client';
 import { readOrdinaryCall, renderReply, toResult } from '#modules/mcp/ordinary-calls';
+import type { Prompt } from '#modules/mcp/prompts';
 import { callTool, mayCall, recordRefusal, type Session } from '#modules/mcp/tool-calls.service';
+import { productOf, toToolClient } from '#modules/mcp/tool-client';
 import type { Tool } from '#modules/mcp/tools';
 
 /** Tools and prompts that one request can use. */

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { modules } from '#app/modules';
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { generateOpenApi } from '#core/http/openapi';
 import { connect, envelope, revisions, send } from '#modules/mcp/testing/connections';
 import { createTenant, type Tenant } from '#test/support/factories';

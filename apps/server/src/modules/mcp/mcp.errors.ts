@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 import { toolsets } from '#modules/mcp/toolsets';
 
 export const ToolsetUnknown = defineError(

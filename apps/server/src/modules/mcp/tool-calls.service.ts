@@ -1,11 +1,11 @@
-import { decideTool } from '#core/access/access';
-import type { Actor, RequestFacts, ToolCall, ToolClient } from '#core/access/principal';
-import { AppError } from '#core/errors/app-error';
-import { ServiceUnavailable } from '#core/errors/common-errors';
+import { decideTool } from '#core/base/access/access';
+import type { Actor, RequestFacts, ToolCall, ToolClient } from '#core/base/access/principal';
+import { AppError } from '#core/base/errors/app-error';
+import { ServiceUnavailable } from '#core/base/errors/common-errors';
+import { isoTime } from '#core/base/iso-time';
 import { presentError, retryAfterOf } from '#core/http/error-body';
 import type { CallTool, OperationInput, Route, ToolOutcome } from '#core/http/route';
-import { isoTime } from '#core/iso-time';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import { ArgumentUnknown } from '#modules/mcp/mcp.errors';
 import { cleanName } from '#modules/mcp/tool-client';
 import type { Tool } from '#modules/mcp/tools';

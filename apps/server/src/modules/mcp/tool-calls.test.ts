@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
-import type { Services } from '#core/services';
+import { newId } from '#core/base/crypto/ids';
+import type { Services } from '#core/platform/services';
 import { callTool, connect, envelope, send } from '#modules/mcp/testing/connections';
 import { create, keyOf, trailOf } from '#test/support/directory';
 import { useEdges } from '#test/support/edge';

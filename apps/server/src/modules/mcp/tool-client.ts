@@ -1,4 +1,4 @@
-import type { ToolClient } from '#core/access/principal';
+import type { ToolClient } from '#core/base/access/principal';
 
 const limits = { name: 100, version: 40 };
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
 import { modules } from '#app/modules';
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { callTool, send, toolNames } from '#modules/mcp/testing/connections';
 import { listTools } from '#modules/mcp/tools';
 import { defaultToolsets } from '#modules/mcp/toolsets';

@@ -2,10 +2,10 @@ import Type from 'typebox';
 import { describe, expect, it } from 'vitest';
 
 import { modules } from '#app/modules';
-import { access } from '#core/access/access';
+import { access } from '#core/base/access/access';
+import { closed, nullable } from '#core/base/schemas';
 import { FileContent } from '#core/http/downloads';
 import { defineModule, defineRoute, type RouteDefinition } from '#core/http/route';
-import { closed, nullable } from '#core/http/schemas';
 import type { Toolset } from '#core/http/tool';
 import { toCatalog } from '#modules/mcp/catalog';
 import { listTools } from '#modules/mcp/tools';

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 
-import { describeAccess } from '#core/access/access';
+import { describeAccess } from '#core/base/access/access';
 import { FileContent, StreamedContent } from '#core/http/downloads';
 import { successStatus, type Module, type Route } from '#core/http/route';
 import { toolHints, type ToolMetadata, type Toolset } from '#core/http/tool';

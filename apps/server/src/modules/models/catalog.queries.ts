@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, read, write } from '#core/db/query';
+import { queryBuilder, read, write } from '#core/data/db/query';
 import type { CatalogRow, CatalogTable } from '#modules/models/catalog.tables';
 
 type ById = { tenantId: string; task: CatalogTable['task'] };

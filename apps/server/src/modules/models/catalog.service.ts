@@ -1,12 +1,12 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
+import { setTimeout as pause } from 'node:timers/promises';
 
-import { systemTenantId } from '#core/access/principal';
-import { createSharedRuns } from '#core/concurrency/coalesce';
-import { perDatabase } from '#core/db/per-database';
-import { AppError } from '#core/errors/app-error';
-import { isTimeout } from '#core/outbound/deadline';
-import type { Services } from '#core/services';
+import { systemTenantId } from '#core/base/access/principal';
+import { createSharedRuns } from '#core/base/concurrency/coalesce';
+import { AppError } from '#core/base/errors/app-error';
+import { perDatabase } from '#core/data/db/per-database';
+import { isTimeout } from '#core/platform/outbound/deadline';
+import type { Services } from '#core/platform/services';
 import {
   assertOperationEnabled,
   fetchModels,
@@ -17,8 +17,8 @@ import {
   type ModelTask,
 } from '#modules/connectors/index';
 import { claimRefresh, findCatalog, findRefresh, noteFailure, saveCatalog } from '#modules/models/catalog.queries';
-import type { CatalogRow } from '#modules/models/catalog.tables';
 import { isAging, isDoubtful, isStale, pauseAfter } from '#modules/models/catalog.rules';
+import type { CatalogRow } from '#modules/models/catalog.tables';
 
 /** Longer than all attempts at providers together. */
 const leaseMs = 30_000;

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
 import type { Service } from '#app/service';
-import { newId } from '#core/crypto/ids';
-import type { Services } from '#core/services';
+import { newId } from '#core/base/crypto/ids';
+import type { Services } from '#core/platform/services';
 import { path, systemTenantId } from '#modules/connectors/testing/connectors';
 import { readCatalog, renewSystemCatalog } from '#modules/models/catalog.service';
 import { entry, provideModels, provideSystemModels, url, type Hub } from '#modules/models/testing/catalogs';

@@ -1,5 +1,5 @@
 import { defineModule } from '#core/http/route';
-import type { Job } from '#core/jobs/job';
+import type { Job } from '#core/platform/jobs/job';
 import { renewSystemCatalog } from '#modules/models/catalog.service';
 import { modelRoutes } from '#modules/models/models.routes';
 

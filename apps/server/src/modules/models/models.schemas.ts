@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { closed, dataOf, nullable, sortable } from '#core/http/schemas';
+import { closed, dataOf, nullable, sortable } from '#core/base/schemas';
 
 const tasks = ['text', 'image'] as const;
 const priceOf = (what: string) =>

@@ -1,6 +1,6 @@
-import type { Actor } from '#core/access/principal';
+import type { Actor } from '#core/base/access/principal';
 import { parseSort } from '#core/http/paging';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import type { Model, ModelTask } from '#modules/connectors/index';
 import { isFree, selectModels } from '#modules/models/catalog.rules';
 import { readCatalog } from '#modules/models/catalog.service';

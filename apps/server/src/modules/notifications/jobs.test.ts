@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import { forgetNotifications } from '#modules/notifications/jobs';
 import { stepsOf } from '#modules/notifications/notices/testing/steps';
 import { createTenant } from '#test/support/factories';

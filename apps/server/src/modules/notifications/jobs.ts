@@ -1,6 +1,6 @@
-import { deleteInBatches } from '#core/db/batches';
-import type { Job } from '#core/jobs/job';
-import type { Services } from '#core/services';
+import { deleteInBatches } from '#core/data/db/batches';
+import type { Job } from '#core/platform/jobs/job';
+import type { Services } from '#core/platform/services';
 import { listWaiting } from '#modules/notifications/deliveries/deliveries.queries';
 import { sendDeliveries } from '#modules/notifications/deliveries/tasks';
 import {

@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 
 export const QrCodeNotFound = defineError('NOT_FOUND', 'The QR code does not exist.');
 export const SpaceNotFound = defineError(

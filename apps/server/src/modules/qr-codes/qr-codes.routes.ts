@@ -1,7 +1,8 @@
 import Type from 'typebox';
-import { access } from '#core/access/access';
+
+import { access } from '#core/base/access/access';
+import { IdParams } from '#core/base/schemas';
 import { defineRoute, type Route } from '#core/http/route';
-import { IdParams } from '#core/http/schemas';
 import { EntityIncomplete, QrCodeNotFound, ResourceNotFound, SpaceNotFound } from '#modules/qr-codes/qr-codes.errors';
 import * as schemas from '#modules/qr-codes/qr-codes.schemas';
 import {

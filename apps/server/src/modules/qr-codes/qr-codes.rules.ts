@@ -1,4 +1,4 @@
-import { newBytes } from '#core/crypto/secrets';
+import { newBytes } from '#core/base/crypto/secrets';
 
 /** Creates the printed code: 128 random bits as base64url. */
 export function newCode(): string {

@@ -1,10 +1,10 @@
 import { toBuffer } from 'qrcode';
 
-import type { Actor } from '#core/access/principal';
-import { auditParams } from '#core/audit/audit.queries';
-import { newId } from '#core/crypto/ids';
-import type { TenantDb } from '#core/db/scopes';
-import { pageOfMatches, pageOfTable } from '#core/db/totals';
+import type { Actor } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { auditParams } from '#core/data/audit/audit.queries';
+import type { TenantDb } from '#core/data/db/scopes';
+import { pageOfMatches, pageOfTable } from '#core/data/db/totals';
 import { toPage } from '#core/http/paging';
 import { EntityIncomplete, QrCodeNotFound } from '#modules/qr-codes/qr-codes.errors';
 import {

@@ -1,7 +1,7 @@
 import { sql, type GeneratedAlways, type SelectQueryBuilder } from 'kysely';
 
-import { auditOfDone, withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { mergedJson } from '#core/db/json';
+import { auditOfDone, withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { mergedJson } from '#core/data/db/json';
 import {
   auditedWrite,
   lock,
@@ -12,9 +12,9 @@ import {
   write,
   type ReadStatement,
   type WriteStatement,
-} from '#core/db/query';
-import { containsWords, prepareSearch, type Search } from '#core/db/search';
-import { countMatches } from '#core/db/totals';
+} from '#core/data/db/query';
+import { containsWords, prepareSearch, type Search } from '#core/data/db/search';
+import { countMatches } from '#core/data/db/totals';
 
 export type ResourceStatus = 'active' | 'maintenance' | 'archived';
 

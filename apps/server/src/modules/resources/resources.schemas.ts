@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { Uuid, closed, dataOf, nullable, pageOf, paging, sortable } from '#core/http/schemas';
+import { Uuid, closed, dataOf, nullable, pageOf, paging, sortable } from '#core/base/schemas';
 import { Name, commonChanges, commonFields, commonFilters, commonRecord, idOrNull } from '#modules/spaces/index';
 
 const Serial = Type.String({ minLength: 1, maxLength: 200, pattern: '\\S' });

@@ -1,10 +1,10 @@
 import Type from 'typebox';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { access } from '#core/access/access';
-import { newId } from '#core/crypto/ids';
+import { access } from '#core/base/access/access';
+import { newId } from '#core/base/crypto/ids';
+import { closed } from '#core/base/schemas';
 import { defineModule, defineRoute } from '#core/http/route';
-import { closed } from '#core/http/schemas';
 import { useEdges } from '#test/support/edge';
 import { createTenant, type Tenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';

@@ -1,7 +1,7 @@
-import { deleteInBatches } from '#core/db/batches';
+import { deleteInBatches } from '#core/data/db/batches';
 import { defineModule } from '#core/http/route';
-import type { Job } from '#core/jobs/job';
-import { deleteEndedRules } from '#core/limits/address-rules.queries';
+import type { Job } from '#core/platform/jobs/job';
+import { deleteEndedRules } from '#core/platform/limits/address-rules.queries';
 import { RangeTaken } from '#modules/security/security.errors';
 import { securityRoutes } from '#modules/security/security.routes';
 
@@ -21,7 +21,7 @@ const endedRules: Job = {
   },
 };
 
-/** Configuration of the limits that `core/limits` enforces, for system administrators. */
+/** Configuration of the limits that `core/platform/limits` enforces, for system administrators. */
 export const securityModule = defineModule({
   name: 'security',
   description: 'Security configuration of the installation; rules for addresses',

@@ -9,8 +9,8 @@ import {
   write,
   type ReadStatement,
   type WriteStatement,
-} from '#core/db/query';
-import { countMatches } from '#core/db/totals';
+} from '#core/data/db/query';
+import { countMatches } from '#core/data/db/totals';
 import type { IpRuleRow, IpRuleTables } from '#modules/security/security.tables';
 
 const builder = queryBuilder<IpRuleTables>();

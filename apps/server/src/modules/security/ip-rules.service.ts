@@ -1,14 +1,14 @@
-import type { Actor, Person } from '#core/access/principal';
-import type { AuditEvent } from '#core/audit/audit.queries';
-import { auditForSystem } from '#core/audit/system-trail';
-import { newId } from '#core/crypto/ids';
-import type { Transaction } from '#core/db/scopes';
-import { pageOfMatches } from '#core/db/totals';
+import type { Actor, Person } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { canonicalRange } from '#core/base/net/ranges';
+import type { AuditEvent } from '#core/data/audit/audit.queries';
+import { auditForSystem } from '#core/data/audit/system-trail';
+import type { Transaction } from '#core/data/db/scopes';
+import { pageOfMatches } from '#core/data/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
-import { announceRules, type IpRuleRow } from '#core/limits/address-rules.queries';
-import { securitySetting } from '#core/limits/config';
-import { canonicalRange } from '#core/net/ranges';
-import type { Services } from '#core/services';
+import { announceRules, type IpRuleRow } from '#core/platform/limits/address-rules.queries';
+import { securitySetting } from '#core/platform/limits/config';
+import type { Services } from '#core/platform/services';
 import {
   countIpRules,
   deleteIpRule as deleteIpRuleRow,

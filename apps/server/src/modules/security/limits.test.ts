@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { defaultSecurityConfig } from '#core/limits/config';
+import { defaultSecurityConfig } from '#core/platform/limits/config';
 import { createTenant, logIn, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
 

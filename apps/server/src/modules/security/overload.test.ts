@@ -2,11 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import Type from 'typebox';
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { access } from '#core/access/access';
+import { access } from '#core/base/access/access';
+import { closed } from '#core/base/schemas';
 import { JsonStream } from '#core/http/json-streams';
 import { defineModule, defineRoute } from '#core/http/route';
-import { closed } from '#core/http/schemas';
-import { defaultSecurityConfig } from '#core/limits/config';
+import { defaultSecurityConfig } from '#core/platform/limits/config';
 import { expectRefusal, useEdges } from '#test/support/edge';
 import { createTenant, logInSystemAdmin } from '#test/support/factories';
 import { useService } from '#test/support/harness';

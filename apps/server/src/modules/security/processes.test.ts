@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import type { Service } from '#app/service';
-import { securitySetting } from '#core/limits/config';
+import { securitySetting } from '#core/platform/limits/config';
 import { createTenant, logIn, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { startService, testServiceOf, useService, type TestService } from '#test/support/harness';
 

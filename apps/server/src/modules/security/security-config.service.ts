@@ -1,7 +1,7 @@
-import type { Actor, Person } from '#core/access/principal';
-import { securitySetting, type SecurityConfig } from '#core/limits/config';
-import type { Services } from '#core/services';
-import type { SettingRecord } from '#core/settings/settings';
+import type { Actor, Person } from '#core/base/access/principal';
+import type { SettingRecord } from '#core/data/settings/settings';
+import { securitySetting, type SecurityConfig } from '#core/platform/limits/config';
+import type { Services } from '#core/platform/services';
 import { listVerdicts, lockIpRules } from '#modules/security/ip-rules.queries';
 import { assertNoSelfLockout, refusalPeriod } from '#modules/security/lock-out.rules';
 import { SelfLockout } from '#modules/security/security.errors';

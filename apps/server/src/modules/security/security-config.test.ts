@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { systemTenantId } from '#core/access/principal';
-import { defaultSecurityConfig, type SecurityConfig } from '#core/limits/config';
+import { systemTenantId } from '#core/base/access/principal';
+import { defaultSecurityConfig, type SecurityConfig } from '#core/platform/limits/config';
 import { withClient } from '#test/support/database';
 import { createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';

@@ -1,6 +1,6 @@
-import { access } from '#core/access/access';
+import { access } from '#core/base/access/access';
+import { IdParams } from '#core/base/schemas';
 import { defineRoute } from '#core/http/route';
-import { IdParams } from '#core/http/schemas';
 import { createIpRule, deleteIpRule, getIpRule, listIpRules, updateIpRule } from '#modules/security/ip-rules.service';
 import { getSecurityConfig, updateSecurityConfig } from '#modules/security/security-config.service';
 import { IpRuleNotFound, RangeTaken, RuleExpiresInThePast, SelfLockout } from '#modules/security/security.errors';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { lock, queryBuilder, read, write } from '#core/db/query';
+import { lock, queryBuilder, read, write } from '#core/data/db/query';
 
 type Translations = Readonly<Record<string, { name?: string | null; description?: string | null }>>;
 type Tables = {

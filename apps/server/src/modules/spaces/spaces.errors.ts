@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 
 export const SpaceNotFound = defineError('NOT_FOUND', 'The space does not exist.');
 export const ParentNotFound = defineError(

@@ -14,7 +14,7 @@ import {
   pageOf,
   paging,
   sortable,
-} from '#core/http/schemas';
+} from '#core/base/schemas';
 
 const Status = Type.Enum(['active', 'maintenance', 'archived'], {
   description: 'Status; an archived record cannot be booked.',

@@ -1,9 +1,9 @@
-import type { Actor, Person } from '#core/access/principal';
-import { auditEvent } from '#core/audit/audit.queries';
-import type { TenantDb } from '#core/db/scopes';
+import type { Actor, Person } from '#core/base/access/principal';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import type { TenantDb } from '#core/data/db/scopes';
 import type { Download } from '#core/http/downloads';
 import type { Upload } from '#core/http/uploads';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import { leaseEnd, removeObjects, retireFilesOf } from '#modules/storage/cleaning.service';
 import {
   AvatarNotFound,

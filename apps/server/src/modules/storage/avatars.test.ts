@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { expectSettled, ledgerOf, upload, webp } from '#modules/storage/testing/uploads';
 import { createMember, createTenant, type Person, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { lock, queryBuilder, read, write } from '#core/db/query';
+import { lock, queryBuilder, read, write } from '#core/data/db/query';
 
 type Tables = {
   tenant_storage: { tenant_id: string; usage_bytes: number; reserved_bytes: number };

@@ -1,7 +1,7 @@
-import { nilId } from '#core/db/nil-id';
-import type { Transaction } from '#core/db/scopes';
-import { addToTotal } from '#core/db/totals';
-import type { Services } from '#core/services';
+import { nilId } from '#core/data/db/nil-id';
+import type { Transaction } from '#core/data/db/scopes';
+import { addToTotal } from '#core/data/db/totals';
+import type { Services } from '#core/platform/services';
 import {
   claim,
   compareSums,

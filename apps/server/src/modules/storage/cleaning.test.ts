@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { reconcileStorage, sweepFiles } from '#modules/storage/cleaning.service';
 import { expectSettled, files, ledgerOf, storeFile } from '#modules/storage/testing/uploads';
 import { createTenant } from '#test/support/factories';

@@ -1,7 +1,7 @@
-import { access, type Access } from '#core/access/access';
+import { access, type Access } from '#core/base/access/access';
+import { IdParams } from '#core/base/schemas';
 import { FileContent } from '#core/http/downloads';
 import { defineRoute, type Route } from '#core/http/route';
-import { IdParams } from '#core/http/schemas';
 import { FileNotFound, FileNotOwned, StoreUnavailable, uploadErrors } from '#modules/storage/files.errors';
 import { entities, type EntityType } from '#modules/storage/files.rules';
 import * as schemas from '#modules/storage/files.schemas';

@@ -1,5 +1,5 @@
-import { defineError } from '#core/errors/app-error';
-import { StoreBusy, StoreFull } from '#core/files/object-store';
+import { defineError } from '#core/base/errors/app-error';
+import { StoreBusy, StoreFull } from '#core/data/files/object-store';
 import { LengthRequired } from '#core/http/uploads';
 
 export const FileNotFound = defineError('NOT_FOUND', 'The file does not exist.');

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { files } from '#modules/storage/testing/uploads';
 import { listFiles, type FileOrder } from '#modules/storage/files.queries';
+import { files } from '#modules/storage/testing/uploads';
 import { withClient } from '#test/support/database';
 import { createTenant, type Tenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';

@@ -1,6 +1,6 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
 import {
   auditedWrite,
   lock,
@@ -13,8 +13,8 @@ import {
   type LockStatement,
   type ReadStatement,
   type WriteStatement,
-} from '#core/db/query';
-import { countMatches } from '#core/db/totals';
+} from '#core/data/db/query';
+import { countMatches } from '#core/data/db/totals';
 
 export type FileStatus = 'uploading' | 'stored' | 'deleting';
 

@@ -1,7 +1,7 @@
-import { access } from '#core/access/access';
+import { access } from '#core/base/access/access';
+import { IdParams } from '#core/base/schemas';
 import { FileContent } from '#core/http/downloads';
 import { defineRoute } from '#core/http/route';
-import { IdParams } from '#core/http/schemas';
 import { deleteAvatar, downloadAvatar, saveAvatar } from '#modules/storage/avatars.service';
 import * as errors from '#modules/storage/files.errors';
 import { pictureTypes } from '#modules/storage/files.rules';

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging, sortable } from '#core/http/schemas';
+import { Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging, sortable } from '#core/base/schemas';
 import { entityTypes } from '#modules/storage/files.rules';
 
 const EntityType = Type.Enum(entityTypes, { description: 'Kind of the record that the file is attached to.' });

@@ -1,12 +1,12 @@
-import type { Actor } from '#core/access/principal';
-import { auditParams } from '#core/audit/audit.queries';
-import type { TenantDb, Transaction } from '#core/db/scopes';
-import { pageOfMatches, pageOfTable } from '#core/db/totals';
+import type { Actor } from '#core/base/access/principal';
+import { auditParams } from '#core/data/audit/audit.queries';
+import type { TenantDb, Transaction } from '#core/data/db/scopes';
+import { pageOfMatches, pageOfTable } from '#core/data/db/totals';
+import { ObjectMissing } from '#core/data/files/object-store';
 import type { Download } from '#core/http/downloads';
 import { parseSort, toPage } from '#core/http/paging';
 import type { Upload } from '#core/http/uploads';
-import { ObjectMissing } from '#core/files/object-store';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import { leaseEnd, objectKey, removeObjects } from '#modules/storage/cleaning.service';
 import { FileNotFound, EntityIncomplete, FileNotOwned, StoreUnavailable } from '#modules/storage/files.errors';
 import {

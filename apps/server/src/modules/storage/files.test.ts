@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
-import { sha256Hex } from '#core/crypto/secrets';
-import { ObjectMissing } from '#core/files/object-store';
+import { newId } from '#core/base/crypto/ids';
+import { sha256Hex } from '#core/base/crypto/secrets';
+import { ObjectMissing } from '#core/data/files/object-store';
 import { expectSettled, files, storeFile, upload, webp } from '#modules/storage/testing/uploads';
 import { createMember, createTenant, type Person, type Tenant } from '#test/support/factories';
 import { expectError, strictlyLater, useService, type Answer } from '#test/support/harness';

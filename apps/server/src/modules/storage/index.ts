@@ -1,5 +1,5 @@
 import { defineModule } from '#core/http/route';
-import type { Job } from '#core/jobs/job';
+import type { Job } from '#core/platform/jobs/job';
 import { reconcileStorage, sweepFiles } from '#modules/storage/cleaning.service';
 import { entityFileRoutes } from '#modules/storage/entity-files.routes';
 import { avatarRoutes, fileRoutes } from '#modules/storage/files.routes';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { auditedWrite, queryBuilder, read, write } from '#core/db/query';
+import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { auditedWrite, queryBuilder, read, write } from '#core/data/db/query';
 
 export type StorageRow = { enabled: boolean; quota_bytes: number | null; usage_bytes: number; reserved_bytes: number };
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { Uuid, closed, dataOf } from '#core/http/schemas';
+import { Uuid, closed, dataOf } from '#core/base/schemas';
 
 const quota = Type.Optional(
   Type.Number({

@@ -1,7 +1,7 @@
-import type { Actor, Person } from '#core/access/principal';
-import { auditParams } from '#core/audit/audit.queries';
-import type { TenantDb } from '#core/db/scopes';
-import type { Services } from '#core/services';
+import type { Actor, Person } from '#core/base/access/principal';
+import { auditParams } from '#core/data/audit/audit.queries';
+import type { TenantDb } from '#core/data/db/scopes';
+import type { Services } from '#core/platform/services';
 import { figuresOf, type StorageState } from '#modules/storage/files.rules';
 import { findStorage, saveStorage, sumStorage } from '#modules/storage/storage.queries';
 import type { UpdateStorageBody } from '#modules/storage/storage.schemas';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { systemTenantId } from '#core/access/principal';
-import { newId } from '#core/crypto/ids';
+import { systemTenantId } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
 import { files, storeFile, upload } from '#modules/storage/testing/uploads';
 import { withClient } from '#test/support/database';
 import { createMember, createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';

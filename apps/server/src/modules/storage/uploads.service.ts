@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 
-import type { Actor } from '#core/access/principal';
-import { newSha256 } from '#core/crypto/secrets';
-import { newId } from '#core/crypto/ids';
-import type { TenantDb, Transaction } from '#core/db/scopes';
+import type { Actor } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { newSha256 } from '#core/base/crypto/secrets';
+import { AppError } from '#core/base/errors/app-error';
+import type { TenantDb, Transaction } from '#core/data/db/scopes';
 import type { Upload } from '#core/http/uploads';
-import { AppError } from '#core/errors/app-error';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import { abandonUpload, findStored } from '#modules/storage/cleaning.queries';
 import { leaseEnd, leaseMs, objectKey, removeObjects } from '#modules/storage/cleaning.service';
 import {

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
-import { ObjectMissing } from '#core/files/object-store';
+import { newId } from '#core/base/crypto/ids';
+import { ObjectMissing } from '#core/data/files/object-store';
 import { expectSettled, files, ledgerOf, upload } from '#modules/storage/testing/uploads';
 import { useEdges } from '#test/support/edge';
 import { createTenant, type Tenant } from '#test/support/factories';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import { countExternalApis } from '#modules/system/external-apis';
 import { withClient } from '#test/support/database';
 import { createTenant, type Tenant } from '#test/support/factories';

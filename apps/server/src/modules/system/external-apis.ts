@@ -1,5 +1,5 @@
-import { perDatabase } from '#core/db/per-database';
-import type { Services } from '#core/services';
+import { perDatabase } from '#core/data/db/per-database';
+import type { Services } from '#core/platform/services';
 import { countConnectors, type ConnectorCount } from '#modules/system/system.queries';
 
 export type ExternalApis = { total: number; active: number; statusBreakdown: Record<string, number> };

@@ -1,9 +1,9 @@
-import { deleteInBatches } from '#core/db/batches';
+import { deleteInBatches } from '#core/data/db/batches';
+import { deleteOldSecurityEvents } from '#core/data/security-events/security-events.queries';
 import { deleteExpiredKeys } from '#core/http/idempotency/idempotency.queries';
-import type { Job } from '#core/jobs/job';
-import { deleteDeliveredMail } from '#core/mail/mail.queries';
-import { deleteOldSecurityEvents } from '#core/security-events/security-events.queries';
-import type { Services } from '#core/services';
+import type { Job } from '#core/platform/jobs/job';
+import { deleteDeliveredMail } from '#core/platform/mail/mail.queries';
+import type { Services } from '#core/platform/services';
 
 const dayMs = 24 * 60 * 60_000;
 const daysAgo = ({ now }: Services, days: number) => new Date(now().getTime() - days * dayMs).toISOString();

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { systemTenantId } from '#core/access/principal';
+import { systemTenantId } from '#core/base/access/principal';
 import {
   createMember,
   createTenant,

@@ -1,13 +1,13 @@
 import Type, { type Static } from 'typebox';
 
-import { auditEvent } from '#core/audit/audit.queries';
-import type { Actor } from '#core/access/principal';
-import type { TenantDb } from '#core/db/scopes';
-import { exactTotalLimit, totalOfPage } from '#core/db/totals';
-import { Timestamp, Uuid, closed, nullable, pageOf, paging } from '#core/http/schemas';
+import type { Actor } from '#core/base/access/principal';
+import { Timestamp, Uuid, closed, nullable, pageOf, paging } from '#core/base/schemas';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import type { TenantDb } from '#core/data/db/scopes';
+import { exactTotalLimit, totalOfPage } from '#core/data/db/totals';
 import { toPage } from '#core/http/paging';
-import { countMail, listMail } from '#core/mail/mail.queries';
-import type { Services } from '#core/services';
+import { countMail, listMail } from '#core/platform/mail/mail.queries';
+import type { Services } from '#core/platform/services';
 
 export const MailOutboxQuery = Type.Object(paging);
 export type MailOutboxQuery = Static<typeof MailOutboxQuery>;

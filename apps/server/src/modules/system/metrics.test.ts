@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { openDatabase } from '#core/db/database';
+import { openDatabase } from '#core/data/db/database';
 import { createMember, createTenant, logInSystemAdmin, type Person, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
 

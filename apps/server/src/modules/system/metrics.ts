@@ -1,5 +1,5 @@
-import { metricsContentType } from '#core/metrics/metrics';
-import type { Services } from '#core/services';
+import { metricsContentType } from '#core/platform/metrics/metrics';
+import type { Services } from '#core/platform/services';
 
 type Scrape = { services: Services; setHeader(name: string, value: string): void };
 

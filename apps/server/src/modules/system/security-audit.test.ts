@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
-import { systemTenantId } from '#core/access/principal';
-import { createSecurityEvents, type SecurityEvent } from '#core/security-events/security-events';
+import { systemTenantId } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { createSecurityEvents, type SecurityEvent } from '#core/data/security-events/security-events';
 import { withClient } from '#test/support/database';
 import {
   createAppAccount,

@@ -1,15 +1,15 @@
 import Type, { type Static } from 'typebox';
 
-import { pageOfMatches } from '#core/db/totals';
-import { parseSort, toPage } from '#core/http/paging';
-import { Timestamp, Uuid, closed, nullable, pageOf, paging, sortable } from '#core/http/schemas';
+import { Timestamp, Uuid, closed, nullable, pageOf, paging, sortable } from '#core/base/schemas';
+import { pageOfMatches } from '#core/data/db/totals';
 import {
   countSecurityEvents,
   listSecurityEvents,
   securityEventTypes,
   type SecurityEventRow,
-} from '#core/security-events/security-events.queries';
-import type { Services } from '#core/services';
+} from '#core/data/security-events/security-events.queries';
+import { parseSort, toPage } from '#core/http/paging';
+import type { Services } from '#core/platform/services';
 
 const instant = { format: 'date-time', maxLength: 40 };
 

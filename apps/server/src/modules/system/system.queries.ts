@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, read } from '#core/db/query';
+import { queryBuilder, read } from '#core/data/db/query';
 
 type Tables = { connectors: { status: string; enabled: boolean; auto_disabled: boolean } };
 

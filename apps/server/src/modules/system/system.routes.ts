@@ -1,9 +1,10 @@
 import Type from 'typebox';
-import { access } from '#core/access/access';
-import { ServiceUnavailable } from '#core/errors/common-errors';
+
+import { access } from '#core/base/access/access';
+import { ServiceUnavailable } from '#core/base/errors/common-errors';
 import { defineRoute, type Route } from '#core/http/route';
-import { scrapeMetrics } from '#modules/system/metrics';
 import { MailOutbox, MailOutboxQuery, listOutbox } from '#modules/system/mail-outbox';
+import { scrapeMetrics } from '#modules/system/metrics';
 import { SecurityAudit, SecurityAuditQuery, listSecurityAudit } from '#modules/system/security-audit';
 import { Health, HealthQuery, Info } from '#modules/system/system.schemas';
 import { getHealth, getInfo } from '#modules/system/system.service';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 
-import { Timestamp, closed } from '#core/http/schemas';
+import { Timestamp, closed } from '#core/base/schemas';
 
 export const HealthQuery = Type.Object({
   level: Type.Optional(

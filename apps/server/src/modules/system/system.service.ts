@@ -1,6 +1,6 @@
-import { ServiceUnavailable } from '#core/errors/common-errors';
-import type { ServiceState } from '#core/health/health';
-import type { Services } from '#core/services';
+import { ServiceUnavailable } from '#core/base/errors/common-errors';
+import type { ServiceState } from '#core/platform/health/health';
+import type { Services } from '#core/platform/services';
 import { countExternalApis } from '#modules/system/external-apis';
 
 export type HealthLevel = 'basic' | 'ready' | 'full';

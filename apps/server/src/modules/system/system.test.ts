@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 
-import { createHealth, type Health, type Verdict } from '#core/health/health';
+import { createHealth, type Health, type Verdict } from '#core/platform/health/health';
+import type { Services } from '#core/platform/services';
 import { getHealth, getInfo, type HealthLevel } from '#modules/system/system.service';
-import type { Services } from '#core/services';
 import { expectError, useService } from '#test/support/harness';
 
 const test = useService({ environment: { ENVIRONMENT: 'staging', PUBLIC_URL: 'https://atrium.example/app/' } });

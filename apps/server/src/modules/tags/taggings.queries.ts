@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { auditedWrite, queryBuilder, read, type ReadStatement, type WriteStatement } from '#core/db/query';
+import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { auditedWrite, queryBuilder, read, type ReadStatement, type WriteStatement } from '#core/data/db/query';
 import { tagColumns, type TagRow } from '#modules/tags/tags.queries';
 
 type Tables = {

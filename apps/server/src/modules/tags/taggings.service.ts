@@ -1,7 +1,7 @@
-import type { Actor } from '#core/access/principal';
-import { auditParams } from '#core/audit/audit.queries';
-import type { TenantDb } from '#core/db/scopes';
-import type { ErrorDefinition } from '#core/errors/app-error';
+import type { Actor } from '#core/base/access/principal';
+import type { ErrorDefinition } from '#core/base/errors/app-error';
+import { auditParams } from '#core/data/audit/audit.queries';
+import type { TenantDb } from '#core/data/db/scopes';
 import { toPage } from '#core/http/paging';
 import { resourceTagging, spaceTagging, type TaggingQueries } from '#modules/tags/taggings.queries';
 import { ResourceNotFound, SpaceNotFound, TagNotFound } from '#modules/tags/tags.errors';

@@ -1,7 +1,7 @@
 import { type SelectQueryBuilder } from 'kysely';
 
-import { auditOfDone, withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { mergedJson } from '#core/db/json';
+import { auditOfDone, withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { mergedJson } from '#core/data/db/json';
 import {
   auditedWrite,
   queryBuilder,
@@ -12,8 +12,8 @@ import {
   write,
   type ReadStatement,
   type WriteStatement,
-} from '#core/db/query';
-import { countMatches } from '#core/db/totals';
+} from '#core/data/db/query';
+import { countMatches } from '#core/data/db/totals';
 
 export type TagRow = {
   tenant_id: string;

@@ -11,7 +11,7 @@ import {
   pageOf,
   paging,
   sortable,
-} from '#core/http/schemas';
+} from '#core/base/schemas';
 
 /** Maximum characters of a name; maximum languages and JSON bytes of all translations. */
 export const textLimits = { name: 100, languages: 200, bytes: 32_768 };

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { create, keyOf, paths, post, race, trailOf } from '#test/support/directory';
 import { createMember, createTenant, unique, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Call } from '#test/support/harness';

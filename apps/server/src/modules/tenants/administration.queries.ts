@@ -1,6 +1,6 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
 import {
   lock,
   queryBuilder,
@@ -9,8 +9,8 @@ import {
   toRead,
   type ReadStatement,
   type WriteStatement,
-} from '#core/db/query';
-import { countMatches } from '#core/db/totals';
+} from '#core/data/db/query';
+import { countMatches } from '#core/data/db/totals';
 import { tenantColumns, type TenantRow } from '#modules/tenants/tenants.queries';
 
 type Tables = { tenants: TenantRow };

@@ -1,10 +1,10 @@
-import { systemTenantId, type Actor, type Person } from '#core/access/principal';
-import { announceRevocation } from '#core/access/revocation';
-import { auditParams } from '#core/audit/audit.queries';
-import { enterTenant } from '#core/db/database';
-import { pageOfMatches } from '#core/db/totals';
+import { systemTenantId, type Actor, type Person } from '#core/base/access/principal';
+import { auditParams } from '#core/data/audit/audit.queries';
+import { enterTenant } from '#core/data/db/database';
+import { announceRevocation } from '#core/data/db/revocation';
+import { pageOfMatches } from '#core/data/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import {
   countTenants,
   listTenants as listTenantRows,

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { systemTenantId } from '#core/access/principal';
-import { newId } from '#core/crypto/ids';
+import { systemTenantId } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
 import { auditOf, comparable, createClock, day } from '#modules/auth/testing/steps';
 import { actionOf, move, moves, tenants, type Transition } from '#modules/tenants/testing/steps';
-import { createMember, createTenant, logIn, logInSystemAdmin, unique, type Tenant } from '#test/support/factories';
 import { trailOf } from '#test/support/directory';
+import { createMember, createTenant, logIn, logInSystemAdmin, unique, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
 
 const clock = createClock();

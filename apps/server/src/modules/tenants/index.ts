@@ -1,5 +1,5 @@
 import { defineModule } from '#core/http/route';
-import type { Job } from '#core/jobs/job';
+import type { Job } from '#core/platform/jobs/job';
 import { purgeTenants } from '#modules/tenants/purge.service';
 import { tenantRoutes } from '#modules/tenants/tenants.routes';
 

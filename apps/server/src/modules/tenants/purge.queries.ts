@@ -1,5 +1,5 @@
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { auditedWrite, queryBuilder, read, write, type ReadStatement, type WriteStatement } from '#core/db/query';
+import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { auditedWrite, queryBuilder, read, write, type ReadStatement, type WriteStatement } from '#core/data/db/query';
 import type { PurgedTable } from '#modules/tenants/purge.types';
 import type { TenantRow } from '#modules/tenants/tenants.queries';
 

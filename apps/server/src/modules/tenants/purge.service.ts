@@ -1,10 +1,10 @@
-import { systemTenantId } from '#core/access/principal';
-import type { AuditParams } from '#core/audit/audit.queries';
-import { newId } from '#core/crypto/ids';
-import { enterTenant } from '#core/db/database';
-import type { Query } from '#core/db/query';
-import type { Statements } from '#core/db/scopes';
-import type { Services } from '#core/services';
+import { systemTenantId } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import type { AuditParams } from '#core/data/audit/audit.queries';
+import { enterTenant } from '#core/data/db/database';
+import type { Query } from '#core/data/db/query';
+import type { Statements } from '#core/data/db/scopes';
+import type { Services } from '#core/platform/services';
 import {
   beginPurge,
   deleteIdentities,

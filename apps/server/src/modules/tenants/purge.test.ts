@@ -1,12 +1,12 @@
 import type pg from 'pg';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { systemTenantId } from '#core/access/principal';
-import { newId } from '#core/crypto/ids';
-import type { Services } from '#core/services';
+import { systemTenantId } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import type { Services } from '#core/platform/services';
 import { auditOf, createClock, day, minute, newEmail, post } from '#modules/auth/testing/steps';
-import { purgeTenants } from '#modules/tenants/purge.service';
 import { listPurgedTables } from '#modules/tenants/purge.queries';
+import { purgeTenants } from '#modules/tenants/purge.service';
 import { populate as populateAll } from '#modules/tenants/testing/populate';
 import { moveNow, tenants } from '#modules/tenants/testing/steps';
 import { tenantTables } from '#test/rls-catalog';

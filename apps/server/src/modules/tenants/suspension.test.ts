@@ -1,9 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { comparable, invite, newEmail, post, statusOf } from '#modules/auth/testing/steps';
 import { createPkce } from '#modules/identity-providers/testing/browser';
 import { move, moveNow, tenants, type Transition } from '#modules/tenants/testing/steps';
+import { keyOf } from '#test/support/directory';
 import {
   createAppAccount,
   createMember,
@@ -14,7 +15,6 @@ import {
   loginOf,
   type Person,
 } from '#test/support/factories';
-import { keyOf } from '#test/support/directory';
 import {
   expectError,
   startService,

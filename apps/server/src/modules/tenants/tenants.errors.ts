@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 
 export const TenantNotFound = defineError('NOT_FOUND', 'The tenant does not exist.');
 export const DefaultLanguageMissing = defineError(

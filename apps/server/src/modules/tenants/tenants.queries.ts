@@ -1,5 +1,5 @@
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { lock, queryBuilder, read, toAuditedWrite, type WriteStatement } from '#core/db/query';
+import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { lock, queryBuilder, read, toAuditedWrite, type WriteStatement } from '#core/data/db/query';
 
 export type TenantRow = {
   id: string;

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { Language, Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging, sortable } from '#core/http/schemas';
+import { Language, Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging, sortable } from '#core/base/schemas';
 
 const requires2fa = Type.Boolean({ description: 'Whether every user of the tenant needs a second factor.' });
 const twoFactorGraceDays = Type.Integer({

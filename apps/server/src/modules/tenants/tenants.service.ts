@@ -1,8 +1,8 @@
-import type { Actor, Person } from '#core/access/principal';
-import { announceRevocation } from '#core/access/revocation';
-import { auditParams } from '#core/audit/audit.queries';
-import type { TenantDb } from '#core/db/scopes';
-import type { Services } from '#core/services';
+import type { Actor, Person } from '#core/base/access/principal';
+import { auditParams } from '#core/data/audit/audit.queries';
+import { announceRevocation } from '#core/data/db/revocation';
+import type { TenantDb } from '#core/data/db/scopes';
+import type { Services } from '#core/platform/services';
 import { DefaultLanguageMissing, TenantNotFound } from '#modules/tenants/tenants.errors';
 import {
   findTenant,

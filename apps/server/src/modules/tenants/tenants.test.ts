@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { systemTenantId } from '#core/access/principal';
-import { newId } from '#core/crypto/ids';
+import { systemTenantId } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
 import { auditOf, comparable, createClock, day, post } from '#modules/auth/testing/steps';
 import { createMember, createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { expectError, startService, useService, type Answer, type Call } from '#test/support/harness';

@@ -1,6 +1,6 @@
-import { deleteInBatches } from '#core/db/batches';
-import { securitySetting } from '#core/limits/config';
-import type { Services } from '#core/services';
+import { deleteInBatches } from '#core/data/db/batches';
+import { securitySetting } from '#core/platform/limits/config';
+import type { Services } from '#core/platform/services';
 import { forgetMarks, listMarkedTenants } from '#modules/translation/entities/marks.queries';
 import { forgetExcess, forgetOld, listMemories } from '#modules/translation/memory/memory.queries';
 import { memoryLifeMs } from '#modules/translation/memory/terms';

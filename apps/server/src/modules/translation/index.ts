@@ -1,5 +1,5 @@
 import { defineModule } from '#core/http/route';
-import type { Job } from '#core/jobs/job';
+import type { Job } from '#core/platform/jobs/job';
 import { forgetTranslations } from '#modules/translation/clean-up';
 import { sweepJobs, translateInBackground } from '#modules/translation/jobs/background';
 import { EqualJobRunning } from '#modules/translation/jobs/jobs.errors';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 
-import type { Actor } from '#core/access/principal';
-import { newId } from '#core/crypto/ids';
+import type { Actor } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
 import { translateFor } from '#modules/translation/scope';
 import { createTenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';

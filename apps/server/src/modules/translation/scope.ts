@@ -1,9 +1,9 @@
-import type { Actor } from '#core/access/principal';
-import { processPermits, type Release } from '#core/concurrency/semaphore';
-import type { TenantDb } from '#core/db/scopes';
-import { ServiceUnavailable } from '#core/errors/common-errors';
-import type { Services } from '#core/services';
-import { createAttempt } from '#core/throttle/throttle';
+import type { Actor } from '#core/base/access/principal';
+import { processPermits, type Release } from '#core/base/concurrency/semaphore';
+import { ServiceUnavailable } from '#core/base/errors/common-errors';
+import type { TenantDb } from '#core/data/db/scopes';
+import { createAttempt } from '#core/data/throttle/throttle';
+import type { Services } from '#core/platform/services';
 import { TooManyTranslationsAtOnce } from '#modules/translation/translation.errors';
 
 export type TranslationOperation =

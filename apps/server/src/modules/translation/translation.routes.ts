@@ -1,4 +1,4 @@
-import { access } from '#core/access/access';
+import { access } from '#core/base/access/access';
 import { defineRoute } from '#core/http/route';
 import {
   NoProvider,
@@ -7,12 +7,12 @@ import {
   ProvidersRefused,
   QuotaExceeded,
 } from '#modules/connectors/index';
-import * as errors from '#modules/translation/translation.errors';
 import { translateEntity } from '#modules/translation/entities/entity.service';
 import { listTranslationMarks } from '#modules/translation/entities/marks.service';
 import { translateFor } from '#modules/translation/scope';
 import { translateI18n } from '#modules/translation/texts/i18n.service';
 import { translateText } from '#modules/translation/texts/texts.service';
+import * as errors from '#modules/translation/translation.errors';
 import * as schemas from '#modules/translation/translation.schemas';
 
 const collection = '/api/v1/secure/ai/translate';

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { Timestamp, Language, Uuid, closed, dataOf, nullable, pageOf, paging } from '#core/http/schemas';
+import { Timestamp, Language, Uuid, closed, dataOf, nullable, pageOf, paging } from '#core/base/schemas';
 import { entityTypeNames } from '#modules/translation/translation.types';
 
 const GivenLanguage = Type.String({

@@ -1,8 +1,8 @@
-import { announceRevocation } from '#core/access/revocation';
-import type { Actor, Person } from '#core/access/principal';
-import { InvalidToken, SecondFactorRequired } from '#core/errors/common-errors';
-import type { Transaction } from '#core/db/scopes';
-import type { Services } from '#core/services';
+import type { Actor, Person } from '#core/base/access/principal';
+import { InvalidToken, SecondFactorRequired } from '#core/base/errors/common-errors';
+import { announceRevocation } from '#core/data/db/revocation';
+import type { Transaction } from '#core/data/db/scopes';
+import type { Services } from '#core/platform/services';
 import {
   announceSessions,
   endOldestSessions,

@@ -1,9 +1,9 @@
-import { auditEvent } from '#core/audit/audit.queries';
-import type { Actor, Person } from '#core/access/principal';
-import { announceRevocation } from '#core/access/revocation';
-import { enterTenant } from '#core/db/database';
-import type { Transaction } from '#core/db/scopes';
-import type { Services } from '#core/services';
+import type { Actor, Person } from '#core/base/access/principal';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import { enterTenant } from '#core/data/db/database';
+import { announceRevocation } from '#core/data/db/revocation';
+import type { Transaction } from '#core/data/db/scopes';
+import type { Services } from '#core/platform/services';
 import { clearFactors, endAccountSessions, listMemberships, lockAccount } from '#modules/auth/index';
 import { securityNotice, wakeNotices } from '#modules/notifications/index';
 import {

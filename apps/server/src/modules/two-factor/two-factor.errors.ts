@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 
 /** One text for every reason: the code is wrong, used, expired, or belongs to another session. */
 export const CodeRefused = defineError('AUTHENTICATION_ERROR', 'The code is wrong or no longer valid.');

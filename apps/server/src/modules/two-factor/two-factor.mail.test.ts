@@ -1,6 +1,6 @@
+import { simpleParser, type ParsedMail } from 'mailparser';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { simpleParser, type ParsedMail } from 'mailparser';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 

@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { createClock, expectNoSecrets } from '#modules/auth/testing/steps';
-import { createConnector } from '#modules/connectors/testing/connectors';
 import { startHttpProvider, type HttpProvider } from '#modules/connectors/messaging/adapters/testing/http-provider';
 import { connectorAt } from '#modules/connectors/messaging/adapters/testing/provider';
 import { webhookFake } from '#modules/connectors/messaging/adapters/webhook/testing/fake';
 import { override } from '#modules/connectors/overrides/testing/overrides';
+import { createConnector } from '#modules/connectors/testing/connectors';
 import { environment, logInAgain, ordinary, statusOfFactors, twoFactor } from '#modules/two-factor/testing/steps';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';

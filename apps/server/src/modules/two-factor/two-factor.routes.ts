@@ -1,6 +1,6 @@
-import { access } from '#core/access/access';
+import { access } from '#core/base/access/access';
+import { IdParams } from '#core/base/schemas';
 import { defineRoute, type Route } from '#core/http/route';
-import { IdParams } from '#core/http/schemas';
 import {
   MessageNotDelivered,
   NoDeliveryChannel,

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { Timestamp, closed, dataOf, nullable } from '#core/http/schemas';
+import { Timestamp, closed, dataOf, nullable } from '#core/base/schemas';
 
 const Method = Type.Enum(['totp', 'sms', 'email', 'chatapp'], { description: 'Kind of the second factor.' });
 export type Method = Static<typeof Method>;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { Service } from '#app/service';
-import { systemTenantId } from '#core/access/principal';
+import { systemTenantId } from '#core/base/access/principal';
 import { createClock, day, hour, post, statusOf } from '#modules/auth/testing/steps';
 import {
   appCode,

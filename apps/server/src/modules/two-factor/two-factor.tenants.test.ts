@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 
 import { createClock, mailsTo, post } from '#modules/auth/testing/steps';
-import { createConnector } from '#modules/connectors/testing/connectors';
 import { startHttpProvider, type HttpProvider } from '#modules/connectors/messaging/adapters/testing/http-provider';
 import { connectorAt } from '#modules/connectors/messaging/adapters/testing/provider';
 import { webhookFake } from '#modules/connectors/messaging/adapters/webhook/testing/fake';
 import { override } from '#modules/connectors/overrides/testing/overrides';
+import { createConnector } from '#modules/connectors/testing/connectors';
 import {
   enrolTotp,
   environment,

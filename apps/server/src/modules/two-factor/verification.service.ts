@@ -1,6 +1,7 @@
-import { auditEvent } from '#core/audit/audit.queries';
-import type { Services } from '#core/services';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import type { Services } from '#core/platform/services';
 import { accountChanged, auditInEach, listMemberships } from '#modules/auth/index';
+import { securityNotice, wakeNotices } from '#modules/notifications/index';
 import {
   activeMethod,
   activeMethods,
@@ -15,7 +16,6 @@ import {
 import { newBackupCodes, replaceBackupCodes } from '#modules/two-factor/codes/backup-codes';
 import { challengeOf, nameOf, withCode, type Guess, type Owner } from '#modules/two-factor/codes/guess';
 import { openSeed } from '#modules/two-factor/codes/sealed';
-import { securityNotice, wakeNotices } from '#modules/notifications/index';
 import { FactorNotEnabled, LastFactorRequired, NoFactorEnabled } from '#modules/two-factor/two-factor.errors';
 import {
   activateMethod,

@@ -1,7 +1,7 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 
+import { ipVersion } from '#core/base/net/addresses';
 import { formats } from '#core/http/formats';
-import { ipVersion } from '#core/net/addresses';
 import {
   findIgnored,
   schemaLimits,

@@ -1,7 +1,6 @@
-import { isDeepStrictEqual } from 'node:util';
-
 import { Ajv, type ErrorObject } from 'ajv';
 import fc from 'fast-check';
+import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
 import type { JsonSchema } from '#modules/type-definitions/json-schemas.rules';

@@ -10,7 +10,7 @@ import {
   pageOf,
   paging,
   sortable,
-} from '#core/http/schemas';
+} from '#core/base/schemas';
 import { schemaLimits } from '#modules/type-definitions/json-schemas.rules';
 
 const EntityType = Type.Enum(['space', 'resource'], { description: 'Kind of records that can have the type.' });

@@ -1,8 +1,8 @@
-import type { Actor } from '#core/access/principal';
-import { auditParams } from '#core/audit/audit.queries';
-import { newId } from '#core/crypto/ids';
-import type { TenantDb } from '#core/db/scopes';
-import { pageOfMatches } from '#core/db/totals';
+import type { Actor } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { auditParams } from '#core/data/audit/audit.queries';
+import type { TenantDb } from '#core/data/db/scopes';
+import { pageOfMatches } from '#core/data/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
 import { findSchemaErrors } from '#modules/type-definitions/property-checks';
 import {

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-import type { Reads } from '#core/db/scopes';
+import type { Reads } from '#core/data/db/scopes';
 import { conceal, schemaLimits } from '#modules/type-definitions/json-schemas.rules';
 import { createPropertyCheck, type PropertyCheck } from '#modules/type-definitions/property-checks';
 import { PropertiesInvalid, TypeEntityMismatch, TypeNotFound } from '#modules/type-definitions/type-definitions.errors';

@@ -1,8 +1,8 @@
-import { access } from '#core/access/access';
-import { PermissionsAboveOwn } from '#core/errors/common-errors';
+import { access } from '#core/base/access/access';
+import { PermissionsAboveOwn } from '#core/base/errors/common-errors';
+import { IdParams } from '#core/base/schemas';
 import { defineModule, defineRoute } from '#core/http/route';
-import { IdParams } from '#core/http/schemas';
-import type { Work } from '#core/queue/work';
+import type { Work } from '#core/platform/queue/work';
 import { leftoversWork, TooManyInvitations, type Leftovers } from '#modules/auth/index';
 import { profileRoutes } from '#modules/users/profile.routes';
 import {

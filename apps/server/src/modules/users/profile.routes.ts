@@ -1,4 +1,4 @@
-import { access } from '#core/access/access';
+import { access } from '#core/base/access/access';
 import { defineRoute, type Route } from '#core/http/route';
 import { getProfile, updateProfile } from '#modules/users/profile.service';
 import { LocaleNotOffered, UserNotFound } from '#modules/users/users.errors';

@@ -1,6 +1,6 @@
-import type { Actor, Person } from '#core/access/principal';
-import { auditParams } from '#core/audit/audit.queries';
-import type { Services } from '#core/services';
+import type { Actor, Person } from '#core/base/access/principal';
+import { auditParams } from '#core/data/audit/audit.queries';
+import type { Services } from '#core/platform/services';
 import { zoneName } from '#modules/calendar/index';
 import { UserNotFound } from '#modules/users/users.errors';
 import { findTenant, findUser, updateUser, type UserChanges, type UserRow } from '#modules/users/users.queries';

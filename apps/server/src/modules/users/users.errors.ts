@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 
 export const UserNotFound = defineError('NOT_FOUND', 'The user does not exist.');
 export const UserExists = defineError(

@@ -1,6 +1,6 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
+import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
 import {
   auditedWrite,
   lock,
@@ -12,8 +12,8 @@ import {
   write,
   type ReadStatement,
   type WriteStatement,
-} from '#core/db/query';
-import { countMatches } from '#core/db/totals';
+} from '#core/data/db/query';
+import { countMatches } from '#core/data/db/totals';
 
 type UserStatus = 'invited' | 'active' | 'suspended' | 'deleted';
 

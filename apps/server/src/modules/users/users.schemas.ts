@@ -11,7 +11,7 @@ import {
   pageOf,
   paging,
   sortable,
-} from '#core/http/schemas';
+} from '#core/base/schemas';
 
 const PersonName = Type.String({ minLength: 1, maxLength: 255, pattern: '\\S', format: 'line' });
 

@@ -1,11 +1,11 @@
-import { assertHolds } from '#core/access/granting';
-import { systemTenantId, type Actor } from '#core/access/principal';
-import { announceRevocation } from '#core/access/revocation';
-import { auditParams } from '#core/audit/audit.queries';
-import type { TenantDb, Transaction } from '#core/db/scopes';
-import { pageOfMatches } from '#core/db/totals';
+import { assertHolds } from '#core/base/access/granting';
+import { systemTenantId, type Actor } from '#core/base/access/principal';
+import { auditParams } from '#core/data/audit/audit.queries';
+import { announceRevocation } from '#core/data/db/revocation';
+import type { TenantDb, Transaction } from '#core/data/db/scopes';
+import { pageOfMatches } from '#core/data/db/totals';
 import { parseSort, toPage } from '#core/http/paging';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import {
   addPerson,
   normaliseEmail,

@@ -1,6 +1,6 @@
-import { newId } from '#core/crypto/ids';
-import { keyedHash } from '#core/crypto/secrets';
-import { tookNoEffect } from '#core/db/sql-state';
+import { newId } from '#core/base/crypto/ids';
+import { keyedHash } from '#core/base/crypto/secrets';
+import { tookNoEffect } from '#core/data/db/sql-state';
 import {
   IdempotencyAnswerTooLong,
   IdempotencyKeyInUse,
@@ -15,7 +15,7 @@ import {
   recordKeyOutcome,
   type FoundKey,
 } from '#core/http/idempotency/idempotency.queries';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 
 const retentionMs = 24 * 60 * 60_000;
 const maxAnswerBytes = 256 * 1024;

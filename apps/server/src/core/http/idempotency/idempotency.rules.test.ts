@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { modules } from '#app/modules';
-import type { Person } from '#core/access/principal';
+import type { Person } from '#core/base/access/principal';
+import { AppError, type ErrorCode } from '#core/base/errors/app-error';
+import { toAppError } from '#core/http/error-body';
 import {
   outcomeOf,
   payloadText,
@@ -10,8 +12,6 @@ import {
   scopeText,
   takesIdempotencyKey,
 } from '#core/http/idempotency/idempotency.rules';
-import { AppError, type ErrorCode } from '#core/errors/app-error';
-import { toAppError } from '#core/http/error-body';
 import type { Route } from '#core/http/route';
 import { routeOf } from '#test/support/registry';
 

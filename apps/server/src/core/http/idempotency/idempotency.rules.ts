@@ -1,9 +1,9 @@
-import type { Principal } from '#core/access/principal';
-import { isUnavailable } from '#core/db/sql-state';
-import { AppError } from '#core/errors/app-error';
+import type { Principal } from '#core/base/access/principal';
+import { AppError } from '#core/base/errors/app-error';
+import { isUnavailable } from '#core/data/db/sql-state';
 import { isDownload, isStream } from '#core/http/downloads';
-import type { SideEffects } from '#core/http/idempotency/side-effects';
 import { IdempotencyKeyInvalid } from '#core/http/idempotency/idempotency.errors';
+import type { SideEffects } from '#core/http/idempotency/side-effects';
 import type { OperationInput, Route } from '#core/http/route';
 
 const bare = /^[\x21-\x7e]+$/;

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { defaultTiming } from '#core/db/timing';
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
+import { defaultTiming } from '#core/data/db/timing';
 import { createIdempotencyKeys } from '#core/http/idempotency/idempotency-keys';
 import { createClock } from '#modules/auth/testing/steps';
 import { systemJobs } from '#modules/system/jobs';

@@ -1,17 +1,16 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { setTimeout as pause } from 'node:timers/promises';
 
-import type { FastifyReply, FastifyRequest } from 'fastify';
-
-import { tookNoEffect } from '#core/db/sql-state';
-import type { ErrorDefinition } from '#core/errors/app-error';
+import type { ErrorDefinition } from '#core/base/errors/app-error';
+import { tookNoEffect } from '#core/data/db/sql-state';
+import type { Log } from '#core/data/log/log';
 import { presentError, retryAfterOf, summarizeError, toAppError } from '#core/http/error-body';
-import { trackSideEffects, type SideEffects } from '#core/http/idempotency/side-effects';
-import { outcomeOf, payloadText, readIdempotencyKey, scopeText } from '#core/http/idempotency/idempotency.rules';
 import { createIdempotencyKeys, type Claim, type StoredAnswer } from '#core/http/idempotency/idempotency-keys';
+import { outcomeOf, payloadText, readIdempotencyKey, scopeText } from '#core/http/idempotency/idempotency.rules';
+import { trackSideEffects, type SideEffects } from '#core/http/idempotency/side-effects';
 import type { Caller, Operation } from '#core/http/operation';
 import type { OperationInput, Route } from '#core/http/route';
-import type { Log } from '#core/log/log';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 
 const leaseMs = 60_000;
 const retryMs = 1000;

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 
-import type { Actor } from '#core/access/principal';
-import { auditParams, withAudit } from '#core/audit/audit.queries';
-import { newId } from '#core/crypto/ids';
-import { lock, queryBuilder, toAuditedWrite, toRead, toWrite } from '#core/db/query';
+import type { Actor } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { auditParams, withAudit } from '#core/data/audit/audit.queries';
+import { lock, queryBuilder, toAuditedWrite, toRead, toWrite } from '#core/data/db/query';
 import { trackSideEffects } from '#core/http/idempotency/side-effects';
 import { useService } from '#test/support/harness';
 

@@ -1,6 +1,6 @@
-import type { Query } from '#core/db/query';
-import { watchDatabase } from '#core/db/watched';
-import type { Services } from '#core/services';
+import type { Query } from '#core/data/db/query';
+import { watchDatabase } from '#core/data/db/watched';
+import type { Services } from '#core/platform/services';
 
 /** The side effects that a request may have had so far. */
 export type SideEffects = {

@@ -1,8 +1,8 @@
-import { auditEvent } from '#core/audit/audit.queries';
-import { announceRevocation } from '#core/access/revocation';
-import type { RequestFacts } from '#core/access/principal';
-import { enterTenant } from '#core/db/database';
-import type { Transaction } from '#core/db/scopes';
+import type { RequestFacts } from '#core/base/access/principal';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import { enterTenant } from '#core/data/db/database';
+import { announceRevocation } from '#core/data/db/revocation';
+import type { Transaction } from '#core/data/db/scopes';
 import { listMemberships } from '#modules/auth/accounts/accounts.queries';
 import { endAccountSessions } from '#modules/auth/sessions/sessions.queries';
 

@@ -1,14 +1,14 @@
-import { access } from '#core/access/access';
+import { access } from '#core/base/access/access';
+import { IdParams } from '#core/base/schemas';
 import { defineRoute, type Route } from '#core/http/route';
-import { IdParams } from '#core/http/schemas';
 import * as schemas from '#modules/auth/accounts/accounts.schemas';
+import { disownAccount } from '#modules/auth/accounts/disowning.service';
 import {
   acceptInvitation,
   acceptOwnInvitation,
   declineOwnInvitation,
   listOwnInvitations,
 } from '#modules/auth/accounts/invitations.service';
-import { disownAccount } from '#modules/auth/accounts/disowning.service';
 import { listOwnTenants, switchTenant } from '#modules/auth/accounts/own-tenants.service';
 import { resendVerification, verifyEmail } from '#modules/auth/accounts/verification.service';
 import {

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { Timestamp, Uuid, closed, listOf } from '#core/http/schemas';
+import { Timestamp, Uuid, closed, listOf } from '#core/base/schemas';
 import { NewPassword, TenantDomain, Token } from '#modules/auth/auth.schemas';
 
 export const AcceptInvitationBody = closed({

@@ -1,9 +1,9 @@
-import { auditEvent } from '#core/audit/audit.queries';
-import type { Actor } from '#core/access/principal';
-import { flowOf } from '#core/concurrency/flows';
-import { newId } from '#core/crypto/ids';
-import type { Transaction } from '#core/db/scopes';
-import type { Services } from '#core/services';
+import { flowOf } from '#core/base/access/flows';
+import type { Actor } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import type { Transaction } from '#core/data/db/scopes';
+import type { Services } from '#core/platform/services';
 import {
   findAccountByAddress,
   insertAccountIfNew,

@@ -1,11 +1,11 @@
-import { auditEvent } from '#core/audit/audit.queries';
-import type { RequestFacts } from '#core/access/principal';
-import type { Subject } from '#core/access/principal-cache';
-import { announceRevocation } from '#core/access/revocation';
-import { enterTenant } from '#core/db/database';
-import type { Query } from '#core/db/query';
-import type { Transaction } from '#core/db/scopes';
-import type { Services } from '#core/services';
+import type { RequestFacts } from '#core/base/access/principal';
+import type { Subject } from '#core/base/access/principal-cache';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import { enterTenant } from '#core/data/db/database';
+import type { Query } from '#core/data/db/query';
+import { announceRevocation } from '#core/data/db/revocation';
+import type { Transaction } from '#core/data/db/scopes';
+import type { Services } from '#core/platform/services';
 import {
   findOneTimeToken,
   listMemberships,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { systemTenantId } from '#core/access/principal';
+import { systemTenantId } from '#core/base/access/principal';
 import { newEmail, post } from '#modules/auth/testing/steps';
 import { createDatabase } from '#test/support/database';
 import { createTenant, logIn, proveAddress, unique } from '#test/support/factories';

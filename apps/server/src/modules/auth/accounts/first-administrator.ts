@@ -1,12 +1,12 @@
-import { auditEvent } from '#core/audit/audit.queries';
-import { announceRevocation } from '#core/access/revocation';
-import { systemTenantId, type RequestFacts } from '#core/access/principal';
-import { addressFlow } from '#core/concurrency/flows';
-import { newId } from '#core/crypto/ids';
-import { newSecret } from '#core/crypto/secrets';
-import type { Transaction } from '#core/db/scopes';
-import { violatedConstraint } from '#core/db/sql-state';
-import type { Services } from '#core/services';
+import { addressFlow } from '#core/base/access/flows';
+import { systemTenantId, type RequestFacts } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { newSecret } from '#core/base/crypto/secrets';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import { announceRevocation } from '#core/data/db/revocation';
+import type { Transaction } from '#core/data/db/scopes';
+import { violatedConstraint } from '#core/data/db/sql-state';
+import type { Services } from '#core/platform/services';
 import {
   findAccountByAddress,
   insertAccount,

@@ -1,7 +1,7 @@
-import { newId } from '#core/crypto/ids';
-import { plainName } from '#core/mail/plain-name';
-import type { Transaction } from '#core/db/scopes';
-import type { Services } from '#core/services';
+import { newId } from '#core/base/crypto/ids';
+import type { Transaction } from '#core/data/db/scopes';
+import { plainName } from '#core/platform/mail/plain-name';
+import type { Services } from '#core/platform/services';
 import { findAccountByAddress, type AccountState } from '#modules/auth/accounts/accounts.queries';
 import { offerDisowning } from '#modules/auth/accounts/disowning.service';
 import {

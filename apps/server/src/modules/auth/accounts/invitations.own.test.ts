@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { auditOf, createClock, day, hour, inParallel, countStatuses, invite, post } from '#modules/auth/testing/steps';
 import { createMember, createTenant, logIn, proveAddress, type Person, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { lock, queryBuilder, read, write } from '#core/db/query';
+import { lock, queryBuilder, read, write } from '#core/data/db/query';
 import type { AuthTables } from '#modules/auth/auth.tables';
 
 const builder = queryBuilder<AuthTables>();

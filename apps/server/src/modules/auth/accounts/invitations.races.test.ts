@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { countStatuses, createClock, hour, inParallel, invite, newEmail, post } from '#modules/auth/testing/steps';
 import { withClient } from '#test/support/database';
 import { createMember, createTenant, proveAddress, type Tenant } from '#test/support/factories';

@@ -1,11 +1,11 @@
-import { auditEvent } from '#core/audit/audit.queries';
-import type { Actor, Person, RequestFacts } from '#core/access/principal';
-import type { Flow } from '#core/concurrency/fair-queue';
-import { addressFlow } from '#core/concurrency/flows';
-import { enterTenant } from '#core/db/database';
-import type { ReadStatement } from '#core/db/query';
-import type { Transaction } from '#core/db/scopes';
-import type { Services } from '#core/services';
+import { addressFlow } from '#core/base/access/flows';
+import type { Actor, Person, RequestFacts } from '#core/base/access/principal';
+import type { Flow } from '#core/base/concurrency/fair-queue';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import { enterTenant } from '#core/data/db/database';
+import type { ReadStatement } from '#core/data/db/query';
+import type { Transaction } from '#core/data/db/scopes';
+import type { Services } from '#core/platform/services';
 import {
   findAccount,
   findAccountByAddress,

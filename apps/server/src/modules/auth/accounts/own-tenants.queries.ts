@@ -1,4 +1,4 @@
-import { lock, queryBuilder, read } from '#core/db/query';
+import { lock, queryBuilder, read } from '#core/data/db/query';
 import type { TenantChoice } from '#modules/auth/accounts/accounts.queries';
 import type { AuthTables } from '#modules/auth/auth.tables';
 

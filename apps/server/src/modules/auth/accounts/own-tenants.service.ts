@@ -1,8 +1,8 @@
-import type { Actor, Person } from '#core/access/principal';
-import { enterTenant } from '#core/db/database';
-import type { ReadStatement } from '#core/db/query';
-import { InvalidToken } from '#core/errors/common-errors';
-import type { Services } from '#core/services';
+import type { Actor, Person } from '#core/base/access/principal';
+import { InvalidToken } from '#core/base/errors/common-errors';
+import { enterTenant } from '#core/data/db/database';
+import type { ReadStatement } from '#core/data/db/query';
+import type { Services } from '#core/platform/services';
 import { listMemberships, lockAccount, type TenantChoice } from '#modules/auth/accounts/accounts.queries';
 import { findOpenTenant, lockLiveSession } from '#modules/auth/accounts/own-tenants.queries';
 import { TenantNotFound } from '#modules/auth/auth.errors';

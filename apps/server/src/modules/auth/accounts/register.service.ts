@@ -1,11 +1,11 @@
-import { auditEvent } from '#core/audit/audit.queries';
-import { announceRevocation } from '#core/access/revocation';
-import type { RequestFacts } from '#core/access/principal';
-import { addressFlow } from '#core/concurrency/flows';
-import { newId } from '#core/crypto/ids';
-import type { Query } from '#core/db/query';
-import type { AppError } from '#core/errors/app-error';
-import type { Services } from '#core/services';
+import { addressFlow } from '#core/base/access/flows';
+import type { RequestFacts } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import type { AppError } from '#core/base/errors/app-error';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import type { Query } from '#core/data/db/query';
+import { announceRevocation } from '#core/data/db/revocation';
+import type { Services } from '#core/platform/services';
 import {
   findAccountByAddress,
   insertAccount,
@@ -16,15 +16,15 @@ import {
   listMemberships,
   lockAccount,
 } from '#modules/auth/accounts/accounts.queries';
-import { DomainTaken, EmailTaken, TooManyRegistrations } from '#modules/auth/auth.errors';
 import { normaliseEmail } from '#modules/auth/accounts/email-address';
 import { isReservedDomain } from '#modules/auth/accounts/reserved-domains';
 import { clearAccount } from '#modules/auth/accounts/take-over';
 import { renewAccount } from '#modules/auth/accounts/take-over.queries';
 import { sendVerification } from '#modules/auth/accounts/verification.service';
+import { DomainTaken, EmailTaken, TooManyRegistrations } from '#modules/auth/auth.errors';
 import type { RegisterBody } from '#modules/auth/auth.schemas';
-import { accountPlace, sealPassword } from '#modules/auth/passwords/stored-password';
 import { registrationAttempt } from '#modules/auth/login/throttle';
+import { accountPlace, sealPassword } from '#modules/auth/passwords/stored-password';
 
 /**
  * Creates a tenant and its first administrator. An account without a tenant starts again with no old data.

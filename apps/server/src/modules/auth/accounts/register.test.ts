@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { TooManyRegistrations } from '#modules/auth/auth.errors';
+import { registrationAttempt } from '#modules/auth/login/throttle';
 import {
   auditOf,
   comparable,
@@ -13,7 +14,6 @@ import {
   post,
   statusOf,
 } from '#modules/auth/testing/steps';
-import { registrationAttempt } from '#modules/auth/login/throttle';
 import { logIn, unique } from '#test/support/factories';
 import { expectError, useService, type Answer } from '#test/support/harness';
 

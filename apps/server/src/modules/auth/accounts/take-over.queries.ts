@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, write } from '#core/db/query';
+import { queryBuilder, write } from '#core/data/db/query';
 import type { AuthTables } from '#modules/auth/auth.tables';
 
 type Owned = { account_id: string };

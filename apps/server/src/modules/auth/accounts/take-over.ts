@@ -1,5 +1,5 @@
-import type { Transaction } from '#core/db/scopes';
-import { forgetAttempts } from '#core/throttle/throttle.queries';
+import type { Transaction } from '#core/data/db/scopes';
+import { forgetAttempts } from '#core/data/throttle/throttle.queries';
 import { listMemberships } from '#modules/auth/accounts/accounts.queries';
 import {
   deleteBackupCodes,

@@ -1,7 +1,7 @@
-import { auditEvent } from '#core/audit/audit.queries';
-import type { Actor, Person, RequestFacts } from '#core/access/principal';
-import type { Query } from '#core/db/query';
-import type { Services } from '#core/services';
+import type { Actor, Person, RequestFacts } from '#core/base/access/principal';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import type { Query } from '#core/data/db/query';
+import type { Services } from '#core/platform/services';
 import { auditInEach } from '#modules/auth/accounts/account-events';
 import {
   findAccount,

@@ -1,7 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { TooManyFailures } from '#modules/auth/auth.errors';
 import { normaliseEmail } from '#modules/auth/accounts/email-address';
+import { TooManyFailures } from '#modules/auth/auth.errors';
+import { loginAttempt } from '#modules/auth/login/throttle';
 import {
   comparable,
   countStatuses,
@@ -12,7 +13,6 @@ import {
   post,
   requestReset,
 } from '#modules/auth/testing/steps';
-import { loginAttempt } from '#modules/auth/login/throttle';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Call } from '#test/support/harness';
 

@@ -1,10 +1,11 @@
-import { auditEvent } from '#core/audit/audit.queries';
-import { flagsOf } from '#core/access/flags';
-import { systemTenantId, type RequestFacts } from '#core/access/principal';
-import { addressFlow } from '#core/concurrency/flows';
-import { nilId } from '#core/db/nil-id';
-import type { Query } from '#core/db/query';
-import type { Services } from '#core/services';
+import { flagsOf } from '#core/base/access/flags';
+import { addressFlow } from '#core/base/access/flows';
+import { systemTenantId, type RequestFacts } from '#core/base/access/principal';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import { nilId } from '#core/data/db/nil-id';
+import type { Query } from '#core/data/db/query';
+import type { Attempt } from '#core/data/throttle/throttle';
+import type { Services } from '#core/platform/services';
 import {
   findAccountByEmail,
   findAppAccountLogin,
@@ -20,12 +21,14 @@ import {
   type LoginAccount,
   type TenantChoice,
 } from '#modules/auth/accounts/accounts.queries';
-import { LoginRefused, OneTimeTokenRefused, TooManyFailures } from '#modules/auth/auth.errors';
-import { oneTimeTokenHash } from '#modules/auth/auth.rules';
-import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 import { normaliseEmail } from '#modules/auth/accounts/email-address';
 import { findOpenTenants } from '#modules/auth/accounts/own-tenants.service';
+import { LoginRefused, OneTimeTokenRefused, TooManyFailures } from '#modules/auth/auth.errors';
+import { oneTimeTokenHash } from '#modules/auth/auth.rules';
 import type { LoginBody, SelectTenantBody } from '#modules/auth/auth.schemas';
+import { loginAttempt } from '#modules/auth/login/throttle';
+import { accountPlace, appAccountPlace, openPasswordHash, sealPassword } from '#modules/auth/passwords/stored-password';
+import { findKnownOrigin } from '#modules/auth/sessions/known-logins';
 import {
   appAccountActor,
   startAppAccountSession,
@@ -33,10 +36,7 @@ import {
   type SessionRequest,
   type StartedSession,
 } from '#modules/auth/sessions/session-start';
-import { accountPlace, appAccountPlace, openPasswordHash, sealPassword } from '#modules/auth/passwords/stored-password';
-import { findKnownOrigin } from '#modules/auth/sessions/known-logins';
-import type { Attempt } from '#core/throttle/throttle';
-import { loginAttempt } from '#modules/auth/login/throttle';
+import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 
 export type TenantSelection = {
   requiresTenantSelection: true;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { auditOf, comparable, day, expectNoSecrets, newEmail, post, statusOf } from '#modules/auth/testing/steps';
 import { createMember, createTenant, grant, logIn, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { TooManyFailures } from '#modules/auth/auth.errors';
-import { createClock, minute, newEmail } from '#modules/auth/testing/steps';
 import { loginAttempt } from '#modules/auth/login/throttle';
+import { createClock, minute, newEmail } from '#modules/auth/testing/steps';
 import { useService } from '#test/support/harness';
 
 const clock = createClock();

@@ -1,9 +1,9 @@
-import { keyedHash } from '#core/crypto/secrets';
-import type { Query } from '#core/db/query';
-import type { ErrorDefinition } from '#core/errors/app-error';
-import type { Services } from '#core/services';
-import { createAttempt, type Attempt } from '#core/throttle/throttle';
-import { forgetAttempts } from '#core/throttle/throttle.queries';
+import { keyedHash } from '#core/base/crypto/secrets';
+import type { ErrorDefinition } from '#core/base/errors/app-error';
+import type { Query } from '#core/data/db/query';
+import { createAttempt, type Attempt } from '#core/data/throttle/throttle';
+import { forgetAttempts } from '#core/data/throttle/throttle.queries';
+import type { Services } from '#core/platform/services';
 import { addressBucket, isLoopback, throttleRules } from '#modules/auth/auth.rules';
 
 /**

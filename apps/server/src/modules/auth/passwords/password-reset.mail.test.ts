@@ -1,6 +1,6 @@
-import { text } from 'node:stream/consumers';
-import { once } from 'node:events';
 import { simpleParser, type ParsedMail } from 'mailparser';
+import { once } from 'node:events';
+import { text } from 'node:stream/consumers';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { auditEvent } from '#core/audit/audit.queries';
-import type { Actor, Person, RequestFacts } from '#core/access/principal';
-import { addressFlow, flowOf } from '#core/concurrency/flows';
-import { AppError } from '#core/errors/app-error';
-import type { Services } from '#core/services';
+import { addressFlow, flowOf } from '#core/base/access/flows';
+import type { Actor, Person, RequestFacts } from '#core/base/access/principal';
+import { AppError } from '#core/base/errors/app-error';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import type { Services } from '#core/platform/services';
 import { auditInEach } from '#modules/auth/accounts/account-events';
 import {
   findAccount,
@@ -15,17 +15,17 @@ import {
   lockAccountState,
   useOneTimeToken,
 } from '#modules/auth/accounts/accounts.queries';
+import { offerDisowning } from '#modules/auth/accounts/disowning.service';
 import { normaliseEmail } from '#modules/auth/accounts/email-address';
 import { acceptInvitation } from '#modules/auth/accounts/invitations.service';
-import { offerDisowning } from '#modules/auth/accounts/disowning.service';
 import { OneTimeTokenRefused, TooManyFailures, WrongPassword } from '#modules/auth/auth.errors';
 import { oneTimeTokenHash } from '#modules/auth/auth.rules';
-import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 import type { ChangePasswordBody, ResetPasswordBody } from '#modules/auth/auth.schemas';
 import { loginAttempt, resetMailAttempt } from '#modules/auth/login/throttle';
 import { replaceByMail, replacePassword } from '#modules/auth/passwords/replace-password';
 import { accountPlace, openPasswordHash, sealPassword } from '#modules/auth/passwords/stored-password';
 import { findKnownOrigin } from '#modules/auth/sessions/known-logins';
+import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 
 const resetMs = 60 * 60_000;
 /** Longer than writing a reset mail takes, so that the response time does not reveal whether one was written. */

@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import type { Service } from '#app/service';
 import { findAccountByEmail } from '#modules/auth/accounts/accounts.queries';
-import { post, statusOf } from '#modules/auth/testing/steps';
 import { accountPlace, openPasswordHash } from '#modules/auth/passwords/stored-password';
+import { post, statusOf } from '#modules/auth/testing/steps';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { startService, useService } from '#test/support/harness';
 

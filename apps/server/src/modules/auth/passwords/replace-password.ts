@@ -1,15 +1,15 @@
-import type { RequestFacts } from '#core/access/principal';
-import type { Query } from '#core/db/query';
-import type { Transaction } from '#core/db/scopes';
-import type { Services } from '#core/services';
+import type { RequestFacts } from '#core/base/access/principal';
+import type { Query } from '#core/data/db/query';
+import type { Transaction } from '#core/data/db/scopes';
+import type { Services } from '#core/platform/services';
 import { accountChanged } from '#modules/auth/accounts/account-events';
-import { clearUnproven } from '#modules/auth/accounts/take-over';
 import {
   markEmailVerified,
   revokeOneTimeTokens,
   updatePasswordHash,
   type AccountState,
 } from '#modules/auth/accounts/accounts.queries';
+import { clearUnproven } from '#modules/auth/accounts/take-over';
 import { liftLoginLock } from '#modules/auth/login/throttle';
 import { listOrigins } from '#modules/auth/sessions/known-logins.queries';
 

@@ -1,5 +1,5 @@
-import type { Flow } from '#core/concurrency/fair-queue';
-import type { Services } from '#core/services';
+import type { Flow } from '#core/base/concurrency/fair-queue';
+import type { Services } from '#core/platform/services';
 
 /** Encryption context of the password hash of an account. */
 export const accountPlace = (accountId: string) => `accounts.password_hash:${accountId}`;

@@ -1,10 +1,10 @@
-import { allowedProperties, flagsOf } from '#core/access/flags';
-import { isSystemAdmin, type Person, type Principal, type RequestFacts } from '#core/access/principal';
-import type { CachedPrincipal } from '#core/access/principal-cache';
-import { InvalidToken, TwoCredentials } from '#core/errors/common-errors';
-import { formats } from '#core/http/formats';
+import { allowedProperties, flagsOf } from '#core/base/access/flags';
+import { isSystemAdmin, type Person, type Principal, type RequestFacts } from '#core/base/access/principal';
+import type { CachedPrincipal } from '#core/base/access/principal-cache';
+import { InvalidToken, TwoCredentials } from '#core/base/errors/common-errors';
 import { bearerToken, type Credentials } from '#core/http/credentials';
-import type { Services } from '#core/services';
+import { formats } from '#core/http/formats';
+import type { Services } from '#core/platform/services';
 import { ForeignTenantNamed, TenantIdRefused, TenantNotNamed } from '#modules/auth/auth.errors';
 import { missingAssurance } from '#modules/auth/auth.rules';
 import {

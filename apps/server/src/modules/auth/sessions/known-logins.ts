@@ -1,6 +1,6 @@
-import type { RequestFacts } from '#core/access/principal';
-import { keyedHash } from '#core/crypto/secrets';
-import type { Services } from '#core/services';
+import type { RequestFacts } from '#core/base/access/principal';
+import { keyedHash } from '#core/base/crypto/secrets';
+import type { Services } from '#core/platform/services';
 import { findProvenOrigin } from '#modules/auth/sessions/known-logins.queries';
 import { browserKind, networkOf } from '#modules/auth/sessions/known-logins.rules';
 

@@ -11,8 +11,8 @@ import {
   logInSystemAdmin,
   type Tenant,
 } from '#test/support/factories';
-import { openConnection } from '#test/support/raw-connection';
 import { expectError, startService, testServiceOf, useService, type TestService } from '#test/support/harness';
+import { openConnection } from '#test/support/raw-connection';
 
 // It takes seconds even on a quiet machine.
 vi.setConfig({ testTimeout: 120_000 });

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { auditEvent } from '#core/audit/audit.queries';
-import { announceRevocation } from '#core/access/revocation';
-import type { RequestFacts } from '#core/access/principal';
-import { keyedHash } from '#core/crypto/secrets';
-import { enterTenant } from '#core/db/database';
-import type { Services } from '#core/services';
+import type { RequestFacts } from '#core/base/access/principal';
+import { keyedHash } from '#core/base/crypto/secrets';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import { enterTenant } from '#core/data/db/database';
+import { announceRevocation } from '#core/data/db/revocation';
+import type { Services } from '#core/platform/services';
 import { RefreshRefused } from '#modules/auth/auth.errors';
 import { judgeReuse, presentRefreshToken, refreshTokenHash } from '#modules/auth/auth.rules';
 import {

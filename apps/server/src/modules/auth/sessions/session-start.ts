@@ -1,17 +1,17 @@
-import { auditEvent } from '#core/audit/audit.queries';
-import { announceRevocation } from '#core/access/revocation';
-import type { RequestFacts } from '#core/access/principal';
-import { isSystemAdmin } from '#core/access/principal';
-import { newId } from '#core/crypto/ids';
-import { newSecret } from '#core/crypto/secrets';
-import { enterTenant } from '#core/db/database';
-import type { Query } from '#core/db/query';
-import type { Transaction } from '#core/db/scopes';
-import type { Services } from '#core/services';
-import { presentRefreshToken, refreshTokenHash, sessionLifetime } from '#modules/auth/auth.rules';
+import type { RequestFacts } from '#core/base/access/principal';
+import { isSystemAdmin } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { newSecret } from '#core/base/crypto/secrets';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import { enterTenant } from '#core/data/db/database';
+import type { Query } from '#core/data/db/query';
+import { announceRevocation } from '#core/data/db/revocation';
+import type { Transaction } from '#core/data/db/scopes';
+import type { Services } from '#core/platform/services';
 import { listMemberships } from '#modules/auth/accounts/accounts.queries';
-import { rememberLogin } from '#modules/auth/sessions/known-logins.queries';
+import { presentRefreshToken, refreshTokenHash, sessionLifetime } from '#modules/auth/auth.rules';
 import { originOf } from '#modules/auth/sessions/known-logins';
+import { rememberLogin } from '#modules/auth/sessions/known-logins.queries';
 import { insertRefreshToken } from '#modules/auth/sessions/refresh-tokens.queries';
 import {
   endOldestSessions,

@@ -1,8 +1,8 @@
-import { auditEvent } from '#core/audit/audit.queries';
-import { permissionNames } from '#core/access/permissions';
-import type { Actor, SessionPrincipal } from '#core/access/principal';
-import type { Transaction } from '#core/db/scopes';
-import type { Services } from '#core/services';
+import { permissionNames } from '#core/base/access/permissions';
+import type { Actor, SessionPrincipal } from '#core/base/access/principal';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import type { Transaction } from '#core/data/db/scopes';
+import type { Services } from '#core/platform/services';
 import { lockAccount } from '#modules/auth/accounts/accounts.queries';
 import { SessionNotFound, LoginRefused } from '#modules/auth/auth.errors';
 import { announceSessions, forgetSessions } from '#modules/auth/sessions/session-start';

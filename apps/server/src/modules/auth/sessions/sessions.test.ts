@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { permissionNames } from '#core/access/permissions';
-import { systemTenantId } from '#core/access/principal';
-import { newId } from '#core/crypto/ids';
+import { permissionNames } from '#core/base/access/permissions';
+import { systemTenantId } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
 import {
   auditOf,
   comparable,

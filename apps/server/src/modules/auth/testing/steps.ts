@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-import type { OutboxMail } from '#core/mail/mail.queries';
+import type { OutboxMail } from '#core/platform/mail/mail.queries';
 import { TooManyInvitations } from '#modules/auth/auth.errors';
 import { invitationMailAttempt } from '#modules/auth/login/throttle';
 import { createMember, createTenant, joinTenant, unique, type Person, type Tenant } from '#test/support/factories';

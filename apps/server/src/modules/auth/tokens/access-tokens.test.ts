@@ -1,9 +1,9 @@
 import { SignJWT, base64url, exportSPKI, generateKeyPair, importJWK } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { generateSigningKey, readSigningKey, type SigningKey } from '#core/crypto/access-tokens';
-import { newId } from '#core/crypto/ids';
-import { newSecret } from '#core/crypto/secrets';
+import { generateSigningKey, readSigningKey, type SigningKey } from '#core/base/crypto/access-tokens';
+import { newId } from '#core/base/crypto/ids';
+import { newSecret } from '#core/base/crypto/secrets';
 import { post, statusOf } from '#modules/auth/testing/steps';
 import { listSigningKeys } from '#modules/auth/tokens/signing-keys.queries';
 import { createTenant, type Tenant } from '#test/support/factories';

@@ -1,6 +1,6 @@
-import { newSecret } from '#core/crypto/secrets';
-import type { Query } from '#core/db/query';
-import type { Services } from '#core/services';
+import { newSecret } from '#core/base/crypto/secrets';
+import type { Query } from '#core/data/db/query';
+import type { Services } from '#core/platform/services';
 import { insertOneTimeToken } from '#modules/auth/accounts/accounts.queries';
 import { oneTimeTokenHash } from '#modules/auth/auth.rules';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
-import type { Database } from '#core/db/database';
+import { newId } from '#core/base/crypto/ids';
+import type { Database } from '#core/data/db/database';
 import { createClock, day } from '#modules/auth/testing/steps';
 import { createAccessTokens } from '#modules/auth/tokens/signing-keys';
 import { useService } from '#test/support/harness';

@@ -1,6 +1,6 @@
 import type { JWK } from 'jose';
 
-import { shareRun } from '#core/concurrency/coalesce';
+import { shareRun } from '#core/base/concurrency/coalesce';
 import {
   generateSigningKey,
   readSigningKey,
@@ -8,10 +8,10 @@ import {
   verifyAccessToken,
   type AccessTokens,
   type SigningKey,
-} from '#core/crypto/access-tokens';
-import type { Encryption } from '#core/crypto/encryption';
-import { newId } from '#core/crypto/ids';
-import type { Database } from '#core/db/database';
+} from '#core/base/crypto/access-tokens';
+import type { Encryption } from '#core/base/crypto/encryption';
+import { newId } from '#core/base/crypto/ids';
+import type { Database } from '#core/data/db/database';
 import { insertSigningKey, listSigningKeys } from '#modules/auth/tokens/signing-keys.queries';
 
 type Options = { database: Database; encryption: Encryption; issuer: string; lifetimeSeconds: number; now(): Date };

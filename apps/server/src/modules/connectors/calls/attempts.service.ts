@@ -1,7 +1,7 @@
-import { AppError } from '#core/errors/app-error';
-import { isTimeout, withDeadline } from '#core/outbound/deadline';
-import { OutboundError } from '#core/outbound/outbound';
-import type { Services } from '#core/services';
+import { AppError } from '#core/base/errors/app-error';
+import { isTimeout, withDeadline } from '#core/platform/outbound/deadline';
+import { OutboundError } from '#core/platform/outbound/outbound';
+import type { Services } from '#core/platform/services';
 import { isNotAsked, ProviderFailure } from '#modules/connectors/calls/failures';
 import { noteOwnPause } from '#modules/connectors/calls/own-pauses';
 import { circuitOf } from '#modules/connectors/calls/pauses';

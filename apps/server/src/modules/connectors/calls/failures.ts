@@ -1,4 +1,4 @@
-import { OutboundError } from '#core/outbound/outbound';
+import { OutboundError } from '#core/platform/outbound/outbound';
 import type { FailureKind } from '#modules/connectors/calls/answers.rules';
 
 export type { FailureKind } from '#modules/connectors/calls/answers.rules';

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
-import { perDatabase } from '#core/db/per-database';
-import type { Services } from '#core/services';
+import { perDatabase } from '#core/data/db/per-database';
+import type { Services } from '#core/platform/services';
 import type { ConnectorRow } from '#modules/connectors/connectors.queries';
 import type { Outcome } from '#modules/connectors/health/health.rules';
 

@@ -1,4 +1,4 @@
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import { ownPauseUntil } from '#modules/connectors/calls/own-pauses';
 import { hasRetryAfter } from '#modules/connectors/calls/routing.rules';
 import type { Candidate } from '#modules/connectors/calls/routing.service';

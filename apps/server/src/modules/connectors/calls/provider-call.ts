@@ -1,4 +1,4 @@
-import type { Outbound, OutboundInit } from '#core/outbound/outbound';
+import type { Outbound, OutboundInit } from '#core/platform/outbound/outbound';
 import type { Route, Wanted } from '#modules/connectors/calls/routing.service';
 import type { ProviderSettings } from '#modules/connectors/provider';
 

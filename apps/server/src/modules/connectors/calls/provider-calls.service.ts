@@ -1,9 +1,9 @@
-import type { AppError } from '#core/errors/app-error';
-import { withDeadline } from '#core/outbound/deadline';
-import type { Services } from '#core/services';
+import type { AppError } from '#core/base/errors/app-error';
+import { withDeadline } from '#core/platform/outbound/deadline';
+import type { Services } from '#core/platform/services';
 import { attemptAt, type Served } from '#modules/connectors/calls/attempts.service';
-import type { Provider, ProviderCall } from '#modules/connectors/calls/provider-call';
 import { retryAfterOf } from '#modules/connectors/calls/pauses';
+import type { Provider, ProviderCall } from '#modules/connectors/calls/provider-call';
 import { readinessOf, secondsUntilRetry, type Readiness } from '#modules/connectors/calls/routing.rules';
 import { findRoute, type Candidate, type Route, type Wanted } from '#modules/connectors/calls/routing.service';
 import {

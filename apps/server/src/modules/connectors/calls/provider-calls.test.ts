@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { unusable } from '#modules/connectors/calls/failures';
 import { createGreeter, greet as greetAt, status, type Greeter } from '#modules/connectors/calls/testing/providers';
 import { InvalidConnectorConfig } from '#modules/connectors/connectors.errors';

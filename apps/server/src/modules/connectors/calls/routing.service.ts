@@ -1,5 +1,5 @@
-import { systemTenantId } from '#core/access/principal';
-import type { Services } from '#core/services';
+import { systemTenantId } from '#core/base/access/principal';
+import type { Services } from '#core/platform/services';
 import { missingIn } from '#modules/connectors/adapters';
 import type { OperationKey } from '#modules/connectors/calls/operations';
 import { inOrder } from '#modules/connectors/calls/routing.rules';

@@ -1,7 +1,7 @@
 import { createServer, type ServerResponse } from 'node:http';
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 
-import { listen } from '#core/outbound/testing/outside';
+import { listen } from '#core/platform/outbound/testing/outside';
 import { createGreeter, greet as greetAt, status } from '#modules/connectors/calls/testing/providers';
 import { checkQuietConnectors } from '#modules/connectors/health/checks.service';
 import { override } from '#modules/connectors/overrides/testing/overrides';

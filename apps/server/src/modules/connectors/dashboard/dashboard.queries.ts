@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, read } from '#core/db/query';
+import { queryBuilder, read } from '#core/data/db/query';
 import type { ConnectorRow } from '#modules/connectors/connectors.queries';
 
 type Tables = {

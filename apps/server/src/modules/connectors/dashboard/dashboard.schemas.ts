@@ -1,6 +1,6 @@
 import Type from 'typebox';
 
-import { Timestamp, Uuid, closed, dataOf, nullable } from '#core/http/schemas';
+import { Timestamp, Uuid, closed, dataOf, nullable } from '#core/base/schemas';
 import { statuses } from '#modules/connectors/connectors.schemas';
 
 const Percent = (of: string) => Type.Number({ minimum: 0, maximum: 100, description: `Percent of ${of}.` });

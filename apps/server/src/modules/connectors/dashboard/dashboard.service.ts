@@ -1,7 +1,7 @@
-import { systemTenantId } from '#core/access/principal';
-import type { TenantDb } from '#core/db/scopes';
-import { percentOf } from '#core/metrics/percent.rules';
-import type { Services } from '#core/services';
+import { systemTenantId } from '#core/base/access/principal';
+import type { TenantDb } from '#core/data/db/scopes';
+import { percentOf } from '#core/platform/metrics/percent.rules';
+import type { Services } from '#core/platform/services';
 import {
   listForDashboard,
   listRecentCalls,

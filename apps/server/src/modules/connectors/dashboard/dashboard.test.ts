@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
-import type { CallFacts } from '#core/outbound/call-log';
+import { newId } from '#core/base/crypto/ids';
+import type { CallFacts } from '#core/platform/outbound/call-log';
 import { createConnector, path } from '#modules/connectors/testing/connectors';
 import { createMember, createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';

@@ -1,5 +1,5 @@
-import { systemTenantId } from '#core/access/principal';
-import type { Services } from '#core/services';
+import { systemTenantId } from '#core/base/access/principal';
+import type { Services } from '#core/platform/services';
 import type { OperationKey } from '#modules/connectors/calls/operations';
 import { circuitOf, retryAfterOf } from '#modules/connectors/calls/pauses';
 import { readinessOf } from '#modules/connectors/calls/routing.rules';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { isTimeout, withDeadline } from '#core/outbound/deadline';
-import { OutboundError } from '#core/outbound/outbound';
-import { mailTargetOf } from '#core/outbound/target';
-import type { Services } from '#core/services';
+import { isTimeout, withDeadline } from '#core/platform/outbound/deadline';
+import { OutboundError } from '#core/platform/outbound/outbound';
+import { mailTargetOf } from '#core/platform/outbound/target';
+import type { Services } from '#core/platform/services';
 import { findAdapter, type ConnectorAdapter } from '#modules/connectors/adapters';
 import { isNotAsked, ProviderFailure } from '#modules/connectors/calls/failures';
 import { refusalOf, toOutcome } from '#modules/connectors/calls/refusals';

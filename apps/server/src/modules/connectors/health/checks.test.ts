@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { createGreeter, greet, status } from '#modules/connectors/calls/testing/providers';
 import { checkQuietConnectors } from '#modules/connectors/health/checks.service';
 import { listQuietConnectors } from '#modules/connectors/health/health.queries';

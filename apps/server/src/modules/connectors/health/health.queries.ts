@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, read, write } from '#core/db/query';
+import { queryBuilder, read, write } from '#core/data/db/query';
 import { connectorColumns, type ConnectorRow } from '#modules/connectors/connectors.queries';
 
 type ConnectorEventRow = {

@@ -1,6 +1,6 @@
-import { newId } from '#core/crypto/ids';
-import type { Transaction } from '#core/db/scopes';
-import type { Services } from '#core/services';
+import { newId } from '#core/base/crypto/ids';
+import type { Transaction } from '#core/data/db/scopes';
+import type { Services } from '#core/platform/services';
 import { lockConnector, type ConnectorRow } from '#modules/connectors/connectors.queries';
 import {
   claimProbe,

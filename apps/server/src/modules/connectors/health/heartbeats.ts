@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 
-import { perDatabase } from '#core/db/per-database';
+import { perDatabase } from '#core/data/db/per-database';
 import { quietSince } from '#modules/connectors/health/health.rules';
 
 /** Connectors of which this process has just seen in the database that they do well, and no failure since. */

@@ -1,4 +1,4 @@
-import type { Outbound } from '#core/outbound/outbound';
+import type { Outbound } from '#core/platform/outbound/outbound';
 import type { ProviderSettings } from '#modules/connectors/provider';
 import type { Needs } from '#modules/connectors/settings';
 

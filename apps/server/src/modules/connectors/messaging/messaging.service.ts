@@ -1,6 +1,6 @@
-import { newId } from '#core/crypto/ids';
-import { AppError } from '#core/errors/app-error';
-import type { Services } from '#core/services';
+import { newId } from '#core/base/crypto/ids';
+import { AppError } from '#core/base/errors/app-error';
+import type { Services } from '#core/platform/services';
 import type { OperationKey } from '#modules/connectors/calls/operations';
 import type { Provider, ProviderConnect, ProviderFetch } from '#modules/connectors/calls/provider-call';
 import { callProviders, findServingRoute, type ProviderCall } from '#modules/connectors/calls/provider-calls.service';

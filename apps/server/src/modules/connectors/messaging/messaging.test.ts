@@ -1,5 +1,8 @@
 import { beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 
+import { connectorAt, startProvider, type Provider } from '#modules/connectors/messaging/adapters/testing/provider';
+import { webhookFake } from '#modules/connectors/messaging/adapters/webhook/testing/fake';
+import { findMessageRoute, sendMessage } from '#modules/connectors/messaging/messaging.service';
 import {
   createConnector,
   markFailed,
@@ -7,9 +10,6 @@ import {
   storedConnector,
   systemTenantId,
 } from '#modules/connectors/testing/connectors';
-import { connectorAt, startProvider, type Provider } from '#modules/connectors/messaging/adapters/testing/provider';
-import { webhookFake } from '#modules/connectors/messaging/adapters/webhook/testing/fake';
-import { findMessageRoute, sendMessage } from '#modules/connectors/messaging/messaging.service';
 import { createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 

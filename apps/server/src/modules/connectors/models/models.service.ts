@@ -1,6 +1,6 @@
-import { systemTenantId } from '#core/access/principal';
-import { maxBytesOnLoop, readOnThread } from '#core/outbound/reading';
-import type { Services } from '#core/services';
+import { systemTenantId } from '#core/base/access/principal';
+import { maxBytesOnLoop, readOnThread } from '#core/platform/outbound/reading';
+import type { Services } from '#core/platform/services';
 import { ProviderFailure, unusable } from '#modules/connectors/calls/failures';
 import { callProviders, type ProviderCall } from '#modules/connectors/calls/provider-calls.service';
 import { listEnabledConnectors } from '#modules/connectors/connectors.queries';

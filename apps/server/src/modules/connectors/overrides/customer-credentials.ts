@@ -1,5 +1,5 @@
-import { systemTenantId } from '#core/access/principal';
-import type { Services } from '#core/services';
+import { systemTenantId } from '#core/base/access/principal';
+import type { Services } from '#core/platform/services';
 import { findAdapter } from '#modules/connectors/adapters';
 import { InvalidConnectorConfig } from '#modules/connectors/connectors.errors';
 import { maskCredentials, originOf, unmaskCredentials } from '#modules/connectors/connectors.rules';

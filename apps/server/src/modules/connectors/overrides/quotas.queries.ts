@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, write, type Built } from '#core/db/query';
+import { queryBuilder, write, type Built } from '#core/data/db/query';
 
 type QuotaRow = {
   tenant_id: string;

@@ -1,4 +1,4 @@
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import type { OperationKey } from '#modules/connectors/calls/operations';
 import { QuotaExceeded } from '#modules/connectors/connectors.errors';
 import type { QuotaLimit } from '#modules/connectors/overrides/overrides.rules';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-import { systemTenantId } from '#core/access/principal';
+import { systemTenantId } from '#core/base/access/principal';
 import { unique } from '#test/support/factories';
 import type { Answer, TestService } from '#test/support/harness';
 

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 
 /** What the use of connectors leaves of a tenant: a row in every table that has any. */
 export async function insertProviderRows(client: pg.ClientBase, tenantId: string): Promise<void> {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { countBytesRead } from '#core/outbound/testing/outside';
+import { countBytesRead } from '#core/platform/outbound/testing/outside';
 import { createConnector } from '#modules/connectors/testing/connectors';
 import { apertiumFake } from '#modules/connectors/translation/adapters/apertium/testing/fake';
 import { deeplFake } from '#modules/connectors/translation/adapters/deepl/testing/fake';

@@ -1,4 +1,4 @@
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import { ProviderFailure } from '#modules/connectors/calls/failures';
 import { callProviders, type Provider, type ProviderCall } from '#modules/connectors/calls/provider-calls.service';
 import { isUsable } from '#modules/connectors/settings';

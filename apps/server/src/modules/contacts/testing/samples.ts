@@ -1,4 +1,4 @@
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { contactSuccesses } from '#modules/contacts/testing/successes';
 import { createMember } from '#test/support/factories';
 import type { Body, Samples } from '#test/support/samples';

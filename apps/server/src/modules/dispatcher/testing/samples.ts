@@ -1,4 +1,4 @@
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { unique } from '#test/support/factories';
 import type { Samples } from '#test/support/samples';
 

@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+
 import type { SampleContext, Success, Successes } from '#test/support/samples';
 
 const admin = '/api/v1/secure/admin/flow-tasks';

@@ -1,5 +1,5 @@
-import { nilId } from '#core/db/nil-id';
-import { lock, queryBuilder, read, write } from '#core/db/query';
+import { nilId } from '#core/data/db/nil-id';
+import { lock, queryBuilder, read, write } from '#core/data/db/query';
 import type { ProviderTables } from '#modules/identity-providers/identity-providers.tables';
 
 export type IdentityRow = Omit<ProviderTables['account_identities'], 'subject'>;

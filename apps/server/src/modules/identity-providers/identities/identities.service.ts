@@ -1,6 +1,13 @@
-import { systemTenantId, type Actor, type Person } from '#core/access/principal';
-import type { Services } from '#core/services';
+import { systemTenantId, type Actor, type Person } from '#core/base/access/principal';
+import type { Services } from '#core/platform/services';
 import { lockAccountState } from '#modules/auth/index';
+import {
+  deleteReleasedIdentity,
+  listIdentities as listIdentityRows,
+  releaseIdentity,
+  type IdentityRow,
+} from '#modules/identity-providers/identities/identities.queries';
+import { auditIdentity, linkIdentity, nameOf } from '#modules/identity-providers/identities/linking';
 import {
   IdentityNotFound,
   IdentityTaken,
@@ -10,13 +17,6 @@ import {
   ProviderNotAvailable,
 } from '#modules/identity-providers/identity-providers.errors';
 import type { CodeBody, LinkBody } from '#modules/identity-providers/identity-providers.schemas';
-import {
-  deleteReleasedIdentity,
-  listIdentities as listIdentityRows,
-  releaseIdentity,
-  type IdentityRow,
-} from '#modules/identity-providers/identities/identities.queries';
-import { auditIdentity, linkIdentity, nameOf } from '#modules/identity-providers/identities/linking';
 import { readCode } from '#modules/identity-providers/logins/codes';
 import { reportFailure } from '#modules/identity-providers/logins/failures';
 import { assertRedirect, beginFlow } from '#modules/identity-providers/logins/flows';

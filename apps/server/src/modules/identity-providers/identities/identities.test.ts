@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { auditOf, countStatuses, createClock, inParallel, minute } from '#modules/auth/testing/steps';
 import { arrivedWith, createBrowser, createPkce } from '#modules/identity-providers/testing/browser';
 import { startOpenIdServer, type OpenIdServer } from '#modules/identity-providers/testing/openid-server';

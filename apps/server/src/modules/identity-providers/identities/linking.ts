@@ -1,7 +1,7 @@
-import { systemTenantId, type RequestFacts } from '#core/access/principal';
-import { newId } from '#core/crypto/ids';
-import type { Transaction } from '#core/db/scopes';
-import type { Services } from '#core/services';
+import { systemTenantId, type RequestFacts } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import type { Transaction } from '#core/data/db/scopes';
+import type { Services } from '#core/platform/services';
 import { auditInEach, listMemberships, normaliseEmail } from '#modules/auth/index';
 import {
   findIdentity,

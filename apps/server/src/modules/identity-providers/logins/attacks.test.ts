@@ -1,7 +1,7 @@
 import { SignJWT, decodeJwt, generateKeyPair, type JWTPayload } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
-import { systemTenantId } from '#core/access/principal';
+import { systemTenantId } from '#core/base/access/principal';
 import { createClock, minute, statusOf } from '#modules/auth/testing/steps';
 import { createBrowser, createPkce, type Browser } from '#modules/identity-providers/testing/browser';
 import { startOpenIdServer, type OpenIdServer } from '#modules/identity-providers/testing/openid-server';

@@ -1,6 +1,6 @@
-import { sameSecret } from '#core/crypto/secrets';
-import type { Query } from '#core/db/query';
-import type { Services } from '#core/services';
+import { sameSecret } from '#core/base/crypto/secrets';
+import type { Query } from '#core/data/db/query';
+import type { Services } from '#core/platform/services';
 import { findOneTimeToken, newOneTimeToken, oneTimeTokenHash, useOneTimeToken } from '#modules/auth/index';
 import type { CodeBody } from '#modules/identity-providers/identity-providers.schemas';
 import { pkceChallenge } from '#modules/identity-providers/providers/conversation';

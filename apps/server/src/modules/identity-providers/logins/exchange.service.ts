@@ -1,5 +1,5 @@
-import { systemTenantId, type RequestFacts } from '#core/access/principal';
-import type { Services } from '#core/services';
+import { systemTenantId, type RequestFacts } from '#core/base/access/principal';
+import type { Services } from '#core/platform/services';
 import {
   findOpenTenants,
   lockAccount,

@@ -1,6 +1,6 @@
-import type { RequestFacts } from '#core/access/principal';
-import { OutboundError } from '#core/outbound/outbound';
-import type { Services } from '#core/services';
+import type { RequestFacts } from '#core/base/access/principal';
+import { OutboundError } from '#core/platform/outbound/outbound';
+import type { Services } from '#core/platform/services';
 import type { UsableRegistration } from '#modules/identity-providers/registrations/usable';
 
 const maxDepth = 4;

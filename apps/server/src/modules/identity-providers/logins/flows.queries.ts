@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, write } from '#core/db/query';
+import { queryBuilder, write } from '#core/data/db/query';
 import type { ProviderTables } from '#modules/identity-providers/identity-providers.tables';
 
 const builder = queryBuilder<ProviderTables>();

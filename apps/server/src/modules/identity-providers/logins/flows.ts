@@ -1,7 +1,7 @@
-import { newSecret, sha256 } from '#core/crypto/secrets';
-import { deleteInBatches } from '#core/db/batches';
+import { newSecret, sha256 } from '#core/base/crypto/secrets';
+import { deleteInBatches } from '#core/data/db/batches';
 import type { Redirect } from '#core/http/route';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import { RedirectRefused } from '#modules/identity-providers/identity-providers.errors';
 import { deleteExpiredFlows, insertFlow, useFlow } from '#modules/identity-providers/logins/flows.queries';
 import { providers } from '#modules/identity-providers/providers/catalog';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
-import { systemTenantId } from '#core/access/principal';
-import { newId } from '#core/crypto/ids';
+import { systemTenantId } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
 import { auditOf, createPersonOfTwo, expectNoSecrets, post } from '#modules/auth/testing/steps';
 import { createBrowser, createPkce } from '#modules/identity-providers/testing/browser';
 import { startOpenIdServer, type OpenIdServer } from '#modules/identity-providers/testing/openid-server';

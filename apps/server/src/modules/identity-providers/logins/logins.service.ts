@@ -1,17 +1,17 @@
-import { auditEvent } from '#core/audit/audit.queries';
-import type { RequestFacts } from '#core/access/principal';
-import type { Query } from '#core/db/query';
+import type { RequestFacts } from '#core/base/access/principal';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import type { Query } from '#core/data/db/query';
+import { createAttempt } from '#core/data/throttle/throttle';
 import type { Redirect } from '#core/http/route';
-import type { Services } from '#core/services';
-import { createAttempt } from '#core/throttle/throttle';
+import type { Services } from '#core/platform/services';
 import { addressBucket, findOpenTenant, isLoopback } from '#modules/auth/index';
+import { recogniseIdentity } from '#modules/identity-providers/identities/linking';
 import {
   FlowUnusable,
   ProviderNotAvailable,
   TooManyLogins,
 } from '#modules/identity-providers/identity-providers.errors';
 import type { CallbackParameters, StartQuery } from '#modules/identity-providers/identity-providers.schemas';
-import { recogniseIdentity } from '#modules/identity-providers/identities/linking';
 import { issueCode } from '#modules/identity-providers/logins/codes';
 import { reportFailure } from '#modules/identity-providers/logins/failures';
 import {

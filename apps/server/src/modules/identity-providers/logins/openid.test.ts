@@ -1,7 +1,7 @@
 import { exportPKCS8, exportSPKI, generateKeyPair, importSPKI, jwtVerify } from 'jose';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { auditOf, expectNoSecrets } from '#modules/auth/testing/steps';
 import { arrivedWith, createBrowser, createPkce } from '#modules/identity-providers/testing/browser';
 import { startOpenIdServer, type OpenIdServer, type Someone } from '#modules/identity-providers/testing/openid-server';

@@ -8,9 +8,9 @@ import {
   type ServerMetadata,
 } from 'openid-client';
 
-import { sha256 } from '#core/crypto/secrets';
+import { sha256 } from '#core/base/crypto/secrets';
 import { isStorableText } from '#core/http/json';
-import type { Outbound } from '#core/outbound/outbound';
+import type { Outbound } from '#core/platform/outbound/outbound';
 import type { AuthorizationResponse, Challenge, Conversation } from '#modules/identity-providers/providers/provider';
 
 /** Timeouts of one call and of all calls of one login, which are shorter than the deadline of a request. */

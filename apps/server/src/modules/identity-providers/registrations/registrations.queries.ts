@@ -1,5 +1,5 @@
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { auditedWrite, lock, queryBuilder, read } from '#core/db/query';
+import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { auditedWrite, lock, queryBuilder, read } from '#core/data/db/query';
 import type { ProviderTables } from '#modules/identity-providers/identity-providers.tables';
 
 export type RegistrationRow = ProviderTables['identity_providers'];

@@ -1,8 +1,8 @@
 import { exportPKCS8, generateKeyPair } from 'jose';
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { permissionNames } from '#core/access/permissions';
-import { newId } from '#core/crypto/ids';
+import { permissionNames } from '#core/base/access/permissions';
+import { newId } from '#core/base/crypto/ids';
 import { auditOf, expectNoSecrets } from '#modules/auth/testing/steps';
 import { registrations as path } from '#modules/identity-providers/testing/steps';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';

@@ -1,5 +1,5 @@
-import { systemTenantId } from '#core/access/principal';
-import type { Services } from '#core/services';
+import { systemTenantId } from '#core/base/access/principal';
+import type { Services } from '#core/platform/services';
 import { descriptions } from '#modules/identity-providers/providers/catalog';
 import { providerIds, type Client, type ProviderId } from '#modules/identity-providers/providers/provider';
 import {

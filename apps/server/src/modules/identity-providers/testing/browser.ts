@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-import { sha256, newSecret } from '#core/crypto/secrets';
+import { sha256, newSecret } from '#core/base/crypto/secrets';
 import type { TestService } from '#test/support/harness';
 
 /** End of a chain of redirects: the application, or an answer without a redirect. */

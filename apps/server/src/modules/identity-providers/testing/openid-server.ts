@@ -1,6 +1,6 @@
+import { SignJWT, exportJWK, generateKeyPair, type CryptoKey, type JWTPayload } from 'jose';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { SignJWT, exportJWK, generateKeyPair, type CryptoKey, type JWTPayload } from 'jose';
 import { Provider, type KoaContextWithOIDC } from 'oidc-provider';
 
 /** A user at the provider, with the claims of the provider. */

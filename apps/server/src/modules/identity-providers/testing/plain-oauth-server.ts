@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-import { newSecret, sha256 } from '#core/crypto/secrets';
+import { newSecret, sha256 } from '#core/base/crypto/secrets';
 
 type Address = { email: string; primary: boolean; verified: boolean };
 

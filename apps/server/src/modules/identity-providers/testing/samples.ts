@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { identityProviderSuccesses } from '#modules/identity-providers/testing/successes';
 import { unique } from '#test/support/factories';
 import type { Samples } from '#test/support/samples';

@@ -1,6 +1,6 @@
 import Type from 'typebox';
 
-import { Uuid, closed, dataOf, listOf, nullable } from '#core/http/schemas';
+import { Uuid, closed, dataOf, listOf, nullable } from '#core/base/schemas';
 import { Call, Metric } from '#modules/integrations/traffic/traffic.schemas';
 
 const since = 'since the start of the hour 24 hours ago';

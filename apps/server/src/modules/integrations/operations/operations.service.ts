@@ -1,4 +1,4 @@
-import { systemTenantId } from '#core/access/principal';
+import { systemTenantId } from '#core/base/access/principal';
 import { isOperationKey, operations, termsOf, type OperationKey, type Terms } from '#modules/connectors/index';
 import { OperationNotFound } from '#modules/integrations/integrations.errors';
 import { quotasOf } from '#modules/integrations/operations/quotas.service';

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { systemTenantId } from '#core/access/principal';
+import { systemTenantId } from '#core/base/access/principal';
 import { operations } from '#modules/connectors/index';
 import {
   addCall,

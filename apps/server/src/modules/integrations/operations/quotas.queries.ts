@@ -1,4 +1,4 @@
-import { queryBuilder, toRead, type ReadStatement } from '#core/db/query';
+import { queryBuilder, toRead, type ReadStatement } from '#core/data/db/query';
 
 export type UsedRow = {
   tenant_id: string;

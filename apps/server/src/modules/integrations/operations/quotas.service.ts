@@ -1,4 +1,4 @@
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import { endOf, startOf, type QuotaLimit, type OperationKey } from '#modules/connectors/index';
 import { listUsed } from '#modules/integrations/operations/quotas.queries';
 import type { Reach } from '#modules/integrations/reach';

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { Timestamp, Uuid, closed, dataOf, freeObjectOfAtMost, paging, sortable } from '#core/http/schemas';
+import { Timestamp, Uuid, closed, dataOf, freeObjectOfAtMost, paging, sortable } from '#core/base/schemas';
 import { tenantFilter } from '#modules/integrations/traffic/traffic.schemas';
 
 const maxJsonBytes = 16_384;

@@ -1,8 +1,8 @@
-import { systemTenantId, type Actor, type Person } from '#core/access/principal';
-import { auditParams } from '#core/audit/audit.queries';
-import { newId } from '#core/crypto/ids';
-import type { Transaction } from '#core/db/scopes';
-import { pageOfMatches } from '#core/db/totals';
+import { systemTenantId, type Actor, type Person } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { auditParams } from '#core/data/audit/audit.queries';
+import type { Transaction } from '#core/data/db/scopes';
+import { pageOfMatches } from '#core/data/db/totals';
 import { parseSort } from '#core/http/paging';
 import {
   quotaLimitProblem,

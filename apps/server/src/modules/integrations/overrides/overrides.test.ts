@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { systemTenantId } from '#core/access/principal';
-import { newId } from '#core/crypto/ids';
+import { systemTenantId } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
 import { operations } from '#modules/connectors/index';
 import { createConnector } from '#modules/connectors/testing/connectors';
 import { path, saveOverride, savedOverride } from '#modules/integrations/testing/traffic';

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { Timestamp, Uuid, closed, dataOf, nullable } from '#core/http/schemas';
+import { Timestamp, Uuid, closed, dataOf, nullable } from '#core/base/schemas';
 import { Quota } from '#modules/integrations/operations/operations.schemas';
 
 export const ExplainRouteBody = closed({

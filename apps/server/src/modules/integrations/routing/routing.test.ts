@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { systemTenantId } from '#core/access/principal';
-import { newId } from '#core/crypto/ids';
+import { systemTenantId } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
 import { createGreeter, greet, status } from '#modules/connectors/calls/testing/providers';
 import { createConnector } from '#modules/connectors/testing/connectors';
 import { ago, path, savedOverride } from '#modules/integrations/testing/traffic';

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import type { Answer, TestService } from '#test/support/harness';
 
 export const path = '/api/v1/secure/admin/external-apis/control-plane';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, toRead, type ReadStatement } from '#core/db/query';
+import { queryBuilder, toRead, type ReadStatement } from '#core/data/db/query';
 import type { ConnectorStatus } from '#modules/integrations/traffic/traffic.queries';
 
 export type HealthRow = {

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { createConnector } from '#modules/connectors/testing/connectors';
 import { addCall, addEvent, addHour, ago, hourAgo, path } from '#modules/integrations/testing/traffic';
 import { createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';

@@ -1,7 +1,7 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import { queryBuilder, toRead, type ReadStatement } from '#core/db/query';
-import { countMatches } from '#core/db/totals';
+import { queryBuilder, toRead, type ReadStatement } from '#core/data/db/query';
+import { countMatches } from '#core/data/db/totals';
 
 export type Outcome = 'success' | 'failure' | 'rate_limited';
 export type ConnectorStatus = 'active' | 'degraded' | 'offline' | 'error' | 'unknown';

@@ -1,4 +1,4 @@
-import { percentOf } from '#core/metrics/percent.rules';
+import { percentOf } from '#core/platform/metrics/percent.rules';
 import { PeriodTooLong, PeriodInvalid } from '#modules/integrations/integrations.errors';
 
 const hourMs = 60 * 60_000;

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { Timestamp, Uuid, closed, dataOf, nullable, paging, sortable } from '#core/http/schemas';
+import { Timestamp, Uuid, closed, dataOf, nullable, paging, sortable } from '#core/base/schemas';
 
 const outcomes = ['success', 'failure', 'rate_limited'] as const;
 const statuses = ['active', 'degraded', 'offline', 'error', 'unknown'] as const;

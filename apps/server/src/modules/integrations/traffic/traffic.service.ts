@@ -1,5 +1,5 @@
-import { systemTenantId } from '#core/access/principal';
-import { pageOfMatches, type Total } from '#core/db/totals';
+import { systemTenantId } from '#core/base/access/principal';
+import { pageOfMatches, type Total } from '#core/data/db/totals';
 import { parseSort } from '#core/http/paging';
 import type { OperationKey } from '#modules/connectors/index';
 import { reachOf, seesAllTenants, type Reach, type Scope } from '#modules/integrations/reach';

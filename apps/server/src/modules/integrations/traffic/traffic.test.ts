@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 
-import { systemTenantId } from '#core/access/principal';
-import { newId } from '#core/crypto/ids';
+import { systemTenantId } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
 import { createConnector } from '#modules/connectors/testing/connectors';
 import { addCall, addHour, ago, hourAgo, path } from '#modules/integrations/testing/traffic';
 import { createMember, createTenant, logInSystemAdmin, type Tenant } from '#test/support/factories';

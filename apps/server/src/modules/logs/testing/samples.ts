@@ -1,4 +1,4 @@
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import type { Samples } from '#test/support/samples';
 
 export const samples: Samples = {

@@ -1,14 +1,14 @@
 import Type from 'typebox';
 
-import { access } from '#core/access/access';
-import { newSecret } from '#core/crypto/secrets';
+import { access } from '#core/base/access/access';
+import { newSecret } from '#core/base/crypto/secrets';
 import { defineRoute, type Route } from '#core/http/route';
 import type { Catalog } from '#modules/mcp/catalog';
 import { McpInfo, McpSetup } from '#modules/mcp/guide/guide.schemas';
 import { describeServer } from '#modules/mcp/guide/info';
-import { preferredMediaType } from '#modules/mcp/media-types.rules';
 import { describeSetup, toMarkdown } from '#modules/mcp/guide/setup';
 import { renderSetupPage, setupPolicy } from '#modules/mcp/guide/setup-page';
+import { preferredMediaType } from '#modules/mcp/media-types.rules';
 
 /** Pages for users and programs before they connect; they need and show no credentials. */
 export function createGuideRoutes(readCatalog: () => Catalog): readonly Route[] {

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { closed, dataOf } from '#core/http/schemas';
+import { closed, dataOf } from '#core/base/schemas';
 
 const texts = (description: string) => Type.Array(Type.String(), { description });
 const endpoint = Type.String({ format: 'uri', description: 'Address of the MCP endpoint.' });

@@ -1,4 +1,4 @@
-import type { Settings } from '#core/services';
+import type { Settings } from '#core/platform/services';
 import {
   endpointPath,
   instructions,

@@ -1,4 +1,4 @@
-import type { Settings } from '#core/services';
+import type { Settings } from '#core/platform/services';
 import { protocolVersions, type Catalog } from '#modules/mcp/catalog';
 import { keyPlaceholder } from '#modules/mcp/guide/configurations';
 import type { McpClient } from '#modules/mcp/guide/guide.schemas';

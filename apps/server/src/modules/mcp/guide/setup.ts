@@ -1,4 +1,4 @@
-import type { Settings } from '#core/services';
+import type { Settings } from '#core/platform/services';
 import { serverName, toolsetsParameter, type Catalog } from '#modules/mcp/catalog';
 import { listClients } from '#modules/mcp/guide/configurations';
 import type { McpSetup } from '#modules/mcp/guide/guide.schemas';

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
-import { connectorAt } from '#modules/connectors/messaging/adapters/testing/provider';
+import { newId } from '#core/base/crypto/ids';
 import { startHttpProvider, type HttpProvider } from '#modules/connectors/messaging/adapters/testing/http-provider';
+import { connectorAt } from '#modules/connectors/messaging/adapters/testing/provider';
 import { webhookFake } from '#modules/connectors/messaging/adapters/webhook/testing/fake';
 import { override } from '#modules/connectors/overrides/testing/overrides';
 import { createConnector } from '#modules/connectors/testing/connectors';
-import type { ChannelMessage } from '#modules/notifications/channels/channel';
 import { adapters } from '#modules/notifications/channels/adapters';
+import type { ChannelMessage } from '#modules/notifications/channels/channel';
 import { messageFor } from '#modules/notifications/channels/testing/messages';
 import { createTenant, proveAddress, type Tenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';

@@ -1,4 +1,4 @@
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import type { Outcome } from '#modules/notifications/channels/outcome.types';
 import type { PersonRow } from '#modules/notifications/notifications.tables';
 import type { Texts } from '#modules/notifications/notifications.types';

@@ -1,4 +1,4 @@
-import { queryBuilder, read } from '#core/db/query';
+import { queryBuilder, read } from '#core/data/db/query';
 
 type Tables = {
   tenants: { id: string; name: string };

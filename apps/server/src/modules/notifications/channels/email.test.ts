@@ -1,12 +1,12 @@
+import { simpleParser, type ParsedMail } from 'mailparser';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { simpleParser, type ParsedMail } from 'mailparser';
 import { SMTPServer } from 'smtp-server';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 
 import type { Service } from '#app/service';
-import { connectorAt, startProvider } from '#modules/connectors/messaging/adapters/testing/provider';
 import { smtpFake } from '#modules/connectors/messaging/adapters/smtp/testing/fake';
+import { connectorAt, startProvider } from '#modules/connectors/messaging/adapters/testing/provider';
 import { override } from '#modules/connectors/overrides/testing/overrides';
 import { createConnector } from '#modules/connectors/testing/connectors';
 import type { ChannelMessage } from '#modules/notifications/channels/channel';

@@ -1,5 +1,5 @@
-import { plainName } from '#core/mail/plain-name';
-import type { Services } from '#core/services';
+import { plainName } from '#core/platform/mail/plain-name';
+import type { Services } from '#core/platform/services';
 import type { ChannelAdapter, ChannelMessage } from '#modules/notifications/channels/channel';
 import { findBrand, findProven } from '#modules/notifications/channels/channels.queries';
 import { handToConnectors } from '#modules/notifications/channels/messages';

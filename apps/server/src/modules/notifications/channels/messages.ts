@@ -1,5 +1,5 @@
-import { AppError, type ErrorDefinition } from '#core/errors/app-error';
-import type { Services } from '#core/services';
+import { AppError, type ErrorDefinition } from '#core/base/errors/app-error';
+import type { Services } from '#core/platform/services';
 import {
   MessageNotDelivered,
   NoDeliveryChannel,

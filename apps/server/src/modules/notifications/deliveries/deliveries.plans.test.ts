@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
-import { nilId } from '#core/db/nil-id';
-import type { Query } from '#core/db/query';
+import { newId } from '#core/base/crypto/ids';
+import { nilId } from '#core/data/db/nil-id';
+import type { Query } from '#core/data/db/query';
 import {
   claimDue,
   countDeliveries as countMatching,

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { Timestamp, Uuid, closed, listOf, nullable, pageOf, paging } from '#core/http/schemas';
+import { Timestamp, Uuid, closed, listOf, nullable, pageOf, paging } from '#core/base/schemas';
 import {
   channels,
   deliveryReasons,

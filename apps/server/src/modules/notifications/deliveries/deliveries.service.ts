@@ -1,8 +1,7 @@
-import type { Actor, Person } from '#core/access/principal';
-import type { TenantDb } from '#core/db/scopes';
-import { pageOfMatches } from '#core/db/totals';
+import type { Actor, Person } from '#core/base/access/principal';
+import type { TenantDb } from '#core/data/db/scopes';
+import { pageOfMatches } from '#core/data/db/totals';
 import { toPage } from '#core/http/paging';
-import { sentenceOf } from '#modules/notifications/deliveries/explanation.rules';
 import { NotificationNotFound } from '#modules/notifications/deliveries/deliveries.errors';
 import {
   countDeliveries,
@@ -11,6 +10,7 @@ import {
   listDeliveriesOf,
 } from '#modules/notifications/deliveries/deliveries.queries';
 import type { ListDeliveriesQuery } from '#modules/notifications/deliveries/deliveries.schemas';
+import { sentenceOf } from '#modules/notifications/deliveries/explanation.rules';
 import type { DeliveryRow } from '#modules/notifications/notifications.tables';
 
 type SetHeader = (name: string, value: string) => void;

@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import type { Outcome } from '#modules/notifications/channels/channel';
 import { deliverBatch, deliverBy } from '#modules/notifications/deliveries/delivering';
 import { sweepNotifications } from '#modules/notifications/jobs';

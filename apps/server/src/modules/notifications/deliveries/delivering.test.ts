@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { createFairTurns } from '#core/concurrency/fair-semaphore';
+import { createFairTurns } from '#core/base/concurrency/fair-semaphore';
 import { deliverBatch, deliverBy } from '#modules/notifications/deliveries/delivering';
 import { fakeAdapters, stepsOf, taken } from '#modules/notifications/notices/testing/steps';
 import { createTenant } from '#test/support/factories';

@@ -1,14 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-import { pauseAfter } from '#core/background/pause';
-import { createKeyedRuns } from '#core/concurrency/coalesce';
-import { createFairTurns, type FairTurns } from '#core/concurrency/fair-semaphore';
-import { newId } from '#core/crypto/ids';
-import type { TenantDb } from '#core/db/scopes';
-import { isTimeout, withDeadline } from '#core/outbound/deadline';
-import { workDrainMs } from '#core/queue/terms';
-import type { Work } from '#core/queue/work';
-import type { Services } from '#core/services';
+import { createKeyedRuns } from '#core/base/concurrency/coalesce';
+import { createFairTurns, type FairTurns } from '#core/base/concurrency/fair-semaphore';
+import { newId } from '#core/base/crypto/ids';
+import { pauseAfter } from '#core/data/background/pause';
+import type { TenantDb } from '#core/data/db/scopes';
+import { isTimeout, withDeadline } from '#core/platform/outbound/deadline';
+import { workDrainMs } from '#core/platform/queue/terms';
+import type { Work } from '#core/platform/queue/work';
+import type { Services } from '#core/platform/services';
 import type { ChannelAdapter, ChannelMessage } from '#modules/notifications/channels/channel';
 import {
   claimDue,
@@ -22,7 +22,6 @@ import {
 } from '#modules/notifications/deliveries/deliveries.queries';
 import type { OfChannel } from '#modules/notifications/deliveries/deliveries.types';
 import { gapMs } from '#modules/notifications/deliveries/pace.rules';
-import { deliveriesWork, keyOf, sendDeliveries, sendDeliveriesLater } from '#modules/notifications/deliveries/tasks';
 import {
   afterAttempt,
   insteadOfAttempt,
@@ -31,6 +30,7 @@ import {
   type Settlement,
 } from '#modules/notifications/deliveries/settlement.rules';
 import { settling } from '#modules/notifications/deliveries/settling';
+import { deliveriesWork, keyOf, sendDeliveries, sendDeliveriesLater } from '#modules/notifications/deliveries/tasks';
 import { textsIn } from '#modules/notifications/notices/fan-out.rules';
 import type { DeliveryRow } from '#modules/notifications/notifications.tables';
 import type { Channel } from '#modules/notifications/notifications.types';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import type { Settlement } from '#modules/notifications/deliveries/settlement.rules';
 import { settling } from '#modules/notifications/deliveries/settling';
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-import { isRetryable, isUnavailable } from '#core/db/sql-state';
+import { isRetryable, isUnavailable } from '#core/data/db/sql-state';
 import type { Settlement } from '#modules/notifications/deliveries/settlement.rules';
 
 type Write = (settlements: readonly Settlement[]) => Promise<unknown>;

@@ -1,4 +1,4 @@
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import type { OfChannel } from '#modules/notifications/deliveries/deliveries.types';
 
 /** Queue of delivery tasks; one task of a channel of a tenant runs at a time. */

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { countInbox, countUnread, listInbox, markAllRead } from '#modules/notifications/inbox/inbox.queries';
 import { inboxPath } from '#modules/notifications/testing/inbox';
 import { withClient } from '#test/support/database';

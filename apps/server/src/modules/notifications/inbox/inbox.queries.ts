@@ -1,7 +1,7 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import { queryBuilder, read, toRead, write, type Built, type ReadStatement } from '#core/db/query';
-import { countMatches } from '#core/db/totals';
+import { queryBuilder, read, toRead, write, type Built, type ReadStatement } from '#core/data/db/query';
+import { countMatches } from '#core/data/db/totals';
 import type { NoticeRow, NotificationRow, NotificationTables } from '#modules/notifications/notifications.tables';
 
 const builder = queryBuilder<NotificationTables>();

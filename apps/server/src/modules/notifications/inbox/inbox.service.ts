@@ -1,8 +1,8 @@
-import type { Actor, Person } from '#core/access/principal';
-import type { TenantDb } from '#core/db/scopes';
-import { pageOfMatches } from '#core/db/totals';
+import type { Actor, Person } from '#core/base/access/principal';
+import type { TenantDb } from '#core/data/db/scopes';
+import { pageOfMatches } from '#core/data/db/totals';
 import { toPage } from '#core/http/paging';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import { NotificationNotFound } from '#modules/notifications/deliveries/deliveries.errors';
 import {
   countInbox,

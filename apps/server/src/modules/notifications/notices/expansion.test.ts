@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { sweepNotifications } from '#modules/notifications/jobs';
 import { batchesInRow, batchSize, expandNotices } from '#modules/notifications/notices/expansion';
 import { path, stepsOf } from '#modules/notifications/notices/testing/steps';

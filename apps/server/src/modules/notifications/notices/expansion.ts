@@ -1,14 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
 
-import { pauseAfter } from '#core/background/pause';
-import { createKeyedRuns } from '#core/concurrency/coalesce';
-import { createFairTurns, type FairTurns } from '#core/concurrency/fair-semaphore';
-import { newId } from '#core/crypto/ids';
-import type { Transaction } from '#core/db/scopes';
-import { isUnavailable } from '#core/db/sql-state';
-import type { Work } from '#core/queue/work';
-import type { Services } from '#core/services';
+import { createKeyedRuns } from '#core/base/concurrency/coalesce';
+import { createFairTurns, type FairTurns } from '#core/base/concurrency/fair-semaphore';
+import { newId } from '#core/base/crypto/ids';
+import { pauseAfter } from '#core/data/background/pause';
+import type { Transaction } from '#core/data/db/scopes';
+import { isUnavailable } from '#core/data/db/sql-state';
+import type { Work } from '#core/platform/queue/work';
+import type { Services } from '#core/platform/services';
 import { sendDeliveries, sendDeliveriesLater } from '#modules/notifications/deliveries/tasks';
+import { createPlanner, type DeliveryPlan } from '#modules/notifications/notices/fan-out.rules';
 import {
   advanceNotice,
   insertDeliveries,
@@ -18,7 +19,6 @@ import {
   putOffNotice,
 } from '#modules/notifications/notices/notices.queries';
 import type { Recipient } from '#modules/notifications/notices/notices.types';
-import { createPlanner, type DeliveryPlan } from '#modules/notifications/notices/fan-out.rules';
 import { noticesWork, wakeNotices, type OfTenant } from '#modules/notifications/notices/wake';
 import type { NoticeRow } from '#modules/notifications/notifications.tables';
 import type { Channel } from '#modules/notifications/notifications.types';

@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 
 export const NoticeNotFound = defineError('NOT_FOUND', 'The notification does not exist.');
 export const UnknownAudience = defineError(

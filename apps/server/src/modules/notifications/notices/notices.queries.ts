@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { nilId } from '#core/db/nil-id';
-import { auditedWrite, lock, queryBuilder, read, toRead, write, type ReadStatement } from '#core/db/query';
-import { countMatches } from '#core/db/totals';
+import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { nilId } from '#core/data/db/nil-id';
+import { auditedWrite, lock, queryBuilder, read, toRead, write, type ReadStatement } from '#core/data/db/query';
+import { countMatches } from '#core/data/db/totals';
 import type { Recipient } from '#modules/notifications/notices/notices.types';
 import type { DeliveryRow, NoticeRow, NotificationTables } from '#modules/notifications/notifications.tables';
 

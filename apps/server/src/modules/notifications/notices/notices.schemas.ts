@@ -11,7 +11,7 @@ import {
   nullable,
   pageOf,
   paging,
-} from '#core/http/schemas';
+} from '#core/base/schemas';
 import { NotificationData } from '#modules/notifications/notifications.schemas';
 import { channels, deliveryStatuses, noticeStatuses, type Channel } from '#modules/notifications/notifications.types';
 

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from 'node:util';
 
-import type { Actor, Person } from '#core/access/principal';
-import { auditParams } from '#core/audit/audit.queries';
-import { newId } from '#core/crypto/ids';
-import { nilId } from '#core/db/nil-id';
-import type { TenantDb, Transaction } from '#core/db/scopes';
-import { pageOfMatches } from '#core/db/totals';
+import type { Actor, Person } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { auditParams } from '#core/data/audit/audit.queries';
+import { nilId } from '#core/data/db/nil-id';
+import type { TenantDb, Transaction } from '#core/data/db/scopes';
+import { pageOfMatches } from '#core/data/db/totals';
 import { toPage } from '#core/http/paging';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import {
   AmbiguousAudience,
   CategoryReserved,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { fakeAdapters, path, stepsOf } from '#modules/notifications/notices/testing/steps';
 import { race, trailOf } from '#test/support/directory';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';

@@ -1,5 +1,5 @@
-import { newId } from '#core/crypto/ids';
-import type { Query } from '#core/db/query';
+import { newId } from '#core/base/crypto/ids';
+import type { Query } from '#core/data/db/query';
 import { insertNotice } from '#modules/notifications/notices/notices.queries';
 import type { NoticeRow } from '#modules/notifications/notifications.tables';
 import type { Channel, Texts } from '#modules/notifications/notifications.types';

@@ -1,4 +1,4 @@
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 
 /** Queue of fan-out tasks; one task of a tenant runs at a time. */
 export const noticesWork = 'notifications-notices';

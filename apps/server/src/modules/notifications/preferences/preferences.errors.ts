@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 
 export const PreferenceNotFound = defineError('NOT_FOUND', 'The preference does not exist.');
 export const PersonNotFound = defineError('NOT_FOUND', 'The user does not exist.');

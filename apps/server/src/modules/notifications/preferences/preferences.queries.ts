@@ -1,7 +1,7 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { auditedWrite, lock, queryBuilder, read, toRead, write, type ReadStatement } from '#core/db/query';
+import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { auditedWrite, lock, queryBuilder, read, toRead, write, type ReadStatement } from '#core/data/db/query';
 import type { NotificationTables, PersonRow, PreferenceRow } from '#modules/notifications/notifications.tables';
 import type { Channel } from '#modules/notifications/notifications.types';
 

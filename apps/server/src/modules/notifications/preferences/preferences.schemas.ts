@@ -9,7 +9,7 @@ import {
   freeObjectOfAtMost,
   listOf,
   nullable,
-} from '#core/http/schemas';
+} from '#core/base/schemas';
 import { channels } from '#modules/notifications/notifications.types';
 import { weekdays } from '#modules/notifications/preferences/decision.rules';
 

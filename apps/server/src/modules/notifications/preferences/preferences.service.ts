@@ -1,10 +1,10 @@
-import { access, decide as decideAccess } from '#core/access/access';
-import type { Actor, Person } from '#core/access/principal';
-import { auditEvent, auditParams } from '#core/audit/audit.queries';
-import { newId } from '#core/crypto/ids';
-import type { TenantDb, Transaction } from '#core/db/scopes';
+import { access, decide as decideAccess } from '#core/base/access/access';
+import type { Actor, Person } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { auditEvent, auditParams } from '#core/data/audit/audit.queries';
+import type { TenantDb, Transaction } from '#core/data/db/scopes';
 import { createCheck } from '#core/http/validation';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import type { PreferenceRow } from '#modules/notifications/notifications.tables';
 import { channels, type Channel, type QuietHours } from '#modules/notifications/notifications.types';
 import { decide, neverEnd, timeOf, type Layers } from '#modules/notifications/preferences/decision.rules';

@@ -1,4 +1,4 @@
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import { findPushKeys, insertPushKeys, type PushKeysRow } from '#modules/notifications/push/push.queries';
 import { newPushKeys, type PushKeys } from '#modules/notifications/push/web-push';
 

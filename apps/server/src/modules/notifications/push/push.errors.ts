@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 
 export const SubscriptionNotFound = defineError('NOT_FOUND', 'The push subscription does not exist.');
 export const EndpointNotAllowed = defineError(

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/audit/audit.queries';
-import { auditedWrite, lock, queryBuilder, read, write } from '#core/db/query';
+import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { auditedWrite, lock, queryBuilder, read, write } from '#core/data/db/query';
 import type { NotificationTables, PushSubscriptionRow } from '#modules/notifications/notifications.tables';
 
 const builder = queryBuilder<NotificationTables>();

@@ -1,4 +1,4 @@
-import { access } from '#core/access/access';
+import { access } from '#core/base/access/access';
 import { defineRoute, type Route } from '#core/http/route';
 import { PersonNotFound } from '#modules/notifications/preferences/preferences.errors';
 import {

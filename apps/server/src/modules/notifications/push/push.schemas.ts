@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { IdParams, Timestamp, Uuid, closed, dataOf, nullable } from '#core/http/schemas';
+import { IdParams, Timestamp, Uuid, closed, dataOf, nullable } from '#core/base/schemas';
 
 export { IdParams };
 

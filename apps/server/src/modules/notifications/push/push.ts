@@ -1,5 +1,5 @@
-import { OutboundError } from '#core/outbound/outbound';
-import type { Services } from '#core/services';
+import { OutboundError } from '#core/platform/outbound/outbound';
+import type { Services } from '#core/platform/services';
 import { parseRetryAfter } from '#modules/connectors/index';
 import type { ChannelAdapter, ChannelMessage } from '#modules/notifications/channels/channel';
 import { absoluteLink } from '#modules/notifications/channels/texts.rules';

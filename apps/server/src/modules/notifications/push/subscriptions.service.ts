@@ -1,9 +1,9 @@
-import type { Actor, Person } from '#core/access/principal';
-import { auditParams } from '#core/audit/audit.queries';
-import { newId } from '#core/crypto/ids';
-import { sha256 } from '#core/crypto/secrets';
-import type { Transaction } from '#core/db/scopes';
-import type { Services } from '#core/services';
+import type { Actor, Person } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { sha256 } from '#core/base/crypto/secrets';
+import { auditParams } from '#core/data/audit/audit.queries';
+import type { Transaction } from '#core/data/db/scopes';
+import type { Services } from '#core/platform/services';
 import type { PushSubscriptionRow } from '#modules/notifications/notifications.tables';
 import { PersonNotFound } from '#modules/notifications/preferences/preferences.errors';
 import { sharePerson } from '#modules/notifications/preferences/preferences.queries';

@@ -26,7 +26,7 @@ export function isUsable({ keys }: Pick<Browser, 'keys'>): boolean {
 
 /**
  * The request for a push service (RFC 8030), encrypted for the browser (RFC 8291). The library does not send, because all
- * outbound calls use core/outbound.
+ * outbound calls use core/platform/outbound.
  * @param contact contact for the operator of the push service, `https:` or `mailto:`
  */
 export function toRequest(

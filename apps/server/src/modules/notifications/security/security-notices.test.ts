@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { queryBuilder, toRead } from '#core/db/query';
+import { queryBuilder, toRead } from '#core/data/db/query';
 import { createClock, inParallel, post } from '#modules/auth/testing/steps';
 import type { NoticeRow, NotificationTables } from '#modules/notifications/notifications.tables';
 import { enrolTotp, environment, freshCode, twoFactor } from '#modules/two-factor/testing/steps';

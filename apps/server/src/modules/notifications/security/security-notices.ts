@@ -1,8 +1,8 @@
-import type { Query } from '#core/db/query';
+import type { Query } from '#core/data/db/query';
 import { composeNotice } from '#modules/notifications/notices/own-notices';
+import type { Channel } from '#modules/notifications/notifications.types';
 import { describeBrowser } from '#modules/notifications/security/browsers.rules';
 import { textsOf, type SecurityEvent } from '#modules/notifications/security/security-texts';
-import type { Channel } from '#modules/notifications/notifications.types';
 
 const categories: Record<SecurityEvent, string> = {
   login: 'security.login',

@@ -1,4 +1,4 @@
-import { plainName } from '#core/mail/plain-name';
+import { plainName } from '#core/platform/mail/plain-name';
 import type { Texts } from '#modules/notifications/notifications.types';
 
 export type SecurityEvent =

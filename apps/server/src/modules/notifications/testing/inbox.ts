@@ -1,4 +1,4 @@
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import type { TestService } from '#test/support/harness';
 
 export const inboxPath = '/api/v1/secure/notifications';

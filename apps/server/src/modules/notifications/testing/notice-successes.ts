@@ -1,4 +1,5 @@
 import { expect } from 'vitest';
+
 import type { SampleContext, Successes } from '#test/support/samples';
 
 const path = '/api/v1/secure/admin/notifications';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { unique } from '#test/support/factories';
 
 /** A row in each table of the module: a user was sent a notification, and has a preference and a browser. */

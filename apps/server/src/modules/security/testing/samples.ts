@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-import { defaultSecurityConfig } from '#core/limits/config';
+import { defaultSecurityConfig } from '#core/platform/limits/config';
 import { logInSystemAdmin, uniqueAddress } from '#test/support/factories';
 import type { Samples } from '#test/support/samples';
 

@@ -1,4 +1,4 @@
-import { sha256 } from '#core/crypto/secrets';
+import { sha256 } from '#core/base/crypto/secrets';
 import { hasText, lengthOf } from '#modules/translation/texts/texts.rules';
 import { fields, type Field } from '#modules/translation/translation.types';
 

@@ -1,6 +1,5 @@
-import type { Transaction } from '#core/db/scopes';
-import type { AppError } from '#core/errors/app-error';
-import { LanguageNotDetected, NothingToTranslate } from '#modules/translation/translation.errors';
+import type { AppError } from '#core/base/errors/app-error';
+import type { Transaction } from '#core/data/db/scopes';
 import {
   hashOf,
   merge,
@@ -20,8 +19,9 @@ import { detectLanguage } from '#modules/translation/languages/detection';
 import { findLanguages } from '#modules/translation/languages/languages.queries';
 import { distinct, isLanguage } from '#modules/translation/languages/languages.rules';
 import type { TranslationScope } from '#modules/translation/scope';
-import { hasText } from '#modules/translation/texts/texts.rules';
 import { translateBatches, type TextBatch } from '#modules/translation/texts/batches.service';
+import { hasText } from '#modules/translation/texts/texts.rules';
+import { LanguageNotDetected, NothingToTranslate } from '#modules/translation/translation.errors';
 import { fields, type EntityType } from '#modules/translation/translation.types';
 
 /** Records to translate, and options. Languages are valid codes in lower case. */

@@ -1,5 +1,5 @@
-import { access, type Access } from '#core/access/access';
-import type { LockStatement, ReadStatement, WriteStatement } from '#core/db/query';
+import { access, type Access } from '#core/base/access/access';
+import type { LockStatement, ReadStatement, WriteStatement } from '#core/data/db/query';
 import { categoryTextLimits, categoryTexts } from '#modules/categories/index';
 import { resourceTexts } from '#modules/resources/index';
 import { spaceTexts, textLimits } from '#modules/spaces/index';

@@ -1,11 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { permissionNames } from '#core/access/permissions';
-import { newId } from '#core/crypto/ids';
+import { permissionNames } from '#core/base/access/permissions';
+import { newId } from '#core/base/crypto/ids';
+import { createTenantOf, environment, path } from '#modules/translation/testing/tenants';
 import { appOf, create, keyOf } from '#test/support/directory';
 import { createMember, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Call } from '#test/support/harness';
-import { createTenantOf, environment, path } from '#modules/translation/testing/tenants';
 
 const test = useService({ environment });
 

@@ -1,8 +1,7 @@
-import { decide } from '#core/access/access';
-import type { Actor } from '#core/access/principal';
-import { auditOfDone, auditParams } from '#core/audit/audit.queries';
-import type { TenantDb } from '#core/db/scopes';
-import { EntityNotFound } from '#modules/translation/translation.errors';
+import { decide } from '#core/base/access/access';
+import type { Actor } from '#core/base/access/principal';
+import { auditOfDone, auditParams } from '#core/data/audit/audit.queries';
+import type { TenantDb } from '#core/data/db/scopes';
 import {
   placeOf,
   textsIn,
@@ -17,8 +16,9 @@ import { distinct } from '#modules/translation/languages/languages.rules';
 import type { TranslationScope } from '#modules/translation/scope';
 import { providersOf } from '#modules/translation/texts/batches.service';
 import { toLanguage } from '#modules/translation/texts/texts.service';
-import type { EntityType } from '#modules/translation/translation.types';
+import { EntityNotFound } from '#modules/translation/translation.errors';
 import type { TranslateEntityBody } from '#modules/translation/translation.schemas';
+import type { EntityType } from '#modules/translation/translation.types';
 
 const action = 'translation.entity_translated';
 const recordTranslation = {

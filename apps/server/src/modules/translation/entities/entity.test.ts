@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
+import { createTenantOf, environment, path } from '#modules/translation/testing/tenants';
+import { inLanguage, provideTranslator } from '#modules/translation/testing/translator';
 import { create, paths, trailOf } from '#test/support/directory';
 import { createTenant, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Call } from '#test/support/harness';
-import { createTenantOf, environment, path } from '#modules/translation/testing/tenants';
-import { inLanguage, provideTranslator } from '#modules/translation/testing/translator';
 
 const test = useService({ environment });
 let tenant: Tenant;

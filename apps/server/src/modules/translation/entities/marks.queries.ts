@@ -1,7 +1,7 @@
 import { sql, type Expression } from 'kysely';
 
-import { queryBuilder, read, toRead, write, type ReadStatement, type WriteStatement } from '#core/db/query';
-import { countMatches } from '#core/db/totals';
+import { queryBuilder, read, toRead, write, type ReadStatement, type WriteStatement } from '#core/data/db/query';
+import { countMatches } from '#core/data/db/totals';
 import type { EntityType, Field } from '#modules/translation/translation.types';
 
 export type State = 'human' | 'machine' | 'stale';

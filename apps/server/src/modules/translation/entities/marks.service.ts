@@ -1,9 +1,9 @@
-import type { TenantDb } from '#core/db/scopes';
-import { pageOfMatches } from '#core/db/totals';
+import type { TenantDb } from '#core/data/db/scopes';
+import { pageOfMatches } from '#core/data/db/totals';
 import { toPage } from '#core/http/paging';
 import { countTexts, listTexts, type TextStateRow } from '#modules/translation/entities/marks.queries';
-import type { EntityType } from '#modules/translation/translation.types';
 import type { ListMarksQuery } from '#modules/translation/translation.schemas';
+import type { EntityType } from '#modules/translation/translation.types';
 
 /** How each translated text came to be what it is. */
 export async function listTranslationMarks(

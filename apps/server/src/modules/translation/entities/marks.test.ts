@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
+import { createTenantOf, environment, path } from '#modules/translation/testing/tenants';
+import { inLanguage, provideTranslator } from '#modules/translation/testing/translator';
 import { create, keyOf, paths } from '#test/support/directory';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Call } from '#test/support/harness';
-import { createTenantOf, environment, path } from '#modules/translation/testing/tenants';
-import { inLanguage, provideTranslator } from '#modules/translation/testing/translator';
 
 const test = useService({ environment });
 let tenant: Tenant;

@@ -1,7 +1,7 @@
 import { describe, expect, it, vi } from 'vitest';
 
-import { createFairTurns } from '#core/concurrency/fair-semaphore';
-import type { Services } from '#core/services';
+import { createFairTurns } from '#core/base/concurrency/fair-semaphore';
+import type { Services } from '#core/platform/services';
 import { sweepJobs, translateInBackground } from '#modules/translation/jobs/background';
 import { door, jobIn, stepsOf } from '#modules/translation/jobs/testing/steps';
 import { createTenantOf, environment } from '#modules/translation/testing/tenants';

@@ -1,10 +1,10 @@
-import { createFairTurns } from '#core/concurrency/fair-semaphore';
-import { processPermits } from '#core/concurrency/semaphore';
-import { newId } from '#core/crypto/ids';
-import { deleteInBatches } from '#core/db/batches';
-import type { Job } from '#core/jobs/job';
-import type { Work } from '#core/queue/work';
-import type { Services } from '#core/services';
+import { createFairTurns } from '#core/base/concurrency/fair-semaphore';
+import { processPermits } from '#core/base/concurrency/semaphore';
+import { newId } from '#core/base/crypto/ids';
+import { deleteInBatches } from '#core/data/db/batches';
+import type { Job } from '#core/platform/jobs/job';
+import type { Work } from '#core/platform/queue/work';
+import type { Services } from '#core/platform/services';
 import {
   claimJob,
   deleteOldJobs,

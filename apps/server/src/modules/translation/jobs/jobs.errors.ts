@@ -1,4 +1,4 @@
-import { defineError } from '#core/errors/app-error';
+import { defineError } from '#core/base/errors/app-error';
 
 export const JobNotFound = defineError('NOT_FOUND', 'The translation job does not exist.');
 export const SomeEntityNotFound = defineError(

@@ -1,4 +1,4 @@
-import { sha256 } from '#core/crypto/secrets';
+import { sha256 } from '#core/base/crypto/secrets';
 import { isLanguage } from '#modules/translation/languages/languages.rules';
 import type { EntityType } from '#modules/translation/translation.types';
 

@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox';
 
-import { Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging } from '#core/http/schemas';
+import { Timestamp, Uuid, closed, dataOf, nullable, pageOf, paging } from '#core/base/schemas';
 import { EntityType, entityOptions } from '#modules/translation/translation.schemas';
 
 export const TranslateEntityTypeBody = closed({

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-import type { Actor } from '#core/access/principal';
-import { auditParams } from '#core/audit/audit.queries';
-import { newId } from '#core/crypto/ids';
-import type { TenantDb, Transaction } from '#core/db/scopes';
-import { pageOfMatches } from '#core/db/totals';
+import type { Actor } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
+import { auditParams } from '#core/data/audit/audit.queries';
+import type { TenantDb, Transaction } from '#core/data/db/scopes';
+import { pageOfMatches } from '#core/data/db/totals';
 import { toPage } from '#core/http/paging';
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import {
   NoProvider,
   OperationDisabled,
@@ -35,8 +35,8 @@ import {
   type JobRow,
 } from '#modules/translation/jobs/jobs.queries';
 import { batchesWithinRequest, fingerprintOf, languagesOf, type Asked } from '#modules/translation/jobs/jobs.rules';
-import { countEntities, countGiven } from '#modules/translation/jobs/records.queries';
 import type { ListJobsQuery, TranslateEntityTypeBody } from '#modules/translation/jobs/jobs.schemas';
+import { countEntities, countGiven } from '#modules/translation/jobs/records.queries';
 import { workOn, type Taken } from '#modules/translation/jobs/worker';
 import { findLanguages } from '#modules/translation/languages/languages.queries';
 import { distinct, isLanguage } from '#modules/translation/languages/languages.rules';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { sweepJobs } from '#modules/translation/jobs/background';
 import { door, jobIn, stepsOf } from '#modules/translation/jobs/testing/steps';
 import { createTenantOf, environment } from '#modules/translation/testing/tenants';

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-import { auditEvent } from '#core/audit/audit.queries';
-import { nilId } from '#core/db/nil-id';
-import type { AppError } from '#core/errors/app-error';
+import type { AppError } from '#core/base/errors/app-error';
+import { auditEvent } from '#core/data/audit/audit.queries';
+import { nilId } from '#core/data/db/nil-id';
 import { ProvidersRefused, QuotaExceeded } from '#modules/connectors/index';
 import { translateEntities, type Accompany, type Outcome } from '#modules/translation/entities/entities.service';
 import { entityTypes } from '#modules/translation/entities/entity-types';

@@ -1,4 +1,4 @@
-import { queryBuilder, read } from '#core/db/query';
+import { queryBuilder, read } from '#core/data/db/query';
 
 /** The default language of a tenant, and all its languages. */
 export type TenantLanguages = { default_language: string; languages: string[] };

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { race } from '#test/support/directory';
-import { createMember, logInSystemAdmin, type Tenant } from '#test/support/factories';
-import { useService, type Answer, type Call } from '#test/support/harness';
 import { door } from '#modules/translation/jobs/testing/steps';
 import { translate } from '#modules/translation/memory/memory.service';
 import { createTenantOf, environment, path } from '#modules/translation/testing/tenants';
 import { inLanguage, provideTranslator } from '#modules/translation/testing/translator';
+import { race } from '#test/support/directory';
+import { createMember, logInSystemAdmin, type Tenant } from '#test/support/factories';
+import { useService, type Answer, type Call } from '#test/support/harness';
 
 let ahead = 0;
 // The configuration of the installation is changed here, so no other test may share it.

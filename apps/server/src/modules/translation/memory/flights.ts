@@ -1,4 +1,4 @@
-import { perDatabase } from '#core/db/per-database';
+import { perDatabase } from '#core/data/db/per-database';
 
 /** Work that several callers share. */
 type Flight<Result> = { result: Promise<Result>; waiting: number; leaving: AbortController };

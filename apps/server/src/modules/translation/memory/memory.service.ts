@@ -1,5 +1,5 @@
-import { sha256Hex } from '#core/crypto/secrets';
-import type { TenantDb } from '#core/db/scopes';
+import { sha256Hex } from '#core/base/crypto/secrets';
+import type { TenantDb } from '#core/data/db/scopes';
 import { assertOperationEnabled, protectionVersion, translateTexts } from '#modules/connectors/index';
 import { flightsOf, shareFlight } from '#modules/translation/memory/flights';
 import { findRemembered, listRemembered, remember, type Remembered } from '#modules/translation/memory/memory.queries';

@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { systemTenantId } from '#core/access/principal';
-import { create, paths } from '#test/support/directory';
-import { createMember, createTenant, logIn, logInSystemAdmin, type Tenant } from '#test/support/factories';
-import { expectError, useService, type Call } from '#test/support/harness';
+import { systemTenantId } from '#core/base/access/principal';
 import { forgetTranslations } from '#modules/translation/clean-up';
 import { forgetMarks } from '#modules/translation/entities/marks.queries';
 import { createTenantOf, environment, path } from '#modules/translation/testing/tenants';
 import { provideTranslator } from '#modules/translation/testing/translator';
+import { create, paths } from '#test/support/directory';
+import { createMember, createTenant, logIn, logInSystemAdmin, type Tenant } from '#test/support/factories';
+import { expectError, useService, type Call } from '#test/support/harness';
 
 let ahead = 0;
 // The configuration of the installation and its overrides are changed here, so no other test may share it.

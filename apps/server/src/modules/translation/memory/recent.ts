@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
-import { perDatabase } from '#core/db/per-database';
-import type { Services } from '#core/services';
+import { perDatabase } from '#core/data/db/per-database';
+import type { Services } from '#core/platform/services';
 import type { Remembered } from '#modules/translation/memory/memory.queries';
 
 /** Limit of one process for all tenants together. */

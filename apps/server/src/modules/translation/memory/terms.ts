@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 
-import { systemTenantId } from '#core/access/principal';
-import { perDatabase } from '#core/db/per-database';
-import { securitySetting } from '#core/limits/config';
-import type { Services } from '#core/services';
+import { systemTenantId } from '#core/base/access/principal';
+import { perDatabase } from '#core/data/db/per-database';
+import { securitySetting } from '#core/platform/limits/config';
+import type { Services } from '#core/platform/services';
 import { findSwitchedOff, listMakers, type Maker, type Remembered } from '#modules/translation/memory/memory.queries';
 import type { TranslationOperation } from '#modules/translation/scope';
 

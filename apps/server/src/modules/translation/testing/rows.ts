@@ -1,6 +1,6 @@
 import type pg from 'pg';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 
 /** What a translation leaves of a tenant besides its job. */
 export async function insertTranslationRows(client: pg.ClientBase, tenantId: string): Promise<void> {

@@ -1,4 +1,4 @@
-import { AppError } from '#core/errors/app-error';
+import { AppError } from '#core/base/errors/app-error';
 import { translate, type Pair, type Translation } from '#modules/translation/memory/memory.service';
 import type { TranslationScope } from '#modules/translation/scope';
 

@@ -1,4 +1,3 @@
-import { LanguageNotDetected, NothingToTranslate } from '#modules/translation/translation.errors';
 import { detectLanguage } from '#modules/translation/languages/detection';
 import { findLanguages } from '#modules/translation/languages/languages.queries';
 import { distinct, isLanguage } from '#modules/translation/languages/languages.rules';
@@ -7,8 +6,9 @@ import type { TranslationScope } from '#modules/translation/scope';
 import { providersOf, translateBatches } from '#modules/translation/texts/batches.service';
 import { hasText } from '#modules/translation/texts/texts.rules';
 import { toLanguage } from '#modules/translation/texts/texts.service';
-import { fields, type Field } from '#modules/translation/translation.types';
+import { LanguageNotDetected, NothingToTranslate } from '#modules/translation/translation.errors';
 import type { TranslateI18nBody } from '#modules/translation/translation.schemas';
+import { fields, type Field } from '#modules/translation/translation.types';
 
 type Given = TranslateI18nBody['i18n_data'][string];
 

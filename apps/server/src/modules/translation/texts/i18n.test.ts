@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { createMember, createTenant, type Tenant } from '#test/support/factories';
-import { expectError, useService, type Call } from '#test/support/harness';
 import { createTenantOf, environment, path } from '#modules/translation/testing/tenants';
 import { inLanguage, provideTranslator } from '#modules/translation/testing/translator';
+import { createMember, createTenant, type Tenant } from '#test/support/factories';
+import { expectError, useService, type Call } from '#test/support/harness';
 
 const test = useService({ environment });
 let tenant: Tenant;

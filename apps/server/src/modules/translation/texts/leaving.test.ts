@@ -3,10 +3,10 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it } from 'vitest';
 
-import { createTenant } from '#test/support/factories';
-import { useService } from '#test/support/harness';
 import { environment, path } from '#modules/translation/testing/tenants';
 import { provideTranslator } from '#modules/translation/testing/translator';
+import { createTenant } from '#test/support/factories';
+import { useService } from '#test/support/harness';
 
 const test = useService({ environment });
 

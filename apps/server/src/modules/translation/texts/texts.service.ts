@@ -1,8 +1,8 @@
-import { UnknownLanguage } from '#modules/translation/translation.errors';
 import { isLanguage } from '#modules/translation/languages/languages.rules';
 import { translate } from '#modules/translation/memory/memory.service';
 import type { TranslationScope } from '#modules/translation/scope';
 import { lengthOf } from '#modules/translation/texts/texts.rules';
+import { UnknownLanguage } from '#modules/translation/translation.errors';
 import type { TranslateTextBody } from '#modules/translation/translation.schemas';
 
 /** @throws UnknownLanguage, and the errors of `translate` */

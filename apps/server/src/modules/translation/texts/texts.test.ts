@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
+import { flagNames } from '#core/base/access/flags';
+import { environment, path } from '#modules/translation/testing/tenants';
+import { inLanguage, provideTranslator } from '#modules/translation/testing/translator';
 import { appOf, keyOf, race } from '#test/support/directory';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Call } from '#test/support/harness';
-import { flagNames } from '#core/access/flags';
-import { environment, path } from '#modules/translation/testing/tenants';
-import { inLanguage, provideTranslator } from '#modules/translation/testing/translator';
 
 const test = useService({ environment });
 let tenant: Tenant;

@@ -1,7 +1,7 @@
-import type { Actor, Person } from '#core/access/principal';
-import { keyedHash } from '#core/crypto/secrets';
-import type { Services } from '#core/services';
-import { createAttempt, type Attempt } from '#core/throttle/throttle';
+import type { Actor, Person } from '#core/base/access/principal';
+import { keyedHash } from '#core/base/crypto/secrets';
+import { createAttempt, type Attempt } from '#core/data/throttle/throttle';
+import type { Services } from '#core/platform/services';
 import { secondFactorBudget } from '#modules/auth/index';
 import { TooManyCodes, TooManyGuesses } from '#modules/two-factor/two-factor.errors';
 import { guessRules, sendRules } from '#modules/two-factor/two-factor.rules';

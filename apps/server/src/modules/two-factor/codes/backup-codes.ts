@@ -1,6 +1,6 @@
-import { keyedHash, newBytes } from '#core/crypto/secrets';
-import type { Transaction } from '#core/db/scopes';
-import type { Services } from '#core/services';
+import { keyedHash, newBytes } from '#core/base/crypto/secrets';
+import type { Transaction } from '#core/data/db/scopes';
+import type { Services } from '#core/platform/services';
 import { consumeBackupCode, deleteBackupCodes, insertBackupCodes } from '#modules/two-factor/two-factor.queries';
 import { backupCodeCount, readBackupCode, writeBackupCode } from '#modules/two-factor/two-factor.rules';
 

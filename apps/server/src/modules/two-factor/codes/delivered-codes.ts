@@ -1,8 +1,8 @@
-import { newId } from '#core/crypto/ids';
-import { keyedHash, newDigits } from '#core/crypto/secrets';
-import type { Query } from '#core/db/query';
-import type { Transaction } from '#core/db/scopes';
-import type { Services } from '#core/services';
+import { newId } from '#core/base/crypto/ids';
+import { keyedHash, newDigits } from '#core/base/crypto/secrets';
+import type { Query } from '#core/data/db/query';
+import type { Transaction } from '#core/data/db/scopes';
+import type { Services } from '#core/platform/services';
 import { findMessageRoute, NoDeliveryChannel, sendMessage, type MessageRoute } from '#modules/connectors/index';
 import type { Proof } from '#modules/two-factor/account';
 import { FactorOfOtherTenant, NoMailServer } from '#modules/two-factor/two-factor.errors';

@@ -1,5 +1,5 @@
-import type { Actor, Person } from '#core/access/principal';
-import type { Services } from '#core/services';
+import type { Actor, Person } from '#core/base/access/principal';
+import type { Services } from '#core/platform/services';
 import { auditInEach, listMemberships } from '#modules/auth/index';
 import { activeMethods, usableMethod, withAccount, type LockedAccount, type Proof } from '#modules/two-factor/account';
 import { budgetOwner, guessAttempt, type Challenge } from '#modules/two-factor/codes/attempts';

@@ -1,4 +1,4 @@
-import type { Services } from '#core/services';
+import type { Services } from '#core/platform/services';
 import type { MethodRow } from '#modules/two-factor/two-factor.queries';
 
 type Vault = Pick<Services, 'encryption'>;

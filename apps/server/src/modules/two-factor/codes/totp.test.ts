@@ -1,7 +1,7 @@
 import jsQr from 'jsqr';
+import { Secret, URI } from 'otpauth';
 import { generateSync } from 'otplib';
 import { PNG } from 'pngjs';
-import { Secret, URI } from 'otpauth';
 import { describe, expect, it } from 'vitest';
 
 import { newSeed, presentSeed, stepOf } from '#modules/two-factor/codes/totp';

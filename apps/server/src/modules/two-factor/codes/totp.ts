@@ -1,7 +1,7 @@
 import { Secret, TOTP } from 'otpauth';
 import { toDataURL } from 'qrcode';
 
-import { newBytes } from '#core/crypto/secrets';
+import { newBytes } from '#core/base/crypto/secrets';
 
 /** Parameters that every authenticator app supports (RFC 6238): SHA-1, six digits, thirty seconds. */
 const form = { algorithm: 'SHA1', digits: 6, period: 30 } as const;

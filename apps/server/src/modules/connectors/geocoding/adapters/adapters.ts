@@ -1,6 +1,6 @@
-import { adapterIn, isOf, type Describing, type Named } from '#modules/connectors/kind';
 import type { GeocodingAdapter } from '#modules/connectors/geocoding/adapter';
 import { nominatim } from '#modules/connectors/geocoding/adapters/nominatim/nominatim';
+import { adapterIn, isOf, type Describing, type Named } from '#modules/connectors/kind';
 
 /** Adapters by `config.adapter` or api_key. */
 export const adapters: Readonly<Record<string, GeocodingAdapter>> = { nominatim };

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
-import { createConnector } from '#modules/connectors/testing/connectors';
 import type { Channel, RequestAdapter } from '#modules/connectors/messaging/adapter';
 import { adapters } from '#modules/connectors/messaging/adapters/adapters';
 import { smtpFake, smtpsFake } from '#modules/connectors/messaging/adapters/smtp/testing/fake';
@@ -16,6 +15,7 @@ import { twilioFake } from '#modules/connectors/messaging/adapters/twilio/testin
 import { webhookFake } from '#modules/connectors/messaging/adapters/webhook/testing/fake';
 import { whatsappCloudFake } from '#modules/connectors/messaging/adapters/whatsapp-cloud/testing/fake';
 import { sendMessage } from '#modules/connectors/messaging/messaging.service';
+import { createConnector } from '#modules/connectors/testing/connectors';
 import { createTenant, type Tenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 

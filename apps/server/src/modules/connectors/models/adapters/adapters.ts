@@ -1,4 +1,4 @@
-import type { Reading } from '#core/outbound/reading';
+import type { Reading } from '#core/platform/outbound/reading';
 import { adapterIn, isOf, type Describing, type Named } from '#modules/connectors/kind';
 import type { ModelList, ModelsAdapter, ModelTask } from '#modules/connectors/models/adapter';
 import { modelhub } from '#modules/connectors/models/adapters/modelhub/modelhub';

@@ -1,4 +1,4 @@
-import { readOneAnswer } from '#core/outbound/reading-worker';
+import { readOneAnswer } from '#core/platform/outbound/reading-worker';
 import { readList } from '#modules/connectors/models/adapters/adapters';
 
 readOneAnswer(readList);

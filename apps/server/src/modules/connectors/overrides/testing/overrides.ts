@@ -1,4 +1,4 @@
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { sealCustomerCredentials } from '#modules/connectors/overrides/customer-credentials';
 import type { TestService } from '#test/support/harness';
 

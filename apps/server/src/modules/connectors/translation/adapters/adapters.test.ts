@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
 import { isUsable, missingSettings, settingsProblem } from '#modules/connectors/settings';
-
 import { adapterOf, adapters } from '#modules/connectors/translation/adapters/adapters';
 
 const settings = (

@@ -1,12 +1,12 @@
 import { expect } from 'vitest';
 
+import { createConnector, path } from '#modules/connectors/testing/connectors';
 import { isSameStructure } from '#modules/connectors/translation/protection/html';
 import {
   translateTexts,
   type TextsToTranslate,
   type TranslatedTexts,
 } from '#modules/connectors/translation/translation.service';
-import { createConnector, path } from '#modules/connectors/testing/connectors';
 import type { Tenant } from '#test/support/factories';
 import type { TestService } from '#test/support/harness';
 

@@ -1,4 +1,4 @@
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import type { ChannelMessage } from '#modules/notifications/channels/channel';
 import type { Tenant } from '#test/support/factories';
 

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
-import type { Services } from '#core/services';
+import { newId } from '#core/base/crypto/ids';
+import type { Services } from '#core/platform/services';
 import type { Outcome, ChannelMessage } from '#modules/notifications/channels/channel';
 import { deliverBy, type ChannelAdapters } from '#modules/notifications/deliveries/delivering';
 import { expandNotices } from '#modules/notifications/notices/expansion';

@@ -3,8 +3,8 @@ import { createServer } from 'node:https';
 import { buffer } from 'node:stream/consumers';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 
-import { makeCertificate, type Certificate } from '#core/outbound/testing/certificates';
-import { listen } from '#core/outbound/testing/outside';
+import { makeCertificate, type Certificate } from '#core/platform/outbound/testing/certificates';
+import { listen } from '#core/platform/outbound/testing/outside';
 
 export type Pushed = { path: string; headers: IncomingHttpHeaders; body: Buffer };
 

@@ -1,6 +1,6 @@
 import { expect, vi } from 'vitest';
 
-import { newId } from '#core/crypto/ids';
+import { newId } from '#core/base/crypto/ids';
 import { path } from '#modules/translation/testing/tenants';
 import type { Tenant } from '#test/support/factories';
 import type { Answer, Call, TestService } from '#test/support/harness';

@@ -1,5 +1,5 @@
-import { MailNotTaken, deliverMail, type MailServer } from '#core/mail/mail-delivery';
-import { mailTargetOf } from '#core/outbound/target';
+import { MailNotTaken, deliverMail, type MailServer } from '#core/platform/mail/mail-delivery';
+import { mailTargetOf } from '#core/platform/outbound/target';
 import { ProviderFailure } from '#modules/connectors/calls/failures';
 import type { SendingAdapter } from '#modules/connectors/messaging/adapter';
 import type { ProviderSettings } from '#modules/connectors/provider';

@@ -1,12 +1,12 @@
+import { simpleParser } from 'mailparser';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { simpleParser } from 'mailparser';
 import { SMTPServer } from 'smtp-server';
 import { onTestFinished } from 'vitest';
 
-import { makeCertificate, type Certificate } from '#core/outbound/testing/certificates';
+import { makeCertificate, type Certificate } from '#core/platform/outbound/testing/certificates';
 import type { Account, Fault, Provider } from '#modules/connectors/messaging/adapters/testing/account';
 
 export type MailFake = Account & {

@@ -1,4 +1,4 @@
-import { signMessage } from '#core/crypto/secrets';
+import { signMessage } from '#core/base/crypto/secrets';
 import type { RequestAdapter } from '#modules/connectors/messaging/adapter';
 import { firstProblem, headerText, type ProviderSettings } from '#modules/connectors/provider';
 

@@ -1,0 +1,109 @@
+import { describe, expect, it } from 'vitest';
+
+import { canonicalRange, createRangeTable, customerOf, isLocal, isLoopback } from '#core/base/net/ranges';
+
+describe('canonicalRange', () => {
+  it.each([
+    ['203.0.113.7', '203.0.113.7'],
+    ['203.0.113.7/32', '203.0.113.7'],
+    ['203.0.113.7/24', '203.0.113.0/24'],
+    ['203.0.113.255/25', '203.0.113.128/25'],
+    ['255.255.255.255/1', '128.0.0.0/1'],
+    ['10.9.8.7/0', '0.0.0.0/0'],
+    ['2001:DB8::0001', '2001:db8::1'],
+    ['2001:db8:0:0:1:2:3:4/64', '2001:db8::/64'],
+    ['2001:db8:ffff:ffff::/33', '2001:db8:8000::/33'],
+    ['::1/128', '::1'],
+    ['::/0', '::/0'],
+    ['::ffff:203.0.113.7', '203.0.113.7'],
+    ['::ffff:203.0.113.7/120', '203.0.113.0/24'],
+    ['::ffff:0:0/90', '::ffc0:0:0/90'],
+  ])('%s is %s', (text, range) => {
+    expect(canonicalRange(text)).toBe(range);
+    expect(canonicalRange(range)).toBe(range);
+  });
+
+  it.each(['', '203.0.113', '203.0.113.7/33', '203.0.113.7/-1', '::/129', 'fe80::1%eth0', '1.2.3.4/8/8', 'x'])(
+    '%j is invalid',
+    (text) => expect(canonicalRange(text)).toBe(undefined),
+  );
+});
+
+describe('customerOf', () => {
+  it.each([
+    ['203.0.113.7', '203.0.113.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+    ['2001:db8:1:3::1', '2001:db8:1:3::/64'],
+    ['::1', '::/64'],
+  ])('%s is %s', (address, customer) => expect(customerOf(address)).toBe(customer));
+});
+
+describe('createRangeTable', () => {
+  const covers = (ranges: string[], address: string) =>
+    createRangeTable(ranges.map((range) => ({ range, expiresAt: Infinity }))).covers(address, () => 0);
+
+  it.each<[string, string, boolean]>([
+    ['203.0.113.7', '203.0.113.7', true],
+    ['203.0.113.7', '203.0.113.8', false],
+    ['203.0.112.0/23', '203.0.113.255', true],
+    ['203.0.112.0/23', '203.0.114.0', false],
+    ['0.0.0.0/0', '198.51.100.1', true],
+    ['0.0.0.0/0', '2001:db8::1', false],
+    ['::/0', '198.51.100.1', false],
+    ['2001:db8::/47', '2001:db8:1:ffff::1', true],
+    ['2001:db8::/47', '2001:db8:2::1', false],
+    ['2001:db8::1', '2001:db8::1', true],
+    ['2001:db8::1', '2001:db8::2', false],
+  ])('%s and %s: %j', (range, address, expected) => {
+    expect(covers([range], address)).toBe(expected);
+    expect(covers(['192.0.2.1', '3fff::/20', range], address)).toBe(expected);
+  });
+
+  it('counts what has expired no more, from the very moment', () => {
+    const table = createRangeTable([{ range: '203.0.113.7', expiresAt: 1000 }]);
+    expect([999, 1000, 1001].map((now) => table.covers('203.0.113.7', () => now))).toEqual([true, false, false]);
+  });
+
+  it('agrees with every bit of random ranges', () => {
+    let seed = 7;
+    const random = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below;
+    const address = () => Array.from({ length: 4 }, () => random(256)).join('.');
+    const bitsOf = (text: string) =>
+      text
+        .split('.')
+        .map((byte) => Number(byte).toString(2).padStart(8, '0'))
+        .join('');
+    for (let round = 0; round < 2000; round++) {
+      const [base, bits] = [address(), random(33)];
+      // Half of them share a start, as random ones hardly ever do.
+      const asked = random(2) === 0 ? address() : base.replace(/\d+$/, String(random(256)));
+      const expected = bitsOf(base).slice(0, bits) === bitsOf(asked).slice(0, bits);
+      expect([base, bits, asked, covers([`${base}/${bits}`], asked)]).toEqual([base, bits, asked, expected]);
+    }
+  });
+});
+
+it('knows loopback and what is not the internet', () => {
+  expect(['127.0.0.1', '127.9.9.9', '::1', '128.0.0.1', '::2'].map(isLoopback)).toEqual([
+    true,
+    true,
+    true,
+    false,
+    false,
+  ]);
+  const local = [
+    '10.0.0.1',
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.168.1.1',
+    '100.64.0.1',
+    '169.254.1.1',
+    'fd00::1',
+    'fe80::1',
+  ];
+  expect(local.map(isLocal)).toEqual(local.map(() => true));
+  expect(['172.32.0.1', '192.169.0.1', '203.0.113.7', '2001:db8::1', 'fec0::1'].map(isLocal)).toEqual(
+    Array.from({ length: 5 }, () => false),
+  );
+});

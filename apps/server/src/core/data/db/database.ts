@@ -1,0 +1,177 @@
+import type pg from 'pg';
+
+import type { Within } from '#core/base/tracing/tracing';
+import { createDatabaseFaults, type Damage, type DatabaseFaults } from '#core/data/db/faults';
+import { Lane, type LaneLoad } from '#core/data/db/lane';
+import { createLockWaits } from '#core/data/db/lock-waits';
+import { startPulse } from '#core/data/db/pulse';
+import type { Query } from '#core/data/db/query';
+import { Scope, type Lanes, type ScopeOptions } from '#core/data/db/scope';
+import type { CredentialDb, PlatformDb, PurgeDb, TenantDb } from '#core/data/db/scopes';
+import { assertRole, connectionAs, prelude, type RoleKind } from '#core/data/db/session';
+import { defaultTiming, type DatabaseTiming } from '#core/data/db/timing';
+
+export { enterTenant } from '#core/data/db/session';
+
+type LaneName = keyof Lanes;
+/** Connections of each role; those for lock waits open when there is something to wait for, and close when they rest. */
+const laneSizes: Record<RoleKind, Record<LaneName, number>> = {
+  tenant: { fast: 2, slow: 8, locks: 4 },
+  platform: { fast: 2, slow: 2, locks: 1 },
+  credential: { fast: 2, slow: 8, locks: 4 },
+  purge: { fast: 2, slow: 1, locks: 1 },
+};
+const fastDepth = 64;
+
+export type DatabaseOptions = {
+  /** The login that owns the schema; every lane steps down from it to its own role. */
+  connection: pg.ClientConfig;
+  /** A transaction pooler stands between: roles are taken per transaction, not per connection. */
+  pooled?: boolean;
+  /** Named statements; off for poolers that lose them. */
+  preparedStatements?: boolean;
+  /** Citus: the tenant reaches the workers only inside BEGIN … COMMIT. */
+  explicitTransactions?: boolean;
+  timing?: Partial<DatabaseTiming>;
+  /** Told of every flight and transaction of a request. */
+  within?: Within | undefined;
+  /** Told of each statement that came across damaged data. */
+  onDamage?: ScopeOptions['onDamage'];
+};
+
+/** One process's access to PostgreSQL. Only `core/data/db` can make the scoped types it hands out. */
+export type Database = {
+  tenant(tenantId: string): TenantDb;
+  platform(): PlatformDb;
+  /** Without a tenant: global identity tables only. With one: also that tenant's rows, under its policies. */
+  credential(tenantId?: string): CredentialDb;
+  /** For the end of a tenant and nothing else: its connections open when the first statement comes. */
+  purge(tenantId: string): PurgeDb;
+  /** How much of the connections is in use, by role. */
+  pools(): PoolLoad[];
+  /** What went wrong with the server though it was there. */
+  readonly faults: Pick<DatabaseFaults, 'counts' | 'sinceMs'>;
+  close(): Promise<void>;
+};
+
+export type PoolLoad = LaneLoad & { role: RoleKind; lane: LaneName };
+
+export function openDatabase(options: DatabaseOptions): Database {
+  const timing = { ...defaultTiming, ...options.timing };
+  const faults = createDatabaseFaults();
+  const pulse = startPulse({
+    lanes: () => Object.values(lanes).flatMap((ofRole) => Object.values(ofRole)),
+    asking: () => lanes.platform.fast,
+    timing,
+    onUnreachable: () => faults.note('unreachable'),
+  });
+  const opening: Opening = {
+    options,
+    timing,
+    refusal: () => pulse.refusal(),
+    onDead: () => {
+      faults.note('dead_connection');
+      pulse.dropRested();
+    },
+    onFailedOpening: (error) => pulse.noteFailedOpening(error),
+  };
+  const lanes: Record<RoleKind, Lanes> = {
+    tenant: openLanes('tenant', opening),
+    platform: openLanes('platform', opening),
+    credential: openLanes('credential', opening),
+    purge: openLanes('purge', opening),
+  };
+  const scopeOptions: ScopeOptions = {
+    preparedStatements: options.preparedStatements ?? true,
+    explicitTransactions: options.explicitTransactions ?? false,
+    within: options.within,
+    lockWaits: createLockWaits(timing.slowLockMs),
+    faults,
+    onDamage: options.onDamage ?? ((_damage: Damage) => undefined),
+    onReadOnly: () => pulse.noteReadOnly(),
+  };
+  const scope = (kind: RoleKind, tenantId?: string) =>
+    new Scope(lanes[kind], preludeOf(kind, tenantId, { options, timing }), scopeOptions, tenantId);
+  const platform = scope('platform') as unknown as PlatformDb;
+  const credential = scope('credential') as unknown as CredentialDb;
+  return {
+    tenant: (tenantId) => scope('tenant', tenantId) as unknown as TenantDb,
+    platform: () => platform,
+    credential: (tenantId) =>
+      tenantId === undefined ? credential : (scope('credential', tenantId) as unknown as CredentialDb),
+    purge: (tenantId) => scope('purge', tenantId) as unknown as PurgeDb,
+    pools: () =>
+      (Object.keys(lanes) as RoleKind[]).flatMap((role) =>
+        (Object.keys(lanes[role]) as LaneName[]).map((lane) => ({ role, lane, ...lanes[role][lane].load() })),
+      ),
+    faults,
+    close: async () => {
+      pulse.close();
+      const all = Object.values(lanes).flatMap((ofRole) => Object.values(ofRole));
+      await Promise.all(all.map((lane) => lane.close()));
+    },
+  };
+}
+
+type Opening = {
+  options: DatabaseOptions;
+  timing: DatabaseTiming;
+  refusal(): Error | undefined;
+  onDead(): void;
+  onFailedOpening(error: Error): void;
+};
+
+function openLanes(kind: RoleKind, { options, timing, ...signals }: Opening): Lanes {
+  const { fast, slow, locks } = laneSizes[kind];
+  const { statementMs } = timing;
+  const connecting = (lockMs: number, hasGenericPlans = false) => ({
+    ...signals,
+    timing,
+    connection: connectionAs(kind, options, { statementMs, lockMs, hasGenericPlans }),
+    onConnect: options.pooled ? undefined : (client: pg.Client) => assertRole(client, kind),
+  });
+  return {
+    fast: new Lane({
+      ...connecting(timing.fastLockMs, true),
+      timing: { ...timing, stallMs: timing.fastStallMs },
+      size: fast,
+      depth: fastDepth,
+      share: shareOf(kind, fast * fastDepth, 0.5),
+      maxWaiting: 1000,
+    }),
+    slow: new Lane({
+      ...connecting(timing.slowLockMs),
+      size: slow,
+      depth: 1,
+      share: shareOf(kind, slow, 0.75),
+      maxWaiting: 200,
+    }),
+    locks: new Lane({
+      ...connecting(timing.lockMs),
+      size: locks,
+      depth: 1,
+      share: shareOf(kind, locks, 0.5),
+      maxWaiting: 200,
+      closeRestedMs: timing.closeRestedMs,
+    }),
+  };
+}
+
+/** How many connections one tenant may use of a pool that serves many, so that no tenant can occupy it. */
+function shareOf(kind: RoleKind, size: number, part: number): number {
+  return kind === 'tenant' || kind === 'credential' ? Math.ceil(size * part) : size;
+}
+
+function preludeOf(
+  kind: RoleKind,
+  tenantId: string | undefined,
+  { options, timing }: Pick<Opening, 'options' | 'timing'>,
+): (lane: LaneName) => readonly Query<unknown>[] {
+  if (options.pooled !== true) {
+    const entry = prelude(kind, tenantId, undefined);
+    return () => entry;
+  }
+  const { statementMs } = timing;
+  const lockMs = { fast: timing.fastLockMs, slow: timing.slowLockMs, locks: timing.lockMs };
+  return (lane) => prelude(kind, tenantId, { statementMs, lockMs: lockMs[lane] });
+}

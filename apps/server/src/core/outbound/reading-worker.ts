@@ -1,7 +1,0 @@
-import { answerTasks } from '#core/concurrency/worker-thread';
-import type { ReadingTask } from '#core/outbound/reading';
-
-/** The script of a reading calls this with its function. */
-export function readOneAnswer(read: (text: string, argument: never) => unknown): void {
-  answerTasks(({ bytes, argument }: ReadingTask) => read(new TextDecoder().decode(bytes), argument as never));
-}

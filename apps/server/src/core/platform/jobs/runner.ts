@@ -1,0 +1,265 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import type { Database } from '#core/data/db/database';
+import type { Log } from '#core/data/log/log';
+import { redactText } from '#core/data/log/redaction';
+import type { Alerts, Tally } from '#core/platform/jobs/alerts';
+import {
+  completeRun,
+  countFailure,
+  extendLease,
+  forgetFailures,
+  giveBackRun,
+  usualDuration,
+  type Claim,
+} from '#core/platform/jobs/jobs.queries';
+import type { BoundJob } from '#core/platform/jobs/terms';
+
+/** How long a run counts as alive without a heartbeat from its process. */
+export const leaseMs = 60_000;
+
+const criticalStreak = 3;
+/** What takes less is never slow, however quick it usually is. */
+const leastSlowMs = 5000;
+const leastRunsToJudge = 5;
+const slowFactor = 3;
+const longestError = 1000;
+/** What lies beyond is not even looked at for secrets. */
+const longestRead = 32_768;
+
+/** The run is no longer this process's. */
+class LeaseLost extends Error {}
+/** The process ends before the run has. */
+class ProcessStops extends Error {}
+
+/** Works off what this process has claimed. */
+export type Runner = {
+  /** Resolves when the run has ended, however it ends. */
+  run(job: BoundJob, claim: Claim, tally: Tally): Promise<void>;
+  /** A run of the job still goes on in this process, even one whose time is over. */
+  isBusy(name: string): boolean;
+  /** The ids of the runs under way here. */
+  running(): string[];
+  isClosing(): boolean;
+  /** Waits for what runs, at most so long, then gives it back. */
+  close(drainMs: number): Promise<void>;
+};
+
+type Options = { database: Database; log: Log; now(): Date; alerts: Alerts; leaseMs?: number };
+type Result = { output: Record<string, unknown> | null } | { error: unknown };
+type Running = { job: BoundJob; claim: Claim; tally: Tally };
+
+export function createRunner(options: Options): Runner {
+  return new LocalRunner(options);
+}
+
+class LocalRunner implements Runner {
+  readonly #options: Options;
+  readonly #leaseMs: number;
+  readonly #controllers = new Map<string, AbortController>();
+  readonly #ends = new Set<Promise<void>>();
+  readonly #busy = new Set<string>();
+  /** Aborted when no caller waits for the runs any longer. */
+  readonly #stop = new AbortController();
+  #isClosing = false;
+
+  constructor(options: Options) {
+    this.#options = options;
+    this.#leaseMs = options.leaseMs ?? leaseMs;
+  }
+
+  run(job: BoundJob, claim: Claim, tally: Tally): Promise<void> {
+    const ended = this.#runToEnd({ job, claim, tally }).finally(() => this.#ends.delete(ended));
+    this.#ends.add(ended);
+    return ended;
+  }
+
+  isBusy(name: string): boolean {
+    return this.#busy.has(name);
+  }
+
+  running(): string[] {
+    return [...this.#controllers.keys()];
+  }
+
+  isClosing(): boolean {
+    return this.#isClosing;
+  }
+
+  async close(drainMs: number): Promise<void> {
+    this.#isClosing = true;
+    const timer = setTimeout(() => this.#giveUp(), drainMs);
+    await Promise.all(this.#ends);
+    clearTimeout(timer);
+    this.#giveUp();
+  }
+
+  #giveUp(): void {
+    this.#stop.abort();
+    for (const controller of this.#controllers.values()) controller.abort(new ProcessStops());
+  }
+
+  async #runToEnd(running: Running): Promise<void> {
+    const { job, claim, tally } = running;
+    // Claimed while the process began to stop: no caller waits for it any more.
+    if (this.#isClosing) return this.#writeEnd(running, { error: new ProcessStops() });
+    tally.executed += 1;
+    const controller = new AbortController();
+    this.#controllers.set(claim.id, controller);
+    // Until its end is written down, others must see that it is alive.
+    const heartbeat = setInterval(() => void this.#beat(claim, controller), this.#leaseMs / 3).unref();
+    const result = await this.#work(job, controller);
+    if ('error' in result) tally.failed += 1;
+    await this.#writeEnd(running, result);
+    clearInterval(heartbeat);
+    this.#controllers.delete(claim.id);
+  }
+
+  async #work(job: BoundJob, controller: AbortController): Promise<Result> {
+    const { signal } = controller;
+    const timeout = setTimeout(
+      () => controller.abort(new Error(`The run took longer than ${job.timeoutMs} ms and was given up.`)),
+      job.timeoutMs,
+    ).unref();
+    try {
+      return { output: (await Promise.race([this.#start(job, signal), aborted(signal)])) ?? null };
+    } catch (error) {
+      return { error };
+    } finally {
+      clearTimeout(timeout);
+    }
+  }
+
+  /** Again and again until the database takes it, or the process stops: a run that has ended must not look lost. */
+  async #writeEnd({ job, claim, tally }: Running, result: Result): Promise<void> {
+    const { log, now } = this.#options;
+    const at = now().toISOString();
+    for (;;) {
+      try {
+        if (!(await this.#end(job, claim, { result, at }))) return;
+        break;
+      } catch (error) {
+        log.warn({ err: error, job: job.name, runId: claim.id }, 'the end of a job could not be written down');
+      }
+      if (!(await this.#mayTryAgain())) return;
+    }
+    const error = 'error' in result ? textOf(result.error) : null;
+    const noted =
+      error === null
+        ? noteSuccess(this.#options, { job, claim, at }, tally)
+        : noteFailure(this.#options, { name: job.name, error }, tally);
+    await noted.catch((reason: unknown) =>
+      log.error({ err: reason, job: job.name }, 'how a job ended could not be counted'),
+    );
+  }
+
+  /** After a while; false when the process stops before. */
+  async #mayTryAgain(): Promise<boolean> {
+    const { signal } = this.#stop;
+    await delay(this.#leaseMs / 12, undefined, { signal, ref: false }).catch(() => undefined);
+    return !signal.aborted;
+  }
+
+  /** A run that ignores its signal goes on alone; until it ends, no run of the same job begins here. */
+  #start(job: BoundJob, signal: AbortSignal): ReturnType<BoundJob['run']> {
+    this.#busy.add(job.name);
+    const running = Promise.resolve().then(() => job.run(signal));
+    const forget = () => void this.#busy.delete(job.name);
+    running.then(forget, forget);
+    return running;
+  }
+
+  async #beat({ id, attempt }: Claim, controller: AbortController): Promise<void> {
+    const { database, log } = this.#options;
+    try {
+      const extended = await database.platform().slow.first(extendLease({ id, attempt, leaseMs: this.#leaseMs }));
+      if (extended === undefined) controller.abort(new LeaseLost());
+    } catch (error) {
+      log.warn({ err: error, runId: id }, 'the lease of a job could not be extended and will be tried again');
+    }
+  }
+
+  /** @returns whether the run was this process's to end. */
+  async #end(job: BoundJob, { id, attempt }: Claim, { result, at }: { result: Result; at: string }): Promise<boolean> {
+    const { database, log } = this.#options;
+    const { slow } = database.platform();
+    const cause = 'error' in result ? result.error : undefined;
+    if (cause instanceof LeaseLost) {
+      log.warn({ job: job.name, runId: id }, 'a job was taken over by another process');
+      return false;
+    }
+    if (cause instanceof ProcessStops) {
+      await slow.all(giveBackRun({ id, attempt, at, error: 'The process was stopped before the end.' }));
+      return false;
+    }
+    const error = 'error' in result ? textOf(result.error) : null;
+    const output = 'output' in result ? result.output : null;
+    const status = error === null ? 'succeeded' : 'failed';
+    return (await slow.first(completeRun({ id, attempt, status, at, error, output }))) !== undefined;
+  }
+}
+
+type Noting = Pick<Options, 'database' | 'alerts'>;
+
+/** Counts a run that failed, or whose process was gone, and says so. */
+export async function noteFailure(
+  { database, alerts }: Noting,
+  { name, error }: { name: string; error: string },
+  tally: Tally,
+): Promise<void> {
+  const row = await database.platform().slow.first(countFailure({ name, error }));
+  const streak = row?.consecutive_failures ?? 1;
+  await alerts.raise(
+    {
+      type: 'job_failed',
+      subject: name,
+      severity: streak >= criticalStreak ? 'critical' : 'warning',
+      title: `The job ${name} failed`,
+      message: streak === 1 ? error : `${streak} times in a row: ${error}`,
+    },
+    tally,
+  );
+}
+
+async function noteSuccess(
+  { database, alerts }: Noting,
+  { job, claim, at }: { job: BoundJob; claim: Claim; at: string },
+  tally: Tally,
+): Promise<void> {
+  const { name, timeoutMs } = job;
+  const [, [usual]] = await database
+    .platform()
+    .slow.flight([forgetFailures({ name }), usualDuration({ name, exceptId: claim.id })]);
+  await alerts.resolve('job_failed', [name]);
+  const tookMs = Date.parse(at) - Date.parse(claim.started_at);
+  const isJudged = usual !== undefined && usual.runs >= leastRunsToJudge && usual.median_ms !== null;
+  const usualMs = isJudged ? Math.max(leastSlowMs, slowFactor * usual.median_ms!) : Infinity;
+  if (tookMs <= Math.min(usualMs, timeoutMs / 2)) {
+    await alerts.resolve('job_slow', [name]);
+    return;
+  }
+  const than = tookMs > timeoutMs / 2 ? `half of the ${timeoutMs} ms that it may take` : `usual`;
+  await alerts.raise(
+    {
+      type: 'job_slow',
+      subject: name,
+      severity: 'warning',
+      title: `The job ${name} is slow`,
+      message: `The run took ${tookMs} ms, longer than ${than}.`,
+    },
+    tally,
+  );
+}
+
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+  });
+}
+
+// A text that PostgreSQL accepts and every operator may read, for any error. A truncated secret would no longer be recognised.
+function textOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  const clean = redactText(text.slice(0, longestRead)).slice(0, longestError);
+  return clean.replaceAll('\0', '').toWellFormed() || 'no message';
+}

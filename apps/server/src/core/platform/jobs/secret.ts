@@ -1,0 +1,63 @@
+import { sameSecret } from '#core/base/crypto/secrets';
+import { customerOf } from '#core/base/net/ranges';
+import type { Alerts } from '#core/platform/jobs/alerts';
+import { DispatcherNotConfigured } from '#core/platform/jobs/errors';
+import { createCounters, type Allowance } from '#core/platform/limits/counters';
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** The twentieth wrong secret within a minute exceeds the limit; further ones are reported once a minute. */
+const allowance: Allowance = { max: 19, windowMs: 60_000, blockMs: 60_000, maxViolations: 1 };
+/** Wrong secrets that stay away for so long are over. */
+export const quietAfterMs = 10 * 60_000;
+
+/** Recognises a caller with the secret of the dispatcher. */
+export type SecretCheck = {
+  /** @throws DispatcherNotConfigured where there is no secret to know */
+  assertConfigured(): void;
+  /** Whether one of the three headers holds the secret. */
+  knows(headers: Headers): boolean;
+  /**
+   * Counts a wrong secret in this process; twenty in a minute from one customer (`customerOf`) raise an alert. A missing
+   * secret does not count.
+   */
+  noteWrong(headers: Headers, address: string): Promise<void>;
+};
+
+type Options = { secret: string | undefined; now(): Date; alerts: Alerts };
+
+export function createSecretCheck({ secret, now, alerts }: Options): SecretCheck {
+  // In memory: a caller without the secret must not be able to keep the database busy.
+  const counters = createCounters(() => now().getTime());
+
+  return {
+    assertConfigured() {
+      if (secret === undefined) throw DispatcherNotConfigured();
+    },
+    knows(headers) {
+      const given = presented(headers);
+      return secret !== undefined && given !== undefined && sameSecret(given, secret);
+    },
+    async noteWrong(headers, address) {
+      if (presented(headers) === undefined) return;
+      const customer = customerOf(address);
+      if (counters.take(customer, allowance)?.isLastViolation !== true) return;
+      await alerts.raise({
+        type: 'unauthorized_calls',
+        subject: customer,
+        severity: 'warning',
+        title: 'Calls of the dispatcher with a wrong secret',
+        message: `${allowance.max + 1} calls or more within a minute from ${customer}. Correct the caller, or block the address.`,
+      });
+    },
+  };
+}
+
+function presented(headers: Headers): string | undefined {
+  const bearer = /^Bearer +(.+)$/i.exec(single(headers.authorization) ?? '')?.[1];
+  return single(headers['x-dispatcher-secret']) ?? single(headers['x-cron-secret']) ?? bearer;
+}
+
+function single(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}

@@ -1,0 +1,120 @@
+import { coalesce } from '#core/base/concurrency/coalesce';
+import { newId } from '#core/base/crypto/ids';
+import { createRangeTable, customerOf, type RangeEntry, type RangeTable } from '#core/base/net/ranges';
+import { createBatchWriter } from '#core/data/background/batch-writer';
+import { createRetry } from '#core/data/background/retry';
+import type { Database } from '#core/data/db/database';
+import type { Log } from '#core/data/log/log';
+import {
+  announceRules,
+  blockAutomatically,
+  listRulesInEffect,
+  type IpRuleRow,
+} from '#core/platform/limits/address-rules.queries';
+
+/** The rules for addresses as this process knows them. */
+export type AddressRules = {
+  isAllowed(address: string): boolean;
+  isBlocked(address: string): boolean;
+  /** The address and what else its customer has: at once here; elsewhere, and for administrators to see, a moment later. */
+  block(address: string, durationMs: number): void;
+  /** Reads the rules again, until it succeeds. Resolves when this process applies them, or has to go on without. */
+  reload(): Promise<void>;
+  close(): Promise<void>;
+};
+
+type Options = { database: Database; log: Log; now(): Date; retryMs?: number };
+
+const maxRules = 100_000;
+const maxWaiting = 10_000;
+const batchSize = 1000;
+
+export function createAddressRules({ database, log, now, retryMs = 1000 }: Options): AddressRules {
+  let tables = toTables([]);
+  /** Blocked here, and not yet read back from the database. */
+  const own = new Map<string, RangeEntry>();
+  const retry = createRetry(() => reload(), retryMs);
+  const clock = () => now().getTime();
+  /** A block that was set again meanwhile stays. */
+  function forget(batch: readonly RangeEntry[]): void {
+    for (const entry of batch) if (own.get(entry.range) === entry) own.delete(entry.range);
+  }
+
+  async function read(): Promise<void> {
+    try {
+      const rows = await database.platform().slow.all(listRulesInEffect({ now: now().toISOString(), most: maxRules }));
+      if (rows.length === maxRules) log.warn({ maxRules }, 'there are more rules for addresses than are applied');
+      tables = toTables(rows);
+    } catch (error) {
+      if (retry.later()) log.warn({ err: error }, 'rules for addresses could not be read and stay as they are for now');
+    }
+  }
+
+  // One at a time, so that an older answer never replaces a newer one.
+  const reload = coalesce(read);
+  const writer = createBatchWriter<readonly RangeEntry[]>({
+    delayMs: 100,
+    take: () => (own.size === 0 ? undefined : [...own.values()].slice(0, batchSize)),
+    // What is stored stays in effect here until it was read back.
+    write: async (batch) => {
+      await store(database, batch, now().toISOString());
+      await reload();
+      forget(batch);
+    },
+    onRefused(err, batch) {
+      log.error({ err }, 'the database refused blocked addresses');
+      forget(batch);
+    },
+    onFailing: (err) => log.warn({ err }, 'blocked addresses could not be stored; tried again'),
+  });
+
+  return {
+    isAllowed: (address) => tables.allow.covers(address, clock),
+    isBlocked: (address) => {
+      const isOwn = own.size > 0 && (own.get(customerOf(address))?.expiresAt ?? 0) > clock();
+      return isOwn || tables.block.covers(address, clock);
+    },
+    block(address, durationMs) {
+      if (own.size >= maxWaiting) return;
+      const range = customerOf(address);
+      own.set(range, { range, expiresAt: clock() + durationMs });
+      writer.wake();
+    },
+    reload,
+    close: () => {
+      retry.close();
+      return writer.close();
+    },
+  };
+}
+
+type Rule = Pick<IpRuleRow, 'range' | 'action' | 'expires_at'>;
+
+function toTables(rules: readonly Rule[]): Record<IpRuleRow['action'], RangeTable> {
+  return { allow: tableOf(rules, 'allow'), block: tableOf(rules, 'block') };
+}
+
+function tableOf(rows: readonly Rule[], action: IpRuleRow['action']): RangeTable {
+  const entries = rows
+    .filter((row) => row.action === action)
+    .map((row) => ({ range: row.range, expiresAt: row.expires_at === null ? Infinity : Date.parse(row.expires_at) }));
+  return createRangeTable(entries);
+}
+
+function store(database: Database, entries: readonly RangeEntry[], at: string): Promise<unknown> {
+  const rows = JSON.stringify(entries.map((entry) => automaticRule(entry, at)));
+  return database.platform().slow.flight([blockAutomatically({ rows }), announceRules()]);
+}
+
+function automaticRule({ range, expiresAt }: RangeEntry, at: string) {
+  return {
+    id: newId(),
+    range,
+    action: 'block',
+    source: 'automatic',
+    reason: 'Too many requests, again and again.',
+    expires_at: new Date(expiresAt).toISOString(),
+    created_at: at,
+    updated_at: at,
+  };
+}

@@ -1,0 +1,179 @@
+import { Readable } from 'node:stream';
+import type { ReadableStream as StreamOfBytes } from 'node:stream/web';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errors } from 'undici';
+
+import type { Bulkhead } from '#core/platform/outbound/bulkhead';
+import { NotAsked, NotSendable, type Circuits } from '#core/platform/outbound/circuits';
+import type { Connections } from '#core/platform/outbound/connections';
+import { withDeadline } from '#core/platform/outbound/deadline';
+import { acceptedEncodings, exchange, toResponse, type WireRequest } from '#core/platform/outbound/exchange';
+import { AddressRefused } from '#core/platform/outbound/judged-connect';
+import { createQueue, type Queue } from '#core/platform/outbound/queue';
+import { createRetryBudget, isCut, isWorthRepeating, pauseMs } from '#core/platform/outbound/retry-budget';
+
+export type OutboundInit = {
+  method?: string;
+  headers?: Readonly<Record<string, string>> | Headers;
+  body?: string | Uint8Array | ArrayBuffer | URLSearchParams | ReadableStream | null | undefined;
+  signal?: AbortSignal | undefined;
+  /**
+   * The key of the circuit breaker: after five failures in a row (no answer, or 5xx) all calls of this
+   * key fail at once for 10 s, then one call tests the provider.
+   */
+  circuit?: string | undefined;
+  /**
+   * True if the call is idempotent. Then a pooled connection may be used, and a call that got no byte of an answer, or 502, 503 or
+   * 504 without Retry-After, is retried once within the retry budget.
+   */
+  isRepeatable?: boolean | undefined;
+  /**
+   * True if the provider detects duplicates, by an id in the request. Then a pooled connection may be used, and a call whose
+   * connection was cut before a byte of an answer is retried once within the retry budget. Every answer is final.
+   */
+  isRecognised?: boolean | undefined;
+  /** Who makes the call: all calls of one owner together hold a quarter of the permits at most. */
+  owner?: string | undefined;
+  /** Called when the call has its permit and is about to be sent; before, no request was made. */
+  onPlace?: (() => void) | undefined;
+  /** For everything, the wait for headers included: 30 s unless said, of which 10 to headers; never more than 120. */
+  timeoutMs?: number | undefined;
+  /** How long the answer may be: 256 KiB unless said, never more than 4 MiB. What is longer than 256 KiB is read on a thread. */
+  maxBytes?: number | undefined;
+};
+
+export type Call = (url: URL, init: OutboundInit) => Promise<Response>;
+
+type Surroundings = {
+  connections: Connections;
+  bulkhead: Bulkhead;
+  circuits: Circuits;
+  limits: { headersMs: number; totalMs: number; longestMs: number; maxBodyBytes: number; longestBodyBytes: number };
+};
+
+type Attempt = {
+  url: URL;
+  request: WireRequest;
+  signal: AbortSignal;
+  maxBytes: number;
+  enter: Queue['enter'];
+};
+
+/** Calls through their circuits, each within one deadline and made twice at most. */
+export function createCall({ connections, bulkhead, circuits, limits }: Surroundings): Call {
+  const budget = createRetryBudget();
+
+  /** @param onAnswer told when the first byte of an answer has come */
+  async function attempt(one: Attempt, mayBeKept: boolean, onAnswer: () => void): Promise<Response> {
+    const { url, request, signal, maxBytes } = one;
+    const { origin } = url;
+    const release = await one.enter(signal);
+    const lease = connections.lease(origin, mayBeKept);
+    const onEnd = () => {
+      lease.giveBack();
+      release();
+    };
+    const whole = { ...request, origin };
+    const answer = await exchange(lease.dispatcher, whole, { signal, maxBytes, onAnswer, onEnd }).catch(
+      (cause: unknown) => {
+        throw cause instanceof errors.InvalidArgumentError ? new NotSendable('this cannot be sent', { cause }) : cause;
+      },
+    );
+    return orAborted(toResponse(answer, maxBytes), signal);
+  }
+
+  async function attempts(one: Attempt, init: OutboundInit): Promise<Response> {
+    const { circuit = '' } = init;
+    const isRepeatable = init.isRepeatable === true;
+    const mayBeKept = isRepeatable || init.isRecognised === true;
+    const mayRepeat = () => !(init.body instanceof ReadableStream) && budget.spend(circuit);
+    let hasBegun = false;
+    budget.earn(circuit);
+    try {
+      const answer = await attempt(one, mayBeKept, () => (hasBegun = true));
+      if (!isRepeatable || !isWorthRepeating(answer) || !mayRepeat()) return answer;
+    } catch (error) {
+      const isFinal = hasBegun || one.signal.aborted || !mayFareBetter(error, init);
+      if (isFinal || !mayRepeat()) throw error;
+    }
+    await sleep(pauseMs(), undefined, { signal: one.signal });
+    return attempt(one, false, () => undefined);
+  }
+
+  return (url, init) => {
+    const maxBytes = Math.min(init.maxBytes ?? limits.maxBodyBytes, limits.longestBodyBytes);
+    const timeoutMs = Math.min(init.timeoutMs ?? limits.totalMs, limits.longestMs);
+    const headersTimeout = init.timeoutMs === undefined ? limits.headersMs : Math.max(limits.headersMs, timeoutMs);
+    const request = { ...toRequest(url, init), headersTimeout, bodyTimeout: timeoutMs };
+    const work = async () => {
+      const queue = createQueue(bulkhead, { origin: url.origin, owner: init.owner }, init.onPlace);
+      const one = { url, request, maxBytes, enter: queue.enter };
+      return withDeadline(timeoutMs, init.signal, (signal) => attempts({ ...one, signal }, init)).catch(
+        (error: unknown) => {
+          throw isCancelled(init.signal)
+            ? new NotAsked('the call was cancelled', { cause: error })
+            : queue.classify(error);
+        },
+      );
+    };
+    return init.circuit === undefined ? work() : circuits.run(init.circuit, work);
+  };
+}
+
+/** Unpacking waits for a thread of the process, which does not heed the signal. */
+async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = () => aborted.reject(signal.reason as Error);
+  signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
+  try {
+    // Both promises are handled: an unhandled rejection of the work would end the process.
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}
+
+/** Whether a call that got no answer is one to make once more. */
+function mayFareBetter(error: unknown, { isRepeatable = false, isRecognised = false }: OutboundInit): boolean {
+  if (error instanceof AddressRefused || error instanceof NotAsked) return false;
+  return isRepeatable || (isRecognised && isCut(error));
+}
+
+/** Time that is up is the other side's failure; anything else is the caller's decision. */
+function isCancelled(signal: AbortSignal | undefined): boolean {
+  if (signal?.aborted !== true) return false;
+  const { reason } = signal as { reason: unknown };
+  return !(reason instanceof DOMException && reason.name === 'TimeoutError');
+}
+
+function toRequest(url: URL, init: OutboundInit): WireRequest {
+  const { method = 'GET', body = null } = init;
+  const type = defaultType(body);
+  const headers = {
+    'user-agent': 'Atrium',
+    accept: '*/*',
+    ...(type === undefined ? {} : { 'content-type': type }),
+    ...lowerCased(init.headers),
+    'accept-encoding': acceptedEncodings,
+  };
+  return { path: `${url.pathname}${url.search}`, method: method.toUpperCase(), headers, body: toBody(body) };
+}
+
+/** So that what a caller gives takes the place of what is given by default. */
+function lowerCased(headers: OutboundInit['headers'] = {}): Record<string, string> {
+  const entries = headers instanceof Headers ? [...headers] : Object.entries(headers);
+  return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+function defaultType(body: OutboundInit['body']): string | undefined {
+  if (typeof body === 'string') return 'text/plain;charset=UTF-8';
+  return body instanceof URLSearchParams ? 'application/x-www-form-urlencoded;charset=UTF-8' : undefined;
+}
+
+function toBody(body: OutboundInit['body']): string | Uint8Array | Readable | null {
+  if (body instanceof URLSearchParams) return body.toString();
+  if (body instanceof ArrayBuffer) return new Uint8Array(body);
+  if (body instanceof ReadableStream) return Readable.fromWeb(body as StreamOfBytes);
+  return body ?? null;
+}

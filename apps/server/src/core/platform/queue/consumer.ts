@@ -1,0 +1,201 @@
+import { coalesce, shareRun } from '#core/base/concurrency/coalesce';
+import type { Log } from '#core/data/log/log';
+import { heartbeatSeconds, type Claim, type Storage } from '#core/platform/queue/storage';
+import type { BoundWork } from '#core/platform/queue/terms';
+
+/** Does what waits in the queue, in one process. */
+export type Consumer = {
+  /** Something waits under this name; under any, where it is undefined. */
+  wake(name?: string): void;
+  /**
+   * Takes nothing more and has what is under way stop; what has not ended by then waits for another process.
+   * @param graceMs how long to wait for that
+   */
+  stop(graceMs: number): Promise<void>;
+};
+
+export type ConsumerOptions = {
+  work: readonly BoundWork[];
+  storage: Storage;
+  log: Log;
+  onError(error: unknown): void;
+  /** How often to look without being told: for what became due meanwhile. */
+  pollMs: number;
+  /** How often to look after what dead processes held. */
+  tendMs: number;
+};
+
+/** Why work is aborted that is given back. */
+class ProcessStops extends Error {
+  override name = 'ProcessStops';
+  override message = 'the process stops';
+}
+
+type Run = { claim: Claim; controller: AbortController; ended: Promise<void> };
+
+const keepMs = (heartbeatSeconds * 1000) / 3;
+const settleRetryMs = 1000;
+
+export function startConsumer(options: ConsumerOptions): Consumer {
+  const lines = new Map(options.work.map((work) => [work.name, new Line(work, options)]));
+  const every = (ms: number, run: () => unknown) => {
+    // Processes started together do not all look at once.
+    const timer = setInterval(run, ms * (0.9 + Math.random() / 5)).unref();
+    return () => clearInterval(timer);
+  };
+  const wake = (name?: string) => {
+    if (name === undefined) lines.forEach((line) => void line.look());
+    else void lines.get(name)?.look();
+  };
+  const tend = shareRun(() => options.storage.tend().catch(options.onError));
+  const timers = [
+    every(options.pollMs, wake.bind(undefined, undefined)),
+    every(options.tendMs, tend),
+    every(keepMs, () => lines.forEach((line) => void line.keep())),
+  ];
+  wake();
+  return {
+    wake,
+    async stop(graceMs) {
+      timers.slice(0, 2).forEach((end) => end());
+      await Promise.all([tend.underWay(), ...[...lines.values()].map((line) => line.stop(graceMs))]);
+      timers.forEach((end) => end());
+    },
+  };
+}
+
+/** The work of one name. */
+class Line {
+  readonly #work: BoundWork;
+  readonly #options: ConsumerOptions;
+  readonly #runs = new Set<Run>();
+  #isStopped = false;
+  readonly #graceOver = new AbortController();
+
+  constructor(work: BoundWork, options: ConsumerOptions) {
+    this.#work = work;
+    this.#options = options;
+  }
+
+  /** Takes as much as there is room for. */
+  readonly look = coalesce(() => this.#lookOnce());
+
+  async #lookOnce(): Promise<void> {
+    const room = this.#work.concurrency - this.#runs.size;
+    if (this.#isStopped || room <= 0) return;
+    try {
+      for (const claim of await this.#options.storage.take(this.#work.name, room)) this.#begin(claim);
+    } catch (error) {
+      this.#options.onError(error);
+    }
+  }
+
+  #begin(claim: Claim): void {
+    const controller = new AbortController();
+    const run: Run = { claim, controller, ended: Promise.resolve() };
+    this.#runs.add(run);
+    // What was being taken while the process began to stop.
+    if (this.#isStopped) controller.abort(new ProcessStops());
+    run.ended = this.#run(run).finally(() => {
+      this.#runs.delete(run);
+      void this.look();
+    });
+  }
+
+  async #run(run: Run): Promise<void> {
+    const { claim, controller } = run;
+    const { storage, log } = this.#options;
+    const { name } = this.#work;
+    const outcome = await this.#attempt(run);
+    const { reason } = controller.signal as { reason: unknown };
+    if (reason instanceof TakenOver) return;
+    if (outcome.succeeded) return this.#settle(run, () => storage.succeed(name, claim));
+    if (reason instanceof ProcessStops) return this.#settle(run, () => storage.giveBack(name, claim));
+    const attempt = claim.retryCount + 1;
+    const isLast = attempt >= this.#work.attempts;
+    const facts = { err: outcome.error, work: name, piece: claim.id, attempt };
+    if (isLast) log.error(facts, 'work failed for the last time and is kept as a dead letter');
+    else log.warn(facts, 'work failed and will be tried again');
+    return this.#settle(run, () => storage.fail(name, claim, outcome.error));
+  }
+
+  /** Ends with its signal, even if the work ignores the signal. */
+  async #attempt({ claim, controller }: Run): Promise<{ succeeded: true } | { succeeded: false; error: unknown }> {
+    const { signal } = controller;
+    const timer = setTimeout(() => controller.abort(new TooLong()), this.#work.timeoutMs);
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
+    });
+    aborted.catch(() => undefined);
+    try {
+      signal.throwIfAborted();
+      const work = this.#work.run({ data: claim.data, attempt: claim.retryCount + 1, signal });
+      // Stopping leaves it the time to end well.
+      await Promise.race([work, aborted.catch((error: unknown) => this.#outlast(work, error))]);
+      return { succeeded: true };
+    } catch (error) {
+      return { succeeded: false, error };
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #outlast(work: Promise<unknown>, error: unknown): Promise<unknown> {
+    if (!(error instanceof ProcessStops)) throw error;
+    const { signal } = this.#graceOver;
+    const over = new Promise<never>((_, reject) => {
+      if (signal.aborted) reject(error);
+      signal.addEventListener('abort', () => reject(error), { once: true });
+    });
+    return Promise.race([work, over]);
+  }
+
+  /** Until the database takes it, or another process has taken the work over. */
+  async #settle({ controller }: Run, settle: () => Promise<void>): Promise<void> {
+    for (;;) {
+      try {
+        return await settle();
+      } catch (error) {
+        this.#options.onError(error);
+        if (this.#graceOver.signal.aborted || controller.signal.reason instanceof TakenOver) return;
+        await new Promise((resolve) => setTimeout(resolve, settleRetryMs));
+      }
+    }
+  }
+
+  /** Sends the heartbeat, and aborts tasks that this process no longer owns. */
+  async keep(): Promise<void> {
+    const runs = [...this.#runs];
+    if (runs.length === 0) return;
+    try {
+      const kept = await this.#options.storage.keep(
+        this.#work.name,
+        runs.map(({ claim }) => claim),
+      );
+      // A task that was just settled has no owner either; it notices nothing.
+      for (const { claim, controller } of runs) if (!kept.has(claim.id)) controller.abort(new TakenOver());
+    } catch (error) {
+      this.#options.onError(error);
+    }
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.#isStopped = true;
+    for (const { controller } of this.#runs) controller.abort(new ProcessStops());
+    // The last look: it takes nothing, and ends after the one under way.
+    await this.look();
+    const timer = setTimeout(() => this.#graceOver.abort(), graceMs);
+    await Promise.all([...this.#runs].map(({ ended }) => ended));
+    clearTimeout(timer);
+  }
+}
+
+class TooLong extends Error {
+  override name = 'TooLong';
+  override message = 'the attempt took too long';
+}
+
+class TakenOver extends Error {
+  override name = 'TakenOver';
+  override message = 'another process took the work over';
+}
