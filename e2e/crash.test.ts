@@ -121,28 +121,4 @@ describe('kill -9', () => {
     const again = await comeBack(second.base, email);
     expect((await again.get(`${contacts}/${id}`)).status).toBe(200);
   });
-
-  it('four times, of the service and PostgreSQL in turn: no acknowledged write is lost', async () => {
-    const dataDir = workplace.dataDir();
-    let service = await workplace.start({ dataDir });
-    const { client, email } = await newTenant(service.base);
-    const ledger = new Ledger();
-    let current = client;
-    for (let cycle = 0; cycle < 4; cycle++) {
-      ledger.write(current);
-      await ledger.grow(20);
-      if (cycle % 2 === 0) {
-        await service.kill('SIGKILL');
-        await ledger.stop();
-        service = await workplace.start({ dataDir });
-        current = await comeBack(service.base, email);
-      } else {
-        await crashPostmaster(dataDir);
-        await ledger.grow(1);
-        await ledger.stop();
-      }
-    }
-    expect(ledger.acknowledged.size).toBeGreaterThanOrEqual(80);
-    await ledger.expectKept(current);
-  });
 });
