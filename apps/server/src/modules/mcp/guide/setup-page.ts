@@ -1,10 +1,13 @@
+import { readFileSync } from 'node:fs';
+
 import type { Settings } from '#core/platform/services';
 import { protocolVersions, type Catalog } from '#modules/mcp/catalog';
 import { keyPlaceholder } from '#modules/mcp/guide/configurations';
 import type { McpClient } from '#modules/mcp/guide/guide.schemas';
 import { describeSetup, setupSteps } from '#modules/mcp/guide/setup';
-import { setupScript } from '#modules/mcp/guide/setup-script';
-import { setupStyle } from '#modules/mcp/guide/setup-style';
+
+export const setupScript = readFileSync(new URL('setup.js', import.meta.url), 'utf8');
+const setupStyle = readFileSync(new URL('setup.css', import.meta.url), 'utf8');
 
 /**
  * Allows only the script and style of this page, calls to this service, and no markup at run time, so input and answers stay text.

@@ -1,7 +1,7 @@
 import vm from 'node:vm';
 import { describe, expect, it } from 'vitest';
 
-import { setupScript } from '#modules/mcp/guide/setup-script';
+import { setupScript } from '#modules/mcp/guide/setup-page';
 import { createTenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 

@@ -1,8 +1,5 @@
-/**
- * Script of the setup page, as text because it runs only in the browser. It creates elements and sets their text, never markup,
- * as the policy of the page requires (`require-trusted-types-for`). The key stays in its field; only the test sends it.
- */
-export const setupScript = `
+// Runs in the browser as part of the setup page. It creates elements and sets their text, never markup, as the policy of the
+// page requires (`require-trusted-types-for`). The key stays in its field; only the test sends it.
 'use strict';
 const { endpoint, placeholder, specVersion, publicTools } = document.body.dataset;
 const find = (selector) => document.querySelector(selector);
@@ -22,7 +19,7 @@ for (const hidden of findAll('[data-live]')) hidden.hidden = false;
 
 // The choices of the user
 
-const keyForm = /^svc_sk_[\\w-]{20,200}$/;
+const keyForm = /^svc_sk_[\w-]{20,200}$/;
 const keyOf = () => (keyForm.test(keyField.value.trim()) ? keyField.value.trim() : undefined);
 const boxes = findAll('input[name=toolset]');
 const query = () => {
@@ -33,7 +30,10 @@ const query = () => {
 };
 const templates = new Map(findAll('code[data-fill]').map((code) => [code, code.textContent]));
 const filled = (code, key) =>
-  templates.get(code).replaceAll(endpoint, () => endpoint + query()).replaceAll(placeholder, () => key);
+  templates
+    .get(code)
+    .replaceAll(endpoint, () => endpoint + query())
+    .replaceAll(placeholder, () => key);
 
 const show = () => {
   const key = keyOf();
@@ -55,7 +55,10 @@ show();
 // Browsers offer the clipboard only over HTTPS and on localhost.
 const copyText = async (text) => {
   if (navigator.clipboard !== undefined) {
-    const isDone = await navigator.clipboard.writeText(text).then(() => true, () => false);
+    const isDone = await navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    );
     if (isDone) return true;
   }
   const area = element('textarea');
@@ -98,7 +101,8 @@ const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 tabs.forEach((tab, at) => {
   tab.addEventListener('click', () => select(tab));
   tab.addEventListener('keydown', (event) => {
-    const to = { Home: 0, End: tabs.length - 1 }[event.key] ?? (at + tabs.length + (steps[event.key] ?? 0)) % tabs.length;
+    const to =
+      { Home: 0, End: tabs.length - 1 }[event.key] ?? (at + tabs.length + (steps[event.key] ?? 0)) % tabs.length;
     if (to === at) return;
     event.preventDefault();
     select(tabs[to]);
@@ -110,7 +114,7 @@ select(tabs[0]);
 // The test: the first call of every client
 
 // The policy allows calls only to the address that this page came from.
-const here = location.origin + location.pathname.replace(/\\/setup\\/?$/, '');
+const here = location.origin + location.pathname.replace(/\/setup\/?$/, '');
 if (here !== endpoint) {
   find('#elsewhere').hidden = false;
   find('#here').textContent = here;
@@ -119,7 +123,7 @@ if (here !== endpoint) {
 const readAnswer = async (response) => {
   const text = await response.text();
   const isStream = (response.headers.get('content-type') ?? '').startsWith('text/event-stream');
-  const lines = text.split('\\n').filter((line) => line.startsWith('data:'));
+  const lines = text.split('\n').filter((line) => line.startsWith('data:'));
   try {
     return JSON.parse(isStream ? lines.at(-1).slice(5) : text);
   } catch {
@@ -128,13 +132,13 @@ const readAnswer = async (response) => {
 };
 
 const askForTools = async (key, cursor) => {
-  const about = 'io.modelcontextprotocol/';
-  const _meta = {
-    [about + 'protocolVersion']: specVersion,
-    [about + 'clientInfo']: { name: 'atrium-setup-page', version: '1' },
-    [about + 'clientCapabilities']: {},
+  const prefix = 'io.modelcontextprotocol/';
+  const meta = {
+    [prefix + 'protocolVersion']: specVersion,
+    [prefix + 'clientInfo']: { name: 'atrium-setup-page', version: '1' },
+    [prefix + 'clientCapabilities']: {},
   };
-  const params = cursor === undefined ? { _meta } : { _meta, cursor };
+  const params = cursor === undefined ? { _meta: meta } : { _meta: meta, cursor };
   const response = await fetch(here + query(), {
     method: 'POST',
     headers: {
@@ -182,7 +186,10 @@ const sayRefusal = ({ status }, answer) => {
 
 const listOf = (title, tools, isOpen) => {
   const items = tools.map(({ name }) => element('li', '', [element('code', name)]));
-  const details = element('details', '', [element('summary', title + ' (' + tools.length + ')'), element('ul', '', items)]);
+  const details = element('details', '', [
+    element('summary', title + ' (' + tools.length + ')'),
+    element('ul', '', items),
+  ]);
   details.open = isOpen;
   return details;
 };
@@ -234,4 +241,3 @@ testButton.addEventListener('click', async () => {
   testButton.disabled = false;
   testButton.focus();
 });
-`;
