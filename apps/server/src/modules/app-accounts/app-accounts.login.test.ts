@@ -1,10 +1,13 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { newId } from '#core/base/crypto/ids';
 import type { Query } from '#core/data/db/query';
 import { auditOf, comparable, createClock, minute, newEmail, post } from '#modules/auth/testing/steps';
 import { createAppAccount, createTenant, logIn, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Call } from '#test/support/harness';
+
+// Hashes many passwords, on threads that other work of the machine precedes.
+vi.setConfig({ testTimeout: 120_000 });
 
 const clock = createClock();
 const test = useService({ now: clock.now, environment: { PASSWORD_MEMORY_KIB: '19456' } });

@@ -12,6 +12,9 @@ import { expectSettled, files, ledgerOf, storeFile } from '#modules/storage/test
 import { createTenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 
+// Starts processes and kills them.
+vi.setConfig({ testTimeout: 120_000 });
+
 const { signal } = new AbortController();
 const folder = await mkdtemp(path.join(tmpdir(), 'atrium-sweep-'));
 let aheadMs = 0;

@@ -5,8 +5,9 @@ import { answerTasks } from '#core/base/concurrency/worker-thread';
 import type { HashTask } from '#core/base/crypto/hash-threads';
 
 try {
-  // On Linux a priority belongs to a thread: hashing gets what the event loop leaves.
-  setPriority(19);
+  // On Linux a priority belongs to a thread. Requests come first, but on a busy core hashing still gets a tenth: with 19 it
+  // gets a sixtieth, and a login takes longer than its timeout.
+  setPriority(10);
 } catch {
   // Without the right to be nicer, hashing merely competes.
 }

@@ -1,6 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { createPasswords } from '#core/base/crypto/passwords';
+
+// Hashes many passwords, on threads that other work of the machine precedes.
+vi.setConfig({ testTimeout: 120_000 });
 
 const flow = { tenant: 'a', principal: 'p' };
 const passwords = await createPasswords({ memoryKiB: 19_456, passes: 2, maxWaiting: 1000, maxWaitMs: 60_000 });

@@ -1,10 +1,13 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { newId } from '#core/base/crypto/ids';
 import { countStatuses, createClock, hour, inParallel, invite, newEmail, post } from '#modules/auth/testing/steps';
 import { withClient } from '#test/support/database';
 import { createMember, createTenant, proveAddress, type Tenant } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';
+
+// Hashes many passwords, on threads that other work of the machine precedes.
+vi.setConfig({ testTimeout: 120_000 });
 
 const clock = createClock();
 const test = useService({ now: clock.now });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import type { Service } from '#app/service';
 import { findAccountByEmail } from '#modules/auth/accounts/accounts.queries';
@@ -6,6 +6,9 @@ import { accountPlace, openPasswordHash } from '#modules/auth/passwords/stored-p
 import { post, statusOf } from '#modules/auth/testing/steps';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
 import { startService, useService } from '#test/support/harness';
+
+// Hashes many passwords, on threads that other work of the machine precedes.
+vi.setConfig({ testTimeout: 120_000 });
 
 // The default configuration.
 const environment = { PASSWORD_MEMORY_KIB: '19456' };
