@@ -6,15 +6,11 @@ import { files, type Gate } from './run.ts';
 /** A kind of wording that must not return: a row of the last table in docs/glossary.md. */
 export type Expression = { pattern: RegExp; example: string; write: string };
 
-/** Older findings that may stay for now, by file. */
-type Allowance = Record<string, number>;
-
 const glossary = 'docs/glossary.md';
-export const allowanceFile = 'tools/checks/prose.json';
 const patterns = [
   '{README,CONTRIBUTING,CHANGELOG}.md',
   '{docs,bench}/**/*.md',
-  '{apps,bench,e2e,packages,tools}/**/*.{ts,tsx,sql}',
+  '{apps,bench,e2e,packages,tools}/**/*.{ts,tsx,js,css,sql}',
 ];
 // The gate's own examples.
 const excluded = new Set([glossary, 'tools/checks/prose.ts', 'tools/checks/prose.test.ts']);
@@ -29,31 +25,18 @@ const fixed = /\bquota_ceiling\b|\bceiling(?=: (?:Type\.|['`]))|['`]nobody['`]|\
 export const prose: Gate = {
   name: 'prose',
   async find(root) {
-    const allowance = JSON.parse(await readFile(path.join(root, allowanceFile), 'utf8')) as Allowance;
-    const found = await findProse(root);
-    const stale = Object.keys(allowance).filter((file) => (found.get(file)?.length ?? 0) < allowance[file]!);
-    const problems = [...found].flatMap(([file, texts]) =>
-      texts.length > (allowance[file] ?? 0) ? texts.slice(0, 10) : [],
-    );
-    if (stale.length > 0) problems.push(`lower the counts in ${allowanceFile} for ${stale.join(', ')}`);
+    const expressions = readExpressions(await readFile(path.join(root, glossary), 'utf8'));
+    const problems: string[] = [];
+    const paths = (await Promise.all(patterns.map((pattern) => files(root, pattern)))).flat();
+    for (const file of paths.filter((name) => !excluded.has(name)).toSorted()) {
+      const lines = (await readFile(path.join(root, file), 'utf8')).split('\n');
+      for (const [at, line] of [file, ...lines].entries()) {
+        for (const words of findInLine(line, expressions)) problems.push(`${file}:${Math.max(1, at)}: ${words}`);
+      }
+    }
     return problems;
   },
 };
-
-/** @returns the findings of each file that has some, one text each */
-export async function findProse(root: string): Promise<Map<string, string[]>> {
-  const expressions = readExpressions(await readFile(path.join(root, glossary), 'utf8'));
-  const found = new Map<string, string[]>();
-  const paths = (await Promise.all(patterns.map((pattern) => files(root, pattern)))).flat();
-  for (const file of paths.filter((name) => !excluded.has(name)).toSorted()) {
-    const lines = (await readFile(path.join(root, file), 'utf8')).split('\n');
-    const problems = [file, ...lines].flatMap((line, at) =>
-      findInLine(line, expressions).map((words) => `${file}:${Math.max(1, at)}: ${words}`),
-    );
-    if (problems.length > 0) found.set(file, problems);
-  }
-  return found;
-}
 
 /** @returns what stands there and what to write, one text for each expression that the line matches */
 export function findInLine(line: string, expressions: readonly Expression[]): string[] {
