@@ -1,5 +1,6 @@
 import nodemailer, { type Transporter } from 'nodemailer';
 
+import { retryAfter, retryPausesMs } from '#core/base/backoff.rules';
 import type { Encryption } from '#core/base/crypto/encryption';
 import { newId } from '#core/base/crypto/ids';
 import type { Database } from '#core/data/db/database';
@@ -69,7 +70,6 @@ const maxQueued = 100;
 /** A mail at its slowest fits into the lease, and a connection without mail is closed before it times out. */
 const timeouts = { connectionTimeout: 4000, greetingTimeout: 4000, socketTimeout: 8000, idleTimeout: 5000 };
 const pool = { pool: true, maxConnections: atOnce, maxRequeues: 1 } as const;
-const retryMinutes = [1, 5, 15, 60, 240, 720];
 const giveUpMs = 7 * 24 * 60 * 60_000;
 
 export function createMail(options: MailOptions): Mail {
@@ -189,8 +189,7 @@ class Relay {
       await this.#outbox.all(markMailGivenUp({ id, error: reason, at: at.toISOString() }));
       return;
     }
-    const minutes = retryMinutes[Math.min(attempts, retryMinutes.length) - 1] ?? 1;
-    const nextAttemptAt = later(at, minutes * 60_000);
+    const nextAttemptAt = later(at, retryAfter(attempts) ?? retryPausesMs.at(-1)!);
     log.warn({ err: error, mailId: id, nextAttemptAt }, 'mail could not be delivered');
     await this.#outbox.all(markMailFailed({ id, error: reason, nextAttemptAt }));
   }

@@ -1,3 +1,4 @@
+import { retryAfter, retryPausesMs } from '#core/base/backoff.rules';
 import type { Outcome } from '#modules/notifications/channels/outcome.types';
 import type { Delivery } from '#modules/notifications/deliveries/deliveries.types';
 import type { DeliveryReason, DeliveryStatus, Layer } from '#modules/notifications/notifications.types';
@@ -19,9 +20,7 @@ export type Settlement = {
 export type End = Outcome | { kind: 'unseen' };
 
 const minuteMs = 60_000;
-/** Backoff after each attempt except the last. */
-const pauseMinutes = [1, 5, 15, 60, 240, 720];
-const maxAttempts = pauseMinutes.length + 1;
+const maxAttempts = retryPausesMs.length + 1;
 /** Upper bound, also for Retry-After of a channel. */
 const maxPauseMs = 24 * 60 * minuteMs;
 /** Bounds of the wait for a provider while all are paused. */
@@ -61,9 +60,9 @@ export function afterAttempt(delivery: Delivery, end: End, now: Date): Settlemen
 }
 
 function repeated(same: Omit<Settlement, 'status' | 'reason'>, minMs: number, now: Date): Settlement {
-  const minutes = pauseMinutes[same.attempts - 1];
-  if (minutes === undefined) return { ...same, status: 'failed', reason: 'attempts_used_up' };
-  const pauseMs = Math.min(Math.max(minutes * minuteMs, minMs), maxPauseMs);
+  const backoffMs = retryAfter(same.attempts);
+  if (backoffMs === undefined) return { ...same, status: 'failed', reason: 'attempts_used_up' };
+  const pauseMs = Math.min(Math.max(backoffMs, minMs), maxPauseMs);
   return { ...same, status: 'queued', reason: 'retry', dueAt: new Date(now.getTime() + pauseMs).toISOString() };
 }
 

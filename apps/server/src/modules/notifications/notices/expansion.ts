@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
+import { retryPausesMs } from '#core/base/backoff.rules';
 import { createKeyedRuns } from '#core/base/concurrency/coalesce';
 import { createFairTurns, type FairTurns } from '#core/base/concurrency/fair-semaphore';
 import { newId } from '#core/base/crypto/ids';
@@ -33,7 +34,7 @@ const atOnceInProcess = { tenants: 16, batches: 2 };
 export const batchesInRow = 15;
 
 /** Backoff after each failed batch except the last. */
-const pauseMinutes = [1, 5, 15, 60];
+const pausesMs = retryPausesMs.slice(0, 4);
 /** Decisions between two yields to the event loop. */
 const decidedInRow = 20;
 
@@ -98,7 +99,7 @@ const nothing: Batch = { due: new Set(), later: new Map() };
 /** Postpones a notice whose fan-out fails, so that it does not block others; it finally fails. */
 async function putOff({ database, log, now }: Services, notice: NoticeRow, error: unknown): Promise<void> {
   const { tenant_id: tenantId, id } = notice;
-  const given = { tenantId, id, pauseMinutes, at: now().toISOString() };
+  const given = { tenantId, id, pausesMs, at: now().toISOString() };
   const [left] = await database.tenant(tenantId).slow.all(putOffNotice(given));
   log.error({ err: error, tenantId, noticeId: id, status: left?.status }, 'the fan-out of a notice failed');
 }

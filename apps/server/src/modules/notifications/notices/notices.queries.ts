@@ -261,14 +261,14 @@ export const advanceNotice = write<Progress, never>((p) =>
     .where('id', '=', p.id),
 );
 
-type Failing = ById & { pauseMinutes: readonly number[]; at: string };
+type Failing = ById & { pausesMs: readonly number[]; at: string };
 
 /** Postpones a notice with growing backoff; it fails after the last pause. */
 export const putOffNotice = write<Failing, Pick<NoticeRow, 'status'>>((p) => ({
   compile: () => {
-    const pause = sql`(${p.pauseMinutes}::float8[])[attempts + 1]`;
+    const pause = sql`(${p.pausesMs}::float8[])[attempts + 1]`;
     return sql`update notices set attempts = attempts + 1,
-        due_at = ${databaseNow} + coalesce(${pause}, 0) * interval '1 minute',
+        due_at = ${databaseNow} + coalesce(${pause}, 0) * interval '1 millisecond',
         status = case when ${pause} is null then 'failed' else 'queued' end,
         completed_at = case when ${pause} is null then ${p.at}::timestamptz end
       where tenant_id = ${p.tenantId} and id = ${p.id} and status = 'queued'
