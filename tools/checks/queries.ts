@@ -83,13 +83,7 @@ const exceptions: Exceptions = {
     'core/data/db/embedded/endpoint.ts#setPassword': 'single-user mode takes no parameter; the password is hexadecimal',
   },
   clock: {
-    'core/platform/jobs/jobs.queries.ts#databaseNow':
-      'leases that processes compare, in a local table; tests end one by writing lease_until',
-    'modules/notifications/deliveries/deliveries.queries.ts#databaseNow':
-      'leases that processes compare; tests end one by writing claimed_until',
-    'modules/notifications/notices/notices.queries.ts#databaseNow': 'turns that processes compare; tests set due_at',
-    'modules/translation/jobs/jobs.queries.ts#databaseNow':
-      'leases that processes compare; tests end one by writing lease_until',
+    'core/data/db/lease.ts#databaseNow': 'leases that processes compare; tests end one by writing lease_until',
   },
 };
 

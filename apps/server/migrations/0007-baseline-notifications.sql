@@ -139,7 +139,7 @@ create table notification_deliveries (
   attempts integer not null check (attempts >= 0),
   interruptions integer not null check (interruptions >= 0),
   claim uuid,
-  claimed_until timestamptz(3),
+  lease_until timestamptz(3),
   created_at timestamptz(3) not null,
   updated_at timestamptz(3) not null,
   sent_at timestamptz(3),
@@ -148,7 +148,7 @@ create table notification_deliveries (
   constraint notification_deliveries_notification foreign key (tenant_id, notification_id) references notifications (tenant_id, id) on delete cascade
 );
 create index notification_deliveries_due on notification_deliveries (tenant_id, channel, is_critical desc, due_at) where status in ('queued', 'sending');
-create index notification_deliveries_taken on notification_deliveries (tenant_id, channel, claimed_until) where status = 'sending';
+create index notification_deliveries_taken on notification_deliveries (tenant_id, channel, lease_until) where status = 'sending';
 create index notification_deliveries_waiting on notification_deliveries (tenant_id, notice_id, id) where status = 'queued';
 create index notification_deliveries_counts on notification_deliveries (tenant_id, notice_id, channel, status);
 create index notification_deliveries_channel on notification_deliveries (tenant_id, channel, id);
@@ -160,7 +160,7 @@ comment on column notification_deliveries.reason is 'Reason for the status, from
 comment on column notification_deliveries.layer is 'Layer of preferences that decided.';
 comment on column notification_deliveries.preference_id is 'Preference that decided; null for the built-in layer.';
 comment on column notification_deliveries.interruptions is 'Attempts with an unknown outcome: each may have reached the recipient.';
-comment on column notification_deliveries.claimed_until is 'End of the lease, by the clock of the database.';
+comment on column notification_deliveries.lease_until is 'End of the lease, by the clock of the database.';
 
 grant select, insert, update, delete on notification_deliveries to atrium_tenant;
 grant select on notification_deliveries to atrium_platform;

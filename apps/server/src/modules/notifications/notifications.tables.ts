@@ -74,7 +74,7 @@ export type DeliveryRow = {
   attempts: number;
   interruptions: number;
   claim: string | null;
-  claimed_until: string | null;
+  lease_until: string | null;
   created_at: string;
   updated_at: string;
   sent_at: string | null;

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 
+import { fromNow, isLeaseOver } from '#core/data/db/lease';
 import { queryBuilder, read, write } from '#core/data/db/query';
 import type { CatchUp } from '#core/platform/jobs/slots';
 
@@ -44,10 +45,6 @@ const builder = queryBuilder<JobTables>();
 const claimColumns = ['id', 'job_name', 'attempt', 'started_at'] as const;
 
 const mostAttempts = 3;
-
-/** Clocks of processes differ, and a fast one would claim runs of live processes: leases use the database's clock. */
-const databaseNow = sql<string>`now()`;
-const leaseEnd = (leaseMs: number) => sql<string>`${databaseNow} + ${leaseMs}::float8 * interval '1 millisecond'`;
 
 /** New jobs begin now: nothing is caught up on for them. */
 export const addJobs = write<{ names: readonly string[]; schedules: readonly string[]; at: string }, never>((p) => ({
@@ -104,7 +101,7 @@ export const claimSlot = write<
               sql<'running'>`'running'`.as('status'),
               sql<number>`1`.as('attempt'),
               sql<string>`${p.at}::timestamptz`.as('started_at'),
-              leaseEnd(p.leaseMs).as('lease_until'),
+              fromNow(p.leaseMs).as('lease_until'),
               sql<boolean>`false`.as('abandoned'),
             ])
             .where('name', '=', p.name)
@@ -143,7 +140,7 @@ export const claimAgain = write<{ id: string; dispatchId: string; at: string; le
       attempt: is('attempt', '+', 1),
       dispatch_id: p.dispatchId,
       started_at: p.at,
-      lease_until: leaseEnd(p.leaseMs),
+      lease_until: fromNow(p.leaseMs),
       completed_at: null,
       error: null,
     }))
@@ -175,7 +172,7 @@ export const claimNow = write<{ id: string; name: string; at: string; leaseMs: n
       status: 'running',
       attempt: 1,
       started_at: p.at,
-      lease_until: leaseEnd(p.leaseMs),
+      lease_until: fromNow(p.leaseMs),
       completed_at: null,
       abandoned: false,
       error: null,
@@ -202,7 +199,7 @@ export const handleUntil = write<
 export const extendLease = write<{ id: string; attempt: number; leaseMs: number }, Pick<JobRunRow, 'id'>>((p) =>
   builder
     .updateTable('job_runs')
-    .set({ lease_until: leaseEnd(p.leaseMs) })
+    .set({ lease_until: fromNow(p.leaseMs) })
     .where('id', '=', p.id)
     .where('attempt', '=', p.attempt)
     .where('status', '=', 'running')
@@ -241,7 +238,7 @@ export const endLostRuns = write<
     .updateTable('job_runs')
     .set({ status: 'failed', completed_at: p.at, error: p.error, abandoned: mayTryAgain })
     .where('status', '=', 'running')
-    .where('lease_until', '<', databaseNow)
+    .where(isLeaseOver)
     .where(sql<boolean>`id <> all (${p.own}::uuid[])`)
     .returning(['id', 'job_name', 'attempt', 'abandoned']),
 );

@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 
+import { fromNow, isLeaseOver } from '#core/data/db/lease';
 import { queryBuilder, read, toRead, write, type ReadStatement } from '#core/data/db/query';
 import { countMatches } from '#core/data/db/totals';
 import type { OfChannel } from '#modules/notifications/deliveries/deliveries.types';
@@ -31,7 +32,7 @@ const columns = [
   'attempts',
   'interruptions',
   'claim',
-  'claimed_until',
+  'lease_until',
   'created_at',
   'updated_at',
   'sent_at',
@@ -39,9 +40,6 @@ const columns = [
 
 /** Lease of claimed deliveries; after that, other processes claim them. */
 export const leaseMs = 90_000;
-
-/** Leases use the clock of the database, because a process with a fast clock would take deliveries from live ones. */
-const databaseNow = sql`now()`;
 
 type Claiming = OfChannel & { claim: string; now: string; most: number };
 
@@ -54,13 +52,13 @@ export const claimDue = write<Claiming, DeliveryRow>((p) => ({
     sql`with due as materialized (
         select id, status from notification_deliveries
         where tenant_id = ${p.tenantId} and channel = ${p.channel} and status in ('queued', 'sending')
-          and due_at <= ${p.now}::timestamptz and (status = 'queued' or claimed_until < ${databaseNow})
+          and due_at <= ${p.now}::timestamptz and (status = 'queued' or ${isLeaseOver})
           and exists (select from tenants where tenants.id = ${p.tenantId} and tenants.status = 'active')
         order by is_critical desc, due_at limit ${p.most} for update skip locked
       )
       update notification_deliveries as delivery set status = 'sending', reason = 'due', attempts = delivery.attempts + 1,
         interruptions = delivery.interruptions + (due.status = 'sending')::integer, claim = ${p.claim}::uuid,
-        claimed_until = ${databaseNow} + ${leaseMs}::float8 * interval '1 millisecond', updated_at = ${p.now}::timestamptz
+        lease_until = ${fromNow(leaseMs)}, updated_at = ${p.now}::timestamptz
       from due where delivery.tenant_id = ${p.tenantId} and delivery.id = due.id
       returning ${sql.join(columns.map((name) => sql.ref(`delivery.${name}`)))}`.compile(builder),
   execute: () => Promise.resolve([]),
@@ -74,9 +72,9 @@ export const findNextDue = read<OfChannel & { now: string }, { at: string | null
   return {
     compile: () =>
       sql`select min(at) as at from (${waiting(sql`true`)} union all ${waiting(sql`false`)} union all
-        (select claimed_until as at from notification_deliveries
+        (select lease_until as at from notification_deliveries
          where tenant_id = ${p.tenantId} and channel = ${p.channel} and status = 'sending'
-         order by claimed_until limit 1)) as coming`.compile(builder),
+         order by lease_until limit 1)) as coming`.compile(builder),
     execute: () => Promise.resolve([]),
   };
 });
@@ -142,7 +140,7 @@ export const settleDeliveries = write<Settling, never>((p) => ({
       ), settled as (
         update notification_deliveries as delivery set status = given.status, reason = given.reason, layer = given.layer,
           preference_id = given.preference_id, due_at = given.due_at, attempts = given.attempts,
-          interruptions = given.interruptions, claim = null, claimed_until = null, updated_at = ${p.at}::timestamptz,
+          interruptions = given.interruptions, claim = null, lease_until = null, updated_at = ${p.at}::timestamptz,
           sent_at = case when given.status = 'sent' then ${p.at}::timestamptz end
         from given where delivery.tenant_id = ${p.tenantId} and delivery.ctid = given.place
         returning delivery.notification_id, delivery.channel, delivery.status
@@ -175,7 +173,7 @@ export const listWaiting = read<{ now: string; most: number }, { tenant_id: stri
         select tenant_id, channel from way
         where exists (select from tenants where tenants.id = way.tenant_id and tenants.status = 'active')
           and (${due(sql`true`)} or ${due(sql`false`)} or exists (select from notification_deliveries
-            where tenant_id = way.tenant_id and channel = way.channel and status = 'sending' and claimed_until < ${databaseNow}))
+            where tenant_id = way.tenant_id and channel = way.channel and status = 'sending' and ${isLeaseOver}))
         limit ${p.most}`.compile(builder),
     execute: () => Promise.resolve([]),
   };

@@ -274,7 +274,7 @@ describe('a process that dies', () => {
     await mail();
     await ask(
       `update notification_deliveries set status = 'sending', attempts = 7, interruptions = 6, claim = uuidv7(),
-         claimed_until = now() - interval '1 s' where tenant_id = $1`,
+         lease_until = now() - interval '1 s' where tenant_id = $1`,
     );
     const { adapters, messages } = fakeAdapters();
     await deliver('email', adapters);
@@ -287,8 +287,8 @@ describe('a process that dies', () => {
     await mail();
     const [lease] = await ask(
       `update notification_deliveries set status = 'sending', claim = uuidv7(),
-         claimed_until = date_trunc('milliseconds', now()) + interval '50 s'
-       where tenant_id = $1 returning claimed_until as until`,
+         lease_until = date_trunc('milliseconds', now()) + interval '50 s'
+       where tenant_id = $1 returning lease_until as until`,
     );
     await dequeue();
     await deliver('email', fakeAdapters().adapters);

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { databaseNow, fromNow } from '#core/data/db/lease';
 import { nilId } from '#core/data/db/nil-id';
 import { auditedWrite, lock, queryBuilder, read, toRead, write, type ReadStatement } from '#core/data/db/query';
 import { countMatches } from '#core/data/db/totals';
@@ -12,8 +13,6 @@ type ById = { tenantId: string; id: string };
 const builder = queryBuilder<NotificationTables>();
 const resourceType = 'notice';
 
-/** Uses the clock of the database, because the clocks of processes differ. */
-const databaseNow = sql<string>`now()`;
 const isDue = sql<boolean>`due_at <= ${databaseNow}`;
 
 const summaryColumns = [
@@ -268,7 +267,7 @@ export const putOffNotice = write<Failing, Pick<NoticeRow, 'status'>>((p) => ({
   compile: () => {
     const pause = sql`(${p.pausesMs}::float8[])[attempts + 1]`;
     return sql`update notices set attempts = attempts + 1,
-        due_at = ${databaseNow} + coalesce(${pause}, 0) * interval '1 millisecond',
+        due_at = ${fromNow(sql`coalesce(${pause}, 0)`)},
         status = case when ${pause} is null then 'failed' else 'queued' end,
         completed_at = case when ${pause} is null then ${p.at}::timestamptz end
       where tenant_id = ${p.tenantId} and id = ${p.id} and status = 'queued'

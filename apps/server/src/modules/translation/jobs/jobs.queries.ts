@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { databaseNow, fromNow, isUnleased } from '#core/data/db/lease';
 import { auditedWrite, lock, queryBuilder, read, toRead, write, type ReadStatement } from '#core/data/db/query';
 import { countMatches } from '#core/data/db/totals';
 import type { EntityType } from '#modules/translation/translation.types';
@@ -80,10 +81,6 @@ const columns = [
 /** Lease of a job without a heartbeat, in milliseconds. */
 export const leaseMs = 30_000;
 
-/** The database clock decides about leases: a process whose clock is ahead would take jobs from active workers. */
-const databaseNow = sql<string>`now()`;
-const leaseEnd = sql<string>`${databaseNow} + ${leaseMs}::float8 * interval '1 millisecond'`;
-
 /** A constant in the statement, because the partial index matches only a constant. */
 const isRunning = sql<boolean>`status = 'running'`;
 
@@ -134,7 +131,7 @@ export const insertJob = auditedWrite<Asked & AuditParams & { id: string; claim:
         error: null,
         failing_since: null,
         claim: p.claim,
-        lease_until: leaseEnd,
+        lease_until: fromNow(leaseMs),
         created_by: p.auditUserId,
         created_at: p.at,
         updated_at: p.at,
@@ -191,11 +188,11 @@ const isOfActive = (tenantId: string) =>
 export const claimJob = write<ById & { claim: string }, JobRow>((p) =>
   builder
     .updateTable('translation_jobs')
-    .set({ claim: p.claim, lease_until: leaseEnd })
+    .set({ claim: p.claim, lease_until: fromNow(leaseMs) })
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
     .where('status', '=', 'running')
-    .where((is) => is.or([is('lease_until', 'is', null), is('lease_until', '<', databaseNow)]))
+    .where(isUnleased())
     .where(isOfActive(p.tenantId))
     .returning(columns),
 );
@@ -208,7 +205,7 @@ export const findHeldJob = read<ById, { id: string }>((p) =>
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
     .where('status', '=', 'running')
-    .where('lease_until', '>=', databaseNow),
+    .where('lease_until', '>', databaseNow),
 );
 
 type Claimed = ById & { claim: string };
@@ -217,7 +214,7 @@ type Claimed = ById & { claim: string };
 export const keepJob = write<Claimed, { id: string }>((p) =>
   builder
     .updateTable('translation_jobs')
-    .set({ lease_until: leaseEnd })
+    .set({ lease_until: fromNow(leaseMs) })
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
     .where('claim', '=', p.claim)
@@ -256,7 +253,7 @@ export const advanceJob = write<Claimed & Progress & { at: string }, JobRow>((p)
       batches_processed: sql`batches_processed + ${p.batches}::integer`,
       counted_ids: sql`'{}'::uuid[]`,
       failing_since: null,
-      lease_until: leaseEnd,
+      lease_until: fromNow(leaseMs),
       updated_at: p.at,
     })
     .where('tenant_id', '=', p.tenantId)
@@ -380,7 +377,7 @@ export const listAbandonedJobs = read<{ most: number }, { tenant_id: string; id:
     .select(['tenant_id', 'translation_jobs.id'])
     .where('translation_jobs.status', '=', 'running')
     .where(sql<boolean>`exists (select from tenants where tenants.id = tenant_id and tenants.status = 'active')`)
-    .where((is) => is.or([is('lease_until', 'is', null), is('lease_until', '<', databaseNow)]))
+    .where(isUnleased())
     .orderBy('created_at')
     .limit(p.most),
 );

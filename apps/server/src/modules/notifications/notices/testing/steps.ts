@@ -103,8 +103,8 @@ export function stepsOf(test: TestService, tenant: Tenant) {
       ask(`update notification_deliveries set due_at = least(due_at, now() - interval '1 s') where tenant_id = $1`),
     endLeases: () =>
       ask(
-        `update notification_deliveries set claimed_until = now() - interval '1 s'
-         where tenant_id = $1 and claimed_until is not null`,
+        `update notification_deliveries set lease_until = now() - interval '1 s'
+         where tenant_id = $1 and lease_until is not null`,
       ),
   };
 }
