@@ -25,6 +25,7 @@ comment on column mail_outbox.owner_id is 'Tenant whose share of the delivery th
 comment on column mail_outbox.body is 'Encrypted with the installation key: it may contain a one-time link.';
 comment on column mail_outbox.priority is 'Lower values go first: 0 mails that a user waits for, such as codes; 1 critical notices; 2 other notices.';
 comment on column mail_outbox.queued is 'The mail may be claimed. False during a claim and until the next attempt after a failure.';
+comment on column mail_outbox.next_attempt_at is 'End of the claim or of the backoff, by the clock of the database: one column, so that one index finds both.';
 comment on column mail_outbox.given_up_at is 'When the mail server refused the mail permanently or the last attempt failed; the body is then removed.';
 
 grant insert on mail_outbox to atrium_credential;

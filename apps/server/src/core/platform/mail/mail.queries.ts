@@ -1,5 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 
+import { databaseNow, fromNow } from '#core/data/db/lease';
 import { nilId } from '#core/data/db/nil-id';
 import { queryBuilder, read, write } from '#core/data/db/query';
 
@@ -15,6 +16,7 @@ export type MailTables = {
     priority: number;
     created_at: string;
     attempts: number;
+    /** End of the claim or of the backoff: one column, so that one index finds both. */
     next_attempt_at: string;
     /** False during a claim and until the next attempt after a failure. */
     queued: boolean;
@@ -65,30 +67,28 @@ export const noOwner = nilId;
 const isWaiting = sql`sent_at is null and given_up_at is null`;
 
 /** Puts mails whose retry delay or claim has ended back into the queue, the oldest first. */
-export const queueDueMail = write<{ now: string; max: number }, never>((p) =>
+export const queueDueMail = write<{ max: number }, never>((p) =>
   builder
     .updateTable('mail_outbox')
     .set({ queued: true })
     .where(
       'id',
       'in',
-      sql<string>`(select id from mail_outbox where not queued and ${isWaiting} and next_attempt_at <= ${p.now}::timestamptz
+      sql<string>`(select id from mail_outbox where not queued and ${isWaiting} and next_attempt_at <= ${databaseNow}
         order by next_attempt_at limit ${p.max} for update skip locked)`,
     ),
 );
 
-/** For each priority, the most urgent first, the owner whose mail was claimed last. */
-type Claiming = { now: string; leaseUntil: string; after: readonly string[] };
+/** `after`: for each priority, the most urgent first, the owner whose mail was claimed last. */
+type Claiming = { leaseMs: number; after: readonly string[] };
 
 /**
  * Claims a queued mail, so that no other process sends it meanwhile: among the most urgent mails, the oldest of the next owner
  * after the given one. Costs one index lookup, however many owners and mails wait.
  */
 export const claimNextMail = write<Claiming, OutboxMail>((p) => {
-  // The time excludes mails that a worker of an earlier version has claimed.
   const next = (priority: RawBuilder<unknown>, isAhead: RawBuilder<boolean>) => sql`select id from (
     select id from mail_outbox where priority = ${priority} and queued and ${isWaiting} and ${isAhead}
-      and next_attempt_at <= ${p.now}::timestamptz
     order by owner_id, next_attempt_at limit 1 for update skip locked) as mail`;
   const inOrder = priorities.flatMap(({ priority, place }) => [
     next(priority, sql`owner_id > (${p.after}::uuid[])[${place}]`),
@@ -97,7 +97,7 @@ export const claimNextMail = write<Claiming, OutboxMail>((p) => {
   return {
     compile: () =>
       sql`with chosen as materialized (select id from (${sql.join(inOrder, sql` union all `)}) as due limit 1)
-        update mail_outbox set attempts = attempts + 1, queued = false, next_attempt_at = ${p.leaseUntil}::timestamptz
+        update mail_outbox set attempts = attempts + 1, queued = false, next_attempt_at = ${fromNow(p.leaseMs)}
         where id in (select id from chosen) returning *`.compile(builder),
     execute: () => Promise.resolve([]),
   };
@@ -108,10 +108,10 @@ export const markMailSent = write<{ id: string; at: string }, never>((p) =>
   builder.updateTable('mail_outbox').set({ sent_at: p.at, body: '', last_error: null }).where('id', '=', p.id),
 );
 
-export const markMailFailed = write<{ id: string; error: string; nextAttemptAt: string }, never>((p) =>
+export const markMailFailed = write<{ id: string; error: string; pauseMs: number }, never>((p) =>
   builder
     .updateTable('mail_outbox')
-    .set({ last_error: p.error, next_attempt_at: p.nextAttemptAt })
+    .set({ last_error: p.error, queued: false, next_attempt_at: fromNow(p.pauseMs) })
     .where('id', '=', p.id),
 );
 

@@ -60,8 +60,8 @@ const run = <Row>(text: string, values: unknown[] = []) =>
   outbox().all<Row>({ kind: 'write', text, values, prepare: false });
 
 /** What carries mail to a server, until the test ends; without one it only composes. */
-function relay(url?: string): Mail {
-  const { database, encryption, log, now } = test.service.services;
+function relay(url?: string, now = () => new Date()): Mail {
+  const { database, encryption, log } = test.service.services;
   const mail = createMail({ database, encryption, log, now, smtpUrl: url, from: 'a@atrium.example' });
   onTestFinished(() => mail.close());
   return mail;
@@ -141,6 +141,21 @@ describe('what goes first', () => {
   });
 });
 
+it('a process with a fast clock does not take what another one has claimed, or what waits for its retry', async () => {
+  const server = await serve();
+  const held = await compose();
+  await run(`update mail_outbox set queued = false, next_attempt_at = now() + interval '1 minute' where id = $1`, [
+    held,
+  ]);
+  const mail = relay(server.url, () => new Date(Date.now() + dayMs));
+  for (let round = 0; round < 2; round += 1) {
+    const after = await compose();
+    mail.wake();
+    await until(after, sent);
+  }
+  expect(await found(held)).toMatchObject({ attempts: 0, sent_at: null });
+});
+
 describe('what is tried again, and what is not', () => {
   it.each<[number, 'recipient' | 'mail']>([
     [550, 'recipient'],
@@ -167,6 +182,8 @@ describe('what is tried again, and what is not', () => {
     const young = await compose({ at: new Date(Date.now() - 6.9 * dayMs) });
     relay(server.url);
     await until(young, { last_error: expect.any(String), given_up_at: null, body: expect.stringMatching(/./) });
+    const text = `select next_attempt_at > now() and next_attempt_at <= now() + interval '61 s' as waits from mail_outbox where id = $1`;
+    expect(await run(text, [young])).toEqual([{ waits: true }]);
     await until(old, { last_error: expect.any(String), given_up_at: expect.any(String), body: '' });
   });
 });

@@ -148,10 +148,8 @@ class Relay {
     try {
       while (!this.#isClosed) {
         const wakes = this.#wakes;
-        const now = this.#options.now();
-        const at = now.toISOString();
-        const claim = claimNextMail({ now: at, leaseUntil: later(now, leaseMs), after: this.#lastOwners });
-        const [, [mail]] = await this.#outbox.flight([queueDueMail({ now: at, max: maxQueued }), claim]);
+        const claim = claimNextMail({ leaseMs, after: this.#lastOwners });
+        const [, [mail]] = await this.#outbox.flight([queueDueMail({ max: maxQueued }), claim]);
         // What came in while it looked, it may not have seen.
         if (mail === undefined && wakes === this.#wakes) return;
         if (mail === undefined) continue;
@@ -189,9 +187,9 @@ class Relay {
       await this.#outbox.all(markMailGivenUp({ id, error: reason, at: at.toISOString() }));
       return;
     }
-    const nextAttemptAt = later(at, retryAfter(attempts) ?? retryPausesMs.at(-1)!);
-    log.warn({ err: error, mailId: id, nextAttemptAt }, 'mail could not be delivered');
-    await this.#outbox.all(markMailFailed({ id, error: reason, nextAttemptAt }));
+    const pauseMs = retryAfter(attempts) ?? retryPausesMs.at(-1)!;
+    log.warn({ err: error, mailId: id, pauseMs }, 'mail could not be delivered');
+    await this.#outbox.all(markMailFailed({ id, error: reason, pauseMs }));
   }
 
   get #outbox(): Statements {
@@ -207,8 +205,4 @@ function isForGood({ created_at: createdAt }: OutboxMail, error: unknown, at: Da
 
 function placeOf(id: string): string {
   return `mail_outbox.body:${id}`;
-}
-
-function later(from: Date, ms: number): string {
-  return new Date(from.getTime() + ms).toISOString();
 }
