@@ -82,7 +82,7 @@ describe('an idempotency key over two processes', () => {
       'IDEMPOTENCY_KEY_IN_USE',
       '1',
     ]);
-    await locker.query(`update idempotency_keys set lease_ends_at = now() where state = 'claimed'`);
+    await locker.query(`update idempotency_keys set lease_until = now() - interval '1 s' where state = 'claimed'`);
     const late = await create(second, 'killed');
     expect([late.status, reasonOf(late)]).toEqual([409, 'IDEMPOTENCY_OUTCOME_UNKNOWN']);
     // What was sent before the kill may have been done or not; nothing was done after it.

@@ -181,7 +181,7 @@ create table idempotency_keys (
   claim uuid not null,
   state text not null check (state in ('claimed', 'answered', 'unknown', 'too_long')),
   sealed_answer text,
-  lease_ends_at timestamptz(3) not null,
+  lease_until timestamptz(3) not null,
   expires_at timestamptz(3) not null,
   primary key (tenant_id, scope),
   check ((state = 'answered') = (sealed_answer is not null))
@@ -192,6 +192,7 @@ comment on column idempotency_keys.scope is 'Keyed hash of the actor, the method
 comment on column idempotency_keys.fingerprint is 'Keyed hash of query and body. They may hold a password, which the hash does not reveal.';
 comment on column idempotency_keys.claim is 'Claim of the request that may settle the row. A new claim replaces an expired row.';
 comment on column idempotency_keys.state is 'claimed: in progress, or its process died if the lease has ended; unknown: it failed and may have had an effect; too_long: the answer is too long to be stored.';
+comment on column idempotency_keys.lease_until is 'End of the lease, by the clock of the database.';
 comment on column idempotency_keys.sealed_answer is 'Encrypted, because an answer may show a secret for the only time.';
 
 grant select, insert, update, delete on idempotency_keys to atrium_tenant;

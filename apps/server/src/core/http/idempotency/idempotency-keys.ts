@@ -58,10 +58,9 @@ export function createIdempotencyKeys({
   const dbOf = ({ tenantId }: Pick<Claim, 'tenantId'>) => database.tenant(tenantId).slow;
 
   async function claimOrFind(wanted: Claim, { fingerprint, leaseMs }: { fingerprint: string; leaseMs: number }) {
-    const at = now().getTime();
-    const after = (ms: number) => new Date(at + ms).toISOString();
-    const times = { at: after(0), leaseEndsAt: after(leaseMs), expiresAt: after(retentionMs) };
-    const claim = claimKey({ ...wanted, ...times, fingerprint });
+    const at = now();
+    const times = { at: at.toISOString(), expiresAt: new Date(at.getTime() + retentionMs).toISOString() };
+    const claim = claimKey({ ...wanted, ...times, fingerprint, leaseMs });
     const find = findKey({ ...wanted, ...times });
     const [claimed, [found]] = await dbOf(wanted).flight([claim, find]);
     if (claimed.length > 0 || found?.is_expired !== true) return { isClaimed: claimed.length > 0, found };

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 
+import { fromNow, isLeaseOver } from '#core/data/db/lease';
 import { queryBuilder, read, write } from '#core/data/db/query';
 
 type Tables = {
@@ -10,7 +11,7 @@ type Tables = {
     claim: string;
     state: 'claimed' | 'answered' | 'unknown' | 'too_long';
     sealed_answer: string | null;
-    lease_ends_at: string;
+    lease_until: string;
     expires_at: string;
   };
 };
@@ -28,7 +29,7 @@ const builder = queryBuilder<Tables>();
 
 /** Returns no row if another request holds the key. */
 export const claimKey = write<
-  Key & { fingerprint: string; claim: string; leaseEndsAt: string; expiresAt: string },
+  Key & { fingerprint: string; claim: string; leaseMs: number; expiresAt: string },
   { claim: string }
 >((p) =>
   builder
@@ -39,9 +40,10 @@ export const claimKey = write<
       fingerprint: p.fingerprint,
       claim: p.claim,
       state: 'claimed',
-      lease_ends_at: p.leaseEndsAt,
+      sealed_answer: null,
+      lease_until: fromNow(p.leaseMs),
       expires_at: p.expiresAt,
-    } as Keys)
+    })
     .onConflict((conflict) => conflict.columns(['tenant_id', 'scope']).doNothing())
     .returning('claim'),
 );
@@ -54,7 +56,7 @@ export const findKey = read<Key & { at: string }, FoundKey>(
         'fingerprint',
         'state',
         'sealed_answer',
-        eb('lease_ends_at', '<=', p.at).as('is_abandoned'),
+        isLeaseOver.as('is_abandoned'),
         eb('expires_at', '<=', p.at).as('is_expired'),
       ])
       .where('tenant_id', '=', p.tenantId)
