@@ -28,7 +28,7 @@ create table files (
   size_bytes bigint not null check (size_bytes >= 0),
   sha256 text,
   status text not null check (status in ('uploading', 'stored', 'deleting')),
-  lease_ends_at timestamptz(3),
+  lease_until timestamptz(3),
   space_id uuid,
   resource_id uuid,
   contact_id uuid,
@@ -38,7 +38,7 @@ create table files (
   updated_at timestamptz(3) not null,
   primary key (tenant_id, id),
   constraint files_entity check (num_nonnulls(space_id, resource_id, contact_id, avatar_of) <= 1),
-  constraint files_stored check ((status = 'stored') = (lease_ends_at is null) and (status <> 'stored' or sha256 is not null)),
+  constraint files_stored check ((status = 'stored') = (lease_until is null) and (status <> 'stored' or sha256 is not null)),
   constraint files_space foreign key (tenant_id, space_id) references spaces (tenant_id, id),
   constraint files_resource foreign key (tenant_id, resource_id) references resources (tenant_id, id),
   constraint files_contact foreign key (tenant_id, contact_id) references contacts (tenant_id, id),
@@ -49,14 +49,14 @@ create index files_by_space on files (tenant_id, space_id, id) where space_id is
 create index files_by_resource on files (tenant_id, resource_id, id) where resource_id is not null;
 create index files_by_contact on files (tenant_id, contact_id, id) where contact_id is not null;
 create unique index files_avatar_key on files (tenant_id, avatar_of) where avatar_of is not null and status = 'stored';
-create index files_unsettled on files (tenant_id, lease_ends_at) where status <> 'stored';
+create index files_unsettled on files (tenant_id, lease_until) where status <> 'stored';
 comment on table files is 'The row is written before the object and deleted after it, so that every object has a row even after a crash.';
-comment on column files.lease_ends_at is 'When an interrupted upload or deletion is cleaned up.';
+comment on column files.lease_until is 'End of the lease, by the clock of the database. An upload or deletion that was interrupted is then cleaned up.';
 comment on column files.avatar_of is 'User whose avatar the file is.';
 
 grant select, insert, update, delete on files to atrium_tenant;
-grant select (tenant_id, id, status, lease_ends_at) on files to atrium_platform;
-grant select (tenant_id, id, status), update (status, lease_ends_at) on files to atrium_purge;
+grant select (tenant_id, id, status, lease_until) on files to atrium_platform;
+grant select (tenant_id, id, status), update (status, lease_until) on files to atrium_purge;
 
 create policy platform_unsettled on files for select to atrium_platform using (true);
 

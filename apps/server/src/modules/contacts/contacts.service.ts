@@ -84,12 +84,11 @@ export async function updateContact({ db, actor, now }: Scope, id: string, body:
 /** Also deletes its links and files. @throws ContactNotFound */
 export async function deleteContact({ db, actor, services }: Omit<Scope, 'now'> & { services: Services }, id: string) {
   const { tenantId } = db;
-  const now = services.now();
   const fileIds = await db.transaction(async (tx) => {
     if ((await tx.first(lockContact({ tenantId, id }))) === undefined) throw ContactNotFound();
-    const retired = await retireFilesOf(tx, { tenantId, owner: { type: 'contact', id }, now });
+    const retired = await retireFilesOf(tx, { tenantId, owner: { type: 'contact', id } });
     await tx.all(deleteContactRow({ tenantId, id }));
-    await tx.all(recordDeletion({ id, ...auditParams(actor, now.toISOString()) }));
+    await tx.all(recordDeletion({ id, ...auditParams(actor, services.now().toISOString()) }));
     return retired;
   });
   void removeObjects(services, tenantId, fileIds);

@@ -190,15 +190,14 @@ async function assertMovable(tx: Transaction, tenantId: string, id: string, pare
 /** Also deletes its files, tags and feedback, and releases its QR codes. @throws ResourceNotFound, ResourceHasChildren */
 export async function deleteResource({ db, actor, services }: Deletion, id: string): Promise<void> {
   const { tenantId } = db;
-  const now = services.now();
-  const at = now.toISOString();
+  const at = services.now().toISOString();
   const fileIds = await db.transaction(async (tx) => {
     if ((await tx.first(lockResource({ tenantId, id }))) === undefined) throw ResourceNotFound();
     if ((await tx.first(findAnyPart({ tenantId, id }))) !== undefined) throw ResourceHasChildren();
     await tx.all(releaseQrCodesOfResource({ tenantId, id, at }));
     await removeCategoryLinksOf(tx, { tenantId, entityType: 'resource', entityId: id });
     await releaseTimeOf(tx, { tenantId, id });
-    const retired = await retireFilesOf(tx, { tenantId, owner: { type: 'resource', id }, now });
+    const retired = await retireFilesOf(tx, { tenantId, owner: { type: 'resource', id } });
     await tx.all(deleteResourceRow({ tenantId, id }));
     await tx.all(recordDeletion({ id, ...auditParams(actor, at) }));
     return retired;

@@ -165,8 +165,7 @@ async function assertMovable(tx: Transaction, tenantId: string, id: string, pare
  */
 export async function deleteSpace({ db, actor, services }: Deletion, id: string): Promise<void> {
   const { tenantId } = db;
-  const now = services.now();
-  const at = now.toISOString();
+  const at = services.now().toISOString();
   const fileIds = await db.transaction(async (tx) => {
     if ((await tx.first(lockSpace({ tenantId, id }))) === undefined) throw SpaceNotFound();
     if ((await tx.first(findAnyChild({ tenantId, id }))) !== undefined) throw SpaceHasChildren();
@@ -174,7 +173,7 @@ export async function deleteSpace({ db, actor, services }: Deletion, id: string)
     await tx.all(releaseQrCodesOfSpace({ tenantId, id, at }));
     await removeCategoryLinksOf(tx, { tenantId, entityType: 'space', entityId: id });
     await releaseTimeOf(tx, { tenantId, id });
-    const retired = await retireFilesOf(tx, { tenantId, owner: { type: 'space', id }, now });
+    const retired = await retireFilesOf(tx, { tenantId, owner: { type: 'space', id } });
     await tx.all(deleteSpaceRow({ tenantId, id }));
     await tx.all(recordDeletion({ id, ...auditParams(actor, at) }));
     return retired;

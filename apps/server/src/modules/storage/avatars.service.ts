@@ -4,7 +4,7 @@ import type { TenantDb } from '#core/data/db/scopes';
 import type { Download } from '#core/http/downloads';
 import type { Upload } from '#core/http/uploads';
 import type { Services } from '#core/platform/services';
-import { leaseEnd, removeObjects, retireFilesOf } from '#modules/storage/cleaning.service';
+import { removeObjects, retireFilesOf } from '#modules/storage/cleaning.service';
 import {
   AvatarNotFound,
   FileTooLarge,
@@ -56,9 +56,7 @@ export async function saveAvatar(scope: Scope, userId: string, upload: Upload) {
       },
       async complete(tx, { id, sha256, at }) {
         if ((await tx.first(lockUser({ tenantId, id: userId }))) === undefined) throw UserNotFound();
-        const others = await tx.all(
-          retireOwned.avatar_of.stored({ tenantId, id: userId, until: leaseEnd(services.now()) }),
-        );
+        const others = await tx.all(retireOwned.avatar_of.stored({ tenantId, id: userId }));
         const stored = await tx.first(completeAvatar({ tenantId, id, sha256, at }));
         if (stored === undefined) return undefined;
         const freed = others.reduce((sum, other) => sum + other.size_bytes, 0);
@@ -84,12 +82,11 @@ export async function downloadAvatar(reader: { db: TenantDb; services: Services 
 export async function deleteAvatar({ db, actor, services }: Scope, userId: string): Promise<void> {
   const { tenantId } = db;
   assertMayChange(actor, userId);
-  const now = services.now();
-  const at = now.toISOString();
+  const at = services.now().toISOString();
   const removed = await db.transaction(async (tx) => {
     // Locked before the files, in the same order as when an avatar is saved.
     if ((await tx.first(lockUser({ tenantId, id: userId }))) === undefined) throw AvatarNotFound();
-    const ids = await retireFilesOf(tx, { tenantId, owner: { type: 'avatar', id: userId }, now });
+    const ids = await retireFilesOf(tx, { tenantId, owner: { type: 'avatar', id: userId } });
     if (ids.length === 0) throw AvatarNotFound();
     await tx.all(auditEvent(actor, at, avatarEvent('user.avatar_removed', userId)));
     return ids;

@@ -1,6 +1,8 @@
 import { sql } from 'kysely';
 
+import { isLeaseOver } from '#core/data/db/lease';
 import { lock, queryBuilder, read, write } from '#core/data/db/query';
+import { retired } from '#modules/storage/files.queries';
 
 type Tables = {
   tenant_storage: { tenant_id: string; usage_bytes: number; reserved_bytes: number };
@@ -9,7 +11,7 @@ type Tables = {
     id: string;
     size_bytes: number;
     status: 'uploading' | 'stored' | 'deleting';
-    lease_ends_at: string | null;
+    lease_until: string | null;
     space_id: string | null;
     resource_id: string | null;
     contact_id: string | null;
@@ -25,21 +27,18 @@ const builder = queryBuilder<Tables>();
 export type Unsettled = { tenant_id: string; id: string };
 
 /** Abandoned uploads and deletions of all tenants. */
-export const listUnsettled = read<{ before: string; most: number }, Unsettled>((p) =>
+export const listUnsettled = read<{ most: number }, Unsettled>((p) =>
   builder
     .selectFrom('files')
     .select(['tenant_id', 'id'])
     .where('status', '<>', 'stored')
-    .where('lease_ends_at', '<=', p.before)
-    .orderBy('lease_ends_at')
+    .where(isLeaseOver)
+    .orderBy('lease_until')
     .limit(p.most),
 );
 
 /** Locks one abandoned row until the end of the transaction. */
-export const lockUnsettled = lock<
-  ById & { before: string },
-  { id: string; status: 'uploading' | 'deleting'; size_bytes: number }
->(
+export const lockUnsettled = lock<ById, { id: string; status: 'uploading' | 'deleting'; size_bytes: number }>(
   (p) =>
     builder
       .selectFrom('files')
@@ -47,22 +46,15 @@ export const lockUnsettled = lock<
       .where('tenant_id', '=', p.tenantId)
       .where('id', '=', p.id)
       .where('status', '<>', 'stored')
-      .where('lease_ends_at', '<=', p.before)
+      .where(isLeaseOver)
       .forUpdate() as never,
 );
 
 /** Extends the lease, so that no other process claims the row before then. */
-export const claim = write<ById & { until: string }, { id: string }>((p) =>
+export const claim = write<ById, { id: string }>((p) =>
   builder
     .updateTable('files')
-    .set({
-      status: 'deleting',
-      lease_ends_at: p.until,
-      space_id: null,
-      resource_id: null,
-      contact_id: null,
-      avatar_of: null,
-    })
+    .set(retired)
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
     .where('status', '<>', 'stored')
@@ -70,17 +62,10 @@ export const claim = write<ById & { until: string }, { id: string }>((p) =>
 );
 
 /** Gives up the upload; no row if it is complete or already given up. */
-export const abandonUpload = write<ById & { until: string }, { size_bytes: number }>((p) =>
+export const abandonUpload = write<ById, { size_bytes: number }>((p) =>
   builder
     .updateTable('files')
-    .set({
-      status: 'deleting',
-      lease_ends_at: p.until,
-      space_id: null,
-      resource_id: null,
-      contact_id: null,
-      avatar_of: null,
-    })
+    .set(retired)
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
     .where('status', '=', 'uploading')

@@ -18,10 +18,6 @@ import { columnOf, type Owner } from '#modules/storage/files.rules';
 import { settle } from '#modules/storage/storage.queries';
 
 const batchSize = 500;
-/** Lease of an upload or deletion without a heartbeat. */
-export const leaseMs = 60_000;
-
-export const leaseEnd = (now: Date): string => new Date(now.getTime() + leaseMs).toISOString();
 
 export function objectKey(tenantId: string, id: string): string {
   return `${tenantId}/${id}`;
@@ -53,12 +49,12 @@ export async function removeObjects(services: Services, tenantId: string, ids: r
  */
 export async function retireFilesOf(
   tx: Transaction,
-  { tenantId, owner, now }: { tenantId: string; owner: Owner; now: Date },
+  { tenantId, owner }: { tenantId: string; owner: Owner },
 ): Promise<string[]> {
   const { stored, unfinished } = retireOwned[columnOf(owner.type)];
   // In this order, so that an upload that completes in between is among the files.
   const uploads = await tx.all(unfinished({ tenantId, id: owner.id }));
-  const files = await tx.all(stored({ tenantId, id: owner.id, until: leaseEnd(now) }));
+  const files = await tx.all(stored({ tenantId, id: owner.id }));
   if (files.length + uploads.length > 0)
     await tx.all(settle({ tenantId, usage: -sumOf(files), reserved: -sumOf(uploads) }));
   // One slot is enough: every change of file counts first locks the single counter row of the storage.
@@ -77,29 +73,25 @@ function sumOf(files: readonly Retired[]): number {
  * @returns the number of removed files.
  */
 export async function sweepFiles(services: Services, signal: AbortSignal): Promise<number> {
-  const before = services.now().toISOString();
   let removed = 0;
   for (;;) {
-    const batch = await services.database.platform().slow.all(listUnsettled({ before, most: batchSize }));
+    const batch = await services.database.platform().slow.all(listUnsettled({ most: batchSize }));
     const removedBefore = removed;
     for (const { tenant_id: tenantId, id } of batch) {
       signal.throwIfAborted();
-      if (await sweepOne(services, { tenantId, id, before })) removed += 1;
+      if (await sweepOne(services, { tenantId, id })) removed += 1;
     }
     // Rows that could not be claimed would come again in the next batch.
     if (batch.length < batchSize || removed === removedBefore) return removed;
   }
 }
 
-async function sweepOne(
-  services: Services,
-  { tenantId, id, before }: { tenantId: string; id: string; before: string },
-): Promise<boolean> {
+async function sweepOne(services: Services, { tenantId, id }: { tenantId: string; id: string }): Promise<boolean> {
   try {
     const claimed = await services.database.tenant(tenantId).transaction(async (tx) => {
-      const row = await tx.first(lockUnsettled({ tenantId, id, before }));
+      const row = await tx.first(lockUnsettled({ tenantId, id }));
       if (row === undefined) return false;
-      await tx.all(claim({ tenantId, id, until: leaseEnd(services.now()) }));
+      await tx.all(claim({ tenantId, id }));
       if (row.status === 'uploading') await tx.all(settle({ tenantId, usage: 0, reserved: -row.size_bytes }));
       return true;
     });

@@ -1,6 +1,7 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { fromNow } from '#core/data/db/lease';
 import {
   auditedWrite,
   lock,
@@ -38,13 +39,16 @@ type OwnerColumn = 'space_id' | 'resource_id' | 'contact_id' | 'avatar_of';
 type EntityColumn = Exclude<OwnerColumn, 'avatar_of'>;
 type Record_ = { tenant_id: string; id: string };
 type Tables = {
-  files: FileRow & { status: FileStatus; lease_ends_at: string | null };
+  files: FileRow & { status: FileStatus; lease_until: string | null };
   spaces: Record_;
   resources: Record_;
   contacts: Record_;
   users: Record_ & { status: string };
 };
 type ById = { tenantId: string; id: string };
+
+/** Lease of an upload or deletion without a heartbeat. */
+export const leaseMs = 60_000;
 
 const builder = queryBuilder<Tables>();
 
@@ -133,19 +137,19 @@ export const shareEntity: EntityStatements<LockStatement<{ id: string }>> = {
 };
 
 /** Inserts the row before the bytes. */
-export const insertUpload = write<FileRow & { lease_ends_at: string }, { id: string }>((p) => {
+export const insertUpload = write<FileRow, { id: string }>((p) => {
   const row = Object.fromEntries(columns.map((name) => [name, p[name]])) as FileRow;
   return builder
     .insertInto('files')
-    .values({ ...row, tenant_id: p.tenant_id, status: 'uploading', lease_ends_at: p.lease_ends_at })
+    .values({ ...row, tenant_id: p.tenant_id, status: 'uploading', lease_until: fromNow(leaseMs) })
     .returning('id');
 });
 
 /** No row if the sweep has given up the upload. */
-export const renewLease = write<ById & { until: string }, { id: string }>((p) =>
+export const renewLease = write<ById, { id: string }>((p) =>
   builder
     .updateTable('files')
-    .set({ lease_ends_at: p.until })
+    .set({ lease_until: fromNow(leaseMs) })
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
     .where('status', '=', 'uploading')
@@ -168,7 +172,7 @@ type Completion = ById & { sha256: string; at: string };
 const completed = (p: Completion) =>
   builder
     .updateTable('files')
-    .set({ status: 'stored', lease_ends_at: null, sha256: p.sha256, updated_at: p.at })
+    .set({ status: 'stored', lease_until: null, sha256: p.sha256, updated_at: p.at })
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
     .where('status', '=', 'uploading')
@@ -199,13 +203,16 @@ export function updateFile(id: string, changes: FileChanges, audit: AuditParams)
   return toAuditedWrite(withAudit<FileRow>(change, { action: 'file.updated', resourceType: 'file' }, audit));
 }
 
-const nobodys = { space_id: null, resource_id: null, contact_id: null, avatar_of: null };
+const nobodys = { space_id: null, resource_id: null, contact_id: null, avatar_of: null, status: 'deleting' } as const;
+
+/** No file of its record any more; the sweep removes what remains of it after the lease. */
+export const retired = { ...nobodys, lease_until: fromNow(leaseMs) };
 
 /** Retires the file; its row stays until its object is removed. */
-export const retireFile = auditedWrite<{ id: string; until: string } & AuditParams, { id: string }>((p) => {
+export const retireFile = auditedWrite<{ id: string } & AuditParams, { id: string }>((p) => {
   const change = builder
     .updateTable('files')
-    .set({ ...nobodys, status: 'deleting', lease_ends_at: p.until })
+    .set(retired)
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
     .where('status', '=', 'stored')
@@ -220,10 +227,10 @@ export const retireFile = auditedWrite<{ id: string; until: string } & AuditPara
 export type Retired = { id: string; size_bytes: number };
 
 const retireStored = (column: OwnerColumn) =>
-  write<ById & { until: string }, Retired>((p) =>
+  write<ById, Retired>((p) =>
     builder
       .updateTable('files')
-      .set({ ...nobodys, status: 'deleting', lease_ends_at: p.until })
+      .set(retired)
       .where('tenant_id', '=', p.tenantId)
       .where(column, '=', p.id)
       .where('status', '=', 'stored')
@@ -235,7 +242,7 @@ const retireUnfinished = (column: OwnerColumn) =>
   write<ById, Retired>((p) =>
     builder
       .updateTable('files')
-      .set({ ...nobodys, status: 'deleting' })
+      .set(nobodys)
       .where('tenant_id', '=', p.tenantId)
       .where(column, '=', p.id)
       .where('status', '=', 'uploading')

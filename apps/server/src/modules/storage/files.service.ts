@@ -7,7 +7,7 @@ import type { Download } from '#core/http/downloads';
 import { parseSort, toPage } from '#core/http/paging';
 import type { Upload } from '#core/http/uploads';
 import type { Services } from '#core/platform/services';
-import { leaseEnd, objectKey, removeObjects } from '#modules/storage/cleaning.service';
+import { objectKey, removeObjects } from '#modules/storage/cleaning.service';
 import { FileNotFound, EntityIncomplete, FileNotOwned, StoreUnavailable } from '#modules/storage/files.errors';
 import {
   completeUpload,
@@ -133,11 +133,10 @@ export async function updateFile({ db, actor, services }: Scope, id: string, bod
 /** @throws FileNotFound, also if the file belongs to a record other than the given one; FileNotOwned */
 export async function deleteFile({ db, actor, services }: Scope, id: string, entity?: Entity): Promise<void> {
   const { tenantId } = db;
-  const now = services.now();
   await db.transaction(async (tx) => {
     const file = await lockOwn(tx, { tenantId, id, actor, entity });
     await tx.all(settle({ tenantId, usage: -file.size_bytes, reserved: 0 }));
-    await tx.all(retireFile({ id, until: leaseEnd(now), ...auditParams(actor, now.toISOString()) }));
+    await tx.all(retireFile({ id, ...auditParams(actor, services.now().toISOString()) }));
   });
   void removeObjects(services, tenantId, [id]);
 }

@@ -8,7 +8,7 @@ import type { TenantDb, Transaction } from '#core/data/db/scopes';
 import type { Upload } from '#core/http/uploads';
 import type { Services } from '#core/platform/services';
 import { abandonUpload, findStored } from '#modules/storage/cleaning.queries';
-import { leaseEnd, leaseMs, objectKey, removeObjects } from '#modules/storage/cleaning.service';
+import { objectKey, removeObjects } from '#modules/storage/cleaning.service';
 import {
   BadContentType,
   FileTooLarge,
@@ -17,7 +17,7 @@ import {
   StoreUnavailable,
   UploadSuperseded,
 } from '#modules/storage/files.errors';
-import { insertUpload, renewLease, type FileRow } from '#modules/storage/files.queries';
+import { insertUpload, leaseMs, renewLease, type FileRow } from '#modules/storage/files.queries';
 import { figuresOf, isMediaType, ownerColumns, signatureBytes, type Owner } from '#modules/storage/files.rules';
 import { findStorage, insertStorage, reserve, settle } from '#modules/storage/storage.queries';
 
@@ -86,8 +86,7 @@ async function receiveAdmitted(scope: Scope, upload: Upload, plan: Plan & { id: 
 async function begin(scope: Scope, upload: Upload, { id, name, owner }: Plan & { id: string }): Promise<void> {
   const { db, actor, services } = scope;
   const { tenantId } = db;
-  const now = services.now();
-  const at = now.toISOString();
+  const at = services.now().toISOString();
   await db.transaction(async (tx) => {
     await tx.all(
       insertUpload({
@@ -101,7 +100,6 @@ async function begin(scope: Scope, upload: Upload, { id, name, owner }: Plan & {
         created_by: actor.userId,
         created_at: at,
         updated_at: at,
-        lease_ends_at: leaseEnd(now),
       }),
     );
     await reserveSpace(tx, scope, upload.sizeBytes);
@@ -177,8 +175,7 @@ async function* startingWith(stream: Readable, inspect: Plan['inspect']): AsyncG
 function holdLease({ db, services }: Pick<Scope, 'db' | 'services'>, id: string, onLost: () => void) {
   let running: Promise<void> = Promise.resolve();
   const renew = async () => {
-    const until = leaseEnd(services.now());
-    if ((await db.slow.first(renewLease({ tenantId: db.tenantId, id, until }))) === undefined) onLost();
+    if ((await db.slow.first(renewLease({ tenantId: db.tenantId, id }))) === undefined) onLost();
   };
   const timer = setInterval(() => {
     running = renew().catch((error: unknown) =>
@@ -197,7 +194,7 @@ function holdLease({ db, services }: Pick<Scope, 'db' | 'services'>, id: string,
 async function abandon({ db, services }: Scope, id: string): Promise<void> {
   const { tenantId } = db;
   const isFile = await db.transaction(async (tx) => {
-    const row = await tx.first(abandonUpload({ tenantId, id, until: leaseEnd(services.now()) }));
+    const row = await tx.first(abandonUpload({ tenantId, id }));
     if (row !== undefined) await tx.all(settle({ tenantId, usage: 0, reserved: -row.size_bytes }));
     return row === undefined && (await tx.first(findStored({ tenantId, id }))) !== undefined;
   });

@@ -1,11 +1,12 @@
 import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { databaseNow } from '#core/data/db/lease';
 import { auditedWrite, queryBuilder, read, write, type ReadStatement, type WriteStatement } from '#core/data/db/query';
 import type { PurgedTable } from '#modules/tenants/purge.types';
 import type { TenantRow } from '#modules/tenants/tenants.queries';
 
 type Tables = {
   tenants: TenantRow;
-  files: { tenant_id: string; id: string; status: 'uploading' | 'stored' | 'deleting'; lease_ends_at: string | null };
+  files: { tenant_id: string; id: string; status: 'uploading' | 'stored' | 'deleting'; lease_until: string | null };
   account_identities: { id: string; configured_by: string };
 };
 
@@ -63,10 +64,10 @@ export const deleteIdentities = write<Batch, { id: string }>((p) =>
 );
 
 /** Marks stored files for the job that deletes objects and then their rows. */
-export const releaseFiles = write<Batch & { at: string }, { id: string }>((p) =>
+export const releaseFiles = write<Batch, { id: string }>((p) =>
   builder
     .updateTable('files')
-    .set({ status: 'deleting', lease_ends_at: p.at })
+    .set({ status: 'deleting', lease_until: databaseNow })
     .where('tenant_id', '=', p.tenantId)
     .where('id', 'in', (db) =>
       db

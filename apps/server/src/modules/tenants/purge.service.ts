@@ -57,7 +57,7 @@ async function purgeTenant(services: Needed, tenantId: string, before: string): 
   const tables = inPurgeOrder(await db.slow.all(listPurgedTables));
   const purgeTable = (table: PurgedTable) => repeat(db.slow, (limit) => deleteRows(table, { tenantId, limit }), signal);
   for (const table of tables.filter(({ name }) => name === 'tenant_storage')) await purgeTable(table);
-  await repeat(db.slow, (limit) => releaseFiles({ tenantId, at, limit }), signal);
+  await repeat(db.slow, (limit) => releaseFiles({ tenantId, limit }), signal);
   signal.throwIfAborted();
   if ((await db.slow.first(findFile({ tenantId }))) !== undefined) return false;
   await repeat(database.credential().slow, (limit) => deleteIdentities({ tenantId, limit }), signal);

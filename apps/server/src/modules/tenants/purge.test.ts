@@ -276,12 +276,12 @@ describe('the purge', () => {
 describe('files', () => {
   const insertFile = (tenantId: string, status: 'stored' | 'uploading') =>
     run(
-      `insert into files (tenant_id, id, name, content_type, size_bytes, sha256, status, lease_ends_at, created_at, updated_at)
+      `insert into files (tenant_id, id, name, content_type, size_bytes, sha256, status, lease_until, created_at, updated_at)
        values ($1, $2, 'plan.pdf', 'application/pdf', 1, 'hash', $3, case when $3 = 'stored' then null else now() end, now(), now())`,
       [tenantId, newId(), status],
     );
   const filesOf = async (tenantId: string) =>
-    (await run('select status, lease_ends_at is not null as leased from files where tenant_id = $1', [tenantId])).rows;
+    (await run('select status, lease_until is not null as leased from files where tenant_id = $1', [tenantId])).rows;
 
   it.each(['stored', 'uploading'] as const)('%s: the rest waits until object and row are deleted', async (status) => {
     const { tenantId } = await createTenant(test);

@@ -161,13 +161,12 @@ export async function updateUser({ db, actor, services }: Scope, id: string, bod
 /** @throws UserNotFound, LastAdministrator, RoleAboveOwn */
 export async function deleteUser({ db, actor, services }: Scope, id: string): Promise<void> {
   const { tenantId } = db;
-  const now = services.now();
-  const at = now.toISOString();
+  const at = services.now().toISOString();
   const { found: user, fileIds } = await db.transaction(async (tx) => {
     const found = await findChangeable(tx, { tenantId, id, actor, losesAdministration: true });
     await tx.all(deleteMembership({ tenantId, id }));
     await tx.all(deleteGroupMemberships({ tenantId, id }));
-    const retired = await removeBelongings(tx, { tenantId, id, now });
+    const retired = await removeBelongings(tx, { tenantId, id });
     await tx.all(endSessions({ tenantId, id, at }));
     await tx.all(announceRevocation(`user:${found.id}`));
     await tx.all(deleteUserRow({ id, at, ...auditParams(actor, at) }));
@@ -184,22 +183,21 @@ export async function deleteUser({ db, actor, services }: Scope, id: string): Pr
  */
 async function removeBelongings(
   tx: Transaction,
-  { tenantId, id, now }: { tenantId: string; id: string; now: Date },
+  { tenantId, id }: { tenantId: string; id: string },
 ): Promise<string[]> {
   await releaseTimeOf(tx, { tenantId, id });
   await removeContactsOfUser(tx, tenantId, id);
   await removePreferencesOf(tx, tenantId, id);
   await removeSubscriptionsOf(tx, tenantId, id);
-  return retireFilesOf(tx, { tenantId, owner: { type: 'avatar', id }, now });
+  return retireFilesOf(tx, { tenantId, owner: { type: 'avatar', id } });
 }
 
 /** For a user who was not removed by `deleteUser`; it does nothing for an existing user. */
 export async function removeLeftovers(services: Services, { tenantId, userId: id }: Leftovers): Promise<void> {
-  const now = services.now();
   const fileIds = await services.database.tenant(tenantId).transaction(async (tx) => {
     await tx.all(lockUser({ tenantId, id }));
     if ((await tx.first(findUser({ tenantId, id }))) !== undefined) return [];
-    return removeBelongings(tx, { tenantId, id, now });
+    return removeBelongings(tx, { tenantId, id });
   });
   await removeObjects(services, tenantId, fileIds);
 }
