@@ -23,7 +23,7 @@ create table connectors (
   auto_disabled boolean not null default false,
   ejections integer not null default 0 check (ejections >= 0),
   retry_at timestamptz(3),
-  probe_until timestamptz(3),
+  lease_until timestamptz(3),
   last_latency_ms integer,
   description text,
   tags text[],
@@ -39,7 +39,7 @@ comment on column connectors.api_key is 'Identifier of the provider, not a secre
 comment on column connectors.auth_config is 'Credentials as JSON, encrypted with the installation key.';
 comment on column connectors.ejections is 'How many times failures disabled it since it last recovered; the pause before the next attempt grows with it.';
 comment on column connectors.retry_at is 'No call before this instant: the provider answered 429 with Retry-After, or failures disabled the connector.';
-comment on column connectors.probe_until is 'End of the lease of the one call that tests whether the connector has recovered.';
+comment on column connectors.lease_until is 'End of the lease of the one call that tests whether the connector has recovered. By the clock of the service, as all times of the health state.';
 
 grant select, insert, update, delete on connectors to atrium_tenant;
 grant select on connectors to atrium_platform;
@@ -261,7 +261,7 @@ create table model_catalogs (
   provider text,
   source text,
   fetched_at timestamptz(3),
-  refresh_until timestamptz(3),
+  lease_until timestamptz(3),
   retry_at timestamptz(3),
   failures integer not null default 0 check (failures >= 0),
   primary key (tenant_id, task),
@@ -270,7 +270,7 @@ create table model_catalogs (
 comment on table model_catalogs is 'Latest list of models from a provider of the tenant; that of the system tenant serves all other tenants.';
 comment on column model_catalogs.models is 'Null until a provider has answered for the first time.';
 comment on column model_catalogs.source is 'Id and address of the connector that the list is from. The list is ignored when the tenant no longer has such a connector.';
-comment on column model_catalogs.refresh_until is 'End of the lease of the request that refreshes the list.';
+comment on column model_catalogs.lease_until is 'End of the lease of the request that refreshes the list, by the clock of the database.';
 comment on column model_catalogs.retry_at is 'No refresh of a stale list before this instant; the backoff grows with the failures.';
 
 grant select, insert, update, delete on model_catalogs to atrium_tenant;

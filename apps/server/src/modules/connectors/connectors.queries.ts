@@ -39,7 +39,7 @@ export type ConnectorRow = {
   /** Number of auto-disables since the latest success. */
   ejections: number;
   retry_at: string | null;
-  probe_until: string | null;
+  lease_until: string | null;
   last_latency_ms: number | null;
   description: string | null;
   tags: string[] | null;
@@ -75,7 +75,7 @@ export const connectorColumns = [
   'auto_disabled',
   'ejections',
   'retry_at',
-  'probe_until',
+  'lease_until',
   'last_latency_ms',
   'description',
   'tags',

@@ -1,9 +1,13 @@
 import { sql } from 'kysely';
 
+import { fromNow, isUnleased } from '#core/data/db/lease';
 import { queryBuilder, read, write } from '#core/data/db/query';
 import type { CatalogRow, CatalogTable } from '#modules/models/catalog.tables';
 
 type ById = { tenantId: string; task: CatalogTable['task'] };
+
+/** Longer than all attempts at providers together. */
+export const leaseMs = 30_000;
 
 const builder = queryBuilder<{ model_catalogs: CatalogTable }>();
 
@@ -15,7 +19,7 @@ export const findCatalog = read<
   const isKnown = sql<boolean>`(fetched_at = ${p.knownFetchedAt}::timestamptz and source = ${p.knownSource}) is true`;
   return builder
     .selectFrom('model_catalogs')
-    .select(['tenant_id', 'task', 'provider', 'source', 'fetched_at', 'refresh_until', 'retry_at', 'failures'])
+    .select(['tenant_id', 'task', 'provider', 'source', 'fetched_at', 'lease_until', 'retry_at', 'failures'])
     .select([isKnown.as('is_known'), sql<never>`case when not ${isKnown} then models end`.as('models')])
     .where('tenant_id', '=', p.tenantId)
     .where('task', '=', p.task)
@@ -23,27 +27,37 @@ export const findCatalog = read<
 });
 
 /** The row without its models, which are large. */
-export const findRefresh = read<ById, Pick<CatalogTable, 'fetched_at' | 'refresh_until' | 'failures'>>((p) =>
+export const findRefresh = read<ById, Pick<CatalogTable, 'fetched_at' | 'lease_until' | 'failures'>>((p) =>
   builder
     .selectFrom('model_catalogs')
-    .select(['fetched_at', 'refresh_until', 'failures'])
+    .select(['fetched_at', 'lease_until', 'failures'])
     .where('tenant_id', '=', p.tenantId)
     .where('task', '=', p.task),
 );
 
 /** No row if another process refreshes the list, or has done so since the row was read. */
 export const claimRefresh = write<
-  ById & { now: string; until: string; seenFetchedAt: string | null; seenFailures: number },
+  ById & { seenFetchedAt: string | null; seenFailures: number },
   { task: CatalogTable['task'] }
 >((p) =>
   builder
     .insertInto('model_catalogs')
-    .values({ tenant_id: p.tenantId, task: p.task, refresh_until: p.until, failures: 0 } as CatalogTable)
+    .values({
+      tenant_id: p.tenantId,
+      task: p.task,
+      models: null,
+      provider: null,
+      source: null,
+      fetched_at: null,
+      lease_until: fromNow(leaseMs),
+      retry_at: null,
+      failures: 0,
+    })
     .onConflict((conflict) =>
       conflict
         .columns(['tenant_id', 'task'])
-        .doUpdateSet({ refresh_until: p.until })
-        .where(sql<boolean>`coalesce(model_catalogs.refresh_until <= ${p.now}::timestamptz, true)`)
+        .doUpdateSet({ lease_until: fromNow(leaseMs) })
+        .where(isUnleased('model_catalogs.lease_until'))
         .where(sql<boolean>`model_catalogs.fetched_at is not distinct from ${p.seenFetchedAt}::timestamptz`)
         .where('model_catalogs.failures', '=', p.seenFailures),
     )
@@ -59,7 +73,7 @@ export const saveCatalog = write<ById & { models: string; provider: string; sour
         provider: p.provider,
         source: p.source,
         fetched_at: p.fetchedAt,
-        refresh_until: null,
+        lease_until: null,
         retry_at: null,
         failures: 0,
       })
@@ -71,7 +85,7 @@ export const saveCatalog = write<ById & { models: string; provider: string; sour
 export const noteFailure = write<ById & { failures: number; retryAt: string | null }, never>((p) =>
   builder
     .updateTable('model_catalogs')
-    .set({ refresh_until: null, retry_at: p.retryAt, failures: p.failures })
+    .set({ lease_until: null, retry_at: p.retryAt, failures: p.failures })
     .where('tenant_id', '=', p.tenantId)
     .where('task', '=', p.task),
 );

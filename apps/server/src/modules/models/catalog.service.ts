@@ -16,12 +16,17 @@ import {
   ProvidersRefused,
   type ModelTask,
 } from '#modules/connectors/index';
-import { claimRefresh, findCatalog, findRefresh, noteFailure, saveCatalog } from '#modules/models/catalog.queries';
+import {
+  claimRefresh,
+  findCatalog,
+  findRefresh,
+  leaseMs,
+  noteFailure,
+  saveCatalog,
+} from '#modules/models/catalog.queries';
 import { isAging, isDoubtful, isStale, pauseAfter } from '#modules/models/catalog.rules';
 import type { CatalogRow } from '#modules/models/catalog.tables';
 
-/** Longer than all attempts at providers together. */
-const leaseMs = 30_000;
 const lookAgainMs = 100;
 /** A parsed list takes up to some megabytes. */
 const maxParsed = 16;
@@ -166,12 +171,9 @@ async function refreshOnce(
   seen: CatalogRow | undefined,
 ): Promise<Catalog | undefined> {
   const { tenantId, task } = wanted;
-  const now = services.now();
   const claim = claimRefresh({
     tenantId,
     task,
-    now: now.toISOString(),
-    until: new Date(now.getTime() + leaseMs).toISOString(),
     seenFetchedAt: seen?.fetched_at ?? null,
     seenFailures: seen?.failures ?? 0,
   });
@@ -194,7 +196,7 @@ async function ask(services: Services, wanted: Place & Wanted, seen: CatalogRow 
     });
     const fetchedAt = services.now().toISOString();
     await db.first(saveCatalog({ tenantId, task, models: JSON.stringify(models), provider, source, fetchedAt }));
-    const free = { refresh_until: null, retry_at: null, failures: 0 };
+    const free = { lease_until: null, retry_at: null, failures: 0 };
     return { tenant_id: tenantId, task, models, provider, source, fetched_at: fetchedAt, ...free };
   } catch (error) {
     const retryAt = new Date(services.now().getTime() + pauseAfter(failures + 1)).toISOString();
@@ -216,7 +218,7 @@ async function waitForOther({ database }: Services, { tenantId, task }: Place): 
   const giveUp = AbortSignal.timeout(leaseMs);
   while (!giveUp.aborted) {
     const row = await db.first(findRefresh({ tenantId, task }));
-    if (row === undefined || row.refresh_until === null) return;
+    if (row === undefined || row.lease_until === null) return;
     await pause(lookAgainMs);
   }
 }

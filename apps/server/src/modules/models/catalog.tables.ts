@@ -8,7 +8,7 @@ type Copy =
 export type CatalogRow = Copy & {
   tenant_id: string;
   task: ModelTask;
-  refresh_until: string | null;
+  lease_until: string | null;
   retry_at: string | null;
   failures: number;
 };
@@ -21,7 +21,7 @@ export type CatalogTable = {
   provider: string | null;
   source: string | null;
   fetched_at: string | null;
-  refresh_until: string | null;
+  lease_until: string | null;
   retry_at: string | null;
   failures: number;
 };

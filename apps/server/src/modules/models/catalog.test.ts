@@ -36,7 +36,7 @@ const idsRead = async (tenantId = tenant.tenantId) =>
 const row = (tenantId = tenant.tenantId) =>
   test.service.services.database.tenant(tenantId).slow.first<Record<string, any>>({
     kind: 'read',
-    text: `select fetched_at, refresh_until, retry_at, failures, models is null as is_empty from model_catalogs where tenant_id = $1`,
+    text: `select fetched_at, lease_until, retry_at, failures, models is null as is_empty from model_catalogs where tenant_id = $1`,
     values: [tenantId],
     prepare: false,
   });
@@ -44,7 +44,7 @@ const row = (tenantId = tenant.tenantId) =>
 async function expectSettled(hub: Hub, times: number): Promise<void> {
   const wait = { interval: 10, timeout: 10_000 };
   await expect.poll(() => hub.asked.length, wait).toBe(times);
-  await expect.poll(async () => (await row())?.refresh_until, wait).toBeNull();
+  await expect.poll(async () => (await row())?.lease_until, wait).toBeNull();
 }
 const provide = () => provideModels(test, tenant.admin.token);
 
@@ -55,7 +55,7 @@ describe('a stored list', () => {
     clock = start + day - 1;
     await read();
     expect(hub.asked).toHaveLength(1);
-    expect(await row()).toMatchObject({ failures: 0, refresh_until: null });
+    expect(await row()).toMatchObject({ failures: 0, lease_until: null });
   });
 
   it('is parsed once until it changes', async () => {
@@ -230,21 +230,24 @@ describe('a single process calls the provider', () => {
     ]);
     for (const answer of answers) expect(answer).toMatchObject({ status: 'rejected', reason: { status: 502 } });
     expect(most).toBe(1);
-    expect(await row()).toMatchObject({ is_empty: true, refresh_until: null });
+    expect(await row()).toMatchObject({ is_empty: true, lease_until: null });
   });
 
   it('and another process does after the lease of the first has expired', async () => {
     const hub = await provide();
     await read();
     clock = start + day;
-    await test.service.services.database.tenant(tenant.tenantId).slow.all({
-      kind: 'write',
-      text: 'update model_catalogs set refresh_until = $2 where tenant_id = $1',
-      values: [tenant.tenantId, new Date(clock + 30_000)],
-      prepare: false,
-    });
+    const leaseFor = (ms: number) =>
+      test.service.services.database.tenant(tenant.tenantId).slow.all({
+        kind: 'write',
+        text: `update model_catalogs set lease_until = now() + $2 * interval '1 ms' where tenant_id = $1`,
+        values: [tenant.tenantId, ms],
+        prepare: false,
+      });
+    await leaseFor(30_000);
     await read();
-    clock += 30_000;
+    expect(hub.asked).toHaveLength(1);
+    await leaseFor(-1);
     await read(other.services);
     await expectSettled(hub, 2);
   });

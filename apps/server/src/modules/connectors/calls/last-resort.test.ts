@@ -85,7 +85,7 @@ describe('the only provider, paused for other tenants', () => {
     await override(test, tenant.tenantId, { credentials: { [only.key]: { token: 'of the tenant' } } });
     for (let at = 0; at < 8; at += 1) await expect(greet()).rejects.toMatchObject({ status: 502 });
     expect(only.asked.slice(5)).toEqual(Array.from({ length: 5 }, () => 'of the tenant'));
-    expect(await stored(only)).toMatchObject({ probe_until: null, consecutive_failures: 5 });
+    expect(await stored(only)).toMatchObject({ lease_until: null, consecutive_failures: 5 });
   });
 });
 

@@ -8,7 +8,7 @@ const over = '2026-03-01T12:00:00Z';
 const well: Standing = {
   auto_disabled: false,
   retry_at: null,
-  probe_until: null,
+  lease_until: null,
   error_details: null,
   last_error: null,
   ejections: 0,
@@ -37,8 +37,8 @@ describe('readinessOf', () => {
     ['paused after failures', { ...off, retry_at: ahead }, false, 'out'],
     ['pause has ended', { ...off, retry_at: over }, false, 'probe'],
     ['without a pause', off, false, 'probe'],
-    ['under probe by another call', { ...off, retry_at: over, probe_until: ahead }, false, 'out'],
-    ['probe was never finished', { ...off, retry_at: over, probe_until: over }, false, 'probe'],
+    ['under probe by another call', { ...off, retry_at: over, lease_until: ahead }, false, 'out'],
+    ['probe was never finished', { ...off, retry_at: over, lease_until: over }, false, 'probe'],
     ['with own credentials: paused for others', { ...well, retry_at: ahead }, true, 'ready'],
     [
       'with own credentials: refused those of others',

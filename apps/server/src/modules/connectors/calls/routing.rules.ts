@@ -13,7 +13,7 @@ export function inOrder<Row extends { api_key: string }>(rows: readonly Row[], o
 export type Standing = {
   auto_disabled: boolean;
   retry_at: string | null;
-  probe_until: string | null;
+  lease_until: string | null;
   error_details: Record<string, unknown> | null;
   last_error: string | null;
   ejections: number;
@@ -34,7 +34,7 @@ export function readinessOf(
   if (isAhead(row.retry_at, now)) return 'out';
   if (isOwnCredentials) return 'ready';
   if (!row.auto_disabled) return 'ready';
-  return isAhead(row.probe_until, now) ? 'out' : 'probe';
+  return isAhead(row.lease_until, now) ? 'out' : 'probe';
 }
 
 /** Whether it is paused because of Retry-After, not because of failures. */

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 
+import { fromNow, isUnleased } from '#core/data/db/lease';
 import { queryBuilder, read, write } from '#core/data/db/query';
 import { connectorColumns, type ConnectorRow } from '#modules/connectors/connectors.queries';
 
@@ -31,7 +32,7 @@ type HealthColumns = Pick<
   | 'auto_disabled'
   | 'ejections'
   | 'retry_at'
-  | 'probe_until'
+  | 'lease_until'
   | 'last_latency_ms'
 >;
 
@@ -50,7 +51,7 @@ export const updateHealth = write<HealthColumns & { tenantId: string; id: string
         auto_disabled: p.auto_disabled,
         ejections: p.ejections,
         retry_at: p.retry_at,
-        probe_until: p.probe_until,
+        lease_until: p.lease_until,
         last_latency_ms: p.last_latency_ms,
         last_health_check: sql`coalesce(${p.checkedAt}::timestamptz, last_health_check)`,
       })
@@ -75,29 +76,32 @@ export const touchHealth = write<
     .returning('id'),
 );
 
+/** The lease of a probe uses the clock of the service, as all times of the health state do. */
+const instant = (at: string) => sql<string>`${at}::timestamptz`;
+
 /** Claims the probe of a connector whose pause is over by `pausedUntil`; concurrent callers get no row. */
 export const claimProbe = write<
-  { tenantId: string; id: string; now: string; until: string; pausedUntil: string },
+  { tenantId: string; id: string; now: string; leaseMs: number; pausedUntil: string },
   { id: string }
 >((p) =>
   builder
     .updateTable('connectors')
-    .set({ probe_until: p.until })
+    .set({ lease_until: fromNow(p.leaseMs, instant(p.now)) })
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
     .where((row) => row.or([row('retry_at', 'is', null), row('retry_at', '<=', p.pausedUntil)]))
-    .where((row) => row.or([row('probe_until', 'is', null), row('probe_until', '<=', p.now)]))
+    .where(isUnleased('lease_until', instant(p.now)))
     .returning('id'),
 );
 
 /** Releases the probe; a success or a longer pause has already done so. */
-export const endProbe = write<{ tenantId: string; id: string; until: string }, never>((p) =>
+export const endProbe = write<{ tenantId: string; id: string; now: string; leaseMs: number }, never>((p) =>
   builder
     .updateTable('connectors')
-    .set({ probe_until: p.until })
+    .set({ lease_until: fromNow(p.leaseMs, instant(p.now)) })
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
-    .where('probe_until', '>', p.until),
+    .where('lease_until', '>', fromNow(p.leaseMs, instant(p.now))),
 );
 
 export const insertConnectorEvent = write<ConnectorEventRow, never>((p) =>

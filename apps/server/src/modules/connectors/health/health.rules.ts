@@ -14,7 +14,7 @@ export type Health = {
   auto_disabled: boolean;
   ejections: number;
   retry_at: string | null;
-  probe_until: string | null;
+  lease_until: string | null;
   last_latency_ms: number | null;
 };
 
@@ -122,7 +122,7 @@ const withoutFailures = {
   auto_disabled: false,
   ejections: 0,
   retry_at: null,
-  probe_until: null,
+  lease_until: null,
 } as const satisfies Partial<Health>;
 
 /** Health state after enabling, or after a change of address or credentials. */
@@ -169,7 +169,7 @@ function rateLimited(health: Health, seconds: number, now: Date): Health {
   const until = new Date(now.getTime() + seconds * 1000);
   // A longer pause from an earlier answer still applies.
   const retryAt = isAhead(health.retry_at, until) ? health.retry_at : until.toISOString();
-  return { ...health, retry_at: retryAt, probe_until: null };
+  return { ...health, retry_at: retryAt, lease_until: null };
 }
 
 type Failed = Extract<Outcome, { httpStatus: unknown }>;
@@ -192,7 +192,7 @@ function failed(health: Health, { kind, httpStatus }: Failed, now: Date): Health
 function ejected(health: Health, now: Date): Partial<Health> {
   if (health.auto_disabled && isAhead(health.retry_at, now)) return {};
   const ejections = health.ejections + 1;
-  return { auto_disabled: true, ejections, retry_at: after(now, pauseOf(ejections)), probe_until: null };
+  return { auto_disabled: true, ejections, retry_at: after(now, pauseOf(ejections)), lease_until: null };
 }
 
 function isAhead(at: string | null, now: Date): boolean {

@@ -21,7 +21,7 @@ import {
 import { heartbeatsOf } from '#modules/connectors/health/heartbeats';
 
 /** Lease of a probe: the maximum duration of an attempt, so that a crash does not block it longer. */
-const probeMs = 30_000;
+const leaseMs = 30_000;
 /** Minimum time between attempts of the last resort. */
 export const lastResortMs = 5000;
 
@@ -122,19 +122,13 @@ export function mayTryEarly(services: Clock, row: ConnectorRow): Promise<boolean
 
 async function claim({ database, now }: Clock, row: ConnectorRow, pausedUntil: string): Promise<boolean> {
   const { tenant_id: tenantId, id } = row;
-  const at = now();
-  const until = after(at, probeMs);
-  const query = claimProbe({ tenantId, id, now: at.toISOString(), until, pausedUntil });
+  const query = claimProbe({ tenantId, id, now: now().toISOString(), leaseMs, pausedUntil });
   return (await database.tenant(tenantId).slow.first(query)) !== undefined;
 }
 
 /** The try is over, and the next one need not wait as long as for one that was never ended. */
 export async function finishProbe({ database, now }: Clock, { tenant_id: tenantId, id }: ConnectorRow): Promise<void> {
-  await database.tenant(tenantId).slow.all(endProbe({ tenantId, id, until: after(now(), lastResortMs) }));
-}
-
-function after(at: Date, ms: number): string {
-  return new Date(at.getTime() + ms).toISOString();
+  await database.tenant(tenantId).slow.all(endProbe({ tenantId, id, now: now().toISOString(), leaseMs: lastResortMs }));
 }
 
 /** What another address or other credentials did says nothing of these. */
