@@ -208,9 +208,9 @@ export default {
       { path: npm('cockatiel') },
     ),
     rule(
-      'redis-only-in-core-limits',
+      'redis-only-in-core-rate-limit',
       'One place talks to the Redis of the operator.',
-      { path: src, pathNot: [`${core}platform/limits/shared-counters\\.ts$`, ...tests] },
+      { path: src, pathNot: [`${core}data/rate-limit/redis-store\\.ts$`, ...tests] },
       { path: npm('ioredis') },
     ),
     rule(

@@ -84,14 +84,14 @@ create index one_time_tokens_account on one_time_tokens (account_id, purpose);
 
 grant select, insert, update, delete on one_time_tokens to atrium_credential;
 
-create table throttles (
+create table rate_limits (
   key text primary key,
-  failures integer not null,
+  attempts integer not null,
   window_ends_at timestamptz(3) not null
 );
-comment on table throttles is 'A failure is counted before the attempt is evaluated, so that parallel attempts cannot exceed the limit.';
+comment on table rate_limits is 'A failure is counted before the attempt is evaluated, so that parallel attempts cannot exceed the limit.';
 
-grant select, insert, update, delete on throttles to atrium_credential;
+grant select, insert, update, delete on rate_limits to atrium_credential;
 
 create table signing_keys (
   id text primary key,
@@ -115,7 +115,7 @@ create table known_logins (
 create index known_logins_old on known_logins (last_seen_at);
 comment on table known_logins is 'Origins of earlier logins of an account in any tenant, so that a login from a new origin is reported.';
 comment on column known_logins.origin is 'Keyed hash of the kind of browser and the network: recognises an origin without revealing it.';
-comment on column known_logins.proven_at is 'When the password, or a provider of the installation, last proved the account from this origin. Null after another session or the provider of one tenant: that gives no budget of failed logins.';
+comment on column known_logins.proven_at is 'When the password, or a provider of the installation, last proved the account from this origin. Null after another session or the provider of one tenant: that gives no limit of its own for failed logins.';
 
 grant select, insert, update, delete on known_logins to atrium_credential;
 
@@ -335,5 +335,5 @@ create policy platform_old on credential_usage to atrium_platform using (true) w
 select app_protect_tenant_tables(
   'sessions', 'identity_providers', 'api_keys', 'app_accounts', 'app_account_directory', 'credential_totals', 'credential_usage');
 select app_reserve_tables(
-  'atrium_credential', 'accounts', 'refresh_tokens', 'one_time_tokens', 'throttles', 'signing_keys', 'known_logins',
+  'atrium_credential', 'accounts', 'refresh_tokens', 'one_time_tokens', 'rate_limits', 'signing_keys', 'known_logins',
   'two_factor_methods', 'two_factor_codes', 'two_factor_backup_codes', 'provider_flows', 'account_identities', 'api_key_directory');

@@ -51,7 +51,7 @@ it('passes a table in order, with keys, references and a search index', async ()
 describe('notices a table', () => {
   it.each([
     ['without a tenant', 'create table planted (id uuid primary key)', 'has no tenant_id and no reason'],
-    ['that is listed and gone', 'drop table throttles', 'throttles: is listed as a global table, but is not one'],
+    ['that is listed and gone', 'drop table rate_limits', 'rate_limits: is listed as a global table, but is not one'],
     ['whose tenant may be null', `create table planted (tenant_id uuid, id uuid)`, 'tenant_id is not "uuid not null"'],
     ['whose tenant is a text', 'create table planted (tenant_id text not null)', 'tenant_id is not "uuid not null"'],
     ['of a query', 'create table planted as select * from contacts', 'planted: row level security is not enabled'],
@@ -103,10 +103,14 @@ describe('notices a policy', () => {
     ['that was widened', 'alter policy own_tenant on contacts using (true)', 'contacts.own_tenant to PUBLIC: true'],
     [
       'for the tenant role on a global table',
-      'create policy wide on throttles to atrium_tenant using (true)',
-      'throttles.wide to atrium_tenant: true',
+      'create policy wide on rate_limits to atrium_tenant using (true)',
+      'rate_limits.wide to atrium_tenant: true',
     ],
-    ['for PUBLIC on a global table', 'create policy wide on throttles using (true)', 'throttles.wide to PUBLIC: true'],
+    [
+      'for PUBLIC on a global table',
+      'create policy wide on rate_limits using (true)',
+      'rate_limits.wide to PUBLIC: true',
+    ],
   ])('%s', async (_what, statements, sentence) => {
     expect(await findPlanted(statements)).toContainEqual(expect.stringContaining(sentence));
   });
@@ -190,8 +194,8 @@ describe('notices a key', () => {
     ],
     [
       'of a global table that refers to a tenant',
-      'alter table throttles add column tenant uuid references tenants (id)',
-      'throttles: foreign key throttles_tenant_fkey does not carry the tenant',
+      'alter table rate_limits add column tenant uuid references tenants (id)',
+      'rate_limits: foreign key rate_limits_tenant_fkey does not carry the tenant',
     ],
     ['that sets null', reference(`${toTarget} on delete set null (target_id)`), 'target_key sets null or a default'],
     ['that sets a default', reference(`${toTarget} on update set default`), 'target_key sets null or a default'],

@@ -16,7 +16,7 @@ export const directories = ['memberships', 'tenant_domains', 'refresh_tokens', '
 const globalTables: Readonly<Record<string, string>> = {
   accounts: 'a person logs in before a tenant is known and may be a user of several',
   one_time_tokens: 'looked up by the hash of the token; a reset concerns the account in all its tenants',
-  throttles: 'counts attempts of callers that are not authenticated yet',
+  rate_limits: 'counts attempts of callers that are not authenticated yet',
   signing_keys: 'one set for the installation',
   two_factor_methods: 'of the account, in all its tenants',
   two_factor_codes: 'of the account, in all its tenants',

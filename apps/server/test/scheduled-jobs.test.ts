@@ -150,7 +150,7 @@ describe('the jobs of all modules', () => {
     const { email, password } = tenant.admin;
     const current = await logIn(test, { email, password });
     const addWindow = (key: string, days: number) =>
-      run('insert into throttles values ($1, 1, $2)', [key, daysAgo(days)]);
+      run('insert into rate_limits values ($1, 1, $2)', [key, daysAgo(days)]);
     await addWindow('gone', 0.01);
     await addWindow('kept', -0.01);
     const count = async (table: string) => (await run(`select count(*) as left from ${table}`))[0]!.left;
@@ -172,7 +172,7 @@ describe('the jobs of all modules', () => {
     }
     await keepHouse();
     expect(await Promise.all(tables.map(count))).toEqual(live.map((rows) => String(Number(rows) + 1)));
-    expect(await left('throttles', 'key')).toEqual(['kept']);
+    expect(await left('rate_limits', 'key')).toEqual(['kept']);
     expect((await test.call('GET', '/api/v1/auth/me', { token: current.token })).status).toBe(200);
   });
 

@@ -7,7 +7,7 @@ import { newSecret } from '#core/base/crypto/secrets';
 import { auditParams } from '#core/data/audit/audit.queries';
 import { announceRevocation } from '#core/data/db/revocation';
 import type { TenantDb, Transaction } from '#core/data/db/scopes';
-import { createAttempt, type Attempt } from '#core/data/throttle/throttle';
+import { createAttempt, type Attempt } from '#core/data/rate-limit/postgres-store';
 import { usageOf } from '#core/data/usage/usage.queries';
 import type { Services } from '#core/platform/services';
 import {
@@ -150,7 +150,7 @@ async function replacePassword({ db, actor, services }: Scope, { id, password, s
   const { tenantId } = db;
   // Also checked before the hash, which runs outside the transaction.
   assertGetsPassword(actor, await db.first(findAppAccount({ tenantId, id })));
-  await passwordBudgets(services, { tenantId, id }).admit();
+  await passwordAttempt(services, { tenantId, id }).admit();
   const passwordHash = await sealPassword(services, appAccountPlace(id), password, flowOf(actor));
   const row = await db.transaction(async (tx) => {
     assertGetsPassword(actor, await tx.first(lockAppAccount({ tenantId, id })));
@@ -164,14 +164,14 @@ async function replacePassword({ db, actor, services }: Scope, { id, password, s
 }
 
 /** Maximum number of password changes per window, for one app account and for a tenant: each costs a hash. */
-const passwordRules = {
+const passwordLimits = {
   account: { max: 100, windowMs: 10 * 60_000 },
   tenant: { max: 600, windowMs: 10 * 60_000 },
 };
 
-function passwordBudgets(services: Services, { tenantId, id }: { tenantId: string; id: string }): Attempt {
-  const account = { key: `app-account-password:${id}`, ...passwordRules.account };
-  const tenant = { key: `app-account-passwords-of:${tenantId}`, ...passwordRules.tenant };
+function passwordAttempt(services: Services, { tenantId, id }: { tenantId: string; id: string }): Attempt {
+  const account = { key: `app-account-password:${id}`, ...passwordLimits.account };
+  const tenant = { key: `app-account-passwords-of:${tenantId}`, ...passwordLimits.tenant };
   return createAttempt(services, [account, tenant], TooManyPasswords);
 }
 

@@ -25,7 +25,7 @@ export function oneTimeTokenHash(token: string): Buffer | undefined {
 }
 
 /** Maximum number of failures per window. */
-export const throttleRules = {
+export const rateLimits = {
   account: { max: 10, windowMs: 15 * 60_000 },
   address: { max: 100, windowMs: 10 * 60_000 },
   registration: { max: 60, windowMs: 60_000 },
@@ -47,7 +47,7 @@ function unmapped(ip: string): string {
   return ip.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '');
 }
 
-/** One budget per IPv4 address and per IPv6 /64, the smallest block that a provider assigns to a customer. */
+/** One rate limit per IPv4 address and per IPv6 /64, the smallest block that a provider assigns to a customer. */
 export function addressBucket(address: string): string {
   const ip = unmapped(address);
   if (!ip.includes(':')) return ip;
@@ -90,8 +90,8 @@ function settledAt(token: UsedToken | undefined): number {
   return Date.parse(token.settled_at ?? token.used_at) + (token.settled_at === null ? unsettledMs : 0);
 }
 
-/** The budget that all guesses at the second factors of one account share. */
-export function secondFactorBudget(owner: string): string {
+/** The key of the rate limit that all guesses at the second factors of one account share. */
+export function secondFactorLimitKey(owner: string): string {
   return `2fa:${owner}`;
 }
 

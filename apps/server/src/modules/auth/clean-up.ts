@@ -1,5 +1,5 @@
 import { deleteInBatches } from '#core/data/db/batches';
-import { deleteEndedWindows } from '#core/data/throttle/throttle.queries';
+import { deleteEndedWindows } from '#core/data/rate-limit/postgres-store.queries';
 import type { Services } from '#core/platform/services';
 import { deleteExpiredOneTimeTokens } from '#modules/auth/accounts/accounts.queries';
 import { deleteOldLogins } from '#modules/auth/sessions/known-logins.queries';

@@ -22,7 +22,7 @@ export {
   addressBucket,
   isLoopback,
   oneTimeTokenHash,
-  secondFactorBudget,
+  secondFactorLimitKey,
   missingAssurance,
 } from '#modules/auth/auth.rules';
 export { appAccountPlace, openPasswordHash, sealPassword } from '#modules/auth/passwords/stored-password';

@@ -4,7 +4,7 @@ import { systemTenantId, type Actor, type Person } from '#core/base/access/princ
 import { newId } from '#core/base/crypto/ids';
 import { auditEvent, auditParams } from '#core/data/audit/audit.queries';
 import type { Statements, TenantDb, Transaction } from '#core/data/db/scopes';
-import { createAttempt } from '#core/data/throttle/throttle';
+import { createAttempt } from '#core/data/rate-limit/postgres-store';
 import type { Services } from '#core/platform/services';
 import { assertComplete, assertProviderConfig, missingIn } from '#modules/connectors/adapters';
 import {
@@ -45,7 +45,7 @@ import { dropFromOrders, listAddresses } from '#modules/connectors/overrides/ove
 /** Limits the work of each call, which reads all connectors. */
 const mostConnectors = 100;
 /** Tests per tenant, because each test makes an outside call. */
-const testBudget = { max: 10, windowMs: 60_000 };
+const testLimit = { max: 10, windowMs: 60_000 };
 
 type Scope = { db: TenantDb; actor: Actor<Person>; services: Services };
 
@@ -244,8 +244,8 @@ export async function testConnector({ db, actor, services }: Scope, id: string, 
   assertMayChange(db, actor);
   const row = await db.first(findConnector({ tenantId: db.tenantId, id }));
   if (row === undefined) throw await unknown(services, id);
-  const budget = { key: `connector-tests:${db.tenantId}`, ...testBudget };
-  await createAttempt(services, [budget], TooManyConnectorTests).admit();
+  const limit = { key: `connector-tests:${db.tenantId}`, ...testLimit };
+  await createAttempt(services, [limit], TooManyConnectorTests).admit();
   const data = isIncomplete(row) ? untested(row) : await tested(services, { row, actor, signal });
   const event = { action: 'provider.tested', resourceType: 'provider', resourceId: row.id, details: { ok: data.ok } };
   await db.slow.all(auditEvent(actor, services.now().toISOString(), event));

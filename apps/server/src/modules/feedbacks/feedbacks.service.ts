@@ -3,7 +3,7 @@ import { newId } from '#core/base/crypto/ids';
 import { auditParams } from '#core/data/audit/audit.queries';
 import type { TenantDb } from '#core/data/db/scopes';
 import { pageOfMatches } from '#core/data/db/totals';
-import { createAttempt } from '#core/data/throttle/throttle';
+import { createAttempt } from '#core/data/rate-limit/postgres-store';
 import { toPage } from '#core/http/paging';
 import type { Services } from '#core/platform/services';
 import { FeedbackNotFound, TooManyFeedbacks } from '#modules/feedbacks/feedbacks.errors';
@@ -21,7 +21,7 @@ type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 type Author = Omit<Scope, 'now'> & { services: Services };
 
 /** Keeps one user from hiding the feedback of others. */
-const budget = { max: 60, windowMs: 60 * 60_000 };
+const limitPerUser = { max: 60, windowMs: 60 * 60_000 };
 
 export async function listFeedbacks(
   { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
@@ -54,7 +54,7 @@ export async function getFeedback(db: TenantDb, id: string) {
 /** @throws TooManyFeedbacks, SpaceNotFound and ResourceNotFound (through the foreign keys) */
 export async function createFeedback({ db, actor, services }: Author, body: CreateFeedbackBody) {
   const key = `feedback:${actor.tenantId}:${actor.id}`;
-  await createAttempt(services, [{ key, ...budget }], TooManyFeedbacks).admit();
+  await createAttempt(services, [{ key, ...limitPerUser }], TooManyFeedbacks).admit();
   const at = services.now().toISOString();
   const row = await db.slow.first(
     insertFeedback({

@@ -1,12 +1,12 @@
 import type { Actor } from '#core/base/access/principal';
-import { createAttempt } from '#core/data/throttle/throttle';
+import { createAttempt } from '#core/data/rate-limit/postgres-store';
 import type { Services } from '#core/platform/services';
 import { findPlaceAt, searchPlaces, type Place } from '#modules/connectors/index';
 import { TooManyLookups } from '#modules/geo/geo.errors';
 import type { ReverseQuery, SearchQuery } from '#modules/geo/geo.schemas';
 
 /** Keeps one caller from using up the rate limit that a provider sets for the whole installation. */
-const budget = { max: 60, windowMs: 60_000 };
+const limitPerActor = { max: 60, windowMs: 60_000 };
 
 type Scope = { actor: Actor; services: Services; signal: AbortSignal };
 
@@ -26,7 +26,7 @@ export async function reverseGeo(scope: Scope, { lat, lng, language }: ReverseQu
 
 async function admit({ actor, services }: Scope): Promise<void> {
   const key = `geo:${actor.tenantId}:${actor.id}`;
-  await createAttempt(services, [{ key, ...budget }], TooManyLookups).admit();
+  await createAttempt(services, [{ key, ...limitPerActor }], TooManyLookups).admit();
 }
 
 function callOf({ actor, signal }: Scope) {

@@ -42,7 +42,7 @@ const traces = new Set([
   'row_counts',
   'connectors',
   'connector_events',
-  'throttles',
+  'rate_limits',
 ]);
 
 /** The rows of each table. */

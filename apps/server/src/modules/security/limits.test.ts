@@ -139,7 +139,7 @@ describe('the limit per address', () => {
 });
 
 describe('health', () => {
-  it('answers addresses over the limit, within a small budget of its own, and then counts as well', async () => {
+  it('answers addresses over the limit, within a small limit of its own, and then counts as well', async () => {
     await statusesOf(101);
     const answers = await Promise.all(Array.from({ length: 650 }, () => get(ip, health)));
     expect(count(answers.map(({ status }) => status))).toEqual({ 200: 600, 429: 50 });
@@ -147,7 +147,7 @@ describe('health', () => {
     expect((await get(ip, health)).status).toBe(200);
   });
 
-  it('does not use the budget of other operations', async () => {
+  it('does not use the limit of other operations', async () => {
     await Promise.all(Array.from({ length: 300 }, () => get(ip, health)));
     expect(count(await statusesOf(101))).toEqual({ 200: 100, 429: 1 });
   });

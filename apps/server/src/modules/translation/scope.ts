@@ -2,7 +2,7 @@ import type { Actor } from '#core/base/access/principal';
 import { processPermits, type Release } from '#core/base/concurrency/semaphore';
 import { ServiceUnavailable } from '#core/base/errors/common-errors';
 import type { TenantDb } from '#core/data/db/scopes';
-import { createAttempt } from '#core/data/throttle/throttle';
+import { createAttempt, type Attempt } from '#core/data/rate-limit/postgres-store';
 import type { Services } from '#core/platform/services';
 import { TooManyTranslationsAtOnce } from '#modules/translation/translation.errors';
 
@@ -28,7 +28,7 @@ export type TranslationScope = {
 };
 
 const minute = 60_000;
-const budgets = { caller: 60, tenant: 600 };
+const requestLimits = { caller: 60, tenant: 600 };
 /** Waiting requests need only memory, so many are allowed, with a limit per tenant. */
 const limits = { process: 256, tenant: 64 };
 
@@ -46,7 +46,7 @@ export async function translateFor<Result>(
   let begun: Promise<AbortSignal> | undefined;
   let release: Release | undefined;
   const begin = async () => {
-    await draw(services, { tenantId: db.tenantId, actorId: actor.id });
+    await requestAttempt(services, { tenantId: db.tenantId, actorId: actor.id }).admit();
     release = acquirePermit(db.tenantId);
     return untilAbandoned();
   };
@@ -60,16 +60,15 @@ export async function translateFor<Result>(
   }
 }
 
-async function draw(services: Services, { tenantId, actorId }: { tenantId: string; actorId: string }): Promise<void> {
-  const attempt = createAttempt(
+function requestAttempt(services: Services, { tenantId, actorId }: { tenantId: string; actorId: string }): Attempt {
+  return createAttempt(
     services,
     [
-      { key: `translate:${tenantId}:${actorId}`, max: budgets.caller, windowMs: minute },
-      { key: `translate:${tenantId}`, max: budgets.tenant, windowMs: minute },
+      { key: `translate:${tenantId}:${actorId}`, max: requestLimits.caller, windowMs: minute },
+      { key: `translate:${tenantId}`, max: requestLimits.tenant, windowMs: minute },
     ],
     TooManyTranslationsAtOnce,
   );
-  await attempt.admit();
 }
 
 function acquirePermit(tenantId: string): Release {

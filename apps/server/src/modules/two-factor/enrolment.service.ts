@@ -9,7 +9,7 @@ import {
   withAccount,
   type LockedAccount,
 } from '#modules/two-factor/account';
-import { budgetOwner, sendAttempt } from '#modules/two-factor/codes/attempts';
+import { limitOwner, sendAttempt } from '#modules/two-factor/codes/attempts';
 import { newBackupCodes } from '#modules/two-factor/codes/backup-codes';
 import { dispatchCode, findDelivery, issueCode } from '#modules/two-factor/codes/delivered-codes';
 import type { Owner } from '#modules/two-factor/codes/guess';
@@ -144,7 +144,7 @@ async function readTarget(
 }
 
 /**
- * A pending target may belong to another person, so it has its own budget, unless it is the verified address of the
+ * A pending target may belong to another person, so it has its own limits, unless it is the verified address of the
  * account.
  */
 async function admitSending(
@@ -155,7 +155,7 @@ async function admitSending(
   const { accountId, email } = actor;
   const proofs = await services.database.credential().first(findAccountProofs({ accountId }));
   const isOwn = method === 'email' && pendingTarget === email && proofs?.email === true;
-  await sendAttempt(services, budgetOwner(actor), isOwn ? undefined : pendingTarget).admit();
+  await sendAttempt(services, limitOwner(actor), isOwn ? undefined : pendingTarget).admit();
 }
 
 /** @throws FactorNotEnabled, TooManyCodes, and the errors of the delivery */

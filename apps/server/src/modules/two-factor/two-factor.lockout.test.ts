@@ -66,7 +66,7 @@ describe('guesses at the codes of an app', () => {
     expect(await failuresOf(person)).toBe(5);
   });
 
-  it('have a budget separate from backup codes', async () => {
+  it('have a limit separate from backup codes', async () => {
     const person = await createEnrolled();
     const session = await logInAgain(test, person);
     for (let count = 0; count < 5; count++) await verify(session, wrongCode(person.secret, clock));
@@ -122,7 +122,7 @@ describe('all guesses at an account', () => {
 });
 
 describe('concurrent guesses', () => {
-  it('are compared only within the budget: 100 wrong ones', async () => {
+  it('are compared only within the limit: 100 wrong ones', async () => {
     const fresh = await createTenant(test);
     tenant = fresh;
     for (let round = 0; round < 5; round++) {
@@ -140,7 +140,7 @@ describe('concurrent guesses', () => {
     }
   });
 
-  it('are compared only within both budgets, spread over all operations', async () => {
+  it('are compared only within both limits, spread over all operations', async () => {
     const person = await createEnrolled();
     const wrong = wrongCode(person.secret, clock);
     const answers = await inParallel(90, (at) =>

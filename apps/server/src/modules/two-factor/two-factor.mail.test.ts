@@ -186,7 +186,7 @@ describe('enableTwoFactor, email', () => {
     expectTooMany(await send(begun), 600, 'TOO_MANY_CODES');
   }, 60_000);
 
-  it('200: other accounts cannot use up the budget of a verified address or of an enabled factor', async () => {
+  it('200: other accounts cannot use up the limit of a verified address or of an enabled factor', async () => {
     const owner = await createMember(test, tenant);
     await proveAddress(test, owner.email);
     for (let count = 0; count < 3; count++)
@@ -362,7 +362,7 @@ describe('sendTwoFactorCode', () => {
 });
 
 describe('guesses at a delivered code', () => {
-  it('429: the sixth; another code has a new budget of five', async () => {
+  it('429: the sixth; another code has a new limit of five', async () => {
     const person = await createEnrolled();
     const session = await logInAgain(test, person);
     expect((await send(session)).status).toBe(200);

@@ -24,7 +24,7 @@ beforeAll(async () => {
   tenant = await createTenant(test);
 });
 
-/** Exactly one succeeds; the others are compared only within the budget of the challenge. */
+/** Exactly one succeeds; the others are compared only within the limit of the challenge. */
 function expectOneWinner(answers: readonly Answer[]): void {
   const { 200: won, 401: late = 0, 429: refused = 0 } = countStatuses(answers);
   expect({ won, all: won! + late + refused }).toEqual({ won: 1, all: answers.length });

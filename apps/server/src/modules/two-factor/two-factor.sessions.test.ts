@@ -265,7 +265,7 @@ describe('a session through a provider of one tenant', () => {
       expectError(await twoFactor(test, operation, session, body), 403, 'AUTHORIZATION_ERROR', 'SESSION_OF_ONE_TENANT');
   });
 
-  it('has its own budget: guesses in it do not lock the account elsewhere', async () => {
+  it('has its own limit: guesses in it do not lock the account elsewhere', async () => {
     const person = await createEnrolled();
     const session = await vouchedFor(await logInAgain(test, person));
     const wrong = { method: 'totp', code: wrongCode(person.secret, clock) };

@@ -34,7 +34,7 @@ const test = useService({
   environment: { ...environment, OUTBOUND_ALLOWED_CIDRS: '127.0.0.1/32', SMTP_URL: 'smtp://127.0.0.1:9' },
 });
 let numbers = 1000;
-/** Unique to this test, because each number has its own budget. */
+/** Unique to this test, because each number has its own limit. */
 let number: string;
 const method = 'sms';
 let home: Tenant;

@@ -64,7 +64,7 @@ export type Principal = Person | AppAccountPrincipal | ApiKeyPrincipal;
 /** A user or app account with a session. `isExpired`: the access token has expired, so it may end this session only. */
 export type SessionPrincipal = Person | AppAccountPrincipal;
 
-/** Facts about the request that audit rows and throttles need. */
+/** Facts about the request that audit rows and rate limits need. */
 export type RequestFacts = {
   readonly id: string;
   /** Canonical client address; forwarded headers count only from trusted proxies. */

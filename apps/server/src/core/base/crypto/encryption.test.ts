@@ -92,12 +92,12 @@ describe('encryption', () => {
 
   it('has one key per purpose and installation', () => {
     const keys = [
-      encryption.keyFor('throttle'),
+      encryption.keyFor('rate-limits'),
       encryption.keyFor('other'),
-      createEncryption([foreign]).keyFor('throttle'),
+      createEncryption([foreign]).keyFor('rate-limits'),
       current,
     ];
     expect(new Set(keys.map((key) => key.toString('hex'))).size).toBe(4);
-    expect(encryption.keyFor('throttle').equals(createEncryption([current]).keyFor('throttle'))).toBe(true);
+    expect(encryption.keyFor('rate-limits').equals(createEncryption([current]).keyFor('rate-limits'))).toBe(true);
   });
 });

@@ -1,13 +1,14 @@
 import { sameSecret } from '#core/base/crypto/secrets';
 import { customerOf } from '#core/base/net/ranges';
+import { createMemoryStore } from '#core/data/rate-limit/memory-store';
+import type { BlockingLimit } from '#core/data/rate-limit/rate-limiter';
 import type { Alerts } from '#core/platform/jobs/alerts';
 import { DispatcherNotConfigured } from '#core/platform/jobs/errors';
-import { createCounters, type Allowance } from '#core/platform/limits/counters';
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The twentieth wrong secret within a minute exceeds the limit; further ones are reported once a minute. */
-const allowance: Allowance = { max: 19, windowMs: 60_000, blockMs: 60_000, maxViolations: 1 };
+const limit: BlockingLimit = { max: 19, windowMs: 60_000, blockMs: 60_000, maxViolations: 1 };
 /** Wrong secrets that stay away for so long are over. */
 export const quietAfterMs = 10 * 60_000;
 
@@ -28,7 +29,7 @@ type Options = { secret: string | undefined; now(): Date; alerts: Alerts };
 
 export function createSecretCheck({ secret, now, alerts }: Options): SecretCheck {
   // In memory: a caller without the secret must not be able to keep the database busy.
-  const counters = createCounters(() => now().getTime());
+  const wrongSecrets = createMemoryStore(() => now().getTime());
 
   return {
     assertConfigured() {
@@ -41,13 +42,13 @@ export function createSecretCheck({ secret, now, alerts }: Options): SecretCheck
     async noteWrong(headers, address) {
       if (presented(headers) === undefined) return;
       const customer = customerOf(address);
-      if (counters.take(customer, allowance)?.isLastViolation !== true) return;
+      if (wrongSecrets.take(customer, limit)?.isLastViolation !== true) return;
       await alerts.raise({
         type: 'unauthorized_calls',
         subject: customer,
         severity: 'warning',
         title: 'Calls of the dispatcher with a wrong secret',
-        message: `${allowance.max + 1} calls or more within a minute from ${customer}. Correct the caller, or block the address.`,
+        message: `${limit.max + 1} calls or more within a minute from ${customer}. Correct the caller, or block the address.`,
       });
     },
   };

@@ -2,14 +2,18 @@ import type { AppError } from '#core/base/errors/app-error';
 import { customerOf, isLocal } from '#core/base/net/ranges';
 import type { Database } from '#core/data/db/database';
 import type { Log } from '#core/data/log/log';
+import { createMemoryStore } from '#core/data/rate-limit/memory-store';
+import {
+  refused,
+  type BlockingLimit,
+  type MaybeLater,
+  type RateLimiter,
+  type Refusal,
+} from '#core/data/rate-limit/rate-limiter';
 import type { RuntimeSettings } from '#core/data/settings/settings';
 import { createAddressRules, type AddressRules } from '#core/platform/limits/address-rules';
 import { securitySetting, type SecurityConfig } from '#core/platform/limits/config';
-import { createCounters, type Allowance, type Refusal } from '#core/platform/limits/counters';
 import { AddressBlocked, TooManyRequests } from '#core/platform/limits/errors';
-import type { SharedCounters } from '#core/platform/limits/shared-counters';
-
-type MaybeLater<Value> = Value | Promise<Value>;
 
 /** Whom the service listens to, before it knows who they are. */
 export type Limits = {
@@ -37,21 +41,23 @@ type Options = {
 };
 
 const minute = 60_000;
-const healthAllowance: Allowance = { max: 600, windowMs: minute, blockMs: minute, maxViolations: Infinity };
-const recognitionAllowance: Allowance = { max: 30, windowMs: minute, blockMs: minute, maxViolations: Infinity };
+const healthLimit: BlockingLimit = { max: 600, windowMs: minute, blockMs: minute, maxViolations: Infinity };
+const recognitionLimit: BlockingLimit = { max: 30, windowMs: minute, blockMs: minute, maxViolations: Infinity };
 
 export async function createLimits(options: Options): Promise<Limits> {
   const { runtimeSettings } = options;
   const now = () => options.now().getTime();
   const rules = createAddressRules(options);
-  const counters = await openCounters(options, now);
-  const healthChecks = createCounters(now);
-  const recognitions = createCounters(now);
+  const local = createMemoryStore(now);
+  const redis = await openRedis(options, { local, now });
+  const requests = redis ?? local;
+  const healthChecks = createMemoryStore(now);
+  const recognitions = createMemoryStore(now);
   let config = runtimeSettings.current(securitySetting);
-  let allowance = allowanceOf(config);
+  let limit = limitOf(config);
   runtimeSettings.watch(securitySetting, (value) => {
     config = value;
-    allowance = allowanceOf(value);
+    limit = limitOf(value);
   });
 
   function toError(address: string, refusal: Refusal | undefined): AppError | undefined {
@@ -60,12 +66,12 @@ export async function createLimits(options: Options): Promise<Limits> {
     if (refusal.isLastViolation && isOn && isAutomatic && !isLocal(address)) {
       rules.block(address, config.ip_blacklist_auto_block_duration_seconds * 1000);
     }
-    return TooManyRequests({ retryAfterSeconds: Math.max(1, Math.ceil(refusal.retryAfterMs / 1000)) });
+    return refused(TooManyRequests, refusal.retryAfterMs);
   }
 
   function count(address: string): MaybeLater<AppError | undefined> {
     if (!config.dos_enabled) return undefined;
-    const refusal = counters.take(customerOf(address), allowance);
+    const refusal = requests.take(customerOf(address), limit);
     return refusal instanceof Promise ? refusal.then((value) => toError(address, value)) : toError(address, refusal);
   }
 
@@ -77,32 +83,31 @@ export async function createLimits(options: Options): Promise<Limits> {
 
   return {
     refuse: (address) => refuse(address, true),
-    refuseHealth: (address) => refuse(address, healthChecks.take(customerOf(address), healthAllowance) !== undefined),
-    isHopeless: (address) => recognitions.used(customerOf(address), minute) >= recognitionAllowance.max,
-    noteHopeless: (address) => void recognitions.take(customerOf(address), recognitionAllowance),
+    refuseHealth: (address) => refuse(address, healthChecks.take(customerOf(address), healthLimit) !== undefined),
+    isHopeless: (address) => recognitions.used(customerOf(address), minute) >= recognitionLimit.max,
+    noteHopeless: (address) => void recognitions.take(customerOf(address), recognitionLimit),
     async exceeds(address, next) {
       if (!next.dos_enabled || rules.isAllowed(address)) return false;
-      const used = await counters.used(customerOf(address), next.dos_time_window_seconds * 1000);
+      const used = await requests.used(customerOf(address), next.dos_time_window_seconds * 1000);
       return used >= next.dos_max_requests_per_ip;
     },
     rules,
-    shared: () => (options.redis === undefined ? 'none' : counters.isShared() ? 'up' : 'down'),
+    shared: () => (redis === undefined ? 'none' : redis.isUp() ? 'up' : 'down'),
     close: async () => {
       await rules.close();
-      await counters.close();
+      redis?.close();
     },
   };
 }
 
-async function openCounters({ redis, log }: Options, now: () => number): Promise<SharedCounters> {
-  const local = createCounters(now);
-  if (redis === undefined) return { ...local, isShared: () => false, close: () => Promise.resolve() };
+async function openRedis({ redis, log }: Options, parts: { local: RateLimiter; now: () => number }) {
+  if (redis === undefined) return undefined;
   // Only here: most installations are one process.
-  const { createSharedCounters } = await import('#core/platform/limits/shared-counters');
-  return createSharedCounters({ ...redis, local, log, now });
+  const { createRedisStore } = await import('#core/data/rate-limit/redis-store');
+  return createRedisStore({ ...redis, ...parts, log });
 }
 
-function allowanceOf(config: SecurityConfig): Allowance {
+function limitOf(config: SecurityConfig): BlockingLimit {
   return {
     max: config.dos_max_requests_per_ip,
     windowMs: config.dos_time_window_seconds * 1000,

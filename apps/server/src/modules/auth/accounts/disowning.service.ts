@@ -25,7 +25,7 @@ import { deleteGroupMemberships } from '#modules/auth/accounts/invitations.queri
 import { clearAccount } from '#modules/auth/accounts/take-over';
 import { OneTimeTokenRefused } from '#modules/auth/auth.errors';
 import { oneTimeTokenHash } from '#modules/auth/auth.rules';
-import { liftLoginLock } from '#modules/auth/login/throttle';
+import { liftLoginLock } from '#modules/auth/login/rate-limits';
 import { listOrigins } from '#modules/auth/sessions/known-logins.queries';
 import { endAccountSessions } from '#modules/auth/sessions/sessions.queries';
 import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';

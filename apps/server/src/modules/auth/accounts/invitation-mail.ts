@@ -10,7 +10,7 @@ import {
   type Invitation,
 } from '#modules/auth/accounts/invitations.queries';
 import { TooManyInvitations } from '#modules/auth/auth.errors';
-import { invitationMailAttempt } from '#modules/auth/login/throttle';
+import { invitationMailAttempt } from '#modules/auth/login/rate-limits';
 import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 
 const invitationMs = 48 * 60 * 60_000;

@@ -23,7 +23,7 @@ import { renewAccount } from '#modules/auth/accounts/take-over.queries';
 import { sendVerification } from '#modules/auth/accounts/verification.service';
 import { DomainTaken, EmailTaken, TooManyRegistrations } from '#modules/auth/auth.errors';
 import type { RegisterBody } from '#modules/auth/auth.schemas';
-import { registrationAttempt } from '#modules/auth/login/throttle';
+import { registrationAttempt } from '#modules/auth/login/rate-limits';
 import { accountPlace, sealPassword } from '#modules/auth/passwords/stored-password';
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { TooManyRegistrations } from '#modules/auth/auth.errors';
-import { registrationAttempt } from '#modules/auth/login/throttle';
+import { registrationAttempt } from '#modules/auth/login/rate-limits';
 import {
   auditOf,
   comparable,

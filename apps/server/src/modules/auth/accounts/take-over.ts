@@ -1,5 +1,5 @@
 import type { Transaction } from '#core/data/db/scopes';
-import { forgetAttempts } from '#core/data/throttle/throttle.queries';
+import { forgetAttempts } from '#core/data/rate-limit/postgres-store.queries';
 import { listMemberships } from '#modules/auth/accounts/accounts.queries';
 import {
   deleteBackupCodes,
@@ -9,7 +9,7 @@ import {
   deleteKnownLogins,
   deleteOneTimeTokens,
 } from '#modules/auth/accounts/take-over.queries';
-import { secondFactorBudget } from '#modules/auth/auth.rules';
+import { secondFactorLimitKey } from '#modules/auth/auth.rules';
 import { findActiveFactor } from '#modules/auth/sessions/sessions.queries';
 
 /**
@@ -49,6 +49,6 @@ export async function clearFactors(tx: Transaction, accountId: string): Promise<
   await tx.all(deleteFactorCodes({ accountId }));
   await tx.all(deleteBackupCodes({ accountId }));
   // Failed attempts against removed factors must not block attempts against new ones.
-  await tx.all(forgetAttempts({ key: secondFactorBudget(accountId) }));
+  await tx.all(forgetAttempts({ key: secondFactorLimitKey(accountId) }));
   return factors.length > 0;
 }

@@ -13,7 +13,7 @@ import {
 } from '#modules/auth/accounts/accounts.queries';
 import { EmailVerified, OneTimeTokenRefused, TooManyVerifications } from '#modules/auth/auth.errors';
 import { oneTimeTokenHash } from '#modules/auth/auth.rules';
-import { verificationMailAttempt } from '#modules/auth/login/throttle';
+import { verificationMailAttempt } from '#modules/auth/login/rate-limits';
 import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 
 const verificationMs = 48 * 60 * 60_000;

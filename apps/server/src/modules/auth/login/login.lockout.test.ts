@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 
 import { normaliseEmail } from '#modules/auth/accounts/email-address';
 import { TooManyFailures } from '#modules/auth/auth.errors';
-import { loginAttempt } from '#modules/auth/login/throttle';
+import { loginAttempt } from '#modules/auth/login/rate-limits';
 import {
   comparable,
   countStatuses,
@@ -138,7 +138,7 @@ describe('the lock of an account', () => {
     expect(changed.status).toBe(200);
   });
 
-  it('has a budget for each known origin, exact for 100 concurrent guesses, and separate from the one for strangers', async () => {
+  it('has a limit for each known origin, exact for 100 concurrent guesses, and separate from the one for strangers', async () => {
     const member = await createMember(test, tenant);
     const [home, work] = [known('127.0.0.2'), { ip: '127.0.0.2', headers: { 'user-agent': 'Work/1.0' } }];
     for (const from of [home, work]) expect(await right(member, from)).toBe(200);
@@ -150,7 +150,7 @@ describe('the lock of an account', () => {
     expect([await right(member, work), await right(member, stranger)]).toEqual([200, 200]);
   });
 
-  it('has no budget for an origin of a tenant switch', async () => {
+  it('has no limit for an origin of a tenant switch', async () => {
     const member = await createMember(test, tenant);
     const body = { tenantId: tenant.tenantId };
     const from = known('198.18.5.1');
@@ -172,7 +172,7 @@ describe('the lock of an account', () => {
 
 describe('guesses from one address', () => {
   /** Failures counted as login counts them, without a hundred password checks. */
-  async function drawFailures(times: number, ip: string): Promise<void> {
+  async function failLogins(times: number, ip: string): Promise<void> {
     for (let count = 0; count < times; count++) {
       await loginAttempt(test.service.services, { email: normaliseEmail(newEmail()) }, ip, TooManyFailures).admit();
     }
@@ -183,7 +183,7 @@ describe('guesses from one address', () => {
     ['IPv6 /64', '2001:db8:5:1::1', '2001:db8:5:1:ffff::2', '2001:db8:5:2::1'],
   ])('429: after 100 failures at any accounts, until the window ends: %s', async (_what, ip, same, another) => {
     const { email, password } = await createMember(test, tenant);
-    await drawFailures(99, ip);
+    await failLogins(99, ip);
     expect((await post(test, 'login', { email: newEmail(), password: wrong }, { ip })).status).toBe(401);
     const refused = await post(test, 'login', { email, password }, { ip: same });
     expectError(refused, 429, 'RATE_LIMIT_EXCEEDED', 'TOO_MANY_FAILURES');
@@ -195,7 +195,7 @@ describe('guesses from one address', () => {
   });
 
   it('is not counted on loopback, where a proxy may run', async () => {
-    await drawFailures(110, '127.0.0.1');
+    await failLogins(110, '127.0.0.1');
     expect((await post(test, 'login', { email: newEmail(), password: wrong })).status).toBe(401);
   });
 });

@@ -4,7 +4,7 @@ import { systemTenantId, type RequestFacts } from '#core/base/access/principal';
 import { auditEvent } from '#core/data/audit/audit.queries';
 import { nilId } from '#core/data/db/nil-id';
 import type { Query } from '#core/data/db/query';
-import type { Attempt } from '#core/data/throttle/throttle';
+import type { Attempt } from '#core/data/rate-limit/postgres-store';
 import type { Services } from '#core/platform/services';
 import {
   findAccountByEmail,
@@ -26,7 +26,7 @@ import { findOpenTenants } from '#modules/auth/accounts/own-tenants.service';
 import { LoginRefused, OneTimeTokenRefused, TooManyFailures } from '#modules/auth/auth.errors';
 import { oneTimeTokenHash } from '#modules/auth/auth.rules';
 import type { LoginBody, SelectTenantBody } from '#modules/auth/auth.schemas';
-import { loginAttempt } from '#modules/auth/login/throttle';
+import { loginAttempt } from '#modules/auth/login/rate-limits';
 import { accountPlace, appAccountPlace, openPasswordHash, sealPassword } from '#modules/auth/passwords/stored-password';
 import { findKnownOrigin } from '#modules/auth/sessions/known-logins';
 import {

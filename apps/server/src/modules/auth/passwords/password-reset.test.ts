@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { TooManyFailures } from '#modules/auth/auth.errors';
-import { loginAttempt } from '#modules/auth/login/throttle';
+import { loginAttempt } from '#modules/auth/login/rate-limits';
 import {
   auditOf,
   comparable,

@@ -21,7 +21,7 @@ import { acceptInvitation } from '#modules/auth/accounts/invitations.service';
 import { OneTimeTokenRefused, TooManyFailures, WrongPassword } from '#modules/auth/auth.errors';
 import { oneTimeTokenHash } from '#modules/auth/auth.rules';
 import type { ChangePasswordBody, ResetPasswordBody } from '#modules/auth/auth.schemas';
-import { loginAttempt, resetMailAttempt } from '#modules/auth/login/throttle';
+import { loginAttempt, resetMailAttempt } from '#modules/auth/login/rate-limits';
 import { replaceByMail, replacePassword } from '#modules/auth/passwords/replace-password';
 import { accountPlace, openPasswordHash, sealPassword } from '#modules/auth/passwords/stored-password';
 import { findKnownOrigin } from '#modules/auth/sessions/known-logins';

@@ -10,7 +10,7 @@ import {
   type AccountState,
 } from '#modules/auth/accounts/accounts.queries';
 import { clearUnproven } from '#modules/auth/accounts/take-over';
-import { liftLoginLock } from '#modules/auth/login/throttle';
+import { liftLoginLock } from '#modules/auth/login/rate-limits';
 import { listOrigins } from '#modules/auth/sessions/known-logins.queries';
 
 type Replacement = {

@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 
 import type { OutboxMail } from '#core/platform/mail/mail.queries';
 import { TooManyInvitations } from '#modules/auth/auth.errors';
-import { invitationMailAttempt } from '#modules/auth/login/throttle';
+import { invitationMailAttempt } from '#modules/auth/login/rate-limits';
 import { createMember, createTenant, joinTenant, unique, type Person, type Tenant } from '#test/support/factories';
 import type { Answer, Call, TestService } from '#test/support/harness';
 

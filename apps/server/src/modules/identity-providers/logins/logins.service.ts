@@ -1,7 +1,7 @@
 import type { RequestFacts } from '#core/base/access/principal';
 import { auditEvent } from '#core/data/audit/audit.queries';
 import type { Query } from '#core/data/db/query';
-import { createAttempt } from '#core/data/throttle/throttle';
+import { createAttempt } from '#core/data/rate-limit/postgres-store';
 import type { Redirect } from '#core/http/route';
 import type { Services } from '#core/platform/services';
 import { addressBucket, findOpenTenant, isLoopback } from '#modules/auth/index';
@@ -28,7 +28,7 @@ import type { ProviderId, ProviderUser } from '#modules/identity-providers/provi
 import { findUsableRegistration, type UsableRegistration } from '#modules/identity-providers/registrations/usable';
 
 /** Maximum number of logins that one address may start: each writes a row and may call the provider. */
-const startBudget = { max: 120, windowMs: 60_000 };
+const startLimit = { max: 120, windowMs: 60_000 };
 
 /** Refusals for the application; the same for every reason why a user is unknown. */
 const refusals = {
@@ -51,8 +51,8 @@ export async function startLogin(
   if (usable === undefined) throw ProviderNotAvailable();
   assertRedirect(usable, query.redirect_uri);
   const key = `provider-start-ip:${addressBucket(request.ip)}`;
-  const budgets = isLoopback(request.ip) ? [] : [{ key, ...startBudget }];
-  await createAttempt(services, budgets, TooManyLogins).admit();
+  const limits = isLoopback(request.ip) ? [] : [{ key, ...startLimit }];
+  await createAttempt(services, limits, TooManyLogins).admit();
   const { redirect_uri: redirectUri, state: appState, code_challenge: appChallenge } = query;
   const wish = { tenantId, redirectUri, appState, appChallenge, linkTo: null };
   try {

@@ -1,8 +1,8 @@
 import type { Actor, Person } from '#core/base/access/principal';
 import { keyedHash } from '#core/base/crypto/secrets';
-import { createAttempt, type Attempt } from '#core/data/throttle/throttle';
+import { createAttempt, type Attempt } from '#core/data/rate-limit/postgres-store';
 import type { Services } from '#core/platform/services';
-import { secondFactorBudget } from '#modules/auth/index';
+import { secondFactorLimitKey } from '#modules/auth/index';
 import { TooManyCodes, TooManyGuesses } from '#modules/two-factor/two-factor.errors';
 import { guessRules, sendRules } from '#modules/two-factor/two-factor.rules';
 import type { DeliveredMethod } from '#modules/two-factor/two-factor.schemas';
@@ -11,20 +11,20 @@ import type { DeliveredMethod } from '#modules/two-factor/two-factor.schemas';
 export type Challenge = { kind: 'delivered'; method: DeliveredMethod; codeId: string } | { kind: 'totp' | 'backup' };
 
 /**
- * Owner of the budget. A session through a provider of one tenant has its own, so that the operator of the provider
- * cannot use up the budget of the account.
+ * Owner of the rate limits. A session through a provider of one tenant has its own, so that the operator of the provider
+ * cannot use up those of the account.
  */
-export function budgetOwner(actor: Actor<Person>): string {
+export function limitOwner(actor: Actor<Person>): string {
   return actor.isAccountWide ? actor.accountId : `${actor.accountId}@${actor.homeTenantId}`;
 }
 
-/** A guess counts against the budget of its challenge and the budget of the account. */
+/** A guess counts against the limit of its challenge and the limit of the account. */
 export function guessAttempt(services: Services, owner: string, challenge: Challenge): Attempt {
   return createAttempt(
     services,
     [
       { key: challengeKey(challenge, owner), ...guessRules.challenge },
-      { key: secondFactorBudget(owner), ...guessRules.account },
+      { key: secondFactorLimitKey(owner), ...guessRules.account },
     ],
     TooManyGuesses,
   );
@@ -36,19 +36,19 @@ function challengeKey(challenge: Challenge, owner: string): string {
 }
 
 /**
- * Budget of codes sent for an account, for every method and reason. Codes to an unverified target also count against a
- * budget of the target, over all accounts, because its owner may not have requested any.
+ * Limits of codes sent for an account, for every method and reason. Codes to an unverified target also count against
+ * limits of the target, over all accounts, because its owner may not have requested any.
  */
 export function sendAttempt(services: Services, owner: string, unprovenTarget?: string): Attempt {
-  const budgets = sendRules.flatMap(({ name, ...rule }) => {
+  const limits = sendRules.flatMap(({ name, ...rule }) => {
     const ofAccount = { key: `2fa-send-${name}:${owner}`, ...rule };
     if (unprovenTarget === undefined) return [ofAccount];
     return [ofAccount, { key: `2fa-target-${name}:${hashed(services, unprovenTarget)}`, ...rule }];
   });
-  return createAttempt(services, budgets, TooManyCodes);
+  return createAttempt(services, limits, TooManyCodes);
 }
 
 // Hashed, so that the table does not list addresses and numbers.
 function hashed({ encryption }: Services, target: string): string {
-  return keyedHash(encryption.keyFor('throttle'), target.normalize('NFKC').toLowerCase());
+  return keyedHash(encryption.keyFor('rate-limits'), target.normalize('NFKC').toLowerCase());
 }

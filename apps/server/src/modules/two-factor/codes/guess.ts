@@ -2,7 +2,7 @@ import type { Actor, Person } from '#core/base/access/principal';
 import type { Services } from '#core/platform/services';
 import { auditInEach, listMemberships } from '#modules/auth/index';
 import { activeMethods, usableMethod, withAccount, type LockedAccount, type Proof } from '#modules/two-factor/account';
-import { budgetOwner, guessAttempt, type Challenge } from '#modules/two-factor/codes/attempts';
+import { limitOwner, guessAttempt, type Challenge } from '#modules/two-factor/codes/attempts';
 import { useBackupCode } from '#modules/two-factor/codes/backup-codes';
 import { useDeliveredCode } from '#modules/two-factor/codes/delivered-codes';
 import { openSeed } from '#modules/two-factor/codes/sealed';
@@ -36,7 +36,7 @@ export async function withCode<Result>(
   guess: Guess,
   work: (account: LockedAccount, proof: Proof) => Promise<Result>,
 ): Promise<Result> {
-  const attempt = guessAttempt(services, budgetOwner(actor), guess.challenge);
+  const attempt = guessAttempt(services, limitOwner(actor), guess.challenge);
   await attempt.admit();
   const done = await withAccount(services, actor, async (account) => {
     const proof = await prove(services, account, guess);

@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 
+import { createMemoryStore } from '#core/data/rate-limit/memory-store';
+import type { BlockingLimit } from '#core/data/rate-limit/rate-limiter';
+import { createRedisStore, type RedisStore } from '#core/data/rate-limit/redis-store';
 import { securitySetting } from '#core/platform/limits/config';
-import { createCounters, type Allowance } from '#core/platform/limits/counters';
-import { createSharedCounters, type SharedCounters } from '#core/platform/limits/shared-counters';
 import { createDatabase } from '#test/support/database';
 import { logInSystemAdmin } from '#test/support/factories';
 import { startService, testServiceOf, type TestService } from '#test/support/harness';
@@ -44,11 +45,11 @@ async function killRedis(): Promise<void> {
   await once(redis!, 'exit');
 }
 
-describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)', () => {
-  const open: SharedCounters[] = [];
+describe.skipIf(!hasRedis)('the redis store (skipped without a redis-server)', () => {
+  const open: RedisStore[] = [];
   const lines: string[] = [];
   const log = { info: (line: string) => lines.push(line), warn: (_facts: object, line: string) => lines.push(line) };
-  const allowance: Allowance = { max: 100, windowMs: 60_000, blockMs: 60_000, maxViolations: 3 };
+  const limit: BlockingLimit = { max: 100, windowMs: 60_000, blockMs: 60_000, maxViolations: 3 };
   let round = 0;
   const someone = () => `203.0.113.${round++}`;
 
@@ -60,8 +61,8 @@ describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)',
       await startRedis();
     }, waitOptions);
   });
-  afterEach(async () => {
-    await Promise.all(open.splice(0).map((counters) => counters.close()));
+  afterEach(() => {
+    for (const store of open.splice(0)) store.close();
   });
   afterAll(async () => {
     await killRedis();
@@ -69,14 +70,14 @@ describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)',
   });
 
   /** Waits for redis as long as a busy machine needs, where it is not the wait that is tested. */
-  async function process(prefix = 'test:', timeoutMs = 30_000): Promise<SharedCounters> {
+  async function process(prefix = 'test:', timeoutMs = 30_000): Promise<RedisStore> {
     const now = () => Date.now();
     const url = `redis://127.0.0.1:${port}`;
-    const local = createCounters(now);
-    const counters = createSharedCounters({ url, prefix, local, log: log as never, now, timeoutMs });
-    open.push(counters);
-    await vi.waitUntil(() => counters.isShared(), waitOptions);
-    return counters;
+    const local = createMemoryStore(now);
+    const store = createRedisStore({ url, prefix, local, log: log as never, now, timeoutMs });
+    open.push(store);
+    await vi.waitUntil(() => store.isUp(), waitOptions);
+    return store;
   }
 
   const passed = async (takes: readonly unknown[]) =>
@@ -85,21 +86,21 @@ describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)',
   it.each([50, 100, 150, 200])('%i requests over two processes at once: exactly a hundred pass', async (width) => {
     const processes = [await process(), await process()];
     const address = someone();
-    const takes = Array.from({ length: width }, (_, at) => processes[at % 2]!.take(address, allowance));
+    const takes = Array.from({ length: width }, (_, at) => processes[at % 2]!.take(address, limit));
     expect(await passed(takes)).toBe(Math.min(100, width));
-    expect(await processes[0]!.used(address, allowance.windowMs)).toBe(width > 100 ? 0 : width);
+    expect(await processes[0]!.used(address, limit.windowMs)).toBe(width > 100 ? 0 : width);
   });
 
   it('blocks in every process, and says for how long', async () => {
     const [one, other] = [await process(), await process()];
     const address = someone();
-    await passed(Array.from({ length: 101 }, () => one.take(address, allowance)));
-    const refusal = (await other.take(address, allowance))!;
+    await passed(Array.from({ length: 101 }, () => one.take(address, limit)));
+    const refusal = (await other.take(address, limit))!;
     expect(refusal.retryAfterMs).toBeGreaterThan(0);
     expect(refusal.retryAfterMs).toBeLessThanOrEqual(60_000);
     expect(refusal.isLastViolation).toBe(false);
     // Blocked locally from this time: no call to redis, and no promise.
-    expect(other.take(address, allowance)).not.toBeInstanceOf(Promise);
+    expect(other.take(address, limit)).not.toBeInstanceOf(Promise);
   });
 
   it('counts violations together', async () => {
@@ -108,7 +109,7 @@ describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)',
     const straws: boolean[] = [];
     for (let at = 0; at < 6; at++) {
       // Another time each, so that the block of before is not asked for.
-      const refusal = await processes[at % 2]!.take(address, { ...allowance, max: 0, blockMs: 60_000 + at });
+      const refusal = await processes[at % 2]!.take(address, { ...limit, max: 0, blockMs: 60_000 + at });
       straws.push(refusal!.isLastViolation);
     }
     expect(straws).toEqual([false, false, true, false, false, true]);
@@ -117,8 +118,8 @@ describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)',
   it('keeps the keys of installations apart, and lets them all expire', async () => {
     const [one, other] = [await process('one:'), await process('other:')];
     const address = someone();
-    await passed(Array.from({ length: 101 }, () => one.take(address, allowance)));
-    expect(await other.take(address, allowance)).toBe(undefined);
+    await passed(Array.from({ length: 101 }, () => one.take(address, limit)));
+    expect(await other.take(address, limit)).toBe(undefined);
     const cli = (...words: string[]) =>
       spawnSync('redis-cli', ['-p', String(port), ...words])
         .stdout.toString()
@@ -129,32 +130,32 @@ describe.skipIf(!hasRedis)('counters in redis (skipped without a redis-server)',
   });
 
   it('counts in the process while redis is gone, and together again when it is back', async () => {
-    const counters = await process();
+    const store = await process();
     await killRedis();
-    await vi.waitUntil(() => !counters.isShared(), waitOptions);
+    await vi.waitUntil(() => !store.isUp(), waitOptions);
     const address = someone();
-    const takes = Array.from({ length: 150 }, () => counters.take(address, allowance));
+    const takes = Array.from({ length: 150 }, () => store.take(address, limit));
     expect(takes.some((take) => take instanceof Promise)).toBe(false);
     expect(await passed(takes)).toBe(100);
     await startRedis();
-    await vi.waitUntil(() => counters.isShared(), waitOptions);
-    expect(await passed(Array.from({ length: 150 }, () => counters.take(someone(), allowance)))).toBe(150);
+    await vi.waitUntil(() => store.isUp(), waitOptions);
+    expect(await passed(Array.from({ length: 150 }, () => store.take(someone(), limit)))).toBe(150);
     expect(lines.filter((line) => line.includes('does not answer'))).not.toEqual([]);
   });
 
   it('waits for a frozen redis only briefly, and then no more', async () => {
-    const counters = await process('test:', 100);
+    const store = await process('test:', 100);
     redis!.kill('SIGSTOP');
     try {
       const address = someone();
-      const takes = Array.from({ length: 150 }, () => counters.take(address, allowance));
+      const takes = Array.from({ length: 150 }, () => store.take(address, limit));
       expect(await passed(takes)).toBe(100);
-      expect(counters.isShared()).toBe(false);
-      expect(counters.take(someone(), allowance)).toBe(undefined);
+      expect(store.isUp()).toBe(false);
+      expect(store.take(someone(), limit)).toBe(undefined);
     } finally {
       redis!.kill('SIGCONT');
     }
-    await vi.waitUntil(() => counters.isShared(), waitOptions);
+    await vi.waitUntil(() => store.isUp(), waitOptions);
   });
 
   describe('two services', () => {

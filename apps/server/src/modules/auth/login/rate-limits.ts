@@ -1,21 +1,21 @@
 import { keyedHash } from '#core/base/crypto/secrets';
 import type { ErrorDefinition } from '#core/base/errors/app-error';
 import type { Query } from '#core/data/db/query';
-import { createAttempt, type Attempt } from '#core/data/throttle/throttle';
-import { forgetAttempts } from '#core/data/throttle/throttle.queries';
+import { createAttempt, type Attempt } from '#core/data/rate-limit/postgres-store';
+import { forgetAttempts } from '#core/data/rate-limit/postgres-store.queries';
 import type { Services } from '#core/platform/services';
-import { addressBucket, isLoopback, throttleRules } from '#modules/auth/auth.rules';
+import { addressBucket, isLoopback, rateLimits } from '#modules/auth/auth.rules';
 
 /**
  * Target of a guess: an app account, or the account of the address. An origin from which the account has logged in has
- * its own budget, so that strangers cannot lock the user out there.
+ * its own limit, so that strangers cannot lock the user out there.
  */
 export type LoginTarget = { email: string; knownOrigin?: string | undefined } | { appAccountId: string };
 
 /** Failed attempts are counted per target from every address, and per address for every target. */
 export function loginAttempt(services: Services, target: LoginTarget, ip: string, error: ErrorDefinition): Attempt {
-  const account = { key: targetKey(services, target), ...throttleRules.account };
-  const address = { key: `login-ip:${addressBucket(ip)}`, ...throttleRules.address };
+  const account = { key: targetKey(services, target), ...rateLimits.account };
+  const address = { key: `login-ip:${addressBucket(ip)}`, ...rateLimits.address };
   return createAttempt(services, isLoopback(ip) ? [account] : [account, address], error);
 }
 
@@ -44,26 +44,26 @@ function accountKey(
 
 // Hashed, so that the table does not list who tried to log in.
 function hashed(services: Services, email: string): string {
-  return keyedHash(services.encryption.keyFor('throttle'), email);
+  return keyedHash(services.encryption.keyFor('rate-limits'), email);
 }
 
 export function registrationAttempt(services: Services, ip: string, error: ErrorDefinition): Attempt {
   return createAttempt(
     services,
-    isLoopback(ip) ? [] : [{ key: `register-ip:${addressBucket(ip)}`, ...throttleRules.registration }],
+    isLoopback(ip) ? [] : [{ key: `register-ip:${addressBucket(ip)}`, ...rateLimits.registration }],
     error,
   );
 }
 
 /** Reset mails to one address, with or without an account. */
 export function resetMailAttempt(services: Services, email: string, error: ErrorDefinition): Attempt {
-  return createAttempt(services, [{ key: `reset:${hashed(services, email)}`, ...throttleRules.resetMail }], error);
+  return createAttempt(services, [{ key: `reset:${hashed(services, email)}`, ...rateLimits.resetMail }], error);
 }
 
 /** Verification mails to one account. */
 export function verificationMailAttempt(services: Services, email: string, error: ErrorDefinition): Attempt {
-  const budget = { key: `verification:${hashed(services, email)}`, ...throttleRules.verificationMail };
-  return createAttempt(services, [budget], error);
+  const limit = { key: `verification:${hashed(services, email)}`, ...rateLimits.verificationMail };
+  return createAttempt(services, [limit], error);
 }
 
 /** Invitation mails: to one address from all tenants, and from one tenant to all addresses. */
@@ -72,8 +72,8 @@ export function invitationMailAttempt(
   { email, tenantId, isProven }: { email: string; tenantId: string; isProven: boolean },
   error: ErrorDefinition,
 ): Attempt {
-  const recipient = { key: `invitation:${hashed(services, email)}`, ...throttleRules.invitationMail };
-  const { invitationsOfTenant, invitationsOfUnprovenTenant } = throttleRules;
+  const recipient = { key: `invitation:${hashed(services, email)}`, ...rateLimits.invitationMail };
+  const { invitationsOfTenant, invitationsOfUnprovenTenant } = rateLimits;
   const rule = isProven ? invitationsOfTenant : invitationsOfUnprovenTenant;
   const tenant = { key: `invitations-of:${tenantId}`, ...rule };
   return createAttempt(services, [recipient, tenant], error);

@@ -1,21 +1,22 @@
 import { Redis } from 'ioredis';
+import { LRUCache } from 'lru-cache';
 
 import type { Log } from '#core/data/log/log';
-import { violationMemoryMs, type Allowance, type Counters, type Refusal } from '#core/platform/limits/counters';
+import {
+  violationMemoryMs,
+  type BlockingLimit,
+  type RateLimiter,
+  type Refusal,
+} from '#core/data/rate-limit/rate-limiter';
 
-/** Counters that all processes share; without Redis, those of this process until it is back. */
-export type SharedCounters = {
-  take(address: string, allowance: Allowance): Refusal | undefined | Promise<Refusal | undefined>;
-  used(address: string, windowMs: number): number | Promise<number>;
-  isShared(): boolean;
-  close(): Promise<void>;
-};
+/** A `RateLimiter` that all processes share; without Redis, the local one counts until it is back. */
+export type RedisStore = RateLimiter & { isUp(): boolean; close(): void };
 
 type Options = {
   url: string;
   /** Leads every key, for those who share a Redis. */
   prefix: string;
-  local: Counters;
+  local: RateLimiter;
   log: Log;
   now: () => number;
   /** How long an answer of Redis is waited for: counting must not hold a request up for long. */
@@ -23,9 +24,8 @@ type Options = {
 };
 
 const probeMs = 500;
-const maxKnownBlocks = 10_000;
 
-// Keys of one address carry its hash tag, so that a cluster keeps them together.
+// Keys in Redis carry the limited key as their hash tag, so that a cluster keeps them together.
 const takeScript = `
 local left = redis.call('pttl', KEYS[2])
 if left > 0 then return {left, 0} end
@@ -42,53 +42,42 @@ return {tonumber(ARGV[3]), 1}`;
 
 type Scripted = Redis & { take(...keysAndArguments: (string | number)[]): Promise<[number, number]> };
 
-export function createSharedCounters({ url, prefix, local, log, now, timeoutMs = 100 }: Options): SharedCounters {
-  const connection = watchRedis(connect(url, timeoutMs), log);
-  const { redis, fall } = connection;
+export function createRedisStore({ url, prefix, local, log, now, timeoutMs = 100 }: Options): RedisStore {
+  const redis = connect(url, timeoutMs);
+  const { isUp, fall, close } = watchRedis(redis, log);
   /** Refusals that Redis need not be asked for again. */
-  const blocks = new Map<string, { until: number; blockMs: number }>();
+  const blocks = new LRUCache<string, { until: number; blockMs: number }>({ max: 10_000 });
 
-  function keysOf(address: string, { windowMs, blockMs }: Allowance): string[] {
+  async function takeShared(key: string, limit: BlockingLimit): Promise<Refusal | undefined> {
+    const { max, windowMs, blockMs, maxViolations } = limit;
     // A changed configuration starts a new count, as it does in a single process.
-    const key = `${prefix}{${address}}`;
-    return [windowKey(prefix, address, windowMs), `${key}:blocked:${blockMs}`, `${key}:violations`];
-  }
-
-  function remember(address: string, blockMs: number, until: number): void {
-    if (blocks.size >= maxKnownBlocks) blocks.delete(blocks.keys().next().value!);
-    blocks.set(address, { until, blockMs });
-  }
-
-  async function takeShared(address: string, allowance: Allowance): Promise<Refusal | undefined> {
-    const { max, windowMs, blockMs, maxViolations } = allowance;
+    const tag = `${prefix}{${key}}`;
+    const keys = [windowKey(prefix, key, windowMs), `${tag}:blocked:${blockMs}`, `${tag}:violations`];
     try {
-      const keys = keysOf(address, allowance);
       const [leftMs, last] = await redis.take(...keys, max, windowMs, blockMs, maxViolations, violationMemoryMs);
       if (leftMs === 0) return undefined;
-      remember(address, blockMs, now() + leftMs);
+      blocks.set(key, { until: now() + leftMs, blockMs });
       return { retryAfterMs: leftMs, isLastViolation: last === 1 };
     } catch (error) {
       fall(error);
-      return local.take(address, allowance);
+      return local.take(key, limit);
     }
   }
 
   return {
-    take(address, allowance) {
-      if (!connection.isUp()) return local.take(address, allowance);
-      const block = blocks.get(address);
-      const leftMs = block?.blockMs === allowance.blockMs ? block.until - now() : 0;
-      if (leftMs > 0) return { retryAfterMs: leftMs, isLastViolation: false };
-      if (block !== undefined) blocks.delete(address);
-      return takeShared(address, allowance);
+    take(key, limit) {
+      if (!isUp()) return local.take(key, limit);
+      const block = blocks.get(key);
+      const leftMs = block?.blockMs === limit.blockMs ? block.until - now() : 0;
+      return leftMs > 0 ? { retryAfterMs: leftMs, isLastViolation: false } : takeShared(key, limit);
     },
-    used(address, windowMs) {
-      if (!connection.isUp()) return local.used(address, windowMs);
-      const count = redis.get(windowKey(prefix, address, windowMs)).then(Number);
-      return count.catch(() => local.used(address, windowMs));
+    used(key, windowMs) {
+      if (!isUp()) return local.used(key, windowMs);
+      const count = redis.get(windowKey(prefix, key, windowMs)).then(Number);
+      return count.catch(() => local.used(key, windowMs));
     },
-    isShared: connection.isUp,
-    close: connection.close,
+    isUp,
+    close,
   };
 }
 
@@ -110,20 +99,18 @@ function watchRedis(redis: Scripted, log: Log) {
     if (!isUp && redis.status === 'ready') redis.ping().then(rise, fall);
   }, probeMs).unref();
   return {
-    redis,
     fall,
     isUp: () => isUp,
-    close(): Promise<void> {
+    close() {
       clearInterval(probe);
       isUp = false;
       redis.disconnect();
-      return Promise.resolve();
     },
   };
 }
 
-function windowKey(prefix: string, address: string, windowMs: number): string {
-  return `${prefix}{${address}}:window:${windowMs}`;
+function windowKey(prefix: string, key: string, windowMs: number): string {
+  return `${prefix}{${key}}:window:${windowMs}`;
 }
 
 function connect(url: string, timeoutMs: number): Scripted {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { newId } from '#core/base/crypto/ids';
 import { TooManyFailures } from '#modules/auth/auth.errors';
-import { loginAttempt } from '#modules/auth/login/throttle';
+import { loginAttempt } from '#modules/auth/login/rate-limits';
 import { createClock, minute, newEmail } from '#modules/auth/testing/steps';
 import { useService } from '#test/support/harness';
 
@@ -21,8 +21,8 @@ async function isAdmitted(email: string, ip?: string): Promise<boolean> {
     );
 }
 
-async function refund(drawn: ReturnType<typeof attempt>): Promise<void> {
-  await test.service.services.database.credential().slow.flight(drawn.refund());
+async function refund(taken: ReturnType<typeof attempt>): Promise<void> {
+  await test.service.services.database.credential().slow.flight(taken.refund());
 }
 
 describe('an attempt', () => {
@@ -35,24 +35,24 @@ describe('an attempt', () => {
   it('can be given back', async () => {
     const email = newEmail();
     for (let count = 0; count < 30; count++) {
-      const drawn = attempt(email);
-      await drawn.admit();
-      await refund(drawn);
+      const taken = attempt(email);
+      await taken.admit();
+      await refund(taken);
     }
     expect(await isAdmitted(email)).toBe(true);
   });
 
   it('is not given back to a later window', async () => {
     const email = newEmail();
-    const drawn = attempt(email);
-    await drawn.admit();
+    const taken = attempt(email);
+    await taken.admit();
     clock.advance(15 * minute);
     for (let count = 0; count < 10; count++) expect(await isAdmitted(email)).toBe(true);
-    await refund(drawn);
+    await refund(taken);
     expect(await isAdmitted(email)).toBe(false);
   });
 
-  it('uses no budget if one of them is exhausted', async () => {
+  it('counts against no limit if one of them is reached', async () => {
     const email = newEmail();
     const ip = '203.0.113.60';
     while (await isAdmitted(email, ip));
@@ -65,7 +65,7 @@ describe('an attempt', () => {
     await attempt(email).admit();
     const rows = await test.service.services.database.credential().all({
       kind: 'read',
-      text: 'select key from throttles where key like $1',
+      text: 'select key from rate_limits where key like $1',
       values: [`%${email}%`],
       prepare: false,
     });

@@ -2,15 +2,15 @@ import { describe, expect, it } from 'vitest';
 
 import { newId } from '#core/base/crypto/ids';
 import { defineError } from '#core/base/errors/app-error';
-import { createAttempt } from '#core/data/throttle/throttle';
-import { countAttempt } from '#core/data/throttle/throttle.queries';
+import { createAttempt } from '#core/data/rate-limit/postgres-store';
+import { takeAttempt } from '#core/data/rate-limit/postgres-store.queries';
 import { untilBlocked, withClient } from '#test/support/database';
 import { useService } from '#test/support/harness';
 
 const test = useService();
 const Spent = defineError('RATE_LIMIT_EXCEEDED', 'Too many of a test.');
 
-const draw = (...keys: string[]) =>
+const admit = (...keys: string[]) =>
   createAttempt(
     test.service.services,
     keys.map((key) => ({ key, max: 20, windowMs: 60_000 })),
@@ -22,7 +22,7 @@ const race = (count: number, work: () => Promise<void>) =>
     ends.filter(({ status }) => status === 'fulfilled'),
   );
 
-/** Draws under way in the database, and those that wait for a connection. */
+/** Attempts under way in the database, and those that wait for a connection. */
 function underWay(): number {
   const pools = test.service.services.database.pools();
   const { flights, waiting } = pools.find(({ role, lane }) => role === 'credential' && lane === 'slow')!;
@@ -36,13 +36,13 @@ const cancelBlocked = `
   select pg_cancel_backend(pid) from pg_locks join pg_stat_activity using (pid)
    where datname = current_database() and locktype = 'transactionid' and not granted`;
 
-describe('attempts that draw from the same budget', () => {
+describe('attempts under the same limit', () => {
   it('take one connection, and others do not wait for them', async () => {
     const [own, shared, other] = [newId(), newId(), newId()];
-    const racing = race(50, () => draw(own, shared));
+    const racing = race(50, () => admit(own, shared));
     await sent();
     expect(underWay()).toBe(1);
-    const elsewhere = draw(other);
+    const elsewhere = admit(other);
     await sent();
     expect(underWay()).toBe(2);
     await elsewhere;
@@ -50,21 +50,21 @@ describe('attempts that draw from the same budget', () => {
     expect(underWay()).toBe(0);
   });
 
-  it('are admitted exactly as often as the budget allows, though they share but one of theirs', async () => {
+  it('are admitted exactly as often as the limit allows, though they share but one of theirs', async () => {
     const shared = newId();
-    expect(await race(50, () => draw(newId(), shared))).toHaveLength(20);
+    expect(await race(50, () => admit(newId(), shared))).toHaveLength(20);
   });
 
   it('fail with the one before them that could not be counted, and not for ever', async () => {
     const key = newId();
     const at = new Date(0).toISOString();
     await test.service.services.database.credential().transaction(async (tx) => {
-      await tx.all(countAttempt({ key, now: at, windowEndsAt: at }));
-      const racing = race(50, () => draw(key));
+      await tx.all(takeAttempt({ key, now: at, windowEndsAt: at }));
+      const racing = race(50, () => admit(key));
       await untilBlocked(tx);
       await withClient(test.connection, (client) => client.query(cancelBlocked));
       expect(await racing).toHaveLength(0);
     });
-    await draw(key);
+    await admit(key);
   });
 });
