@@ -65,3 +65,9 @@ describe('the commands of the documentation work', () => {
     expectSuccess(await paste(`${readmeWalk(name)}\n${script}`));
   });
 });
+
+it.each(guides)('docs/guides/%s: goal, commands, output, and at the end what can go wrong', (guide) => {
+  const headings = readFileSync(path.join(repository, 'docs/guides', guide), 'utf8').match(/^## .+$/gm)!;
+  expect(headings.slice(0, 2)).toEqual(['## Try it', '## Output']);
+  expect(headings.at(-1)).toBe('## What can go wrong');
+});

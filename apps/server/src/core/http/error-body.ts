@@ -13,8 +13,8 @@ export type ErrorBodyValue = {
   timestamp: string;
 };
 
-const ValueRefused = defineError('VALIDATION_ERROR', 'A value is outside of what can be stored.');
-const BadRequest = defineError('BAD_REQUEST', 'The request cannot be understood.');
+const ValueRefused = defineError('VALIDATION_ERROR', 'A value is out of the range that can be stored.');
+const BadRequest = defineError('BAD_REQUEST', 'The request is malformed.');
 
 const maxIdLength = 200;
 

@@ -18,7 +18,7 @@ export type ToolCaller = (caller: Caller, call: OperationCall) => Promise<ToolOu
 /** Whether a call that timed out completes is unknown. */
 const OutcomeUnknown = defineError(
   'SERVICE_UNAVAILABLE',
-  'The call took too long, and may have been done all the same: look before you repeat it.',
+  'The call took too long and may have taken effect. Check before you retry it.',
   'OUTCOME_UNKNOWN',
 );
 

@@ -16,7 +16,7 @@ export type Upload = {
 
 export const LengthRequired = defineError(
   'BAD_REQUEST',
-  'Say in Content-Length how long the file is; chunked transfer is not taken.',
+  'Send the size of the file in Content-Length. Chunked transfer is not supported.',
   'LENGTH_REQUIRED',
 );
 

@@ -2,14 +2,14 @@ import { defineError } from '#core/base/errors/app-error';
 
 export const AuthenticationRequired = defineError(
   'AUTHENTICATION_ERROR',
-  'Authentication is required: send "Authorization: Bearer <accessToken>", or "X-API-Key" where keys are taken.',
+  'Authentication is required. Send "Authorization: Bearer <accessToken>", or "X-API-Key" where API keys are accepted.',
 );
 export const InvalidToken = defineError('INVALID_TOKEN', 'The access token is not valid. Log in or refresh.');
 export const TokenExpired = defineError('TOKEN_EXPIRED', 'The access token has expired. Refresh it.');
 export const NotPermitted = defineError('AUTHORIZATION_ERROR', 'You are not permitted to do this.');
 export const SecondFactorRequired = defineError(
   'AUTHORIZATION_ERROR',
-  'Give your second factor first: POST /api/v1/secure/auth/2fa/verify.',
+  'Verify your second factor first: POST /api/v1/secure/auth/2fa/verify.',
   'TWO_FACTOR_REQUIRED',
 );
 export const SecondFactorEnrolmentRequired = defineError(
@@ -24,7 +24,7 @@ export const SessionOfOneTenant = defineError(
 );
 export const ToolWritesDisabled = defineError(
   'AUTHORIZATION_ERROR',
-  'This API key may not change anything by tools: set its mcp_write_enabled, or use another credential.',
+  'This API key may not call tools that change data. Set its mcp_write_enabled, or use another credential.',
   'MCP_WRITE_DISABLED',
 );
 export const PermissionsAboveOwn = defineError(

@@ -26,7 +26,7 @@ export type ObjectStore = {
 
 export const StoreBusy = defineError(
   'SERVICE_UNAVAILABLE',
-  'As many uploads are under way as the store takes. Try again when one of them has ended.',
+  'The store is at its limit of concurrent uploads. Retry when one of them has ended.',
   'STORE_BUSY',
 );
 export const StoreFull = defineError(

@@ -7,22 +7,22 @@ export const IdempotencyKeyInvalid = defineError(
 );
 export const IdempotencyKeyInUse = defineError(
   'CONFLICT',
-  'A request with this Idempotency-Key is being worked on. Send it again shortly.',
+  'A request with this Idempotency-Key is in progress. Retry shortly.',
   'IDEMPOTENCY_KEY_IN_USE',
 );
 export const IdempotencyKeyReused = defineError(
   'UNPROCESSABLE_ENTITY',
-  'This Idempotency-Key was used for another request. Use a new key for what is not the same.',
+  'This Idempotency-Key was used for a different request. Use a new key.',
   'IDEMPOTENCY_KEY_REUSED',
 );
 export const IdempotencyOutcomeUnknown = defineError(
   'CONFLICT',
-  'The request with this Idempotency-Key ended before its outcome was recorded, and may have been done all the same: look whether it was, and only where it was not, send it with a new key.',
+  'The request with this Idempotency-Key ended before its outcome was recorded. Check whether it took effect, and send it with a new key only if it did not.',
   'IDEMPOTENCY_OUTCOME_UNKNOWN',
 );
 export const IdempotencyAnswerTooLong = defineError(
   'CONFLICT',
-  'The request with this Idempotency-Key was done, but its answer was too long to be kept: read what came of it.',
+  'The request with this Idempotency-Key was performed, but its response was too long to store. Fetch the record instead.',
   'IDEMPOTENCY_ANSWER_TOO_LONG',
 );
 

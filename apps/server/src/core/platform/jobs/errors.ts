@@ -10,6 +10,6 @@ export const DispatcherNotConfigured = defineError(
 );
 export const JobIsRunning = defineError(
   'CONFLICT',
-  'The job is running. Look at its runs, and ask again when it has ended.',
+  'The job is already running. List its runs, and retry when it has ended.',
   'JOB_IS_RUNNING',
 );

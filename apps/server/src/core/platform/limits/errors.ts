@@ -2,7 +2,10 @@ import { defineError } from '#core/base/errors/app-error';
 
 export const AddressBlocked = defineError(
   'AUTHORIZATION_ERROR',
-  'Requests from your address are not taken.',
+  'Requests from your address are blocked.',
   'ADDRESS_BLOCKED',
 );
-export const TooManyRequests = defineError('RATE_LIMIT_EXCEEDED', 'There were too many requests from your address.');
+export const TooManyRequests = defineError(
+  'RATE_LIMIT_EXCEEDED',
+  'Too many requests from your address. Retry after the time in Retry-After.',
+);
