@@ -1,4 +1,5 @@
 import { access } from '#core/base/access/access';
+import { AssuranceLimitedToTenant } from '#core/base/errors/common-errors';
 import { IdParams } from '#core/base/schemas';
 import { defineRoute, type Route } from '#core/http/route';
 import { register } from '#modules/auth/accounts/register.service';
@@ -149,7 +150,7 @@ export const authRoutes: readonly Route[] = [
     summary: 'Change your password and revoke all other sessions',
     access: access.person(),
     schema: { body: schemas.ChangePasswordBody, response: { 200: schemas.Message } },
-    errors: [WrongPassword, TooManyFailures],
+    errors: [WrongPassword, TooManyFailures, AssuranceLimitedToTenant],
     audit: 'auth.password_changed',
     handler: async ({ actor, body, services }) => {
       await changePassword(services, actor, body);

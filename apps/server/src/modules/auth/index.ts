@@ -32,6 +32,7 @@ export {
   startSession,
   type StartedSession,
 } from '#modules/auth/sessions/session-start';
+export { lockAssurance, lockForChange, type Assurance } from '#modules/auth/sessions/assurance';
 export { endAccountSessions, endOldestSessions, findActiveFactor } from '#modules/auth/sessions/sessions.queries';
 export { offerTenants, type TenantSelection } from '#modules/auth/login/login.service';
 export { LoginAnswer } from '#modules/auth/auth.schemas';

@@ -1,5 +1,6 @@
 import { access } from '#core/base/access/access';
 import { systemTenantId } from '#core/base/access/principal';
+import { AssuranceLimitedToTenant } from '#core/base/errors/common-errors';
 import { IdParams } from '#core/base/schemas';
 import { defineRoute, type Route } from '#core/http/route';
 import { LoginAnswer } from '#modules/auth/index';
@@ -183,7 +184,7 @@ const identityRoutes: readonly Route[] = [
     summary: 'Link the identity of a code to your account',
     access: access.person(),
     schema: { body: schemas.CodeBody, response: { 201: schemas.IdentityAnswer } },
-    errors: [errors.LinkRefused, errors.IdentityTaken],
+    errors: [errors.LinkRefused, errors.IdentityTaken, AssuranceLimitedToTenant],
     audit: 'auth.identity_linked',
     handler: ({ actor, body, services }) => confirmLink(services, actor, body),
   }),
@@ -194,7 +195,7 @@ const identityRoutes: readonly Route[] = [
     summary: 'Unlink an identity from your account',
     access: access.person(),
     schema: { params: IdParams, response: { 204: null } },
-    errors: [errors.IdentityNotFound, errors.LastLoginMethod],
+    errors: [errors.IdentityNotFound, errors.LastLoginMethod, AssuranceLimitedToTenant],
     audit: 'auth.identity_unlinked',
     handler: ({ actor, params, services }) => unlinkIdentity(services, actor, params.id),
   }),

@@ -1,17 +1,16 @@
 import type { Actor, Person } from '#core/base/access/principal';
-import { InvalidToken, SecondFactorRequired } from '#core/base/errors/common-errors';
+import { AssuranceLimitedToTenant, SecondFactorRequired } from '#core/base/errors/common-errors';
 import { announceRevocation } from '#core/data/db/revocation';
 import type { Transaction } from '#core/data/db/scopes';
 import type { Services } from '#core/platform/services';
 import {
   announceSessions,
   endOldestSessions,
-  listMemberships,
-  lockAccount,
+  lockAssurance,
   maxSessionsPerUser,
+  type Assurance,
 } from '#modules/auth/index';
-import { AssuranceLimitedToTenant } from '#modules/two-factor/two-factor.errors';
-import { assureSession, findLiveSession, listMethods, type MethodRow } from '#modules/two-factor/two-factor.queries';
+import { assureSession, listMethods, type MethodRow } from '#modules/two-factor/two-factor.queries';
 import type { Method } from '#modules/two-factor/two-factor.schemas';
 
 /** State of the second factors of an account, as seen from one of its sessions. */
@@ -36,17 +35,12 @@ export async function withAccount<Result>(
   actor: Actor<Person>,
   work: (account: LockedAccount) => Promise<Result>,
 ): Promise<Result> {
-  const { homeTenantId: tenantId, accountId, sessionId } = actor;
+  const { homeTenantId: tenantId, accountId } = actor;
   return services.database.credential(tenantId).transaction(async (tx) => {
-    await tx.all(lockAccount({ accountId, provenAt: null }));
-    const session = await tx.first(findLiveSession({ tenantId, sessionId }));
-    if (session === undefined) throw InvalidToken();
+    const assurance = await lockAssurance(tx, actor);
     const methods = await tx.all(listMethods({ accountId }));
-    const isAssured = session.assurance === 2;
-    // If the account has no other tenant, the tenant decides about its factors anyway.
-    const countsInAll = session.assurance_account_wide || (await isInNoOther(tx, actor));
     const at = services.now().toISOString();
-    return work({ ...toStanding(methods, actor, { isAssured, countsInAll }), at, tx, actor });
+    return work({ ...toStanding(methods, actor, assurance), at, tx, actor });
   });
 }
 
@@ -57,16 +51,7 @@ export async function readStanding(services: Services, actor: Actor<Person>): Pr
   return { ...toStanding(methods, actor, assurance), at: services.now().toISOString() };
 }
 
-async function isInNoOther(tx: Transaction, { accountId, homeTenantId }: Person): Promise<boolean> {
-  const memberships = await tx.all(listMemberships({ accountId }));
-  return memberships.every(({ tenant_id: tenantId }) => tenantId === homeTenantId);
-}
-
-function toStanding(
-  methods: readonly MethodRow[],
-  { isAccountWide }: Person,
-  { isAssured, countsInAll }: { isAssured: boolean; countsInAll: boolean },
-) {
+function toStanding(methods: readonly MethodRow[], { isAccountWide }: Person, { isAssured, countsInAll }: Assurance) {
   const hasFactor = activeMethods({ methods }).length > 0;
   const mayChange = isAccountWide && (!hasFactor || (isAssured && countsInAll));
   return { methods, isAssured: isAccountWide && isAssured, mayChange };

@@ -12,11 +12,6 @@ export const FactorEnabled = defineError(
   'This second factor is already enabled. Disable it first.',
   'TWO_FACTOR_ENABLED',
 );
-export const AssuranceLimitedToTenant = defineError(
-  'AUTHORIZATION_ERROR',
-  'A connector of this tenant delivered the code of this session, so the code does not count in your other tenants. Verify a code of an authenticator app, a backup code or a code by e-mail. If you have none of these, enable `email` with your own address.',
-  'ASSURANCE_LIMITED_TO_TENANT',
-);
 export const FactorOfOtherTenant = defineError(
   'UNPROCESSABLE_ENTITY',
   'This second factor was set up in another tenant, and the installation has no connector that delivers its codes. Use another second factor.',

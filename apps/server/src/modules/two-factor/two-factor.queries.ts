@@ -76,18 +76,6 @@ export const listMethods = read<{ accountId: string }, MethodRow>((p) =>
     .orderBy('method'),
 );
 
-export const findLiveSession = read<
-  { tenantId: string; sessionId: string },
-  { assurance: number; assurance_account_wide: boolean }
->((p) =>
-  builder
-    .selectFrom('sessions')
-    .select(['assurance', 'assurance_account_wide'])
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.sessionId)
-    .where('ended_at', 'is', null),
-);
-
 /** Raises the assurance of a session after its second factor; an account-wide assurance remains. */
 export const assureSession = write<{ tenantId: string; sessionId: string; accountWide: boolean }, { id: string }>((p) =>
   builder

@@ -1,4 +1,5 @@
 import { access } from '#core/base/access/access';
+import { AssuranceLimitedToTenant } from '#core/base/errors/common-errors';
 import { IdParams } from '#core/base/schemas';
 import { defineRoute, type Route } from '#core/http/route';
 import {
@@ -12,7 +13,6 @@ import { enableMethod, getStatus, sendCode } from '#modules/two-factor/enrolment
 import { resetMember } from '#modules/two-factor/reset.service';
 import {
   AccountInOtherTenants,
-  AssuranceLimitedToTenant,
   CodeRefused,
   EmailTargetRefused,
   FactorEnabled,

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 
-import { createClock, mailsTo, post } from '#modules/auth/testing/steps';
+import { newId } from '#core/base/crypto/ids';
+import { createClock, invite, mailsTo, post } from '#modules/auth/testing/steps';
 import { startHttpProvider, type HttpProvider } from '#modules/connectors/messaging/adapters/testing/http-provider';
 import { connectorAt } from '#modules/connectors/messaging/adapters/testing/provider';
 import { webhookFake } from '#modules/connectors/messaging/adapters/webhook/testing/fake';
@@ -15,6 +16,7 @@ import {
   twoFactor,
   type Enrolled,
 } from '#modules/two-factor/testing/steps';
+import { untilBlocked } from '#test/support/database';
 import {
   createMember,
   createTenant,
@@ -270,6 +272,9 @@ describe('a session whose code a connector of the tenant delivered', () => {
     return { ...person, ...enrolled };
   }
 
+  const changePassword = ({ token, password }: Person, newPassword: string, currentPassword = password) =>
+    test.call('POST', '/api/v1/auth/change-password', { token, body: { currentPassword, newPassword } });
+
   it('403: cannot change factors of an account with other tenants', async () => {
     const own = await connect(home.admin);
     const person = await createWithBoth(own);
@@ -317,6 +322,60 @@ describe('a session whose code a connector of the tenant delivered', () => {
     expect((await verify(session, codeIn(mail!.text), 'email')).status).toBe(200);
     expect((await ordinary(test, await switchTo(session, other))).status).toBe(200);
     expect((await twoFactor(test, 'enable/totp', session)).status).toBe(200);
+  });
+
+  it('403: cannot change the password or answer invitations for the other tenants', async () => {
+    const own = await connect(home.admin);
+    const person = await createWithBoth(own);
+    const session = await assuredBy(own, person, home);
+    const third = await createTenant(test);
+    const { userId } = await invite(test, third, { email: person.email });
+    for (const answer of [
+      () => changePassword(session, 'another horse'),
+      () => test.call('POST', `/api/v1/auth/invitations/${userId}/accept`, { token: session.token }),
+      () => test.call('POST', `/api/v1/auth/invitations/${userId}/decline`, { token: session.token }),
+    ])
+      expectError(await answer(), 403, 'AUTHORIZATION_ERROR', 'ASSURANCE_LIMITED_TO_TENANT');
+    expect((await verify(session, freshCode(person.secret, clock), 'totp')).status).toBe(200);
+    const accepted = await test.call('POST', `/api/v1/auth/invitations/${userId}/accept`, { token: session.token });
+    expect(accepted.status).toBe(200);
+    expect((await changePassword(session, 'another horse')).status).toBe(200);
+  });
+
+  it('403: cannot change the password if the account joins another tenant at the same time', async () => {
+    const own = await connect(home.admin);
+    const person = await createMember(test, home);
+    await enrolSms(person, own);
+    const session = await assuredBy(own, person, home);
+    const changing = await test.service.services.database.credential().transaction(async (tx) => {
+      const account = await tx.first<{ id: string }>({
+        kind: 'lock',
+        text: 'select id from accounts where email = $1 for no key update',
+        values: [person.email],
+        prepare: false,
+      });
+      const blocked = changePassword(session, 'another horse');
+      await untilBlocked(tx);
+      await tx.all({
+        kind: 'write',
+        text: 'insert into memberships (account_id, tenant_id, user_id) values ($1, $2, $3)',
+        values: [account!.id, other.tenantId, newId()],
+        prepare: false,
+      });
+      return { blocked };
+    });
+    expectError(await changing.blocked, 403, 'AUTHORIZATION_ERROR', 'ASSURANCE_LIMITED_TO_TENANT');
+    expect((await post(test, 'login', { email: person.email, password: person.password })).status).toBe(200);
+  });
+
+  it('200: changes the password and accepts an invitation if the account has no other tenant', async () => {
+    const own = await connect(home.admin);
+    const person = await createMember(test, home);
+    await enrolSms(person, own);
+    const session = await assuredBy(own, person, home);
+    expect((await changePassword(session, 'another horse')).status).toBe(200);
+    await joinTenant(test, other, session);
+    expectError(await changePassword(session, 'third horse', 'another horse'), 403, 'AUTHORIZATION_ERROR');
   });
 
   it('200: changes the factors if the account has no other tenant', async () => {

@@ -22,6 +22,11 @@ export const SessionOfOneTenant = defineError(
   'You logged in through a provider of this tenant, which cannot vouch for your account. Log in with your password.',
   'SESSION_OF_ONE_TENANT',
 );
+export const AssuranceLimitedToTenant = defineError(
+  'AUTHORIZATION_ERROR',
+  'A connector of this tenant delivered the code of this session, so the code does not count in your other tenants. Verify a code of an authenticator app, a backup code or a code by e-mail. If you have none of these, enable `email` with your own address.',
+  'ASSURANCE_LIMITED_TO_TENANT',
+);
 export const ToolWritesDisabled = defineError(
   'AUTHORIZATION_ERROR',
   'This API key may not call tools that change data. Set its mcp_write_enabled, or use another credential.',

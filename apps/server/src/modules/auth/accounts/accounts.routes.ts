@@ -1,4 +1,5 @@
 import { access } from '#core/base/access/access';
+import { AssuranceLimitedToTenant } from '#core/base/errors/common-errors';
 import { IdParams } from '#core/base/schemas';
 import { defineRoute, type Route } from '#core/http/route';
 import * as schemas from '#modules/auth/accounts/accounts.schemas';
@@ -93,7 +94,7 @@ export const accountRoutes: readonly Route[] = [
     summary: 'Accept an invitation of the caller',
     access: access.person(),
     schema: { params: IdParams, response: { 200: schemas.Joined } },
-    errors: [InvitationNotFound],
+    errors: [InvitationNotFound, AssuranceLimitedToTenant],
     audit: 'user.joined',
     handler: ({ actor, params, services }) => acceptOwnInvitation(services, actor, params.id),
   }),
@@ -104,7 +105,7 @@ export const accountRoutes: readonly Route[] = [
     summary: 'Decline an invitation',
     access: access.person(),
     schema: { params: IdParams, response: { 204: null } },
-    errors: [InvitationNotFound],
+    errors: [InvitationNotFound, AssuranceLimitedToTenant],
     audit: 'user.declined',
     handler: ({ actor, params, services }) => declineOwnInvitation(services, actor, params.id),
   }),

@@ -11,7 +11,6 @@ import {
   findAccountByAddress,
   findInvitation,
   insertMembership,
-  lockAccount,
   lockAccountState,
   useOneTimeToken,
   type AccountState,
@@ -37,6 +36,7 @@ import {
 import { oneTimeTokenHash } from '#modules/auth/auth.rules';
 import { replaceByMail } from '#modules/auth/passwords/replace-password';
 import { accountPlace, sealPassword } from '#modules/auth/passwords/stored-password';
+import { lockForChange } from '#modules/auth/sessions/assurance';
 import { removeContactsOfUser } from '#modules/contacts/index';
 
 type Joined = { message: string; data: { tenantId: string; tenantName: string } };
@@ -166,12 +166,12 @@ async function findOwnTokens(services: Services, { accountId }: Actor<Person>): 
   return db.all(listInvitationTokens({ accountId, now: services.now().toISOString() }));
 }
 
-/** @throws InvitationNotFound */
+/** @throws InvitationNotFound, AssuranceLimitedToTenant */
 export async function acceptOwnInvitation(services: Services, actor: Actor<Person>, id: string): Promise<Joined> {
   return withOwnInvitation(services, actor, { id, work: join });
 }
 
-/** Removes the invited user from the tenant. @throws InvitationNotFound */
+/** Removes the invited user from the tenant. @throws InvitationNotFound, AssuranceLimitedToTenant */
 export async function declineOwnInvitation(services: Services, actor: Actor<Person>, id: string): Promise<void> {
   await withOwnInvitation(services, actor, { id, work: decline });
 }
@@ -187,7 +187,7 @@ async function withOwnInvitation<Result>(
   const at = services.now().toISOString();
   const joining = { accountId, hash: token.hash, invitation: token.payload, request, at };
   const done = await services.database.credential().transaction(async (tx) => {
-    await tx.first(lockAccount({ accountId, provenAt: null }));
+    await lockForChange(tx, actor);
     const result = await work(tx, joining);
     if (result === undefined) throw InvitationNotFound();
     return result;

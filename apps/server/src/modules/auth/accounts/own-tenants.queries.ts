@@ -17,6 +17,19 @@ export const findOpenTenant = read<{ tenantId: string; accountId: string }, Tena
     .where('tenants.status', '=', 'active'),
 );
 
+/** The assurance of a session that has not ended. */
+export const findAssurance = read<
+  { tenantId: string; sessionId: string },
+  { assurance: number; assurance_account_wide: boolean }
+>((p) =>
+  builder
+    .selectFrom('sessions')
+    .select(['assurance', 'assurance_account_wide'])
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.sessionId)
+    .where('ended_at', 'is', null),
+);
+
 /** Locks an active session, so that it cannot end before its successor has started. */
 export const lockLiveSession = lock<
   { tenantId: string; sessionId: string; now: string },

@@ -24,6 +24,7 @@ import type { ChangePasswordBody, ResetPasswordBody } from '#modules/auth/auth.s
 import { loginAttempt, resetMailAttempt } from '#modules/auth/login/rate-limits';
 import { replaceByMail, replacePassword } from '#modules/auth/passwords/replace-password';
 import { accountPlace, openPasswordHash, sealPassword } from '#modules/auth/passwords/stored-password';
+import { lockForChange } from '#modules/auth/sessions/assurance';
 import { findKnownOrigin } from '#modules/auth/sessions/known-logins';
 import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 
@@ -33,7 +34,7 @@ const resetAnswerMs = 250;
 
 /**
  * Changes the password of the caller and revokes every other session of the account.
- * @throws WrongPassword, TooManyFailures
+ * @throws WrongPassword, TooManyFailures, AssuranceLimitedToTenant
  */
 export async function changePassword(
   services: Services,
@@ -61,7 +62,10 @@ export async function changePassword(
     at: services.now().toISOString(),
     also: attempt.refund(),
   };
-  const changed = await services.database.credential().transaction((tx) => replacePassword(tx, change));
+  const changed = await services.database.credential().transaction(async (tx) => {
+    await lockForChange(tx, actor);
+    return replacePassword(tx, change);
+  });
   services.principals.forget(`account:${accountId}`);
   // Another request set a new password meanwhile, so the verified one is no longer current.
   if (!changed) throw WrongPassword();

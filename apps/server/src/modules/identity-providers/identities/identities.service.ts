@@ -1,6 +1,6 @@
 import { systemTenantId, type Actor, type Person } from '#core/base/access/principal';
 import type { Services } from '#core/platform/services';
-import { lockAccountState } from '#modules/auth/index';
+import { lockAccountState, lockForChange } from '#modules/auth/index';
 import {
   deleteReleasedIdentity,
   listIdentities as listIdentityRows,
@@ -56,7 +56,7 @@ export async function beginLink(services: Services, actor: Self, provider: Provi
 /**
  * Links the identity to the account that requested the link. The code alone is not enough, because another person may
  * have sent the user to the provider. A repeated link succeeds.
- * @throws LinkRefused, IdentityTaken
+ * @throws LinkRefused, IdentityTaken, AssuranceLimitedToTenant
  */
 export async function confirmLink(services: Services, actor: Self, body: CodeBody) {
   const { accountId, request } = actor;
@@ -66,7 +66,7 @@ export async function confirmLink(services: Services, actor: Self, body: CodeBod
   const presented = { provider, configuredBy, subject, email, isEmailVerified: false };
   const at = services.now().toISOString();
   const row = await services.database.credential().transaction(async (tx) => {
-    await tx.first(lockAccountState({ accountId }));
+    await lockForChange(tx, actor);
     if ((await tx.first(redeemable.use)) === undefined) throw LinkRefused();
     await tx.all(deleteReleasedIdentity(nameOf(presented)));
     return linkIdentity(tx, accountId, presented, { request, at });
@@ -75,11 +75,12 @@ export async function confirmLink(services: Services, actor: Self, body: CodeBod
   return { data: presentIdentity(row) };
 }
 
-/** Unlinks the identity until the user links it again. @throws IdentityNotFound, LastLoginMethod */
+/** Unlinks the identity until the user links it again. @throws IdentityNotFound, LastLoginMethod, AssuranceLimitedToTenant */
 export async function unlinkIdentity(services: Services, actor: Self, id: string): Promise<void> {
   const { accountId, request } = actor;
   const at = services.now().toISOString();
   await services.database.credential().transaction(async (tx) => {
+    await lockForChange(tx, actor);
     const account = await tx.first(lockAccountState({ accountId }));
     const identities = await tx.all(listIdentityRows({ accountId }));
     const identity = identities.find((row) => row.id === id);

@@ -16,9 +16,11 @@ import {
   openLoopback,
   refusalOf,
 } from '#modules/identity-providers/testing/steps';
+import { enrolTotp } from '#modules/two-factor/testing/steps';
 import {
   createMember,
   createTenant,
+  joinTenant,
   logIn,
   logInSystemAdmin,
   proveAddress,
@@ -225,6 +227,24 @@ describe('listOwnIdentities', () => {
     const { token } = await createMember(test, mine.tenant);
     expect(await list(token)).toEqual([]);
     expect(await list(mine.token)).toHaveLength(1);
+  });
+});
+
+describe('a session whose second factor counts in one tenant only', () => {
+  it('403: neither links nor unlinks an identity of an account with other tenants', async () => {
+    const { person, token, tenantId } = await createPerson();
+    const { id } = (await link(test, token, { person: stranger() })).body.data;
+    await enrolTotp(test, clock, person);
+    await joinTenant(test, await createTenant(test), person);
+    await test.service.services.database.credential(tenantId).slow.all({
+      kind: 'write',
+      text: 'update sessions set assurance_account_wide = false where tenant_id = $1 and user_id = $2',
+      values: [tenantId, person.userId],
+      prepare: false,
+    });
+    for (const answer of [await link(test, token, { person: stranger() }), await unlink(token, id)])
+      expectError(answer, 403, 'AUTHORIZATION_ERROR', 'ASSURANCE_LIMITED_TO_TENANT');
+    expect(await list(token)).toHaveLength(1);
   });
 });
 
