@@ -33,6 +33,11 @@ export const OneTimeTokenRefused = defineError(
   'The link or token is no longer valid. Request a new one.',
 );
 export const WrongPassword = defineError('UNPROCESSABLE_ENTITY', 'The current password is wrong.', 'WRONG_PASSWORD');
+export const PasswordChanged = defineError(
+  'CONFLICT',
+  'Another request changed the password at the same time. Retry with the new password as the current one.',
+  'PASSWORD_CHANGED',
+);
 export const PasswordRequired = defineError(
   'UNPROCESSABLE_ENTITY',
   'The account has no password. Send the token together with a new password.',

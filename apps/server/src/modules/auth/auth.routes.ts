@@ -8,6 +8,7 @@ import {
   EmailTaken,
   LoginRefused,
   OneTimeTokenRefused,
+  PasswordChanged,
   RefreshRefused,
   RefreshTokenMissing,
   SessionNotFound,
@@ -150,7 +151,7 @@ export const authRoutes: readonly Route[] = [
     summary: 'Change your password and revoke all other sessions',
     access: access.person(),
     schema: { body: schemas.ChangePasswordBody, response: { 200: schemas.Message } },
-    errors: [WrongPassword, TooManyFailures, AssuranceLimitedToTenant],
+    errors: [WrongPassword, PasswordChanged, TooManyFailures, AssuranceLimitedToTenant],
     audit: 'auth.password_changed',
     handler: async ({ actor, body, services }) => {
       await changePassword(services, actor, body);

@@ -18,7 +18,7 @@ import {
 import { offerDisowning } from '#modules/auth/accounts/disowning.service';
 import { normaliseEmail } from '#modules/auth/accounts/email-address';
 import { acceptInvitation } from '#modules/auth/accounts/invitations.service';
-import { OneTimeTokenRefused, TooManyFailures, WrongPassword } from '#modules/auth/auth.errors';
+import { OneTimeTokenRefused, PasswordChanged, TooManyFailures, WrongPassword } from '#modules/auth/auth.errors';
 import { oneTimeTokenHash } from '#modules/auth/auth.rules';
 import type { ChangePasswordBody, ResetPasswordBody } from '#modules/auth/auth.schemas';
 import { loginAttempt, resetMailAttempt } from '#modules/auth/login/rate-limits';
@@ -34,41 +34,45 @@ const resetAnswerMs = 250;
 
 /**
  * Changes the password of the caller and revokes every other session of the account.
- * @throws WrongPassword, TooManyFailures, AssuranceLimitedToTenant
+ * @throws WrongPassword, PasswordChanged, TooManyFailures, AssuranceLimitedToTenant
  */
 export async function changePassword(
   services: Services,
   actor: Actor<Person>,
   body: ChangePasswordBody,
 ): Promise<void> {
-  const { accountId } = actor;
-  const row = await services.database.credential().first(findPassword({ accountId }));
-  const knownOrigin = await findKnownOrigin(services, accountId, actor.request);
-  const attempt = loginAttempt(services, { email: actor.email, knownOrigin }, actor.request.ip, TooManyFailures);
-  const stored = openPasswordHash(services, accountPlace(accountId), row?.password_hash ?? null);
+  const { accountId, request } = actor;
+  const db = services.database.credential();
+  const { password_hash: sealed, password_changed_at: provenAt } = (await db.first(findPassword({ accountId })))!;
+  // The request was sent before another one changed the password, so it does not guess the new one.
+  if (provenAt !== null && Date.parse(provenAt) > request.receivedAt) throw PasswordChanged();
+  const knownOrigin = await findKnownOrigin(services, accountId, request);
+  const attempt = loginAttempt(services, { email: actor.email, knownOrigin }, request.ip, TooManyFailures);
+  const stored = openPasswordHash(services, accountPlace(accountId), sealed);
   const matches = await services.passwords.verify(body.currentPassword, stored, flowOf(actor), () => attempt.admit());
   if (!matches) {
     await auditRefusal(services, actor);
     throw WrongPassword();
   }
+  // A request with the right password does not guess, even if the change fails.
+  await db.slow.flight(attempt.refund());
   const passwordHash = await sealPassword(services, accountPlace(accountId), body.newPassword, flowOf(actor));
   const change = {
     accountId,
-    provenAt: row?.password_changed_at ?? null,
+    provenAt,
     passwordHash,
     keepSessionId: actor.sessionId,
     action: 'auth.password_changed',
-    request: actor.request,
+    request,
     at: services.now().toISOString(),
-    also: attempt.refund(),
+    also: [],
   };
-  const changed = await services.database.credential().transaction(async (tx) => {
+  const changed = await db.transaction(async (tx) => {
     await lockForChange(tx, actor);
     return replacePassword(tx, change);
   });
   services.principals.forget(`account:${accountId}`);
-  // Another request set a new password meanwhile, so the verified one is no longer current.
-  if (!changed) throw WrongPassword();
+  if (!changed) throw PasswordChanged();
 }
 
 async function auditRefusal(services: Services, actor: Actor<Person>): Promise<void> {
