@@ -81,7 +81,7 @@ export async function exportAuditLogs(
 ): Promise<Stream> {
   const release = processPermits.acquireNow(
     { key: `export:${db.tenantId}`, max: 1, refusal: ExportRunning },
-    { key: 'exports of trails', max: maxExports, refusal: () => ExportsRunning({ retryAfterSeconds: 5 }) },
+    { key: 'exports of trails', max: maxExports, refusal: ExportsRunning },
   );
   try {
     const at = now.toISOString();

@@ -123,6 +123,7 @@ describe('exportAuditLogs', () => {
     const answers = await Promise.all([1, 2, 3].map(() => exported(past)));
     for (const answer of answers.filter(({ status }) => status !== 200)) {
       expectError(answer, 409, 'CONFLICT', 'EXPORT_RUNNING');
+      expect(answer.headers['retry-after']).toBe('5');
     }
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect((await exported(past)).status).toBe(200);

@@ -38,7 +38,7 @@ export async function verifyAuditLogs({ db, signal }: Verifier, query: VerifyAud
   const window = toWindow(query);
   const release = processPermits.acquireNow(
     { key: `verify:${db.tenantId}`, max: 1, refusal: VerificationRunning },
-    { key: 'verifications', max: maxVerifications, refusal: () => VerificationsRunning({ retryAfterSeconds: 5 }) },
+    { key: 'verifications', max: maxVerifications, refusal: VerificationsRunning },
   );
   try {
     const chains = await db.slow.all(listChains(db.tenantId));

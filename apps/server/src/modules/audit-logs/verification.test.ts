@@ -322,7 +322,10 @@ describe('verifyAuditLogs', () => {
     const answers = await Promise.all([1, 2, 3].map(() => test.call('GET', path, { token: tenant.admin.token })));
     const refused = answers.filter(({ status }) => status === 409);
     expect(refused.length).toBeGreaterThan(0);
-    for (const answer of refused) expectError(answer, 409, 'CONFLICT', 'VERIFICATION_RUNNING');
+    for (const answer of refused) {
+      expectError(answer, 409, 'CONFLICT', 'VERIFICATION_RUNNING');
+      expect(answer.headers['retry-after']).toBe('5');
+    }
     expect(answers.some(({ status }) => status === 200)).toBe(true);
     expect(await problems()).toEqual([]);
   });

@@ -111,6 +111,7 @@ describe('runScheduledJob', () => {
     await database().platform().slow.all(running);
     const answer = await runNow(name);
     expectError(answer, 409, 'CONFLICT', 'JOB_IS_RUNNING');
+    expect(answer.headers['retry-after']).toBe('30');
     expect(await trail(answer)).toEqual([]);
     expect(await runsOf(database(), name)).toHaveLength(1);
   });

@@ -63,8 +63,7 @@ export async function searchArchive(
   query: SearchArchiveQuery,
 ) {
   const archive = await getArchive(services, name);
-  const refusal = () => SearchesRunning({ retryAfterSeconds: 5 });
-  const release = processPermits.acquireNow({ key: 'archive searches', max: maxSearches, refusal });
+  const release = processPermits.acquireNow({ key: 'archive searches', max: maxSearches, refusal: SearchesRunning });
   try {
     const { limit = 50, offset = 0, ...filters } = query;
     const found = await findLines(services, { archive, filters, limit, offset, signal });

@@ -37,8 +37,7 @@ const limits = { records: 250_000, bytes: 512 * 1024 ** 2, listed: 1000, running
 /** @throws PeriodInvalid, ExportTooLarge, ExportsRunning; the reason of the signal once it is aborted */
 export async function exportLogs(exporter: Exporter, body: ExportBody) {
   // All exports of a process share its disk and connections.
-  const refusal = () => ExportsRunning({ retryAfterSeconds: 5 });
-  const release = processPermits.acquireNow({ key: 'log exports', max: limits.running, refusal });
+  const release = processPermits.acquireNow({ key: 'log exports', max: limits.running, refusal: ExportsRunning });
   try {
     return await writeExport(exporter, body);
   } finally {

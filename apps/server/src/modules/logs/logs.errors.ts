@@ -19,6 +19,7 @@ export const ExportsRunning = defineError(
   'RATE_LIMIT_EXCEEDED',
   'Other exports are running. Try again after the time in Retry-After.',
   'EXPORTS_RUNNING',
+  5,
 );
 export const ArchiveNotFound = defineError(
   'NOT_FOUND',
@@ -28,6 +29,7 @@ export const SearchesRunning = defineError(
   'RATE_LIMIT_EXCEEDED',
   'Other archive searches are running. Try again after the time in Retry-After.',
   'SEARCHES_RUNNING',
+  5,
 );
 export const PeriodInvalid = defineError(
   'UNPROCESSABLE_ENTITY',

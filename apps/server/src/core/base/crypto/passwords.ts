@@ -9,6 +9,7 @@ const TooManyLogins = defineError(
   'SERVICE_UNAVAILABLE',
   'Too many passwords are being checked at once. Try again shortly.',
   'LOGIN_BUSY',
+  2,
 );
 
 /**
@@ -51,8 +52,8 @@ export async function createPasswords(options: PasswordOptions): Promise<Passwor
     timeCost: options.passes,
     parallelism: 1,
   });
-  const busy = () => TooManyLogins({ retryAfterSeconds: 2 });
-  const admitted = <Result>(flow: Flow, work: () => Promise<Result>) => withPermit(admissions, flow, busy, work);
+  const admitted = <Result>(flow: Flow, work: () => Promise<Result>) =>
+    withPermit(admissions, flow, () => TooManyLogins(), work);
   const decoy = await onThread(installation, () => threads.hash('no account has this password'));
   return {
     hash: (password, flow) => admitted(flow, () => onThread(flow, () => threads.hash(normalise(password)))),

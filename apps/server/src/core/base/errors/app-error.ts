@@ -61,9 +61,16 @@ export type ErrorDefinition = ((options?: AppErrorOptions) => AppError) & {
   readonly reason: string | undefined;
 };
 
-export function defineError(code: ErrorCode, message: string, reason?: string): ErrorDefinition {
+/** @param retryAfterSeconds unless the thrown error says otherwise */
+export function defineError(
+  code: ErrorCode,
+  message: string,
+  reason?: string,
+  retryAfterSeconds?: number,
+): ErrorDefinition {
   const create = (options: AppErrorOptions = {}) =>
     new AppError(code, message, {
+      retryAfterSeconds,
       ...options,
       details: reason === undefined ? options.details : { code: reason, ...options.details },
     });

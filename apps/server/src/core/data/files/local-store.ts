@@ -22,7 +22,6 @@ type Incoming = { sizeBytes: number; written: () => number };
 const gibibyte = 1024 ** 3;
 /** The free space is measured again after so many bytes of an upload. */
 const measuredAfterBytes = 16 * 1024 * 1024;
-const busySeconds = 5;
 
 /**
  * Objects as files below a folder, readable only by the user of the service.
@@ -130,7 +129,7 @@ function promisedOf(incoming: ReadonlyMap<string, Incoming>, owner: string): Pro
 function assertShare({ sizeBytes, promised, room }: { sizeBytes: number; promised: Promised; room: number }): void {
   const share = Math.floor((room - promised.others) / 2);
   if (promised.own + sizeBytes <= share) return;
-  throw sizeBytes <= share ? StoreBusy({ retryAfterSeconds: busySeconds }) : StoreFull();
+  throw sizeBytes <= share ? StoreBusy() : StoreFull();
 }
 
 /** Some file systems lose what they have no room for without an error. */

@@ -28,6 +28,7 @@ export const StoreBusy = defineError(
   'SERVICE_UNAVAILABLE',
   'The store is at its limit of concurrent uploads. Retry when one of them has ended.',
   'STORE_BUSY',
+  5,
 );
 export const StoreFull = defineError(
   'SERVICE_UNAVAILABLE',

@@ -27,7 +27,6 @@ const leastPartBytes = 5 * 1024 * 1024;
 const mostParts = 10_000;
 /** Each upload holds one part in memory while it is sent and collects the next, for as long as its sender likes. */
 const maxUploads = { tenant: 8, process: 64 };
-const busySeconds = 5;
 
 /** Objects in a bucket of any S3-compatible service. */
 export function createS3Store(options: S3Options): ObjectStore {
@@ -38,11 +37,10 @@ export function createS3Store(options: S3Options): ObjectStore {
     admit: (key) =>
       Promise.try(() => {
         assertKey(key);
-        const refusal = () => StoreBusy({ retryAfterSeconds: busySeconds });
         // Slow senders hold their permits for long, so those of one tenant must not hold all, and no upload waits for one.
         return uploads.acquireNow(
-          { key: key.slice(0, key.indexOf('/')), max: maxUploads.tenant, refusal },
-          { key: 'process', max: maxUploads.process, refusal },
+          { key: key.slice(0, key.indexOf('/')), max: maxUploads.tenant, refusal: StoreBusy },
+          { key: 'process', max: maxUploads.process, refusal: StoreBusy },
         );
       }),
     async put(key, source, sizeBytes) {

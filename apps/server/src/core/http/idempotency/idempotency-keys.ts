@@ -83,7 +83,7 @@ export function createIdempotencyKeys({
       });
       if (isClaimed) return wanted;
       // What was there a moment ago has been released.
-      if (found === undefined) throw IdempotencyKeyInUse({ retryAfterSeconds: 1 });
+      if (found === undefined) throw IdempotencyKeyInUse();
       assertAnswered(found, fingerprint);
       return JSON.parse(encryption.decrypt(found.sealed_answer, encryptionContextOf(wanted))) as StoredAnswer;
     },
@@ -111,7 +111,7 @@ function assertAnswered(
   if (found.fingerprint !== fingerprint) throw IdempotencyKeyReused();
   if (found.state === 'too_long') throw IdempotencyAnswerTooLong();
   if (found.state === 'unknown' || (found.state === 'claimed' && found.is_abandoned)) throw IdempotencyOutcomeUnknown();
-  if (found.state === 'claimed') throw IdempotencyKeyInUse({ retryAfterSeconds: 1 });
+  if (found.state === 'claimed') throw IdempotencyKeyInUse();
 }
 
 function encryptionContextOf({ tenantId, scope }: Claim): string {

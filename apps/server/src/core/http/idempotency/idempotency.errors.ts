@@ -9,6 +9,7 @@ export const IdempotencyKeyInUse = defineError(
   'CONFLICT',
   'A request with this Idempotency-Key is in progress. Retry shortly.',
   'IDEMPOTENCY_KEY_IN_USE',
+  1,
 );
 export const IdempotencyKeyReused = defineError(
   'UNPROCESSABLE_ENTITY',

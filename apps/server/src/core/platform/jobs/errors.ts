@@ -12,4 +12,5 @@ export const JobIsRunning = defineError(
   'CONFLICT',
   'The job is already running. List its runs, and retry when it has ended.',
   'JOB_IS_RUNNING',
+  30,
 );

@@ -15,9 +15,11 @@ export const EqualJobRunning = defineError(
   'CONFLICT',
   'An equal translation job is already running. Wait for it, or cancel it first.',
   'JOB_ALREADY_RUNNING',
+  60,
 );
 export const TooManyJobs = defineError(
   'RATE_LIMIT_EXCEEDED',
   'The tenant has too many running translation jobs. Start this one after another has ended.',
   'TOO_MANY_JOBS',
+  60,
 );

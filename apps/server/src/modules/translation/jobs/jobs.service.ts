@@ -144,7 +144,7 @@ async function begin({ services, db, actor }: Changer, asked: Asked, found: { la
 
 async function assertRoom(tx: Transaction, tenantId: string): Promise<void> {
   const { total } = (await tx.first(countRunning({ tenantId })))!;
-  if (total >= maxRunning) throw TooManyJobs({ retryAfterSeconds: 60 });
+  if (total >= maxRunning) throw TooManyJobs();
 }
 
 async function workWithin(scope: TranslationScope, taken: Pick<Taken, 'job' | 'claim' | 'signal'>) {

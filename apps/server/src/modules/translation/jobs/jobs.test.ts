@@ -376,7 +376,9 @@ describe('resumeTranslationJob', () => {
     const [{ id }] = (await jobs('?status=failed')).body.data;
     await provideTranslator(test, tenant);
     jobIn(await translate({ entity_type: 'tag' }));
-    expectError(await resume(id), 409, 'CONFLICT', 'JOB_ALREADY_RUNNING');
+    const refused = await resume(id);
+    expectError(refused, 409, 'CONFLICT', 'JOB_ALREADY_RUNNING');
+    expect(refused.headers['retry-after']).toBe('60');
   });
 });
 
