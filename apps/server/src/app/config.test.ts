@@ -27,6 +27,7 @@ describe('readConfig', () => {
     ['SYSTEM_ADMIN_PASSWORD', 'short'],
     ['TRUSTED_PROXIES', '10.0.0.0/33'],
     ['TRUSTED_PROXIES', 'proxy.example'],
+    ['TRUSTED_PROXIES', '10.1.2.3/8'],
     ['OUTBOUND_ALLOWED_CIDRS', '10.0.0.0/8, localhost'],
     ['CORS_ORIGINS', 'https://app.example.com/'],
     ['CORS_ORIGINS', '*'],

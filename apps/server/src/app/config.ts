@@ -2,7 +2,7 @@ import { Ajv } from 'ajv';
 import { parseArgs } from 'node:util';
 import Type, { type Static } from 'typebox';
 
-import { isAddressRange } from '#core/base/net/addresses';
+import { isAddressRange } from '#core/base/net/ranges';
 import { formats, isEmail, isOrigin } from '#core/http/formats';
 
 const seconds = (defaultValue: number, minimum: number, maximum: number, description: string) =>

@@ -1,4 +1,4 @@
-import { isAddressRange } from '#core/base/net/addresses';
+import { isAddressRange } from '#core/base/net/ranges';
 import { forbiddenKeys } from '#core/http/json';
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

@@ -133,5 +133,7 @@ function messageOf(error: ErrorObject): string {
     return `must be one of ${allowedValues.join(', ')}`;
   }
   if (error.keyword === 'uniqueItems') return 'must not list anything twice';
+  if (error.params['format'] === 'ip-range')
+    return 'must be an IP address or a range without host bits, such as 10.0.0.0/8';
   return error.message ?? 'is not valid';
 }

@@ -8,7 +8,8 @@ const Name = Type.String({ minLength: 1, maxLength: 100, pattern: '\\S' });
 const Description = nullable(Type.String({ maxLength: 500 }));
 const IpWhitelist = Type.Array(Type.String({ format: 'ip-range', maxLength: 50 }), {
   maxItems: 100,
-  description: 'Addresses that may use the key: IPv4, IPv6 and CIDR ranges; an empty list allows every address.',
+  description:
+    'Addresses that may use the key: IPv4, IPv6 and CIDR ranges without host bits; an empty list allows every address.',
 });
 const DeviceFingerprint = Type.String({
   minLength: 1,
@@ -43,7 +44,7 @@ export const UpdateApiKeyBody = closed({
   ip_whitelist: Type.Optional(
     Type.With(nullable(IpWhitelist), {
       description:
-        'Addresses that may use the key: IPv4, IPv6 and CIDR ranges; null or an empty list allows every address.',
+        'Addresses that may use the key: IPv4, IPv6 and CIDR ranges without host bits; null or an empty list allows every address.',
     }),
   ),
   device_fingerprint: Type.Optional(

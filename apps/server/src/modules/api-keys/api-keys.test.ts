@@ -118,6 +118,7 @@ describe('createApiKey', () => {
     ['address with a zone', { name: 'x', ip_whitelist: ['fe80::1%eth0'] }],
     ['range that is too wide', { name: 'x', ip_whitelist: ['192.0.2.0/33'] }],
     ['range with a leading zero', { name: 'x', ip_whitelist: ['10.0.0.0/08'] }],
+    ['every address by a mask of 0', { name: 'x', ip_whitelist: ['192.0.2.7/0'] }],
     ['whitelist of 101', { name: 'x', ip_whitelist: Array.from({ length: 101 }, () => '192.0.2.7') }],
     ['whitelist that is not a list', { name: 'x', ip_whitelist: '192.0.2.7' }],
     ['null for a whitelist', { name: 'x', ip_whitelist: null }],
@@ -130,6 +131,13 @@ describe('createApiKey', () => {
     ['list', []],
   ])('400: %s', async (_what, body) => {
     expectError(await create(body), 400, 'VALIDATION_ERROR');
+  });
+
+  it('400: names the form of a range with host bits', async () => {
+    const answer = await create({ name: 'x', ip_whitelist: ['192.0.2.7', '10.1.2.3/8'] });
+    expectError(answer, 400, 'VALIDATION_ERROR');
+    const form = 'must be an IP address or a range without host bits, such as 10.0.0.0/8';
+    expect(answer.body.message).toBe(`body.ip_whitelist.1: ${form}.`);
   });
 
   it('403: without the permission', async () => {

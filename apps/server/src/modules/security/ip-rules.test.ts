@@ -44,7 +44,7 @@ async function trailOf(answer: Answer) {
 describe('createIpRule', () => {
   it('201: returns the canonical form, applies at once, is recorded', async () => {
     const expiresAt = inSeconds(3600);
-    const body = { range: '198.51.100.77/24', action: 'block', reason: 'scans', expires_at: expiresAt };
+    const body = { range: '::FFFF:198.51.100.0/120', action: 'block', reason: 'scans', expires_at: expiresAt };
     const answer = await create(body);
     expect(answer.status).toBe(201);
     expect(answer.body.data).toEqual({
@@ -173,6 +173,8 @@ describe('createIpRule', () => {
     { range: '203.0.113.171', action: null },
     { range: '203.0.113.171/33', action: 'block' },
     { range: '203.0.113.0/024', action: 'block' },
+    { range: '203.0.113.171/24', action: 'block' },
+    { range: '203.0.113.171/0', action: 'block' },
     { range: '203.0.113', action: 'block' },
     { range: 'fe80::1%eth0', action: 'block' },
     { range: '::/129', action: 'block' },

@@ -78,7 +78,11 @@ const Action = Type.Enum(['allow', 'block'], { description: 'Effect of the rule;
 const Source = Type.Enum(['manual', 'automatic'], {
   description: 'Origin of the rule: an administrator, or the rate limit.',
 });
-const Range = Type.String({ format: 'ip-range', maxLength: 50, description: 'Address, or range in CIDR notation.' });
+const Range = Type.String({
+  format: 'ip-range',
+  maxLength: 50,
+  description: 'Address, or range in CIDR notation without host bits.',
+});
 const Reason = Type.With(nullable(Type.String({ maxLength: 500 })), {
   description: 'Reason for the rule; null for none.',
 });

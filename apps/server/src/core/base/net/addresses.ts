@@ -21,14 +21,6 @@ export function canonicalAddress(text: string | undefined): string | undefined {
 
 export type Range = { address: string; family: 'ipv4' | 'ipv6'; bits: number };
 
-/**
- * An address or a CIDR range that can be matched; a zone means something on one machine only. A mask with a leading zero is
- * octal to some, as it would be in an address; what was kept with one before is matched on.
- */
-export function isAddressRange(text: string): boolean {
-  return parseRange(text) !== undefined && !/\/0\d/.test(text);
-}
-
 /** @param ranges each as `parseRange` takes it; IPv6 ranges never cover IPv4 clients, apart from v4-mapped ones. */
 export function createAddressMatcher(ranges: readonly string[]): AddressMatcher {
   // One list would match IPv4 clients by the IPv6 range that all mapped addresses lie in.

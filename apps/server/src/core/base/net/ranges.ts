@@ -2,6 +2,17 @@ import { SocketAddress, isIP } from 'node:net';
 
 import { createAddressMatcher, parseRange, type Range } from '#core/base/net/addresses';
 
+/**
+ * An address or a CIDR range that means the same to every reader: no zone, no mask with a leading zero, which is octal to some,
+ * and no host bits, because a single address with a mask would silently stand for its whole network.
+ */
+export function isAddressRange(text: string): boolean {
+  const range = parseRange(text);
+  if (range === undefined || /\/0\d/.test(text)) return false;
+  const hex = toHex(range.address, range.family);
+  return networkOf(hex, range.bits).padEnd(hex.length, '0') === hex;
+}
+
 /** An address or CIDR range as it is stored and compared: the network's first address, without a mask that covers one address. */
 export function canonicalRange(text: string): string | undefined {
   const range = parseRange(text);
