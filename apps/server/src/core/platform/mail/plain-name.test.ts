@@ -10,6 +10,8 @@ describe('plainName', () => {
     'Ärztehaus (Wien) – 2. Stock',
     "L'Hôpital d'Ivry",
     '株式会社アトリウム',
+    'Haus 12, 1030 Wien',
+    'Baujahr 1998',
   ])('leaves %j as it is', (name) => {
     expect(plainName(name)).toBe(name);
   });
@@ -29,6 +31,11 @@ describe('plainName', () => {
     ['evil․example', 'evil example'],
     ['\u202eelpmaxe.live', 'elpmaxe live'],
     ['..evil..example..', 'evil example'],
+    ['Refund: call +43 (660) 123-45 67 now', 'Refund call now'],
+    ['Call 0800.123.4567', 'Call'],
+    ['Call (555) 0123', 'Call'],
+    ['Call ０８００ １２３ ４５６７', 'Call'],
+    ['Call 0\u200b8001234567', 'Call'],
     ['two\r\nlines\u2028more', 'two lines more'],
     ['://.@', ''],
   ])('makes nothing that looks like a link of %j', (name, expected) => {

@@ -14,6 +14,8 @@ export function plainName(name: string): string {
     // A dot between two letters makes a domain of them; one at the end of a word does not.
     .replaceAll(/\.(?=\S)/g, ' ')
     .replaceAll(/(?<!\S)\.+(?!\S)/g, ' ')
+    // Mail programs turn seven digits, however they are grouped, into a link that calls the number.
+    .replaceAll(/[+(]*\p{Nd}(?:[^\p{L}\p{N}]{0,3}\p{Nd}){6,}/gu, ' ')
     .replaceAll(/\s+/g, ' ')
     .trim();
   const characters = Array.from(segmenter.segment(text), ({ segment }) => segment);
