@@ -49,7 +49,7 @@ it('a module, its operation and its table are typed, formatted and free of findi
     expect.stringMatching(/^\d{4}-meeting-notes\.sql$/),
     expect.stringMatching(/^\d{4}-note-entries\.sql$/),
   ]);
-  expect(code).toHaveLength(14);
+  expect(code).toHaveLength(19);
   writeFileSync(
     path.join(root, 'written.json'),
     JSON.stringify({

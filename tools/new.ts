@@ -5,7 +5,8 @@ import path from 'node:path';
 import { moduleFiles } from './new/module.ts';
 import { namesOf, type Names } from './new/names.ts';
 import { operationFiles, operationOf } from './new/operation.ts';
-import { migration, tableQueries } from './new/table.ts';
+import { recordFiles } from './new/records.ts';
+import { migration } from './new/table.ts';
 
 const repository = path.resolve(import.meta.dirname, '..');
 const modules = 'apps/server/src/modules';
@@ -37,20 +38,20 @@ function scaffoldOf(root: string, kind: string | undefined, name: string): Scaff
   throw new Error(usage);
 }
 
-const lastSteps = (test: string) => [
+const lastSteps = (test: string, ...suites: string[]) => [
   `npx vitest run ${test}`,
   'npm run gen && npm run check',
-  'npm test -- access-matrix isolation bad-input rls-catalog audit-logs.trail',
+  ['npm test -- access-matrix isolation bad-input test/contract rls-catalog audit-logs.trail', ...suites].join(' '),
 ];
 
 function newModule(root: string, names: Names): Scaffold {
-  const { kebab, camels, pascal } = names;
+  const { kebab, camels, pascal, plural } = names;
   const folder = `${modules}/${kebab}`;
   return {
     files: { ...below(folder, moduleFiles(names)), ...newMigration(root, names) },
     steps: [
       `apps/server/src/app/modules.ts: import ${camels}Module from '#modules/${kebab}/index' and add it to the list`,
-      `apps/server/test/access-matrix.ts: add create${pascal}: anyMember and get${pascal}: anyMember`,
+      `apps/server/test/access-matrix.ts: add create${pascal}, get${pascal} and list${plural}: anyMember, or the row that fits their access`,
       `${folder}: replace the column "name" by what the module keeps, in the migration, queries, schemas and samples`,
       ...lastSteps(`${folder}/${kebab}.test.ts`),
     ],
@@ -58,14 +59,21 @@ function newModule(root: string, names: Names): Scaffold {
 }
 
 function newTable(root: string, module: string, names: Names): Scaffold {
+  const { kebab, camel, pascal, plural, snake } = names;
   const folder = `${modules}/${module}`;
+  const url = `'/api/v1/secure/${kebab}'`;
+  const success = `{ method: 'POST', url: ${url}, status: 201, body: { name: 'canary' }, resourceType: '${snake}' }`;
   return {
-    files: { [`${folder}/${names.kebab}.queries.ts`]: tableQueries(names), ...newMigration(root, names) },
+    files: { ...below(folder, recordFiles(names, module)), ...newMigration(root, names) },
     steps: [
-      `${folder}/${names.kebab}.queries.ts and the migration: replace the column "name" by what the table keeps`,
-      `${folder}/testing/samples.ts: create a row of the table in "records"`,
-      'npm run check',
-      'npm test -- rls-catalog tenants/purge',
+      `${folder}/index.ts: add ...${camel}Routes to the routes`,
+      `${folder}/testing/samples.ts: add to "bodies": create${pascal}: () => ({ name: 'Sample' })`,
+      `${folder}/testing/samples.ts: add to "ids": 'get${pascal} params.id': '${camel}'`,
+      `${folder}/testing/samples.ts: add to "records": const ${camel} = await create(${url}, { name: secret }), and return it`,
+      `${folder}/testing/samples.ts: add to "successes": create${pascal}: () => Promise.resolve(${success})`,
+      `apps/server/test/access-matrix.ts: add create${pascal}, get${pascal} and list${plural}: anyMember, or the row that fits their access`,
+      `${folder}/${kebab}.*.ts and the migration: replace the column "name" by what the table keeps; delete operations without a use`,
+      ...lastSteps(`${folder}/${kebab}.test.ts`, 'tenants/purge'),
     ],
   };
 }
@@ -81,7 +89,7 @@ function newOperation(id: string, names: Names): Scaffold {
       `${folder}/index.ts: add ...${id}Routes to the routes`,
       `${folder}/testing/samples.ts: add to "ids": '${id} params.id': '${names.camel}'`,
       `${folder}/testing/samples.ts: add to "successes": ${id}, which creates a record and resolves to ${success}`,
-      `apps/server/test/access-matrix.ts: add ${id}: anyMember`,
+      `apps/server/test/access-matrix.ts: add ${id}: anyMember, or the row that fits its access`,
       `${folder}/${operation.kebab}.*.ts: write what the operation does, and who may call it`,
       ...lastSteps(`${folder}/${operation.kebab}.test.ts`),
     ],

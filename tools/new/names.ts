@@ -10,6 +10,8 @@ export type Names = {
   camel: string;
   /** `MeetingNote` */
   pascal: string;
+  /** `MeetingNotes`: names of operations on many. */
+  plural: string;
   /** `meeting_note`: audit actions. */
   snake: string;
   /** `meeting note`: sentences. */
@@ -28,6 +30,7 @@ export function namesOf(kebab: string): Names {
     camel,
     camels: toCamel(snakes),
     pascal: capital(camel),
+    plural: capital(toCamel(snakes)),
     words: snake.replaceAll('_', ' '),
   };
 }
