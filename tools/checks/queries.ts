@@ -163,7 +163,15 @@ function chainFindings(context: Context, node: Node): Finding[] {
 }
 
 function needsTenant(node: Node, table: string): Finding {
-  return { rule: 'acrossTenants', node, message: `${table} is read or changed without its tenant in the statement` };
+  return {
+    rule: 'acrossTenants',
+    node,
+    message: `${table} is read or changed without its tenant in the statement. ${remedy(table)}`,
+  };
+}
+
+function remedy(table: string): string {
+  return `Add ${tenantColumn(table)} = $1; a statement of a job over all tenants needs its reason in tools/checks/queries.ts, in acrossTenants.`;
 }
 
 /** Undefined when a name is computed; empty for a subquery. */
