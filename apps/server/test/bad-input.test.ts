@@ -108,6 +108,18 @@ it('has a valid body for every operation with a body', () => {
   ).toEqual([]);
 });
 
+/** Properties that exclude those of the valid body. */
+const alternatives: readonly string[] = ['explainAccess body.method', 'explainAccess body.path'];
+
+it('has a valid body with every property, so that each of them is tested with bad values', () => {
+  const lacking = withBody.flatMap(({ operationId, schema }) => {
+    const body = validBodies[operationId]?.(own) ?? {};
+    const names = Object.keys((schema.body as JsonSchema).properties ?? {});
+    return names.filter((name) => !(name in body)).map((name) => `${operationId} body.${name}`);
+  });
+  expect(lacking, "add them to 'bodies' of testing/samples.ts of the module").toEqual(alternatives);
+});
+
 describe('a bad body is refused with the standard body, and nothing is stored', () => {
   it.each(withBody.map((route) => route.operationId))('%s', async (operationId) => {
     const route = routeOf(operationId);
