@@ -171,16 +171,16 @@ function judge(answer: Answer, isAllowed: boolean, isBrief = false): string | un
 }
 
 it('has a row for every operation, and no row without one', () => {
-  expect(
-    compareTables(
-      Object.keys(accessMatrix),
-      routes.map((route) => route.operationId),
-    ),
-  ).toEqual([]);
+  const problems = compareTables(
+    Object.keys(accessMatrix),
+    routes.map((route) => route.operationId),
+  );
+  expect(problems, 'apps/server/test/access-matrix.ts').toEqual([]);
 });
 
 describe.each(callers)('%s', (caller) => {
-  it.each(routes.map((route) => route.operationId))('%s', async (operationId) => {
+  const named = routes.filter(({ operationId }) => operationId in accessMatrix);
+  it.each(named.map((route) => route.operationId))('%s', async (operationId) => {
     const route = routeOf(operationId);
     const row = accessMatrix[operationId]!;
     const isAllowed = row.allowed.includes(caller);
@@ -256,7 +256,7 @@ describe('in addition to the matrix', () => {
 describe('the gate itself', () => {
   it('finds a route without a row and a row without a route', () => {
     expect(compareTables(['login', 'gone'], ['login', 'added'])).toEqual([
-      'added has no row',
+      'added has no row: write who may call it',
       'the row gone has nothing behind it',
     ]);
   });

@@ -20,7 +20,7 @@ export function urlOf(route: Route, value: string | ((name: string) => string)):
 /** What is in one list and not in the other, as sentences; empty when a hand-written table is complete. */
 export function compareTables(table: readonly string[], registry: readonly string[]): string[] {
   return [
-    ...registry.filter((name) => !table.includes(name)).map((name) => `${name} has no row`),
+    ...registry.filter((name) => !table.includes(name)).map((name) => `${name} has no row: write who may call it`),
     ...table.filter((name) => !registry.includes(name)).map((name) => `the row ${name} has nothing behind it`),
   ];
 }

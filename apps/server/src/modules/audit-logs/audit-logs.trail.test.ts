@@ -91,6 +91,13 @@ async function rowsOf(tenantId: string, answer: Answer): Promise<any[]> {
   });
 }
 
+/** @throws Error that names the file without one */
+async function successOf({ operationId }: Route): Promise<Success> {
+  const success = successes[operationId];
+  if (success === undefined) throw new Error(missingSamples('successes', [], [operationId]).join());
+  return success();
+}
+
 describe('a success is recorded', () => {
   it('has a successful call for every recorded operation', () => {
     const expected = recorded.map((route) => route.operationId);
@@ -98,7 +105,7 @@ describe('a success is recorded', () => {
   });
 
   it.each(recorded)('$operationId, once, as $audit', async (route: Route) => {
-    const expected = await successes[route.operationId]!();
+    const expected = await successOf(route);
     const { answer, rows } = await attempt(expected);
     expect(rows).toEqual([
       {
@@ -161,7 +168,7 @@ describe('a call without a change is not recorded', () => {
   });
 
   it.each(recorded)('$operationId, refused with 400 or 401', async (route: Route) => {
-    const { method, url } = await successes[route.operationId]!();
+    const { method, url } = await successOf(route);
     const bad: Partial<Try> =
       route.schema.body === undefined
         ? { url: url.replace(/\?.*/, '').replace(/[0-9a-f-]{36}|google$/, '42') }

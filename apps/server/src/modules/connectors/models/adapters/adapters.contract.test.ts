@@ -15,7 +15,8 @@ const failed = { status: 502, code: 'UPSTREAM_ERROR' };
 const caller = { userId: null, requestId: null };
 
 it('every adapter is tested against this contract with a fake', () => {
-  expect(fakes.map((fake) => fake.adapter).toSorted()).toEqual(Object.keys(adapters).toSorted());
+  const tested = fakes.map((fake) => fake.adapter).toSorted();
+  expect(tested, 'adapters that `fakes` of this file has a fake of').toEqual(Object.keys(adapters).toSorted());
 });
 
 describe.each(fakes)('$adapter', (fake) => {

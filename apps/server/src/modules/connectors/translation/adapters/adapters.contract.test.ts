@@ -28,7 +28,8 @@ const fakes: readonly Fake[] = [openaiFake, libretranslateFake, deeplFake, apert
 const failed = { status: 502, code: 'UPSTREAM_ERROR' };
 
 it('every adapter is tested against this contract with a fake', () => {
-  expect(fakes.map((fake) => fake.adapter).toSorted()).toEqual(Object.keys(adapters).toSorted());
+  const tested = fakes.map((fake) => fake.adapter).toSorted();
+  expect(tested, 'adapters that `fakes` of this file has a fake of').toEqual(Object.keys(adapters).toSorted());
 });
 
 /** Neither what was translated, nor what opens the provider, nor what it said, nor where it is. */
