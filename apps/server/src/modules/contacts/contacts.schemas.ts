@@ -73,6 +73,7 @@ const recordFields = {
 };
 
 const Contact = closed(recordFields, { title: 'Contact', description: 'Contact of the tenant.' });
+export type Contact = Static<typeof Contact>;
 export const ContactAnswer = dataOf(Contact);
 export const ContactPage = pageOf(Contact);
 export const ContactDeleted = closed({ success: Type.Boolean(), message: Type.String() });

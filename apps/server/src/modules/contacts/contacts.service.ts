@@ -19,7 +19,12 @@ import {
   type ContactChanges,
   type ContactRow,
 } from '#modules/contacts/contacts.queries';
-import type { CreateContactBody, ListContactsQuery, UpdateContactBody } from '#modules/contacts/contacts.schemas';
+import type {
+  Contact,
+  CreateContactBody,
+  ListContactsQuery,
+  UpdateContactBody,
+} from '#modules/contacts/contacts.schemas';
 import { removeObjects, retireFilesOf } from '#modules/storage/index';
 
 export type Scope = { db: TenantDb; actor: Actor; now: () => Date };
@@ -105,7 +110,7 @@ function toColumns(body: UpdateContactBody): ContactChanges {
     url: body.url,
     address: body.address,
     notes: body.notes,
-  };
+  } satisfies Record<Exclude<keyof ContactChanges, 'updated_at' | 'updated_by'>, unknown>;
   return Object.fromEntries(Object.entries(columns).filter(([, value]) => value !== undefined)) as ContactChanges;
 }
 
@@ -126,5 +131,5 @@ export function presentContact(row: ContactRow) {
     updated_at: row.updated_at,
     created_by: row.created_by,
     updated_by: row.updated_by,
-  };
+  } satisfies Record<keyof Contact, unknown>;
 }
