@@ -37,6 +37,8 @@ it('a module, its operation and its table are typed, formatted and free of findi
     ['module', 'meeting-notes'],
     ['operation', 'meeting-notes/archiveMeetingNote'],
     ['table', 'meeting-notes/note-entries'],
+    // A module without an error of its own for an unknown id.
+    ['operation', 'mcp/restartMcp'],
   ] as const;
   const written = scaffolds.map(([kind, name]) => {
     const made = scaffold(root, kind, name);
@@ -49,7 +51,7 @@ it('a module, its operation and its table are typed, formatted and free of findi
     expect.stringMatching(/^\d{4}-meeting-notes\.sql$/),
     expect.stringMatching(/^\d{4}-note-entries\.sql$/),
   ]);
-  expect(code).toHaveLength(19);
+  expect(code).toHaveLength(24);
   writeFileSync(
     path.join(root, 'written.json'),
     JSON.stringify({

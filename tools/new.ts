@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
 import { moduleFiles } from './new/module.ts';
@@ -34,7 +34,7 @@ function scaffoldOf(root: string, kind: string | undefined, name: string): Scaff
   if (!existsSync(path.join(root, modules, module)))
     throw new Error(`There is no module ${module}. Create it: npm run new -- module ${module}`);
   if (kind === 'table' && new RegExp(`^${kebab}s$`).test(item)) return newTable(root, module, namesOf(item));
-  if (kind === 'operation' && /^[a-z]+[A-Z][A-Za-z]*$/.test(item)) return newOperation(item, namesOf(module));
+  if (kind === 'operation' && /^[a-z]+[A-Z][A-Za-z]*$/.test(item)) return newOperation(root, item, namesOf(module));
   throw new Error(usage);
 }
 
@@ -70,7 +70,7 @@ function newTable(root: string, module: string, names: Names): Scaffold {
       `${folder}/testing/samples.ts: add to "bodies": create${pascal}: () => ({ name: 'Sample' })`,
       `${folder}/testing/samples.ts: add to "ids": 'get${pascal} params.id': '${camel}'`,
       `${folder}/testing/samples.ts: add to "records": const ${camel} = await create(${url}, { name: secret }), and return it`,
-      `${folder}/testing/samples.ts: add to "successes": create${pascal}: () => Promise.resolve(${success})`,
+      `${successesIn(root, folder)}: add create${pascal}: () => Promise.resolve(${success})`,
       `apps/server/test/access-matrix.ts: add create${pascal}, get${pascal} and list${plural}: anyMember, or the row that fits their access`,
       `${folder}/${kebab}.*.ts and the migration: replace the column "name" by what the table keeps; delete operations without a use`,
       ...lastSteps(`${folder}/${kebab}.test.ts`, 'tenants/purge'),
@@ -78,22 +78,30 @@ function newTable(root: string, module: string, names: Names): Scaffold {
   };
 }
 
-function newOperation(id: string, names: Names): Scaffold {
+function newOperation(root: string, id: string, names: Names): Scaffold {
   const operation = operationOf(id, names);
   const folder = `${modules}/${names.kebab}`;
+  const errors = path.join(root, folder, `${names.kebab}.errors.ts`);
+  const hasOwnError = existsSync(errors) && readFileSync(errors, 'utf8').includes(`${names.pascal}NotFound =`);
   const url = operation.path.replace('{id}', '${resourceId}');
   const success = `{ method: 'POST', url: \`${url}\`, status: 200, resourceType: '${names.snake}', resourceId }`;
   return {
-    files: below(folder, operationFiles(operation, names)),
+    files: below(folder, operationFiles(operation, names, hasOwnError)),
     steps: [
       `${folder}/index.ts: add ...${id}Routes to the routes`,
       `${folder}/testing/samples.ts: add to "ids": '${id} params.id': '${names.camel}'`,
-      `${folder}/testing/samples.ts: add to "successes": ${id}, which creates a record and resolves to ${success}`,
+      `${successesIn(root, folder)}: add ${id}, which creates a record and resolves to ${success}`,
       `apps/server/test/access-matrix.ts: add ${id}: anyMember, or the row that fits its access`,
       `${folder}/${operation.kebab}.*.ts: write what the operation does, and who may call it`,
       ...lastSteps(`${folder}/${operation.kebab}.test.ts`),
     ],
   };
+}
+
+/** Modules with many of them keep them in a file of their own. */
+function successesIn(root: string, folder: string): string {
+  const file = `${folder}/testing/successes.ts`;
+  return existsSync(path.join(root, file)) ? file : `${folder}/testing/samples.ts, "successes"`;
 }
 
 function newMigration(root: string, names: Names): Record<string, string> {

@@ -3,6 +3,8 @@ import { capital, past, toKebab, type Names } from './names.ts';
 /** `archiveNote` of the module `notes`: a POST on one record, which is recorded. */
 export type Operation = { id: string; kebab: string; verb: string; action: string; path: string };
 
+type NotFound = { name: string; from: string };
+
 export function operationOf(id: string, names: Names): Operation {
   const verb = /^[a-z]+/.exec(id)![0];
   return {
@@ -14,20 +16,30 @@ export function operationOf(id: string, names: Names): Operation {
   };
 }
 
-/** The files of an operation, by their path below the module. */
-export function operationFiles(operation: Operation, names: Names): Record<string, string> {
+/**
+ * The files of an operation, by their path below the module.
+ * @param hasOwnError whether the errors of the module define what an unknown id is answered with
+ */
+export function operationFiles(operation: Operation, names: Names, hasOwnError: boolean): Record<string, string> {
   const { kebab } = operation;
+  const notFound: NotFound = hasOwnError
+    ? { name: `${names.pascal}NotFound`, from: `#modules/${names.kebab}/${names.kebab}.errors` }
+    : { name: 'NotFound', from: '#core/base/errors/common-errors' };
   return {
-    [`${kebab}.routes.ts`]: routes(operation, names),
+    [`${kebab}.routes.ts`]: routes(operation, names, notFound),
     [`${kebab}.schemas.ts`]: schemas(operation),
-    [`${kebab}.service.ts`]: service(operation, names),
+    [`${kebab}.service.ts`]: service(operation, names, notFound),
     [`${kebab}.queries.ts`]: queries(operation, names),
     [`${kebab}.test.ts`]: test(operation),
   };
 }
 
-const routes = (operation: Operation, names: Names) => `import { access } from '#core/base/access/access';
-import { NotFound } from '#core/base/errors/common-errors';
+const routes = (
+  operation: Operation,
+  names: Names,
+  notFound: NotFound,
+) => `import { access } from '#core/base/access/access';
+import { ${notFound.name} } from '${notFound.from}';
 import { defineRoute, type Route } from '#core/http/route';
 import { IdParams } from '#core/base/schemas';
 import * as schemas from '#modules/${names.kebab}/${operation.kebab}.schemas';
@@ -41,7 +53,7 @@ export const ${operation.id}Routes: readonly Route[] = [
     summary: '${capital(operation.verb)} a ${names.words}',
     access: access.member(),
     schema: { params: IdParams, response: { 200: schemas.${capital(operation.id)}Answer } },
-    errors: [NotFound],
+    errors: [${notFound.name}],
     audit: '${operation.action}',
     handler: ({ actor, db, params, services }) => ${operation.id}({ db, actor, now: services.now }, params.id),
   }),
@@ -53,17 +65,21 @@ const schemas = ({ id }: Operation) => `import { Timestamp, Uuid, closed, dataOf
 export const ${capital(id)}Answer = dataOf(closed({ id: Uuid, updated_at: Timestamp }, { title: '${capital(id)}' }));
 `;
 
-const service = ({ id, kebab }: Operation, names: Names) => `import type { Actor } from '#core/base/access/principal';
+const service = (
+  { id, kebab }: Operation,
+  names: Names,
+  notFound: NotFound,
+) => `import type { Actor } from '#core/base/access/principal';
 import { auditParams } from '#core/data/audit/audit.queries';
 import type { TenantDb } from '#core/data/db/scopes';
-import { NotFound } from '#core/base/errors/common-errors';
+import { ${notFound.name} } from '${notFound.from}';
 import { ${id} as ${id}Row } from '#modules/${names.kebab}/${kebab}.queries';
 
-/** @throws NotFound */
+/** @throws ${notFound.name} */
 export async function ${id}({ db, actor, now }: { db: TenantDb; actor: Actor; now: () => Date }, id: string) {
   const at = now().toISOString();
   const row = await db.slow.first(${id}Row({ id, at, ...auditParams(actor, at) }));
-  if (row === undefined) throw NotFound();
+  if (row === undefined) throw ${notFound.name}();
   return { data: row };
 }
 `;
