@@ -20,6 +20,11 @@ describe('the text fits the declaration', () => {
     ['a read', "const q = read((p) => builder.selectFrom('things').where('updated_at', '<', p.at));"],
     ['a read of written out SQL', 'const q = read(() => raw(sql`with a as (select 1) select * from a`));'],
     ['a lock', "const q = lock((p) => builder.selectFrom('things').forUpdate().skipLocked());"],
+    ['written out SQL', 'const q = read((p) => sql`select 1 from a where b = ${p.b}`);'],
+    [
+      'written out SQL of parts',
+      'const part = () => sql`exists (select 1)`;\nconst q = read(() => sql`select ${part()}`);',
+    ],
     [
       'an advisory lock',
       'const q = lock(() => ({ compile: () => sql`select pg_advisory_xact_lock(1)`.compile(builder) }));',
@@ -69,6 +74,14 @@ describe('violations', () => {
       'vacuum things',
     ],
     ['another command, built', 'const q = read(() => ({ compile: () => sql`call f()`.compile(b) }));', 'call f()'],
+    ['another command, written out', 'const q = read(() => sql`call f()`);', 'call f()'],
+    ['another command, returned', 'const q = lock(() => {\n  return sql`vacuum a`;\n});', 'vacuum a'],
+    ['a written out write', 'const q = lock((p) => sql`delete from a where b = ${p.b}`);', 'delete from'],
+    [
+      'a helper for any table',
+      'function one(t) {\n  return read((p) => strong[t](builder.selectFrom(t)));\n}\nconst strong = { a: (q) => q.forUpdate() };',
+      'forUpdate',
+    ],
     ['a helper', "const gone = () => builder.deleteFrom('a');\nconst q = read((p) => gone());", 'deleteFrom'],
     [
       'a variable',
@@ -126,6 +139,7 @@ it('a write on the read path and an audit row that is not declared do not compil
       ...kysely.map((name) => `export declare class ${name} { constructor(given?: unknown); }`),
       'type Dialect = Record<string, (given: unknown) => object>;',
       'export declare class Kysely<_> { constructor(given: { dialect: Dialect }); }',
+      'export type RawBuilder<Row> = { compile(builder: Kysely<unknown>): CompiledQuery; execute(): Promise<{ rows: Row[] }> };',
       'export type CompiledQuery = { sql: string; parameters: readonly unknown[] };',
     ].join('\n'),
     'apps/server/src/core/allowed.ts': types + allowed.join('\n'),

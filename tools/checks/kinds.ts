@@ -51,18 +51,32 @@ function effectsOf(source: Source, declaration: Declaration, root: Node): Effect
     if (method !== undefined && lockingMethods.has(method)) return [{ effect: 'lock', node, what: method }];
     const isTagged = node.type === 'TemplateLiteral' && source.parent(node)?.type === 'TaggedTemplateExpression';
     const isText = root.type === 'ObjectExpression' && /^(String|Template)Literal$/.test(node.type);
-    const isWhole = propertyOf(root, 'text') === node || isCompiled(source, node);
-    return isTagged || isText ? effectsOfText(node, isWhole) : [];
+    return isTagged || isText ? effectsOfText(node, isWhole(source, root, node)) : [];
   });
 }
 
-function effectsOfText(node: Node, isWhole: boolean): Effect[] {
+function effectsOfText(node: Node, isStatementText: boolean): Effect[] {
   const text = textOf(node);
   const [write] = changing.exec(text) ?? [];
   const [lock] = locking.exec(text) ?? [];
   if (write !== undefined) return [{ effect: auditing.test(text) ? 'audited' : 'write', node, what: write }];
   if (lock !== undefined) return [{ effect: 'lock', node, what: lock }];
-  return isWhole && !allowedStart.test(text) ? [{ effect: 'unknown', node, what: text.trim().slice(0, 20) }] : [];
+  return isStatementText && !allowedStart.test(text)
+    ? [{ effect: 'unknown', node, what: text.trim().slice(0, 20) }]
+    : [];
+}
+
+function isWhole(source: Source, root: Node, node: Node): boolean {
+  return propertyOf(root, 'text') === node || isCompiled(source, node) || isStatement(source, root, node);
+}
+
+/** A text that is all of what a call such as `read(() => sql`…`)` declares. */
+function isStatement(source: Source, root: Node, node: Node): boolean {
+  const [given] = (root['arguments'] as { expression: Node }[] | undefined) ?? [];
+  const body = given?.expression.type === 'ArrowFunctionExpression' ? given.expression['body'] : given?.expression;
+  const statements = (body as Node | undefined)?.['stmts'] as Node[] | undefined;
+  const results = statements?.map((statement) => statement['argument']) ?? [body];
+  return results.includes(source.parent(node));
 }
 
 /** `sql`…`.compile(builder)` is a whole statement, other texts are parts of one. */

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 
-import { chainSlots, contentDigest, type AuditTables } from '#core/data/audit/audit.queries';
-import { queryBuilder, toRead, type Built, type ReadStatement } from '#core/data/db/query';
+import { chainSlots, contentDigest } from '#core/data/audit/audit.queries';
+import { toRead, type ReadStatement } from '#core/data/db/query';
 
 /** One chain as seen by one statement, so that head and rows are consistent. */
 export type ChainState = {
@@ -17,13 +17,11 @@ export type ChainState = {
 
 type Span = { tenantId: string; slot: number; after: number; upTo: number };
 
-const builder = queryBuilder<AuditTables>();
 const digest = contentDigest('audit_logs');
 
 export function listChains(tenantId: string): ReadStatement<ChainState> {
   const ofSlot = sql`from audit_logs where tenant_id = ${tenantId} and chain_slot = slots.slot`;
-  return toRead(
-    raw<ChainState>(sql`
+  return toRead(sql<ChainState>`
     select slots.slot, coalesce(chain.length, 0)::bigint as length, encode(chain.head, 'hex') as head,
       (select created_at ${ofSlot} and chain_position >= 1 order by chain_position limit 1) as first_at,
       (select chain_position ${ofSlot} and chain_position is not null order by chain_position desc limit 1) as last_position,
@@ -34,8 +32,7 @@ export function listChains(tenantId: string): ReadStatement<ChainState> {
       union select slot from audit_chains where tenant_id = ${tenantId}
     ) as slots
     left join audit_chains as chain on chain.tenant_id = ${tenantId} and chain.slot = slots.slot
-    order by slots.slot`),
-  );
+    order by slots.slot`);
 }
 
 type Checked = {
@@ -51,8 +48,7 @@ export function checkSpan(
   hash: string | null,
   most: number,
 ): ReadStatement<Checked> {
-  return toRead(
-    raw<Checked>(sql`
+  return toRead(sql<Checked>`
     with span as materialized (
       select chain_position as position, chain_hash as hash, ${digest} as digest
       from audit_logs
@@ -70,36 +66,31 @@ export function checkSpan(
         false
       )) as is_whole,
       (select encode(hash, 'hex') from span order by position desc limit 1) as last_hash
-    from linked`),
-  );
+    from linked`);
 }
 
 type LinkRow = { position: number; hash: string | null; digest: string; id: string; created_at: string };
 
 export function listLinks({ tenantId, slot, after, upTo }: Span, most: number): ReadStatement<LinkRow> {
-  return toRead(
-    raw<LinkRow>(sql`
+  return toRead(sql<LinkRow>`
     select chain_position as position, encode(chain_hash, 'hex') as hash, encode(${digest}, 'hex') as digest, id, created_at
     from audit_logs
     where tenant_id = ${tenantId} and chain_slot = ${slot} and chain_position > ${after} and chain_position <= ${upTo}
-    order by chain_position limit ${most}`),
-  );
+    order by chain_position limit ${most}`);
 }
 
 /** Rows that name a chain which does not exist. */
 export function listStrays(tenantId: string, most: number): ReadStatement<{ id: string; slot: number }> {
-  return toRead(
-    raw<{ id: string; slot: number }>(sql`
+  return toRead(sql<{ id: string; slot: number }>`
     select id, chain_slot as slot from audit_logs where tenant_id = ${tenantId} and chain_slot >= ${chainSlots}
     union all
     select id, chain_slot from audit_logs where tenant_id = ${tenantId} and chain_slot < 0
-    limit ${most}`),
-  );
+    limit ${most}`);
 }
 
 /** Creation time of the tenant. */
 export function findTenantBirth(tenantId: string): ReadStatement<{ created_at: string }> {
-  return toRead(raw<{ created_at: string }>(sql`select created_at from tenants where id = ${tenantId}`));
+  return toRead(sql<{ created_at: string }>`select created_at from tenants where id = ${tenantId}`);
 }
 
 /** Rows without a chain that were written after chains existed, or that have a position without a chain; `from` null: no limit. */
@@ -108,16 +99,10 @@ export function listUnchained(
   { from, to }: { from: string | null; to: string | null },
   most: number,
 ): ReadStatement<{ id: string }> {
-  return toRead(
-    raw<{ id: string }>(sql`
+  return toRead(sql<{ id: string }>`
     select id from audit_logs
     where tenant_id = ${tenantId} and chain_slot is null
       and (created_at >= coalesce(${from}::timestamptz, '-infinity') or chain_position is not null or chain_hash is not null)
       and created_at < coalesce(${to}::timestamptz, 'infinity')
-    order by created_at limit ${most}`),
-  );
-}
-
-function raw<Row>(text: ReturnType<typeof sql>): Built<Row> {
-  return { compile: () => text.compile(builder) } as unknown as Built<Row>;
+    order by created_at limit ${most}`);
 }

@@ -5,6 +5,7 @@ import {
   PostgresIntrospector,
   PostgresQueryCompiler,
   type CompiledQuery,
+  type RawBuilder,
 } from 'kysely';
 
 /**
@@ -31,10 +32,15 @@ export type ReadStatement<Row> = Statement<'read', Row>;
 export type LockStatement<Row> = Statement<'lock', Row>;
 export type WriteStatement<Row> = Statement<'write' | 'audited', Row>;
 
-type Compilable = { compile(): Pick<CompiledQuery, 'sql' | 'parameters'> };
+type Compilable = { compile(builder: Kysely<unknown>): Pick<CompiledQuery, 'sql' | 'parameters'> };
 
-/** A built statement that answers rows of this shape; `execute` is never called, but it is what carries the shape. */
-export type Built<Row> = [Row] extends [never] ? Compilable : Compilable & { execute(): Promise<Row[]> };
+/**
+ * A built statement that answers rows of this shape, or one of written out SQL. `execute` is never called, but it is what
+ * carries the shape.
+ */
+export type Built<Row> = [Row] extends [never]
+  ? Compilable
+  : (Compilable & { execute(): Promise<Row[]> }) | RawBuilder<Row>;
 
 declare const audited: unique symbol;
 
@@ -54,6 +60,8 @@ export function queryBuilder<Tables>(): Kysely<Tables> {
     },
   });
 }
+
+const compiler = queryBuilder<unknown>();
 
 class Placeholder {
   readonly name: string;
@@ -76,7 +84,7 @@ function fixed<Of extends Kind>(kind: Of) {
     return (params) => {
       if (text === undefined) {
         const placeholders = new Proxy({} as Params, { get: (_, name) => new Placeholder(String(name)) });
-        const compiled = build(placeholders).compile();
+        const compiled = build(placeholders).compile(compiler);
         text = compiled.sql;
         slots = compiled.parameters;
       }
@@ -89,7 +97,7 @@ function fixed<Of extends Kind>(kind: Of) {
 /** For statements whose text depends on the request (filters, patches): compiled each time, not prepared. */
 function variable<Of extends Kind>(kind: Of) {
   return <Row>(builder: BuiltAs<Of, Row>): Statement<Of, Row> => {
-    const compiled = builder.compile();
+    const compiled = builder.compile(compiler);
     return { kind, text: compiled.sql, values: compiled.parameters, prepare: false };
   };
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 
-import { queryBuilder, write, type Built } from '#core/data/db/query';
+import { queryBuilder, write } from '#core/data/db/query';
 
 type QuotaRow = {
   tenant_id: string;
@@ -21,15 +21,13 @@ const windows = (json: string) =>
 
 type Of = { tenantId: string; operation: string; windows: string };
 
-const raw = <Row>(query: ReturnType<typeof sql>) =>
-  ({ compile: () => query.compile(builder) }) as unknown as Built<Row>;
-
 /** Creates a row with usage 0 for each new period, so that it can be locked. */
-export const openQuota = write<Of, never>((p) =>
-  raw(sql`insert into operation_quota (tenant_id, operation_key, unit, period, starts_at, used)
+export const openQuota = write<Of, never>(
+  (p) =>
+    sql`insert into operation_quota (tenant_id, operation_key, unit, period, starts_at, used)
     select ${p.tenantId}::uuid, ${p.operation}::text, w.unit, w.period, w.starts_at, 0
     from ${windows(p.windows)} order by w.unit, w.period
-    on conflict do nothing`),
+    on conflict do nothing`,
 );
 
 // All transactions lock in the same order, so that they cannot deadlock.
@@ -46,8 +44,9 @@ const locked = (p: Of) => sql`
  * Reserves the amount in all periods or in none, and returns the exceeded ones. An amount of 0 (tokens are known only afterwards)
  * needs a remaining quota.
  */
-export const reserveQuota = write<Of, { period: 'minute' | 'day' | 'month'; is_over: boolean }>((p) =>
-  raw(sql`with ${locked(p)},
+export const reserveQuota = write<Of, { period: 'minute' | 'day' | 'month'; is_over: boolean }>(
+  (p) =>
+    sql`with ${locked(p)},
     judged as materialized (select *, used + greatest(amount, 1) > "limit" as is_over from locked),
     taken as (
       update operation_quota q set used = q.used + j.amount
@@ -55,16 +54,17 @@ export const reserveQuota = write<Of, { period: 'minute' | 'day' | 'month'; is_o
       where q.tenant_id = ${p.tenantId}::uuid and q.operation_key = ${p.operation}::text
         and q.unit = j.unit and q.period = j.period and q.starts_at = j.starts_at
         and j.amount > 0 and not exists (select from judged where is_over))
-    select period, is_over from judged`),
+    select period, is_over from judged`,
 );
 
 /** Corrects the usage after a call; never below 0. */
-export const settleQuota = write<Of, never>((p) =>
-  raw(sql`with ${locked(p)}
+export const settleQuota = write<Of, never>(
+  (p) =>
+    sql`with ${locked(p)}
     update operation_quota q set used = greatest(0, q.used + l.amount)
     from locked l
     where q.tenant_id = ${p.tenantId}::uuid and q.operation_key = ${p.operation}::text
-      and q.unit = l.unit and q.period = l.period and q.starts_at = l.starts_at and l.amount <> 0`),
+      and q.unit = l.unit and q.period = l.period and q.starts_at = l.starts_at and l.amount <> 0`,
 );
 
 /** Deletes periods that have ended. */
