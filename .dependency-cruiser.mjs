@@ -89,22 +89,18 @@ export default {
     ),
     rule(
       'queries-only-build-sql',
-      'Queries import kysely, core/data/db, the audit wrapper and the tables and queries of their own module.',
+      'Queries import kysely, core/data/db, other queries of core and of their own module, and types, which do nothing.',
       { path: `${modules}([^/]+)/.*\\.queries\\.ts$` },
       {
-        pathNot: [
-          npm('kysely'),
-          `${core}data/db/`,
-          `${core}data/audit/audit\\.queries\\.ts$`,
-          `${modules}$1/.*\\.(queries|tables|types)\\.ts$`,
-        ],
+        pathNot: [npm('kysely'), `${core}data/db/`, `${core}.*\\.queries\\.ts$`, `${modules}$1/.*\\.queries\\.ts$`],
+        ...typeOnly,
       },
     ),
     rule(
       'rules-are-pure',
-      'Rules do no I/O: they import other rules, core/base/crypto and the error table and types of their module.',
+      'Rules do no I/O: they import other rules, core/base/crypto, the errors and constants of their module, and types.',
       { path: `${modules}([^/]+)/.*\\.rules\\.ts$` },
-      { pathNot: ['\\.rules\\.ts$', `${core}base/crypto/`, `${modules}$1/.*\\.(errors|types)\\.ts$`] },
+      { pathNot: ['\\.rules\\.ts$', `${core}base/crypto/`, `${modules}$1/.*\\.(errors|types)\\.ts$`], ...typeOnly },
     ),
 
     rule(

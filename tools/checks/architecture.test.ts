@@ -78,6 +78,7 @@ const violations: [rule: string, file: string, imported: string][] = [
   ['fastify-as-a-type-in-app', `${src}/app/http.ts`, 'fastify'],
   ['queries-only-build-sql', `${a}/secret.queries.ts`, '#core/base/crypto/secrets'],
   ['queries-only-build-sql', `${a}/b.queries.ts`, '#modules/b/b.queries'],
+  ['queries-only-build-sql', `${a}/rule.queries.ts`, '#modules/a/a.rules'],
   ['queries-only-build-sql', `${a}/file.queries.ts`, 'node:fs'],
   ['rules-are-pure', `${a}/file.rules.ts`, 'node:fs'],
   ['rules-are-pure', `${a}/sql.rules.ts`, '#modules/a/a.queries'],
@@ -138,6 +139,21 @@ it('a type is an arrow too', async () => {
   };
   expect(await architecture(count).find(await plant({ ...clean, ...sentences, ...planted }))).toEqual([
     expect.stringContaining('core-is-the-bottom'),
+  ]);
+});
+
+it('a type does nothing: queries and rules may name any', async () => {
+  const planted = {
+    [`${a}/typed.queries.ts`]:
+      "import type { secret } from '#core/base/crypto/secrets';\nexport type S = typeof secret;\n",
+    [`${a}/typed.rules.ts`]: "import type { query } from '#modules/a/a.queries';\nexport type Q = typeof query;\n",
+  };
+  expect(await architecture(count).find(await plant({ ...clean, ...sentences, ...planted }))).toEqual([]);
+  const other = {
+    [`${a}/typed.queries.ts`]: "import type { query } from '#modules/b/b.queries';\nexport type Q = typeof query;\n",
+  };
+  expect(await architecture(count).find(await plant({ ...clean, ...sentences, ...other }))).toEqual([
+    expect.stringContaining('module-through-its-index'),
   ]);
 });
 

@@ -10,7 +10,7 @@ import {
   type WriteStatement,
 } from '#core/data/db/query';
 import { countMatches } from '#core/data/db/totals';
-import type { JobRow, JobRunRow, JobTables } from '#modules/dispatcher/dispatcher.tables';
+import type { JobRow, JobRunRow, JobTables } from '#core/platform/jobs/jobs.queries';
 
 const builder = queryBuilder<JobTables>();
 

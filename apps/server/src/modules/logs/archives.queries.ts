@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 
 import { queryBuilder, read, write, type ReadStatement } from '#core/data/db/query';
 import { countMatches } from '#core/data/db/totals';
-import type { LogTables } from '#modules/logs/logs.tables';
+import type { LogTables } from '#core/data/log/log-store.queries';
 
 export type LogArchiveRow = {
   name: string;

@@ -1,6 +1,6 @@
 import type { Statements } from '#core/data/db/scopes';
+import type { LogRow } from '#core/data/log/log-store.queries';
 import { nextLogs, type LogFilters } from '#modules/logs/logs.queries';
-import type { LogRow } from '#modules/logs/logs.tables';
 
 /** Limits of one statement. More lines, converted to text at once, would block the event loop for too long. */
 const atOnce = { limit: 500, maxBytes: 2 * 1024 ** 2 };

@@ -2,7 +2,8 @@ import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { queryBuilder, read, searchPatterns, toRead, write, type ReadStatement } from '#core/data/db/query';
 import { countMatches } from '#core/data/db/totals';
-import type { LogRow, LogTables, RequestCountTables } from '#modules/logs/logs.tables';
+import type { LogRow, LogTables } from '#core/data/log/log-store.queries';
+import type { RequestCountTables } from '#core/data/log/request-counts.queries';
 
 export type LogFilters = {
   levels?: readonly number[] | undefined;

@@ -1,6 +1,7 @@
 import type { Actor, Person } from '#core/base/access/principal';
 import { withTotal } from '#core/data/db/totals';
 import { levelNumbers, logConfiguration, logLevels, type LogConfig, type LogLevel } from '#core/data/log/log-config';
+import type { LogRow } from '#core/data/log/log-store.queries';
 import { middleOf } from '#core/data/log/request-counts';
 import { parseSort, toPage } from '#core/http/paging';
 import { createCheck } from '#core/http/validation';
@@ -34,7 +35,6 @@ import {
   type Section,
   type ValidateBody,
 } from '#modules/logs/logs.schemas';
-import type { LogRow } from '#modules/logs/logs.tables';
 
 type Reader = { services: Services; setHeader(name: string, value: string): void };
 type Changer = { services: Services; actor: Actor<Person> };

@@ -23,9 +23,9 @@ import {
   leaseMs,
   noteFailure,
   saveCatalog,
+  type CatalogRow,
 } from '#modules/models/catalog.queries';
 import { isAging, isDoubtful, isStale, pauseAfter } from '#modules/models/catalog.rules';
-import type { CatalogRow } from '#modules/models/catalog.tables';
 
 const lookAgainMs = 100;
 /** A parsed list takes up to some megabytes. */

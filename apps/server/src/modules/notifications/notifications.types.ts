@@ -3,6 +3,9 @@ export const channels = ['in_app', 'push', 'email', 'sms', 'chatapp', 'webhook']
 /** How a notification reaches its recipient. */
 export type Channel = (typeof channels)[number];
 
+/** Channels are independent: a mail server that hangs does not delay the inbox. */
+export type OfChannel = { tenantId: string; channel: Channel };
+
 /** Channels that are on without a preference of the user or the tenant: those that cost nothing. */
 export const builtInChannels: ReadonlySet<Channel> = new Set<Channel>(['in_app', 'push', 'email']);
 

@@ -11,7 +11,7 @@ import {
   type WriteStatement,
 } from '#core/data/db/query';
 import { countMatches } from '#core/data/db/totals';
-import type { IpRuleRow, IpRuleTables } from '#modules/security/security.tables';
+import type { IpRuleRow, IpRuleTables } from '#core/platform/limits/address-rules.queries';
 
 const builder = queryBuilder<IpRuleTables>();
 
@@ -69,9 +69,9 @@ export const findIpRule = read<{ id: string }, IpRuleRow>((p) =>
 );
 
 /** Serialises changes of rules and configuration: the check for a lockout must still be true at the commit. */
-export const lockIpRules = lock<Record<string, never>, never>(() => ({
-  compile: () => sql`select pg_advisory_xact_lock(hashtextextended('ip_rules', 0))`.compile(builder),
-}));
+export const lockIpRules = lock<Record<string, never>, never>(
+  () => sql`select pg_advisory_xact_lock(hashtextextended('ip_rules', 0))`,
+);
 
 /** Action and expiry of the rules in force for an address; there are at most as many as sizes of ranges. */
 export const listVerdicts = read<{ address: string; now: string }, Pick<IpRuleRow, 'action' | 'expires_at'>>((p) =>

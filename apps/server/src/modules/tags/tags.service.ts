@@ -16,7 +16,6 @@ import {
   type TagChanges,
   type TagRow,
 } from '#modules/tags/tags.queries';
-import { nameKey } from '#modules/tags/tags.rules';
 import { textLimits, type CreateTagBody, type ListTagsQuery, type UpdateTagBody } from '#modules/tags/tags.schemas';
 
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
@@ -105,4 +104,9 @@ export function presentTag(row: TagRow) {
     created_at: row.created_at,
     updated_at: row.updated_at,
   };
+}
+
+/** The form in which names are compared: Unicode NFC and lower case. */
+function nameKey(name: string): string {
+  return name.normalize('NFC').toLowerCase();
 }

@@ -1,8 +1,10 @@
 import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
 import { databaseNow } from '#core/data/db/lease';
 import { auditedWrite, queryBuilder, read, write, type ReadStatement, type WriteStatement } from '#core/data/db/query';
-import type { PurgedTable } from '#modules/tenants/purge.types';
 import type { TenantRow } from '#modules/tenants/tenants.queries';
+
+/** A table with rows of the tenant; in a tree, `parent` is the column that names the parent row. */
+export type PurgedTable = { name: string; key: readonly string[]; parent: string | null };
 
 type Tables = {
   tenants: TenantRow;

@@ -1,4 +1,4 @@
-import type { PurgedTable } from '#modules/tenants/purge.types';
+import type { PurgedTable } from '#modules/tenants/purge.queries';
 
 /** The directory entries that lead to the tenant. */
 const first: readonly string[] = ['memberships', 'api_key_directory', 'app_account_directory'];

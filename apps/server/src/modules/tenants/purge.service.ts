@@ -14,9 +14,9 @@ import {
   listDueTenants,
   listPurgedTables,
   releaseFiles,
+  type PurgedTable,
 } from '#modules/tenants/purge.queries';
 import { inPurgeOrder } from '#modules/tenants/purge.rules';
-import type { PurgedTable } from '#modules/tenants/purge.types';
 
 type Needed = Pick<Services, 'database' | 'log' | 'now'> & { signal: AbortSignal };
 

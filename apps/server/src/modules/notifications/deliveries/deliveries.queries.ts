@@ -3,7 +3,6 @@ import { sql, type RawBuilder } from 'kysely';
 import { fromNow, isLeaseOver } from '#core/data/db/lease';
 import { queryBuilder, read, toRead, write, type ReadStatement } from '#core/data/db/query';
 import { countMatches } from '#core/data/db/totals';
-import type { OfChannel } from '#modules/notifications/deliveries/deliveries.types';
 import type {
   DeliveryRow,
   NoticeRow,
@@ -11,7 +10,7 @@ import type {
   NotificationTables,
   PersonRow,
 } from '#modules/notifications/notifications.tables';
-import type { Channel, DeliveryStatus } from '#modules/notifications/notifications.types';
+import type { Channel, DeliveryStatus, OfChannel } from '#modules/notifications/notifications.types';
 
 const builder = queryBuilder<NotificationTables>();
 
@@ -100,13 +99,11 @@ export const listNotices = read<ByIds, NoticeFacts>((p) =>
 );
 
 /** Looked up one by one: without statistics, PostgreSQL would read all rows of the tenant. */
-export const listLanguages = read<ByIds, Pick<NotificationRow, 'id' | 'language'>>((p) => ({
-  compile: () =>
-    sql`select found.id, found.language from unnest(${p.ids}::uuid[]) as given (id) cross join lateral (
+export const listLanguages = read<ByIds, Pick<NotificationRow, 'id' | 'language'>>(
+  (p) => sql`select found.id, found.language from unnest(${p.ids}::uuid[]) as given (id) cross join lateral (
         select id, language from notifications where tenant_id = ${p.tenantId} and id = given.id limit 1
-      ) as found`.compile(builder),
-  execute: () => Promise.resolve([]),
-}));
+      ) as found`,
+);
 
 type Settling = {
   tenantId: string;

@@ -20,7 +20,6 @@ import {
   settleDeliveries,
   type NoticeFacts,
 } from '#modules/notifications/deliveries/deliveries.queries';
-import type { OfChannel } from '#modules/notifications/deliveries/deliveries.types';
 import { gapMs } from '#modules/notifications/deliveries/pace.rules';
 import {
   afterAttempt,
@@ -33,7 +32,7 @@ import { settling } from '#modules/notifications/deliveries/settling';
 import { deliveriesWork, keyOf, sendDeliveries, sendDeliveriesLater } from '#modules/notifications/deliveries/tasks';
 import { textsIn } from '#modules/notifications/notices/fan-out.rules';
 import type { DeliveryRow } from '#modules/notifications/notifications.tables';
-import type { Channel } from '#modules/notifications/notifications.types';
+import type { Channel, OfChannel } from '#modules/notifications/notifications.types';
 import { decider, patternsOf, timer } from '#modules/notifications/preferences/decision.rules';
 import { listDefaults, listOverridesOf } from '#modules/notifications/preferences/preferences.queries';
 

@@ -1,4 +1,4 @@
-import type { Delivery } from '#modules/notifications/deliveries/deliveries.types';
+import type { DeliveryRow } from '#modules/notifications/notifications.tables';
 import { deliveryReasons, type Layer } from '#modules/notifications/notifications.types';
 
 /** Which layer decided about the channel. */
@@ -10,7 +10,7 @@ const deciders: Record<Layer, string> = {
 };
 
 /** Explains the state of a delivery to people. */
-export function sentenceOf({ reason, layer, interruptions }: Pick<Delivery, 'reason' | 'layer' | 'interruptions'>) {
+export function sentenceOf({ reason, layer, interruptions }: Pick<DeliveryRow, 'reason' | 'layer' | 'interruptions'>) {
   const sentences = [deliveryReasons[reason], deciders[layer]];
   if (interruptions > 0) {
     const attempts = interruptions === 1 ? 'an attempt' : `${interruptions} attempts`;

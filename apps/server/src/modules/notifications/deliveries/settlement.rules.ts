@@ -1,6 +1,6 @@
 import { retryAfter, retryPausesMs } from '#core/base/backoff.rules';
 import type { Outcome } from '#modules/notifications/channels/outcome.types';
-import type { Delivery } from '#modules/notifications/deliveries/deliveries.types';
+import type { DeliveryRow } from '#modules/notifications/notifications.tables';
 import type { DeliveryReason, DeliveryStatus, Layer } from '#modules/notifications/notifications.types';
 import type { Withheld } from '#modules/notifications/preferences/decision.rules';
 
@@ -28,18 +28,18 @@ const minWaitMs = minuteMs / 2;
 const maxWaitMs = 3 * 24 * 60 * minuteMs;
 
 /** The unchanged part of a delivery. */
-function present(delivery: Delivery): Omit<Settlement, 'status' | 'reason'> {
+function present(delivery: DeliveryRow): Omit<Settlement, 'status' | 'reason'> {
   const { id, layer, preference_id: preferenceId, due_at: dueAt, attempts, interruptions } = delivery;
   return { id, layer, preferenceId, dueAt, attempts, interruptions };
 }
 
 /** The state before the claim. */
-export function notBegun(delivery: Delivery): Settlement {
+export function notBegun(delivery: DeliveryRow): Settlement {
   return { ...present(delivery), attempts: delivery.attempts - 1, status: 'queued', reason: 'due' };
 }
 
 /** The state after an attempt. */
-export function afterAttempt(delivery: Delivery, end: End, now: Date): Settlement {
+export function afterAttempt(delivery: DeliveryRow, end: End, now: Date): Settlement {
   const same = present(delivery);
   switch (end.kind) {
     case 'taken':
@@ -83,7 +83,7 @@ type Facts = {
 };
 
 /** The state of a claimed delivery that must not be attempted now; undefined if it can be. */
-export function insteadOfAttempt(delivery: Delivery, facts: Facts): Settlement | undefined {
+export function insteadOfAttempt(delivery: DeliveryRow, facts: Facts): Settlement | undefined {
   // The claim counted an attempt that did not happen.
   const same = { ...present(delivery), attempts: delivery.attempts - 1 };
   const suppressed = { ...same, status: 'suppressed' as const };

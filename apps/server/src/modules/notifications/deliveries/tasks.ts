@@ -1,5 +1,5 @@
 import type { Services } from '#core/platform/services';
-import type { OfChannel } from '#modules/notifications/deliveries/deliveries.types';
+import type { OfChannel } from '#modules/notifications/notifications.types';
 
 /** Queue of delivery tasks; one task of a channel of a tenant runs at a time. */
 export const deliveriesWork = 'notifications-deliveries';
