@@ -7,7 +7,11 @@ const tables = ['tenants', 'users', 'groups'];
 const none: Exceptions = { acrossTenants: {}, rawSql: {}, interpolated: {}, clock: {} };
 
 function find(text: string, lists: Exceptions = none): string[] {
-  return findInQueries([new Source('apps/server/src/modules/a/a.queries.ts', text)], tables, lists);
+  return findIn('modules/a/a.queries.ts', text, lists);
+}
+
+function findIn(file: string, text: string, lists: Exceptions = none): string[] {
+  return findInQueries([new Source(`apps/server/src/${file}`, text)], tables, lists);
 }
 
 const q = (body: string) => `// é: swc counts bytes\nexport const q = statement((p) =>\n  ${body},\n);\n`;
@@ -37,6 +41,19 @@ describe('in order', () => {
     ['prose', "say('Select one of the users', 'update your browser', `set ${p.what} apart`)"],
   ])('%s', (_what, body) => {
     expect(find(q(body))).toEqual([]);
+  });
+
+  it('tables of tenants, and what helpers do with them', () => {
+    const rows =
+      "import { rowById, tenantTable } from '#core/data/db/rows';\nexport const q = rowById(tenantTable('users'));\n";
+    expect(find(rows)).toEqual([]);
+    const statements = [
+      "builder.selectFrom(name).where('tenant_id', '=', p.tenantId)",
+      "builder.selectFrom(table.name).where(`${table.name}.tenant_id`, '=', p.tenantId)",
+      "builder.deleteFrom(name).where('tenant_id', '=', p.tenantId)",
+      'builder.insertInto(name).values({ tenant_id: p.tenantId })',
+    ];
+    for (const statement of statements) expect(findIn('core/data/db/rows.ts', q(statement))).toEqual([]);
   });
 
   it('an insert whose columns stand in a constant', () => {
@@ -112,6 +129,28 @@ describe('violations', () => {
     expect(found[0]).toContain(problem);
     expect(found[0]).toContain('a.queries.ts:3: ');
   });
+});
+
+describe('violations of helpers', () => {
+  const helper = 'core/data/db/rows.ts';
+  it.each([
+    ['a computed table in a module', 'modules/a/a.queries.ts', "builder.selectFrom(t).where('tenant_id', '=', p.t)"],
+    ['a read', helper, "builder.selectFrom(name).where('id', '=', p.id)"],
+    ['a read by another column', helper, "builder.selectFrom(name).where(`${name}.home_id`, '=', p.tenantId)"],
+    ['an update', 'core/data/audit/audited-rows.queries.ts', "builder.updateTable(name).where('id', '=', p.id)"],
+    ['a delete', 'core/data/db/trees.ts', "builder.deleteFrom(table.name).where('id', '=', p.id)"],
+    ['an insert', helper, 'builder.insertInto(name).values({ id: p.id })'],
+  ])('%s', (_what, file, body) => {
+    expect(findIn(file, q(body))).toEqual([expect.stringMatching(/literally|without its tenant/)]);
+  });
+
+  it.each(["tenantTable('accounts')", "tenantTable('tenants')", 'tenantTable(name)', 'tenantTable(`${name}_tags`)'])(
+    '%s',
+    (table) => {
+      const text = `import { rowById, tenantTable } from '#core/data/db/rows';\nconst q = rowById(${table});\n`;
+      expect(find(text)).toEqual([expect.stringContaining('a.queries.ts:2: tenantTable has to name a table')]);
+    },
+  );
 });
 
 it('an exception holds for one rule in one declaration, and only while it is needed', () => {

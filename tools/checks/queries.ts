@@ -67,6 +67,7 @@ const exceptions: Exceptions = {
     'modules/tenants/purge.queries.ts#listDueTenants': 'housekeeping over all tenants, outside of requests',
   },
   rawSql: {
+    'core/data/db/rows.ts#lockKey': 'the name of a lock from the code',
     'modules/contacts/contact-links.queries.ts#contactJson': 'names of columns from a list in the code',
   },
   interpolated: {
@@ -130,6 +131,7 @@ function findIn(source: Source, declaration: Declaration, tenantTables: Readonly
   const context = { source, declaration, tenantTables };
   const findings = [declaration.node, ...below(declaration.node)].flatMap((node) => [
     ...chainFindings(context, node),
+    ...tableFindings(context, node),
     ...rawFindings(node),
     ...textFindings(context, node),
   ]);
@@ -145,9 +147,10 @@ function chainFindings(context: Context, node: Node): Finding[] {
   if (method === undefined || !starts.has(method)) return [];
   const [start, ...rest] = context.source.chain(node) as [Call, ...Call[]];
   const named = tablesOf(start);
+  const isHelper = named === undefined && helpers.test(context.source.file);
   const unnamed: Finding[] =
-    named === undefined ? [{ node, message: `${method} has to name its table literally` }] : [];
-  const starting = (named ?? []).filter(({ table }) => context.tenantTables.has(table));
+    named === undefined && !isHelper ? [{ node, message: `${method} has to name its table literally` }] : [];
+  const starting = isHelper ? [anyTable] : (named ?? []).filter(({ table }) => context.tenantTables.has(table));
   const missing = starting.filter(({ table, alias }) =>
     method === 'insertInto' ? !insertsTenant(context, table) : !rest.some((call) => isTenantFilter(call, table, alias)),
   );
@@ -160,6 +163,19 @@ function chainFindings(context: Context, node: Node): Finding[] {
     ...joined,
     ...rest.flatMap(assignmentFindings),
   ];
+}
+
+/** The statements that are built for a `TenantTable`: its name is a variable, so each of them names the tenant. */
+const helpers = /\/core\/data\/(db\/(rows|trees|translatable-texts)|audit\/audited-rows\.queries)\.ts$/;
+const anyTable = { table: '${}', alias: '${}' };
+
+/** `tenantTable('users')`: the helpers that take it filter by its tenant. */
+function tableFindings({ source, tenantTables }: Context, node: Node): Finding[] {
+  const callee = node.type === 'CallExpression' ? (node['callee'] as { value?: string }).value : undefined;
+  if (callee !== 'tenantTable' || !source.imports(callee, '#core/data/db/rows')) return [];
+  const name = stringOf(source.chain(node)[0]!.args[0]);
+  if (name !== undefined && name !== 'tenants' && tenantTables.has(name)) return [];
+  return [{ node, message: 'tenantTable has to name a table with tenant_id literally' }];
 }
 
 function needsTenant(node: Node, table: string): Finding {
@@ -190,7 +206,7 @@ function tenantColumn(table: string): string {
 
 function isTenantFilter({ name, args: [column, operator, value] }: Call, table: string, alias: string): boolean {
   const names = [tenantColumn(table), `${alias}.${tenantColumn(table)}`];
-  if (name !== 'where' || stringOf(operator) !== '=' || !names.includes(stringOf(column) ?? '')) return false;
+  if (name !== 'where' || stringOf(operator) !== '=' || !names.includes(column ? textOf(column) : '')) return false;
   return value?.type === 'MemberExpression' || value?.type === 'Identifier';
 }
 

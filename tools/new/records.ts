@@ -96,7 +96,7 @@ type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 
 export async function create${pascal}({ db, actor, now }: Scope, { name }: Create${pascal}Body) {
   const at = now().toISOString();
-  const record = { id: newId(), tenant_id: db.tenantId, name, created_at: at, updated_at: at };
+  const record = { id: newId(), name, created_at: at, updated_at: at };
   const row = await db.slow.first(insert${pascal}({ ...record, ...auditParams(actor, at) }));
   return { data: present${pascal}(row!) };
 }
@@ -126,31 +126,32 @@ function present${pascal}(row: ${pascal}Row) {
 const queries = ({
   snake,
   snakes,
+  camels,
   pascal,
   plural,
-}: Names) => `import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
-import { auditedWrite, queryBuilder, read, toRead, type ReadStatement } from '#core/data/db/query';
+}: Names) => `import { insertRow } from '#core/data/audit/audited-rows.queries';
+import { queryBuilder, toRead, type ReadStatement } from '#core/data/db/query';
+import { rowById, tenantTable, text, time, uuid, type RowOf } from '#core/data/db/rows';
 import { countMatches } from '#core/data/db/totals';
 
-export type ${pascal}Row = { tenant_id: string; id: string; name: string; created_at: string; updated_at: string };
+const ${camels} = tenantTable('${snakes}', {
+  tenant_id: uuid,
+  id: uuid,
+  name: text,
+  created_at: time,
+  updated_at: time,
+});
+export type ${pascal}Row = RowOf<typeof ${camels}>;
 
 const builder = queryBuilder<{ ${snakes}: ${pascal}Row }>();
 
-const columns = ['tenant_id', 'id', 'name', 'created_at', 'updated_at'] as const;
+export const find${pascal} = rowById(${camels});
 
-export const find${pascal} = read<{ tenantId: string; id: string }, ${pascal}Row>((p) =>
-  builder.selectFrom('${snakes}').select(columns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-);
-
-export const insert${pascal} = auditedWrite<${pascal}Row & AuditParams, ${pascal}Row>((p) => {
-  const row = Object.fromEntries(columns.map((name) => [name, p[name]])) as ${pascal}Row;
-  const change = builder.insertInto('${snakes}').values(row).returning(columns);
-  return withAudit<${pascal}Row>(change, { action: '${snake}.created', resourceType: '${snake}' }, p);
-});
+export const insert${pascal} = insertRow(${camels}, { action: '${snake}.created', resourceType: '${snake}' });
 
 /** Orders by id: ids are UUIDv7, so their order is the order of creation. */
 export function list${plural}(tenantId: string, page: { limit: number; offset: number }): ReadStatement<${pascal}Row> {
-  const rows = builder.selectFrom('${snakes}').select(columns).where('tenant_id', '=', tenantId);
+  const rows = builder.selectFrom('${snakes}').select(${camels}.columns).where('tenant_id', '=', tenantId);
   return toRead(rows.orderBy('id', 'desc').limit(page.limit).offset(page.offset));
 }
 

@@ -1,9 +1,9 @@
 import { sql } from 'kysely';
 
+import type { ApiKeyPermissions } from '#core/base/access/flags';
 import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
 import {
   auditedWrite,
-  lock,
   queryBuilder,
   read,
   searchPatterns,
@@ -13,7 +13,36 @@ import {
   type ReadStatement,
   type WriteStatement,
 } from '#core/data/db/query';
-import type { ApiKeyTable, ApiKeyTables } from '#modules/api-keys/api-keys.tables';
+import { typed, lockById, tenantTable, text, time, uuid, type RowOf } from '#core/data/db/rows';
+import type { UsageTables } from '#core/data/usage/usage.queries';
+
+type ApiKeyTable = {
+  tenant_id: string;
+  id: string;
+  key_uuid: string;
+  name: string;
+  description: string | null;
+  permissions: ApiKeyPermissions;
+  mcp_write_enabled: boolean;
+  enabled: boolean;
+  expires_at: string | null;
+  ip_whitelist: string[] | null;
+  device_fingerprint: string | null;
+  secret_hash: string;
+  secret_preview: string;
+  previous_secret_hash: string | null;
+  previous_secret_expires_at: string | null;
+  created_by: string | null;
+  created_at: string;
+  updated_at: string;
+  deleted_at: string | null;
+};
+
+type ApiKeyTables = Pick<UsageTables, 'credential_totals'> & {
+  api_keys: ApiKeyTable;
+  api_key_directory: { key_uuid: string; tenant_id: string };
+  tenants: { id: string; status: string };
+};
 
 const builder = queryBuilder<ApiKeyTables>();
 
@@ -80,8 +109,8 @@ export function listApiKeys(tenantId: string, page: ApiKeyPage): ReadStatement<A
   let query = keysOf(tenantId);
   if (page.enabled !== undefined) query = query.where('api_keys.enabled', '=', page.enabled);
   for (const pattern of searchPatterns(page.search)) {
-    const text = sql`lower(api_keys.name || ' ' || coalesce(api_keys.description, ''))`;
-    query = query.where(text, 'like', sql<string>`lower(${pattern})`);
+    const searched = sql`lower(api_keys.name || ' ' || coalesce(api_keys.description, ''))`;
+    query = query.where(searched, 'like', sql<string>`lower(${pattern})`);
   }
   // Identifiers are UUIDv7: their order is the order of creation.
   if (column === 'name') query = query.orderBy(sql`lower(api_keys.name)`, direction);
@@ -89,37 +118,24 @@ export function listApiKeys(tenantId: string, page: ApiKeyPage): ReadStatement<A
   return toRead(page.limit === undefined ? query : query.limit(page.limit));
 }
 
-export type LockedApiKey = Pick<
-  ApiKeyTable,
-  | 'id'
-  | 'key_uuid'
-  | 'name'
-  | 'created_by'
-  | 'permissions'
-  | 'secret_hash'
-  | 'previous_secret_hash'
-  | 'previous_secret_expires_at'
->;
-
-/** Locked until the end of the transaction, so that the change affects exactly what was authorised. */
-export const lockApiKey = lock<{ tenantId: string; id: string }, LockedApiKey>((p) =>
-  builder
-    .selectFrom('api_keys')
-    .select([
-      'id',
-      'key_uuid',
-      'name',
-      'created_by',
-      'permissions',
-      'secret_hash',
-      'previous_secret_hash',
-      'previous_secret_expires_at',
-    ])
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .where('deleted_at', 'is', null)
-    .forUpdate(),
+const locked = tenantTable(
+  'api_keys',
+  {
+    id: uuid,
+    key_uuid: uuid,
+    name: text,
+    created_by: uuid.orNull,
+    permissions: typed<ApiKeyPermissions>(),
+    secret_hash: text,
+    previous_secret_hash: text.orNull,
+    previous_secret_expires_at: time.orNull,
+  },
+  ['deleted_at', 'is', null],
 );
+export type LockedApiKey = RowOf<typeof locked>;
+
+/** The change affects exactly what was authorised. */
+export const lockApiKey = lockById(locked, 'for update');
 
 type NewApiKey = Omit<
   ApiKeyTable,

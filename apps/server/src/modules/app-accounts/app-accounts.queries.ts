@@ -1,16 +1,33 @@
 import { sql } from 'kysely';
 
+import type { AppAccountPermissions } from '#core/base/access/flags';
 import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
-import {
-  auditedWrite,
-  lock,
-  queryBuilder,
-  read,
-  toAuditedWrite,
-  write,
-  type WriteStatement,
-} from '#core/data/db/query';
-import type { AppAccountTable, AppAccountTables } from '#modules/app-accounts/app-accounts.tables';
+import { deleteRow } from '#core/data/audit/audited-rows.queries';
+import { auditedWrite, queryBuilder, read, toAuditedWrite, write, type WriteStatement } from '#core/data/db/query';
+import { typed, lockById, tenantTable, text, time, uuid, type RowOf } from '#core/data/db/rows';
+import type { UsageTables } from '#core/data/usage/usage.queries';
+
+type AppAccountTable = {
+  tenant_id: string;
+  id: string;
+  name: string;
+  email: string;
+  description: string | null;
+  permissions: AppAccountPermissions;
+  status: 'active' | 'suspended' | 'revoked';
+  expires_at: string | null;
+  password_hash: string | null;
+  password_changed_at: string | null;
+  created_by: string | null;
+  created_at: string;
+  updated_at: string;
+};
+
+type AppAccountTables = UsageTables & {
+  app_accounts: AppAccountTable;
+  app_account_directory: { email: string; tenant_id: string; app_account_id: string };
+  sessions: { tenant_id: string; user_id: string; ended_at: string | null };
+};
 
 /** An app account for answers; of its password only whether one exists. */
 export type AppAccountRow = Omit<AppAccountTable, 'password_hash' | 'password_changed_at'> & {
@@ -58,17 +75,17 @@ export const listAppAccounts = read<{ tenantId: string; limit: number | null; of
     .offset(p.offset),
 );
 
-export type LockedAppAccount = Pick<AppAccountTable, 'id' | 'email' | 'permissions' | 'status' | 'expires_at'>;
+const accounts = tenantTable('app_accounts', {
+  id: uuid,
+  email: text,
+  permissions: typed<AppAccountPermissions>(),
+  status: typed<AppAccountTable['status']>(),
+  expires_at: time.orNull,
+});
+export type LockedAppAccount = RowOf<typeof accounts>;
 
-/** Locked until the end of the transaction: logins wait, and the change affects exactly what was authorised. */
-export const lockAppAccount = lock<{ tenantId: string; id: string }, LockedAppAccount>((p) =>
-  builder
-    .selectFrom('app_accounts')
-    .select(['id', 'email', 'permissions', 'status', 'expires_at'])
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .forUpdate(),
-);
+/** Logins wait, and the change affects exactly what was authorised. */
+export const lockAppAccount = lockById(accounts, 'for update');
 
 type NewAppAccount = Omit<AppAccountTable, 'tenant_id' | 'status' | 'password_changed_at' | 'updated_at'> & AuditParams;
 
@@ -150,14 +167,7 @@ function storeAs(action: string) {
   });
 }
 
-export const deleteAppAccount = auditedWrite<{ id: string } & AuditParams, { id: string }>((p) => {
-  const change = builder
-    .deleteFrom('app_accounts')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .returning('id');
-  return withAudit<{ id: string }>(change, { action: 'app_account.deleted', resourceType: 'app_account' }, p);
-});
+export const deleteAppAccount = deleteRow(accounts, { action: 'app_account.deleted', resourceType: 'app_account' });
 
 /** Sessions of an app account store its identifier as the user. */
 export const endSessions = write<{ tenantId: string; id: string; at: string }, never>((p) =>

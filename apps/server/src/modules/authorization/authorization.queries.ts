@@ -1,11 +1,16 @@
 import { sql } from 'kysely';
 
+import type { ApiKeyPermissions, AppAccountPermissions } from '#core/base/access/flags';
 import { queryBuilder, read } from '#core/data/db/query';
-import type { AuthorizationTables as Tables } from '#modules/authorization/authorization.tables';
+import { typed, flag, rowById, tenantTable, text, time, uuid, type ById, type RowOf } from '#core/data/db/rows';
+
+type Tables = {
+  tenants: { id: string; status: string; settings: Record<string, unknown> };
+  groups: GroupRow & { tenant_id: string };
+  group_members: { tenant_id: string; group_id: string; user_id: string };
+};
 
 const builder = queryBuilder<Tables>();
-
-type Key = { tenantId: string; id: string };
 
 export type TenantRow = { status: string; two_factor_required_from: string | null };
 
@@ -16,20 +21,19 @@ export const findTenant = read<{ tenantId: string }, TenantRow>((p) =>
     .where('id', '=', p.tenantId),
 );
 
-export type UserRow = Omit<Tables['users'], 'tenant_id'>;
-
-export const findUser = read<Key, UserRow>((p) =>
-  builder
-    .selectFrom('users')
-    .select(['id', 'account_id', 'display_name', 'status', 'is_tenant_admin'])
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .where('status', '<>', 'deleted'),
+const users = tenantTable(
+  'users',
+  { id: uuid, account_id: uuid, display_name: text, status: text, is_tenant_admin: flag },
+  ['status', '<>', 'deleted'],
 );
+export type UserRow = RowOf<typeof users>;
+export const findUser = rowById(users);
 
-export type GroupRow = Omit<Tables['groups'], 'tenant_id'>;
+const groups = tenantTable('groups', { id: uuid, name: text, permissions: typed<string[]>() });
+export type GroupRow = RowOf<typeof groups>;
+export const findGroup = rowById(groups);
 
-export const listGroupsOfUser = read<Key, GroupRow>((p) =>
+export const listGroupsOfUser = read<ById, GroupRow>((p) =>
   builder
     .selectFrom('group_members')
     .innerJoin('groups', (join) =>
@@ -42,31 +46,28 @@ export const listGroupsOfUser = read<Key, GroupRow>((p) =>
     .orderBy('groups.name'),
 );
 
-export const findGroup = read<Key, GroupRow>((p) =>
-  builder
-    .selectFrom('groups')
-    .select(['id', 'name', 'permissions'])
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id),
+const apiKeys = tenantTable(
+  'api_keys',
+  {
+    id: uuid,
+    name: text,
+    permissions: typed<ApiKeyPermissions>(),
+    enabled: flag,
+    expires_at: time.orNull,
+    ip_whitelist: typed<string[] | null>(),
+    device_fingerprint: text.orNull,
+  },
+  ['deleted_at', 'is', null],
 );
+export type ApiKeyRow = RowOf<typeof apiKeys>;
+export const findApiKey = rowById(apiKeys);
 
-export type ApiKeyRow = Omit<Tables['api_keys'], 'tenant_id' | 'deleted_at'>;
-
-export const findApiKey = read<Key, ApiKeyRow>((p) =>
-  builder
-    .selectFrom('api_keys')
-    .select(['id', 'name', 'permissions', 'enabled', 'expires_at', 'ip_whitelist', 'device_fingerprint'])
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .where('deleted_at', 'is', null),
-);
-
-export type AppAccountRow = Omit<Tables['app_accounts'], 'tenant_id'>;
-
-export const findAppAccount = read<Key, AppAccountRow>((p) =>
-  builder
-    .selectFrom('app_accounts')
-    .select(['id', 'name', 'permissions', 'status', 'expires_at'])
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id),
-);
+const appAccounts = tenantTable('app_accounts', {
+  id: uuid,
+  name: text,
+  permissions: typed<AppAccountPermissions>(),
+  status: text,
+  expires_at: time.orNull,
+});
+export type AppAccountRow = RowOf<typeof appAccounts>;
+export const findAppAccount = rowById(appAccounts);

@@ -7,12 +7,12 @@ import { JsonStream } from '#core/http/json-streams';
 import { EndNotAfterStart, EntityNotFound, RangeTooLong } from '#modules/calendar/calendar.errors';
 import { calendarAccess, distinct, seesPeople, toRange, without } from '#modules/calendar/calendar.rules';
 import type { CalendarList, FreeBusyBody, ListCalendarsQuery } from '#modules/calendar/calendar.schemas';
-import type { Entity } from '#modules/calendar/calendar.tables';
 import {
   countCalendars,
   findEntities,
   listCalendars as listCalendarRows,
   type CalendarRow,
+  type Entity,
 } from '#modules/calendar/entities.queries';
 import { listBusy } from '#modules/calendar/events.queries';
 

@@ -10,7 +10,11 @@ import {
   type ReadStatement,
 } from '#core/data/db/query';
 import { countMatches, exactTotalLimit } from '#core/data/db/totals';
-import type { Entity, EntityType } from '#modules/calendar/calendar.tables';
+
+export type EntityType = 'space' | 'resource' | 'user';
+
+/** A space, resource or user that events can book. */
+export type Entity = { entity_type: EntityType; entity_id: string };
 
 type Named = { tenant_id: string; id: string; name: string; status: string; timezone: string | null };
 type Tables = {

@@ -1,36 +1,34 @@
 import { sql, type GeneratedAlways, type SelectQueryBuilder } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
-import {
-  auditedWrite,
-  lock,
-  queryBuilder,
-  read,
-  searchPatterns,
-  toAuditedWrite,
-  toRead,
-  write,
-  type ReadStatement,
-  type WriteStatement,
-} from '#core/data/db/query';
+import { deleteRow, insertRow, updateRow, type Update } from '#core/data/audit/audited-rows.queries';
+import { lock, queryBuilder, read, searchPatterns, toRead, write, type ReadStatement } from '#core/data/db/query';
+import { typed, flag, lockById, tenantTable, text, time, uuid, type ById, type RowOf } from '#core/data/db/rows';
 import { countMatches } from '#core/data/db/totals';
-import type { Entity, EntityType, LocalTimes } from '#modules/calendar/calendar.tables';
+import type { Entity, EntityType } from '#modules/calendar/entities.queries';
 
-type Columns = LocalTimes & {
-  tenant_id: string;
-  id: string;
-  title: string;
-  description: string | null;
-  location: string | null;
-  visibility: 'default' | 'private';
-  busy: boolean;
-  starts_at: string;
-  ends_at: string;
-  organizer_type: 'user' | 'api_key' | 'app_account';
-  organizer_id: string;
-  created_at: string;
-  updated_at: string;
-};
+/** Local times; `fold` decides which instant is meant if a local time occurs twice. */
+export type LocalTimes = { local_start: string; local_end: string; timezone: string; fold: 'earlier' | 'later' };
+
+const events = tenantTable('calendar_events', {
+  tenant_id: uuid,
+  id: uuid,
+  title: text,
+  description: text.orNull,
+  location: text.orNull,
+  visibility: typed<'default' | 'private'>(),
+  busy: flag,
+  local_start: text,
+  local_end: text,
+  timezone: text,
+  fold: typed<LocalTimes['fold']>(),
+  starts_at: time,
+  ends_at: time,
+  organizer_type: typed<'user' | 'api_key' | 'app_account'>(),
+  organizer_id: uuid,
+  created_at: time,
+  updated_at: time,
+});
+type Columns = RowOf<typeof events>;
 export type EventRow = Columns & { entities: Entity[] };
 export type Interval = { starts_at: string; ends_at: string };
 export type BookedSlot = Entity & Interval;
@@ -45,29 +43,7 @@ type Tables = {
       space_id: GeneratedAlways<string | null>;
     };
 };
-type ById = { tenantId: string; id: string };
-
 const builder = queryBuilder<Tables>();
-
-const columns = [
-  'tenant_id',
-  'id',
-  'title',
-  'description',
-  'location',
-  'visibility',
-  'busy',
-  'local_start',
-  'local_end',
-  'timezone',
-  'fold',
-  'starts_at',
-  'ends_at',
-  'organizer_type',
-  'organizer_id',
-  'created_at',
-  'updated_at',
-] as const;
 
 // An event that overlaps a range starts at most one maximum duration before it (constraint calendar_events_length), so an
 // index on the start finds it.
@@ -82,49 +58,28 @@ const entitiesOf = (tenantId: string) =>
 export const findEvent = read<ById, EventRow>((p) =>
   builder
     .selectFrom('calendar_events')
-    .select(columns)
+    .select(events.columns)
     .select(entitiesOf(p.tenantId))
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id),
 );
 
-/** Locks the event until the transaction ends, so that its bookings do not change. */
-export const lockEvent = lock<ById, { id: string }>((p) =>
-  builder
-    .selectFrom('calendar_events')
-    .select('id')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .forUpdate(),
-);
+/** The bookings of the event do not change. */
+export const lockEvent = lockById(events, 'for update', 'id');
 
-export const insertEvent = auditedWrite<Columns & AuditParams, { id: string }>((p) => {
-  const row = Object.fromEntries(columns.map((name) => [name, p[name]])) as Columns;
-  const change = builder.insertInto('calendar_events').values(row).returning('id');
-  return withAudit<{ id: string }>(change, { action: 'calendar_event.created', resourceType: 'calendar_event' }, p);
-});
+const resourceType = 'calendar_event';
+
+export const insertEvent = insertRow(events, { action: 'calendar_event.created', resourceType }, 'id');
 
 export type EventChanges = Partial<Omit<Columns, 'tenant_id' | 'id' | 'created_at'>>;
 
-export function updateEvent(id: string, changes: EventChanges, audit: AuditParams): WriteStatement<{ id: string }> {
-  const change = builder
-    .updateTable('calendar_events')
-    .set(changes)
-    .where('tenant_id', '=', audit.tenantId)
-    .where('id', '=', id)
-    .returning('id');
-  const event = { action: 'calendar_event.updated', resourceType: 'calendar_event' };
-  return toAuditedWrite(withAudit<{ id: string }>(change, event, audit));
-}
+export const updateEvent: Update<EventChanges, { id: string }> = updateRow(
+  events,
+  { action: 'calendar_event.updated', resourceType },
+  'id',
+);
 
-export const deleteEvent = auditedWrite<{ id: string } & AuditParams, { id: string }>((p) => {
-  const change = builder
-    .deleteFrom('calendar_events')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .returning('id');
-  return withAudit<{ id: string }>(change, { action: 'calendar_event.deleted', resourceType: 'calendar_event' }, p);
-});
+export const deleteEvent = deleteRow(events, { action: 'calendar_event.deleted', resourceType });
 
 type Bookings = { tenantId: string; eventId: string; types: string[]; ids: string[]; busy: boolean } & {
   startsAt: string;
@@ -219,7 +174,7 @@ export function listEvents(
   const direction = page.latestFirst ? 'desc' : 'asc';
   return toRead(
     filtered(tenantId, filters)
-      .select(columns)
+      .select(events.columns)
       .select(entitiesOf(tenantId))
       .orderBy('starts_at', direction)
       .orderBy('id', direction)

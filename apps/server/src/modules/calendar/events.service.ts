@@ -32,9 +32,8 @@ import {
   zoneName,
 } from '#modules/calendar/calendar.rules';
 import type { CreateEventBody, ListEventsQuery, UpdateEventBody } from '#modules/calendar/calendar.schemas';
-import type { Entity, LocalTimes } from '#modules/calendar/calendar.tables';
 import { assertAllFound, parseRange } from '#modules/calendar/calendars.service';
-import { lockEntities, type FoundEntity } from '#modules/calendar/entities.queries';
+import { lockEntities, type Entity, type FoundEntity } from '#modules/calendar/entities.queries';
 import {
   countEvents,
   deleteBookings,
@@ -50,6 +49,7 @@ import {
   lockEventsOf,
   updateEvent as updateEventRow,
   type EventRow,
+  type LocalTimes,
 } from '#modules/calendar/events.queries';
 
 type Reader = { db: TenantDb; actor: Actor };

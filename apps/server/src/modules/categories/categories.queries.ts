@@ -1,9 +1,9 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { deleteRow } from '#core/data/audit/audited-rows.queries';
 import {
   auditedWrite,
-  lock,
   queryBuilder,
   read,
   searchPatterns,
@@ -13,23 +13,38 @@ import {
   type ReadStatement,
   type WriteStatement,
 } from '#core/data/db/query';
+import {
+  typed,
+  idsAfter,
+  integer,
+  lockById,
+  lockByIds,
+  rowsByIds,
+  tenantTable,
+  text,
+  time,
+  uuid,
+  type ById,
+  type RowOf,
+} from '#core/data/db/rows';
 import { countMatches } from '#core/data/db/totals';
 
 type Translations = Readonly<Record<string, { name: string; description: string | null }>>;
 
-export type CategoryColumns = {
-  tenant_id: string;
-  id: string;
-  parent_id: string | null;
-  key: string;
-  filter_id: string | null;
-  level: number;
-  translations: Translations;
-  usage_count: number;
-  created_by: string | null;
-  created_at: string;
-  updated_at: string;
-};
+export const categories = tenantTable('categories', {
+  tenant_id: uuid,
+  id: uuid,
+  parent_id: uuid.orNull,
+  key: text,
+  filter_id: text.orNull,
+  level: integer,
+  translations: typed<Translations>(),
+  usage_count: integer,
+  created_by: uuid.orNull,
+  created_at: time,
+  updated_at: time,
+});
+type CategoryColumns = RowOf<typeof categories>;
 
 /** The presentation of a category also depends on the default language of its tenant. */
 export type CategoryRow = CategoryColumns & { default_language: string };
@@ -39,23 +54,7 @@ export type CategoryTables = {
   tenants: { id: string; default_language: string };
 };
 
-type ById = { tenantId: string; id: string };
-
 const builder = queryBuilder<CategoryTables>();
-
-export const categoryColumns = [
-  'tenant_id',
-  'id',
-  'parent_id',
-  'key',
-  'filter_id',
-  'level',
-  'translations',
-  'usage_count',
-  'created_by',
-  'created_at',
-  'updated_at',
-] as const;
 
 export function defaultLanguage(tenantId: string) {
   const own = builder.selectFrom('tenants').select('default_language').where('id', '=', tenantId);
@@ -65,33 +64,32 @@ export function defaultLanguage(tenantId: string) {
 export const findCategory = read<ById, CategoryRow>((p) =>
   builder
     .selectFrom('categories')
-    .select([...categoryColumns, defaultLanguage(p.tenantId)])
+    .select([...categories.columns, defaultLanguage(p.tenantId)])
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id),
 );
 
-export type LockedCategory = Pick<CategoryTables['categories'], 'id' | 'parent_id' | 'key' | 'level' | 'path'> & {
-  translations: Translations;
-};
+const locked = tenantTable('categories', {
+  id: uuid,
+  parent_id: uuid.orNull,
+  key: text,
+  level: integer,
+  path: text,
+  translations: typed<Translations>(),
+});
+export type LockedCategory = RowOf<typeof locked>;
 
-/** Locks the row until the transaction ends, so that merged translations and counts stay correct. */
-export const lockCategory = lock<ById, LockedCategory>((p) =>
-  builder
-    .selectFrom('categories')
-    .select(['id', 'parent_id', 'key', 'level', 'path', 'translations'])
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .forNoKeyUpdate(),
-);
+/** Merged translations and counts stay correct. */
+export const lockCategory = lockById(locked, 'for no key update');
 
 type NewCategory = CategoryTables['categories'];
 
 export const insertCategory = auditedWrite<NewCategory & AuditParams, CategoryRow>((p) => {
-  const names = [...categoryColumns, 'path', 'search_text'] as const;
+  const names = [...categories.columns, 'path', 'search_text'] as const;
   const change = builder
     .insertInto('categories')
     .values(Object.fromEntries([['tenant_id', p.tenantId], ...names.map((name) => [name, p[name]])]) as NewCategory)
-    .returning([...categoryColumns, defaultLanguage(p.tenantId)]);
+    .returning([...categories.columns, defaultLanguage(p.tenantId)]);
   return withAudit<CategoryRow>(
     change,
     { action: 'category.created', resourceType: 'category', counts: { table: 'categories', by: 1 } },
@@ -109,24 +107,13 @@ export function updateCategory(id: string, changes: CategoryChanges, audit: Audi
     .set(changes)
     .where('tenant_id', '=', audit.tenantId)
     .where('id', '=', id)
-    .returning([...categoryColumns, defaultLanguage(audit.tenantId)]);
+    .returning([...categories.columns, defaultLanguage(audit.tenantId)]);
   return toAuditedWrite(
     withAudit<CategoryRow>(change, { action: 'category.updated', resourceType: 'category' }, audit),
   );
 }
 
-export const deleteCategory = auditedWrite<{ id: string } & AuditParams, { id: string }>((p) => {
-  const change = builder
-    .deleteFrom('categories')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .returning('id');
-  return withAudit<{ id: string }>(
-    change,
-    { action: 'category.deleted', resourceType: 'category', counts: { table: 'categories', by: -1 } },
-    p,
-  );
-});
+export const deleteCategory = deleteRow(categories, { action: 'category.deleted', resourceType: 'category' });
 
 export type CategoryFilters = {
   search: string | undefined;
@@ -145,7 +132,7 @@ export function listCategories(
 ): ReadStatement<CategoryRow> {
   const { column, descending } = page.order ?? { column: 'level', descending: false };
   const direction = descending ? 'desc' : 'asc';
-  let query = filtered(tenantId, filters).select([...categoryColumns, defaultLanguage(tenantId)]);
+  let query = filtered(tenantId, filters).select([...categories.columns, defaultLanguage(tenantId)]);
   if (column === 'level') query = query.orderBy('level', direction);
   // Ids are UUIDv7, so their order is the order of creation.
   query = query.orderBy(column === 'created_at' ? 'id' : 'key', direction);
@@ -176,4 +163,21 @@ export const addUsage = write<ById & { amount: number }, never>((p) =>
     .set({ usage_count: sql`usage_count + ${p.amount}::integer` })
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id),
+);
+
+/** The texts of a category stand in its translations, those in the language of the tenant, too. */
+export type CategoryTextsRow = Pick<CategoryColumns, 'id' | 'key' | 'translations'>;
+export const findTexts = rowsByIds(categories, 'id', 'key', 'translations');
+export const lockTexts = lockByIds(categories, 'for no key update', 'id', 'key', 'translations');
+export const listTexts = idsAfter(categories);
+
+type Texts = ById & { translations: Translations; searchText: string; at: string };
+
+export const updateTexts = write<Texts, { id: string }>((p) =>
+  builder
+    .updateTable('categories')
+    .set({ translations: p.translations, search_text: p.searchText, updated_at: p.at })
+    .where('tenant_id', '=', p.tenantId)
+    .where('id', '=', p.id)
+    .returning('id'),
 );

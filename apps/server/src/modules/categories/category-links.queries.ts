@@ -1,17 +1,11 @@
 import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { insertRow } from '#core/data/audit/audited-rows.queries';
+import { auditedWrite, lock, queryBuilder, read, write } from '#core/data/db/query';
+import { typed, lockById, rowById, tenantTable, time, uuid, type ById, type RowOf } from '#core/data/db/rows';
 import {
-  auditedWrite,
-  lock,
-  queryBuilder,
-  read,
-  write,
-  type LockStatement,
-  type ReadStatement,
-} from '#core/data/db/query';
-import {
-  categoryColumns,
+  categories,
   defaultLanguage,
   type CategoryRow,
   type CategoryTables,
@@ -19,73 +13,47 @@ import {
 
 export type EntityType = 'space' | 'resource' | 'tenant' | 'group';
 
-export type CategoryLinkRow = {
-  tenant_id: string;
-  id: string;
-  category_id: string;
-  entity_type: EntityType;
-  entity_id: string;
-  created_by: string | null;
-  created_at: string;
-};
+const links = tenantTable('category_links', {
+  tenant_id: uuid,
+  id: uuid,
+  category_id: uuid,
+  entity_type: typed<EntityType>(),
+  entity_id: uuid,
+  created_by: uuid.orNull,
+  created_at: time,
+});
+export type CategoryLinkRow = RowOf<typeof links>;
 
-type Tables = CategoryTables & {
-  category_links: CategoryLinkRow;
-  spaces: { tenant_id: string; id: string };
-  resources: { tenant_id: string; id: string };
-  groups: { tenant_id: string; id: string };
-};
-
-type ById = { tenantId: string; id: string };
+type Tables = CategoryTables & { category_links: CategoryLinkRow };
 type ByEntity = { tenantId: string; entityType: EntityType; entityId: string };
 type Page = { limit: number; offset: number };
 
 const builder = queryBuilder<Tables>();
 
-const linkColumns = ['tenant_id', 'id', 'category_id', 'entity_type', 'entity_id', 'created_by', 'created_at'] as const;
+const spaces = tenantTable('spaces');
+const resources = tenantTable('resources');
+const groups = tenantTable('groups');
 
-const entities = {
-  space: (p: ById) =>
-    builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-  resource: (p: ById) =>
-    builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-  group: (p: ById) =>
-    builder.selectFrom('groups').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-};
+export const findEntity = { space: rowById(spaces), resource: rowById(resources), group: rowById(groups) };
 
-export type EntityStatements<Found> = Record<keyof typeof entities, (params: ById) => Found>;
-
-export const findEntity: EntityStatements<ReadStatement<{ id: string }>> = {
-  space: read(entities.space),
-  resource: read(entities.resource),
-  group: read(entities.group),
-};
-
-/** Locks the record until the transaction ends, so that it is not deleted before the link exists. */
-export const lockEntity: EntityStatements<LockStatement<{ id: string }>> = {
-  space: lock((p) => entities.space(p).forKeyShare()),
-  resource: lock((p) => entities.resource(p).forKeyShare()),
-  group: lock((p) => entities.group(p).forKeyShare()),
+/** The record is not deleted before the link exists. */
+export const lockEntity = {
+  space: lockById(spaces, 'for key share'),
+  resource: lockById(resources, 'for key share'),
+  group: lockById(groups, 'for key share'),
 };
 
 export const findLink = read<ByEntity & { categoryId: string }, CategoryLinkRow>((p) =>
   builder
     .selectFrom('category_links')
-    .select(linkColumns)
+    .select(links.columns)
     .where('tenant_id', '=', p.tenantId)
     .where('category_id', '=', p.categoryId)
     .where('entity_type', '=', p.entityType)
     .where('entity_id', '=', p.entityId),
 );
 
-export const insertLink = auditedWrite<CategoryLinkRow & AuditParams, CategoryLinkRow>((p) => {
-  const names = linkColumns.map((name) => [name, p[name]]);
-  const change = builder
-    .insertInto('category_links')
-    .values(Object.fromEntries([['tenant_id', p.tenantId], ...names]) as CategoryLinkRow)
-    .returning(linkColumns);
-  return withAudit<CategoryLinkRow>(change, { action: 'category.linked', resourceType: 'category_link' }, p);
-});
+export const insertLink = insertRow(links, { action: 'category.linked', resourceType: 'category_link' });
 
 export const deleteLink = auditedWrite<ByEntity & { categoryId: string } & AuditParams, { id: string }>((p) => {
   const change = builder
@@ -101,7 +69,7 @@ export const deleteLink = auditedWrite<ByEntity & { categoryId: string } & Audit
 export const listLinks = read<{ tenantId: string; categoryId: string } & Page, CategoryLinkRow>((p) =>
   builder
     .selectFrom('category_links')
-    .select(linkColumns)
+    .select(links.columns)
     .where('tenant_id', '=', p.tenantId)
     .where('category_id', '=', p.categoryId)
     .orderBy('id')
@@ -117,7 +85,7 @@ export const listCategoriesOf = read<ByEntity & Page, CategoryRow>((p) =>
         .onRef('categories.tenant_id', '=', 'category_links.tenant_id')
         .onRef('categories.id', '=', 'category_links.category_id'),
     )
-    .select([...categoryColumns.map((name) => `categories.${name}` as const), defaultLanguage(p.tenantId)])
+    .select([...categories.columns.map((name) => `categories.${name}` as const), defaultLanguage(p.tenantId)])
     .where('category_links.tenant_id', '=', p.tenantId)
     .where('categories.tenant_id', '=', p.tenantId)
     .where('category_links.entity_type', '=', p.entityType)

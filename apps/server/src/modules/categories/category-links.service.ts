@@ -1,6 +1,7 @@
 import type { Actor } from '#core/base/access/principal';
 import { newId } from '#core/base/crypto/ids';
 import { auditParams } from '#core/data/audit/audit.queries';
+import type { ById } from '#core/data/db/rows';
 import type { TenantDb, Transaction } from '#core/data/db/scopes';
 import { CategoryLinkNotFound, CategoryNotFound, EntityNotFound } from '#modules/categories/categories.errors';
 import { addUsage, findCategory, lockCategory } from '#modules/categories/categories.queries';
@@ -23,7 +24,6 @@ import {
   lockCategoriesOf,
   lockEntity,
   type CategoryLinkRow,
-  type EntityStatements,
 } from '#modules/categories/category-links.queries';
 import { shareTree } from '#modules/categories/category-tree.queries';
 
@@ -69,7 +69,6 @@ export function linkCategory({ db, actor, now }: Scope, categoryId: string, body
     if (existing !== undefined) return { data: presentLink(existing) };
     const row = await tx.first(
       insertLink({
-        tenant_id: tenantId,
         id: newId(),
         category_id: categoryId,
         entity_type: entityType,
@@ -116,7 +115,7 @@ export async function removeCategoryLinksOf(
 async function exists<Found>(
   db: { readonly first: (query: Found) => Promise<unknown> },
   { tenantId, entity_type: entityType, entity_id: id }: EntityBody & { tenantId: string },
-  statements: EntityStatements<Found>,
+  statements: Record<keyof typeof findEntity, (p: ById) => Found>,
 ): Promise<boolean> {
   if (entityType === 'tenant') return id === tenantId;
   return (await db.first(statements[entityType]({ tenantId, id }))) !== undefined;

@@ -1,11 +1,11 @@
-import { searchTextOf, type Translations } from '#modules/categories/categories.rules';
 import {
   findTexts,
   listTexts,
   lockTexts,
   updateTexts,
   type CategoryTextsRow,
-} from '#modules/categories/category-texts.queries';
+} from '#modules/categories/categories.queries';
+import { searchTextOf, type Translations } from '#modules/categories/categories.rules';
 
 type Change = { tenantId: string; translations: Translations; at: string };
 

@@ -1,39 +1,45 @@
 import { sql } from 'kysely';
 
 import { lock, queryBuilder, read, write } from '#core/data/db/query';
+import {
+  integer,
+  rowById,
+  sharedTenantLock,
+  tenantLock,
+  tenantTable,
+  text,
+  uuid,
+  type ById,
+  type RowOf,
+} from '#core/data/db/rows';
 import type { CategoryTables } from '#modules/categories/categories.queries';
 
 const builder = queryBuilder<CategoryTables>();
 
-type ById = { tenantId: string; id: string };
 type Range = { tenantId: string; from: string; before: string };
-export type Node = { id: string; parent_id: string | null; level: number; path: string; usage_count: number };
 
-const nodeColumns = ['id', 'parent_id', 'level', 'path', 'usage_count'] as const;
+const nodes = tenantTable('categories', {
+  id: uuid,
+  parent_id: uuid.orNull,
+  level: integer,
+  path: text,
+  usage_count: integer,
+});
+export type Node = RowOf<typeof nodes>;
 
 /** Serialises moves and deletions within a tenant: two of them that are each valid can form a cycle together. */
-export const lockTree = lock<{ tenantId: string }, never>((p) => ({
-  compile: () =>
-    sql`select pg_advisory_xact_lock(hashtextextended('categories:' || ${p.tenantId}::text, 0))`.compile(builder),
-}));
+export const lockTree = tenantLock('categories');
 
-/** Blocks moves and deletions while the transaction relies on the tree; other transactions may share the lock. */
-export const shareTree = lock<{ tenantId: string }, never>((p) => ({
-  compile: () =>
-    sql`select pg_advisory_xact_lock_shared(hashtextextended('categories:' || ${p.tenantId}::text, 0))`.compile(
-      builder,
-    ),
-}));
+/** Blocks moves and deletions while the transaction relies on the tree. */
+export const shareTree = sharedTenantLock('categories');
 
-export const findNode = read<ById, Node>((p) =>
-  builder.selectFrom('categories').select(nodeColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-);
+export const findNode = rowById(nodes);
 
 /** Locks in the order of ids to avoid deadlocks, and waits for concurrent links and unlinks. */
 export const lockTwoNodes = lock<ById & { otherId: string }, Node>((p) =>
   builder
     .selectFrom('categories')
-    .select(nodeColumns)
+    .select(nodes.columns)
     .where('tenant_id', '=', p.tenantId)
     .where('id', 'in', [p.id, p.otherId])
     .orderBy('id')
@@ -44,7 +50,7 @@ export const lockTwoNodes = lock<ById & { otherId: string }, Node>((p) =>
 export const lockNodes = lock<Range, Node>((p) =>
   builder
     .selectFrom('categories')
-    .select(nodeColumns)
+    .select(nodes.columns)
     .where('tenant_id', '=', p.tenantId)
     .where('path', '>=', p.from)
     .where('path', '<', p.before)

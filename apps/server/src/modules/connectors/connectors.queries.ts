@@ -1,6 +1,7 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { deleteRow } from '#core/data/audit/audited-rows.queries';
 import {
   auditedWrite,
   lock,
@@ -12,6 +13,7 @@ import {
   type ReadStatement,
   type WriteStatement,
 } from '#core/data/db/query';
+import { tenantLock, tenantTable } from '#core/data/db/rows';
 
 type Category = 'system_sync' | 'app_service' | 'integration' | 'communication';
 type Status = 'active' | 'degraded' | 'offline' | 'error' | 'unknown';
@@ -113,10 +115,7 @@ export const listEnabledConnectors = read<{ tenantId: string }, ConnectorRow>((p
 );
 
 /** Serialises the creation of connectors, for the limit. */
-export const lockConnectors = lock<{ tenantId: string }, never>((p) => ({
-  compile: () =>
-    sql`select pg_advisory_xact_lock(hashtextextended('connectors:' || ${p.tenantId}::text, 0))`.compile(builder),
-}));
+export const lockConnectors = tenantLock('connectors');
 
 export const countAllConnectors = read<{ tenantId: string }, { total: number }>((p) =>
   builder
@@ -198,13 +197,9 @@ export const disableConnector = auditedWrite<{ id: string; at: string } & AuditP
   return withAudit<ConnectorRow>(change, { action: 'provider.disabled', resourceType: 'provider' }, p);
 });
 
-export const deleteConnector = auditedWrite<{ id: string } & AuditParams, { id: string }>((p) => {
-  const change = builder
-    .deleteFrom('connectors')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .returning('id');
-  return withAudit<{ id: string }>(change, { action: 'provider.deleted', resourceType: 'provider' }, p);
+export const deleteConnector = deleteRow(tenantTable('connectors'), {
+  action: 'provider.deleted',
+  resourceType: 'provider',
 });
 
 export type ConnectorFilters = {

@@ -1,29 +1,23 @@
 import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
-import {
-  auditedWrite,
-  lock,
-  queryBuilder,
-  read,
-  write,
-  type LockStatement,
-  type ReadStatement,
-} from '#core/data/db/query';
-import { contactColumns, type ContactRow, type ContactsTables } from '#modules/contacts/contacts.queries';
+import { auditedWrite, lock, queryBuilder, read, write } from '#core/data/db/query';
+import { typed, flag, lockById, rowById, tenantTable, time, uuid, type RowOf } from '#core/data/db/rows';
+import { contacts, type ContactRow, type ContactsTables } from '#modules/contacts/contacts.queries';
 
 /** Kinds of records that contacts are linked to. */
 export type EntityType = 'user' | 'space' | 'resource';
 
-export type ContactLinkRow = {
-  id: string;
-  tenant_id: string;
-  entity_type: EntityType;
-  entity_id: string;
-  contact_id: string;
-  is_primary: boolean;
-  created_at: string;
-};
+const links = tenantTable('contact_links', {
+  id: uuid,
+  tenant_id: uuid,
+  entity_type: typed<EntityType>(),
+  entity_id: uuid,
+  contact_id: uuid,
+  is_primary: flag,
+  created_at: time,
+});
+export type ContactLinkRow = RowOf<typeof links>;
 
 type Described = { tenant_id: string; id: string; name: string; description: string | null; status: string };
 
@@ -41,64 +35,16 @@ type Tables = ContactsTables & {
 
 const builder = queryBuilder<Tables>();
 
-const linkColumns = ['id', 'tenant_id', 'entity_type', 'entity_id', 'contact_id', 'is_primary', 'created_at'] as const;
-
-type ById = { tenantId: string; id: string };
-
-/** `find` reads the record; `lock` also locks it until the transaction ends. */
-type EntityQueries = {
-  find(params: ById): ReadStatement<{ id: string }>;
-  lock(params: ById): LockStatement<{ id: string }>;
-};
+const spaces = tenantTable('spaces');
+const resources = tenantTable('resources');
+const users = tenantTable('users', { id: uuid }, ['status', '<>', 'deleted']);
 
 /** The lock serialises changes of the primary contact, and prevents links to a record that is being deleted. */
-export const entityQueries: Readonly<Record<EntityType, EntityQueries>> = {
-  space: {
-    find: read<ById, { id: string }>((p) =>
-      builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-    ),
-    lock: lock<ById, { id: string }>((p) =>
-      builder
-        .selectFrom('spaces')
-        .select('id')
-        .where('tenant_id', '=', p.tenantId)
-        .where('id', '=', p.id)
-        .forNoKeyUpdate(),
-    ),
-  },
-  resource: {
-    find: read<ById, { id: string }>((p) =>
-      builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-    ),
-    lock: lock<ById, { id: string }>((p) =>
-      builder
-        .selectFrom('resources')
-        .select('id')
-        .where('tenant_id', '=', p.tenantId)
-        .where('id', '=', p.id)
-        .forNoKeyUpdate(),
-    ),
-  },
-  user: {
-    find: read<ById, { id: string }>((p) =>
-      builder
-        .selectFrom('users')
-        .select('id')
-        .where('tenant_id', '=', p.tenantId)
-        .where('id', '=', p.id)
-        .where('status', '<>', 'deleted'),
-    ),
-    lock: lock<ById, { id: string }>((p) =>
-      builder
-        .selectFrom('users')
-        .select('id')
-        .where('tenant_id', '=', p.tenantId)
-        .where('id', '=', p.id)
-        .where('status', '<>', 'deleted')
-        .forNoKeyUpdate(),
-    ),
-  },
-};
+export const entityQueries = {
+  space: { find: rowById(spaces), lock: lockById(spaces, 'for no key update') },
+  resource: { find: rowById(resources), lock: lockById(resources, 'for no key update') },
+  user: { find: rowById(users), lock: lockById(users, 'for no key update') },
+} as const satisfies Record<EntityType, unknown>;
 
 type OfEntity = { entityType: EntityType; entityId: string };
 type InTenant = { tenantId: string };
@@ -117,7 +63,7 @@ export const listLinks = read<OfEntity & InTenant & Page, LinkedContactRow>((p) 
         .onRef('contacts.tenant_id', '=', 'contact_links.tenant_id')
         .onRef('contacts.id', '=', 'contact_links.contact_id'),
     )
-    .select(linkColumns.map((name) => `contact_links.${name}` as const))
+    .select(links.columns.map((name) => `contact_links.${name}` as const))
     .select(contactJson().as('contact'))
     .where('contact_links.tenant_id', '=', p.tenantId)
     .where('contacts.tenant_id', '=', p.tenantId)
@@ -134,7 +80,7 @@ export const listLinks = read<OfEntity & InTenant & Page, LinkedContactRow>((p) 
 export const lockLink = lock<OfEntity & InTenant & { contactId: string }, ContactLinkRow>((p) =>
   builder
     .selectFrom('contact_links')
-    .select(linkColumns)
+    .select(links.columns)
     .where('tenant_id', '=', p.tenantId)
     .where('entity_type', '=', p.entityType)
     .where('entity_id', '=', p.entityId)
@@ -172,7 +118,7 @@ export const insertLink = auditedWrite<
       created_at: p.at,
       created_by: p.createdBy,
     } as never)
-    .returning(linkColumns);
+    .returning(links.columns);
   return withAudit<ContactLinkRow>(change, event(p), p);
 });
 
@@ -182,7 +128,7 @@ export const setPrimary = auditedWrite<{ id: string; isPrimary: boolean } & Audi
     .set({ is_primary: p.isPrimary })
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
-    .returning(linkColumns);
+    .returning(links.columns);
   return withAudit<ContactLinkRow>(change, event(p), p);
 });
 
@@ -255,7 +201,7 @@ export const listReferences = read<InTenant & { contactId: string } & Readable &
 function contactJson() {
   const instant = (name: string) =>
     sql`to_char(contacts.${sql.raw(name)} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-  const pairs = contactColumns.map((name) =>
+  const pairs = contacts.columns.map((name) =>
     name.endsWith('_at') ? sql`${sql.lit(name)}, ${instant(name)}` : sql`${sql.lit(name)}, contacts.${sql.raw(name)}`,
   );
   return sql<ContactRow>`json_build_object(${sql.join(pairs)})`;

@@ -1,107 +1,52 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import { auditOfDone, withAudit, type AuditParams } from '#core/data/audit/audit.queries';
-import {
-  auditedWrite,
-  lock,
-  queryBuilder,
-  read,
-  toAuditedWrite,
-  toRead,
-  write,
-  type ReadStatement,
-  type WriteStatement,
-} from '#core/data/db/query';
+import { auditOfDone } from '#core/data/audit/audit.queries';
+import { insertRow, updateRow, type Update } from '#core/data/audit/audited-rows.queries';
+import { queryBuilder, toRead, type ReadStatement } from '#core/data/db/query';
+import { deleteById, json, lockById, rowById, tenantTable, text, time, uuid, type RowOf } from '#core/data/db/rows';
 import { containsWords, prepareSearch, type Search } from '#core/data/db/search';
 import { countMatches } from '#core/data/db/totals';
 
-type Address = Record<string, unknown>;
-
-export type ContactRow = {
-  tenant_id: string;
-  id: string;
-  first_name: string | null;
-  middle_name: string | null;
-  last_name: string | null;
-  email: string | null;
-  phone: string | null;
-  url: string | null;
-  address: Address | null;
-  notes: string | null;
-  created_at: string;
-  updated_at: string;
-  created_by: string | null;
-  updated_by: string | null;
-};
+export const contacts = tenantTable('contacts', {
+  tenant_id: uuid,
+  id: uuid,
+  first_name: text.orNull,
+  middle_name: text.orNull,
+  last_name: text.orNull,
+  email: text.orNull,
+  phone: text.orNull,
+  url: text.orNull,
+  address: json.orNull,
+  notes: text.orNull,
+  created_at: time,
+  updated_at: time,
+  created_by: uuid.orNull,
+  updated_by: uuid.orNull,
+});
+export type ContactRow = RowOf<typeof contacts>;
 
 export type ContactsTables = { contacts: ContactRow & { phone_digits: string | null; search_text: string } };
 
 const builder = queryBuilder<ContactsTables>();
 
-export const contactColumns = [
-  'tenant_id',
-  'id',
-  'first_name',
-  'middle_name',
-  'last_name',
-  'email',
-  'phone',
-  'url',
-  'address',
-  'notes',
-  'created_at',
-  'updated_at',
-  'created_by',
-  'updated_by',
-] as const;
+export const findContact = rowById(contacts);
 
-export const findContact = read<{ tenantId: string; id: string }, ContactRow>((p) =>
-  builder.selectFrom('contacts').select(contactColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-);
+/** The contact is not deleted before the link exists. */
+export const shareContact = lockById(contacts, 'for key share');
 
-/** Locks the contact until the transaction ends, so that it is not deleted before the link exists. */
-export const shareContact = lock<{ tenantId: string; id: string }, ContactRow>((p) =>
-  builder
-    .selectFrom('contacts')
-    .select(contactColumns)
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .forKeyShare(),
-);
+/** Waits for links and files that are being added. */
+export const lockContact = lockById(contacts, 'for update', 'id');
 
-/** Locks the contact until the transaction ends, and waits for links and files that are being added. */
-export const lockContact = lock<{ tenantId: string; id: string }, { id: string }>((p) =>
-  builder.selectFrom('contacts').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forUpdate(),
-);
-
-export const insertContact = auditedWrite<ContactRow & AuditParams, ContactRow>((p) => {
-  const row = Object.fromEntries(contactColumns.map((name) => [name, p[name]])) as ContactRow;
-  const change = builder
-    .insertInto('contacts')
-    .values(row as never)
-    .returning(contactColumns);
-  return withAudit<ContactRow>(
-    change,
-    { action: 'contact.created', resourceType: 'contact', counts: { table: 'contacts', by: 1 } },
-    p,
-  );
-});
+export const insertContact = insertRow(contacts, { action: 'contact.created', resourceType: 'contact' });
 
 export type ContactChanges = Partial<Omit<ContactRow, 'tenant_id' | 'id' | 'created_at' | 'created_by'>>;
 
-export function updateContact(id: string, changes: ContactChanges, audit: AuditParams): WriteStatement<ContactRow> {
-  const change = builder
-    .updateTable('contacts')
-    .set(changes)
-    .where('tenant_id', '=', audit.tenantId)
-    .where('id', '=', id)
-    .returning(contactColumns);
-  return toAuditedWrite(withAudit<ContactRow>(change, { action: 'contact.updated', resourceType: 'contact' }, audit));
-}
+export const updateContact: Update<ContactChanges, ContactRow> = updateRow(contacts, {
+  action: 'contact.updated',
+  resourceType: 'contact',
+});
 
-export const deleteContact = write<{ tenantId: string; id: string }, never>((p) =>
-  builder.deleteFrom('contacts').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-);
+export const deleteContact = deleteById(contacts);
 
 export const recordDeletion = auditOfDone({
   action: 'contact.deleted',
@@ -131,7 +76,7 @@ export function listContacts(
 ): ReadStatement<ContactRow> {
   const { column, descending } = page.order ?? { column: 'created_at', descending: true };
   const direction = descending ? 'desc' : 'asc';
-  let query = filtered(tenantId, filters).select(contactColumns);
+  let query = filtered(tenantId, filters).select(contacts.columns);
   if (column === 'updated_at') query = query.orderBy(column, direction);
   // Ignores case, and puts contacts without a value last in both directions.
   else if (column !== 'created_at') {

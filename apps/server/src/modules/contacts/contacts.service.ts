@@ -56,7 +56,6 @@ export async function createContact({ db, actor, now }: Scope, body: CreateConta
   const row = await db.slow.first(
     insertContact({
       id: newId(),
-      tenant_id: db.tenantId,
       first_name: body.firstName ?? null,
       middle_name: body.middleName ?? null,
       last_name: body.lastName ?? null,

@@ -1,51 +1,35 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
-import { auditedWrite, queryBuilder, read, toRead, type ReadStatement } from '#core/data/db/query';
+import { insertRow } from '#core/data/audit/audited-rows.queries';
+import { auditedWrite, queryBuilder, toRead, type ReadStatement } from '#core/data/db/query';
+import { typed, integer, rowById, tenantTable, text, time, uuid, type RowOf } from '#core/data/db/rows';
 import { countMatches } from '#core/data/db/totals';
 
 export type EntityType = 'space' | 'resource';
 export type FeedbackStatus = 'new' | 'in_progress' | 'resolved' | 'dismissed';
 
-export type FeedbackRow = {
-  tenant_id: string;
-  id: string;
-  space_id: string | null;
-  resource_id: string | null;
-  rating: number | null;
-  message: string;
-  status: FeedbackStatus;
-  created_by: string | null;
-  created_at: string;
-  updated_at: string;
-};
+const feedbacks = tenantTable('feedbacks', {
+  tenant_id: uuid,
+  id: uuid,
+  space_id: uuid.orNull,
+  resource_id: uuid.orNull,
+  rating: integer.orNull,
+  message: text,
+  status: typed<FeedbackStatus>(),
+  created_by: uuid.orNull,
+  created_at: time,
+  updated_at: time,
+});
+export type FeedbackRow = RowOf<typeof feedbacks>;
 
 type Tables = { feedbacks: FeedbackRow };
 
 const builder = queryBuilder<Tables>();
 
-const columns = [
-  'tenant_id',
-  'id',
-  'space_id',
-  'resource_id',
-  'rating',
-  'message',
-  'status',
-  'created_by',
-  'created_at',
-  'updated_at',
-] as const;
+export const findFeedback = rowById(feedbacks);
 
-export const findFeedback = read<{ tenantId: string; id: string }, FeedbackRow>((p) =>
-  builder.selectFrom('feedbacks').select(columns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-);
-
-export const insertFeedback = auditedWrite<FeedbackRow & AuditParams, FeedbackRow>((p) => {
-  const row = Object.fromEntries(columns.map((name) => [name, p[name]])) as FeedbackRow;
-  const change = builder.insertInto('feedbacks').values(row).returning(columns);
-  return withAudit<FeedbackRow>(change, { action: 'feedback.created', resourceType: 'feedback' }, p);
-});
+export const insertFeedback = insertRow(feedbacks, { action: 'feedback.created', resourceType: 'feedback' });
 
 export const setFeedbackStatus = auditedWrite<
   { id: string; status: FeedbackStatus; at: string } & AuditParams,
@@ -56,7 +40,7 @@ export const setFeedbackStatus = auditedWrite<
     .set({ status: p.status, updated_at: p.at })
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
-    .returning(columns);
+    .returning(feedbacks.columns);
   return withAudit<FeedbackRow>(change, { action: 'feedback.updated', resourceType: 'feedback' }, p);
 });
 
@@ -74,7 +58,7 @@ export function listFeedbacks(
   filters: FeedbackFilters,
   page: { limit: number; offset: number; oldestFirst: boolean },
 ): ReadStatement<FeedbackRow> {
-  const query = filtered(tenantId, filters).select(columns);
+  const query = filtered(tenantId, filters).select(feedbacks.columns);
   return toRead(
     query
       .orderBy('id', page.oldestFirst ? 'asc' : 'desc')

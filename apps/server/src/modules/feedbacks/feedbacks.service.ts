@@ -59,7 +59,6 @@ export async function createFeedback({ db, actor, services }: Author, body: Crea
   const row = await db.slow.first(
     insertFeedback({
       id: newId(),
-      tenant_id: db.tenantId,
       space_id: body.entity_type === 'space' ? body.entity_id : null,
       resource_id: body.entity_type === 'resource' ? body.entity_id : null,
       rating: body.rating ?? null,

@@ -1,31 +1,54 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { queryBuilder, read, toRead, write, type ReadStatement } from '#core/data/db/query';
+import { typed, integer, json, tenantTable, text, time, uuid, type RowOf } from '#core/data/db/rows';
 import { countMatches } from '#core/data/db/totals';
-import type { CompletionRow, FlowTaskTables, Outcome, PersonRow } from '#modules/flow-tasks/flow-tasks.tables';
+import type { FlowTaskRow } from '#modules/flow-tasks/flow-tasks.queries';
 
-const builder = queryBuilder<FlowTaskTables>();
+export type Outcome = 'completed' | 'skipped';
 
-const completionColumns = [
-  'tenant_id',
-  'id',
-  'task_id',
-  'user_id',
-  'outcome',
-  'source',
-  'task_type',
-  'task_name',
-  'version',
-  'resets',
-  'round',
-  'language',
-  'text_hash',
-  'answers',
-  'ip_address',
-  'user_agent',
-  'session_id',
-  'completed_at',
-] as const;
+const completions = tenantTable('flow_task_completions', {
+  tenant_id: uuid,
+  id: uuid,
+  task_id: uuid,
+  user_id: uuid,
+  outcome: typed<Outcome>(),
+  source: typed<'person' | 'automatic'>(),
+  task_type: typed<FlowTaskRow['type']>(),
+  task_name: text,
+  version: text.orNull,
+  resets: integer,
+  round: integer,
+  language: text.orNull,
+  text_hash: text,
+  answers: json.orNull,
+  ip_address: text.orNull,
+  user_agent: text.orNull,
+  session_id: uuid,
+  completed_at: time,
+});
+export type CompletionRow = RowOf<typeof completions>;
+
+type PersonRow = {
+  tenant_id: string;
+  id: string;
+  display_name: string;
+  full_name: string;
+  locale: string;
+  phone: string | null;
+  is_tenant_admin: boolean;
+  status: string;
+  created_at: string;
+};
+
+type Tables = {
+  flow_tasks: FlowTaskRow;
+  flow_task_completions: CompletionRow;
+  users: PersonRow;
+  tenants: { id: string; default_language: string };
+};
+
+const builder = queryBuilder<Tables>();
 
 type ByUser = { tenantId: string; userId: string };
 
@@ -78,7 +101,7 @@ type Latest = ByUser & { taskId: string; version: string | null; resets: number 
 export const listLatest = read<Latest, CompletionRow>((p) =>
   builder
     .selectFrom('flow_task_completions')
-    .select(completionColumns)
+    .select(completions.columns)
     .distinctOn('outcome')
     .where('tenant_id', '=', p.tenantId)
     .where('user_id', '=', p.userId)
@@ -91,12 +114,12 @@ export const listLatest = read<Latest, CompletionRow>((p) =>
 
 /** Returns no row if a concurrent request has recorded the same outcome. */
 export const insertCompletion = write<CompletionRow, CompletionRow>((p) => {
-  const row = Object.fromEntries(completionColumns.map((name) => [name, p[name]]));
+  const row = Object.fromEntries(completions.columns.map((name) => [name, p[name]]));
   return builder
     .insertInto('flow_task_completions')
     .values(row as CompletionRow)
     .onConflict((conflict) => conflict.constraint('flow_task_completions_once').doNothing())
-    .returning(completionColumns);
+    .returning(completions.columns);
 });
 
 type Counting = { tenantId: string; taskId: string; version: string | null; resets: number; after: string | null };
@@ -170,7 +193,7 @@ export function listCompletions(
   selection: Selection,
   { limit, offset }: Page,
 ): ReadStatement<CompletionRow> {
-  const rows = filtered(tenantId, selection).select(completionColumns).orderBy('id', 'desc');
+  const rows = filtered(tenantId, selection).select(completions.columns).orderBy('id', 'desc');
   return toRead(rows.limit(limit).offset(offset));
 }
 
@@ -178,10 +201,7 @@ export function countCompletions(tenantId: string, selection: Selection): ReadSt
   return countMatches(filtered(tenantId, selection).select('id'));
 }
 
-function filtered(
-  tenantId: string,
-  selection: Selection,
-): SelectQueryBuilder<FlowTaskTables, 'flow_task_completions', object> {
+function filtered(tenantId: string, selection: Selection): SelectQueryBuilder<Tables, 'flow_task_completions', object> {
   const rows = builder.selectFrom('flow_task_completions').where('tenant_id', '=', tenantId);
   return 'userId' in selection
     ? rows.where('user_id', '=', selection.userId)

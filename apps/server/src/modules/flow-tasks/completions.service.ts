@@ -13,6 +13,8 @@ import {
   listCompletions,
   listLatest,
   listStandings,
+  type CompletionRow,
+  type Outcome,
   type PersonFacts,
   type Standing,
 } from '#modules/flow-tasks/completions.queries';
@@ -23,7 +25,7 @@ import {
   TextChanged,
   VersionChanged,
 } from '#modules/flow-tasks/flow-tasks.errors';
-import { findTask, listActiveTasks, shareTasks } from '#modules/flow-tasks/flow-tasks.queries';
+import { findTask, listActiveTasks, shareTasks, type FlowTaskRow } from '#modules/flow-tasks/flow-tasks.queries';
 import {
   counts,
   hashOf,
@@ -36,7 +38,6 @@ import {
 } from '#modules/flow-tasks/flow-tasks.rules';
 import type { CompleteFlowTaskBody, PageQuery } from '#modules/flow-tasks/flow-tasks.schemas';
 import { presentFlowTask } from '#modules/flow-tasks/flow-tasks.service';
-import type { CompletionRow, FlowTaskRow, Outcome } from '#modules/flow-tasks/flow-tasks.tables';
 
 /** A user who acts for another tenant has the tasks of their home tenant. `languages`: the best one first. */
 type Scope = { services: Services; actor: Actor<Person>; languages: readonly string[] };

@@ -1,44 +1,59 @@
 import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { deleteRow, insertRow, updateRow, type Update } from '#core/data/audit/audited-rows.queries';
+import { auditedWrite, lock, queryBuilder, read, write } from '#core/data/db/query';
 import {
-  auditedWrite,
-  lock,
-  queryBuilder,
-  read,
-  toAuditedWrite,
-  write,
-  type WriteStatement,
-} from '#core/data/db/query';
-import type { FlowTaskRow, FlowTaskTables } from '#modules/flow-tasks/flow-tasks.tables';
+  typed,
+  flag,
+  integer,
+  lockById,
+  lockByIds,
+  rowById,
+  rowsByIds,
+  tenantLock,
+  tenantTable,
+  text,
+  time,
+  uuid,
+  type RowOf,
+} from '#core/data/db/rows';
 
-type ById = { tenantId: string; id: string };
+type TaskType = 'agb' | 'profile' | 'kyc' | 'avatar' | 'phone_verification' | 'email_verification' | 'custom';
 
-const builder = queryBuilder<FlowTaskTables>();
+type Config = Record<string, unknown> & {
+  audience?: { groups?: string[]; roles?: ('admin' | 'member')[]; createdBefore?: string };
+  from?: string;
+  until?: string;
+  repeatEveryDays?: number;
+};
 
-const taskColumns = [
-  'tenant_id',
-  'id',
-  'type',
-  'name',
-  'target_route',
-  'priority',
-  'is_mandatory',
-  'is_active',
-  'version',
-  'config',
-  'i18n',
-  'resets',
-  'created_at',
-  'updated_at',
-] as const;
+const tasks = tenantTable('flow_tasks', {
+  tenant_id: uuid,
+  id: uuid,
+  type: typed<TaskType>(),
+  name: text,
+  target_route: text,
+  priority: integer,
+  is_mandatory: flag,
+  is_active: flag,
+  version: text.orNull,
+  config: typed<Config>(),
+  i18n: typed<Record<string, { title?: string; description?: string; buttonText?: string }>>(),
+  resets: integer,
+  created_at: time,
+  updated_at: time,
+});
+export type FlowTaskRow = RowOf<typeof tasks>;
+
+const builder = queryBuilder<{ flow_tasks: FlowTaskRow }>();
 
 const resourceType = 'flow_task';
 
 const inOrder = (p: { tenantId: string }) =>
   builder
     .selectFrom('flow_tasks')
-    .select(taskColumns)
+    .select(tasks.columns)
     .where('tenant_id', '=', p.tenantId)
     .orderBy('priority')
     .orderBy('created_at')
@@ -57,44 +72,18 @@ export const countTasks = read<{ tenantId: string }, { total: number }>((p) =>
     .where('tenant_id', '=', p.tenantId),
 );
 
-export const findTask = read<ById, FlowTaskRow>((p) =>
-  builder.selectFrom('flow_tasks').select(taskColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-);
+export const findTask = rowById(tasks);
 
 /** Finds the existing groups. */
-export const findGroups = read<{ tenantId: string; ids: readonly string[] }, { id: string }>((p) =>
-  builder
-    .selectFrom('groups')
-    .select('id')
-    .where('tenant_id', '=', p.tenantId)
-    .where(sql<boolean>`id = any(${p.ids}::uuid[])`),
-);
+export const findGroups = rowsByIds(tenantTable('groups'));
 
-/** Locks the tasks against changes until the transaction ends; other transactions may share the lock. */
-export const shareTasks = lock<{ tenantId: string; ids: readonly string[] }, FlowTaskRow>((p) =>
-  builder
-    .selectFrom('flow_tasks')
-    .select(taskColumns)
-    .where('tenant_id', '=', p.tenantId)
-    .where(sql<boolean>`id = any(${p.ids}::uuid[])`)
-    .orderBy('id')
-    .forShare(),
-);
+/** Locks the tasks against changes; other transactions may share the lock. */
+export const shareTasks = lockByIds(tasks, 'for share');
 
-export const lockTask = lock<ById, FlowTaskRow>((p) =>
-  builder
-    .selectFrom('flow_tasks')
-    .select(taskColumns)
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .forNoKeyUpdate(),
-);
+export const lockTask = lockById(tasks, 'for no key update');
 
 /** Serialises creations and reorderings within a tenant. */
-export const lockOrder = lock<{ tenantId: string }, never>((p) => ({
-  compile: () =>
-    sql`select pg_advisory_xact_lock(hashtextextended('flow-tasks:' || ${p.tenantId}::text, 0))`.compile(builder),
-}));
+export const lockOrder = tenantLock('flow-tasks');
 
 /** Locks all tasks of the tenant until the transaction ends. */
 export const lockTasks = lock<{ tenantId: string }, Pick<FlowTaskRow, 'id' | 'priority' | 'created_at'>>((p) =>
@@ -106,35 +95,16 @@ export const lockTasks = lock<{ tenantId: string }, Pick<FlowTaskRow, 'id' | 'pr
     .forNoKeyUpdate(),
 );
 
-export const insertTask = auditedWrite<FlowTaskRow & AuditParams, FlowTaskRow>((p) => {
-  const row = Object.fromEntries(taskColumns.map((name) => [name, p[name]]));
-  const change = builder
-    .insertInto('flow_tasks')
-    .values(row as FlowTaskRow)
-    .returning(taskColumns);
-  return withAudit<FlowTaskRow>(change, { action: 'flow_task.created', resourceType }, p);
-});
+export const insertTask = insertRow(tasks, { action: 'flow_task.created', resourceType });
 
 export type FlowTaskChanges = Partial<Omit<FlowTaskRow, 'tenant_id' | 'id' | 'type' | 'resets' | 'created_at'>>;
 
-export function updateTask(id: string, changes: FlowTaskChanges, audit: AuditParams): WriteStatement<FlowTaskRow> {
-  const change = builder
-    .updateTable('flow_tasks')
-    .set(changes)
-    .where('tenant_id', '=', audit.tenantId)
-    .where('id', '=', id)
-    .returning(taskColumns);
-  return toAuditedWrite(withAudit<FlowTaskRow>(change, { action: 'flow_task.updated', resourceType }, audit));
-}
-
-export const deleteTask = auditedWrite<{ id: string } & AuditParams, { id: string }>((p) => {
-  const change = builder
-    .deleteFrom('flow_tasks')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .returning('id');
-  return withAudit<{ id: string }>(change, { action: 'flow_task.deleted', resourceType }, p);
+export const updateTask: Update<FlowTaskChanges, FlowTaskRow> = updateRow(tasks, {
+  action: 'flow_task.updated',
+  resourceType,
 });
+
+export const deleteTask = deleteRow(tasks, { action: 'flow_task.deleted', resourceType });
 
 export const resetTask = auditedWrite<{ id: string; at: string } & AuditParams, { id: string }>((p) => {
   const change = builder
@@ -147,10 +117,9 @@ export const resetTask = auditedWrite<{ id: string; at: string } & AuditParams, 
 });
 
 /** The priority of a task becomes its position in the list, from 0. */
-export const setOrder = write<{ tenantId: string; ids: readonly string[]; at: string }, never>((p) => ({
-  compile: () =>
-    sql`update flow_tasks set priority = listed.place - 1, updated_at = ${p.at}
+export const setOrder = write<{ tenantId: string; ids: readonly string[]; at: string }, never>(
+  (p) => sql`update flow_tasks set priority = listed.place - 1, updated_at = ${p.at}
         from unnest(${p.ids}::uuid[]) with ordinality as listed (id, place)
         where flow_tasks.tenant_id = ${p.tenantId} and flow_tasks.id = listed.id
-          and flow_tasks.priority <> listed.place - 1`.compile(builder),
-}));
+          and flow_tasks.priority <> listed.place - 1`,
+);

@@ -27,6 +27,7 @@ import {
   setOrder,
   updateTask,
   type FlowTaskChanges,
+  type FlowTaskRow,
 } from '#modules/flow-tasks/flow-tasks.queries';
 import {
   groupsOf,
@@ -44,7 +45,6 @@ import {
   type ReorderBody,
   type UpdateFlowTaskBody,
 } from '#modules/flow-tasks/flow-tasks.schemas';
-import type { FlowTaskRow } from '#modules/flow-tasks/flow-tasks.tables';
 
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 

@@ -1,28 +1,20 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { auditOfDone, withAudit, type AuditParams } from '#core/data/audit/audit.queries';
-import {
-  auditedWrite,
-  lock,
-  queryBuilder,
-  read,
-  searchPatterns,
-  toAuditedWrite,
-  toRead,
-  write,
-  type ReadStatement,
-  type WriteStatement,
-} from '#core/data/db/query';
+import { updateRow, type Update } from '#core/data/audit/audited-rows.queries';
+import { auditedWrite, queryBuilder, read, searchPatterns, toRead, type ReadStatement } from '#core/data/db/query';
+import { typed, deleteById, lockById, rowById, tenantTable, text, time, uuid, type RowOf } from '#core/data/db/rows';
 import { countMatches } from '#core/data/db/totals';
 
-export type GroupRow = {
-  id: string;
-  name: string;
-  description: string | null;
-  permissions: string[];
-  created_at: string;
-  updated_at: string;
-};
+const groups = tenantTable('groups', {
+  id: uuid,
+  name: text,
+  description: text.orNull,
+  permissions: typed<string[]>(),
+  created_at: time,
+  updated_at: time,
+});
+export type GroupRow = RowOf<typeof groups>;
 
 export type GroupMemberRow = {
   user_id: string;
@@ -40,21 +32,10 @@ type Tables = {
 
 const builder = queryBuilder<Tables>();
 
-const groupColumns = ['id', 'name', 'description', 'permissions', 'created_at', 'updated_at'] as const;
+export const findGroup = rowById(groups);
 
-export const findGroup = read<{ tenantId: string; id: string }, GroupRow>((p) =>
-  builder.selectFrom('groups').select(groupColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-);
-
-/** Locks the group until the transaction ends, so that the permission check stays valid for the change. */
-export const lockGroup = lock<{ tenantId: string; id: string }, GroupRow>((p) =>
-  builder
-    .selectFrom('groups')
-    .select(groupColumns)
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .forUpdate(),
-);
+/** The permission check stays valid for the change. */
+export const lockGroup = lockById(groups, 'for update');
 
 export const insertGroup = auditedWrite<GroupRow & AuditParams, GroupRow>((p) => {
   const change = builder
@@ -68,25 +49,18 @@ export const insertGroup = auditedWrite<GroupRow & AuditParams, GroupRow>((p) =>
       created_at: p.created_at,
       updated_at: p.updated_at,
     })
-    .returning(groupColumns);
+    .returning(groups.columns);
   return withAudit<GroupRow>(change, { action: 'group.created', resourceType: 'group' }, p);
 });
 
 export type GroupChanges = Partial<Pick<GroupRow, 'name' | 'description' | 'permissions' | 'updated_at'>>;
 
-export function updateGroup(id: string, changes: GroupChanges, audit: AuditParams): WriteStatement<GroupRow> {
-  const change = builder
-    .updateTable('groups')
-    .set(changes)
-    .where('tenant_id', '=', audit.tenantId)
-    .where('id', '=', id)
-    .returning(groupColumns);
-  return toAuditedWrite(withAudit<GroupRow>(change, { action: 'group.updated', resourceType: 'group' }, audit));
-}
+export const updateGroup: Update<GroupChanges, GroupRow> = updateRow(groups, {
+  action: 'group.updated',
+  resourceType: 'group',
+});
 
-export const deleteGroup = write<{ tenantId: string; id: string }, never>((p) =>
-  builder.deleteFrom('groups').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-);
+export const deleteGroup = deleteById(groups);
 
 export const recordDeletion = auditOfDone({ action: 'group.deleted', resourceType: 'group' });
 
@@ -101,7 +75,7 @@ export function listGroups(
 ): ReadStatement<GroupRow> {
   const { column, descending } = page.order ?? { column: 'name', descending: false };
   const direction = descending ? 'desc' : 'asc';
-  let query = matching(tenantId, search).select(groupColumns);
+  let query = matching(tenantId, search).select(groups.columns);
   // Ids are UUIDv7, so their order is the order of creation.
   if (column === 'name') query = query.orderBy(sql`lower(name)`, direction);
   return toRead(query.orderBy('id', direction).limit(page.limit).offset(page.offset));
@@ -119,14 +93,7 @@ function matching(tenantId: string, search: string | undefined): GroupSelect {
   return query;
 }
 
-export const findUser = read<{ tenantId: string; userId: string }, { id: string }>((p) =>
-  builder
-    .selectFrom('users')
-    .select('id')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.userId)
-    .where('status', '<>', 'deleted'),
-);
+export const findUser = rowById(tenantTable('users', { id: uuid }, ['status', '<>', 'deleted']));
 
 export const findMember = read<{ tenantId: string; groupId: string; userId: string }, GroupMemberRow>((p) =>
   builder

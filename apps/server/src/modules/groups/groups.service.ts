@@ -125,7 +125,7 @@ export async function addGroupMember({ db, actor, services }: Scope, groupId: st
   const at = services.now().toISOString();
   const member = await db.transaction(async (tx) => {
     const group = await lockChangeable(tx, actor, groupId);
-    const user = await tx.first(findUser({ tenantId, userId }));
+    const user = await tx.first(findUser({ tenantId, id: userId }));
     if (user === undefined) throw MemberNotFound();
     await tx.all(insertMember({ groupId, userId, at, ...auditParams(actor, at, { groupId: group.id }) }));
     await tx.all(announceRevocation(`user:${user.id}`));

@@ -5,23 +5,8 @@ import type {
   DeliveryStatus,
   Layer,
   NoticeStatus,
-  QuietHours,
   Texts,
 } from '#modules/notifications/notifications.types';
-
-export type PreferenceRow = {
-  tenant_id: string;
-  id: string;
-  user_id: string | null;
-  scope: 'tenant_default' | 'user_override';
-  category: string;
-  channel: Channel;
-  enabled: boolean;
-  quiet_hours: QuietHours;
-  rules: Record<string, unknown> & { locked?: boolean };
-  created_at: string;
-  updated_at: string;
-};
 
 export type NoticeRow = {
   tenant_id: string;
@@ -109,7 +94,6 @@ export type PersonRow = {
 type Generated = { attempts?: number; due_at?: string };
 
 export type NotificationTables = {
-  notification_preferences: PreferenceRow;
   notices: NoticeRow & Generated;
   notifications: NotificationRow;
   notification_deliveries: DeliveryRow;

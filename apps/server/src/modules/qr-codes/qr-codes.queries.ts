@@ -1,70 +1,41 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
-import { auditedWrite, lock, queryBuilder, read, toRead, write, type ReadStatement } from '#core/data/db/query';
+import { deleteRow, insertRow } from '#core/data/audit/audited-rows.queries';
+import { auditedWrite, queryBuilder, read, toRead, write, type ReadStatement } from '#core/data/db/query';
+import { lockById, rowById, tenantTable, text, time, uuid, type ById, type RowOf } from '#core/data/db/rows';
 import { countMatches } from '#core/data/db/totals';
 
 export type EntityType = 'space' | 'resource';
 
-export type QrCodeRow = {
-  tenant_id: string;
-  id: string;
-  code: string;
-  space_id: string | null;
-  resource_id: string | null;
-  label: string | null;
-  created_by: string | null;
-  created_at: string;
-  updated_at: string;
-  assigned_at: string | null;
-};
+const codes = tenantTable('qr_codes', {
+  tenant_id: uuid,
+  id: uuid,
+  code: text,
+  space_id: uuid.orNull,
+  resource_id: uuid.orNull,
+  label: text.orNull,
+  created_by: uuid.orNull,
+  created_at: time,
+  updated_at: time,
+  assigned_at: time.orNull,
+});
+export type QrCodeRow = RowOf<typeof codes>;
 
 type Named = { tenant_id: string; id: string; name: string };
 type Tables = { qr_codes: QrCodeRow; spaces: Named; resources: Named };
-type ById = { tenantId: string; id: string };
 
 const builder = queryBuilder<Tables>();
 
-const columns = [
-  'tenant_id',
-  'id',
-  'code',
-  'space_id',
-  'resource_id',
-  'label',
-  'created_by',
-  'created_at',
-  'updated_at',
-  'assigned_at',
-] as const;
+export const findQrCode = rowById(codes);
 
-export const findQrCode = read<ById, QrCodeRow>((p) =>
-  builder.selectFrom('qr_codes').select(columns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-);
+/** Serialises assignments. */
+export const lockQrCode = lockById(codes, 'for no key update');
 
-/** Locks the row until the transaction ends, which serialises assignments. */
-export const lockQrCode = lock<ById, QrCodeRow>((p) =>
-  builder
-    .selectFrom('qr_codes')
-    .select(columns)
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .forNoKeyUpdate(),
-);
-
-/** Locks the record until the transaction ends. It comes first, so that a concurrent deletion of the record cannot deadlock. */
+/** Comes first, so that a concurrent deletion of the record cannot deadlock. */
 export const shareEntity = {
-  space: lock<ById, { id: string }>((p) =>
-    builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forKeyShare(),
-  ),
-  resource: lock<ById, { id: string }>((p) =>
-    builder
-      .selectFrom('resources')
-      .select('id')
-      .where('tenant_id', '=', p.tenantId)
-      .where('id', '=', p.id)
-      .forKeyShare(),
-  ),
+  space: lockById(tenantTable('spaces'), 'for key share'),
+  resource: lockById(tenantTable('resources'), 'for key share'),
 } as const satisfies Record<EntityType, unknown>;
 
 export type ResolvedQrCodeRow = QrCodeRow & { entity_name: string | null };
@@ -78,21 +49,13 @@ export const resolveQrCode = read<{ tenantId: string; code: string }, ResolvedQr
     .leftJoin('resources', (join) =>
       join.onRef('resources.tenant_id', '=', 'qr_codes.tenant_id').onRef('resources.id', '=', 'qr_codes.resource_id'),
     )
-    .select(columns.map((name) => `qr_codes.${name}` as const))
+    .select(codes.columns.map((name) => `qr_codes.${name}` as const))
     .select(sql<string | null>`coalesce(spaces.name, resources.name)`.as('entity_name'))
     .where('qr_codes.tenant_id', '=', p.tenantId)
     .where('qr_codes.code', '=', p.code),
 );
 
-export const insertQrCode = auditedWrite<QrCodeRow & AuditParams, QrCodeRow>((p) => {
-  const row = Object.fromEntries(columns.map((name) => [name, p[name]])) as QrCodeRow;
-  const change = builder.insertInto('qr_codes').values(row).returning(columns);
-  return withAudit<QrCodeRow>(
-    change,
-    { action: 'qr_code.created', resourceType: 'qr_code', counts: { table: 'qr_codes', by: 1 } },
-    p,
-  );
-});
+export const insertQrCode = insertRow(codes, { action: 'qr_code.created', resourceType: 'qr_code' });
 
 type Assignment = {
   id: string;
@@ -108,22 +71,11 @@ export const assignQrCode = auditedWrite<Assignment & AuditParams, QrCodeRow>((p
     .set({ space_id: p.spaceId, resource_id: p.resourceId, assigned_at: p.assignedAt, updated_at: p.at })
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
-    .returning(columns);
+    .returning(codes.columns);
   return withAudit<QrCodeRow>(change, { action: 'qr_code.assigned', resourceType: 'qr_code' }, p);
 });
 
-export const deleteQrCode = auditedWrite<{ id: string } & AuditParams, { id: string }>((p) => {
-  const change = builder
-    .deleteFrom('qr_codes')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .returning('id');
-  return withAudit<{ id: string }>(
-    change,
-    { action: 'qr_code.deleted', resourceType: 'qr_code', counts: { table: 'qr_codes', by: -1 } },
-    p,
-  );
-});
+export const deleteQrCode = deleteRow(codes, { action: 'qr_code.deleted', resourceType: 'qr_code' });
 
 /** Called before the space is deleted: its codes can be assigned again. */
 export const releaseQrCodesOfSpace = write<ById & { at: string }, never>((p) =>
@@ -155,7 +107,7 @@ export function listQrCodes(
   filters: QrCodeFilters,
   page: { limit: number; offset: number; oldestFirst: boolean },
 ): ReadStatement<QrCodeRow> {
-  const query = filtered(tenantId, filters).select(columns);
+  const query = filtered(tenantId, filters).select(codes.columns);
   return toRead(
     query
       .orderBy('id', page.oldestFirst ? 'asc' : 'desc')

@@ -2,6 +2,7 @@ import { toBuffer } from 'qrcode';
 
 import type { Actor } from '#core/base/access/principal';
 import { newId } from '#core/base/crypto/ids';
+import { newBytes } from '#core/base/crypto/secrets';
 import { auditParams } from '#core/data/audit/audit.queries';
 import type { TenantDb } from '#core/data/db/scopes';
 import { pageOfMatches, pageOfTable } from '#core/data/db/totals';
@@ -19,7 +20,6 @@ import {
   resolveQrCode as resolveQrCodeRow,
   type QrCodeRow,
 } from '#modules/qr-codes/qr-codes.queries';
-import { newCode } from '#modules/qr-codes/qr-codes.rules';
 import type { AssignQrCodeBody, CreateQrCodeBody, ListQrCodesQuery } from '#modules/qr-codes/qr-codes.schemas';
 
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
@@ -48,8 +48,8 @@ export async function createQrCode({ db, actor, now }: Scope, body: CreateQrCode
   const row = await db.slow.first(
     insertQrCode({
       id: newId(),
-      tenant_id: db.tenantId,
-      code: newCode(),
+      // 128 random bits.
+      code: newBytes(16).toString('base64url'),
       space_id: null,
       resource_id: null,
       label: body.label ?? null,

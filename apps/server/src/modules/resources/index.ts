@@ -3,7 +3,7 @@ import { ParentNotFound, SpaceNotFound } from '#modules/resources/resources.erro
 import { resourceRoutes } from '#modules/resources/resources.routes';
 import { TypeNotFound } from '#modules/type-definitions/index';
 
-export { resourceTexts } from '#modules/resources/resource-texts.queries';
+export { resourceTexts } from '#modules/resources/resources.queries';
 
 /** Resources of a tenant: things in spaces or on their own, and their parts. */
 export const resourcesModule = defineModule({

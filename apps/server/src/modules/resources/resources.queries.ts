@@ -1,176 +1,93 @@
 import { sql, type GeneratedAlways, type SelectQueryBuilder } from 'kysely';
 
-import { auditOfDone, withAudit, type AuditParams } from '#core/data/audit/audit.queries';
-import { mergedJson } from '#core/data/db/json';
+import { auditOfDone } from '#core/data/audit/audit.queries';
+import { insertRow, updateRow, type Update } from '#core/data/audit/audited-rows.queries';
+import { queryBuilder, toRead, type ReadStatement } from '#core/data/db/query';
 import {
-  auditedWrite,
-  lock,
-  queryBuilder,
-  read,
-  toAuditedWrite,
-  toRead,
-  write,
-  type ReadStatement,
-  type WriteStatement,
-} from '#core/data/db/query';
+  typed,
+  deleteById,
+  integer,
+  json,
+  lockById,
+  rowById,
+  tenantTable,
+  text,
+  time,
+  uuid,
+  type RowOf,
+} from '#core/data/db/rows';
 import { containsWords, prepareSearch, type Search } from '#core/data/db/search';
 import { countMatches } from '#core/data/db/totals';
+import { mergingTranslations, translatableTexts } from '#core/data/db/translatable-texts';
+import { treeOf } from '#core/data/db/trees';
 
 export type ResourceStatus = 'active' | 'maintenance' | 'archived';
 
-export type ResourceRow = {
-  tenant_id: string;
-  id: string;
-  space_id: string | null;
-  parent_id: string | null;
-  type_id: string | null;
-  name: string;
-  description: string | null;
-  translations_i18n: Record<string, { name?: string | null; description?: string | null }>;
-  serial: string | null;
-  capacity: number | null;
-  address: Record<string, unknown> | null;
-  geo: { lat: number; lng: number } | null;
-  timezone: string | null;
-  status: ResourceStatus;
-  properties: Record<string, unknown>;
-  created_at: string;
-  updated_at: string;
-  created_by: string | null;
-  updated_by: string | null;
-};
+type Texts = { name?: string | null; description?: string | null };
+
+const resources = tenantTable('resources', {
+  tenant_id: uuid,
+  id: uuid,
+  space_id: uuid.orNull,
+  parent_id: uuid.orNull,
+  type_id: uuid.orNull,
+  name: text,
+  description: text.orNull,
+  translations_i18n: typed<Record<string, Texts>>(),
+  serial: text.orNull,
+  capacity: integer.orNull,
+  address: json.orNull,
+  geo: typed<{ lat: number; lng: number } | null>(),
+  timezone: text.orNull,
+  status: typed<ResourceStatus>(),
+  properties: json,
+  created_at: time,
+  updated_at: time,
+  created_by: uuid.orNull,
+  updated_by: uuid.orNull,
+});
+export type ResourceRow = RowOf<typeof resources>;
 
 type Tables = {
   resources: ResourceRow & { search_text: GeneratedAlways<string> };
   resource_tags: { tenant_id: string; resource_id: string; tag_id: string };
 };
-type ById = { tenantId: string; id: string };
 
 const builder = queryBuilder<Tables>();
 
-const resourceColumns = [
-  'tenant_id',
-  'id',
-  'space_id',
-  'parent_id',
-  'type_id',
-  'name',
-  'description',
-  'translations_i18n',
-  'serial',
-  'capacity',
-  'address',
-  'geo',
-  'timezone',
-  'status',
-  'properties',
-  'created_at',
-  'updated_at',
-  'created_by',
-  'updated_by',
-] as const;
+export const findResource = rowById(resources);
+export const resourceTexts = translatableTexts(resources);
+export const resourceTree = treeOf(resources);
 
-export const findResource = read<ById, ResourceRow>((p) =>
-  builder.selectFrom('resources').select(resourceColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-);
+/** Locks the row for a new part. It comes first, so that a concurrent deletion cannot deadlock. */
+export const shareResource = lockById(resources, 'for key share', 'id');
 
-/** Locks the row until the transaction ends, for a new part. It comes first, so that a concurrent deletion cannot deadlock. */
-export const shareResource = lock<ById, { id: string }>((p) =>
-  builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forKeyShare(),
-);
+/** Waits for a child that is being added. */
+export const lockResource = lockById(resources, 'for update', 'id');
 
-/** Locks the row until the transaction ends, and waits for a child that is being added. */
-export const lockResource = lock<ById, { id: string }>((p) =>
-  builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forUpdate(),
-);
+/** The merged and checked properties are the ones that are written. */
+export const lockResourceForChange = lockById(resources, 'for no key update', 'id', 'type_id', 'properties');
 
-/** Locks the row until the transaction ends, so that the merged and checked properties are the ones that are written. */
-export const lockResourceForChange = lock<ById, Pick<ResourceRow, 'id' | 'type_id' | 'properties'>>((p) =>
-  builder
-    .selectFrom('resources')
-    .select(['id', 'type_id', 'properties'])
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .forNoKeyUpdate(),
-);
-
-export const insertResource = auditedWrite<ResourceRow & AuditParams, ResourceRow>((p) => {
-  const row = Object.fromEntries(resourceColumns.map((name) => [name, p[name]])) as ResourceRow;
-  const change = builder.insertInto('resources').values(row).returning(resourceColumns);
-  return withAudit<ResourceRow>(
-    change,
-    { action: 'resource.created', resourceType: 'resource', counts: { table: 'resources', by: 1 } },
-    p,
-  );
-});
+export const insertResource = insertRow(resources, { action: 'resource.created', resourceType: 'resource' });
 
 /** Translations are merged by language; null removes a language. */
 export type ResourceChanges = Partial<
   Omit<ResourceRow, 'tenant_id' | 'id' | 'translations_i18n' | 'created_at' | 'created_by'> & {
-    translations_i18n: Record<string, ResourceRow['translations_i18n'][string] | null>;
+    translations_i18n: Record<string, Texts | null>;
   }
 >;
 
-export function updateResource(id: string, changes: ResourceChanges, audit: AuditParams): WriteStatement<ResourceRow> {
-  const { translations_i18n: translations, ...others } = changes;
-  const merged = translations === undefined ? {} : { translations_i18n: mergedJson('translations_i18n', translations) };
-  const change = builder
-    .updateTable('resources')
-    .set({ ...others, ...merged })
-    .where('tenant_id', '=', audit.tenantId)
-    .where('id', '=', id)
-    .returning(resourceColumns);
-  return toAuditedWrite(
-    withAudit<ResourceRow>(change, { action: 'resource.updated', resourceType: 'resource' }, audit),
-  );
-}
+const update = updateRow(resources, { action: 'resource.updated', resourceType: 'resource' });
+export const updateResource: Update<ResourceChanges, ResourceRow> = (id, changes, audit) =>
+  update(id, mergingTranslations(changes), audit);
 
-export const deleteResource = write<{ tenantId: string; id: string }, never>((p) =>
-  builder.deleteFrom('resources').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-);
+export const deleteResource = deleteById(resources);
 
 export const recordDeletion = auditOfDone({
   action: 'resource.deleted',
   resourceType: 'resource',
   counts: { table: 'resources', by: -1 },
 });
-
-export const findAnyPart = read<ById, { id: string }>((p) =>
-  builder
-    .selectFrom('resources')
-    .select('id')
-    .where('tenant_id', '=', p.tenantId)
-    .where('parent_id', '=', p.id)
-    .limit(1),
-);
-
-/** Serialises the moves within a tenant: two moves that are each valid can form a cycle together. */
-export const lockTree = lock<{ tenantId: string }, never>((p) => ({
-  compile: () =>
-    sql`select pg_advisory_xact_lock(hashtextextended('resources:' || ${p.tenantId}::text, 0))`.compile(builder),
-}));
-
-/** Whether `id` is `ancestorId` or one of its descendants. */
-export const isWithin = read<ById & { ancestorId: string }, { id: string }>((p) =>
-  builder
-    .withRecursive('line(id, parent_id)', (db) =>
-      db
-        .selectFrom('resources')
-        .select(['id', 'parent_id'])
-        .where('tenant_id', '=', p.tenantId)
-        .where('id', '=', p.id)
-        .union(
-          db
-            .selectFrom('resources')
-            .innerJoin('line', 'line.parent_id', 'resources.id')
-            .select(['resources.id', 'resources.parent_id'])
-            .where('resources.tenant_id', '=', p.tenantId),
-        ),
-    )
-    .selectFrom('line')
-    .select('id')
-    .where('id', '=', p.ancestorId),
-);
 
 export type ResourceFilters = {
   search?: Search | undefined;
@@ -193,7 +110,7 @@ export function listResources(
 ): ReadStatement<ResourceRow> {
   const { column, descending } = page.order ?? { column: 'name', descending: false };
   const direction = descending ? 'desc' : 'asc';
-  let query = filtered(tenantId, filters).select(resourceColumns);
+  let query = filtered(tenantId, filters).select(resources.columns);
   if (column === 'name') query = query.orderBy(sql`lower(name)`, direction);
   // Ids are UUIDv7, so their order is the order of creation.
   if (column === 'updated_at') query = query.orderBy('updated_at', direction);

@@ -21,15 +21,13 @@ import {
 import {
   countResources,
   deleteResource as deleteResourceRow,
-  findAnyPart,
   findResource,
   insertResource,
-  isWithin,
   listResources as listResourceRows,
   lockResource,
   lockResourceForChange,
-  lockTree,
   recordDeletion,
+  resourceTree,
   shareResource,
   updateResource as updateResourceRow,
   type ResourceChanges,
@@ -96,7 +94,6 @@ export async function createResource({ db, actor, now }: Scope, body: CreateReso
     ...defaults,
     ...body,
     id: newId(),
-    tenant_id: db.tenantId,
     created_at: at,
     updated_at: at,
     created_by: actor.userId,
@@ -181,10 +178,11 @@ function toChanges(
 }
 
 async function assertMovable(tx: Transaction, tenantId: string, id: string, parentId: string): Promise<void> {
-  await tx.all(lockTree({ tenantId }));
+  await tx.all(resourceTree.lock({ tenantId }));
   if ((await tx.first(findResource({ tenantId, id }))) === undefined) throw ResourceNotFound();
   if ((await tx.first(findResource({ tenantId, id: parentId }))) === undefined) throw ParentNotFound();
-  if ((await tx.first(isWithin({ tenantId, id: parentId, ancestorId: id }))) !== undefined) throw ResourceCycle();
+  if ((await tx.first(resourceTree.isWithin({ tenantId, id: parentId, ancestorId: id }))) !== undefined)
+    throw ResourceCycle();
 }
 
 /** Also deletes its files, tags and feedback, and releases its QR codes. @throws ResourceNotFound, ResourceHasChildren */
@@ -193,7 +191,7 @@ export async function deleteResource({ db, actor, services }: Deletion, id: stri
   const at = services.now().toISOString();
   const fileIds = await db.transaction(async (tx) => {
     if ((await tx.first(lockResource({ tenantId, id }))) === undefined) throw ResourceNotFound();
-    if ((await tx.first(findAnyPart({ tenantId, id }))) !== undefined) throw ResourceHasChildren();
+    if ((await tx.first(resourceTree.findAnyChild({ tenantId, id }))) !== undefined) throw ResourceHasChildren();
     await tx.all(releaseQrCodesOfResource({ tenantId, id, at }));
     await removeCategoryLinksOf(tx, { tenantId, entityType: 'resource', entityId: id });
     await releaseTimeOf(tx, { tenantId, id });

@@ -6,7 +6,7 @@ import { TypeNotFound } from '#modules/type-definitions/index';
 export { TooManyTranslations } from '#modules/spaces/spaces.errors';
 export { shareSpace } from '#modules/spaces/spaces.queries';
 export { assertTranslationsFit } from '#modules/spaces/spaces.service';
-export { spaceTexts } from '#modules/spaces/space-texts.queries';
+export { spaceTexts } from '#modules/spaces/spaces.queries';
 export {
   Name,
   commonChanges,

@@ -1,130 +1,86 @@
 import { sql, type GeneratedAlways, type SelectQueryBuilder } from 'kysely';
 
-import { auditOfDone, withAudit, type AuditParams } from '#core/data/audit/audit.queries';
-import { mergedJson } from '#core/data/db/json';
+import { auditOfDone } from '#core/data/audit/audit.queries';
+import { insertRow, updateRow, type Update } from '#core/data/audit/audited-rows.queries';
+import { queryBuilder, toRead, type ReadStatement } from '#core/data/db/query';
 import {
-  auditedWrite,
-  lock,
-  queryBuilder,
-  read,
-  toAuditedWrite,
-  toRead,
-  write,
-  type ReadStatement,
-  type WriteStatement,
-} from '#core/data/db/query';
+  anyReferrer,
+  typed,
+  deleteById,
+  integer,
+  json,
+  lockById,
+  rowById,
+  tenantTable,
+  text,
+  time,
+  uuid,
+  type RowOf,
+} from '#core/data/db/rows';
 import { containsWords, prepareSearch, type Search } from '#core/data/db/search';
 import { countMatches } from '#core/data/db/totals';
+import { mergingTranslations, translatableTexts } from '#core/data/db/translatable-texts';
+import { treeOf } from '#core/data/db/trees';
 
 export type SpaceStatus = 'active' | 'maintenance' | 'archived';
 
-export type SpaceRow = {
-  tenant_id: string;
-  id: string;
-  parent_id: string | null;
-  type_id: string | null;
-  name: string;
-  description: string | null;
-  translations_i18n: Record<string, { name?: string | null; description?: string | null }>;
-  capacity: number | null;
-  address: Record<string, unknown> | null;
-  geo: { lat: number; lng: number } | null;
-  timezone: string | null;
-  status: SpaceStatus;
-  properties: Record<string, unknown>;
-  created_at: string;
-  updated_at: string;
-  created_by: string | null;
-  updated_by: string | null;
-};
+type Texts = { name?: string | null; description?: string | null };
+
+const spaces = tenantTable('spaces', {
+  tenant_id: uuid,
+  id: uuid,
+  parent_id: uuid.orNull,
+  type_id: uuid.orNull,
+  name: text,
+  description: text.orNull,
+  translations_i18n: typed<Record<string, Texts>>(),
+  capacity: integer.orNull,
+  address: json.orNull,
+  geo: typed<{ lat: number; lng: number } | null>(),
+  timezone: text.orNull,
+  status: typed<SpaceStatus>(),
+  properties: json,
+  created_at: time,
+  updated_at: time,
+  created_by: uuid.orNull,
+  updated_by: uuid.orNull,
+});
+export type SpaceRow = RowOf<typeof spaces>;
 
 type Tables = {
   spaces: SpaceRow & { search_text: GeneratedAlways<string> };
   space_tags: { tenant_id: string; space_id: string; tag_id: string };
-  resources: { tenant_id: string; id: string; space_id: string | null };
 };
 
 const builder = queryBuilder<Tables>();
 
-const spaceColumns = [
-  'tenant_id',
-  'id',
-  'parent_id',
-  'type_id',
-  'name',
-  'description',
-  'translations_i18n',
-  'capacity',
-  'address',
-  'geo',
-  'timezone',
-  'status',
-  'properties',
-  'created_at',
-  'updated_at',
-  'created_by',
-  'updated_by',
-] as const;
+export const findSpace = rowById(spaces);
+export const spaceTexts = translatableTexts(spaces);
+export const spaceTree = treeOf(spaces);
 
-export const findSpace = read<{ tenantId: string; id: string }, SpaceRow>((p) =>
-  builder.selectFrom('spaces').select(spaceColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-);
+/** Locks the row for a new reference. It comes first, so that a concurrent deletion cannot deadlock. */
+export const shareSpace = lockById(spaces, 'for key share', 'id');
 
-/** Locks the row until the transaction ends, for a new reference. It comes first, so that a concurrent deletion cannot deadlock. */
-export const shareSpace = lock<{ tenantId: string; id: string }, { id: string }>((p) =>
-  builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forKeyShare(),
-);
+/** Waits for a child that is being added. */
+export const lockSpace = lockById(spaces, 'for update', 'id');
 
-/** Locks the row until the transaction ends, and waits for a child that is being added. */
-export const lockSpace = lock<{ tenantId: string; id: string }, { id: string }>((p) =>
-  builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forUpdate(),
-);
+/** The properties that were checked are the ones that are written. */
+export const lockSpaceForChange = lockById(spaces, 'for no key update', 'id', 'type_id', 'properties');
 
-/** Locks the row until the transaction ends, so that the properties that were checked are the ones that are written. */
-export const lockSpaceForChange = lock<
-  { tenantId: string; id: string },
-  Pick<SpaceRow, 'id' | 'type_id' | 'properties'>
->((p) =>
-  builder
-    .selectFrom('spaces')
-    .select(['id', 'type_id', 'properties'])
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .forNoKeyUpdate(),
-);
-
-export const insertSpace = auditedWrite<SpaceRow & AuditParams, SpaceRow>((p) => {
-  const row = Object.fromEntries(spaceColumns.map((name) => [name, p[name]])) as SpaceRow;
-  const change = builder.insertInto('spaces').values(row).returning(spaceColumns);
-  return withAudit<SpaceRow>(
-    change,
-    { action: 'space.created', resourceType: 'space', counts: { table: 'spaces', by: 1 } },
-    p,
-  );
-});
+export const insertSpace = insertRow(spaces, { action: 'space.created', resourceType: 'space' });
 
 /** Translations are merged by language; null removes a language. */
 export type SpaceChanges = Partial<
   Omit<SpaceRow, 'tenant_id' | 'id' | 'translations_i18n' | 'created_at' | 'created_by'> & {
-    translations_i18n: Record<string, SpaceRow['translations_i18n'][string] | null>;
+    translations_i18n: Record<string, Texts | null>;
   }
 >;
 
-export function updateSpace(id: string, changes: SpaceChanges, audit: AuditParams): WriteStatement<SpaceRow> {
-  const { translations_i18n: translations, ...others } = changes;
-  const merged = translations === undefined ? {} : { translations_i18n: mergedJson('translations_i18n', translations) };
-  const change = builder
-    .updateTable('spaces')
-    .set({ ...others, ...merged })
-    .where('tenant_id', '=', audit.tenantId)
-    .where('id', '=', id)
-    .returning(spaceColumns);
-  return toAuditedWrite(withAudit<SpaceRow>(change, { action: 'space.updated', resourceType: 'space' }, audit));
-}
+const update = updateRow(spaces, { action: 'space.updated', resourceType: 'space' });
+export const updateSpace: Update<SpaceChanges, SpaceRow> = (id, changes, audit) =>
+  update(id, mergingTranslations(changes), audit);
 
-export const deleteSpace = write<{ tenantId: string; id: string }, never>((p) =>
-  builder.deleteFrom('spaces').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-);
+export const deleteSpace = deleteById(spaces);
 
 export const recordDeletion = auditOfDone({
   action: 'space.deleted',
@@ -132,46 +88,7 @@ export const recordDeletion = auditOfDone({
   counts: { table: 'spaces', by: -1 },
 });
 
-export const findAnyChild = read<{ tenantId: string; id: string }, { id: string }>((p) =>
-  builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('parent_id', '=', p.id).limit(1),
-);
-
-export const findAnyResourceWithin = read<{ tenantId: string; id: string }, { id: string }>((p) =>
-  builder
-    .selectFrom('resources')
-    .select('id')
-    .where('tenant_id', '=', p.tenantId)
-    .where('space_id', '=', p.id)
-    .limit(1),
-);
-
-/** Serialises the moves within a tenant: two moves that are each valid can form a cycle together. */
-export const lockTree = lock<{ tenantId: string }, never>((p) => ({
-  compile: () =>
-    sql`select pg_advisory_xact_lock(hashtextextended('spaces:' || ${p.tenantId}::text, 0))`.compile(builder),
-}));
-
-/** Whether `id` is `ancestorId` or one of its descendants. */
-export const isWithin = read<{ tenantId: string; id: string; ancestorId: string }, { id: string }>((p) =>
-  builder
-    .withRecursive('line(id, parent_id)', (db) =>
-      db
-        .selectFrom('spaces')
-        .select(['id', 'parent_id'])
-        .where('tenant_id', '=', p.tenantId)
-        .where('id', '=', p.id)
-        .union(
-          db
-            .selectFrom('spaces')
-            .innerJoin('line', 'line.parent_id', 'spaces.id')
-            .select(['spaces.id', 'spaces.parent_id'])
-            .where('spaces.tenant_id', '=', p.tenantId),
-        ),
-    )
-    .selectFrom('line')
-    .select('id')
-    .where('id', '=', p.ancestorId),
-);
+export const findAnyResourceWithin = anyReferrer(tenantTable('resources', { space_id: uuid }), 'space_id');
 
 export type SpaceFilters = {
   search?: Search | undefined;
@@ -191,7 +108,7 @@ export function listSpaces(
 ): ReadStatement<SpaceRow> {
   const { column, descending } = page.order ?? { column: 'name', descending: false };
   const direction = descending ? 'desc' : 'asc';
-  let query = filtered(tenantId, filters).select(spaceColumns);
+  let query = filtered(tenantId, filters).select(spaces.columns);
   if (column === 'name') query = query.orderBy(sql`lower(name)`, direction);
   // Ids are UUIDv7, so their order is the order of creation.
   if (column === 'updated_at') query = query.orderBy('updated_at', direction);

@@ -21,17 +21,15 @@ import {
 import {
   countSpaces,
   deleteSpace as deleteSpaceRow,
-  findAnyChild,
   findAnyResourceWithin,
   findSpace,
   insertSpace,
-  isWithin,
   listSpaces as listSpaceRows,
   lockSpace,
   lockSpaceForChange,
-  lockTree,
   recordDeletion,
   shareSpace,
+  spaceTree,
   updateSpace as updateSpaceRow,
   type SpaceChanges,
   type SpaceRow,
@@ -81,7 +79,6 @@ export async function createSpace({ db, actor, now }: Scope, body: CreateSpaceBo
   await assertFits(db, { tenantId: db.tenantId, typeId, properties });
   const insertion = insertSpace({
     id: newId(),
-    tenant_id: db.tenantId,
     parent_id: parentId,
     type_id: typeId,
     name: body.name,
@@ -153,10 +150,11 @@ async function assertFits(
 }
 
 async function assertMovable(tx: Transaction, tenantId: string, id: string, parentId: string): Promise<void> {
-  await tx.all(lockTree({ tenantId }));
+  await tx.all(spaceTree.lock({ tenantId }));
   if ((await tx.first(findSpace({ tenantId, id }))) === undefined) throw SpaceNotFound();
   if ((await tx.first(findSpace({ tenantId, id: parentId }))) === undefined) throw ParentNotFound();
-  if ((await tx.first(isWithin({ tenantId, id: parentId, ancestorId: id }))) !== undefined) throw SpaceCycle();
+  if ((await tx.first(spaceTree.isWithin({ tenantId, id: parentId, ancestorId: id }))) !== undefined)
+    throw SpaceCycle();
 }
 
 /**
@@ -168,7 +166,7 @@ export async function deleteSpace({ db, actor, services }: Deletion, id: string)
   const at = services.now().toISOString();
   const fileIds = await db.transaction(async (tx) => {
     if ((await tx.first(lockSpace({ tenantId, id }))) === undefined) throw SpaceNotFound();
-    if ((await tx.first(findAnyChild({ tenantId, id }))) !== undefined) throw SpaceHasChildren();
+    if ((await tx.first(spaceTree.findAnyChild({ tenantId, id }))) !== undefined) throw SpaceHasChildren();
     if ((await tx.first(findAnyResourceWithin({ tenantId, id }))) !== undefined) throw SpaceHasResources();
     await tx.all(releaseQrCodesOfSpace({ tenantId, id, at }));
     await removeCategoryLinksOf(tx, { tenantId, entityType: 'space', entityId: id });

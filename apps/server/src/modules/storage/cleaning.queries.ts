@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 
 import { isLeaseOver } from '#core/data/db/lease';
 import { lock, queryBuilder, read, write } from '#core/data/db/query';
+import type { ById } from '#core/data/db/rows';
 import { retired } from '#modules/storage/files.queries';
 
 type Tables = {
@@ -18,7 +19,6 @@ type Tables = {
     avatar_of: string | null;
   };
 };
-type ById = { tenantId: string; id: string };
 
 const builder = queryBuilder<Tables>();
 

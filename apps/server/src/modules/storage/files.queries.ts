@@ -11,67 +11,44 @@ import {
   toAuditedWrite,
   toRead,
   write,
-  type LockStatement,
   type ReadStatement,
   type WriteStatement,
 } from '#core/data/db/query';
+import { integer, lockById, rowById, tenantTable, text, time, uuid, type ById, type RowOf } from '#core/data/db/rows';
 import { countMatches } from '#core/data/db/totals';
 
 export type FileStatus = 'uploading' | 'stored' | 'deleting';
 
-export type FileRow = {
-  tenant_id: string;
-  id: string;
-  name: string;
-  content_type: string;
-  size_bytes: number;
-  sha256: string | null;
-  space_id: string | null;
-  resource_id: string | null;
-  contact_id: string | null;
-  avatar_of: string | null;
-  created_by: string | null;
-  created_at: string;
-  updated_at: string;
-};
+const files = tenantTable('files', {
+  tenant_id: uuid,
+  id: uuid,
+  name: text,
+  content_type: text,
+  size_bytes: integer,
+  sha256: text.orNull,
+  space_id: uuid.orNull,
+  resource_id: uuid.orNull,
+  contact_id: uuid.orNull,
+  avatar_of: uuid.orNull,
+  created_by: uuid.orNull,
+  created_at: time,
+  updated_at: time,
+});
+export type FileRow = RowOf<typeof files>;
 
 type OwnerColumn = 'space_id' | 'resource_id' | 'contact_id' | 'avatar_of';
 type EntityColumn = Exclude<OwnerColumn, 'avatar_of'>;
-type Record_ = { tenant_id: string; id: string };
-type Tables = {
-  files: FileRow & { status: FileStatus; lease_until: string | null };
-  spaces: Record_;
-  resources: Record_;
-  contacts: Record_;
-  users: Record_ & { status: string };
-};
-type ById = { tenantId: string; id: string };
+type Tables = { files: FileRow & { status: FileStatus; lease_until: string | null } };
 
 /** Lease of an upload or deletion without a heartbeat. */
 export const leaseMs = 60_000;
 
 const builder = queryBuilder<Tables>();
 
-const columns = [
-  'tenant_id',
-  'id',
-  'name',
-  'content_type',
-  'size_bytes',
-  'sha256',
-  'space_id',
-  'resource_id',
-  'contact_id',
-  'avatar_of',
-  'created_by',
-  'created_at',
-  'updated_at',
-] as const;
-
 const stored = (p: ById) =>
   builder
     .selectFrom('files')
-    .select(columns)
+    .select(files.columns)
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
     .where('status', '=', 'stored')
@@ -85,60 +62,35 @@ export const lockFile = lock<ById, FileRow>((p) => stored(p).forNoKeyUpdate());
 export const findAvatar = read<{ tenantId: string; userId: string }, FileRow>((p) =>
   builder
     .selectFrom('files')
-    .select(columns)
+    .select(files.columns)
     .where('tenant_id', '=', p.tenantId)
     .where('avatar_of', '=', p.userId)
     .where('status', '=', 'stored'),
 );
 
-/** Locks the user until the end of the transaction, so that avatar changes are serialized. */
-export const lockUser = lock<ById, { id: string }>((p) =>
-  builder
-    .selectFrom('users')
-    .select('id')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .where('status', '<>', 'deleted')
-    .forNoKeyUpdate(),
-);
+const users = tenantTable('users', { id: uuid }, ['status', '<>', 'deleted']);
 
-export const findUser = read<ById, { id: string }>((p) =>
-  builder
-    .selectFrom('users')
-    .select('id')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .where('status', '<>', 'deleted'),
-);
+/** Avatar changes are serialized. */
+export const lockUser = lockById(users, 'for no key update');
+export const findUser = rowById(users);
 
-const entityRows = {
-  space: (p: ById) =>
-    builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-  resource: (p: ById) =>
-    builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-  contact: (p: ById) =>
-    builder.selectFrom('contacts').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-};
-
-type EntityStatements<Found> = Record<keyof typeof entityRows, (params: ById) => Found>;
+const spaces = tenantTable('spaces');
+const resources = tenantTable('resources');
+const contacts = tenantTable('contacts');
 
 /** Whether the record of the files exists. */
-export const findEntity: EntityStatements<ReadStatement<{ id: string }>> = {
-  space: read(entityRows.space),
-  resource: read(entityRows.resource),
-  contact: read(entityRows.contact),
-};
+export const findEntity = { space: rowById(spaces), resource: rowById(resources), contact: rowById(contacts) };
 
-/** Locks the record until the end of the transaction, so that it is not deleted before the file is attached. */
-export const shareEntity: EntityStatements<LockStatement<{ id: string }>> = {
-  space: lock((p) => entityRows.space(p).forKeyShare()),
-  resource: lock((p) => entityRows.resource(p).forKeyShare()),
-  contact: lock((p) => entityRows.contact(p).forKeyShare()),
+/** The record is not deleted before the file is attached. */
+export const shareEntity = {
+  space: lockById(spaces, 'for key share'),
+  resource: lockById(resources, 'for key share'),
+  contact: lockById(contacts, 'for key share'),
 };
 
 /** Inserts the row before the bytes. */
 export const insertUpload = write<FileRow, { id: string }>((p) => {
-  const row = Object.fromEntries(columns.map((name) => [name, p[name]])) as FileRow;
+  const row = Object.fromEntries(files.columns.map((name) => [name, p[name]])) as FileRow;
   return builder
     .insertInto('files')
     .values({ ...row, tenant_id: p.tenant_id, status: 'uploading', lease_until: fromNow(leaseMs) })
@@ -176,7 +128,7 @@ const completed = (p: Completion) =>
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
     .where('status', '=', 'uploading')
-    .returning(columns);
+    .returning(files.columns);
 
 /** Makes the upload a file; no row if it was given up or its record was deleted. */
 export const completeUpload = auditedWrite<Completion & AuditParams, FileRow>((p) =>
@@ -199,7 +151,7 @@ export function updateFile(id: string, changes: FileChanges, audit: AuditParams)
     .where('tenant_id', '=', audit.tenantId)
     .where('id', '=', id)
     .where('status', '=', 'stored')
-    .returning(columns);
+    .returning(files.columns);
   return toAuditedWrite(withAudit<FileRow>(change, { action: 'file.updated', resourceType: 'file' }, audit));
 }
 
@@ -272,7 +224,7 @@ export function listFiles(
   { limit, offset, order = { column: 'created_at', descending: true } }: Page,
 ): ReadStatement<FileRow> {
   const direction = order.descending ? 'desc' : 'asc';
-  const query = filtered(tenantId, filters).select(columns);
+  const query = filtered(tenantId, filters).select(files.columns);
   const by = { name: sql`lower(name)`, created_at: sql.ref('id'), size_bytes: sql.ref('size_bytes') }[order.column];
   return toRead(query.orderBy(by, direction).orderBy('id', direction).limit(limit).offset(offset));
 }

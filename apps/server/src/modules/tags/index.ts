@@ -2,7 +2,7 @@ import { defineModule } from '#core/http/route';
 import { ResourceNotFound, SpaceNotFound, TagNameTaken, TagNotFound } from '#modules/tags/tags.errors';
 import { tagRoutes } from '#modules/tags/tags.routes';
 
-export { tagTexts } from '#modules/tags/tag-texts.queries';
+export { tagTexts } from '#modules/tags/tags.queries';
 export { textLimits as tagTextLimits } from '#modules/tags/tags.schemas';
 
 /** Tags by which spaces and resources are found. */

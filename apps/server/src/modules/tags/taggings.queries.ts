@@ -2,17 +2,15 @@ import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
 import { auditedWrite, queryBuilder, read, type ReadStatement, type WriteStatement } from '#core/data/db/query';
+import { rowById, tenantTable, type ById } from '#core/data/db/rows';
 import { tagColumns, type TagRow } from '#modules/tags/tags.queries';
 
 type Tables = {
   tags: TagRow & { name_key: string };
-  spaces: { tenant_id: string; id: string };
-  resources: { tenant_id: string; id: string };
   space_tags: { tenant_id: string; space_id: string; tag_id: string; created_at: string };
   resource_tags: { tenant_id: string; resource_id: string; tag_id: string; created_at: string };
 };
 
-type ById = { tenantId: string; id: string };
 type Tagging = { id: string; tagId: string } & AuditParams;
 
 /** The queries that tag one kind of record. */
@@ -29,9 +27,7 @@ const builder = queryBuilder<Tables>();
 const allTagColumns = tagColumns.map((name) => `tags.${name}` as const);
 
 export const spaceTagging: TaggingQueries = {
-  findEntity: read<ById, { id: string }>((p) =>
-    builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-  ),
+  findEntity: rowById(tenantTable('spaces')),
   listTags: read<ById & { limit: number; offset: number }, TagRow>((p) =>
     builder
       .selectFrom('space_tags')
@@ -73,9 +69,7 @@ export const spaceTagging: TaggingQueries = {
 };
 
 export const resourceTagging: TaggingQueries = {
-  findEntity: read<ById, { id: string }>((p) =>
-    builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-  ),
+  findEntity: rowById(tenantTable('resources')),
   listTags: read<ById & { limit: number; offset: number }, TagRow>((p) =>
     builder
       .selectFrom('resource_tags')

@@ -1,75 +1,52 @@
 import { type SelectQueryBuilder } from 'kysely';
 
 import { auditOfDone, withAudit, type AuditParams } from '#core/data/audit/audit.queries';
-import { mergedJson } from '#core/data/db/json';
-import {
-  auditedWrite,
-  queryBuilder,
-  read,
-  searchPatterns,
-  toAuditedWrite,
-  toRead,
-  write,
-  type ReadStatement,
-  type WriteStatement,
-} from '#core/data/db/query';
+import { updateRow, type Update } from '#core/data/audit/audited-rows.queries';
+import { auditedWrite, queryBuilder, searchPatterns, toRead, write, type ReadStatement } from '#core/data/db/query';
+import { typed, rowById, tenantTable, text, time, uuid, type RowOf } from '#core/data/db/rows';
 import { countMatches } from '#core/data/db/totals';
+import { mergingTranslations, translatableTexts } from '#core/data/db/translatable-texts';
 
-export type TagRow = {
-  tenant_id: string;
-  id: string;
-  name: string;
-  color: string | null;
-  translations_i18n: Record<string, { name?: string | null }>;
-  created_at: string;
-  updated_at: string;
-};
+type Texts = { name?: string | null };
+
+const tags = tenantTable('tags', {
+  tenant_id: uuid,
+  id: uuid,
+  name: text,
+  color: text.orNull,
+  translations_i18n: typed<Record<string, Texts>>(),
+  created_at: time,
+  updated_at: time,
+});
+export type TagRow = RowOf<typeof tags>;
+export const tagColumns = tags.columns;
 
 type Tables = { tags: TagRow & { name_key: string } };
 
 const builder = queryBuilder<Tables>();
 
-export const tagColumns = [
-  'tenant_id',
-  'id',
-  'name',
-  'color',
-  'translations_i18n',
-  'created_at',
-  'updated_at',
-] as const;
-
-export const findTag = read<{ tenantId: string; id: string }, TagRow>((p) =>
-  builder.selectFrom('tags').select(tagColumns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-);
+export const findTag = rowById(tags);
+export const tagTexts = translatableTexts(tags);
 
 export const insertTag = auditedWrite<TagRow & { name_key: string } & AuditParams, TagRow>((p) => {
-  const row = Object.fromEntries([...tagColumns, 'name_key' as const].map((name) => [name, p[name]]));
+  const row = Object.fromEntries([...tags.columns, 'name_key' as const].map((name) => [name, p[name]]));
   const change = builder
     .insertInto('tags')
     .values(row as Tables['tags'])
-    .returning(tagColumns);
+    .returning(tags.columns);
   return withAudit<TagRow>(change, { action: 'tag.created', resourceType: 'tag' }, p);
 });
 
 /** Translations are merged by language; null removes a language. */
 export type TagChanges = Partial<
   Omit<Tables['tags'], 'tenant_id' | 'id' | 'translations_i18n' | 'created_at'> & {
-    translations_i18n: Record<string, TagRow['translations_i18n'][string] | null>;
+    translations_i18n: Record<string, Texts | null>;
   }
 >;
 
-export function updateTag(id: string, changes: TagChanges, audit: AuditParams): WriteStatement<TagRow> {
-  const { translations_i18n: translations, ...others } = changes;
-  const merged = translations === undefined ? {} : { translations_i18n: mergedJson('translations_i18n', translations) };
-  const change = builder
-    .updateTable('tags')
-    .set({ ...others, ...merged })
-    .where('tenant_id', '=', audit.tenantId)
-    .where('id', '=', id)
-    .returning(tagColumns);
-  return toAuditedWrite(withAudit<TagRow>(change, { action: 'tag.updated', resourceType: 'tag' }, audit));
-}
+const update = updateRow(tags, { action: 'tag.updated', resourceType: 'tag' });
+export const updateTag: Update<TagChanges, TagRow> = (id, changes, audit) =>
+  update(id, mergingTranslations(changes), audit);
 
 export const deleteTag = write<{ tenantId: string; id: string }, { id: string }>((p) =>
   builder.deleteFrom('tags').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).returning('id'),
@@ -88,7 +65,7 @@ export function listTags(
 ): ReadStatement<TagRow> {
   const { column, descending } = page.order ?? { column: 'name', descending: false };
   const direction = descending ? 'desc' : 'asc';
-  let query = matching(tenantId, filters).select(tagColumns);
+  let query = matching(tenantId, filters).select(tags.columns);
   if (column === 'name') query = query.orderBy('name_key', direction);
   // Ids are UUIDv7, so their order is the order of creation.
   return toRead(query.orderBy('id', direction).limit(page.limit).offset(page.offset));

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 
-import { lock, queryBuilder, read, write } from '#core/data/db/query';
+import { queryBuilder, read, write } from '#core/data/db/query';
+import { typed, flag, lockById, rowById, tenantTable, text, uuid, type RowOf } from '#core/data/db/rows';
 
 type Delivered = 'sms' | 'email' | 'chatapp';
 
@@ -37,21 +38,25 @@ type Tables = {
     ended_at: string | null;
   };
   tenants: { id: string; settings: Record<string, unknown> };
-  users: {
-    tenant_id: string;
-    id: string;
-    account_id: string;
-    email: string;
-    phone: string | null;
-    status: 'invited' | 'active' | 'suspended' | 'deleted';
-    is_tenant_admin: boolean;
-  };
+  users: MemberRow & { tenant_id: string; phone: string | null };
   groups: { tenant_id: string; id: string; permissions: string[] };
   group_members: { tenant_id: string; group_id: string; user_id: string };
 };
 
 export type MethodRow = Omit<Tables['two_factor_methods'], 'account_id' | 'created_at'>;
-export type MemberRow = Omit<Tables['users'], 'tenant_id' | 'phone'>;
+
+const members = tenantTable(
+  'users',
+  {
+    id: uuid,
+    account_id: uuid,
+    email: text,
+    status: typed<'invited' | 'active' | 'suspended' | 'deleted'>(),
+    is_tenant_admin: flag,
+  },
+  ['status', '<>', 'deleted'],
+);
+export type MemberRow = RowOf<typeof members>;
 
 const builder = queryBuilder<Tables>();
 
@@ -296,24 +301,7 @@ export const countBackupCodes = read<{ accountId: string }, { remaining: number 
 
 // ---------------------------------------------------------------- users
 
-const memberColumns = ['id', 'account_id', 'email', 'status', 'is_tenant_admin'] as const;
+export const findMember = rowById(members);
 
-export const findMember = read<{ tenantId: string; id: string }, MemberRow>((p) =>
-  builder
-    .selectFrom('users')
-    .select(memberColumns)
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .where('status', '<>', 'deleted'),
-);
-
-/** Locked until the end of the transaction, so that the reset changes exactly what was authorised. */
-export const lockMember = lock<{ tenantId: string; id: string }, MemberRow>((p) =>
-  builder
-    .selectFrom('users')
-    .select(memberColumns)
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .where('status', '<>', 'deleted')
-    .forNoKeyUpdate(),
-);
+/** The reset changes exactly what was authorised. */
+export const lockMember = lockById(members, 'for no key update');

@@ -1,134 +1,78 @@
 import { sql, type SelectQueryBuilder } from 'kysely';
 
-import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
+import { deleteRow, insertRow, updateRow, type Update } from '#core/data/audit/audited-rows.queries';
+import { queryBuilder, searchPatterns, toRead, type ReadStatement } from '#core/data/db/query';
 import {
-  auditedWrite,
-  lock,
-  queryBuilder,
-  read,
-  searchPatterns,
-  toAuditedWrite,
-  toRead,
-  type ReadStatement,
-  type WriteStatement,
-} from '#core/data/db/query';
+  anyReferrer,
+  typed,
+  json,
+  lockById,
+  rowById,
+  tenantTable,
+  text,
+  time,
+  uuid,
+  type RowOf,
+} from '#core/data/db/rows';
 import { countMatches } from '#core/data/db/totals';
 
 export type EntityType = 'space' | 'resource';
 
-export type TypeDefinitionRow = {
-  tenant_id: string;
-  id: string;
-  entity_type: EntityType;
-  key: string;
-  name: string;
-  description: string | null;
-  json_schema: Record<string, unknown>;
-  created_by: string | null;
-  created_at: string;
-  updated_at: string;
-};
+const types = tenantTable('type_definitions', {
+  tenant_id: uuid,
+  id: uuid,
+  entity_type: typed<EntityType>(),
+  key: text,
+  name: text,
+  description: text.orNull,
+  json_schema: json,
+  created_by: uuid.orNull,
+  created_at: time,
+  updated_at: time,
+});
+export type TypeDefinitionRow = RowOf<typeof types>;
 
-type Typed = { tenant_id: string; id: string; type_id: string | null };
-type Tables = { type_definitions: TypeDefinitionRow; spaces: Typed; resources: Typed };
-type ById = { tenantId: string; id: string };
+type Tables = { type_definitions: TypeDefinitionRow };
 
 const builder = queryBuilder<Tables>();
+const resourceType = 'type_definition';
 
-const columns = [
-  'tenant_id',
-  'id',
-  'entity_type',
-  'key',
-  'name',
-  'description',
-  'json_schema',
-  'created_by',
-  'created_at',
-  'updated_at',
-] as const;
-
-export const findTypeDefinition = read<ById, TypeDefinitionRow>((p) =>
-  builder.selectFrom('type_definitions').select(columns).where('tenant_id', '=', p.tenantId).where('id', '=', p.id),
-);
+export const findTypeDefinition = rowById(types);
 
 export type TypeVersionRow = Pick<TypeDefinitionRow, 'id' | 'entity_type' | 'updated_at'>;
 
 /** Leaves out the schema, which is large and usually cached. */
-export const findTypeVersion = read<ById, TypeVersionRow>((p) =>
-  builder
-    .selectFrom('type_definitions')
-    .select(['id', 'entity_type', 'updated_at'])
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id),
-);
+export const findTypeVersion = rowById(types, 'id', 'entity_type', 'updated_at');
 
-/** Locks the type until the transaction ends, for a new reference. It comes first, so that a concurrent deletion cannot deadlock. */
-export const shareTypeDefinition = lock<ById, { id: string }>((p) =>
-  builder
-    .selectFrom('type_definitions')
-    .select('id')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .forKeyShare(),
-);
+/** Locks the type for a new reference. It comes first, so that a concurrent deletion cannot deadlock. */
+export const shareTypeDefinition = lockById(types, 'for key share', 'id');
 
-/** Locks the type until the transaction ends, and waits for records that are being assigned to it. */
-export const lockTypeDefinition = lock<ById, { id: string }>((p) =>
-  builder
-    .selectFrom('type_definitions')
-    .select('id')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .forUpdate(),
-);
+/** Waits for records that are being assigned to the type. */
+export const lockTypeDefinition = lockById(types, 'for update', 'id');
 
-export const findAnySpaceOfType = read<ById, { id: string }>((p) =>
-  builder.selectFrom('spaces').select('id').where('tenant_id', '=', p.tenantId).where('type_id', '=', p.id).limit(1),
-);
+export const findAnySpaceOfType = anyReferrer(tenantTable('spaces', { type_id: uuid }), 'type_id');
+export const findAnyResourceOfType = anyReferrer(tenantTable('resources', { type_id: uuid }), 'type_id');
 
-export const findAnyResourceOfType = read<ById, { id: string }>((p) =>
-  builder.selectFrom('resources').select('id').where('tenant_id', '=', p.tenantId).where('type_id', '=', p.id).limit(1),
-);
-
-export const insertTypeDefinition = auditedWrite<TypeDefinitionRow & AuditParams, TypeDefinitionRow>((p) => {
-  const row = Object.fromEntries(columns.map((name) => [name, p[name]])) as TypeDefinitionRow;
-  const change = builder.insertInto('type_definitions').values(row).returning(columns);
-  return withAudit<TypeDefinitionRow>(
-    change,
-    { action: 'type_definition.created', resourceType: 'type_definition' },
-    p,
-  );
-});
+export const insertTypeDefinition = insertRow(types, { action: 'type_definition.created', resourceType });
 
 export type TypeDefinitionChanges = Partial<
   Pick<TypeDefinitionRow, 'key' | 'name' | 'description' | 'json_schema' | 'updated_at'>
 >;
 
-export function updateTypeDefinition(
-  id: string,
-  { updated_at: at, ...changes }: TypeDefinitionChanges,
-  audit: AuditParams,
-): WriteStatement<TypeDefinitionRow> {
-  const change = builder
-    .updateTable('type_definitions')
-    // Two changes within a millisecond must have different versions.
-    .set({ ...changes, updated_at: sql<string>`greatest(${at}::timestamptz, updated_at + interval '1 millisecond')` })
-    .where('tenant_id', '=', audit.tenantId)
-    .where('id', '=', id)
-    .returning(columns);
-  const event = { action: 'type_definition.updated', resourceType: 'type_definition' };
-  return toAuditedWrite(withAudit<TypeDefinitionRow>(change, event, audit));
-}
+const update = updateRow(types, { action: 'type_definition.updated', resourceType });
 
-export const deleteTypeDefinition = auditedWrite<{ id: string } & AuditParams, { id: string }>((p) => {
-  const change = builder
-    .deleteFrom('type_definitions')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .returning('id');
-  return withAudit<{ id: string }>(change, { action: 'type_definition.deleted', resourceType: 'type_definition' }, p);
-});
+/** Two changes within a millisecond must have different versions. */
+export const updateTypeDefinition: Update<TypeDefinitionChanges, TypeDefinitionRow> = (id, changes, audit) =>
+  update(
+    id,
+    {
+      ...changes,
+      updated_at: sql<string>`greatest(${changes.updated_at}::timestamptz, updated_at + interval '1 millisecond')`,
+    },
+    audit,
+  );
+
+export const deleteTypeDefinition = deleteRow(types, { action: 'type_definition.deleted', resourceType });
 
 export type TypeDefinitionFilters = {
   search?: string | undefined;
@@ -146,7 +90,7 @@ export function listTypeDefinitions(
 ): ReadStatement<TypeDefinitionRow> {
   const { column, descending } = page.order ?? { column: 'name', descending: false };
   const direction = descending ? 'desc' : 'asc';
-  let query = filtered(tenantId, filters).select(columns);
+  let query = filtered(tenantId, filters).select(types.columns);
   if (column === 'name') query = query.orderBy(sql`lower(name)`, direction);
   if (column === 'key') query = query.orderBy('key', direction);
   // Ids are UUIDv7, so their order is the order of creation.
@@ -163,8 +107,8 @@ export function countTypeDefinitions(
 function filtered(tenantId: string, { search, entityType, key }: TypeDefinitionFilters): TypeDefinitionSelect {
   let query: TypeDefinitionSelect = builder.selectFrom('type_definitions').where('tenant_id', '=', tenantId);
   for (const pattern of searchPatterns(search)) {
-    const text = sql`lower(name || ' ' || key || ' ' || coalesce(description, ''))`;
-    query = query.where(text, 'like', sql<string>`lower(${pattern})`);
+    const searched = sql`lower(name || ' ' || key || ' ' || coalesce(description, ''))`;
+    query = query.where(searched, 'like', sql<string>`lower(${pattern})`);
   }
   if (entityType !== undefined) query = query.where('entity_type', '=', entityType);
   if (key !== undefined) query = query.where('key', '=', key);

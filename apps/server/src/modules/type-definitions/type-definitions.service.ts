@@ -60,7 +60,6 @@ export async function createTypeDefinition({ db, actor, now }: Scope, body: Crea
   const row = await db.slow.first(
     insertTypeDefinition({
       id: newId(),
-      tenant_id: db.tenantId,
       entity_type: body.entity_type,
       key: body.key,
       name: body.name,

@@ -13,29 +13,29 @@ import {
   type ReadStatement,
   type WriteStatement,
 } from '#core/data/db/query';
+import { typed, flag, lockById, tenantTable, text, time, uuid, type RowOf } from '#core/data/db/rows';
 import { countMatches } from '#core/data/db/totals';
 
 type UserStatus = 'invited' | 'active' | 'suspended' | 'deleted';
 
-type UserColumns = {
-  tenant_id: string;
-  id: string;
-  account_id: string;
-  email: string;
-  display_name: string;
-  full_name: string;
-  locale: string;
-  phone: string | null;
-  timezone: string | null;
-  status: UserStatus;
-  is_tenant_admin: boolean;
-  last_login_at: string | null;
-  created_at: string;
-  updated_at: string;
-};
+const users = tenantTable('users', {
+  id: uuid,
+  email: text,
+  display_name: text,
+  full_name: text,
+  locale: text,
+  phone: text.orNull,
+  timezone: text.orNull,
+  status: typed<UserStatus>(),
+  is_tenant_admin: flag,
+  last_login_at: time.orNull,
+  created_at: time,
+  updated_at: time,
+});
+type UserColumns = RowOf<typeof users>;
 
 type Tables = {
-  users: UserColumns;
+  users: UserColumns & { tenant_id: string };
   memberships: { account_id: string; tenant_id: string; user_id: string };
   groups: { tenant_id: string; id: string; permissions: string[] };
   group_members: { tenant_id: string; group_id: string; user_id: string };
@@ -43,24 +43,9 @@ type Tables = {
   sessions: { tenant_id: string; id: string; user_id: string; ended_at: string | null };
 };
 
-export type UserRow = Omit<UserColumns, 'tenant_id' | 'account_id'> & { groups: string[] };
+export type UserRow = UserColumns & { groups: string[] };
 
 const builder = queryBuilder<Tables>();
-
-const userColumns = [
-  'id',
-  'email',
-  'display_name',
-  'full_name',
-  'locale',
-  'phone',
-  'timezone',
-  'status',
-  'is_tenant_admin',
-  'last_login_at',
-  'created_at',
-  'updated_at',
-] as const;
 
 // The subquery also names the tenant, so that it does not depend on row level security alone.
 const groupNames = (tenantId: string) =>
@@ -71,7 +56,7 @@ const groupNames = (tenantId: string) =>
 export const findUser = read<{ tenantId: string; id: string }, UserRow>((p) =>
   builder
     .selectFrom('users')
-    .select(userColumns)
+    .select(users.columns)
     .select(groupNames(p.tenantId))
     .where('tenant_id', '=', p.tenantId)
     .where('id', '=', p.id)
@@ -115,10 +100,7 @@ export const lockTenant = lock<{ tenantId: string }, { name: string }>((p) =>
   builder.selectFrom('tenants').select('name').where('id', '=', p.tenantId).forNoKeyUpdate(),
 );
 
-/** Locked until the end of the transaction. */
-export const lockUser = lock<{ tenantId: string; id: string }, { id: string }>((p) =>
-  builder.selectFrom('users').select('id').where('tenant_id', '=', p.tenantId).where('id', '=', p.id).forNoKeyUpdate(),
-);
+export const lockUser = lockById(users, 'for no key update', 'id');
 
 export const findTenant = read<{ tenantId: string }, { name: string; languages: string[] }>((p) =>
   builder.selectFrom('tenants').select(['name', 'languages']).where('id', '=', p.tenantId),
@@ -206,7 +188,7 @@ export function listUsers(
 ): ReadStatement<UserRow> {
   const { column, descending } = page.order ?? { column: 'displayName', descending: false };
   const direction = descending ? 'desc' : 'asc';
-  let query = filtered(tenantId, filters).select(userColumns).select(groupNames(tenantId));
+  let query = filtered(tenantId, filters).select(users.columns).select(groupNames(tenantId));
   if (column === 'displayName') query = query.orderBy(sql`lower(display_name)`, direction);
   else if (column === 'last_login_at')
     query = query.orderBy(column, (order) => (descending ? order.desc().nullsLast() : order.asc().nullsLast()));

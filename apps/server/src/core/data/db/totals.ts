@@ -4,7 +4,12 @@ import { queryBuilder, read, write, type Query, type ReadStatement } from '#core
 import type { Reads, Statements, TenantDb } from '#core/data/db/scopes';
 
 /** Tables whose rows are counted as they come and go, so that a list need not count them. */
-export type CountedTable = 'categories' | 'contacts' | 'files' | 'qr_codes' | 'resources' | 'spaces';
+const countedTables = ['categories', 'contacts', 'files', 'qr_codes', 'resources', 'spaces'] as const;
+export type CountedTable = (typeof countedTables)[number];
+
+export function isCounted(table: string): table is CountedTable {
+  return (countedTables as readonly string[]).includes(table);
+}
 
 export type CountTables = {
   row_counts: { tenant_id: string; table_name: CountedTable; slot: number; amount: number };

@@ -10,7 +10,7 @@ import { isUnavailable } from '#core/data/db/sql-state';
 import type { Work } from '#core/platform/queue/work';
 import type { Services } from '#core/platform/services';
 import { sendDeliveries, sendDeliveriesLater } from '#modules/notifications/deliveries/tasks';
-import { createPlanner, type DeliveryPlan } from '#modules/notifications/notices/fan-out.rules';
+import { createPlanner, type DeliveryPlan, type Recipient } from '#modules/notifications/notices/fan-out.rules';
 import {
   advanceNotice,
   insertDeliveries,
@@ -19,7 +19,6 @@ import {
   lockNextNotice,
   putOffNotice,
 } from '#modules/notifications/notices/notices.queries';
-import type { Recipient } from '#modules/notifications/notices/notices.types';
 import { noticesWork, wakeNotices, type OfTenant } from '#modules/notifications/notices/wake';
 import type { NoticeRow } from '#modules/notifications/notifications.tables';
 import type { Channel } from '#modules/notifications/notifications.types';

@@ -1,4 +1,4 @@
-import type { Recipient, Told, Written } from '#modules/notifications/notices/notices.types';
+import type { NoticeRow, PersonRow } from '#modules/notifications/notifications.tables';
 import {
   channels,
   type Channel,
@@ -8,6 +8,15 @@ import {
   type Texts,
 } from '#modules/notifications/notifications.types';
 import { decider, timer, type Preference } from '#modules/notifications/preferences/decision.rules';
+
+/** The properties of a user that the fan-out needs. */
+export type Recipient = Pick<PersonRow, 'id' | 'locale' | 'timezone'>;
+
+/** The properties of a notice that the fan-out needs. */
+type Told = Pick<NoticeRow, 'category' | 'channels' | 'is_critical' | 'i18n'>;
+
+/** The texts of a notice. */
+type Written = Pick<NoticeRow, 'title' | 'body' | 'i18n'>;
 
 /** The delivery of a notification over a channel, possibly suppressed by a preference. */
 type PlannedDelivery = {

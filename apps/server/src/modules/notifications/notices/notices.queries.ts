@@ -4,11 +4,10 @@ import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
 import { databaseNow, fromNow } from '#core/data/db/lease';
 import { nilId } from '#core/data/db/nil-id';
 import { auditedWrite, lock, queryBuilder, read, toRead, write, type ReadStatement } from '#core/data/db/query';
+import { tenantLock, type ById } from '#core/data/db/rows';
 import { countMatches } from '#core/data/db/totals';
-import type { Recipient } from '#modules/notifications/notices/notices.types';
+import type { Recipient } from '#modules/notifications/notices/fan-out.rules';
 import type { DeliveryRow, NoticeRow, NotificationTables } from '#modules/notifications/notifications.tables';
-
-type ById = { tenantId: string; id: string };
 
 const builder = queryBuilder<NotificationTables>();
 const resourceType = 'notice';
@@ -46,10 +45,7 @@ function insertion(p: NoticeRow) {
 }
 
 /** Serialises the creation of notices in a tenant, for the key and the limit. */
-export const lockNotices = lock<{ tenantId: string }, never>((p) => ({
-  compile: () =>
-    sql`select pg_advisory_xact_lock(hashtextextended('notices:' || ${p.tenantId}::text, 0))`.compile(builder),
-}));
+export const lockNotices = tenantLock('notices');
 
 export const countQueued = read<{ tenantId: string }, { total: number }>((p) =>
   builder
@@ -119,9 +115,8 @@ export const countDeliveries = read<ById, Count>((p) =>
 type Suppressing = ById & { after: string; most: number; at: string };
 
 /** Suppresses waiting deliveries of a notice; attempts under way continue. */
-export const suppressWaiting = write<Suppressing, { id: string }>((p) => ({
-  compile: () =>
-    sql`with waiting as materialized (
+export const suppressWaiting = write<Suppressing, { id: string }>(
+  (p) => sql`with waiting as materialized (
         select id from notification_deliveries
         where tenant_id = ${p.tenantId} and notice_id = ${p.id} and status = 'queued' and id > ${p.after}
         order by id limit ${p.most}
@@ -129,9 +124,8 @@ export const suppressWaiting = write<Suppressing, { id: string }>((p) => ({
       update notification_deliveries as delivery
       set status = 'suppressed', reason = 'cancelled', updated_at = ${p.at}::timestamptz
       from waiting where delivery.tenant_id = ${p.tenantId} and delivery.id = waiting.id and delivery.status = 'queued'
-      returning delivery.id`.compile(builder),
-  execute: () => Promise.resolve([]),
-}));
+      returning delivery.id`,
+);
 
 export const cancelNotice = auditedWrite<{ id: string; at: string } & AuditParams, NoticeRow>((p) =>
   withAudit<NoticeRow>(
@@ -196,15 +190,14 @@ type Told = {
   inboxAts: readonly (string | null)[];
 };
 
-export const insertNotifications = write<Told, never>((p) => ({
-  compile: () =>
-    sql`insert into notifications (tenant_id, id, notice_id, user_id, category, language, created_at, inbox_at)
+export const insertNotifications = write<Told, never>(
+  (p) => sql`insert into notifications (tenant_id, id, notice_id, user_id, category, language, created_at, inbox_at)
       select ${p.tenantId}::uuid, told.id, ${p.noticeId}::uuid, told.user_id, ${p.category}, told.language, ${p.at}::timestamptz,
         told.inbox_at
       from unnest(${p.ids}::uuid[], ${p.userIds}::uuid[], ${p.languages}::text[], ${p.inboxAts}::timestamptz[])
         as told (id, user_id, language, inbox_at)
-      on conflict on constraint notifications_once do nothing`.compile(builder),
-}));
+      on conflict on constraint notifications_once do nothing`,
+);
 
 type Ways = {
   tenantId: string;
@@ -223,9 +216,10 @@ type Ways = {
   sentAts: readonly (string | null)[];
 };
 
-export const insertDeliveries = write<Ways, never>((p) => ({
-  compile: () =>
-    sql`insert into notification_deliveries (tenant_id, id, notification_id, notice_id, user_id, category, is_critical, channel,
+export const insertDeliveries = write<Ways, never>(
+  (
+    p,
+  ) => sql`insert into notification_deliveries (tenant_id, id, notification_id, notice_id, user_id, category, is_critical, channel,
         status, reason, layer, preference_id, due_at, attempts, interruptions, created_at, updated_at, sent_at)
       select ${p.tenantId}::uuid, way.id, notifications.id, ${p.noticeId}::uuid, way.user_id, ${p.category}, ${p.isCritical}::boolean,
         way.channel, way.status, way.reason, way.layer, way.preference_id, way.due_at, 0, 0, ${p.at}::timestamptz,
@@ -235,8 +229,8 @@ export const insertDeliveries = write<Ways, never>((p) => ({
         as way (id, user_id, channel, status, reason, layer, preference_id, due_at, sent_at)
       join notifications on notifications.tenant_id = ${p.tenantId}::uuid and notifications.notice_id = ${p.noticeId}::uuid
         and notifications.user_id = way.user_id
-      on conflict on constraint notification_deliveries_once do nothing`.compile(builder),
-}));
+      on conflict on constraint notification_deliveries_once do nothing`,
+);
 
 type Progress = ById & {
   lastUserId: string | null;

@@ -2,24 +2,26 @@ import { sql, type SelectQueryBuilder } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
 import { auditedWrite, lock, queryBuilder, read, toRead, write, type ReadStatement } from '#core/data/db/query';
-import type { NotificationTables, PersonRow, PreferenceRow } from '#modules/notifications/notifications.tables';
-import type { Channel } from '#modules/notifications/notifications.types';
+import { typed, flag, lockById, rowById, tenantTable, text, time, uuid, type RowOf } from '#core/data/db/rows';
+import type { Channel, QuietHours } from '#modules/notifications/notifications.types';
 
-const builder = queryBuilder<NotificationTables>();
+const preferences = tenantTable('notification_preferences', {
+  tenant_id: uuid,
+  id: uuid,
+  user_id: uuid.orNull,
+  scope: typed<'tenant_default' | 'user_override'>(),
+  category: text,
+  channel: typed<Channel>(),
+  enabled: flag,
+  quiet_hours: typed<QuietHours>(),
+  rules: typed<Record<string, unknown> & { locked?: boolean }>(),
+  created_at: time,
+  updated_at: time,
+});
+export type PreferenceRow = RowOf<typeof preferences>;
 
-const columns = [
-  'tenant_id',
-  'id',
-  'user_id',
-  'scope',
-  'category',
-  'channel',
-  'enabled',
-  'quiet_hours',
-  'rules',
-  'created_at',
-  'updated_at',
-] as const;
+const builder = queryBuilder<{ notification_preferences: PreferenceRow }>();
+const { columns } = preferences;
 
 const resourceType = 'notification_preference';
 
@@ -71,12 +73,13 @@ type Listed = {
 
 /** Defaults first; then by category and channel. */
 export function listPreferences({ tenantId, owners, category, channel }: Listed): ReadStatement<PreferenceRow> {
-  let rows: SelectQueryBuilder<NotificationTables, 'notification_preferences', object> = builder
-    .selectFrom('notification_preferences')
-    .where('tenant_id', '=', tenantId)
-    .where((is) =>
-      is.or(owners.map((owner) => (owner === null ? is('user_id', 'is', null) : is('user_id', '=', owner)))),
-    );
+  let rows: SelectQueryBuilder<{ notification_preferences: PreferenceRow }, 'notification_preferences', object> =
+    builder
+      .selectFrom('notification_preferences')
+      .where('tenant_id', '=', tenantId)
+      .where((is) =>
+        is.or(owners.map((owner) => (owner === null ? is('user_id', 'is', null) : is('user_id', '=', owner)))),
+      );
   if (category !== undefined) rows = rows.where('category', '=', category);
   if (channel !== undefined) rows = rows.where('channel', '=', channel);
   const inOrder = rows
@@ -87,12 +90,10 @@ export function listPreferences({ tenantId, owners, category, channel }: Listed)
 }
 
 /** Serialises changes of one owner's preferences. */
-export const lockPreferences = lock<{ tenantId: string } & Owner, never>((p) => ({
-  compile: () =>
-    sql`select pg_advisory_xact_lock(hashtextextended('notification-preferences:' || ${p.tenantId}::text || coalesce(${p.userId}::text, ''), 0))`.compile(
-      builder,
-    ),
-}));
+export const lockPreferences = lock<{ tenantId: string } & Owner, never>(
+  (p) =>
+    sql`select pg_advisory_xact_lock(hashtextextended('notification-preferences:' || ${p.tenantId}::text || coalesce(${p.userId}::text, ''), 0))`,
+);
 
 /** Locked until the end of the transaction, because omitted properties keep their values. */
 export const lockPreferencesOf = lock<{ tenantId: string } & Owner, PreferenceRow>((p) =>
@@ -106,9 +107,8 @@ export const lockPreferencesOf = lock<{ tenantId: string } & Owner, PreferenceRo
 );
 
 /** Upserts preferences of one owner, given as JSON, each category and channel once. */
-export const putPreferences = write<{ tenantId: string; rows: string }, PreferenceRow>((p) => ({
-  compile: () =>
-    sql`insert into notification_preferences (${sql.join(columns.map((name) => sql.ref(name)))})
+export const putPreferences = write<{ tenantId: string; rows: string }, PreferenceRow>(
+  (p) => sql`insert into notification_preferences (${sql.join(columns.map((name) => sql.ref(name)))})
         select ${sql.join(columns.map((name) => sql.ref(`given.${name}`)))}
         from jsonb_to_recordset(${p.rows}::jsonb) as given (
           tenant_id uuid, id uuid, user_id uuid, scope text, category text, channel text, enabled boolean,
@@ -117,9 +117,8 @@ export const putPreferences = write<{ tenantId: string; rows: string }, Preferen
         on conflict on constraint notification_preferences_once do update set
           enabled = excluded.enabled, quiet_hours = excluded.quiet_hours, rules = excluded.rules,
           updated_at = excluded.updated_at
-        returning ${sql.join(columns.map((name) => sql.ref(`notification_preferences.${name}`)))}`.compile(builder),
-  execute: () => Promise.resolve([]),
-}));
+        returning ${sql.join(columns.map((name) => sql.ref(`notification_preferences.${name}`)))}`,
+);
 
 type Deletion = { id: string; userId: string | null; includesOthers: boolean } & AuditParams;
 
@@ -139,22 +138,8 @@ export const deletePreferencesOf = write<{ tenantId: string; userId: string }, n
   builder.deleteFrom('notification_preferences').where('tenant_id', '=', p.tenantId).where('user_id', '=', p.userId),
 );
 
-/** Locks the user against deletion until the end of the transaction. */
-export const sharePerson = lock<{ tenantId: string; id: string }, Pick<PersonRow, 'id'>>((p) =>
-  builder
-    .selectFrom('users')
-    .select('id')
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .where('status', '<>', 'deleted')
-    .forShare(),
-);
+const people = tenantTable('users', { id: uuid, timezone: text.orNull }, ['status', '<>', 'deleted']);
 
-export const findPerson = read<{ tenantId: string; id: string }, Pick<PersonRow, 'id' | 'timezone'>>((p) =>
-  builder
-    .selectFrom('users')
-    .select(['id', 'timezone'])
-    .where('tenant_id', '=', p.tenantId)
-    .where('id', '=', p.id)
-    .where('status', '<>', 'deleted'),
-);
+/** The user is not deleted meanwhile. */
+export const sharePerson = lockById(people, 'for share', 'id');
+export const findPerson = rowById(people);

@@ -5,7 +5,6 @@ import { auditEvent, auditParams } from '#core/data/audit/audit.queries';
 import type { TenantDb, Transaction } from '#core/data/db/scopes';
 import { createCheck } from '#core/http/validation';
 import type { Services } from '#core/platform/services';
-import type { PreferenceRow } from '#modules/notifications/notifications.tables';
 import { channels, type Channel, type QuietHours } from '#modules/notifications/notifications.types';
 import { decide, neverEnd, timeOf, type Layers } from '#modules/notifications/preferences/decision.rules';
 import { explain } from '#modules/notifications/preferences/explanation.rules';
@@ -31,6 +30,7 @@ import {
   putPreferences,
   sharePerson,
   type Owner,
+  type PreferenceRow,
 } from '#modules/notifications/preferences/preferences.queries';
 import * as schemas from '#modules/notifications/preferences/preferences.schemas';
 import type {

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
-import { auditedWrite, lock, queryBuilder, read, write } from '#core/data/db/query';
+import { auditedWrite, queryBuilder, read, write } from '#core/data/db/query';
+import { tenantLock } from '#core/data/db/rows';
 import type { NotificationTables, PushSubscriptionRow } from '#modules/notifications/notifications.tables';
 
 const builder = queryBuilder<NotificationTables>();
@@ -21,12 +22,7 @@ export const listSubscriptions = read<Whose & { now: string }, PushSubscriptionR
 );
 
 /** Serialises subscriptions in a tenant until the end of the transaction. */
-export const lockSubscriptions = lock<{ tenantId: string }, never>((p) => ({
-  compile: () =>
-    sql`select pg_advisory_xact_lock(hashtextextended('push-subscriptions:' || ${p.tenantId}::text, 0))`.compile(
-      builder,
-    ),
-}));
+export const lockSubscriptions = tenantLock('push-subscriptions');
 
 export const findByEndpoint = read<Whose & { endpointHash: Buffer }, { id: string }>((p) =>
   builder

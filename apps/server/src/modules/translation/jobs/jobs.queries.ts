@@ -2,7 +2,8 @@ import { sql } from 'kysely';
 
 import { withAudit, type AuditParams } from '#core/data/audit/audit.queries';
 import { databaseNow, fromNow, isUnleased } from '#core/data/db/lease';
-import { auditedWrite, lock, queryBuilder, read, toRead, write, type ReadStatement } from '#core/data/db/query';
+import { auditedWrite, queryBuilder, read, toRead, write, type ReadStatement } from '#core/data/db/query';
+import { tenantLock, type ById } from '#core/data/db/rows';
 import { countMatches } from '#core/data/db/totals';
 import type { EntityType } from '#modules/translation/translation.types';
 
@@ -84,7 +85,6 @@ export const leaseMs = 30_000;
 /** A constant in the statement, because the partial index matches only a constant. */
 const isRunning = sql<boolean>`status = 'running'`;
 
-type ById = { tenantId: string; id: string };
 type Asked = {
   entity_type: JobRow['entity_type'];
   entity_ids: string[] | null;
@@ -98,10 +98,7 @@ type Asked = {
 };
 
 /** Serialises the check of the limit on running jobs per tenant. */
-export const lockJobs = lock<{ tenantId: string }, never>((p) => ({
-  compile: () =>
-    sql`select pg_advisory_xact_lock(hashtextextended('translation-jobs:' || ${p.tenantId}::text, 0))`.compile(builder),
-}));
+export const lockJobs = tenantLock('translation-jobs');
 
 /** No row if an equal job is running. */
 export const insertJob = auditedWrite<Asked & AuditParams & { id: string; claim: string; at: string }, JobRow>((p) =>
@@ -353,13 +350,11 @@ export const resumeJob = auditedWrite<{ id: string; at: string } & AuditParams, 
 );
 
 /** The next selected records of a job, by id. */
-export const listGiven = read<{ tenantId: string; id: string; after: string; most: number }, { id: string }>((p) => ({
-  compile: () =>
-    sql`select given.id from translation_jobs, unnest(entity_ids) as given (id)
+export const listGiven = read<ById & { after: string; most: number }, { id: string }>(
+  (p) => sql`select given.id from translation_jobs, unnest(entity_ids) as given (id)
       where translation_jobs.tenant_id = ${p.tenantId} and translation_jobs.id = ${p.id} and given.id > ${p.after}::uuid
-      order by given.id limit ${p.most}`.compile(builder),
-  execute: () => Promise.resolve([]),
-}));
+      order by given.id limit ${p.most}`,
+);
 
 /** Number of running jobs. */
 export const countRunning = read<{ tenantId: string }, { total: number }>((p) =>
