@@ -36,7 +36,9 @@ import type { CreateApiKeyBody, ListApiKeysQuery, UpdateApiKeyBody } from '#modu
 import { findTemplate } from '#modules/api-keys/api-keys.templates';
 import { securityNotice, wakeNotices } from '#modules/notifications/index';
 
-type Scope = { db: TenantDb; actor: Actor; services: Services };
+type Dependencies = Pick<Services, 'encryption' | 'log' | 'now' | 'principals' | 'queue'>;
+
+type Scope = { db: TenantDb; actor: Actor; services: Dependencies };
 
 const shownOnce = 'Keep the key now: it is not shown again.';
 
@@ -214,7 +216,7 @@ function permissionsOf(template: string | undefined): ApiKeyPermissions {
   return found.permissions;
 }
 
-function newSecret({ encryption }: Services, keyUuid: string) {
+function newSecret({ encryption }: Dependencies, keyUuid: string) {
   const { fullKey, secret } = composeKey(keyUuid, newAlphanumericSecret());
   const hash = keyedHash(encryption.keyFor(keyHashPurpose), secret);
   return { fullKey, secret_hash: hash, secret_preview: secretEndOf(secret) };

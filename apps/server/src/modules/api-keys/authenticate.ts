@@ -13,8 +13,10 @@ import { findKeyTenant, findUsableKey, type UsableKeyRow } from '#modules/api-ke
 import { keyHashPurpose, parseKey, type PresentedKey } from '#modules/api-keys/api-keys.rules';
 import type { KeyAuthenticator } from '#modules/auth/index';
 
+type Dependencies = Pick<Services, 'database' | 'encryption' | 'now' | 'principals' | 'securityEvents'>;
+
 /** Resolves an API key to its principal; synchronously if it is cached. */
-export function createApiKeyAuthenticator(services: Services): KeyAuthenticator {
+export function createApiKeyAuthenticator(services: Dependencies): KeyAuthenticator {
   const { principals } = services;
   const hashKey = services.encryption.keyFor(keyHashPurpose);
   return (key, { deviceFingerprint }, request) => {
@@ -37,7 +39,7 @@ export function createApiKeyAuthenticator(services: Services): KeyAuthenticator 
 }
 
 async function verifyKey(
-  services: Services,
+  services: Dependencies,
   { keyUuid }: PresentedKey,
   secretHash: string,
 ): Promise<CachedPrincipal & { principal: ApiKeyPrincipal }> {
@@ -61,7 +63,7 @@ async function verifyKey(
 const noTenant = nilId;
 
 /** Two statements for known and unknown keys: an unknown one is looked up in a tenant that does not exist. */
-async function findKey({ database, now }: Services, keyUuid: string): Promise<UsableKeyRow | undefined> {
+async function findKey({ database, now }: Dependencies, keyUuid: string): Promise<UsableKeyRow | undefined> {
   const owner = await database.credential().first(findKeyTenant({ keyUuid }));
   const tenantId = owner?.tenant_id ?? noTenant;
   return database.credential(tenantId).first(findUsableKey({ tenantId, keyUuid, at: now().toISOString() }));
@@ -106,7 +108,7 @@ type RequestOrigin = { request: RequestFacts; deviceFingerprint: string | undefi
 
 /** @throws IpNotAllowed, DeviceNotAllowed */
 function assertAllowedHere(
-  services: Services,
+  services: Dependencies,
   key: ApiKeyPrincipal,
   { request, deviceFingerprint }: RequestOrigin,
 ): void {
@@ -123,13 +125,13 @@ function isSameDevice(header: string | undefined, expected: string): boolean {
 }
 
 /** Recorded whenever the key is verified without the cache: about once a minute and process, not on each request. */
-function recordUse({ securityEvents }: Services, { id, tenantId }: ApiKeyPrincipal, request: RequestFacts): void {
+function recordUse({ securityEvents }: Dependencies, { id, tenantId }: ApiKeyPrincipal, request: RequestFacts): void {
   const details = { actor: { type: 'api_key', id }, ip: request.ip, requestId: request.id };
   securityEvents.record({ type: 'api_key_used', tenantId, userId: null, details });
 }
 
 function refusal(
-  { securityEvents }: Services,
+  { securityEvents }: Dependencies,
   { key, request, error }: { key: ApiKeyPrincipal; request: RequestFacts; error: ErrorDefinition },
 ): Error {
   const { id, tenantId } = key;

@@ -40,7 +40,9 @@ import type {
 } from '#modules/app-accounts/app-accounts.schemas';
 import { appAccountPlace, normaliseEmail, sealPassword } from '#modules/auth/index';
 
-type Scope = { db: TenantDb; actor: Actor<Person>; services: Services };
+type Dependencies = Pick<Services, 'database' | 'encryption' | 'now' | 'passwords' | 'principals'>;
+
+type Scope = { db: TenantDb; actor: Actor<Person>; services: Dependencies };
 
 export async function listAppAccounts(db: TenantDb, { limit, offset = 0 }: ListAppAccountsQuery) {
   // Without a limit the list can be long, so it does not use the shared connections.
@@ -169,7 +171,7 @@ const passwordLimits = {
   tenant: { max: 600, windowMs: 10 * 60_000 },
 };
 
-function passwordAttempt(services: Services, { tenantId, id }: { tenantId: string; id: string }): Attempt {
+function passwordAttempt(services: Dependencies, { tenantId, id }: { tenantId: string; id: string }): Attempt {
   const account = { key: `app-account-password:${id}`, ...passwordLimits.account };
   const tenant = { key: `app-account-passwords-of:${tenantId}`, ...passwordLimits.tenant };
   return createAttempt(services, [account, tenant], TooManyPasswords);

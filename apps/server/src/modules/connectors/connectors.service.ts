@@ -42,12 +42,14 @@ import { incomplete, isIncomplete, messageOf, unproven } from '#modules/connecto
 import { noteMove } from '#modules/connectors/health/health.service';
 import { dropFromOrders, listAddresses } from '#modules/connectors/overrides/overrides.queries';
 
+type Dependencies = Pick<Services, 'callLog' | 'database' | 'encryption' | 'log' | 'now' | 'outbound'>;
+
 /** Limits the work of each call, which reads all connectors. */
 const mostConnectors = 100;
 /** Tests per tenant, because each test makes an outside call. */
 const testLimit = { max: 10, windowMs: 60_000 };
 
-type Scope = { db: TenantDb; actor: Actor<Person>; services: Services };
+type Scope = { db: TenantDb; actor: Actor<Person>; services: Dependencies };
 
 /** The tenant's connectors by priority, then those of the installation. */
 export async function listConnectors({ db, actor, services }: Scope, query: ListConnectorsQuery) {
@@ -61,7 +63,7 @@ export async function listConnectors({ db, actor, services }: Scope, query: List
 }
 
 /** Only system administrators see addresses of the installation's connectors, also in the system tenant. */
-function presentTo(actor: Actor, services: Services, row: ConnectorRow) {
+function presentTo(actor: Actor, services: Dependencies, row: ConnectorRow) {
   const isHidden = row.tenant_id === systemTenantId && !actor.isSystemAdmin;
   return isHidden ? presentRedacted(row) : presentConnector(services, row);
 }
@@ -151,7 +153,7 @@ async function change({ db, actor, services }: Scope, id: string, decide: (store
   return { data: presentConnector(services, row) };
 }
 
-function changesOf(services: Services, stored: ConnectorRow, body: UpdateConnectorBody): ConnectorChanges {
+function changesOf(services: Dependencies, stored: ConnectorRow, body: UpdateConnectorBody): ConnectorChanges {
   const { auth_config: sent, ...plain } = body;
   const known = readableCredentials(services, stored);
   const credentials = nextCredentials(stored, known, body);
@@ -217,7 +219,7 @@ export async function deleteConnector({ db, actor, services }: Scope, id: string
 }
 
 /** Whether the installation has a connector with the same name, which preferred orders can mean. */
-async function isOfInstallation({ database }: Services, key: string): Promise<boolean> {
+async function isOfInstallation({ database }: Dependencies, key: string): Promise<boolean> {
   return (await database.platform().first(listAddresses({ tenantId: systemTenantId, keys: [key] }))) !== undefined;
 }
 
@@ -253,7 +255,7 @@ export async function testConnector({ db, actor, services }: Scope, id: string, 
 }
 
 async function tested(
-  services: Services,
+  services: Dependencies,
   { row, actor, signal }: { row: ConnectorRow; actor: Actor<Person>; signal: AbortSignal },
 ) {
   const caller = { userId: actor.userId, requestId: actor.request.id };
@@ -275,26 +277,26 @@ function assertMayChange(db: TenantDb, actor: Actor<Person>): void {
   if (db.tenantId === systemTenantId && !actor.isSystemAdmin) throw SystemLevelConnector();
 }
 
-function assertCallable(services: Services, baseUrl: string): void {
+function assertCallable(services: Dependencies, baseUrl: string): void {
   if (!services.outbound.canTarget(baseUrl)) throw AddressNotAllowed();
 }
 
 /** All tenants see the connectors of the installation, so a 403 reveals nothing. */
-async function unknown(services: Services, id: string): Promise<Error> {
+async function unknown(services: Dependencies, id: string): Promise<Error> {
   return (await findSystemLevel(services, id)) === undefined ? ConnectorNotFound() : SystemLevelConnector();
 }
 
-function findSystemLevel(services: Services, id: string): Promise<ConnectorRow | undefined> {
+function findSystemLevel(services: Dependencies, id: string): Promise<ConnectorRow | undefined> {
   return services.database.platform().first(findConnector({ tenantId: systemTenantId, id }));
 }
 
-function presentConnector(services: Services, row: ConnectorRow) {
+function presentConnector(services: Dependencies, row: ConnectorRow) {
   const credentials = readableCredentials(services, row);
   return present(row, credentials === null ? null : maskCredentials(credentials));
 }
 
 /** Also null if decryption fails, so that an administrator can still see and repair the connector. */
-function readableCredentials(services: Services, row: ConnectorRow): Credentials {
+function readableCredentials(services: Dependencies, row: ConnectorRow): Credentials {
   try {
     return openCredentials(services, row);
   } catch (error) {

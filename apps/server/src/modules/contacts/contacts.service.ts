@@ -27,6 +27,8 @@ import type {
 } from '#modules/contacts/contacts.schemas';
 import { removeObjects, retireFilesOf } from '#modules/storage/index';
 
+type Dependencies = Pick<Services, 'database' | 'files' | 'log' | 'now'>;
+
 export type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 
 export async function listContacts(
@@ -86,7 +88,10 @@ export async function updateContact({ db, actor, now }: Scope, id: string, body:
 }
 
 /** Also deletes its links and files. @throws ContactNotFound */
-export async function deleteContact({ db, actor, services }: Omit<Scope, 'now'> & { services: Services }, id: string) {
+export async function deleteContact(
+  { db, actor, services }: Omit<Scope, 'now'> & { services: Dependencies },
+  id: string,
+) {
   const { tenantId } = db;
   const fileIds = await db.transaction(async (tx) => {
     if ((await tx.first(lockContact({ tenantId, id }))) === undefined) throw ContactNotFound();

@@ -7,6 +7,8 @@ import { overallOf } from '#core/platform/jobs/watch';
 import type { Services } from '#core/platform/services';
 import { AlertNotFound } from '#modules/dispatcher/dispatcher.errors';
 
+type Dependencies = Pick<Services, 'database' | 'dispatcher' | 'health' | 'now'>;
+
 /** Maximum wait of a caller, because many schedulers time out soon after. */
 const waitMs = 10_000;
 const maxRuns = 20;
@@ -14,13 +16,13 @@ const maxAlerts = 50;
 const resolvedShownMs = 24 * 60 * 60_000;
 
 /** Starts all due jobs. */
-export async function runDispatcher({ dispatcher }: Services) {
+export async function runDispatcher({ dispatcher }: Dependencies) {
   const dispatch = await dispatcher.dispatch('external', { waitMs });
   const { jobs_skipped, alerts_sent } = dispatch;
   return { success: true, data: { ...presentLast(dispatch), jobs_skipped, alerts_sent } };
 }
 
-export async function getDispatcherHealth({ health, now }: Services) {
+export async function getDispatcherHealth({ health, now }: Dependencies) {
   const states = await health.states();
   return {
     overall: overallOf(states),
@@ -34,7 +36,7 @@ export async function getDispatcherHealth({ health, now }: Services) {
   };
 }
 
-export async function getDispatcherStatus({ database, dispatcher, now }: Services) {
+export async function getDispatcherStatus({ database, dispatcher, now }: Dependencies) {
   const resolvedSince = new Date(now().getTime() - resolvedShownMs).toISOString();
   const [dispatches, alerts, rows] = await database
     .platform()
@@ -58,7 +60,7 @@ export async function getDispatcherStatus({ database, dispatcher, now }: Service
 }
 
 /** @throws AlertNotFound */
-export async function acknowledge({ database, now }: Services, id: string, actor: Actor<Person> | undefined) {
+export async function acknowledge({ database, now }: Dependencies, id: string, actor: Actor<Person> | undefined) {
   const by = actor?.userId ?? null;
   const row = await database.platform().slow.first(acknowledgeAlert({ id, by, at: now().toISOString() }));
   if (row === undefined) throw AlertNotFound();

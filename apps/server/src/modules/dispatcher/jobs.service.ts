@@ -19,9 +19,11 @@ import {
 } from '#modules/dispatcher/dispatcher.queries';
 import type { JobRunsQuery, UpdateJobBody } from '#modules/dispatcher/dispatcher.schemas';
 
-type Changer = { services: Services; actor: Actor<Person> };
+type Dependencies = Pick<Services, 'database' | 'dispatcher' | 'now'>;
 
-export async function listJobs(services: Services) {
+type Changer = { services: Dependencies; actor: Actor<Person> };
+
+export async function listJobs(services: Dependencies) {
   const { database, dispatcher, now } = services;
   await dispatcher.register();
   const [rows, runs] = await database.platform().slow.flight([listJobRows({}), listLastRuns({})]);
@@ -33,7 +35,7 @@ export async function listJobs(services: Services) {
 
 /** @throws JobNotFound */
 export async function listJobRuns(
-  { services, setHeader }: { services: Services; setHeader(name: string, value: string): void },
+  { services, setHeader }: { services: Dependencies; setHeader(name: string, value: string): void },
   name: string,
   { limit = 50, offset = 0, status }: JobRunsQuery,
 ) {
@@ -95,7 +97,7 @@ export async function updateJob({ services, actor }: Changer, name: string, body
   return { data: presentJob(job, row, { run, now }) };
 }
 
-function getJob({ dispatcher }: Services, name: string): BoundJob {
+function getJob({ dispatcher }: Dependencies, name: string): BoundJob {
   const job = dispatcher.jobs.find((one) => one.name === name);
   if (job === undefined) throw JobNotFound();
   return job;

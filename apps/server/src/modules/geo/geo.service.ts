@@ -5,10 +5,12 @@ import { findPlaceAt, searchPlaces, type Place } from '#modules/connectors/index
 import { TooManyLookups } from '#modules/geo/geo.errors';
 import type { ReverseQuery, SearchQuery } from '#modules/geo/geo.schemas';
 
+type Dependencies = Pick<Services, 'callLog' | 'database' | 'encryption' | 'log' | 'now' | 'outbound'>;
+
 /** Keeps one caller from using up the rate limit that a provider sets for the whole installation. */
 const limitPerActor = { max: 60, windowMs: 60_000 };
 
-type Scope = { actor: Actor; services: Services; signal: AbortSignal };
+type Scope = { actor: Actor; services: Dependencies; signal: AbortSignal };
 
 /** @throws TooManyLookups, NoProvider, ProvidersRefused, ProvidersFailed, OperationDisabled, QuotaExceeded */
 export async function searchGeo(scope: Scope, { q, limit = 10, language }: SearchQuery) {

@@ -35,7 +35,9 @@ import type {
   UpdateGroupBody,
 } from '#modules/groups/groups.schemas';
 
-type Scope = { db: TenantDb; actor: Actor; services: Services };
+type Dependencies = Pick<Services, 'now' | 'principals'>;
+
+type Scope = { db: TenantDb; actor: Actor; services: Dependencies };
 type Reader = { db: TenantDb; setHeader(name: string, value: string): void };
 
 export async function listGroups({ db, setHeader }: Reader, query: ListGroupsQuery) {

@@ -2,7 +2,9 @@ import { systemTenantId, type Actor, type Person } from '#core/base/access/princ
 import type { Statements, TenantDb } from '#core/data/db/scopes';
 import type { Services } from '#core/platform/services';
 
-export type Scope = { db: TenantDb; actor: Actor<Person>; services: Services };
+type Dependencies = Pick<Services, 'callLog' | 'database' | 'encryption' | 'now' | 'outbound' | 'principals'>;
+
+export type Scope = { db: TenantDb; actor: Actor<Person>; services: Dependencies };
 
 /** The rows that a caller can see. */
 export type Reach = {

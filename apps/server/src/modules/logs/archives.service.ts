@@ -20,7 +20,9 @@ import { matchesLine, type LineFilters } from '#modules/logs/line-filters';
 import { ArchiveNotFound, SearchesRunning } from '#modules/logs/logs.errors';
 import type { ListArchivesQuery, LogRecord, SearchArchiveQuery } from '#modules/logs/logs.schemas';
 
-type Reader = { services: Services; setHeader(name: string, value: string): void };
+type Dependencies = Pick<Services, 'database' | 'files' | 'now'>;
+
+type Reader = { services: Dependencies; setHeader(name: string, value: string): void };
 
 /** Each search decompresses a file, which keeps a core busy. */
 const maxSearches = 2;
@@ -45,7 +47,7 @@ function presentArchive(row: StoredArchive) {
 }
 
 /** @throws ArchiveNotFound */
-export async function downloadArchive(services: Services, name: string): Promise<Download> {
+export async function downloadArchive(services: Dependencies, name: string): Promise<Download> {
   const archive = await getArchive(services, name);
   return {
     name,
@@ -77,7 +79,7 @@ export async function searchArchive(
 type Search = { archive: StoredArchive; filters: LineFilters; limit: number; offset: number; signal: AbortSignal };
 
 /** Reads beyond the page up to the limit of exact totals. */
-async function findLines(services: Services, { archive, filters, limit, offset, signal }: Search) {
+async function findLines(services: Dependencies, { archive, filters, limit, offset, signal }: Search) {
   const lines: LogRecord[] = [];
   let matches = 0;
   const source = await openArchive(services, archive);
@@ -101,7 +103,10 @@ async function findLines(services: Services, { archive, filters, limit, offset, 
 }
 
 /** @throws ArchiveNotFound */
-export async function deleteArchive({ services, actor }: { services: Services; actor: Actor<Person> }, name: string) {
+export async function deleteArchive(
+  { services, actor }: { services: Dependencies; actor: Actor<Person> },
+  name: string,
+) {
   const { id, object_key: key } = await getArchive(services, name);
   // The bytes first: a row without bytes is found again, bytes without a row are not.
   await services.files.delete(key);
@@ -113,14 +118,18 @@ export async function deleteArchive({ services, actor }: { services: Services; a
   return { data: { message: 'The archive was deleted.', deleted: true } };
 }
 
-async function getArchive({ database }: Services, name: string): Promise<StoredArchive> {
+async function getArchive({ database }: Dependencies, name: string): Promise<StoredArchive> {
   const row = await database.platform().first(findStoredArchive({ name }));
   if (row === undefined) throw ArchiveNotFound();
   return row;
 }
 
 /** The operator may have removed a file from the store. */
-async function openArchive(services: Services, { object_key }: StoredArchive, range?: { start: number; end: number }) {
+async function openArchive(
+  services: Dependencies,
+  { object_key }: StoredArchive,
+  range?: { start: number; end: number },
+) {
   try {
     return await services.files.get(object_key, range);
   } catch (error) {

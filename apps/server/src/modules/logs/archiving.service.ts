@@ -20,6 +20,8 @@ import { archiveFolders } from '#modules/logs/logs.rules';
 import { presentLog } from '#modules/logs/logs.service';
 import { storeText } from '#modules/logs/stored-files';
 
+type Dependencies = Pick<Services, 'database' | 'files' | 'log' | 'now'>;
+
 const dayMs = 24 * 60 * 60_000;
 
 type Archiving = { before: Date; location: string; signal: AbortSignal };
@@ -36,7 +38,7 @@ export type Archived = {
  * before the purge continues here. The row of a file comes first and is marked complete last, so only complete files are listed
  * and incomplete ones are found again.
  */
-export async function archiveDays(services: Services, { before, location, signal }: Archiving): Promise<Archived> {
+export async function archiveDays(services: Dependencies, { before, location, signal }: Archiving): Promise<Archived> {
   const until = new Date(startOfDay(before));
   let next = new Date(0).toISOString();
   for (;;) {
@@ -58,13 +60,13 @@ function startOfDay(at: Date): number {
   return Math.floor(at.getTime() / dayMs) * dayMs;
 }
 
-async function firstTime({ database }: Services, span: Day): Promise<string | undefined> {
+async function firstTime({ database }: Dependencies, span: Day): Promise<string | undefined> {
   const found = await database.platform().slow.first(findFirstTime(span));
   return found?.at ?? undefined;
 }
 
 async function archiveDay(
-  services: Services,
+  services: Dependencies,
   span: Day,
   { location, signal }: Pick<Archiving, 'location' | 'signal'>,
 ): Promise<void> {
@@ -100,7 +102,7 @@ function freeName(day: string, taken: ReadonlySet<string>): string {
  * `over`: its lines were purged from the log. `whole`: it has all lines of the day. `torn`: it is incomplete, its bytes are
  * missing, or more lines arrived since.
  */
-async function stateOf(services: Services, archive: LogArchiveRow, span: Day): Promise<'over' | 'whole' | 'torn'> {
+async function stateOf(services: Dependencies, archive: LogArchiveRow, span: Day): Promise<'over' | 'whole' | 'torn'> {
   const { first_line_at: at, first_line: id } = archive;
   if (at === null || id === null) return 'torn';
   const { slow } = services.database.platform();
@@ -110,7 +112,7 @@ async function stateOf(services: Services, archive: LogArchiveRow, span: Day): P
 }
 
 /** The operator may have removed a file from the store. */
-async function isThere({ files }: Services, { object_key }: LogArchiveRow): Promise<boolean> {
+async function isThere({ files }: Dependencies, { object_key }: LogArchiveRow): Promise<boolean> {
   try {
     (await files.get(object_key)).destroy();
     return true;
@@ -121,7 +123,7 @@ async function isThere({ files }: Services, { object_key }: LogArchiveRow): Prom
 }
 
 /** The bytes first: a row without bytes is found again, bytes without a row are not. */
-async function removeArchive(services: Services, { name, object_key }: LogArchiveRow): Promise<void> {
+async function removeArchive(services: Dependencies, { name, object_key }: LogArchiveRow): Promise<void> {
   await services.files.delete(object_key);
   await services.database.platform().slow.all(deleteArchiveRow({ name }));
 }
@@ -129,7 +131,7 @@ async function removeArchive(services: Services, { name, object_key }: LogArchiv
 type Written = Omit<Parameters<typeof completeArchive>[0], 'name'>;
 
 async function store(
-  services: Services,
+  services: Dependencies,
   { key, span, signal }: { key: string; span: Day; signal: AbortSignal },
 ): Promise<Written> {
   const { files } = services;
@@ -140,7 +142,7 @@ async function store(
 }
 
 async function* linesOf(
-  services: Services,
+  services: Dependencies,
   { span, signal, written }: { span: Day; signal: AbortSignal; written: Written },
 ) {
   const lines = linesInOrder(services.database.platform().slow, span, { signal, pause: pauseAfter });

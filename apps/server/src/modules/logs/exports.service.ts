@@ -26,7 +26,9 @@ import type { ExportBody, LogRecord } from '#modules/logs/logs.schemas';
 import { presentLog } from '#modules/logs/logs.service';
 import { storeText } from '#modules/logs/stored-files';
 
-type Changer = { services: Services; actor: Actor<Person> };
+type Dependencies = Pick<Services, 'database' | 'files' | 'log' | 'logging' | 'now' | 'requestCounts'>;
+
+type Changer = { services: Dependencies; actor: Actor<Person> };
 type Exporter = Changer & { signal: AbortSignal };
 type Format = 'json' | 'csv';
 
@@ -75,7 +77,7 @@ async function writeExport({ services, actor, signal }: Exporter, body: ExportBo
 }
 
 /** Removes the row first: its completion may be unknown, and only complete files may be listed. */
-async function removeBroken(services: Services, name: string): Promise<void> {
+async function removeBroken(services: Dependencies, name: string): Promise<void> {
   await services.database.platform().slow.all(deleteExportRow({ name }));
   await services.files.delete(keyOf(name));
 }
@@ -100,7 +102,7 @@ const keyOf = (name: string) => `exports/${name}`;
 
 type Job = { name: string; format: Format; filters: LogFilters; signal: AbortSignal };
 
-async function store(services: Services, { name, format, filters, signal }: Job) {
+async function store(services: Dependencies, { name, format, filters, signal }: Job) {
   const written = { recordCount: 0, sizeBytes: 0 };
   const text = counted(textOf(services, { format, filters, signal, written }), written);
   await storeText({ files: services.files, key: keyOf(name) }, text);
@@ -118,7 +120,7 @@ async function* counted(text: AsyncIterable<string>, written: Written) {
 }
 
 async function* textOf(
-  { database, requestCounts }: Services,
+  { database, requestCounts }: Dependencies,
   { format, filters, signal, written }: Omit<Job, 'name'> & { written: Written },
 ) {
   const isCsv = format === 'csv';
@@ -156,7 +158,7 @@ function toCsv(line: LogRecord): string {
   return csvRecord(csvColumns.map((name) => line[name]));
 }
 
-export async function listExports(services: Services) {
+export async function listExports(services: Dependencies) {
   const now = services.now().toISOString();
   const rows = await services.database.platform().all(listStoredExports({ now, most: limits.listed }));
   const data = rows.map(({ name, size_bytes: size, created_at: createdAt }) => {
@@ -165,7 +167,7 @@ export async function listExports(services: Services) {
   return { data };
 }
 
-export async function downloadExport(services: Services, name: string): Promise<Download> {
+export async function downloadExport(services: Dependencies, name: string): Promise<Download> {
   const { id, size_bytes: sizeBytes } = await getExport(services, name);
   return {
     name,
@@ -187,7 +189,7 @@ export async function deleteExport({ services, actor }: Changer, name: string) {
   return { data: { message: 'The export was deleted.', deleted: true } };
 }
 
-async function getExport({ database, now }: Services, name: string): Promise<StoredExport> {
+async function getExport({ database, now }: Dependencies, name: string): Promise<StoredExport> {
   const row = await database.platform().first(findStoredExport({ name, now: now().toISOString() }));
   if (row === undefined) throw ExportNotFound();
   return row;
@@ -201,7 +203,7 @@ async function record(tx: Transaction, { services, actor }: Changer, { id, actio
 }
 
 /** Removes expired exports and the incomplete files of killed processes. */
-export async function removeDeadExports(services: Services, signal: AbortSignal): Promise<void> {
+export async function removeDeadExports(services: Dependencies, signal: AbortSignal): Promise<void> {
   const at = services.now().getTime();
   const range = { now: new Date(at).toISOString(), begunBefore: new Date(at - 60 * 60_000).toISOString() };
   const dead: LogExportRow[] = await services.database.platform().slow.all(listDeadExports({ ...range, most: 1000 }));
@@ -211,7 +213,7 @@ export async function removeDeadExports(services: Services, signal: AbortSignal)
   }
 }
 
-async function remove(services: Services, name: string): Promise<void> {
+async function remove(services: Dependencies, name: string): Promise<void> {
   await services.files.delete(keyOf(name));
   await services.database.platform().slow.all(deleteExportRow({ name }));
 }

@@ -36,8 +36,10 @@ import {
   type ValidateBody,
 } from '#modules/logs/logs.schemas';
 
-type Reader = { services: Services; setHeader(name: string, value: string): void };
-type Changer = { services: Services; actor: Actor<Person> };
+type Dependencies = Pick<Services, 'database' | 'logging' | 'now' | 'requestCounts' | 'runtimeSettings'>;
+
+type Reader = { services: Dependencies; setHeader(name: string, value: string): void };
+type Changer = { services: Dependencies; actor: Actor<Person> };
 
 const minuteMs = 60_000;
 const dayMs = 24 * 60 * minuteMs;
@@ -85,7 +87,7 @@ export function presentLog(row: LogRow): LogRecord {
 }
 
 /** Request counts and times in whole minutes; tenants and errors in whole hours. */
-export async function analyseLogs(services: Services, query: AnalyticsQuery) {
+export async function analyseLogs(services: Dependencies, query: AnalyticsQuery) {
   const { from, to } = analysedPeriod(query, services.now());
   await services.requestCounts.flush();
   const minutes = { from: floorTo(from, minuteMs), to: to.toISOString() };
@@ -129,18 +131,18 @@ function floorTo(date: Date, stepMs: number): string {
   return new Date(Math.floor(date.getTime() / stepMs) * stepMs).toISOString();
 }
 
-export async function getLogConfig(services: Services) {
+export async function getLogConfig(services: Dependencies) {
   const { value } = await services.runtimeSettings.read(logConfiguration);
   return { data: present(services, value) };
 }
 
-export async function getLogSection(services: Services, name: string) {
+export async function getLogSection(services: Dependencies, name: string) {
   const section = sectionOf(name);
   const { data } = await getLogConfig(services);
   return { data: data[keyOf(section)] };
 }
 
-function present({ logging }: Services, config: LogConfig): LogConfig {
+function present({ logging }: Dependencies, config: LogConfig): LogConfig {
   return { ...config, logLevels: { ...logging.levels(), ...config.logLevels } };
 }
 
@@ -167,7 +169,7 @@ export function updateLogSection(changer: Changer, { name, value }: { name: stri
   return updateLogConfig(changer, patch);
 }
 
-export function validateLogConfig({ logging, now, runtimeSettings }: Services, { section, config }: ValidateBody) {
+export function validateLogConfig({ logging, now, runtimeSettings }: Dependencies, { section, config }: ValidateBody) {
   const patch = section === undefined ? config : { [keyOf(section)]: config };
   const error = schemaError(patch);
   if (error !== undefined) return { data: { valid: false, errors: [error], warnings: [] } };
@@ -183,7 +185,7 @@ export async function resetLogConfig({ services, actor }: Changer) {
   return { data: { message: 'The log configuration has its defaults.', reset: true } };
 }
 
-export async function previewLogConfig(services: Services, body: PreviewBody) {
+export async function previewLogConfig(services: Dependencies, body: PreviewBody) {
   const { value } = await services.runtimeSettings.read(logConfiguration);
   const to = services.now();
   const period = { from: new Date(to.getTime() - dayMs).toISOString(), to: to.toISOString() };

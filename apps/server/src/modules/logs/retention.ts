@@ -9,13 +9,18 @@ import { archiveDays, type Archived } from '#modules/logs/archiving.service';
 import { removeDeadExports } from '#modules/logs/exports.service';
 import { deleteOldVolumes } from '#modules/logs/logs.queries';
 
+type Dependencies = Pick<
+  Services,
+  'database' | 'files' | 'log' | 'logging' | 'now' | 'requestCounts' | 'runtimeSettings'
+>;
+
 const dayMs = 24 * 60 * 60_000;
 /** One day more than the longest analysis. */
 const countsKeptMs = 8 * dayMs;
 
 /** Creates partitions for future days and purges expired lines, counts and exports. */
 export async function keepLogs(
-  services: Services,
+  services: Dependencies,
   { connection, signal }: Omit<JobContext, 'services'>,
 ): Promise<void> {
   const now = services.now();
@@ -37,7 +42,7 @@ export async function keepLogs(
 type Cleaning = { cleanup: LogConfig['cleanup']; now: Date; signal: AbortSignal };
 
 /** Lines that may be purged: undefined for none; with archives, only whole days that are in a file. */
-async function archiveOld(services: Services, { cleanup, now, signal }: Cleaning): Promise<Archived | undefined> {
+async function archiveOld(services: Dependencies, { cleanup, now, signal }: Cleaning): Promise<Archived | undefined> {
   const { enabled, retentionDays, cleanupSchedule, archiveEnabled, archiveLocation } = cleanup;
   const due = lastSlot({ schedule: cleanupSchedule, timezone: 'UTC' }, now);
   if (!enabled || due === undefined) return undefined;

@@ -10,11 +10,13 @@ import { ArgumentUnknown } from '#modules/mcp/mcp.errors';
 import { cleanName } from '#modules/mcp/tool-client';
 import type { Tool } from '#modules/mcp/tools';
 
+type Dependencies = Pick<Services, 'auditGroups' | 'log' | 'now' | 'settings'>;
+
 /** The caller of the endpoint, and its access to operations. */
 export type Session = {
   actor: Actor | undefined;
   request: RequestFacts;
-  services: Services;
+  services: Dependencies;
   callTool: CallTool;
 };
 

@@ -27,6 +27,8 @@ import {
 } from '#modules/models/catalog.queries';
 import { isAging, isDoubtful, isStale, pauseAfter } from '#modules/models/catalog.rules';
 
+type Dependencies = Pick<Services, 'callLog' | 'database' | 'encryption' | 'log' | 'now' | 'outbound'>;
+
 const lookAgainMs = 100;
 /** A parsed list takes up to some megabytes. */
 const maxParsed = 16;
@@ -54,7 +56,10 @@ const noCaller = { userId: null, requestId: null };
  * @throws NoProvider (503), OperationDisabled (403), and without a list ProvidersRefused (422), ProvidersFailed (502) and
  * QuotaExceeded (429)
  */
-export async function readCatalog(services: Services, { tenantId, task, caller, signal }: Wanted): Promise<Catalog> {
+export async function readCatalog(
+  services: Dependencies,
+  { tenantId, task, caller, signal }: Wanted,
+): Promise<Catalog> {
   const [place] = await Promise.all([
     placeOf(services, tenantId, task),
     assertOperationEnabled(services, { tenantId, operation: 'models.list' }),
@@ -72,7 +77,7 @@ export async function readCatalog(services: Services, { tenantId, task, caller, 
 
 /** Refreshes the installation's list before it is too old; called by the job. */
 export async function renewSystemCatalog(
-  services: Services,
+  services: Dependencies,
   task: ModelTask,
   signal: AbortSignal,
 ): Promise<'renewed' | 'new enough' | 'no connector'> {
@@ -85,7 +90,7 @@ export async function renewSystemCatalog(
   return 'renewed';
 }
 
-async function placeOf(services: Services, tenantId: string, task: ModelTask): Promise<Place> {
+async function placeOf(services: Dependencies, tenantId: string, task: ModelTask): Promise<Place> {
   const [own, system] = await Promise.all([
     tenantId === systemTenantId ? [] : listModelSources(services, tenantId),
     listModelSources(services, systemTenantId),
@@ -98,7 +103,7 @@ async function placeOf(services: Services, tenantId: string, task: ModelTask): P
 /** Lists that this process has parsed; a hit needs the same version in the database. */
 const parsed = perDatabase(() => new LRUCache<string, Catalog>({ max: maxParsed }));
 
-async function findRow({ database }: Services, { tenantId, task }: Place): Promise<CatalogRow | undefined> {
+async function findRow({ database }: Dependencies, { tenantId, task }: Place): Promise<CatalogRow | undefined> {
   const db = tenantId === systemTenantId ? database.platform() : database.tenant(tenantId);
   const kept = parsed(database);
   const key = `${tenantId} ${task}`;
@@ -125,13 +130,13 @@ function isPaused({ retry_at: retryAt }: CatalogRow, now: Date): boolean {
   return retryAt !== null && Date.parse(retryAt) > now.getTime();
 }
 
-async function reread(services: Services, place: Place): Promise<Catalog> {
+async function reread(services: Dependencies, place: Place): Promise<Catalog> {
   const row = await findRow(services, place);
   if (row === undefined || !isUsable(row, place)) throw ProvidersFailed();
   return row;
 }
 
-function refreshBehind(services: Services, wanted: Place & Wanted, row: CatalogRow): void {
+function refreshBehind(services: Dependencies, wanted: Place & Wanted, row: CatalogRow): void {
   refresh(services, wanted, row).catch((error: unknown) => {
     const { tenantId, task } = wanted;
     services.log.warn({ err: error, tenantId, task }, 'a list of models could not be renewed, the old one stays');
@@ -157,7 +162,7 @@ async function orEnded<Result>(work: Promise<Result>, signal = new AbortControll
 
 /** Calls a provider, or waits for a call that is under way. */
 function refresh(
-  services: Services,
+  services: Dependencies,
   wanted: Place & Wanted,
   seen: CatalogRow | undefined,
 ): Promise<Catalog | undefined> {
@@ -166,7 +171,7 @@ function refresh(
 }
 
 async function refreshOnce(
-  services: Services,
+  services: Dependencies,
   wanted: Place & Wanted,
   seen: CatalogRow | undefined,
 ): Promise<Catalog | undefined> {
@@ -181,7 +186,7 @@ async function refreshOnce(
   return claimed === undefined ? waitForOther(services, wanted) : ask(services, wanted, seen);
 }
 
-async function ask(services: Services, wanted: Place & Wanted, seen: CatalogRow | undefined): Promise<Catalog> {
+async function ask(services: Dependencies, wanted: Place & Wanted, seen: CatalogRow | undefined): Promise<Catalog> {
   const { tenantId, task, caller, signal } = wanted;
   const { failures } = seen ?? { failures: 0 };
   const had = seen !== undefined && isUsable(seen, wanted) ? seen.models.length : 0;
@@ -213,7 +218,7 @@ function isOfProvider(error: unknown): boolean {
 }
 
 /** Waits for the refresh of another process until it ends or its lease expires. */
-async function waitForOther({ database }: Services, { tenantId, task }: Place): Promise<undefined> {
+async function waitForOther({ database }: Dependencies, { tenantId, task }: Place): Promise<undefined> {
   const db = database.tenant(tenantId);
   const giveUp = AbortSignal.timeout(leaseMs);
   while (!giveUp.aborted) {

@@ -8,7 +8,9 @@ import { estimateCost } from '#modules/models/costs.rules';
 import { ModelNotFound } from '#modules/models/models.errors';
 import type { EstimateBody, ListModelsQuery } from '#modules/models/models.schemas';
 
-type Scope = { actor: Actor; services: Services; untilAbandoned(): AbortSignal };
+type Dependencies = Pick<Services, 'callLog' | 'database' | 'encryption' | 'log' | 'now' | 'outbound'>;
+
+type Scope = { actor: Actor; services: Dependencies; untilAbandoned(): AbortSignal };
 
 /** Less than the timeout of the route. */
 const timeoutMs = 14_000;

@@ -12,6 +12,8 @@ import {
 } from '#modules/notifications/notices/notices.queries';
 import { noticesWork, taskOf } from '#modules/notifications/notices/wake';
 
+type Dependencies = Pick<Services, 'database' | 'log' | 'now' | 'queue'>;
+
 const maxConcurrent = 1000;
 const keptMs = 90 * 24 * 60 * 60_000;
 
@@ -61,7 +63,7 @@ export const forgetNotifications: Job = {
 };
 
 async function forget(
-  { database }: Services,
+  { database }: Dependencies,
   old: { tenantId: string; before: string },
   signal: AbortSignal,
 ): Promise<void> {

@@ -25,15 +25,17 @@ import { assertNoSelfLockout, refusalPeriod } from '#modules/security/lock-out.r
 import { IpRuleNotFound, RuleExpiresInThePast } from '#modules/security/security.errors';
 import type { CreateIpRuleBody, ListIpRulesQuery, UpdateIpRuleBody } from '#modules/security/security.schemas';
 
+type Dependencies = Pick<Services, 'database' | 'limits' | 'now' | 'runtimeSettings'>;
+
 type Scope = {
-  services: Services;
+  services: Dependencies;
   actor: Actor<Person>;
   /** Whether the caller confirms a change that blocks the caller's address. */
   force: boolean;
 };
 
 export async function listIpRules(
-  { services, setHeader }: { services: Services; setHeader(name: string, value: string): void },
+  { services, setHeader }: { services: Dependencies; setHeader(name: string, value: string): void },
   query: ListIpRulesQuery,
 ) {
   const { limit = 50, offset = 0, sort, action, source, active, address } = query;
@@ -50,7 +52,7 @@ export async function listIpRules(
 }
 
 /** @throws IpRuleNotFound */
-export async function getIpRule(services: Services, id: string) {
+export async function getIpRule(services: Dependencies, id: string) {
   const row = await services.database.platform().first(findIpRule({ id }));
   if (row === undefined) throw IpRuleNotFound();
   return { data: row };

@@ -7,9 +7,11 @@ import { assertNoSelfLockout, refusalPeriod } from '#modules/security/lock-out.r
 import { SelfLockout } from '#modules/security/security.errors';
 import type { UpdateSecurityConfigBody } from '#modules/security/security.schemas';
 
-type Scope = { services: Services; actor: Actor<Person>; force: boolean };
+type Dependencies = Pick<Services, 'limits' | 'now' | 'runtimeSettings'>;
 
-export async function getSecurityConfig({ runtimeSettings }: Services) {
+type Scope = { services: Dependencies; actor: Actor<Person>; force: boolean };
+
+export async function getSecurityConfig({ runtimeSettings }: Dependencies) {
   return { data: present(await runtimeSettings.read(securitySetting)) };
 }
 

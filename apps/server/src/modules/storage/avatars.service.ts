@@ -26,7 +26,9 @@ import { toDownload } from '#modules/storage/files.service';
 import { settle } from '#modules/storage/storage.queries';
 import { receive } from '#modules/storage/uploads.service';
 
-type Scope = { db: TenantDb; actor: Actor<Person>; services: Services };
+type Dependencies = Pick<Services, 'database' | 'files' | 'log' | 'now' | 'settings'>;
+
+type Scope = { db: TenantDb; actor: Actor<Person>; services: Dependencies };
 
 const avatarLimitBytes = 1_048_576;
 
@@ -72,7 +74,10 @@ export async function saveAvatar(scope: Scope, userId: string, upload: Upload) {
 }
 
 /** @throws AvatarNotFound */
-export async function downloadAvatar(reader: { db: TenantDb; services: Services }, userId: string): Promise<Download> {
+export async function downloadAvatar(
+  reader: { db: TenantDb; services: Dependencies },
+  userId: string,
+): Promise<Download> {
   const row = await reader.db.first(findAvatar({ tenantId: reader.db.tenantId, userId }));
   if (row === undefined) throw AvatarNotFound();
   return toDownload(reader, row);

@@ -17,6 +17,8 @@ import { retireOwned, type Retired } from '#modules/storage/files.queries';
 import { columnOf, type Owner } from '#modules/storage/files.rules';
 import { settle } from '#modules/storage/storage.queries';
 
+type Dependencies = Pick<Services, 'database' | 'files' | 'log'>;
+
 const batchSize = 500;
 
 export function objectKey(tenantId: string, id: string): string {
@@ -24,7 +26,7 @@ export function objectKey(tenantId: string, id: string): string {
 }
 
 /** Removes the object of a row with the status 'deleting', then the row. */
-async function removeObject(services: Services, tenantId: string, id: string): Promise<void> {
+async function removeObject(services: Dependencies, tenantId: string, id: string): Promise<void> {
   await services.files.delete(objectKey(tenantId, id));
   await services.database.tenant(tenantId).slow.all(deleteRow({ tenantId, id }));
 }
@@ -33,7 +35,7 @@ async function removeObject(services: Services, tenantId: string, id: string): P
  * Removes objects after the transaction that retired their files; `sweepFiles` repeats failures. It never rejects and no request
  * waits for it, because there may be thousands and the store may hang.
  */
-export async function removeObjects(services: Services, tenantId: string, ids: readonly string[]): Promise<void> {
+export async function removeObjects(services: Dependencies, tenantId: string, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
     try {
       await removeObject(services, tenantId, id);
@@ -72,7 +74,7 @@ function sumOf(files: readonly Retired[]): number {
  * lease ends. The signal stops the sweep before the next file.
  * @returns the number of removed files.
  */
-export async function sweepFiles(services: Services, signal: AbortSignal): Promise<number> {
+export async function sweepFiles(services: Dependencies, signal: AbortSignal): Promise<number> {
   let removed = 0;
   for (;;) {
     const batch = await services.database.platform().slow.all(listUnsettled({ most: batchSize }));
@@ -86,7 +88,7 @@ export async function sweepFiles(services: Services, signal: AbortSignal): Promi
   }
 }
 
-async function sweepOne(services: Services, { tenantId, id }: { tenantId: string; id: string }): Promise<boolean> {
+async function sweepOne(services: Dependencies, { tenantId, id }: { tenantId: string; id: string }): Promise<boolean> {
   try {
     const claimed = await services.database.tenant(tenantId).transaction(async (tx) => {
       const row = await tx.first(lockUnsettled({ tenantId, id }));
@@ -108,7 +110,7 @@ async function sweepOne(services: Services, { tenantId, id }: { tenantId: string
  * rows, does not stop the others. The signal stops the comparison before the next tenant.
  * @returns the tenants whose counters were wrong.
  */
-export async function reconcileStorage(services: Services, signal: AbortSignal): Promise<string[]> {
+export async function reconcileStorage(services: Dependencies, signal: AbortSignal): Promise<string[]> {
   const wrong: string[] = [];
   let after = nilId;
   for (;;) {
@@ -122,7 +124,7 @@ export async function reconcileStorage(services: Services, signal: AbortSignal):
   }
 }
 
-async function reconcileOne(services: Services, tenantId: string): Promise<boolean> {
+async function reconcileOne(services: Dependencies, tenantId: string): Promise<boolean> {
   try {
     return await repairCounters(services, tenantId);
   } catch (error) {
@@ -131,7 +133,7 @@ async function reconcileOne(services: Services, tenantId: string): Promise<boole
   }
 }
 
-async function repairCounters(services: Services, tenantId: string): Promise<boolean> {
+async function repairCounters(services: Dependencies, tenantId: string): Promise<boolean> {
   const db = services.database.tenant(tenantId);
   const seen = await db.slow.first(compareSums({ tenantId }));
   if (seen === undefined || !isDrifted(seen)) return false;

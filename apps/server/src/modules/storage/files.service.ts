@@ -27,7 +27,9 @@ import type { ListFilesQuery, UpdateFileBody } from '#modules/storage/files.sche
 import { settle } from '#modules/storage/storage.queries';
 import { receive, type Scope } from '#modules/storage/uploads.service';
 
-type Reader = { db: TenantDb; services: Services };
+type Dependencies = Pick<Services, 'database' | 'files' | 'now'>;
+
+type Reader = { db: TenantDb; services: Dependencies };
 
 export async function listFiles(
   { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },

@@ -7,14 +7,16 @@ import { findStorage, saveStorage, sumStorage } from '#modules/storage/storage.q
 import type { UpdateStorageBody } from '#modules/storage/storage.schemas';
 import { TenantNotFound, reachTenant } from '#modules/tenants/index';
 
+type Dependencies = Pick<Services, 'database' | 'now' | 'principals' | 'settings'>;
+
 /** Statistics of all tenants of the installation. */
-export async function getStorageStats({ database, settings }: Services) {
+export async function getStorageStats({ database, settings }: Dependencies) {
   const { defaultQuotaBytes } = settings;
   return { data: (await database.platform().slow.first(sumStorage({ defaultQuotaBytes })))! };
 }
 
 /** For administrators of this tenant. @throws TenantNotFound for any other tenant */
-export async function getTenantStorage({ db, services }: { db: TenantDb; services: Services }, id: string) {
+export async function getTenantStorage({ db, services }: { db: TenantDb; services: Dependencies }, id: string) {
   const { tenantId } = db;
   if (id !== tenantId) throw TenantNotFound();
   const state = await db.first(findStorage({ tenantId }));
@@ -23,7 +25,7 @@ export async function getTenantStorage({ db, services }: { db: TenantDb; service
 
 /** Changes any tenant that `reachTenant` finds, recorded in its audit trail; an empty patch changes nothing. @throws TenantNotFound */
 export async function updateTenantStorage(
-  scope: { db: TenantDb; actor: Actor<Person>; services: Services },
+  scope: { db: TenantDb; actor: Actor<Person>; services: Dependencies },
   id: string,
   body: UpdateStorageBody,
 ) {
@@ -42,6 +44,6 @@ export async function updateTenantStorage(
   return { data: presentStorage(id, row, services) };
 }
 
-function presentStorage(tenantId: string, state: StorageState | undefined, { settings }: Services) {
+function presentStorage(tenantId: string, state: StorageState | undefined, { settings }: Dependencies) {
   return { tenantId, tenant_id: tenantId, ...figuresOf(state, settings.defaultQuotaBytes) };
 }

@@ -21,7 +21,9 @@ import { insertUpload, leaseMs, renewLease, type FileRow } from '#modules/storag
 import { figuresOf, isMediaType, ownerColumns, signatureBytes, type Owner } from '#modules/storage/files.rules';
 import { findStorage, insertStorage, reserve, settle } from '#modules/storage/storage.queries';
 
-export type Scope = { db: TenantDb; actor: Actor; services: Services };
+type Dependencies = Pick<Services, 'database' | 'files' | 'log' | 'now' | 'settings'>;
+
+export type Scope = { db: TenantDb; actor: Actor; services: Dependencies };
 
 type Received = { id: string; sha256: string; sizeBytes: number; at: string };
 

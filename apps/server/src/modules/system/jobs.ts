@@ -5,8 +5,10 @@ import type { Job } from '#core/platform/jobs/job';
 import { deleteDeliveredMail } from '#core/platform/mail/mail.queries';
 import type { Services } from '#core/platform/services';
 
+type Dependencies = Pick<Services, 'database' | 'now'>;
+
 const dayMs = 24 * 60 * 60_000;
-const daysAgo = ({ now }: Services, days: number) => new Date(now().getTime() - days * dayMs).toISOString();
+const daysAgo = ({ now }: Dependencies, days: number) => new Date(now().getTime() - days * dayMs).toISOString();
 
 export const systemJobs: readonly Job[] = [
   {

@@ -9,6 +9,8 @@ import { toPage } from '#core/http/paging';
 import { countMail, listMail } from '#core/platform/mail/mail.queries';
 import type { Services } from '#core/platform/services';
 
+type Dependencies = Pick<Services, 'database' | 'mail' | 'now'>;
+
 export const MailOutboxQuery = Type.Object(paging);
 export type MailOutboxQuery = Static<typeof MailOutboxQuery>;
 
@@ -40,7 +42,7 @@ export async function listOutbox(
     actor,
     db,
     setHeader,
-  }: { services: Services; actor: Actor; db: TenantDb; setHeader(name: string, value: string): void },
+  }: { services: Dependencies; actor: Actor; db: TenantDb; setHeader(name: string, value: string): void },
   query: MailOutboxQuery,
 ) {
   const at = services.now().toISOString();

@@ -3,23 +3,25 @@ import type { ServiceState } from '#core/platform/health/health';
 import type { Services } from '#core/platform/services';
 import { countExternalApis } from '#modules/system/external-apis';
 
+type Dependencies = Pick<Services, 'database' | 'health' | 'isServing' | 'now' | 'realtime' | 'settings'>;
+
 export type HealthLevel = 'basic' | 'ready' | 'full';
 
 /**
  * `basic` reports that the process serves and checks nothing; `ready` and `full` check its dependencies.
  * @throws ServiceUnavailable for `ready` and `full` while requests cannot be answered.
  */
-export async function getHealth(services: Services, level: HealthLevel) {
+export async function getHealth(services: Dependencies, level: HealthLevel) {
   if (level === 'basic') return getLiveness(services);
   return level === 'ready' ? getReadiness(services) : getFullHealth(services);
 }
 
-function getLiveness(services: Services) {
+function getLiveness(services: Dependencies) {
   const degradedServices = degradedOf(services.health.known());
   return { status: statusOf(degradedServices, 'ok'), ...factsOf(services), degradedServices };
 }
 
-async function getReadiness(services: Services) {
+async function getReadiness(services: Dependencies) {
   // Callers have short timeouts and only the database decides, so other parts answer from known states while new checks run.
   void services.health.states();
   const database = await services.health.state('database');
@@ -27,7 +29,7 @@ async function getReadiness(services: Services) {
   return { status: statusOf(degradedServices, 'ok'), ...known };
 }
 
-async function getFullHealth(services: Services) {
+async function getFullHealth(services: Dependencies) {
   const states = await services.health.states();
   const { known, degradedServices } = assertReady(services, states[0]!, states);
   return {
@@ -38,7 +40,7 @@ async function getFullHealth(services: Services) {
   };
 }
 
-export async function getInfo(services: Services) {
+export async function getInfo(services: Dependencies) {
   const states = await services.health.states();
   const { version, buildDate, environment } = services.settings;
   const [major, minor, build] = version.split('.').map(Number) as [number, number, number];
@@ -53,7 +55,7 @@ export async function getInfo(services: Services) {
   };
 }
 
-function assertReady(services: Services, database: ServiceState, states: readonly ServiceState[]) {
+function assertReady(services: Dependencies, database: ServiceState, states: readonly ServiceState[]) {
   const degradedServices = degradedOf(states);
   // A database that refuses writes still answers reads.
   const ready = database.status !== 'unhealthy' && services.isServing();
@@ -62,7 +64,7 @@ function assertReady(services: Services, database: ServiceState, states: readonl
   return { degradedServices, known: degradedServices.length === 0 ? facts : { ...facts, degradedServices } };
 }
 
-function factsOf({ settings, now, realtime }: Services) {
+function factsOf({ settings, now, realtime }: Dependencies) {
   return {
     version: settings.version,
     timestamp: now().toISOString(),

@@ -16,11 +16,13 @@ import { isVisible, applyTransition, tenantActions, type Transition } from '#mod
 import type { ListTenantsQuery } from '#modules/tenants/tenants.schemas';
 import { assertNamed, presentTenant } from '#modules/tenants/tenants.service';
 
-type Scope = { services: Services; actor: Actor<Person> };
+type Dependencies = Pick<Services, 'database' | 'now' | 'principals' | 'settings'>;
+
+type Scope = { services: Dependencies; actor: Actor<Person> };
 
 /** All tenants of the installation, independent of the tenant of the caller. */
 export async function listTenants(
-  { services, setHeader }: { services: Services; setHeader(name: string, value: string): void },
+  { services, setHeader }: { services: Dependencies; setHeader(name: string, value: string): void },
   query: ListTenantsQuery,
 ) {
   const { limit = 50, offset = 0, sort, search, status } = query;

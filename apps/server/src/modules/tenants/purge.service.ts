@@ -18,7 +18,7 @@ import {
 } from '#modules/tenants/purge.queries';
 import { inPurgeOrder } from '#modules/tenants/purge.rules';
 
-type Needed = Pick<Services, 'database' | 'log' | 'now'> & { signal: AbortSignal };
+type Dependencies = Pick<Services, 'database' | 'log' | 'now'> & { signal: AbortSignal };
 
 // Requests that were admitted before the end of the grace period are finished by then and write nothing after the
 // purge.
@@ -27,7 +27,7 @@ const batchSize = 1000;
 const maxTenants = 1000;
 
 /** Purges tenants after their grace period, until the signal. A failed purge is retried in the next run. */
-export async function purgeTenants(services: Needed): Promise<void> {
+export async function purgeTenants(services: Dependencies): Promise<void> {
   const before = new Date(services.now().getTime() - settleMs).toISOString();
   const due = await services.database.platform().slow.all(listDueTenants({ before, limit: maxTenants }));
   for (const { id: tenantId } of due) {
@@ -46,7 +46,7 @@ export async function purgeTenants(services: Needed): Promise<void> {
  * Every step may be the last one of a run: the next run continues with the remaining rows.
  * @returns false while objects of files remain, whose rows must outlive them
  */
-async function purgeTenant(services: Needed, tenantId: string, before: string): Promise<boolean> {
+async function purgeTenant(services: Dependencies, tenantId: string, before: string): Promise<boolean> {
   if (tenantId === systemTenantId) throw new Error('the system tenant is never purged');
   const { database, signal } = services;
   const at = services.now().toISOString();

@@ -6,10 +6,10 @@ import { forgetExcess, forgetOld, listMemories } from '#modules/translation/memo
 import { memoryLifeMs } from '#modules/translation/memory/terms';
 import { entityTypeNames } from '#modules/translation/translation.types';
 
-type Needed = Pick<Services, 'database' | 'now' | 'runtimeSettings'>;
+type Dependencies = Pick<Services, 'database' | 'now' | 'runtimeSettings'>;
 
 /** Deletes expired and surplus translations, and marks of deleted records. */
-export async function forgetTranslations(services: Needed, signal: AbortSignal): Promise<void> {
+export async function forgetTranslations(services: Dependencies, signal: AbortSignal): Promise<void> {
   await forgetMemories(services, signal);
   for (const { tenant_id: tenantId } of await services.database.platform().slow.all(listMarkedTenants({}))) {
     const db = services.database.tenant(tenantId);
@@ -19,7 +19,7 @@ export async function forgetTranslations(services: Needed, signal: AbortSignal):
   }
 }
 
-async function forgetMemories(services: Needed, signal: AbortSignal): Promise<void> {
+async function forgetMemories(services: Dependencies, signal: AbortSignal): Promise<void> {
   const { cache_max_entries: most } = services.runtimeSettings.current(securitySetting);
   const before = new Date(services.now().getTime() - memoryLifeMs(services)).toISOString();
   for (const { tenant_id: tenantId, entries } of await services.database.platform().slow.all(listMemories({}))) {

@@ -6,6 +6,11 @@ import { createAttempt, type Attempt } from '#core/data/rate-limit/postgres-stor
 import type { Services } from '#core/platform/services';
 import { TooManyTranslationsAtOnce } from '#modules/translation/translation.errors';
 
+type Dependencies = Pick<
+  Services,
+  'callLog' | 'database' | 'encryption' | 'log' | 'now' | 'outbound' | 'queue' | 'runtimeSettings'
+>;
+
 export type TranslationOperation =
   | 'translation.text'
   | 'translation.i18n'
@@ -14,7 +19,7 @@ export type TranslationOperation =
 
 /** The caller and the cause of a translation. */
 export type TranslationScope = {
-  services: Services;
+  services: Dependencies;
   db: TenantDb;
   operation: TranslationOperation;
   /** For the call log. */
@@ -32,7 +37,7 @@ const requestLimits = { caller: 60, tenant: 600 };
 /** Waiting requests need only memory, so many are allowed, with a limit per tenant. */
 const limits = { process: 256, tenant: 64 };
 
-export type TranslationRequest = { services: Services; db: TenantDb; actor: Actor; untilAbandoned(): AbortSignal };
+export type TranslationRequest = { services: Dependencies; db: TenantDb; actor: Actor; untilAbandoned(): AbortSignal };
 
 /**
  * Translates within a request. Only when it needs a provider, it counts once against the rate limits of the caller and the
@@ -60,7 +65,7 @@ export async function translateFor<Result>(
   }
 }
 
-function requestAttempt(services: Services, { tenantId, actorId }: { tenantId: string; actorId: string }): Attempt {
+function requestAttempt(services: Dependencies, { tenantId, actorId }: { tenantId: string; actorId: string }): Attempt {
   return createAttempt(
     services,
     [

@@ -13,6 +13,8 @@ import {
 import { assureSession, listMethods, type MethodRow } from '#modules/two-factor/two-factor.queries';
 import type { Method } from '#modules/two-factor/two-factor.schemas';
 
+type Dependencies = Pick<Services, 'database' | 'now'>;
+
 /** State of the second factors of an account, as seen from one of its sessions. */
 export type Standing = {
   methods: readonly MethodRow[];
@@ -31,7 +33,7 @@ export type LockedAccount = Standing & { tx: Transaction; actor: Actor<Person> }
  * @throws InvalidToken if the session has ended meanwhile
  */
 export async function withAccount<Result>(
-  services: Services,
+  services: Dependencies,
   actor: Actor<Person>,
   work: (account: LockedAccount) => Promise<Result>,
 ): Promise<Result> {
@@ -45,7 +47,7 @@ export async function withAccount<Result>(
 }
 
 /** The same without the lock, for an early refusal. */
-export async function readStanding(services: Services, actor: Actor<Person>): Promise<Standing> {
+export async function readStanding(services: Dependencies, actor: Actor<Person>): Promise<Standing> {
   const methods = await services.database.credential().all(listMethods({ accountId: actor.accountId }));
   const assurance = { isAssured: actor.isAssured, countsInAll: true };
   return { ...toStanding(methods, actor, assurance), at: services.now().toISOString() };

@@ -15,12 +15,14 @@ import {
 import { findMember, lockMember, type MemberRow } from '#modules/two-factor/two-factor.queries';
 import { assertMayChangeUser } from '#modules/users/index';
 
+type Dependencies = Pick<Services, 'database' | 'log' | 'mail' | 'now' | 'principals' | 'queue'>;
+
 /**
  * Removes all second factors of a user who lost them, revokes the sessions of the user and notifies the user. Factors
  * belong to the account, so a tenant may reset them only if the account has no other tenant.
  * @throws MemberNotFound, MemberNotActive, RoleAboveOwn, SelfResetNotAllowed, AccountInOtherTenants
  */
-export async function resetMember(services: Services, actor: Actor<Person>, id: string): Promise<void> {
+export async function resetMember(services: Dependencies, actor: Actor<Person>, id: string): Promise<void> {
   const { tenantId } = actor;
   const db = services.database.credential(tenantId);
   const found = await db.first(findMember({ tenantId, id }));
@@ -57,7 +59,7 @@ async function assertMayReset(tx: Transaction, actor: Actor<Person>, member: Mem
 
 /** Records the reset in every tenant of the account, with the actor of that tenant. */
 async function recordReset(
-  services: Services,
+  services: Dependencies,
   tx: Transaction,
   actor: Actor<Person>,
   { accountId, memberships }: { accountId: string; memberships: readonly { tenant_id: string; user_id: string }[] },

@@ -30,6 +30,8 @@ import {
 import { readBackupCode } from '#modules/two-factor/two-factor.rules';
 import type { CodeBody, Method } from '#modules/two-factor/two-factor.schemas';
 
+type Dependencies = Pick<Services, 'database' | 'encryption' | 'log' | 'now' | 'principals' | 'queue'>;
+
 /**
  * Performs the step-up of the session with a code of an enabled method, or completes an enrolment with its first code.
  * @throws FactorNotEnabled, CodeRefused, TooManyGuesses
@@ -56,7 +58,7 @@ export async function verifyCode(owner: Owner, { method, code }: CodeBody) {
 }
 
 /** Every session of the account now needs a factor, so sessions without one are revoked. */
-async function activate(services: Services, { tx, at, actor }: LockedAccount, row: MethodRow): Promise<void> {
+async function activate(services: Dependencies, { tx, at, actor }: LockedAccount, row: MethodRow): Promise<void> {
   const { accountId, request, sessionId } = actor;
   await tx.all(activateMethod({ accountId, method: row.method, at }));
   if (row.method === 'totp') {

@@ -49,7 +49,12 @@ import {
 import { assertLocaleOffered, readPhone } from '#modules/users/users.rules';
 import type { CreateUserBody, InviteUserBody, ListUsersQuery, UpdateUserBody } from '#modules/users/users.schemas';
 
-type Scope = { db: TenantDb; actor: Actor; services: Services };
+type Dependencies = Pick<
+  Services,
+  'database' | 'encryption' | 'files' | 'log' | 'mail' | 'now' | 'passwords' | 'principals' | 'queue' | 'settings'
+>;
+
+type Scope = { db: TenantDb; actor: Actor; services: Dependencies };
 
 export async function listUsers(
   { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },
@@ -193,7 +198,7 @@ async function removeBelongings(
 }
 
 /** For a user who was not removed by `deleteUser`; it does nothing for an existing user. */
-export async function removeLeftovers(services: Services, { tenantId, userId: id }: Leftovers): Promise<void> {
+export async function removeLeftovers(services: Dependencies, { tenantId, userId: id }: Leftovers): Promise<void> {
   const fileIds = await services.database.tenant(tenantId).transaction(async (tx) => {
     await tx.all(lockUser({ tenantId, id }));
     if ((await tx.first(findUser({ tenantId, id }))) !== undefined) return [];

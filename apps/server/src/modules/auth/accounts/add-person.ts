@@ -14,6 +14,11 @@ import { sendInvitation, withinMailBudget } from '#modules/auth/accounts/invitat
 import { insertGroupMemberships } from '#modules/auth/accounts/invitations.queries';
 import { accountPlace, sealPassword } from '#modules/auth/passwords/stored-password';
 
+type Dependencies = Pick<
+  Services,
+  'database' | 'encryption' | 'log' | 'mail' | 'now' | 'passwords' | 'principals' | 'queue' | 'settings'
+>;
+
 export type NewPerson = {
   /** Normalised by `normaliseEmail`. */
   email: string;
@@ -47,7 +52,7 @@ type Prepared = NewPerson & {
  * @returns the id of the new user. Fails on `users_account_key` if the person already is a user of the tenant.
  * @throws TooManyInvitations
  */
-export async function addPerson(services: Services, actor: Actor, person: NewPerson): Promise<string> {
+export async function addPerson(services: Dependencies, actor: Actor, person: NewPerson): Promise<string> {
   const { tenantId } = actor;
   const { email, password } = person;
   const known = await services.database.credential().first(findAccountByAddress({ email }));
@@ -76,7 +81,7 @@ export async function addPerson(services: Services, actor: Actor, person: NewPer
 }
 
 /** False if the account already existed. */
-async function insertPerson(services: Services, tx: Transaction, actor: Actor, person: Prepared): Promise<boolean> {
+async function insertPerson(services: Dependencies, tx: Transaction, actor: Actor, person: Prepared): Promise<boolean> {
   const { tenantId } = actor;
   const { freshAccountId, userId, email, passwordHash, isInvited, groupIds, at } = person;
   const displayName = person.displayName ?? email.slice(0, email.indexOf('@'));

@@ -30,6 +30,8 @@ import { listOrigins } from '#modules/auth/sessions/known-logins.queries';
 import { endAccountSessions } from '#modules/auth/sessions/sessions.queries';
 import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 
+type Dependencies = Pick<Services, 'database' | 'encryption' | 'log' | 'now' | 'principals' | 'queue' | 'settings'>;
+
 /** Records of a former user, except credentials; the `users` module removes them. */
 export const leftoversWork = 'users-leftovers';
 export type Leftovers = { tenantId: string; userId: string };
@@ -44,7 +46,7 @@ const leftoversAfterMs = 60_000;
  * text of the mail. Undefined if the account has no tenant, because such an account starts without old data anyway.
  */
 export async function offerDisowning(
-  services: Services,
+  services: Dependencies,
   tx: Transaction,
   account: AccountState,
 ): Promise<{ insert: Query<never>; text: string } | undefined> {
@@ -62,7 +64,7 @@ export async function offerDisowning(
  * all tenants. The tenants remain, without this user and without the keys and app accounts that it created.
  * @throws OneTimeTokenRefused
  */
-export async function disownAccount(services: Services, token: string, request: RequestFacts): Promise<void> {
+export async function disownAccount(services: Dependencies, token: string, request: RequestFacts): Promise<void> {
   const hash = oneTimeTokenHash(token);
   if (hash === undefined) throw OneTimeTokenRefused();
   const at = services.now().toISOString();
@@ -87,7 +89,7 @@ export async function disownAccount(services: Services, token: string, request: 
 
 /** Enqueued before the transaction, so that none is lost; if the account remains, the task finds nothing to remove. */
 async function sendLeftovers(
-  { queue, now }: Services,
+  { queue, now }: Dependencies,
   memberships: readonly { tenant_id: string; user_id: string }[],
 ): Promise<void> {
   const startAfter = new Date(now().getTime() + leftoversAfterMs);

@@ -27,7 +27,7 @@ import { newTenant } from '#modules/auth/accounts/register.service';
 import { accountPlace, sealPassword } from '#modules/auth/passwords/stored-password';
 import { findTenantStatus } from '#modules/auth/sessions/sessions.queries';
 
-type Needed = Pick<Services, 'database' | 'encryption' | 'passwords' | 'principals' | 'log' | 'now'>;
+type Dependencies = Pick<Services, 'database' | 'encryption' | 'passwords' | 'principals' | 'log' | 'now'>;
 
 /** Account to create if the address has none. */
 type Fresh = { accountId: string; email: string; passwordHash: string; request: RequestFacts; at: string };
@@ -41,7 +41,7 @@ const displayName = 'System administrator';
  * text.
  */
 export async function ensureSystemAdministrator(
-  services: Needed,
+  services: Dependencies,
   given: { email: string; password: string | undefined },
 ): Promise<{ generatedPassword: string } | undefined> {
   const email = normaliseEmail(given.email);
@@ -63,7 +63,7 @@ function isInPlace(account: AccountState, user: UserState): boolean {
   return account.email_verified_at !== null && user.status === 'active' && user.is_tenant_admin;
 }
 
-async function prepare(services: Needed, email: string, password: string): Promise<Fresh> {
+async function prepare(services: Dependencies, email: string, password: string): Promise<Fresh> {
   const accountId = newId();
   const now = services.now();
   const request = { id: newId(now.getTime()), ip: 'internal', userAgent: null, receivedAt: now.getTime() };
@@ -72,7 +72,7 @@ async function prepare(services: Needed, email: string, password: string): Promi
 }
 
 /** False if another process that started on the same empty database was faster. */
-async function createSystemTenant(services: Needed, fresh: Fresh): Promise<boolean> {
+async function createSystemTenant(services: Dependencies, fresh: Fresh): Promise<boolean> {
   const { accountId: id, email, passwordHash, at } = fresh;
   const tenant = {
     ...fresh,
@@ -95,7 +95,7 @@ async function createSystemTenant(services: Needed, fresh: Fresh): Promise<boole
 }
 
 /** Whether this process created the account. */
-async function installAdministrator(services: Needed, fresh: Fresh): Promise<boolean> {
+async function installAdministrator(services: Dependencies, fresh: Fresh): Promise<boolean> {
   const { accountId, email, passwordHash, at } = fresh;
   const outcome = await services.database.credential(systemTenantId).transaction(async (tx) => {
     // Held until the commit, so that processes that start together see each other's changes.

@@ -13,6 +13,11 @@ import { TooManyInvitations } from '#modules/auth/auth.errors';
 import { invitationMailAttempt } from '#modules/auth/login/rate-limits';
 import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 
+type Dependencies = Pick<
+  Services,
+  'database' | 'encryption' | 'log' | 'mail' | 'now' | 'principals' | 'queue' | 'settings'
+>;
+
 const invitationMs = 48 * 60 * 60_000;
 
 /**
@@ -31,7 +36,7 @@ export type InvitingTenant = { tenantName: string; isProven: boolean };
  * wake the mail relay and cancel the mails with the returned ids.
  */
 export async function sendInvitation(
-  services: Services,
+  services: Dependencies,
   tx: Transaction,
   account: AccountState,
   { tenantId, userId, ...tenant }: Invitation & InvitingTenant,
@@ -62,7 +67,7 @@ function subjectFor({ tenantName, isProven }: InvitingTenant): string {
 
 /** Revokes the links of an invitation of a deleted user, and cancels mails that still wait. */
 export async function withdrawInvitation(
-  services: Services,
+  services: Dependencies,
   { userId, email }: { userId: string; email: string },
 ): Promise<void> {
   const db = services.database.credential();
@@ -82,7 +87,7 @@ function mailIdsOf(revoked: readonly { mail_id: string | null }[]): string[] {
  * @throws TooManyInvitations
  */
 export async function withinMailBudget<Result>(
-  services: Services,
+  services: Dependencies,
   to: { email: string; tenantId: string },
   send: (isProven: boolean) => Promise<Result>,
 ): Promise<Result> {

@@ -39,6 +39,11 @@ import { accountPlace, sealPassword } from '#modules/auth/passwords/stored-passw
 import { lockForChange } from '#modules/auth/sessions/assurance';
 import { removeContactsOfUser } from '#modules/contacts/index';
 
+type Dependencies = Pick<
+  Services,
+  'database' | 'encryption' | 'log' | 'mail' | 'now' | 'passwords' | 'principals' | 'queue' | 'settings'
+>;
+
 type Joined = { message: string; data: { tenantId: string; tenantName: string } };
 type Joining = { accountId: string; hash: Buffer; invitation: Invitation; request: RequestFacts; at: string };
 
@@ -48,7 +53,7 @@ type Joining = { accountId: string; hash: Buffer; invitation: Invitation; reques
  * @throws OneTimeTokenRefused, PasswordRequired, PasswordAlreadySet
  */
 export async function acceptInvitation(
-  services: Services,
+  services: Dependencies,
   body: AcceptInvitationBody,
   request: RequestFacts,
 ): Promise<Joined> {
@@ -76,7 +81,7 @@ export async function acceptInvitation(
 }
 
 async function newPasswordHash(
-  services: Services,
+  services: Dependencies,
   account: AccountState,
   password: string | undefined,
   flow: Flow,
@@ -110,7 +115,7 @@ async function useInvitation(tx: Transaction, { hash, invitation, at }: Joining)
 
 /** Mails a new link and revokes the old one. False if the user is no longer invited. @throws TooManyInvitations */
 export async function sendInvitationAgain(
-  services: Services,
+  services: Dependencies,
   actor: Actor,
   { userId, email }: { userId: string; email: string },
 ): Promise<boolean> {
@@ -140,7 +145,7 @@ export async function sendInvitationAgain(
  * The open invitations of the caller. An account with an unverified address sees none, because the address may belong
  * to another person.
  */
-export async function listOwnInvitations(services: Services, actor: Actor<Person>) {
+export async function listOwnInvitations(services: Dependencies, actor: Actor<Person>) {
   const tokens = await findOwnTokens(services, actor);
   const waiting = await services.database.credential().flight(
     // Each tenant is entered before its user is read, all in one pipelined batch.
@@ -159,7 +164,7 @@ export async function listOwnInvitations(services: Services, actor: Actor<Person
   };
 }
 
-async function findOwnTokens(services: Services, { accountId }: Actor<Person>): Promise<InvitationToken[]> {
+async function findOwnTokens(services: Dependencies, { accountId }: Actor<Person>): Promise<InvitationToken[]> {
   const db = services.database.credential();
   const account = await db.first(findAccount({ accountId }));
   if (account === undefined || account.email_verified_at === null) return [];
@@ -167,17 +172,17 @@ async function findOwnTokens(services: Services, { accountId }: Actor<Person>): 
 }
 
 /** @throws InvitationNotFound, AssuranceLimitedToTenant */
-export async function acceptOwnInvitation(services: Services, actor: Actor<Person>, id: string): Promise<Joined> {
+export async function acceptOwnInvitation(services: Dependencies, actor: Actor<Person>, id: string): Promise<Joined> {
   return withOwnInvitation(services, actor, { id, work: join });
 }
 
 /** Removes the invited user from the tenant. @throws InvitationNotFound, AssuranceLimitedToTenant */
-export async function declineOwnInvitation(services: Services, actor: Actor<Person>, id: string): Promise<void> {
+export async function declineOwnInvitation(services: Dependencies, actor: Actor<Person>, id: string): Promise<void> {
   await withOwnInvitation(services, actor, { id, work: decline });
 }
 
 async function withOwnInvitation<Result>(
-  services: Services,
+  services: Dependencies,
   actor: Actor<Person>,
   { id, work }: { id: string; work: (tx: Transaction, joining: Joining) => Promise<Result | undefined> },
 ): Promise<Result> {

@@ -8,10 +8,12 @@ import { findOpenTenant, lockLiveSession } from '#modules/auth/accounts/own-tena
 import { TenantNotFound } from '#modules/auth/auth.errors';
 import { startSession, type StartedSession } from '#modules/auth/sessions/session-start';
 
+type Dependencies = Pick<Services, 'database' | 'encryption' | 'log' | 'now' | 'principals' | 'queue' | 'tokens'>;
+
 /**
  * The tenants that the account has access to, by name; a membership alone does not show whether the user is suspended.
  */
-export async function findOpenTenants(services: Services, accountId: string): Promise<TenantChoice[]> {
+export async function findOpenTenants(services: Dependencies, accountId: string): Promise<TenantChoice[]> {
   const db = services.database.credential();
   const memberships = await db.all(listMemberships({ accountId }));
   const rows = await db.flight(
@@ -24,7 +26,7 @@ export async function findOpenTenants(services: Services, accountId: string): Pr
   return memberships.flatMap((_, at) => rows[2 * at + 1]!).toSorted((left, right) => (left.name < right.name ? -1 : 1));
 }
 
-export async function listOwnTenants(services: Services, { accountId, homeTenantId }: Actor<Person>) {
+export async function listOwnTenants(services: Dependencies, { accountId, homeTenantId }: Actor<Person>) {
   const tenants = await findOpenTenants(services, accountId);
   return { data: tenants.map(({ id, name, domain }) => ({ id, name, domain, current: id === homeTenantId })) };
 }
@@ -35,7 +37,7 @@ export async function listOwnTenants(services: Services, { accountId, homeTenant
  * @throws TenantNotFound for tenants that do not exist, are suspended or refuse the caller, with the same answer.
  */
 export async function switchTenant(
-  services: Services,
+  services: Dependencies,
   actor: Actor<Person>,
   tenantId: string,
 ): Promise<StartedSession> {

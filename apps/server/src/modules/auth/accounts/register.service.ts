@@ -26,11 +26,16 @@ import type { RegisterBody } from '#modules/auth/auth.schemas';
 import { registrationAttempt } from '#modules/auth/login/rate-limits';
 import { accountPlace, sealPassword } from '#modules/auth/passwords/stored-password';
 
+type Dependencies = Pick<
+  Services,
+  'database' | 'encryption' | 'mail' | 'now' | 'passwords' | 'principals' | 'settings'
+>;
+
 /**
  * Creates a tenant and its first administrator. An account without a tenant starts again with no old data.
  * @throws EmailTaken, DomainTaken (also through the constraints of the tables), TooManyRegistrations
  */
-export async function register(services: Services, body: RegisterBody, request: RequestFacts) {
+export async function register(services: Dependencies, body: RegisterBody, request: RequestFacts) {
   await registrationAttempt(services, request.ip, TooManyRegistrations).admit();
   const email = normaliseEmail(body.email);
   const known = await services.database.credential().first(findAccountByAddress({ email }));
@@ -63,13 +68,13 @@ export async function register(services: Services, body: RegisterBody, request: 
 }
 
 /** The answer that an existing tenant with the domain would cause: the conflict of the address comes first. */
-async function reservedDomain(services: Services, accountId: string | undefined): Promise<AppError> {
+async function reservedDomain(services: Dependencies, accountId: string | undefined): Promise<AppError> {
   if (accountId === undefined) return DomainTaken();
   const memberships = await services.database.credential().all(listMemberships({ accountId }));
   return memberships.length > 0 ? EmailTaken() : DomainTaken();
 }
 
-async function createAccountAndTenant(services: Services, tenant: NewTenant, passwordHash: string): Promise<void> {
+async function createAccountAndTenant(services: Dependencies, tenant: NewTenant, passwordHash: string): Promise<void> {
   const { tenantId, accountId: id, email, at } = tenant;
   await services.database
     .credential(tenantId)
@@ -80,7 +85,7 @@ async function createAccountAndTenant(services: Services, tenant: NewTenant, pas
     ]);
 }
 
-async function renewAccountWithTenant(services: Services, tenant: NewTenant, passwordHash: string): Promise<void> {
+async function renewAccountWithTenant(services: Dependencies, tenant: NewTenant, passwordHash: string): Promise<void> {
   const { tenantId, accountId, at } = tenant;
   await services.database.credential(tenantId).transaction(async (tx) => {
     await tx.first(lockAccount({ accountId, provenAt: null }));

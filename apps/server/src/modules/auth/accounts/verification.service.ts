@@ -16,11 +16,13 @@ import { oneTimeTokenHash } from '#modules/auth/auth.rules';
 import { verificationMailAttempt } from '#modules/auth/login/rate-limits';
 import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 
+type Dependencies = Pick<Services, 'database' | 'encryption' | 'mail' | 'now' | 'settings'>;
+
 const verificationMs = 48 * 60 * 60_000;
 
 /** The statements that mail a link to the address of an account; wake the mail relay afterwards. */
 export function sendVerification(
-  services: Services,
+  services: Dependencies,
   { accountId, email }: { accountId: string; email: string },
 ): [Query<never>, Query<never>] {
   const token = { purpose: 'email_verification', accountId, lifetimeMs: verificationMs } as const;
@@ -31,7 +33,7 @@ export function sendVerification(
 }
 
 /** Verifies the address of an account by the token of a mail, once. @throws OneTimeTokenRefused */
-export async function verifyEmail(services: Services, token: string, request: RequestFacts): Promise<void> {
+export async function verifyEmail(services: Dependencies, token: string, request: RequestFacts): Promise<void> {
   const hash = oneTimeTokenHash(token);
   if (hash === undefined) throw OneTimeTokenRefused();
   const at = services.now().toISOString();
@@ -50,7 +52,7 @@ export async function verifyEmail(services: Services, token: string, request: Re
 }
 
 /** Sends another verification mail to the caller. @throws EmailVerified, TooManyVerifications */
-export async function resendVerification(services: Services, actor: Actor<Person>): Promise<void> {
+export async function resendVerification(services: Dependencies, actor: Actor<Person>): Promise<void> {
   const { accountId, email, homeTenantId: tenantId } = actor;
   const account = await services.database.credential().first(findAccount({ accountId }));
   if (account?.email_verified_at !== null) throw EmailVerified();

@@ -38,6 +38,11 @@ import {
 } from '#modules/auth/sessions/session-start';
 import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 
+type Dependencies = Pick<
+  Services,
+  'database' | 'encryption' | 'log' | 'now' | 'passwords' | 'principals' | 'queue' | 'securityEvents' | 'tokens'
+>;
+
 export type TenantSelection = {
   requiresTenantSelection: true;
   tenants: TenantChoice[];
@@ -60,7 +65,7 @@ type ProvenAccount = LoginAccount & Proof;
  * @throws LoginRefused with one text for every reason; TooManyFailures.
  */
 export async function login(
-  services: Services,
+  services: Dependencies,
   body: LoginBody,
   request: RequestFacts,
 ): Promise<StartedSession | TenantSelection> {
@@ -92,7 +97,7 @@ type Meant = {
  * account with a user there, otherwise that of the tenant's app account. An app account thus does not permit guesses at
  * the password of the account with its address.
  */
-async function findMeant(services: Services, { email: address, tenantId }: LoginBody): Promise<Meant> {
+async function findMeant(services: Dependencies, { email: address, tenantId }: LoginBody): Promise<Meant> {
   const email = normaliseEmail(address);
   const account = await services.database.credential().first(findAccountByEmail({ email }));
   const accountId = account?.id;
@@ -112,7 +117,7 @@ async function findMeant(services: Services, { email: address, tenantId }: Login
 }
 
 function enterAs(
-  services: Services,
+  services: Dependencies,
   { kind, login: holder, proof }: Proven,
   body: LoginBody,
   request: RequestFacts,
@@ -123,7 +128,7 @@ function enterAs(
 }
 
 async function enter(
-  services: Services,
+  services: Dependencies,
   account: ProvenAccount,
   body: LoginBody,
   request: RequestFacts,
@@ -153,7 +158,7 @@ async function enter(
 }
 
 function enterAsAppAccount(
-  services: Services,
+  services: Dependencies,
   account: AppAccountLogin & Proof,
   body: LoginBody,
   request: RequestFacts,
@@ -175,7 +180,7 @@ function enterAsAppAccount(
 
 /** @throws OneTimeTokenRefused when the token is used, expired or not for this tenant. */
 export async function selectTenant(
-  services: Services,
+  services: Dependencies,
   body: SelectTenantBody,
   request: RequestFacts,
 ): Promise<StartedSession> {
@@ -202,7 +207,7 @@ export async function selectTenant(
 
 /** One attempt and one hash in every case, so that the response time is the same without a stored password. */
 async function prove(
-  services: Services,
+  services: Dependencies,
   { email, accountId, candidate }: Meant,
   { password, tenantId, request }: { password: string; tenantId: string | undefined; request: RequestFacts },
 ): Promise<Proven | undefined> {
@@ -218,7 +223,7 @@ async function prove(
 }
 
 async function renewHash(
-  services: Services,
+  services: Dependencies,
   { kind, place, login: holder }: Candidate,
   password: string,
   { ip }: RequestFacts,
@@ -243,7 +248,7 @@ export type TenantOffer = Pick<SessionRequest, 'accountId' | 'remembered' | 'det
 };
 
 /** @returns undefined if the proof does not hold */
-export async function offerTenants(services: Services, offer: TenantOffer): Promise<TenantSelection | undefined> {
+export async function offerTenants(services: Dependencies, offer: TenantOffer): Promise<TenantSelection | undefined> {
   const { accountId, tenants, remembered, details } = offer;
   const { secret: selectionToken, insert } = newOneTimeToken(services, {
     purpose: 'tenant_selection',
@@ -269,7 +274,7 @@ function proofOf(account: ProvenAccount): Query<{ id: string }> {
 /**
  * The same statements for unknown addresses, whose failures the system tenant records: response times must be equal.
  */
-async function refuse(services: Services, meant: Meant, request: RequestFacts): Promise<never> {
+async function refuse(services: Dependencies, meant: Meant, request: RequestFacts): Promise<never> {
   const accountId = meant.accountId ?? noAccount;
   const memberships = await services.database.credential().all(listMemberships({ accountId }));
   const known = concernedBy(meant, memberships);

@@ -6,6 +6,8 @@ import { forgetAttempts } from '#core/data/rate-limit/postgres-store.queries';
 import type { Services } from '#core/platform/services';
 import { addressBucket, isLoopback, rateLimits } from '#modules/auth/auth.rules';
 
+type Dependencies = Pick<Services, 'database' | 'encryption' | 'now'>;
+
 /**
  * Target of a guess: an app account, or the account of the address. An origin from which the account has logged in has
  * its own limit, so that strangers cannot lock the user out there.
@@ -13,13 +15,13 @@ import { addressBucket, isLoopback, rateLimits } from '#modules/auth/auth.rules'
 export type LoginTarget = { email: string; knownOrigin?: string | undefined } | { appAccountId: string };
 
 /** Failed attempts are counted per target from every address, and per address for every target. */
-export function loginAttempt(services: Services, target: LoginTarget, ip: string, error: ErrorDefinition): Attempt {
+export function loginAttempt(services: Dependencies, target: LoginTarget, ip: string, error: ErrorDefinition): Attempt {
   const account = { key: targetKey(services, target), ...rateLimits.account };
   const address = { key: `login-ip:${addressBucket(ip)}`, ...rateLimits.address };
   return createAttempt(services, isLoopback(ip) ? [account] : [account, address], error);
 }
 
-function targetKey(services: Services, target: LoginTarget): string {
+function targetKey(services: Dependencies, target: LoginTarget): string {
   return 'email' in target ? accountKey(services, target) : `login-app:${target.appAccountId}`;
 }
 
@@ -27,7 +29,7 @@ function targetKey(services: Services, target: LoginTarget): string {
  * A user who has verified the address is not blocked by failed attempts of others. The origins are those of the
  * account.
  */
-export function liftLoginLock(services: Services, email: string, origins: readonly { origin: string }[]) {
+export function liftLoginLock(services: Dependencies, email: string, origins: readonly { origin: string }[]) {
   const keys = [undefined, ...origins.map(({ origin }) => origin)].map((knownOrigin) =>
     accountKey(services, { email, knownOrigin }),
   );
@@ -35,7 +37,7 @@ export function liftLoginLock(services: Services, email: string, origins: readon
 }
 
 function accountKey(
-  services: Services,
+  services: Dependencies,
   { email, knownOrigin }: { email: string; knownOrigin?: string | undefined },
 ): string {
   const key = `login:${hashed(services, email)}`;
@@ -43,11 +45,11 @@ function accountKey(
 }
 
 // Hashed, so that the table does not list who tried to log in.
-function hashed(services: Services, email: string): string {
+function hashed(services: Dependencies, email: string): string {
   return keyedHash(services.encryption.keyFor('rate-limits'), email);
 }
 
-export function registrationAttempt(services: Services, ip: string, error: ErrorDefinition): Attempt {
+export function registrationAttempt(services: Dependencies, ip: string, error: ErrorDefinition): Attempt {
   return createAttempt(
     services,
     isLoopback(ip) ? [] : [{ key: `register-ip:${addressBucket(ip)}`, ...rateLimits.registration }],
@@ -56,19 +58,19 @@ export function registrationAttempt(services: Services, ip: string, error: Error
 }
 
 /** Reset mails to one address, with or without an account. */
-export function resetMailAttempt(services: Services, email: string, error: ErrorDefinition): Attempt {
+export function resetMailAttempt(services: Dependencies, email: string, error: ErrorDefinition): Attempt {
   return createAttempt(services, [{ key: `reset:${hashed(services, email)}`, ...rateLimits.resetMail }], error);
 }
 
 /** Verification mails to one account. */
-export function verificationMailAttempt(services: Services, email: string, error: ErrorDefinition): Attempt {
+export function verificationMailAttempt(services: Dependencies, email: string, error: ErrorDefinition): Attempt {
   const limit = { key: `verification:${hashed(services, email)}`, ...rateLimits.verificationMail };
   return createAttempt(services, [limit], error);
 }
 
 /** Invitation mails: to one address from all tenants, and from one tenant to all addresses. */
 export function invitationMailAttempt(
-  services: Services,
+  services: Dependencies,
   { email, tenantId, isProven }: { email: string; tenantId: string; isProven: boolean },
   error: ErrorDefinition,
 ): Attempt {

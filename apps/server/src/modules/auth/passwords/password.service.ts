@@ -28,6 +28,11 @@ import { lockForChange } from '#modules/auth/sessions/assurance';
 import { findKnownOrigin } from '#modules/auth/sessions/known-logins';
 import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 
+type Dependencies = Pick<
+  Services,
+  'database' | 'encryption' | 'log' | 'mail' | 'now' | 'passwords' | 'principals' | 'queue' | 'settings'
+>;
+
 const resetMs = 60 * 60_000;
 /** Longer than writing a reset mail takes, so that the response time does not reveal whether one was written. */
 const resetAnswerMs = 250;
@@ -37,7 +42,7 @@ const resetAnswerMs = 250;
  * @throws WrongPassword, PasswordChanged, TooManyFailures, AssuranceLimitedToTenant
  */
 export async function changePassword(
-  services: Services,
+  services: Dependencies,
   actor: Actor<Person>,
   body: ChangePasswordBody,
 ): Promise<void> {
@@ -75,7 +80,7 @@ export async function changePassword(
   if (!changed) throw PasswordChanged();
 }
 
-async function auditRefusal(services: Services, actor: Actor<Person>): Promise<void> {
+async function auditRefusal(services: Dependencies, actor: Actor<Person>): Promise<void> {
   const { homeTenantId: tenantId, userId, request } = actor;
   const event = { action: 'auth.password_change_failed', resourceType: 'account' };
   const row = auditEvent({ tenantId, userId, request }, services.now().toISOString(), event);
@@ -83,13 +88,13 @@ async function auditRefusal(services: Services, actor: Actor<Person>): Promise<v
 }
 
 /** Sends a reset link if the address has an account. Neither the answer nor its timing reveals it. */
-export async function forgotPassword(services: Services, address: string, request: RequestFacts): Promise<void> {
+export async function forgotPassword(services: Dependencies, address: string, request: RequestFacts): Promise<void> {
   const email = normaliseEmail(address);
   await resetMailAttempt(services, email, TooManyFailures).admit();
   await Promise.all([mailResetLink(services, email, request), sleep(resetAnswerMs)]);
 }
 
-async function mailResetLink(services: Services, email: string, request: RequestFacts): Promise<void> {
+async function mailResetLink(services: Dependencies, email: string, request: RequestFacts): Promise<void> {
   const now = services.now();
   const at = now.toISOString();
   const db = services.database.credential();
@@ -116,7 +121,11 @@ async function mailResetLink(services: Services, email: string, request: Request
  * address, because it came by mail. It also accepts an invitation that would require a password.
  * @throws OneTimeTokenRefused
  */
-export async function resetPassword(services: Services, body: ResetPasswordBody, request: RequestFacts): Promise<void> {
+export async function resetPassword(
+  services: Dependencies,
+  body: ResetPasswordBody,
+  request: RequestFacts,
+): Promise<void> {
   const hash = oneTimeTokenHash(body.token);
   if (hash === undefined) throw OneTimeTokenRefused();
   const now = services.now().toISOString();
@@ -136,7 +145,7 @@ export async function resetPassword(services: Services, body: ResetPasswordBody,
   services.principals.forget(`account:${accountId}`);
 }
 
-async function joinWithPassword(services: Services, body: ResetPasswordBody, request: RequestFacts): Promise<void> {
+async function joinWithPassword(services: Dependencies, body: ResetPasswordBody, request: RequestFacts): Promise<void> {
   await acceptInvitation(services, body, request).catch((error: unknown) => {
     // For an account with a verified address, only a reset link that its owner requested sets the password.
     throw error instanceof AppError && error.status === 422 ? OneTimeTokenRefused() : error;

@@ -13,6 +13,8 @@ import { clearUnproven } from '#modules/auth/accounts/take-over';
 import { liftLoginLock } from '#modules/auth/login/rate-limits';
 import { listOrigins } from '#modules/auth/sessions/known-logins.queries';
 
+type Dependencies = Pick<Services, 'database' | 'encryption' | 'now'>;
+
 type Replacement = {
   accountId: string;
   /** Time at which the verified password was set; null if none was required. */
@@ -47,7 +49,7 @@ export async function replacePassword(tx: Transaction, replacement: Replacement)
  * address can still disown the account.
  */
 export async function replaceByMail(
-  services: Services,
+  services: Dependencies,
   tx: Transaction,
   account: AccountState,
   change: { passwordHash: string; request: RequestFacts; at: string },

@@ -16,13 +16,15 @@ import {
   type PrincipalRow,
 } from '#modules/auth/sessions/sessions.queries';
 
+type Dependencies = Pick<Services, 'database' | 'now' | 'principals' | 'securityEvents' | 'tokens'>;
+
 type Found = Principal | Promise<Principal>;
 
 /** Resolves an API key to its principal for this request. */
 export type KeyAuthenticator = (key: string, credentials: Credentials, request: RequestFacts) => Found;
 
 /** Resolves credentials to a principal; synchronously if they are cached. */
-export function createAuthenticator(services: Services, authenticateKey: KeyAuthenticator) {
+export function createAuthenticator(services: Dependencies, authenticateKey: KeyAuthenticator) {
   return (credentials: Credentials, request: RequestFacts): Found | undefined => {
     const { authorization, apiKey, tenantId } = credentials;
     if (authorization === undefined && apiKey === undefined) return undefined;
@@ -36,7 +38,7 @@ export function createAuthenticator(services: Services, authenticateKey: KeyAuth
   };
 }
 
-function authenticateToken(services: Services, authorization: string, acceptExpired: boolean): Found {
+function authenticateToken(services: Dependencies, authorization: string, acceptExpired: boolean): Found {
   const { principals } = services;
   const token = bearerToken(authorization);
   if (token === undefined) throw InvalidToken();
@@ -47,13 +49,13 @@ function authenticateToken(services: Services, authorization: string, acceptExpi
   return principals.load(token, () => loadPrincipal(services, token));
 }
 
-async function loadExpired(services: Services, token: string): Promise<Principal> {
+async function loadExpired(services: Dependencies, token: string): Promise<Principal> {
   const { principal, expiresAt } = await loadPrincipal(services, token, { acceptExpired: true });
   return principal.kind === 'api_key' ? principal : { ...principal, isExpired: expiresAt <= services.now().getTime() };
 }
 
 async function loadPrincipal(
-  services: Services,
+  services: Dependencies,
   token: string,
   options: { acceptExpired?: boolean } = {},
 ): Promise<CachedPrincipal> {
@@ -131,7 +133,7 @@ function toAppAccount(tenantId: string, sessionId: string, row: AppAccountSessio
 
 /** A system administrator enters another tenant only by naming it, and has administrator permissions there. */
 async function actFor(
-  services: Services,
+  services: Dependencies,
   principal: Principal,
   { tenantId, request }: { tenantId: string; request: RequestFacts },
 ): Promise<Principal> {
@@ -146,7 +148,7 @@ async function actFor(
 
 // The HTTP layer gets no principal here, so it cannot record the refusal itself.
 function foreignTenant(
-  { securityEvents }: Services,
+  { securityEvents }: Dependencies,
   { kind, id, tenantId, userId }: Principal,
   request: RequestFacts,
 ): Error {

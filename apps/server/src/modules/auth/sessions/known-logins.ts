@@ -4,6 +4,8 @@ import type { Services } from '#core/platform/services';
 import { findProvenOrigin } from '#modules/auth/sessions/known-logins.queries';
 import { browserKind, networkOf } from '#modules/auth/sessions/known-logins.rules';
 
+type Dependencies = Pick<Services, 'database' | 'encryption'>;
+
 /** The origin of a request of an account: recognisable, but not readable. */
 export function originOf(
   { encryption }: Pick<Services, 'encryption'>,
@@ -16,7 +18,7 @@ export function originOf(
 
 /** The origin of the request, if the account has logged in from there. */
 export async function findKnownOrigin(
-  services: Services,
+  services: Dependencies,
   accountId: string,
   request: RequestFacts,
 ): Promise<string | undefined> {

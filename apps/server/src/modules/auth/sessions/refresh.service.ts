@@ -22,6 +22,11 @@ import {
   findPrincipal,
 } from '#modules/auth/sessions/sessions.queries';
 
+type Dependencies = Pick<
+  Services,
+  'database' | 'encryption' | 'log' | 'now' | 'principals' | 'securityEvents' | 'settings' | 'tokens'
+>;
+
 export type RefreshedTokens = { accessToken: string; refreshToken: string; expiresIn: number };
 
 type Owner = { accountId: string; tenantId: string; sessionId: string; userId: string };
@@ -32,7 +37,7 @@ type Token = { hash: Buffer; successorHash: Buffer };
  * unused, a replay within the grace period gets the same successor. Any other replay revokes the session.
  * @throws RefreshRefused
  */
-export async function refresh(services: Services, token: string, request: RequestFacts): Promise<RefreshedTokens> {
+export async function refresh(services: Dependencies, token: string, request: RequestFacts): Promise<RefreshedTokens> {
   const hash = refreshTokenHash(token);
   if (hash === undefined) throw RefreshRefused();
   const successor = successorOf(services, token);
@@ -43,12 +48,12 @@ export async function refresh(services: Services, token: string, request: Reques
 }
 
 /** Derived, so that every process computes the same successor and none has to store it. */
-function successorOf({ encryption }: Services, token: string): string {
+function successorOf({ encryption }: Dependencies, token: string): string {
   return presentRefreshToken(keyedHash(encryption.keyFor('refresh-successors'), token));
 }
 
 /** @returns undefined if the token is used or unknown */
-async function rotate(services: Services, { hash, successorHash }: Token): Promise<Owner | undefined> {
+async function rotate(services: Dependencies, { hash, successorHash }: Token): Promise<Owner | undefined> {
   const now = services.now().toISOString();
   const owner = await services.database.credential().transaction(async (tx) => {
     const used = await tx.first(useRefreshToken({ hash, now }));
@@ -74,7 +79,7 @@ const strictSettleMs = 250;
 const maxDrainMs = 4000;
 
 /** Records that the answer is about to leave. A later replay was sent after the client could have it. */
-async function settle(services: Services, hash: Buffer): Promise<void> {
+async function settle(services: Dependencies, hash: Buffer): Promise<void> {
   if (services.settings.refreshGraceSeconds === 0) await drain();
   const settledAt = services.now();
   await services.database.credential().slow.all(settleRefreshToken({ hash, now: settledAt.toISOString() }));
@@ -92,7 +97,7 @@ async function drain(): Promise<void> {
 }
 
 /** @returns the owner whose tokens are returned again; undefined for a refusal, which may also revoke the session */
-async function repeat(services: Services, pair: Token, request: RequestFacts): Promise<Owner | undefined> {
+async function repeat(services: Dependencies, pair: Token, request: RequestFacts): Promise<Owner | undefined> {
   const [[token], [successor]] = await services.database
     .credential()
     .flight([findRefreshToken({ hash: pair.hash }), findRefreshToken({ hash: pair.successorHash })]);
@@ -105,7 +110,7 @@ async function repeat(services: Services, pair: Token, request: RequestFacts): P
 }
 
 /** The owner of a session while both are active. */
-async function findOwner(services: Services, token: { tenant_id: string; session_id: string }) {
+async function findOwner(services: Dependencies, token: { tenant_id: string; session_id: string }) {
   const { tenant_id: tenantId, session_id: sessionId } = token;
   const row = { tenantId, sessionId, now: services.now().toISOString() };
   const [[person], [appAccount]] = await services.database
@@ -116,7 +121,7 @@ async function findOwner(services: Services, token: { tenant_id: string; session
 }
 
 async function punishReplay(
-  services: Services,
+  services: Dependencies,
   token: { tenant_id: string; session_id: string },
   request: RequestFacts,
 ): Promise<void> {

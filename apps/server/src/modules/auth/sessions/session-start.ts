@@ -24,6 +24,8 @@ import {
 } from '#modules/auth/sessions/sessions.queries';
 import { securityNotice, wakeNotices } from '#modules/notifications/index';
 
+type Dependencies = Pick<Services, 'database' | 'encryption' | 'log' | 'now' | 'principals' | 'queue' | 'tokens'>;
+
 export const maxSessionsPerUser = 20;
 
 /** The specification's "Session user". */
@@ -73,7 +75,10 @@ export type SessionRequest = {
  * Starts a session of an account in one tenant, in one transaction with its proof and the statements of `also`.
  * @returns undefined if the proof does not hold or the account has no active user in an active tenant
  */
-export async function startSession(services: Services, params: SessionRequest): Promise<StartedSession | undefined> {
+export async function startSession(
+  services: Dependencies,
+  params: SessionRequest,
+): Promise<StartedSession | undefined> {
   const { accountId, tenantId } = params;
   const profile = await services.database.credential(tenantId).first(findSessionProfile({ tenantId, accountId }));
   if (profile === undefined) return undefined;
@@ -83,7 +88,7 @@ export async function startSession(services: Services, params: SessionRequest): 
 
 /** The same for an app account, whose id is used for account and user. */
 export async function startAppAccountSession(
-  services: Services,
+  services: Dependencies,
   params: SessionRequest & { name: string; email: string; tenantName: string; flags: readonly string[] },
 ): Promise<StartedSession | undefined> {
   const { accountId: id, tenantId } = params;
@@ -112,7 +117,11 @@ function newNames(): { sessionId: string; refreshToken: string } {
 
 type NewSession = SessionRequest & { sessionId: string; userId: string; refreshToken: string; isAppAccount: boolean };
 
-async function begin(services: Services, session: NewSession, user: SessionUser): Promise<StartedSession | undefined> {
+async function begin(
+  services: Dependencies,
+  session: NewSession,
+  user: SessionUser,
+): Promise<StartedSession | undefined> {
   const { accountId, tenantId, sessionId, userId, refreshToken } = session;
   const db = services.database.credential(tenantId);
   const started = await db.transaction((tx) => insertStarted(services, tx, session));
@@ -125,7 +134,7 @@ async function begin(services: Services, session: NewSession, user: SessionUser)
 
 /** `ended` lists the sessions that were evicted; undefined if the new one could not start. */
 async function insertStarted(
-  services: Services,
+  services: Dependencies,
   tx: Transaction,
   session: NewSession,
 ): Promise<{ ended: readonly { id: string }[]; isTold: boolean } | undefined> {
@@ -178,7 +187,7 @@ async function insertStarted(
  * @returns whether the origin is new
  */
 async function noteLogin(
-  services: Services,
+  services: Dependencies,
   tx: Transaction,
   { session, at }: { session: NewSession; at: string },
 ): Promise<boolean> {
@@ -208,7 +217,7 @@ export async function announceSessions(tx: Transaction, ended: readonly { id: st
 }
 
 /** Removes ended sessions from the cache of this process; call it after the commit. */
-export function forgetSessions(services: Services, ended: readonly { id: string }[]): void {
+export function forgetSessions(services: Dependencies, ended: readonly { id: string }[]): void {
   for (const session of ended) services.principals.forget(`session:${session.id}`);
 }
 

@@ -15,9 +15,11 @@ import {
   type SessionRow,
 } from '#modules/auth/sessions/sessions.queries';
 
+type Dependencies = Pick<Services, 'database' | 'encryption' | 'log' | 'now' | 'principals' | 'queue' | 'tokens'>;
+
 /** The current user of the session (specification, "Current user"), with permissions on request. */
 export async function getCurrentUser(
-  services: Services,
+  services: Dependencies,
   actor: Actor<SessionPrincipal>,
   include: 'permissions' | undefined,
 ) {
@@ -47,7 +49,7 @@ function presentRights({ isTenantAdmin, isSystemAdmin }: SessionPrincipal, held:
   return { permissions: [...new Set(held)].toSorted(), isTenantAdmin, isSystemAdmin };
 }
 
-export async function listOwnSessions(services: Services, actor: Actor<SessionPrincipal>) {
+export async function listOwnSessions(services: Dependencies, actor: Actor<SessionPrincipal>) {
   const { homeTenantId: tenantId, id: userId, sessionId } = actor;
   const now = services.now().toISOString();
   const rows = await services.database.credential(tenantId).all(listSessions({ tenantId, userId, now }));
@@ -56,7 +58,7 @@ export async function listOwnSessions(services: Services, actor: Actor<SessionPr
 
 /** @throws SessionNotFound for ended and unknown sessions, and those of other users, with the same answer */
 export async function revokeSession(
-  services: Services,
+  services: Dependencies,
   actor: Actor<SessionPrincipal>,
   sessionId: string,
 ): Promise<void> {
@@ -79,7 +81,7 @@ export async function revokeSession(
  * @returns whether other sessions continue because this one may not end them
  */
 export async function logout(
-  services: Services,
+  services: Dependencies,
   actor: Actor<SessionPrincipal> | undefined,
   scope: 'all' | undefined,
 ): Promise<{ othersContinue: boolean }> {

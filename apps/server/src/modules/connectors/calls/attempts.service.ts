@@ -12,6 +12,8 @@ import { InvalidConnectorConfig } from '#modules/connectors/connectors.errors';
 import type { Outcome } from '#modules/connectors/health/health.rules';
 import { noteOutcome } from '#modules/connectors/health/health.service';
 
+type Dependencies = Pick<Services, 'callLog' | 'database' | 'log' | 'now' | 'outbound'>;
+
 export type Served<Result> = { result: Result; provider: Provider; tokens: number };
 
 /** Why an attempt failed; `refused`: the provider works, but refuses this request. */
@@ -50,7 +52,7 @@ type Attempt = {
  * @throws the reason of the caller's signal, and nothing else
  */
 export async function attemptAt<Result>(
-  services: Services,
+  services: Dependencies,
   call: ProviderCall<Result>,
   { candidate, deadline, attemptMs, heedsCircuit, onSpent }: Limits,
 ): Promise<Served<Result> | Missed> {
@@ -90,7 +92,7 @@ function mayHaveWorked({ isSent, hasAnswered, signal }: Attempt): boolean {
   return isSent && (hasAnswered || signal?.aborted === true);
 }
 
-function wasNotAsked(services: Services, attempt: Attempt, error: unknown): boolean {
+function wasNotAsked(services: Dependencies, attempt: Attempt, error: unknown): boolean {
   const { candidate, isQueued, isSent, signal } = attempt;
   if (isCircuitOpen(error)) return true;
   // Without a signal, the deadline passed before the attempt started.
@@ -114,7 +116,7 @@ function openProvider({ row, credentials }: Candidate): Provider {
 }
 
 function fetchFor(
-  services: Services,
+  services: Dependencies,
   call: ProviderCall<unknown>,
   { attempt, signal: ofAttempt, timeoutMs }: { attempt: Attempt; signal: AbortSignal; timeoutMs: number },
 ): ProviderFetch {
@@ -134,7 +136,7 @@ function fetchFor(
   };
 }
 
-function connectFor(services: Services, call: ProviderCall<unknown>, attempt: Attempt): ProviderConnect {
+function connectFor(services: Dependencies, call: ProviderCall<unknown>, attempt: Attempt): ProviderConnect {
   return (target) => services.outbound.connect({ ...target, ...placeFor(call, attempt) });
 }
 
@@ -155,7 +157,7 @@ function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<
 }
 
 async function noteSuccess(
-  services: Services,
+  services: Dependencies,
   call: ProviderCall<unknown>,
   { attempt, tokens }: { attempt: Attempt; tokens: number | null },
 ): Promise<void> {
@@ -167,7 +169,7 @@ async function noteSuccess(
 type Failed = { attempt: Attempt; error: unknown; failure: ProviderFailure | undefined; isFair: boolean };
 
 async function noteFailure(
-  services: Services,
+  services: Dependencies,
   call: ProviderCall<unknown>,
   { attempt, error, failure, isFair }: Failed,
 ): Promise<void> {
@@ -184,7 +186,7 @@ async function noteFailure(
 }
 
 /** Recorded without an effect on health: the provider was called, but the outcome is unknown. */
-function noteCancellation(services: Services, call: ProviderCall<unknown>, attempt: Attempt): void {
+function noteCancellation(services: Dependencies, call: ProviderCall<unknown>, attempt: Attempt): void {
   if (!attempt.isSent) return;
   record(services, call, attempt, {
     outcome: 'failure',
@@ -211,7 +213,11 @@ function toFailure(error: unknown): ProviderFailure | undefined {
 }
 
 /** Outcomes with a tenant's own credentials do not affect the health of the shared connector. */
-async function noteHealth(services: Services, { row, isOwnCredentials }: Candidate, outcome: Outcome): Promise<void> {
+async function noteHealth(
+  services: Dependencies,
+  { row, isOwnCredentials }: Candidate,
+  outcome: Outcome,
+): Promise<void> {
   if (isOwnCredentials) return;
   try {
     await noteOutcome(services, row, { outcome, at: services.now(), isCheck: false });
@@ -227,7 +233,7 @@ type Ended = {
   tokens: number | null;
 };
 
-function record(services: Services, call: ProviderCall<unknown>, attempt: Attempt, ended: Ended): void {
+function record(services: Dependencies, call: ProviderCall<unknown>, attempt: Attempt, ended: Ended): void {
   const { row, isOwnCredentials } = attempt.candidate;
   services.callLog.record({
     tenantId: call.tenantId,

@@ -15,6 +15,8 @@ import {
 import { finishProbe, lastResortMs, mayProbe, mayTryEarly } from '#modules/connectors/health/health.service';
 import { reserve } from '#modules/connectors/overrides/quotas.service';
 
+type Dependencies = Pick<Services, 'callLog' | 'database' | 'encryption' | 'log' | 'now' | 'outbound'>;
+
 export type { Provider, ProviderCall, ProviderFetch } from '#modules/connectors/calls/provider-call';
 
 const defaultTimeouts = { attemptMs: 10_000, totalMs: 14_000 };
@@ -28,7 +30,7 @@ const defaultTimeouts = { attemptMs: 10_000, totalMs: 14_000 };
  *   one failed, with Retry-After if none could be called
  */
 export async function callProviders<Result>(
-  services: Services,
+  services: Dependencies,
   call: ProviderCall<Result>,
 ): Promise<{ result: Result; provider: Provider }> {
   const { isEnabled, candidates, quotaLimits } = await (call.route ?? findRoute(services, call));
@@ -59,7 +61,7 @@ export async function callProviders<Result>(
 
 /** For results that need no provider call. @throws OperationDisabled (403) */
 export async function assertOperationEnabled(
-  services: Services,
+  services: Dependencies,
   { tenantId, operation }: Pick<Wanted, 'tenantId' | 'operation'>,
 ): Promise<void> {
   const { isEnabled } = await findRoute(services, { tenantId, operation, serves: () => false });
@@ -67,7 +69,7 @@ export async function assertOperationEnabled(
 }
 
 /** The providers that `callProviders` would try; undefined without any. @throws OperationDisabled (403) */
-export async function findServingRoute(services: Services, wanted: Wanted): Promise<Route | undefined> {
+export async function findServingRoute(services: Dependencies, wanted: Wanted): Promise<Route | undefined> {
   const route = await findRoute(services, wanted);
   if (!route.isEnabled) throw OperationDisabled();
   return route.candidates.length > 0 ? route : undefined;
@@ -76,7 +78,7 @@ export async function findServingRoute(services: Services, wanted: Wanted): Prom
 type Trying = { candidates: readonly Candidate[]; deadline: AbortSignal; attemptMs: number; onSpent(): void };
 
 async function tryEach<Result>(
-  services: Services,
+  services: Dependencies,
   call: ProviderCall<Result>,
   { candidates, ...limits }: Trying,
 ): Promise<Served<Result>> {
@@ -108,7 +110,7 @@ async function tryEach<Result>(
 
 /** If no provider could be called: tries the first that no other call is probing, and the next one after a refusal. */
 async function tryLastResort<Result>(
-  services: Services,
+  services: Dependencies,
   call: ProviderCall<Result>,
   { candidates, passedOver, ...limits }: Trying & { passedOver: readonly Candidate[] },
 ): Promise<Served<Result>> {
@@ -133,14 +135,14 @@ async function tryLastResort<Result>(
 }
 
 /** Seconds until the first connector can be called again, if all of them are paused now; otherwise undefined. */
-async function findRetryAfterSeconds(services: Services, wanted: Wanted): Promise<number | undefined> {
+async function findRetryAfterSeconds(services: Dependencies, wanted: Wanted): Promise<number | undefined> {
   const { candidates } = await findRoute(services, wanted);
   const until = (candidate: Candidate) => retryAfterOf(services, wanted.tenantId, candidate);
   const isAskedByAll = candidates.every((candidate) => until(candidate) !== undefined);
   return isAskedByAll && candidates.length > 0 ? secondsToRetry(services, candidates, until) : undefined;
 }
 
-type Asked = { services: Services; call: Pick<Wanted, 'tenantId'>; candidates: readonly Candidate[] };
+type Asked = { services: Dependencies; call: Pick<Wanted, 'tenantId'>; candidates: readonly Candidate[] };
 
 /** The skipped connectors may accept the request later. */
 function refusalBy(refusing: ReadonlySet<Candidate>, { services, call, candidates }: Asked): AppError {
@@ -151,14 +153,14 @@ function refusalBy(refusing: ReadonlySet<Candidate>, { services, call, candidate
 }
 
 /** Of many calls after the end of a pause, one makes the probe. */
-async function readinessNow(services: Services, tenantId: string, candidate: Candidate): Promise<Readiness> {
+async function readinessNow(services: Dependencies, tenantId: string, candidate: Candidate): Promise<Readiness> {
   const { row, isOwnCredentials } = candidate;
   if (retryAfterOf(services, tenantId, candidate) !== undefined) return 'out';
   const readiness = readinessOf(row, { now: services.now(), isOwnCredentials });
   return readiness === 'probe' && !(await mayProbe(services, row)) ? 'out' : readiness;
 }
 
-async function asProbe<Result>(services: Services, { row }: Candidate, attempt: Promise<Result>): Promise<Result> {
+async function asProbe<Result>(services: Dependencies, { row }: Candidate, attempt: Promise<Result>): Promise<Result> {
   try {
     return await attempt;
   } finally {
@@ -169,7 +171,7 @@ async function asProbe<Result>(services: Services, { row }: Candidate, attempt: 
 }
 
 function secondsToRetry(
-  services: Services,
+  services: Dependencies,
   candidates: readonly Candidate[],
   untilOf: (candidate: Candidate) => string | null | undefined,
 ): number {

@@ -10,12 +10,14 @@ import {
   type Sums,
 } from '#modules/connectors/dashboard/dashboard.queries';
 
+type Dependencies = Pick<Services, 'callLog' | 'database' | 'now'>;
+
 const dayMs = 24 * 60 * 60_000;
 const hourMs = 60 * 60_000;
 const recentCalls = 20;
 
 /** Connectors of the tenant and of the installation by name, with the tenant's calls of the last 24 hours. */
-export async function getConnectorDashboard({ db, services }: { db: TenantDb; services: Services }) {
+export async function getConnectorDashboard({ db, services }: { db: TenantDb; services: Dependencies }) {
   const { tenantId } = db;
   await services.callLog.flush();
   const since = new Date(services.now().getTime() - dayMs);

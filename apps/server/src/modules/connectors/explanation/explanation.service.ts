@@ -8,7 +8,7 @@ import { listConnectors, type ConnectorRow } from '#modules/connectors/connector
 import { kinds } from '#modules/connectors/explanation/kinds';
 import type { Terms } from '#modules/connectors/overrides/overrides.rules';
 
-type Needed = Pick<Services, 'database' | 'encryption' | 'now' | 'outbound'>;
+type Dependencies = Pick<Services, 'database' | 'encryption' | 'now' | 'outbound'>;
 type Wanted = { tenantId: string; operation: OperationKey };
 
 /**
@@ -31,7 +31,7 @@ export type ExplainedRoute = Terms & { providers: ExplainedProvider[] };
 const most = 100;
 
 /** Explains which connectors would serve the operation for the tenant now, in which order, and why the others would not. */
-export async function explainRoute(services: Needed, wanted: Wanted): Promise<ExplainedRoute> {
+export async function explainRoute(services: Dependencies, wanted: Wanted): Promise<ExplainedRoute> {
   const { tenantId, operation } = wanted;
   const [connectors, route] = await Promise.all([
     connectorsOf(services, tenantId),
@@ -53,7 +53,7 @@ export async function explainRoute(services: Needed, wanted: Wanted): Promise<Ex
   return { ...terms, providers: [...inOrder, ...rest] };
 }
 
-async function connectorsOf({ database }: Needed, tenantId: string): Promise<ConnectorRow[]> {
+async function connectorsOf({ database }: Dependencies, tenantId: string): Promise<ConnectorRow[]> {
   const of = (id: string) => listConnectors(id, {}, { limit: most, offset: 0 });
   const [own, system] = await Promise.all([
     tenantId === systemTenantId ? [] : database.tenant(tenantId).slow.all(of(tenantId)),
@@ -68,7 +68,7 @@ function sparing(operation: OperationKey, tenantId: string, fit: readonly Candid
   return (row) => hasOwn && row.tenant_id !== tenantId;
 }
 
-function explainCandidates(services: Needed, tenantId: string, candidates: readonly Candidate[]): ExplainedProvider[] {
+function explainCandidates(services: Dependencies, tenantId: string, candidates: readonly Candidate[]): ExplainedProvider[] {
   const states = candidates.map((candidate) => stateOf(services, tenantId, candidate));
   const isReady = states.includes('ready');
   // After an attempt with an unusable connector, paused ones are not tried.
@@ -84,7 +84,7 @@ function explainCandidates(services: Needed, tenantId: string, candidates: reado
 /** `last resort`: called only if no other connector is left; `out`: not called at all. */
 type State = 'ready' | 'last resort' | 'out' | 'unusable';
 
-function stateOf(services: Needed, tenantId: string, candidate: Candidate): State {
+function stateOf(services: Dependencies, tenantId: string, candidate: Candidate): State {
   const { row, isOwnCredentials, credentials } = candidate;
   if (retryAfterOf(services, tenantId, candidate) !== undefined) return 'out';
   const isOpen = services.outbound.circuitOpenUntil(circuitOf(tenantId, candidate)) !== undefined;
@@ -99,7 +99,7 @@ function stateOf(services: Needed, tenantId: string, candidate: Candidate): Stat
   return readiness === 'out' || (isOpen && readiness !== 'probe') ? 'last resort' : 'ready';
 }
 
-function pausedUntil(services: Needed, tenantId: string, candidate: Candidate): string | null {
+function pausedUntil(services: Dependencies, tenantId: string, candidate: Candidate): string | null {
   const { row, isOwnCredentials } = candidate;
   const ofProcess =
     retryAfterOf(services, tenantId, candidate) ??

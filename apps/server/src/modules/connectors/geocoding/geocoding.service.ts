@@ -10,6 +10,8 @@ import type { Coordinates, GeocodingAdapter, Place, PlaceSearch } from '#modules
 import { adapterOf, serves } from '#modules/connectors/geocoding/adapters/adapters';
 import { isUsable } from '#modules/connectors/settings';
 
+type Dependencies = Pick<Services, 'callLog' | 'database' | 'encryption' | 'log' | 'now' | 'outbound'>;
+
 type Call = Pick<ProviderCall<unknown>, 'tenantId' | 'caller' | 'signal' | 'timeouts'>;
 
 /**
@@ -17,7 +19,7 @@ type Call = Pick<ProviderCall<unknown>, 'tenantId' | 'caller' | 'signal' | 'time
  * @throws NoProvider (503) without a connector, ProvidersRefused (422) if all refuse, ProvidersFailed (502) if one failed
  */
 export async function searchPlaces(
-  services: Services,
+  services: Dependencies,
   call: Call,
   wanted: PlaceSearch,
 ): Promise<{ places: Place[]; provider: string }> {
@@ -40,7 +42,7 @@ export async function searchPlaces(
  * @throws NoProvider (503) without a connector, ProvidersRefused (422) if all refuse, ProvidersFailed (502) if one failed
  */
 export async function findPlaceAt(
-  services: Services,
+  services: Dependencies,
   call: Call,
   wanted: Coordinates,
 ): Promise<{ place: Place | null; provider: string }> {

@@ -15,6 +15,8 @@ import { mayProbe, noteOutcome } from '#modules/connectors/health/health.service
 import type { ProviderSettings } from '#modules/connectors/provider';
 import { isUsable } from '#modules/connectors/settings';
 
+type Dependencies = Pick<Services, 'callLog' | 'database' | 'encryption' | 'log' | 'now' | 'outbound'>;
+
 /** One minute less the variation of the dispatcher and the jitter below. */
 const quietMs = 55_000;
 const timeoutMs = 10_000;
@@ -39,7 +41,7 @@ export type Checked = { outcome: Outcome; latencyMs: number; health: Health };
  * Runs the cheapest possible health check and records its outcome.
  * @throws the reason of the signal if it is aborted
  */
-export async function checkConnector(services: Services, { row, caller, signal }: Check): Promise<Checked> {
+export async function checkConnector(services: Dependencies, { row, caller, signal }: Check): Promise<Checked> {
   const startedAt = performance.now();
   const asked = withDeadline(timeoutMs, signal, (until) => ask(services, row, until));
   const found = await asked.catch((error: unknown) => {
@@ -60,7 +62,7 @@ export function isWell({ kind }: Outcome): boolean {
   return kind === 'success' || kind === 'reached';
 }
 
-function record(services: Services, { row, caller }: Check, { outcome, latencyMs }: Omit<Checked, 'health'>): void {
+function record(services: Dependencies, { row, caller }: Check, { outcome, latencyMs }: Omit<Checked, 'health'>): void {
   const failure = isWell(outcome) ? null : outcome.kind;
   services.callLog.record({
     tenantId: row.tenant_id,
@@ -82,7 +84,7 @@ function record(services: Services, { row, caller }: Check, { outcome, latencyMs
 
 /** Checks connectors of all tenants that had no call for a minute. */
 export async function checkQuietConnectors(
-  services: Services,
+  services: Dependencies,
   { signal, jitterMs, runMs = maxRunMs }: { signal: AbortSignal; jitterMs: number; runMs?: number },
 ): Promise<{ checked: number; failed: number }> {
   const endsAt = performance.now() + runMs;
@@ -107,7 +109,7 @@ export async function checkQuietConnectors(
 }
 
 /** Undefined if no request was sent. An internal error with one connector does not stop the other checks. */
-async function checkOne(services: Services, row: ConnectorRow, signal: AbortSignal): Promise<boolean | undefined> {
+async function checkOne(services: Dependencies, row: ConnectorRow, signal: AbortSignal): Promise<boolean | undefined> {
   try {
     if (!(await isDue(services, row))) return undefined;
     const { outcome } = await checkConnector(services, { row, signal });
@@ -120,7 +122,7 @@ async function checkOne(services: Services, row: ConnectorRow, signal: AbortSign
 }
 
 /** An auto-disabled connector gets one probe at a time, and only if the check can prove recovery; an incomplete one gets none. */
-async function isDue(services: Services, row: ConnectorRow): Promise<boolean> {
+async function isDue(services: Dependencies, row: ConnectorRow): Promise<boolean> {
   if (!row.auto_disabled && !isIncomplete(row)) return true;
   const canProve = !isIncomplete(row) && (adapterOf(row)?.check !== undefined || isProvenByAnswer(row));
   if (canProve && (await mayProbe(services, row))) return true;
@@ -131,7 +133,7 @@ async function isDue(services: Services, row: ConnectorRow): Promise<boolean> {
 }
 
 /** @throws ProviderFailure, OutboundError, or the reason of the signal */
-async function ask(services: Services, row: ConnectorRow, signal: AbortSignal): Promise<'success' | 'reached'> {
+async function ask(services: Dependencies, row: ConnectorRow, signal: AbortSignal): Promise<'success' | 'reached'> {
   const settings = settingsOf(services, row);
   const adapter = adapterOf(row);
   if (adapter !== undefined && !isUsable(adapter, settings)) throw new ProviderFailure('credentials');
@@ -156,7 +158,7 @@ async function ask(services: Services, row: ConnectorRow, signal: AbortSignal): 
 const maxCheckBytes = 1_048_576;
 
 async function askByAdapter(
-  services: Services,
+  services: Dependencies,
   { url, ...request }: ReturnType<NonNullable<ConnectorAdapter['check']>> & { owner: string },
   signal: AbortSignal,
 ): Promise<'success'> {
@@ -165,7 +167,7 @@ async function askByAdapter(
   return 'success';
 }
 
-function settingsOf(services: Services, row: ConnectorRow): ProviderSettings {
+function settingsOf(services: Dependencies, row: ConnectorRow): ProviderSettings {
   try {
     return { baseUrl: row.api_base_url, config: row.config, credentials: openCredentials(services, row) };
   } catch (cause) {

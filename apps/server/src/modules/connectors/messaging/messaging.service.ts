@@ -14,6 +14,8 @@ import {
 import type { Channel, Message } from '#modules/connectors/messaging/adapter';
 import { adapterOf, assertMessagingConfig, servesChannel } from '#modules/connectors/messaging/adapters/adapters';
 
+type Dependencies = Pick<Services, 'callLog' | 'database' | 'encryption' | 'log' | 'now' | 'outbound'>;
+
 /**
  * For who waits in a request: all attempts together end before it does. The first has most of the time, because one that is
  * given up may have taken the message; who refuses it or cannot be reached says so soon, and leaves time for the next.
@@ -57,7 +59,7 @@ const noCaller = { userId: null, requestId: null };
  *   Retry-After where none could be asked
  */
 export async function sendMessage(
-  services: Services,
+  services: Dependencies,
   { tenantId, id, route: known, caller = noCaller, signal: outer, ...message }: OutgoingMessage,
   timeouts = defaultTimeouts,
 ): Promise<void> {
@@ -94,7 +96,7 @@ function notDelivered(cause: AppError): AppError {
  * @throws OperationDisabled (403)
  */
 export async function findMessageRoute(
-  services: Services,
+  services: Dependencies,
   { onlyInstallation = false, ...wanted }: { tenantId: string; channel: Channel; onlyInstallation?: boolean },
 ): Promise<MessageRoute | undefined> {
   const route = await findServingRoute(services, { ...wantedOf(wanted), onlyInstallation });
@@ -119,7 +121,7 @@ const maxAnswerBytes = 65_536;
 
 /** @throws InvalidConnectorConfig for settings that make no sense any more, ProviderFailure */
 async function hand(
-  services: Services,
+  services: Dependencies,
   { provider, message, id = newId(), fetch, signal, connect }: Handing,
 ): Promise<void> {
   assertMessagingConfig(provider);

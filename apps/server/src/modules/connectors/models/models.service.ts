@@ -8,6 +8,8 @@ import type { ModelList, ModelsAdapter, ModelTask } from '#modules/connectors/mo
 import { adapterOf, serves, threadReading } from '#modules/connectors/models/adapters/adapters';
 import { isUsable } from '#modules/connectors/settings';
 
+type Dependencies = Pick<Services, 'callLog' | 'database' | 'encryption' | 'log' | 'now' | 'outbound'>;
+
 /** A list of models with its origin: the api_key of the connector, and its entry in `listModelSources`. */
 export type FetchedModels = ModelList & { provider: string; source: string };
 
@@ -22,7 +24,10 @@ type Wanted = Pick<ProviderCall<unknown>, 'tenantId' | 'caller' | 'signal' | 'ti
  * @throws NoProvider (503) without a connector, ProvidersRefused (422) if all refuse, ProvidersFailed (502) if one
  *   failed
  */
-export async function fetchModels(services: Services, { task, expectsSome, ...call }: Wanted): Promise<FetchedModels> {
+export async function fetchModels(
+  services: Dependencies,
+  { task, expectsSome, ...call }: Wanted,
+): Promise<FetchedModels> {
   const { result, provider } = await callProviders(services, {
     ...call,
     operation: 'models.list',
@@ -46,7 +51,7 @@ export async function fetchModels(services: Services, { task, expectsSome, ...ca
 }
 
 /** Id and address of the tenant's enabled model connectors. */
-export async function listModelSources({ database }: Services, tenantId: string): Promise<string[]> {
+export async function listModelSources({ database }: Dependencies, tenantId: string): Promise<string[]> {
   const db = tenantId === systemTenantId ? database.platform() : database.tenant(tenantId);
   const rows = await db.all(listEnabledConnectors({ tenantId }));
   return rows.filter(serves).map((row) => sourceOf(row.id, row.api_base_url));

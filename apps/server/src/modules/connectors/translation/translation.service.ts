@@ -9,6 +9,8 @@ import { takeApart } from '#modules/connectors/translation/protection/layout';
 import { isSegment } from '#modules/connectors/translation/protection/pieces.rules';
 import { translateAll } from '#modules/connectors/translation/segments';
 
+type Dependencies = Pick<Services, 'callLog' | 'database' | 'encryption' | 'log' | 'now' | 'outbound'>;
+
 /** Changes with the protection rules, so that the memory does not return translations of older rules. */
 export const protectionVersion = 2;
 
@@ -36,7 +38,7 @@ export type TranslatedTexts = {
  * @throws NoProvider (503) without a connector for the pair, ProvidersRefused (422) if all refuse, ProvidersFailed (502)
  *   if one failed
  */
-export async function translateTexts(services: Services, wanted: TextsToTranslate): Promise<TranslatedTexts> {
+export async function translateTexts(services: Dependencies, wanted: TextsToTranslate): Promise<TranslatedTexts> {
   const { texts, source, target, html: isHtml, ...call } = wanted;
   const isIdle = texts.every((text) => !takeApart(text, { isHtml }).some(isSegment));
   if (isIdle) return { texts: [...texts], provider: 'none', model: null, tokens: null };

@@ -23,9 +23,11 @@ import { assertRedirect, beginFlow } from '#modules/identity-providers/logins/fl
 import type { ProviderId } from '#modules/identity-providers/providers/provider';
 import { findUsableRegistration } from '#modules/identity-providers/registrations/usable';
 
+type Dependencies = Pick<Services, 'database' | 'encryption' | 'log' | 'now' | 'outbound' | 'settings'>;
+
 type Self = Actor<Person>;
 
-export async function listIdentities(services: Services, { accountId }: Self) {
+export async function listIdentities(services: Dependencies, { accountId }: Self) {
   const rows = await services.database.credential().all(listIdentityRows({ accountId }));
   return { data: rows.map(presentIdentity) };
 }
@@ -34,7 +36,7 @@ export async function listIdentities(services: Services, { accountId }: Self) {
  * Starts a link at the provider that serves the tenant of the user.
  * @throws ProviderNotAvailable, RedirectRefused, ProviderFailed
  */
-export async function beginLink(services: Services, actor: Self, provider: ProviderId, body: LinkBody) {
+export async function beginLink(services: Dependencies, actor: Self, provider: ProviderId, body: LinkBody) {
   const { accountId, homeTenantId: tenantId, request } = actor;
   const usable = await findUsableRegistration(services, provider, tenantId);
   if (usable === undefined) throw ProviderNotAvailable();
@@ -58,7 +60,7 @@ export async function beginLink(services: Services, actor: Self, provider: Provi
  * have sent the user to the provider. A repeated link succeeds.
  * @throws LinkRefused, IdentityTaken, AssuranceLimitedToTenant
  */
-export async function confirmLink(services: Services, actor: Self, body: CodeBody) {
+export async function confirmLink(services: Dependencies, actor: Self, body: CodeBody) {
   const { accountId, request } = actor;
   const redeemable = await readCode(services, 'link', body);
   if (redeemable === undefined || redeemable.accountId !== accountId) throw LinkRefused();
@@ -76,7 +78,7 @@ export async function confirmLink(services: Services, actor: Self, body: CodeBod
 }
 
 /** Unlinks the identity until the user links it again. @throws IdentityNotFound, LastLoginMethod, AssuranceLimitedToTenant */
-export async function unlinkIdentity(services: Services, actor: Self, id: string): Promise<void> {
+export async function unlinkIdentity(services: Dependencies, actor: Self, id: string): Promise<void> {
   const { accountId, request } = actor;
   const at = services.now().toISOString();
   await services.database.credential().transaction(async (tx) => {

@@ -13,6 +13,8 @@ import {
 } from '#modules/identity-providers/identities/identities.queries';
 import type { ProviderId, ProviderUser } from '#modules/identity-providers/providers/provider';
 
+type Dependencies = Pick<Services, 'database' | 'now'>;
+
 /** An identity that one registration has authenticated. */
 type PresentedIdentity = ProviderUser & { provider: ProviderId; configuredBy: string };
 
@@ -23,7 +25,7 @@ type Occasion = { request: RequestFacts; at: string };
  * address and the user is active where the login leads. This never creates an account or a membership.
  */
 export async function recogniseIdentity(
-  services: Services,
+  services: Dependencies,
   presented: PresentedIdentity,
   { tenantId, request }: { tenantId: string | null; request: RequestFacts },
 ): Promise<IdentityRow | undefined> {
@@ -38,7 +40,7 @@ export async function recogniseIdentity(
 }
 
 async function linkByAddress(
-  services: Services,
+  services: Dependencies,
   { presented, address, tenantId }: { presented: PresentedIdentity; address: string; tenantId: string | null },
   occasion: Occasion,
 ): Promise<void> {

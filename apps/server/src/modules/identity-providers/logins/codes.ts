@@ -6,6 +6,8 @@ import type { CodeBody } from '#modules/identity-providers/identity-providers.sc
 import { pkceChallenge } from '#modules/identity-providers/providers/conversation';
 import type { ProviderId } from '#modules/identity-providers/providers/provider';
 
+type Dependencies = Pick<Services, 'database' | 'now'>;
+
 const codeMs = 60_000;
 const purpose = 'provider_login';
 
@@ -25,7 +27,7 @@ type Kind = Grant['kind'];
 type GrantOf<Purpose extends Kind> = Extract<Grant, { kind: Purpose }>;
 
 /** @returns the code for the application, valid once and for a minute */
-export async function issueCode(services: Services, accountId: string, grant: Grant): Promise<string> {
+export async function issueCode(services: Dependencies, accountId: string, grant: Grant): Promise<string> {
   const { secret, insert } = newOneTimeToken(services, { purpose, accountId, payload: grant, lifetimeMs: codeMs });
   await services.database.credential().slow.all(insert);
   return secret;
@@ -43,7 +45,7 @@ export type Redeemable<Purpose extends Kind> = {
  * code
  */
 export async function readCode<Purpose extends Kind>(
-  services: Services,
+  services: Dependencies,
   kind: Purpose,
   body: CodeBody,
 ): Promise<Redeemable<Purpose> | undefined> {

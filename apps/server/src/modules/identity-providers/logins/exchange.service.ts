@@ -14,12 +14,26 @@ import type { CodeBody } from '#modules/identity-providers/identity-providers.sc
 import { readCode, type Redeemable } from '#modules/identity-providers/logins/codes';
 import { findUsableRegistration } from '#modules/identity-providers/registrations/usable';
 
+type Dependencies = Pick<
+  Services,
+  | 'database'
+  | 'encryption'
+  | 'log'
+  | 'now'
+  | 'passwords'
+  | 'principals'
+  | 'queue'
+  | 'securityEvents'
+  | 'settings'
+  | 'tokens'
+>;
+
 /**
  * Exchanges the code for a session or a tenant selection, like a login with a password.
  * @throws CodeRefused
  */
 export async function exchangeCode(
-  services: Services,
+  services: Dependencies,
   body: CodeBody,
   request: RequestFacts,
 ): Promise<StartedSession | TenantSelection> {
@@ -30,7 +44,7 @@ export async function exchangeCode(
 }
 
 async function enter(
-  services: Services,
+  services: Dependencies,
   { accountId, grant, use }: Redeemable<'login'>,
   request: RequestFacts,
 ): Promise<StartedSession | TenantSelection | undefined> {

@@ -9,6 +9,8 @@ import { openLine } from '#modules/identity-providers/providers/conversation';
 import type { Conversation, ProviderId } from '#modules/identity-providers/providers/provider';
 import { callbackUrl, type UsableRegistration } from '#modules/identity-providers/registrations/usable';
 
+type Dependencies = Pick<Services, 'database' | 'encryption' | 'now' | 'outbound' | 'settings'>;
+
 const flowMs = 10 * 60_000;
 
 /** The purpose of a flow and the application that started it. */
@@ -42,7 +44,7 @@ export function assertRedirect(usable: UsableRegistration, redirectUri: string):
 }
 
 /** @returns the address for the browser. @throws any error of the provider */
-export async function beginFlow(services: Services, usable: UsableRegistration, wish: Wish): Promise<URL> {
+export async function beginFlow(services: Dependencies, usable: UsableRegistration, wish: Wish): Promise<URL> {
   const { provider, configuredBy, client } = usable;
   const { clientId, issuer } = client;
   const flow: Flow = {
@@ -69,7 +71,7 @@ export async function beginFlow(services: Services, usable: UsableRegistration, 
 }
 
 /** Consumes the flow of the state; undefined for a state that is unknown, used, expired or of another address. */
-export async function takeFlow(services: Services, callback: Callback, state: string): Promise<Flow | undefined> {
+export async function takeFlow(services: Dependencies, callback: Callback, state: string): Promise<Flow | undefined> {
   const hash = stateHash(callback, state);
   const now = services.now().toISOString();
   const row = await services.database.credential().slow.first(useFlow({ hash, now }));
@@ -79,7 +81,7 @@ export async function takeFlow(services: Services, callback: Callback, state: st
 
 /** Parameters of the request to the provider, which its answer is checked against. */
 export function conversationOf(
-  services: Services,
+  services: Dependencies,
   { usable, flow, state }: { usable: UsableRegistration; flow: Flow; state: string },
 ): Conversation {
   const { nonce, verifier, provider, configuredBy } = flow;

@@ -27,6 +27,11 @@ import { providers } from '#modules/identity-providers/providers/catalog';
 import type { ProviderId, ProviderUser } from '#modules/identity-providers/providers/provider';
 import { findUsableRegistration, type UsableRegistration } from '#modules/identity-providers/registrations/usable';
 
+type Dependencies = Pick<
+  Services,
+  'database' | 'encryption' | 'log' | 'now' | 'outbound' | 'securityEvents' | 'settings'
+>;
+
 /** Maximum number of logins that one address may start: each writes a row and may call the provider. */
 const startLimit = { max: 120, windowMs: 60_000 };
 
@@ -41,7 +46,7 @@ type Refusal = keyof typeof refusals;
 
 /** Redirects the browser to the provider. @throws ProviderNotAvailable, RedirectRefused, TooManyLogins */
 export async function startLogin(
-  services: Services,
+  services: Dependencies,
   provider: ProviderId,
   query: StartQuery,
   request: RequestFacts,
@@ -68,7 +73,7 @@ export async function startLogin(
  * @throws FlowUnusable
  */
 export async function finishLogin(
-  services: Services,
+  services: Dependencies,
   callback: Callback,
   response: CallbackParameters,
   request: RequestFacts,
@@ -95,7 +100,7 @@ function stillServes(usable: UsableRegistration, flow: Flow): boolean {
 const cancellations = ['access_denied', 'user_cancelled_authorize'];
 
 async function vouch(
-  services: Services,
+  services: Dependencies,
   { usable, flow, response }: { usable: UsableRegistration; flow: Flow; response: CallbackParameters },
   request: RequestFacts,
 ): Promise<ProviderUser | Refusal> {
@@ -112,7 +117,7 @@ async function vouch(
 }
 
 async function admit(
-  services: Services,
+  services: Dependencies,
   flow: Flow,
   vouched: ProviderUser,
   request: RequestFacts,
@@ -135,7 +140,7 @@ async function admit(
 
 /** Recorded for the owner of the registration; for one of the installation, in the system tenant. */
 async function recordRefusal(
-  services: Services,
+  services: Dependencies,
   { provider, configuredBy: tenantId }: Flow,
   reason: Refusal,
   request: RequestFacts,

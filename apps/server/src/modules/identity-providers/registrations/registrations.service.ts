@@ -25,7 +25,9 @@ import {
 import { isSameAddressee, settingsProblems } from '#modules/identity-providers/registrations/registrations.rules';
 import { callbackUrl, secretPlace } from '#modules/identity-providers/registrations/usable';
 
-type Scope = { db: TenantDb; actor: Actor; services: Services };
+type Dependencies = Pick<Services, 'database' | 'encryption' | 'now' | 'outbound' | 'settings'>;
+
+type Scope = { db: TenantDb; actor: Actor; services: Dependencies };
 type Reader = Omit<Scope, 'actor'>;
 
 /** Lists all five, configured or not: the callback address must be known before a client exists. */
@@ -112,7 +114,7 @@ const unconfigured = {
   updated_at: null,
 };
 
-function presenter(services: Services, tenantId: string) {
+function presenter(services: Dependencies, tenantId: string) {
   return (provider: ProviderId, row: RegistrationRow | undefined) => {
     const { id, enabled, client_id, issuer, redirect_uris, settings, created_at, updated_at } = row ?? unconfigured;
     return {

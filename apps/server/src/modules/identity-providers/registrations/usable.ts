@@ -8,6 +8,8 @@ import {
   type RegistrationRow,
 } from '#modules/identity-providers/registrations/registrations.queries';
 
+type Dependencies = Pick<Services, 'database' | 'encryption' | 'settings'>;
+
 /** A registration that logins may use. */
 export type UsableRegistration = {
   provider: ProviderId;
@@ -22,7 +24,7 @@ export type UsableRegistration = {
  * and so gets the same answer as a tenant without one.
  */
 export async function findUsableRegistration(
-  services: Services,
+  services: Dependencies,
   provider: ProviderId,
   tenantId: string | null,
 ): Promise<UsableRegistration | undefined> {
@@ -31,7 +33,7 @@ export async function findUsableRegistration(
   return row?.enabled === true ? toUsableRegistration(services, row) : undefined;
 }
 
-function toUsableRegistration({ encryption }: Services, row: RegistrationRow): UsableRegistration {
+function toUsableRegistration({ encryption }: Dependencies, row: RegistrationRow): UsableRegistration {
   const { tenant_id: tenantId, provider, client_id: clientId, issuer, settings } = row;
   const clientSecret = encryption.decrypt(row.client_secret, secretPlace({ tenantId, provider }));
   return {
@@ -43,7 +45,7 @@ function toUsableRegistration({ encryption }: Services, row: RegistrationRow): U
 }
 
 /** The five providers of the specification, and whether a login page of the tenant can offer them. */
-export async function listIdentityProviders({ database }: Services, tenantId: string | undefined) {
+export async function listIdentityProviders({ database }: Dependencies, tenantId: string | undefined) {
   const of = (id: string) => database.credential(id).all(listOpenRegistrations({ tenantId: id }));
   const [own, shared] = await Promise.all([tenantId === undefined ? [] : of(tenantId), of(systemTenantId)]);
   const isEnabled = (id: ProviderId) => [...own, ...shared].find(({ provider }) => provider === id)?.enabled ?? false;
@@ -68,7 +70,7 @@ export function secretPlace({ tenantId, provider }: { tenantId: string; provider
  * receive the code of another issuer (RFC 9700 section 4.4). No address is a prefix of another one, because GitHub
  * accepts every address below the registered one.
  */
-export function callbackUrl({ settings }: Services, provider: string, configuredBy: string): string {
+export function callbackUrl({ settings }: Dependencies, provider: string, configuredBy: string): string {
   const owner = configuredBy === systemTenantId ? '' : `/${configuredBy}`;
   return `${settings.publicUrl}/api/v1/public/auth/oauth/${provider}${owner}/callback`;
 }

@@ -3,6 +3,11 @@ import type { Outcome } from '#modules/notifications/channels/outcome.types';
 import type { PersonRow } from '#modules/notifications/notifications.tables';
 import type { Texts } from '#modules/notifications/notifications.types';
 
+type Dependencies = Pick<
+  Services,
+  'callLog' | 'database' | 'encryption' | 'log' | 'mail' | 'now' | 'outbound' | 'settings'
+>;
+
 export type { Outcome } from '#modules/notifications/channels/outcome.types';
 
 /** The rendered notification for one recipient. */
@@ -23,4 +28,4 @@ export type ChannelMessage = {
  * Sends a message over a channel.
  * @throws the reason of the signal if it is aborted, independent of the outcome; otherwise only internal errors
  */
-export type ChannelAdapter = (services: Services, message: ChannelMessage, signal: AbortSignal) => Promise<Outcome>;
+export type ChannelAdapter = (services: Dependencies, message: ChannelMessage, signal: AbortSignal) => Promise<Outcome>;

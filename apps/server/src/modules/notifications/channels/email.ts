@@ -5,6 +5,8 @@ import { findBrand, findProven } from '#modules/notifications/channels/channels.
 import { handToConnectors } from '#modules/notifications/channels/messages';
 import { absoluteLink, mailOf } from '#modules/notifications/channels/texts.rules';
 
+type Dependencies = Pick<Services, 'callLog' | 'database' | 'mail' | 'now' | 'settings'>;
+
 /**
  * Sends through a connector for e-mail, otherwise as the service's own mail. The latter uses verified addresses only: otherwise
  * an administrator who adds users could send any text to any address.
@@ -25,7 +27,7 @@ export const email: ChannelAdapter = async (services, message, signal) => {
   return { kind: 'taken' };
 };
 
-async function write(services: Services, { tenantId, person, ...message }: ChannelMessage) {
+async function write(services: Dependencies, { tenantId, person, ...message }: ChannelMessage) {
   const found = await services.database.credential(tenantId).first(findBrand({ tenantId }));
   const { publicUrl } = services.settings;
   const settingsUrl = `${publicUrl}/settings/notifications`;

@@ -10,11 +10,13 @@ import {
 } from '#modules/connectors/index';
 import type { Outcome, ChannelMessage } from '#modules/notifications/channels/channel';
 
+type Dependencies = Pick<Services, 'callLog' | 'database' | 'encryption' | 'log' | 'now' | 'outbound'>;
+
 type Message = Parameters<typeof sendMessage>[1];
 
 /** Sends a message through the connectors of the tenant and the installation. */
 export async function handToConnectors(
-  services: Services,
+  services: Dependencies,
   { tenantId, deliveryId: id }: ChannelMessage,
   message: Omit<Message, 'tenantId' | 'id' | 'signal'>,
   signal: AbortSignal,

@@ -36,6 +36,11 @@ import type { Channel, OfChannel } from '#modules/notifications/notifications.ty
 import { decider, patternsOf, timer } from '#modules/notifications/preferences/decision.rules';
 import { listDefaults, listOverridesOf } from '#modules/notifications/preferences/preferences.queries';
 
+type Dependencies = Pick<
+  Services,
+  'callLog' | 'database' | 'encryption' | 'log' | 'mail' | 'now' | 'outbound' | 'requestCounts' | 'settings'
+>;
+
 export type ChannelAdapters = Readonly<Record<Exclude<Channel, 'in_app'>, ChannelAdapter>>;
 
 /**
@@ -86,7 +91,7 @@ export function deliverBy(adapters: ChannelAdapters): Work<OfChannel> {
 }
 
 type Run = {
-  services: Services;
+  services: Dependencies;
   adapters: ChannelAdapters;
   target: OfChannel;
   signal: AbortSignal;
@@ -115,7 +120,7 @@ type Delivering = { adapters: ChannelAdapters; signal?: AbortSignal; timeoutMs?:
 
 /** Claims and attempts due deliveries. @returns the number of claimed deliveries. */
 export async function deliverBatch(
-  services: Services,
+  services: Dependencies,
   target: OfChannel,
   { adapters, signal, timeoutMs = attemptMs }: Delivering,
 ): Promise<number> {
@@ -153,7 +158,7 @@ export async function deliverBatch(
 type Attempt = (delivery: DeliveryRow, adapter: ChannelAdapter | undefined, timeoutMs: number) => Promise<Settlement>;
 
 /** Reads everything that decides again: it may have changed since the fan-out. */
-async function prepare(services: Services, db: TenantDb, taken: readonly DeliveryRow[]): Promise<Attempt> {
+async function prepare(services: Dependencies, db: TenantDb, taken: readonly DeliveryRow[]): Promise<Attempt> {
   const { tenantId } = db;
   const userIds = [...new Set(taken.map(({ user_id: id }) => id))];
   const patterns = [...new Set(taken.flatMap(({ category }) => patternsOf(category)))];
@@ -212,7 +217,7 @@ function toMessage(delivery: DeliveryRow, { person, notice, language }: Contents
 }
 
 async function send(
-  services: Services,
+  services: Dependencies,
   message: ChannelMessage,
   adapter: ChannelAdapter,
   timeoutMs: number,
@@ -232,7 +237,7 @@ async function send(
 }
 
 /** Logs no content and no provider messages, which may contain content. */
-function logFailure({ log }: Services, { id: deliveryId, channel, attempts }: DeliveryRow, end: End): void {
+function logFailure({ log }: Dependencies, { id: deliveryId, channel, attempts }: DeliveryRow, end: End): void {
   if (end.kind !== 'failed' && end.kind !== 'refused' && end.kind !== 'unseen') return;
   const cause = end.kind === 'failed' ? kindOf(end.error) : undefined;
   log.warn({ deliveryId, channel, attempt: attempts, outcome: end.kind, cause }, 'a delivery attempt failed');

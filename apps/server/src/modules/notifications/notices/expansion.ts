@@ -25,6 +25,8 @@ import type { Channel } from '#modules/notifications/notifications.types';
 import { patternsOf } from '#modules/notifications/preferences/decision.rules';
 import { listDefaults, listOverridesOf } from '#modules/notifications/preferences/preferences.queries';
 
+type Dependencies = Pick<Services, 'database' | 'log' | 'now' | 'queue'>;
+
 /** Recipients per transaction; larger transactions would delay other requests. */
 export const batchSize = 40;
 /** Concurrent tenants and concurrent batches in a process; batches are shared equally. */
@@ -55,7 +57,7 @@ export function expandNotices(): Work<OfTenant> {
   };
 }
 
-type Run = { services: Services; tenantId: string; signal: AbortSignal; inShares: FairTurns };
+type Run = { services: Dependencies; tenantId: string; signal: AbortSignal; inShares: FairTurns };
 
 /** @returns whether work may be left. */
 async function runBatches({ services, tenantId, signal, inShares }: Run): Promise<boolean> {
@@ -78,7 +80,7 @@ async function runBatches({ services, tenantId, signal, inShares }: Run): Promis
 type Batch = { due: ReadonlySet<Channel>; later: ReadonlyMap<Channel, string> };
 
 /** Expands the next recipients of the next notice; undefined without one, or if another process has claimed it. */
-async function expandBatch(services: Services, tenantId: string): Promise<Batch | undefined> {
+async function expandBatch(services: Dependencies, tenantId: string): Promise<Batch | undefined> {
   const db = services.database.tenant(tenantId);
   let notice: NoticeRow | undefined;
   try {
@@ -96,7 +98,7 @@ async function expandBatch(services: Services, tenantId: string): Promise<Batch 
 const nothing: Batch = { due: new Set(), later: new Map() };
 
 /** Postpones a notice whose fan-out fails, so that it does not block others; it finally fails. */
-async function putOff({ database, log, now }: Services, notice: NoticeRow, error: unknown): Promise<void> {
+async function putOff({ database, log, now }: Dependencies, notice: NoticeRow, error: unknown): Promise<void> {
   const { tenant_id: tenantId, id } = notice;
   const given = { tenantId, id, pausesMs, at: now().toISOString() };
   const [left] = await database.tenant(tenantId).slow.all(putOffNotice(given));
@@ -104,7 +106,7 @@ async function putOff({ database, log, now }: Services, notice: NoticeRow, error
 }
 
 /** Writes notifications, deliveries and the progress of the notice in one transaction. */
-async function expandNext(tx: Transaction, notice: NoticeRow, { now: clock, log }: Services): Promise<Batch> {
+async function expandNext(tx: Transaction, notice: NoticeRow, { now: clock, log }: Dependencies): Promise<Batch> {
   const { tenant_id: tenantId, id } = notice;
   const now = clock();
   const people = await tx.all(listRecipients(notice, batchSize));
@@ -190,7 +192,7 @@ function batchOf(told: readonly Planned[]): Batch {
   return { due: new Set(waiting.filter(({ reason }) => reason === 'due').map(({ channel }) => channel)), later };
 }
 
-async function sendOn(services: Services, tenantId: string, { due, later }: Batch): Promise<void> {
+async function sendOn(services: Dependencies, tenantId: string, { due, later }: Batch): Promise<void> {
   await sendDeliveries(
     services,
     [...due].map((channel) => ({ tenantId, channel })),

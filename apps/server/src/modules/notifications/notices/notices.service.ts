@@ -37,7 +37,9 @@ import { wakeNotices } from '#modules/notifications/notices/wake';
 import type { NoticeRow } from '#modules/notifications/notifications.tables';
 import { channels, deliveryStatuses, type Audience } from '#modules/notifications/notifications.types';
 
-type Scope = { services: Services; db: TenantDb; actor: Actor<Person> };
+type Dependencies = Pick<Services, 'log' | 'now' | 'queue'>;
+
+type Scope = { services: Dependencies; db: TenantDb; actor: Actor<Person> };
 
 /** Maximum number of unfinished notices of a tenant. */
 const maxQueued = 20;

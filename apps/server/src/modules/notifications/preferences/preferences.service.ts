@@ -40,7 +40,9 @@ import type {
   UpdatePreferencesBody,
 } from '#modules/notifications/preferences/preferences.schemas';
 
-type Scope = { services: Services; db: TenantDb; actor: Actor<Person> };
+type Dependencies = Pick<Services, 'database' | 'now'>;
+
+type Scope = { services: Dependencies; db: TenantDb; actor: Actor<Person> };
 type OwnScope = Omit<Scope, 'db'>;
 type Given<Query> = { [Name in keyof Query]: Query[Name] | undefined };
 

@@ -10,6 +10,8 @@ import { contactOf, payloadOf, together, type Answer } from '#modules/notificati
 import { openBrowser } from '#modules/notifications/push/subscriptions.service';
 import { toRequest, type PushKeys } from '#modules/notifications/push/web-push';
 
+type Dependencies = Pick<Services, 'database' | 'encryption' | 'log' | 'mail' | 'now' | 'outbound' | 'settings'>;
+
 /** Time for which a push service keeps messages for a browser that is not running. */
 const keptSeconds = 3 * 24 * 60 * 60;
 const timeoutMs = 10_000;
@@ -31,7 +33,7 @@ export const push: ChannelAdapter = async (services, message, signal) => {
 };
 
 /** A failed deletion is repeated with the next message and causes no duplicate. */
-async function forget({ database, log }: Services, tenantId: string, gone: readonly PushSubscriptionRow[]) {
+async function forget({ database, log }: Dependencies, tenantId: string, gone: readonly PushSubscriptionRow[]) {
   const which = { ids: gone.map(({ id }) => id), sealed: gone.map(({ sealed }) => sealed) };
   const { slow } = database.tenant(tenantId);
   await slow.all(deleteGone({ tenantId, ...which })).catch((error: unknown) => {
@@ -42,7 +44,7 @@ async function forget({ database, log }: Services, tenantId: string, gone: reado
 type Sending = { message: ChannelMessage; pushKeys: PushKeys; signal: AbortSignal };
 
 /** Never throws: a failure with one browser does not affect the others. */
-async function sendTo(services: Services, row: PushSubscriptionRow, sending: Sending): Promise<Answer> {
+async function sendTo(services: Dependencies, row: PushSubscriptionRow, sending: Sending): Promise<Answer> {
   try {
     const answer = await send(services, row, { ...sending, isShort: false });
     const last = answer.status === 413 ? await send(services, row, { ...sending, isShort: true }) : answer;
@@ -57,7 +59,7 @@ async function sendTo(services: Services, row: PushSubscriptionRow, sending: Sen
 }
 
 function send(
-  services: Services,
+  services: Dependencies,
   row: PushSubscriptionRow,
   { message, pushKeys, signal, isShort }: Sending & { isShort: boolean },
 ): Promise<Response> {
@@ -86,7 +88,7 @@ function send(
   });
 }
 
-function answerOf({ log, now }: Services, row: PushSubscriptionRow, { ok, status, headers }: Response): Answer {
+function answerOf({ log, now }: Dependencies, row: PushSubscriptionRow, { ok, status, headers }: Response): Answer {
   if (ok) return { kind: 'taken' };
   if (status === 404 || status === 410) return { kind: 'gone' };
   const facts = { tenantId: row.tenant_id, subscriptionId: row.id, origin: row.origin, status };

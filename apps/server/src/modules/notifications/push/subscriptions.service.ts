@@ -27,13 +27,15 @@ import {
 import type { SubscribePushBody } from '#modules/notifications/push/push.schemas';
 import { isUsable, type Browser } from '#modules/notifications/push/web-push';
 
+type Dependencies = Pick<Services, 'database' | 'encryption' | 'now' | 'outbound'>;
+
 /** A browser belongs to the home tenant of the user, also while the user acts for another tenant. */
-type Scope = { services: Services; actor: Actor<Person> };
+type Scope = { services: Dependencies; actor: Actor<Person> };
 
 /** A new subscription replaces the least recently renewed one, because browsers do not report disuse. */
 const maxPerUser = 10;
 
-export async function getPushKey(services: Services) {
+export async function getPushKey(services: Dependencies) {
   const { publicKey } = await findOrCreatePushKeys(services);
   return { data: { publicKey } };
 }

@@ -14,6 +14,11 @@ import {
 } from '#modules/translation/jobs/jobs.queries';
 import { workOn, type Left } from '#modules/translation/jobs/worker';
 
+type Dependencies = Pick<
+  Services,
+  'callLog' | 'database' | 'encryption' | 'log' | 'now' | 'outbound' | 'queue' | 'runtimeSettings'
+>;
+
 type Named = { tenantId: string; jobId: string };
 
 const name = 'translation-jobs';
@@ -60,7 +65,7 @@ export const translateInBackground: Work<Named> = {
 
 const inShares = createFairTurns(atOnceInProcess.translating);
 
-type Turn = { services: Services; data: Named; signal: AbortSignal; isLast: boolean };
+type Turn = { services: Dependencies; data: Named; signal: AbortSignal; isLast: boolean };
 
 /** Tenants take equal shares: one with many records must not have the few of another wait until it is done. */
 async function workInShares(turn: Turn): Promise<void> {
@@ -107,12 +112,12 @@ async function goOn({ services, data, signal, isLast }: Turn, endsAt: number): P
 }
 
 /** Another process holds the lease, which ends soon if that process has died. */
-async function waitForOthers(services: Services, { tenantId, jobId }: Named): Promise<void> {
+async function waitForOthers(services: Dependencies, { tenantId, jobId }: Named): Promise<void> {
   const held = await services.database.tenant(tenantId).first(findHeldJob({ tenantId, id: jobId }));
   if (held !== undefined) await sendJob(services, { tenantId, jobId }, waitMs);
 }
 
-type GivingUp = { services: Services; own: { tenantId: string; id: string; claim: string }; isLast: boolean };
+type GivingUp = { services: Dependencies; own: { tenantId: string; id: string; claim: string }; isLast: boolean };
 
 async function giveUp(error: unknown, { services, own, isLast }: GivingUp): Promise<Left> {
   if (isLast) {

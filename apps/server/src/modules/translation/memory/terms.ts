@@ -15,7 +15,7 @@ export type Terms = {
   counts(made: Pick<Remembered, 'provider' | 'created_at'>): boolean;
 };
 
-type Needed = Pick<Services, 'database' | 'now' | 'runtimeSettings'>;
+type Dependencies = Pick<Services, 'database' | 'now' | 'runtimeSettings'>;
 type Known = Terms & { at: number };
 
 /** Cache time: a look-up for each text would cost as much as the text itself. */
@@ -33,7 +33,7 @@ type Whose = { tenantId: string; operation: TranslationOperation };
  * Whether caches and the operation are enabled, for the installation and the tenant, and the times of connector changes; at most
  * one second old.
  */
-export function termsOf(services: Needed, whose: Whose): Terms | Promise<Terms> {
+export function termsOf(services: Dependencies, whose: Whose): Terms | Promise<Terms> {
   const terms = known(services.database).get(keyOf(whose));
   const at = services.now().getTime();
   return terms !== undefined && Math.abs(at - terms.at) < freshMs ? terms : ask(services, whose, at);
@@ -44,7 +44,7 @@ export function memoryLifeMs({ runtimeSettings }: Pick<Services, 'runtimeSetting
   return runtimeSettings.current(securitySetting).cache_enabled ? keptMs : 0;
 }
 
-async function ask(services: Needed, whose: Whose, at: number): Promise<Terms> {
+async function ask(services: Dependencies, whose: Whose, at: number): Promise<Terms> {
   const { database } = services;
   const { tenantId, operation } = whose;
   const [own, rule] = await Promise.all([

@@ -7,6 +7,8 @@ import { TooManyCodes, TooManyGuesses } from '#modules/two-factor/two-factor.err
 import { guessRules, sendRules } from '#modules/two-factor/two-factor.rules';
 import type { DeliveredMethod } from '#modules/two-factor/two-factor.schemas';
 
+type Dependencies = Pick<Services, 'database' | 'encryption' | 'now'>;
+
 /** Target of a guess: one delivered code, or any current code of the app or the backup codes of the account. */
 export type Challenge = { kind: 'delivered'; method: DeliveredMethod; codeId: string } | { kind: 'totp' | 'backup' };
 
@@ -19,7 +21,7 @@ export function limitOwner(actor: Actor<Person>): string {
 }
 
 /** A guess counts against the limit of its challenge and the limit of the account. */
-export function guessAttempt(services: Services, owner: string, challenge: Challenge): Attempt {
+export function guessAttempt(services: Dependencies, owner: string, challenge: Challenge): Attempt {
   return createAttempt(
     services,
     [
@@ -39,7 +41,7 @@ function challengeKey(challenge: Challenge, owner: string): string {
  * Limits of codes sent for an account, for every method and reason. Codes to an unverified target also count against
  * limits of the target, over all accounts, because its owner may not have requested any.
  */
-export function sendAttempt(services: Services, owner: string, unprovenTarget?: string): Attempt {
+export function sendAttempt(services: Dependencies, owner: string, unprovenTarget?: string): Attempt {
   const limits = sendRules.flatMap(({ name, ...rule }) => {
     const ofAccount = { key: `2fa-send-${name}:${owner}`, ...rule };
     if (unprovenTarget === undefined) return [ofAccount];
@@ -49,6 +51,6 @@ export function sendAttempt(services: Services, owner: string, unprovenTarget?: 
 }
 
 // Hashed, so that the table does not list addresses and numbers.
-function hashed({ encryption }: Services, target: string): string {
+function hashed({ encryption }: Dependencies, target: string): string {
   return keyedHash(encryption.keyFor('rate-limits'), target.normalize('NFKC').toLowerCase());
 }

@@ -10,6 +10,8 @@ import { consumeCode, insertCode } from '#modules/two-factor/two-factor.queries'
 import { codeLifeSeconds, withoutGaps } from '#modules/two-factor/two-factor.rules';
 import type { DeliveredMethod } from '#modules/two-factor/two-factor.schemas';
 
+type Dependencies = Pick<Services, 'callLog' | 'database' | 'encryption' | 'log' | 'mail' | 'now' | 'outbound'>;
+
 /** A stored code that waits for delivery. */
 export type CodeMessage = { method: DeliveredMethod; target: string; code: string };
 
@@ -25,7 +27,7 @@ export type Delivery = Proof & { tenantId: string; route: MessageRoute | undefin
  * @throws NoMailServer, NoDeliveryChannel, FactorOfOtherTenant, OperationDisabled
  */
 export async function findDelivery(
-  services: Services,
+  services: Dependencies,
   tenantId: string,
   { method, enrolledIn }: { method: DeliveredMethod; enrolledIn: string | null },
 ): Promise<Delivery> {
@@ -41,7 +43,7 @@ export async function findDelivery(
 
 /** Stores a new code for one session, together with its mail. */
 export async function issueCode(
-  services: Services,
+  services: Dependencies,
   tx: Transaction,
   to: { accountId: string; sessionId: string; method: DeliveredMethod; target: string } & Proof,
 ): Promise<CodeMessage> {
@@ -72,7 +74,7 @@ export async function issueCode(
  * @throws ProvidersRefused, MessageNotDelivered, OperationDisabled, QuotaExceeded
  */
 export async function dispatchCode(
-  services: Services,
+  services: Dependencies,
   { tenantId, route }: Delivery,
   { method, target: to, code }: CodeMessage,
 ): Promise<void> {

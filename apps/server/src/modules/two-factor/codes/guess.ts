@@ -12,7 +12,21 @@ import { acceptStep, findNewestCode } from '#modules/two-factor/two-factor.queri
 import { withoutGaps } from '#modules/two-factor/two-factor.rules';
 import type { Method } from '#modules/two-factor/two-factor.schemas';
 
-export type Owner = { services: Services; actor: Actor<Person> };
+type Dependencies = Pick<
+  Services,
+  | 'callLog'
+  | 'database'
+  | 'encryption'
+  | 'log'
+  | 'mail'
+  | 'now'
+  | 'outbound'
+  | 'principals'
+  | 'queue'
+  | 'securityEvents'
+>;
+
+export type Owner = { services: Dependencies; actor: Actor<Person> };
 
 /** A submitted code and the target that it is compared with. */
 export type Guess = { challenge: Challenge; code: string };
@@ -59,7 +73,7 @@ const ofAccount: Proof = { accountWide: true };
 
 /** What the code proves; undefined if it is wrong. */
 async function prove(
-  services: Services,
+  services: Dependencies,
   account: LockedAccount,
   { challenge, code }: Guess,
 ): Promise<Proof | undefined> {
@@ -76,7 +90,7 @@ async function prove(
   }
 }
 
-async function isRightTotp(services: Services, account: LockedAccount, code: string): Promise<boolean> {
+async function isRightTotp(services: Dependencies, account: LockedAccount, code: string): Promise<boolean> {
   const { tx, at, actor } = account;
   const { accountId } = actor;
   const row = usableMethod(account, 'totp');
