@@ -7,8 +7,8 @@ const maxValues = 49_990;
 const maxProperties = 2000;
 
 /** The same items, as many as fit. */
-function list(item: string, most = Infinity): string {
-  const count = Math.min(most, Math.floor((limitBytes - 2) / (item.length + 1)));
+function list(item: string, max = Infinity): string {
+  const count = Math.min(max, Math.floor((limitBytes - 2) / (item.length + 1)));
   return `[${Array.from({ length: count }, () => item).join(',')}]`;
 }
 

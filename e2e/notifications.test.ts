@@ -26,7 +26,7 @@ const timeoutMs = 300_000;
 
 /** A service of the customer's own that counts each id. Shut, it takes every notification and leaves it without an answer. */
 async function startSink() {
-  let mostAnswered = Number.POSITIVE_INFINITY;
+  let maxAnswered = Number.POSITIVE_INFINITY;
   let open = () => {};
   let opened = Promise.resolve();
   const sink = {
@@ -34,12 +34,12 @@ async function startSink() {
     taken: new Map<string, number>(),
     total: 0,
     shutAfter(count: number) {
-      mostAnswered = sink.total + count;
+      maxAnswered = sink.total + count;
       opened = new Promise((resolve) => (open = resolve));
     },
-    isHolding: () => sink.total > mostAnswered,
+    isHolding: () => sink.total > maxAnswered,
     open() {
-      mostAnswered = Number.POSITIVE_INFINITY;
+      maxAnswered = Number.POSITIVE_INFINITY;
       open();
     },
     close,

@@ -54,7 +54,7 @@ async function measure(bench: Bench, origin: string): Promise<Figure[]> {
   do busy.push(await reads());
   while (!isOver);
   const seconds = await told;
-  const most = peakMemoryMb(atrium.pid);
+  const max = peakMemoryMb(atrium.pid);
   quiet.push(await reads(), await reads());
   const middle = (results: readonly LoadResult[], key: keyof LoadResult) =>
     round(median(results.map((result) => result[key])), 2);
@@ -82,7 +82,7 @@ async function measure(bench: Bench, origin: string): Promise<Figure[]> {
     },
     {
       name: 'memory of notifying 10,000 people',
-      value: round(most - before, 1),
+      value: round(max - before, 1),
       unit: 'MB',
       target: { atMost: 64 },
       detail: { beforeMb: round(before, 0) },

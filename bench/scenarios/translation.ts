@@ -75,12 +75,12 @@ async function measureMemory(bench: Bench, origin: string): Promise<Figure> {
   resetPeakMemory(atrium.pid);
   const startedAt = performance.now();
   const job = await translateAll(bench, token);
-  const most = peakMemoryMb(atrium.pid);
+  const max = peakMemoryMb(atrium.pid);
   const seconds = (performance.now() - startedAt) / 1000;
   if (job.entities_translated !== spaceCount) throw new Error(`translated were ${JSON.stringify(job)}`);
   return {
     name: 'memory of a big translation',
-    value: round(most - before, 1),
+    value: round(max - before, 1),
     unit: 'MB',
     target: { atMost: 64 },
     detail: {

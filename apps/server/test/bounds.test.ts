@@ -90,7 +90,7 @@ const counted = `
      and c.column_name not in ('size_bytes', 'level', 'bucket')
      and c.table_name not in ('sessions', 'accounts', 'schema_migrations', 'jobs')
    order by 1, 2`;
-const most: Readonly<Record<string, string>> = {
+const max: Readonly<Record<string, string>> = {
   smallint: '32767',
   integer: '2147483647',
   bigint: '9007199254740991',
@@ -104,7 +104,7 @@ it('with each count and time of a row at its bound, every read and list answer f
     const { rows } = await client.query<{ table: string; column: string; type: string }>(counted);
     let count = 0;
     for (const { table, column, type } of rows) {
-      const value = most[type] ?? `'9999-12-31T23:59:59.999Z'`;
+      const value = max[type] ?? `'9999-12-31T23:59:59.999Z'`;
       // What a constraint keeps from being so large is at its bound where the requests above have put it.
       const done = await client.query(`update "${table}" set "${column}" = ${value}`).catch(() => undefined);
       count += done?.rowCount ?? 0;

@@ -187,26 +187,26 @@ describe('the jobs of all modules', () => {
        select gen_random_uuid(), 'gone ' || n, '', '', $1, $1, $1 from generate_series(1, 12001) as n`,
       [at],
     );
-    const steps: { most: number; left: number }[] = [];
+    const steps: { max: number; left: number }[] = [];
     const db = test.service.services.database.platform();
     const counting = {
       slow: {
         ...db.slow,
         all: async (query: Parameters<typeof db.slow.all>[0]) => {
           const rows = await db.slow.all(query);
-          steps.push({ most: rows.length, left: (await left('mail_outbox', 'recipient')).length });
+          steps.push({ max: rows.length, left: (await left('mail_outbox', 'recipient')).length });
           return rows;
         },
       },
     } as typeof db;
-    const next = (most: number) => deleteDeliveredMail({ before: daysAgo(30), most });
+    const next = (max: number) => deleteDeliveredMail({ before: daysAgo(30), max });
     const deleted = await deleteInBatches(counting, next, new AbortController().signal);
     expect(deleted).toBe(12_001);
     const kept = steps.at(-1)!.left;
     expect(steps).toEqual([
-      { most: 5000, left: kept + 7001 },
-      { most: 5000, left: kept + 2001 },
-      { most: 2001, left: kept },
+      { max: 5000, left: kept + 7001 },
+      { max: 5000, left: kept + 2001 },
+      { max: 2001, left: kept },
     ]);
   });
 
@@ -220,7 +220,7 @@ describe('the jobs of all modules', () => {
         return Promise.resolve(Array.from({ length: sent.length < 4 ? 5000 : 0 }));
       },
     };
-    const next = (most: number) => deleteDeliveredMail({ before: daysAgo(30), most });
+    const next = (max: number) => deleteDeliveredMail({ before: daysAgo(30), max });
     const deleting = deleteInBatches({ slow } as never, next, stop.signal);
     await expect(deleting).rejects.toThrow('enough');
     expect(sent).toEqual([0, 1]);

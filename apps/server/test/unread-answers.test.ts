@@ -70,27 +70,27 @@ async function deafClient(requests: string): Promise<void> {
 it('buffers one answer for a client that does not read, and disconnects it after no progress', async () => {
   await deafClient(get('/large').repeat(60));
   await vi.waitUntil(() => (sockets[0]?.writableLength ?? 0) > 0, soon);
-  let mostUnsent = 0;
+  let maxUnsent = 0;
   await vi.waitUntil(() => {
-    mostUnsent = Math.max(mostUnsent, sockets[0]!.writableLength);
+    maxUnsent = Math.max(maxUnsent, sockets[0]!.writableLength);
     return sockets[0]!.destroyed;
   }, soon);
-  expect(mostUnsent).toBeLessThan(1.1 * text.length);
+  expect(maxUnsent).toBeLessThan(1.1 * text.length);
   // The others fit into what the system keeps for a connection.
   expect(begun).toBeLessThan(30);
 });
 
 it('buffers at most one answer for each of 50 such clients', async () => {
   await Promise.all(Array.from({ length: 50 }, () => deafClient(get('/large').repeat(20))));
-  let mostUnsent = 0;
+  let maxUnsent = 0;
   await vi.waitUntil(() => {
-    mostUnsent = Math.max(
-      mostUnsent,
+    maxUnsent = Math.max(
+      maxUnsent,
       sockets.reduce((sum, socket) => sum + socket.writableLength, 0),
     );
     return sockets.length === 50 && sockets.every((socket) => socket.destroyed);
   }, soon);
-  expect(mostUnsent).toBeLessThan(50 * 1.1 * text.length);
+  expect(maxUnsent).toBeLessThan(50 * 1.1 * text.length);
 });
 
 it('waits for a running answer, even without progress', async () => {

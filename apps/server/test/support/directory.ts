@@ -19,7 +19,7 @@ export type Collection = keyof typeof paths;
 type Data = Record<string, any>;
 
 /** What has to be there for a record to be created. */
-const least: Record<Collection, () => object> = {
+const min: Record<Collection, () => object> = {
   spaces: () => ({ name: 'Hall' }),
   resources: () => ({ name: 'Projector' }),
   types: () => ({ entity_type: 'resource', key: unique('type'), name: 'Type', json_schema: {} }),
@@ -32,7 +32,7 @@ const least: Record<Collection, () => object> = {
 
 /** The answer to the creation of a record, with as little as is needed besides the body. */
 export function post(test: TestService, by: Call, collection: Collection, body: object = {}): Promise<Answer> {
-  return test.call('POST', paths[collection], { ...by, body: { ...least[collection](), ...body } });
+  return test.call('POST', paths[collection], { ...by, body: { ...min[collection](), ...body } });
 }
 
 export async function create(test: TestService, by: Call, collection: Collection, body: object = {}): Promise<Data> {

@@ -22,7 +22,7 @@ function isDateTime(text: string): boolean {
     [offsetHours || 0, 0, 23],
     [offsetMinutes || 0, 0, 59],
   ] as [number, number, number][];
-  if (!ranges.every(([value, least, most]) => value >= least && value <= most)) return false;
+  if (!ranges.every(([value, min, max]) => value >= min && value <= max)) return false;
   const instant = new Date(text.toUpperCase());
   return !Number.isNaN(instant.getTime()) && instant.getUTCFullYear() >= 1 && instant.getUTCFullYear() <= 9999;
 }
@@ -35,12 +35,12 @@ export function isEmail(text: string): boolean {
   return text.length <= 254 && !/\p{Cc}/u.test(text) && email.test(text) && !strayDot.test(text);
 }
 
-const leastPasswordLength = 8;
-const leastMachinePasswordLength = 12;
+const minPasswordLength = 8;
+const minMachinePasswordLength = 12;
 
 /** Counted in the form that is hashed (NFKC): signs that melt into one there are one to guess. */
-function hasLength(text: string, least: number): boolean {
-  return Array.from(text.normalize('NFKC')).length >= least;
+function hasLength(text: string, min: number): boolean {
+  return Array.from(text.normalize('NFKC')).length >= min;
 }
 
 /** Text for one line of a mail or a list: no control character begins another. */
@@ -131,8 +131,8 @@ export const formats: Record<string, (text: string) => boolean> = {
   'secure-uri': isSecureUri,
   'app-route': isAppRoute,
   'time-zone': isTimeZone,
-  password: (text) => hasLength(text, leastPasswordLength),
-  'machine-password': (text) => hasLength(text, leastMachinePasswordLength),
+  password: (text) => hasLength(text, minPasswordLength),
+  'machine-password': (text) => hasLength(text, minMachinePasswordLength),
   line: isLine,
   'file-name': isFileName,
   'property-name': (text) => !forbiddenKeys.has(text),

@@ -16,7 +16,7 @@ const oldUsage: Job = {
   timeoutMs: 10 * 60_000,
   run: async ({ services: { database, now }, signal }) => {
     const before = new Date(now().getTime() - usageKeptMs).toISOString();
-    return { deleted: await deleteInBatches(database.platform(), (most) => deleteOldUsage({ before, most }), signal) };
+    return { deleted: await deleteInBatches(database.platform(), (max) => deleteOldUsage({ before, max }), signal) };
   },
 };
 

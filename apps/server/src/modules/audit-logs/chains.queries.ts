@@ -46,14 +46,14 @@ type Checked = {
 export function checkSpan(
   { tenantId, slot, after, upTo }: Span,
   hash: string | null,
-  most: number,
+  max: number,
 ): ReadStatement<Checked> {
   return toRead(sql<Checked>`
     with span as materialized (
       select chain_position as position, chain_hash as hash, ${digest} as digest
       from audit_logs
       where tenant_id = ${tenantId} and chain_slot = ${slot} and chain_position > ${after} and chain_position <= ${upTo}
-      order by chain_position limit ${most}
+      order by chain_position limit ${max}
     ), linked as (
       select position, hash, digest,
         lag(position, 1, ${after}::bigint) over (order by position) as last,
@@ -71,21 +71,21 @@ export function checkSpan(
 
 type LinkRow = { position: number; hash: string | null; digest: string; id: string; created_at: string };
 
-export function listLinks({ tenantId, slot, after, upTo }: Span, most: number): ReadStatement<LinkRow> {
+export function listLinks({ tenantId, slot, after, upTo }: Span, max: number): ReadStatement<LinkRow> {
   return toRead(sql<LinkRow>`
     select chain_position as position, encode(chain_hash, 'hex') as hash, encode(${digest}, 'hex') as digest, id, created_at
     from audit_logs
     where tenant_id = ${tenantId} and chain_slot = ${slot} and chain_position > ${after} and chain_position <= ${upTo}
-    order by chain_position limit ${most}`);
+    order by chain_position limit ${max}`);
 }
 
 /** Rows that name a chain which does not exist. */
-export function listStrays(tenantId: string, most: number): ReadStatement<{ id: string; slot: number }> {
+export function listStrays(tenantId: string, max: number): ReadStatement<{ id: string; slot: number }> {
   return toRead(sql<{ id: string; slot: number }>`
     select id, chain_slot as slot from audit_logs where tenant_id = ${tenantId} and chain_slot >= ${chainSlots}
     union all
     select id, chain_slot from audit_logs where tenant_id = ${tenantId} and chain_slot < 0
-    limit ${most}`);
+    limit ${max}`);
 }
 
 /** Creation time of the tenant. */
@@ -97,12 +97,12 @@ export function findTenantBirth(tenantId: string): ReadStatement<{ created_at: s
 export function listUnchained(
   tenantId: string,
   { from, to }: { from: string | null; to: string | null },
-  most: number,
+  max: number,
 ): ReadStatement<{ id: string }> {
   return toRead(sql<{ id: string }>`
     select id from audit_logs
     where tenant_id = ${tenantId} and chain_slot is null
       and (created_at >= coalesce(${from}::timestamptz, '-infinity') or chain_position is not null or chain_hash is not null)
       and created_at < coalesce(${to}::timestamptz, 'infinity')
-    order by created_at limit ${most}`);
+    order by created_at limit ${max}`);
 }

@@ -17,7 +17,7 @@ export async function deleteExpired(services: Pick<Services, 'database' | 'now'>
   const now = services.now();
   const before = new Date(now.getTime() - keepEndedMs).toISOString();
   const db = services.database.credential();
-  await deleteInBatches(db, (most) => deleteEndedWindows({ now: now.toISOString(), most }), signal);
+  await deleteInBatches(db, (max) => deleteEndedWindows({ now: now.toISOString(), max }), signal);
   await deleteInBatches(db, (limit) => deleteExpiredOneTimeTokens({ before, limit }), signal);
   await deleteInBatches(db, (limit) => deleteExpiredRefreshTokens({ before, limit }), signal);
   await deleteInBatches(db, (limit) => deleteEndedSessions({ before, limit }), signal);

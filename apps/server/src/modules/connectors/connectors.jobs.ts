@@ -33,9 +33,9 @@ const housekeeping: Job = {
     const hours = { before: before(hoursKeptMs) };
     const quota = { before: before(quotaKeptMs) };
     return {
-      events: await deleteInBatches(db, (most) => deleteOldConnectorEvents({ ...events, most }), signal),
-      hours: await deleteInBatches(db, (most) => deleteOldCallHours({ ...hours, most }), signal),
-      quotas: await deleteInBatches(db, (most) => deleteOldQuota({ ...quota, most }), signal),
+      events: await deleteInBatches(db, (max) => deleteOldConnectorEvents({ ...events, max }), signal),
+      hours: await deleteInBatches(db, (max) => deleteOldCallHours({ ...hours, max }), signal),
+      quotas: await deleteInBatches(db, (max) => deleteOldQuota({ ...quota, max }), signal),
     };
   },
 };

@@ -45,7 +45,7 @@ import { dropFromOrders, listAddresses } from '#modules/connectors/overrides/ove
 type Dependencies = Pick<Services, 'callLog' | 'database' | 'encryption' | 'log' | 'now' | 'outbound'>;
 
 /** Limits the work of each call, which reads all connectors. */
-const mostConnectors = 100;
+const maxConnectors = 100;
 /** Tests per tenant, because each test makes an outside call. */
 const testLimit = { max: 10, windowMs: 60_000 };
 
@@ -270,7 +270,7 @@ function untested({ status, error_message }: ConnectorRow) {
 async function assertRoom(tx: Transaction, tenantId: string): Promise<void> {
   await tx.all(lockConnectors({ tenantId }));
   const counted = await tx.first(countAllConnectors({ tenantId }));
-  if (counted!.total >= mostConnectors) throw TooManyConnectors();
+  if (counted!.total >= maxConnectors) throw TooManyConnectors();
 }
 
 function assertMayChange(db: TenantDb, actor: Actor<Person>): void {

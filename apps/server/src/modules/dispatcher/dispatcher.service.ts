@@ -41,8 +41,8 @@ export async function getDispatcherStatus({ database, dispatcher, now }: Depende
   const [dispatches, alerts, rows] = await database
     .platform()
     .slow.flight([
-      listRecentDispatches({ most: maxRuns }),
-      listRecentAlerts({ resolvedSince, most: maxAlerts }),
+      listRecentDispatches({ max: maxRuns }),
+      listRecentAlerts({ resolvedSince, max: maxAlerts }),
       listJobRows({}),
     ]);
   const ended = dispatches.filter((row): row is Dispatch => row.completed_at !== null);

@@ -20,9 +20,9 @@ const history: Job = {
     const before = new Date(now().getTime() - keptMs).toISOString();
     const db = database.platform();
     return {
-      runs: await deleteInBatches(db, (most) => deleteOldRuns({ before, keep: runsKept, most }), signal),
-      dispatches: await deleteInBatches(db, (most) => deleteOldDispatches({ before, most }), signal),
-      alerts: await deleteInBatches(db, (most) => deleteOldAlerts({ before, most }), signal),
+      runs: await deleteInBatches(db, (max) => deleteOldRuns({ before, keep: runsKept, max }), signal),
+      dispatches: await deleteInBatches(db, (max) => deleteOldDispatches({ before, max }), signal),
+      alerts: await deleteInBatches(db, (max) => deleteOldAlerts({ before, max }), signal),
     };
   },
 };

@@ -35,7 +35,7 @@ export const completeExport = write<{ name: string; sizeBytes: number; recordCou
     .returningAll(),
 );
 
-export const listStoredExports = read<{ now: string; most: number }, StoredExport>((p) =>
+export const listStoredExports = read<{ now: string; max: number }, StoredExport>((p) =>
   builder
     .selectFrom('log_exports')
     .selectAll()
@@ -43,7 +43,7 @@ export const listStoredExports = read<{ now: string; most: number }, StoredExpor
     .where('expires_at', '>', p.now)
     .orderBy('created_at', 'desc')
     .orderBy('name', 'desc')
-    .limit(p.most)
+    .limit(p.max)
     .$castTo<StoredExport>(),
 );
 
@@ -62,7 +62,7 @@ export const deleteExportRow = write<{ name: string }, LogExportRow>((p) =>
 );
 
 /** Expired exports, and incomplete ones that are too old to be still written. */
-export const listDeadExports = read<{ now: string; begunBefore: string; most: number }, LogExportRow>((p) =>
+export const listDeadExports = read<{ now: string; begunBefore: string; max: number }, LogExportRow>((p) =>
   builder
     .selectFrom('log_exports')
     .selectAll()
@@ -73,5 +73,5 @@ export const listDeadExports = read<{ now: string; begunBefore: string; most: nu
       ]),
     )
     .orderBy('created_at')
-    .limit(p.most),
+    .limit(p.max),
 );

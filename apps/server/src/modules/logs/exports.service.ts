@@ -160,7 +160,7 @@ function toCsv(line: LogRecord): string {
 
 export async function listExports(services: Dependencies) {
   const now = services.now().toISOString();
-  const rows = await services.database.platform().all(listStoredExports({ now, most: limits.listed }));
+  const rows = await services.database.platform().all(listStoredExports({ now, max: limits.listed }));
   const data = rows.map(({ name, size_bytes: size, created_at: createdAt }) => {
     return { name, path: pathOf(name), size, createdAt };
   });
@@ -206,7 +206,7 @@ async function record(tx: Transaction, { services, actor }: Changer, { id, actio
 export async function removeDeadExports(services: Dependencies, signal: AbortSignal): Promise<void> {
   const at = services.now().getTime();
   const range = { now: new Date(at).toISOString(), begunBefore: new Date(at - 60 * 60_000).toISOString() };
-  const dead: LogExportRow[] = await services.database.platform().slow.all(listDeadExports({ ...range, most: 1000 }));
+  const dead: LogExportRow[] = await services.database.platform().slow.all(listDeadExports({ ...range, max: 1000 }));
   for (const { name } of dead) {
     signal.throwIfAborted();
     await remove(services, name);

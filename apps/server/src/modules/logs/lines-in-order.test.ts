@@ -42,15 +42,15 @@ function wholeDay(filters: LogFilters = {}): LogFilters {
 
 /** The statements of a reading: how many at once, and how many rows and lines each of them and all returned. */
 function watch(onLines: (statement: number) => Promise<void> = () => Promise.resolve()) {
-  const seen = { statements: 0, running: 0, mostRunning: 0, mostRows: 0, lines: 0 };
+  const seen = { statements: 0, running: 0, maxRunning: 0, maxRows: 0, lines: 0 };
   const { slow } = test.service.services.database.platform();
   const all = async <Row>(query: Query<Row>): Promise<Row[]> => {
     seen.statements += 1;
     seen.running += 1;
-    seen.mostRunning = Math.max(seen.mostRunning, seen.running);
+    seen.maxRunning = Math.max(seen.maxRunning, seen.running);
     const rows = await slow.all(query);
     seen.running -= 1;
-    seen.mostRows = Math.max(seen.mostRows, rows.length);
+    seen.maxRows = Math.max(seen.maxRows, rows.length);
     if (rows.some((row) => 'message' in (row as object))) {
       seen.lines += rows.length;
       await onLines(seen.statements);
@@ -102,7 +102,7 @@ describe('linesInOrder', () => {
       rounds += Math.sign(rows.length);
     }
     expect(rounds).toBeGreaterThan(1);
-    expect(seen.mostRunning).toBe(1);
+    expect(seen.maxRunning).toBe(1);
   });
 
   it('reads a bounded number of lines at once, also of many small batches', async () => {
@@ -110,7 +110,7 @@ describe('linesInOrder', () => {
     await plant({ batches: 60, lines: 100 });
     const { seen, db } = watch();
     expect((await read(db, filters)).length).toBeGreaterThan(2000);
-    expect(seen.mostRows).toBe(500);
+    expect(seen.maxRows).toBe(500);
   });
 
   it('reads a bounded number of bytes at once', async () => {
@@ -119,7 +119,7 @@ describe('linesInOrder', () => {
     for (let batch = 0; batch < 5; batch++) await plantBatch([{ at: day + batch, message: `${batch}${long}` }]);
     const { seen, db } = watch();
     expect(await read(db, filters)).toHaveLength(5);
-    expect(seen.mostRows).toBe(3);
+    expect(seen.maxRows).toBe(3);
     expect(seen.statements).toBe(3);
   });
 

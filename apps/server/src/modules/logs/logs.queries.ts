@@ -152,10 +152,10 @@ export const sumVolumes = read<Period, { service: string; level: number; lines: 
 );
 
 /** Deletes counts that are older than every preview. */
-export const deleteOldVolumes = write<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteOldVolumes = write<{ before: string; max: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('log_hours')
     .where(sql<boolean>`(hour, service, level) in (
-      select hour, service, level from log_hours where hour < ${p.before} order by hour limit ${p.most})`)
+      select hour, service, level from log_hours where hour < ${p.before} order by hour limit ${p.max})`)
     .returning(sql<number>`1`.as('deleted')),
 );

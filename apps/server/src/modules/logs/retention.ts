@@ -30,10 +30,10 @@ export async function keepLogs(
   if (dropped.length > 0) services.log.info({ dropped }, 'old days of the log were removed');
   const before = new Date(now.getTime() - countsKeptMs).toISOString();
   const db = services.database.platform();
-  await deleteInBatches(db, (most) => deleteOldMinutes({ before, most }), signal);
-  await deleteInBatches(db, (most) => deleteOldTenantHours({ before, most }), signal);
-  await deleteInBatches(db, (most) => deleteOldErrorHours({ before, most }), signal);
-  await deleteInBatches(db, (most) => deleteOldVolumes({ before, most }), signal);
+  await deleteInBatches(db, (max) => deleteOldMinutes({ before, max }), signal);
+  await deleteInBatches(db, (max) => deleteOldTenantHours({ before, max }), signal);
+  await deleteInBatches(db, (max) => deleteOldErrorHours({ before, max }), signal);
+  await deleteInBatches(db, (max) => deleteOldVolumes({ before, max }), signal);
   await removeDeadExports(services, signal);
   // A day that was not archived stays, and the run fails.
   if (archived?.failure !== undefined) throw archived.failure;

@@ -215,10 +215,10 @@ describe('a single process calls the provider', () => {
   it('at a time, and its failure reaches all requests', async () => {
     const hub = await provide();
     let underWay = 0;
-    let most = 0;
+    let max = 0;
     hub.misbehave((response) => {
       underWay += 1;
-      most = Math.max(most, underWay);
+      max = Math.max(max, underWay);
       setImmediate(() => {
         underWay -= 1;
         response.end('canary');
@@ -229,7 +229,7 @@ describe('a single process calls the provider', () => {
       ...Array.from({ length: 25 }, () => read(other.services)),
     ]);
     for (const answer of answers) expect(answer).toMatchObject({ status: 'rejected', reason: { status: 502 } });
-    expect(most).toBe(1);
+    expect(max).toBe(1);
     expect(await row()).toMatchObject({ is_empty: true, lease_until: null });
   });
 

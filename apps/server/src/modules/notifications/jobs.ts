@@ -26,14 +26,14 @@ export const sweepNotifications: Job = {
   timeoutMs: 60_000,
   async run({ services }) {
     const { slow } = services.database.platform();
-    const tenants = await slow.all(listTenantsWithQueued({ most: maxConcurrent }));
+    const tenants = await slow.all(listTenantsWithQueued({ max: maxConcurrent }));
     if (tenants.length > 0) {
       await services.queue.sendMany(
         noticesWork,
         tenants.map(({ id }) => taskOf(id)),
       );
     }
-    const waiting = await slow.all(listWaiting({ now: services.now().toISOString(), most: maxConcurrent }));
+    const waiting = await slow.all(listWaiting({ now: services.now().toISOString(), max: maxConcurrent }));
     await sendDeliveries(
       services,
       waiting.map(({ tenant_id: tenantId, channel }) => ({ tenantId, channel })),
@@ -49,7 +49,7 @@ export const forgetNotifications: Job = {
   timeoutMs: 30 * 60_000,
   async run({ services, signal }) {
     const before = new Date(services.now().getTime() - keptMs).toISOString();
-    const tenants = await services.database.platform().slow.all(listTenantsWithOld({ before, most: maxConcurrent }));
+    const tenants = await services.database.platform().slow.all(listTenantsWithOld({ before, max: maxConcurrent }));
     const failures: unknown[] = [];
     for (const { id: tenantId } of tenants) {
       signal.throwIfAborted();
@@ -69,6 +69,6 @@ async function forget(
 ): Promise<void> {
   const db = database.tenant(old.tenantId);
   for (const deleteOld of [deleteOldDeliveries, deleteOldNotifications, deleteOldNotices]) {
-    await deleteInBatches(db, (most) => deleteOld({ ...old, most }), signal);
+    await deleteInBatches(db, (max) => deleteOld({ ...old, max }), signal);
   }
 }

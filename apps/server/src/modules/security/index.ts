@@ -16,7 +16,7 @@ const endedRules: Job = {
   run: async ({ services: { database, now }, signal }) => {
     const before = new Date(now().getTime() - keptMs).toISOString();
     return {
-      deleted: await deleteInBatches(database.platform(), (most) => deleteEndedRules({ before, most }), signal),
+      deleted: await deleteInBatches(database.platform(), (max) => deleteEndedRules({ before, max }), signal),
     };
   },
 };

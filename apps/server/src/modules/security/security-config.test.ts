@@ -75,7 +75,7 @@ describe('updateSecurityConfig', () => {
   });
 
   it('200: fifty concurrent changes are all kept', async () => {
-    const numbers = Object.entries(bounds).map(([name, [least]], at) => [name, least + at] as const);
+    const numbers = Object.entries(bounds).map(([name, [min]], at) => [name, min + at] as const);
     const answers = await Promise.all(
       Array.from({ length: 50 }, (_, at) => {
         const [name, value] = numbers[at % numbers.length]!;
@@ -102,15 +102,15 @@ describe('updateSecurityConfig', () => {
     cache_default_ttl_seconds: [1, 86_400],
   };
 
-  it.each(Object.entries(bounds))('%s: bounds %j', async (name, [least, most]) => {
-    for (const value of [least, most]) {
+  it.each(Object.entries(bounds))('%s: bounds %j', async (name, [min, max]) => {
+    for (const value of [min, max]) {
       const { status, body } = await change({ [name]: value }, '?force=true');
       expect([status, body.data[name]]).toEqual([200, value]);
     }
-    for (const value of [least - 1, most + 1, least + 0.5, String(least), null, true, -1, 1e300]) {
+    for (const value of [min - 1, max + 1, min + 0.5, String(min), null, true, -1, 1e300]) {
       expectError(await change({ [name]: value }), 400, 'VALIDATION_ERROR');
     }
-    expect((await read()).body.data[name]).toBe(most);
+    expect((await read()).body.data[name]).toBe(max);
     await change(defaultSecurityConfig);
   });
 

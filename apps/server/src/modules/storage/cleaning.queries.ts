@@ -27,14 +27,14 @@ const builder = queryBuilder<Tables>();
 export type Unsettled = { tenant_id: string; id: string };
 
 /** Abandoned uploads and deletions of all tenants. */
-export const listUnsettled = read<{ most: number }, Unsettled>((p) =>
+export const listUnsettled = read<{ max: number }, Unsettled>((p) =>
   builder
     .selectFrom('files')
     .select(['tenant_id', 'id'])
     .where('status', '<>', 'stored')
     .where(isLeaseOver)
     .orderBy('lease_until')
-    .limit(p.most),
+    .limit(p.max),
 );
 
 /** Locks one abandoned row until the end of the transaction. */
@@ -94,13 +94,13 @@ export const deleteRow = write<ById, { id: string }>((p) =>
 
 // ---- counters
 
-export const listStorages = read<{ after: string; most: number }, { tenant_id: string }>((p) =>
+export const listStorages = read<{ after: string; max: number }, { tenant_id: string }>((p) =>
   builder
     .selectFrom('tenant_storage')
     .select('tenant_id')
     .where('tenant_id', '>', p.after)
     .orderBy('tenant_id')
-    .limit(p.most),
+    .limit(p.max),
 );
 
 export const lockStorage = lock<{ tenantId: string }, { tenant_id: string }>((p) =>

@@ -77,7 +77,7 @@ function sumOf(files: readonly Retired[]): number {
 export async function sweepFiles(services: Dependencies, signal: AbortSignal): Promise<number> {
   let removed = 0;
   for (;;) {
-    const batch = await services.database.platform().slow.all(listUnsettled({ most: batchSize }));
+    const batch = await services.database.platform().slow.all(listUnsettled({ max: batchSize }));
     const removedBefore = removed;
     for (const { tenant_id: tenantId, id } of batch) {
       signal.throwIfAborted();
@@ -114,7 +114,7 @@ export async function reconcileStorage(services: Dependencies, signal: AbortSign
   const wrong: string[] = [];
   let after = nilId;
   for (;;) {
-    const batch = await services.database.platform().slow.all(listStorages({ after, most: batchSize }));
+    const batch = await services.database.platform().slow.all(listStorages({ after, max: batchSize }));
     for (const { tenant_id: tenantId } of batch) {
       signal.throwIfAborted();
       if (await reconcileOne(services, tenantId)) wrong.push(tenantId);

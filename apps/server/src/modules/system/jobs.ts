@@ -20,7 +20,7 @@ export const systemJobs: readonly Job[] = [
     run: async ({ services, signal }) => {
       const before = daysAgo(services, 30);
       const db = services.database.platform();
-      return { deleted: await deleteInBatches(db, (most) => deleteDeliveredMail({ before, most }), signal) };
+      return { deleted: await deleteInBatches(db, (max) => deleteDeliveredMail({ before, max }), signal) };
     },
   },
   {
@@ -32,7 +32,7 @@ export const systemJobs: readonly Job[] = [
     run: async ({ services, signal }) => {
       const before = daysAgo(services, 90);
       const db = services.database.platform();
-      return { deleted: await deleteInBatches(db, (most) => deleteOldSecurityEvents({ before, most }), signal) };
+      return { deleted: await deleteInBatches(db, (max) => deleteOldSecurityEvents({ before, max }), signal) };
     },
   },
   {
@@ -44,7 +44,7 @@ export const systemJobs: readonly Job[] = [
     run: async ({ services: { database, now }, signal }) => {
       const before = now().toISOString();
       const db = database.platform();
-      return { deleted: await deleteInBatches(db, (most) => deleteExpiredKeys({ before, most }), signal) };
+      return { deleted: await deleteInBatches(db, (max) => deleteExpiredKeys({ before, max }), signal) };
     },
   },
 ];

@@ -49,7 +49,7 @@ export async function listOutbox(
   await db.slow.flight([auditEvent(actor, at, { action: 'mail_outbox.read', resourceType: 'mail_outbox' })]);
   const { limit = 50, offset = 0 } = query;
   const { slow } = services.database.platform();
-  const [rows, [counted]] = await slow.flight([listMail({ limit, offset }), countMail({ most: exactTotalLimit + 1 })]);
+  const [rows, [counted]] = await slow.flight([listMail({ limit, offset }), countMail({ max: exactTotalLimit + 1 })]);
   const data = rows.map((row) => ({
     id: row.id,
     recipient: row.recipient,

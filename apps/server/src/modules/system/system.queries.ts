@@ -9,11 +9,9 @@ const builder = queryBuilder<Tables>();
 export type ConnectorCount = { status: string; total: number; active: number };
 
 /** Connectors of all tenants by status, with the number of active ones; at most `most` are counted. */
-export const countConnectors = read<{ most: number }, ConnectorCount>((p) =>
+export const countConnectors = read<{ max: number }, ConnectorCount>((p) =>
   builder
-    .selectFrom(
-      builder.selectFrom('connectors').select(['status', 'enabled', 'auto_disabled']).limit(p.most).as('some'),
-    )
+    .selectFrom(builder.selectFrom('connectors').select(['status', 'enabled', 'auto_disabled']).limit(p.max).as('some'))
     .select([
       'status',
       sql<number>`count(*)`.as('total'),

@@ -14,17 +14,17 @@ export async function forgetTranslations(services: Dependencies, signal: AbortSi
   for (const { tenant_id: tenantId } of await services.database.platform().slow.all(listMarkedTenants({}))) {
     const db = services.database.tenant(tenantId);
     for (const type of entityTypeNames) {
-      await deleteInBatches(db, (most) => forgetMarks[type]({ tenantId, most }), signal);
+      await deleteInBatches(db, (max) => forgetMarks[type]({ tenantId, max }), signal);
     }
   }
 }
 
 async function forgetMemories(services: Dependencies, signal: AbortSignal): Promise<void> {
-  const { cache_max_entries: most } = services.runtimeSettings.current(securitySetting);
+  const { cache_max_entries: max } = services.runtimeSettings.current(securitySetting);
   const before = new Date(services.now().getTime() - memoryLifeMs(services)).toISOString();
   for (const { tenant_id: tenantId, entries } of await services.database.platform().slow.all(listMemories({}))) {
     const db = services.database.tenant(tenantId);
-    const deleted = await deleteInBatches(db, (count) => forgetOld({ tenantId, before, most: count }), signal);
-    await deleteInBatches(db, (count) => forgetExcess({ tenantId, most: count }), signal, entries - deleted - most);
+    const deleted = await deleteInBatches(db, (count) => forgetOld({ tenantId, before, max: count }), signal);
+    await deleteInBatches(db, (count) => forgetExcess({ tenantId, max: count }), signal, entries - deleted - max);
   }
 }

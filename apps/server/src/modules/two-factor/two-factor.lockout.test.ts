@@ -33,11 +33,11 @@ const give = (session: { token: string }, code: string) => twoFactor(test, 'use-
 const disable = (session: { token: string }, code: string) =>
   twoFactor(test, 'DELETE disable', session, { method: 'totp', code });
 
-function expectTooMany(answer: Answer, least: number, most: number): void {
+function expectTooMany(answer: Answer, min: number, max: number): void {
   expectError(answer, 429, 'RATE_LIMIT_EXCEEDED', 'TOO_MANY_GUESSES');
   const seconds = Number(answer.headers['retry-after']);
-  expect(seconds).toBeGreaterThanOrEqual(least);
-  expect(seconds).toBeLessThanOrEqual(most);
+  expect(seconds).toBeGreaterThanOrEqual(min);
+  expect(seconds).toBeLessThanOrEqual(max);
 }
 
 /** Number of guesses that were compared and found wrong. */

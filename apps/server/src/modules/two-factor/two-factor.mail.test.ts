@@ -97,10 +97,10 @@ async function createEnrolled(): Promise<Person> {
   return person;
 }
 
-function expectTooMany(answer: Answer, most: number, reason: string): void {
+function expectTooMany(answer: Answer, max: number, reason: string): void {
   expectError(answer, 429, 'RATE_LIMIT_EXCEEDED', reason);
   expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
-  expect(Number(answer.headers['retry-after'])).toBeLessThanOrEqual(most);
+  expect(Number(answer.headers['retry-after'])).toBeLessThanOrEqual(max);
 }
 
 describe('enableTwoFactor, email', () => {

@@ -35,7 +35,7 @@ const leftovers: Work<Leftovers> = {
   name: leftoversWork,
   concurrency: 1,
   attempts: 10,
-  backoff: { firstSeconds: 10, mostSeconds: 3600 },
+  backoff: { firstSeconds: 10, maxSeconds: 3600 },
   timeoutMs: 60_000,
   run: ({ services, data }) => removeLeftovers(services, data),
 };

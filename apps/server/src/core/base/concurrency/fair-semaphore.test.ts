@@ -159,17 +159,17 @@ describe('createFairTurns', () => {
   it('runs a few at a time, of one tenant even fewer', async () => {
     const turns = createFairTurns(3, 2);
     const running = new Map<string, number>();
-    let most = { all: 0, a: 0 };
+    let max = { all: 0, a: 0 };
     const work = async (tenant: string) => {
       running.set(tenant, (running.get(tenant) ?? 0) + 1);
       const all = [...running.values()].reduce((sum, count) => sum + count, 0);
-      most = { all: Math.max(most.all, all), a: Math.max(most.a, running.get('a') ?? 0) };
+      max = { all: Math.max(max.all, all), a: Math.max(max.a, running.get('a') ?? 0) };
       await Promise.resolve();
       running.set(tenant, running.get(tenant)! - 1);
     };
     const tenants = Array.from({ length: 50 }, (_, at) => (at < 40 ? 'a' : 'b'));
     await Promise.all(tenants.map((tenant) => turns(flowOf(tenant), () => work(tenant))));
-    expect(most).toEqual({ all: 3, a: 2 });
+    expect(max).toEqual({ all: 3, a: 2 });
   });
 });
 

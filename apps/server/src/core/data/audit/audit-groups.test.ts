@@ -89,7 +89,7 @@ describe('auditGroups.record', () => {
 });
 
 /** Groups of a process whose first statements fail as given. */
-function groupsThatFail(failures: unknown[], options: { mostFollowing?: number } = {}) {
+function groupsThatFail(failures: unknown[], options: { maxFollowing?: number } = {}) {
   const { database } = test.service.services;
   const failed: unknown[] = [];
   const groups = createAuditGroups({
@@ -179,7 +179,7 @@ describe('auditGroups.follow', () => {
 
   it('makes callers wait where too many wait already, and tells them', async () => {
     const tenant = await createTenant(test);
-    const { groups } = groupsThatFail([undefined, unavailable], { mostFollowing: 1 });
+    const { groups } = groupsThatFail([undefined, unavailable], { maxFollowing: 1 });
     await groups.follow(createActor(tenant), at, event);
     await expect(groups.follow(createActor(tenant), at, event)).rejects.toBe(unavailable);
     await groups.settled(tenant.tenantId);

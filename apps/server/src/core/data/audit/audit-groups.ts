@@ -40,22 +40,22 @@ type Options = {
   database: Pick<Database, 'tenant'>;
   log: Pick<Log, 'error'>;
   retryMs?: number;
-  mostFollowing?: number;
+  maxFollowing?: number;
 };
 
 /** Few enough that a transaction holds the end of its chain only for a moment. */
-const mostAtOnce = 200;
+const maxAtOnce = 200;
 /** Pause between two statements for rows that no request waits for. */
 const paceMs = 25;
 /** With this many rows waiting, the caller waits too: one call after the other then adds one row each. */
 const crowd = 20;
 /** How many requests may join one row. */
-const mostFurther = 50;
+const maxFurther = 50;
 
 /** The same for all, because most calls of a tool end with it. */
 const taken = Promise.resolve();
 
-export function createAuditGroups({ database, log, retryMs = 1000, mostFollowing = 10_000 }: Options): AuditGroups {
+export function createAuditGroups({ database, log, retryMs = 1000, maxFollowing = 10_000 }: Options): AuditGroups {
   const insert = createInsertion(database);
   const awaited = createLane(insert, 0);
   const following = createLane(insert, paceMs);
@@ -81,7 +81,7 @@ export function createAuditGroups({ database, log, retryMs = 1000, mostFollowing
     follow(who, at, event) {
       const row = toAuditRow(who, at, event);
       if (following.join(row)) return taken;
-      if (pending.size >= mostFollowing) return awaited.add(who.tenantId, row);
+      if (pending.size >= maxFollowing) return awaited.add(who.tenantId, row);
       const stored = keep(who.tenantId, row).finally(() => pending.delete(stored));
       pending.add(stored);
       return taken;
@@ -122,8 +122,8 @@ function createLane(insert: Insert, pauseMs: number) {
       const { promise: hurried, resolve: hurry } = Promise.withResolvers<void>();
       group.hurry = hurry;
       group.alike.clear();
-      await insert(tenantId, group.waiting.splice(0, mostAtOnce));
-      if (pauseMs > 0 && group.waiting.length < mostAtOnce) await Promise.race([sleep(pauseMs), hurried]);
+      await insert(tenantId, group.waiting.splice(0, maxAtOnce));
+      if (pauseMs > 0 && group.waiting.length < maxAtOnce) await Promise.race([sleep(pauseMs), hurried]);
     }
     groups.delete(tenantId);
   }
@@ -151,7 +151,7 @@ function createLane(insert: Insert, pauseMs: number) {
       const details = { ...row.details, requestId: undefined };
       const key = JSON.stringify({ ...row, id: undefined, created_at: undefined, details });
       const alike = group.alike.get(key);
-      if (alike === undefined || alike.further.length === mostFurther) {
+      if (alike === undefined || alike.further.length === maxFurther) {
         group.alike.set(key, { row, further: [] });
         return false;
       }

@@ -9,7 +9,7 @@ const nullLength = -1;
 const bytesPerUnit = 3;
 
 /** Room beyond this, which only unusually long items need, is given back. */
-const mostKept = 1_000_000;
+const maxKept = 1_000_000;
 
 /**
  * An array as PostgreSQL reads it in binary, which costs it less than the text of one. It grows item by item and holds bytes,
@@ -57,7 +57,7 @@ abstract class BinaryArray<Value> {
     this.#ends.length = 0;
     this.#end = headBytes;
     this.#latest = undefined;
-    if (this.bytes.length > mostKept) this.bytes = Buffer.alloc(0);
+    if (this.bytes.length > maxKept) this.bytes = Buffer.alloc(0);
   }
 
   /** Puts some of the items into an empty array of the same kind. */
@@ -90,9 +90,9 @@ abstract class BinaryArray<Value> {
   }
 
   #reserve(size: number): Buffer {
-    const least = this.#end + lengthBytes + size;
-    if (least > this.bytes.length) {
-      const grown = Buffer.allocUnsafe(Math.max(least, 2 * this.bytes.length));
+    const min = this.#end + lengthBytes + size;
+    if (min > this.bytes.length) {
+      const grown = Buffer.allocUnsafe(Math.max(min, 2 * this.bytes.length));
       this.bytes.copy(grown, 0, 0, Math.min(this.#end, this.bytes.length));
       this.bytes = grown;
     }

@@ -128,7 +128,7 @@ async function subscribe(client: pg.Client, channels: readonly string[], connect
 }
 
 /** Looks since the last heartbeat: while the process itself stands still, heartbeats may lie unread. */
-const leastLooks = 3;
+const minLooks = 3;
 
 type Hearing = ReturnType<typeof createHearing>;
 
@@ -151,6 +151,6 @@ function createHearing(client: pg.Client) {
       const answered = () => void (isAsking = false);
       client.query(beat).then(answered, answered);
     },
-    isSilent: (now: number, silenceMs: number) => looks >= leastLooks && now - heardAt > silenceMs,
+    isSilent: (now: number, silenceMs: number) => looks >= minLooks && now - heardAt > silenceMs,
   };
 }

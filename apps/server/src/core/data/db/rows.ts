@@ -151,7 +151,7 @@ export function idsAfter({
   name,
 }: {
   readonly name: string;
-}): (p: { tenantId: string; after: string; most: number }) => ReadStatement<{ id: string }> {
+}): (p: { tenantId: string; after: string; max: number }) => ReadStatement<{ id: string }> {
   return read(
     (p) =>
       builder
@@ -160,7 +160,7 @@ export function idsAfter({
         .where('tenant_id', '=', p.tenantId)
         .where('id', '>', p.after)
         .orderBy('id')
-        .limit(p.most) as never,
+        .limit(p.max) as never,
   );
 }
 

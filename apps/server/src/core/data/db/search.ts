@@ -11,7 +11,7 @@ export type Search = { readonly patterns: readonly string[]; readonly byIndex: b
  * The word index holds the words of all tenants: its cost grows with their rows. Up to this number of rows of its own, a tenant
  * reads them all faster, and its cost does not depend on other tenants.
  */
-const mostScanned = 20_000;
+const maxScanned = 20_000;
 
 /** How to search a tenant's rows of a table for the words of a search box; undefined for no search. */
 export async function planSearch(
@@ -21,7 +21,7 @@ export async function planSearch(
 ): Promise<Search | undefined> {
   if (text === undefined) return undefined;
   const patterns = searchPatterns(text);
-  return { patterns, byIndex: patterns.length > 0 && (await totalOf(db, table)) > mostScanned };
+  return { patterns, byIndex: patterns.length > 0 && (await totalOf(db, table)) > maxScanned };
 }
 
 /** Tables with an index over words, and one over the short texts of a tenant. */
@@ -45,7 +45,7 @@ export function containsWords(
   return [sql<SqlBool>`id = any (array(${short} union all ${long}))`];
 }
 
-const mostWordsPrepared = 3;
+const maxWordsPrepared = 3;
 
 /** Keeps the plan of what a search box asks for, and nothing else does: such texts are few, and planned in more time than run. */
 export function prepareSearch<Row>(
@@ -54,6 +54,6 @@ export function prepareSearch<Row>(
 ): ReadStatement<Row> {
   const { search, ...others } = filters;
   const isAlone = Object.values(others).every((value) => value === undefined);
-  const isShort = search !== undefined && !search.byIndex && search.patterns.length <= mostWordsPrepared;
+  const isShort = search !== undefined && !search.byIndex && search.patterns.length <= maxWordsPrepared;
   return isAlone && isShort ? { ...query, prepare: true, onePlan: true } : query;
 }

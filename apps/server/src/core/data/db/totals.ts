@@ -115,6 +115,6 @@ export function totalOfPage(counted: number, place: Place): Total {
   if (isLastPage(place)) return { total: offset + rowCount, isCapped: false };
   const isCapped = counted > exactTotalLimit;
   // A full page may have a successor, and a client that follows the total must find it.
-  const least = isCapped && rowCount > 0 ? offset + rowCount + 1 : 0;
-  return { total: Math.max(counted, least), isCapped };
+  const min = isCapped && rowCount > 0 ? offset + rowCount + 1 : 0;
+  return { total: Math.max(counted, min), isCapped };
 }

@@ -23,8 +23,8 @@ export type S3Options = {
   forcePathStyle: boolean;
 };
 
-const leastPartBytes = 5 * 1024 * 1024;
-const mostParts = 10_000;
+const minPartBytes = 5 * 1024 * 1024;
+const maxParts = 10_000;
 /** Each upload holds one part in memory while it is sent and collects the next, for as long as its sender likes. */
 const maxUploads = { tenant: 8, process: 64 };
 
@@ -46,7 +46,7 @@ export function createS3Store(options: S3Options): ObjectStore {
     async put(key, source, sizeBytes) {
       assertKey(key);
       try {
-        const partSize = Math.max(leastPartBytes, Math.ceil(sizeBytes / mostParts));
+        const partSize = Math.max(minPartBytes, Math.ceil(sizeBytes / maxParts));
         const params = { Bucket, Key: key, Body: source };
         await new Upload({ client, params, partSize, queueSize: 1, leavePartsOnError: false }).done();
       } catch (error) {

@@ -159,9 +159,9 @@ class ProcessLog implements Logging {
   #apply(channel: Channel): void {
     const own = levelOf(this.#config, channel.service);
     const isSilent = own === undefined && this.#level === 'silent';
-    const least = levelNumbers[own ?? this.#standard];
+    const min = levelNumbers[own ?? this.#standard];
     const chosen = (section: { enabled: boolean; levels: readonly LogLevel[] }) =>
-      section.enabled ? section.levels.filter((name) => levelNumbers[name] >= least) : [];
+      section.enabled ? section.levels.filter((name) => levelNumbers[name] >= min) : [];
     channel.onConsole = new Set(isSilent ? [] : chosen(this.#config.console));
     channel.inDatabase = new Set(channel.service === consoleOnly ? [] : chosen(this.#config.database));
   }

@@ -82,26 +82,26 @@ export const addErrorHours = write<{ rows: string }, never>((p) =>
 );
 
 /** Housekeeping: what no analysis reaches back to. */
-export const deleteOldMinutes = write<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteOldMinutes = write<{ before: string; max: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('request_minutes')
     .where(sql<boolean>`(minute, bucket) in (
-      select minute, bucket from request_minutes where minute < ${p.before} order by minute limit ${p.most})`)
+      select minute, bucket from request_minutes where minute < ${p.before} order by minute limit ${p.max})`)
     .returning(sql<number>`1`.as('deleted')),
 );
 
-export const deleteOldTenantHours = write<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteOldTenantHours = write<{ before: string; max: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('tenant_request_hours')
     .where(sql<boolean>`(hour, concerned_tenant_id) in (
-      select hour, concerned_tenant_id from tenant_request_hours where hour < ${p.before} order by hour limit ${p.most})`)
+      select hour, concerned_tenant_id from tenant_request_hours where hour < ${p.before} order by hour limit ${p.max})`)
     .returning(sql<number>`1`.as('deleted')),
 );
 
-export const deleteOldErrorHours = write<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteOldErrorHours = write<{ before: string; max: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('error_hours')
     .where(sql<boolean>`(hour, message) in (
-      select hour, message from error_hours where hour < ${p.before} order by hour limit ${p.most})`)
+      select hour, message from error_hours where hour < ${p.before} order by hour limit ${p.max})`)
     .returning(sql<number>`1`.as('deleted')),
 );

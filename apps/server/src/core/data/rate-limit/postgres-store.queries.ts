@@ -37,11 +37,11 @@ export const forgetAttempts = write<{ key: string }, never>((p) =>
 );
 
 /** Housekeeping: windows that have ended. */
-export const deleteEndedWindows = write<{ now: string; most: number }, { deleted: number }>((p) =>
+export const deleteEndedWindows = write<{ now: string; max: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('rate_limits')
     .where('key', 'in', (db) =>
-      db.selectFrom('rate_limits').select('key').where('window_ends_at', '<', p.now).limit(p.most),
+      db.selectFrom('rate_limits').select('key').where('window_ends_at', '<', p.now).limit(p.max),
     )
     .where('window_ends_at', '<', p.now)
     .returning(sql<number>`1`.as('deleted')),

@@ -78,11 +78,11 @@ function matching(filters: SecurityEventFilters): EventSelect {
 }
 
 /** Housekeeping: events after their retention. */
-export const deleteOldSecurityEvents = write<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteOldSecurityEvents = write<{ before: string; max: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('security_events')
     .where('id', 'in', (db) =>
-      db.selectFrom('security_events').select('id').where('created_at', '<', p.before).limit(p.most),
+      db.selectFrom('security_events').select('id').where('created_at', '<', p.before).limit(p.max),
     )
     .returning(sql<number>`1`.as('deleted')),
 );

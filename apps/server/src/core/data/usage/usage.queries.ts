@@ -206,12 +206,12 @@ export function usageOf(
 }
 
 /** Deletes the hours before that time, of all tenants. */
-export const deleteOldUsage = write<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteOldUsage = write<{ before: string; max: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('credential_usage')
     .where(({ eb, refTuple, selectFrom }) => {
       const key = ['tenant_id', 'credential_id', 'hour', 'operation'] as const;
-      const old = selectFrom('credential_usage').select(key).where('hour', '<', p.before).limit(p.most);
+      const old = selectFrom('credential_usage').select(key).where('hour', '<', p.before).limit(p.max);
       return eb(refTuple(...key), 'in', old.$asTuple(...key));
     })
     .returning(sql<number>`1`.as('deleted')),

@@ -95,12 +95,12 @@ export const releaseKey = write<Key & { claim: string }, never>((p) =>
 );
 
 /** Housekeeping over all tenants: deletes expired keys. */
-export const deleteExpiredKeys = write<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteExpiredKeys = write<{ before: string; max: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('idempotency_keys')
     .where(({ eb, refTuple, selectFrom }) => {
       const key = ['tenant_id', 'scope'] as const;
-      const old = selectFrom('idempotency_keys').select(key).where('expires_at', '<=', p.before).limit(p.most);
+      const old = selectFrom('idempotency_keys').select(key).where('expires_at', '<=', p.before).limit(p.max);
       return eb(refTuple(...key), 'in', old.$asTuple(...key));
     })
     .returning(sql<number>`1`.as('deleted')),

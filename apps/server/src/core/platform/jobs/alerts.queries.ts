@@ -105,14 +105,14 @@ export const resolveJobAlerts = write<{ jobs: readonly string[]; at: string }, n
 );
 
 /** What is open, and what was until lately, the newest first. */
-export const listRecentAlerts = read<{ resolvedSince: string; most: number }, AlertRow>((p) =>
+export const listRecentAlerts = read<{ resolvedSince: string; max: number }, AlertRow>((p) =>
   builder
     .selectFrom('dispatcher_alerts')
     .selectAll()
     .where((is) => is.or([is('resolved_at', 'is', null), is('resolved_at', '>=', p.resolvedSince)]))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
-    .limit(p.most),
+    .limit(p.max),
 );
 
 /** The first acknowledgement is final. */
@@ -128,11 +128,11 @@ export const acknowledgeAlert = write<{ id: string; by: string | null; at: strin
     .returning('id'),
 );
 
-export const deleteOldAlerts = write<{ before: string; most: number }, { id: string }>((p) =>
+export const deleteOldAlerts = write<{ before: string; max: number }, { id: string }>((p) =>
   builder
     .deleteFrom('dispatcher_alerts')
     .where('id', 'in', (db) =>
-      db.selectFrom('dispatcher_alerts').select('id').where('resolved_at', '<', p.before).limit(p.most),
+      db.selectFrom('dispatcher_alerts').select('id').where('resolved_at', '<', p.before).limit(p.max),
     )
     .returning('id'),
 );

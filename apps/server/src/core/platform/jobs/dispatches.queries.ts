@@ -57,21 +57,19 @@ export const findExternalDispatch = read<{ since: string }, Pick<DispatchRow, 's
     .limit(1),
 );
 
-export const listRecentDispatches = read<{ most: number }, DispatchRow>((p) =>
+export const listRecentDispatches = read<{ max: number }, DispatchRow>((p) =>
   builder
     .selectFrom('dispatches')
     .selectAll()
     .where('completed_at', 'is not', null)
     .orderBy('started_at', 'desc')
     .orderBy('id', 'desc')
-    .limit(p.most),
+    .limit(p.max),
 );
 
-export const deleteOldDispatches = write<{ before: string; most: number }, { id: string }>((p) =>
+export const deleteOldDispatches = write<{ before: string; max: number }, { id: string }>((p) =>
   builder
     .deleteFrom('dispatches')
-    .where('id', 'in', (db) =>
-      db.selectFrom('dispatches').select('id').where('started_at', '<', p.before).limit(p.most),
-    )
+    .where('id', 'in', (db) => db.selectFrom('dispatches').select('id').where('started_at', '<', p.before).limit(p.max))
     .returning('id'),
 );

@@ -44,7 +44,7 @@ export type Claim = Pick<JobRunRow, 'id' | 'job_name' | 'attempt' | 'started_at'
 const builder = queryBuilder<JobTables>();
 const claimColumns = ['id', 'job_name', 'attempt', 'started_at'] as const;
 
-const mostAttempts = 3;
+const maxAttempts = 3;
 
 /** New jobs begin now: nothing is caught up on for them. */
 export const addJobs = write<{ names: readonly string[]; schedules: readonly string[]; at: string }, never>((p) => ({
@@ -227,7 +227,7 @@ export const completeRun = write<
     .returning('id'),
 );
 
-const mayTryAgain = sql<boolean>`slot is not null and attempt < ${mostAttempts}`;
+const mayTryAgain = sql<boolean>`slot is not null and attempt < ${maxAttempts}`;
 
 /** Runs whose process is gone; `own` are those that this process knows to be alive. */
 export const endLostRuns = write<
@@ -287,7 +287,7 @@ export const usualDuration = read<{ name: string; exceptId: string }, { runs: nu
 );
 
 /** History beyond 30 days, and beyond the last thousand runs of each job. */
-export const deleteOldRuns = write<{ before: string; keep: number; most: number }, { id: string }>((p) =>
+export const deleteOldRuns = write<{ before: string; keep: number; max: number }, { id: string }>((p) =>
   builder
     .deleteFrom('job_runs')
     .where('id', 'in', (db) =>
@@ -304,7 +304,7 @@ export const deleteOldRuns = write<{ before: string; keep: number; most: number 
         )
         .select('placed.id')
         .where((is) => is.or([is('placed.started_at', '<', p.before), is('placed.place', '>', p.keep)]))
-        .limit(p.most),
+        .limit(p.max),
     )
     .returning('id'),
 );

@@ -20,8 +20,8 @@ export const leaseMs = 60_000;
 
 const criticalStreak = 3;
 /** What takes less is never slow, however quick it usually is. */
-const leastSlowMs = 5000;
-const leastRunsToJudge = 5;
+const minSlowMs = 5000;
+const minRunsToJudge = 5;
 const slowFactor = 3;
 const longestError = 1000;
 /** What lies beyond is not even looked at for secrets. */
@@ -232,8 +232,8 @@ async function noteSuccess(
     .slow.flight([forgetFailures({ name }), usualDuration({ name, exceptId: claim.id })]);
   await alerts.resolve('job_failed', [name]);
   const tookMs = Date.parse(at) - Date.parse(claim.started_at);
-  const isJudged = usual !== undefined && usual.runs >= leastRunsToJudge && usual.median_ms !== null;
-  const usualMs = isJudged ? Math.max(leastSlowMs, slowFactor * usual.median_ms!) : Infinity;
+  const isJudged = usual !== undefined && usual.runs >= minRunsToJudge && usual.median_ms !== null;
+  const usualMs = isJudged ? Math.max(minSlowMs, slowFactor * usual.median_ms!) : Infinity;
   if (tookMs <= Math.min(usualMs, timeoutMs / 2)) {
     await alerts.resolve('job_slow', [name]);
     return;

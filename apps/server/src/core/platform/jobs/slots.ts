@@ -10,7 +10,7 @@ export type Schedule = { schedule: string; timezone: string };
 /** A slot that starts no later than this is on time: twice the minute in which a dispatch is expected. */
 export const lateAfterMs = 2 * 60_000;
 
-const mostCaughtUp = 24;
+const maxCaughtUp = 24;
 
 /** One run to be started. */
 export type DueSlot = { at: Date; trigger: 'schedule' | 'catch_up' };
@@ -63,7 +63,7 @@ export function lastSlot(terms: Schedule, until: Date): Date | undefined {
 function lastSlots(terms: Schedule, until: Date): Date[] {
   const justAfter = new Date(until.getTime() + 1);
   return toCron(terms)
-    .previousRuns(mostCaughtUp, justAfter)
+    .previousRuns(maxCaughtUp, justAfter)
     .filter((slot) => slot <= until)
     .toReversed();
 }

@@ -22,17 +22,15 @@ export const addressRulesChannel = 'atrium_ip_rules';
 const builder = queryBuilder<IpRuleTables>();
 
 /** Those in effect; where there are too many, what was allowed and then the newest. */
-export const listRulesInEffect = read<
-  { now: string; most: number },
-  Pick<IpRuleRow, 'range' | 'action' | 'expires_at'>
->((p) =>
-  builder
-    .selectFrom('ip_rules')
-    .select(['range', 'action', 'expires_at'])
-    .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', p.now)]))
-    .orderBy('action')
-    .orderBy('created_at', 'desc')
-    .limit(p.most),
+export const listRulesInEffect = read<{ now: string; max: number }, Pick<IpRuleRow, 'range' | 'action' | 'expires_at'>>(
+  (p) =>
+    builder
+      .selectFrom('ip_rules')
+      .select(['range', 'action', 'expires_at'])
+      .where((where) => where.or([where('expires_at', 'is', null), where('expires_at', '>', p.now)]))
+      .orderBy('action')
+      .orderBy('created_at', 'desc')
+      .limit(p.max),
 );
 
 /** Many at once, as one JSON array. A manual rule stays, unless it has expired. */
@@ -67,7 +65,7 @@ export const blockAutomatically = write<{ rows: string }, never>((p) =>
 );
 
 /** Housekeeping: automatic rules whose time is long over. */
-export const deleteEndedRules = write<{ before: string; most: number }, { id: string }>((p) =>
+export const deleteEndedRules = write<{ before: string; max: number }, { id: string }>((p) =>
   builder
     .deleteFrom('ip_rules')
     .where('id', 'in', (db) =>
@@ -76,7 +74,7 @@ export const deleteEndedRules = write<{ before: string; most: number }, { id: st
         .select('id')
         .where('source', '=', 'automatic')
         .where('expires_at', '<', p.before)
-        .limit(p.most),
+        .limit(p.max),
     )
     .returning('id'),
 );

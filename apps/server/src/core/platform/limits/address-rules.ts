@@ -42,7 +42,7 @@ export function createAddressRules({ database, log, now, retryMs = 1000 }: Optio
 
   async function read(): Promise<void> {
     try {
-      const rows = await database.platform().slow.all(listRulesInEffect({ now: now().toISOString(), most: maxRules }));
+      const rows = await database.platform().slow.all(listRulesInEffect({ now: now().toISOString(), max: maxRules }));
       if (rows.length === maxRules) log.warn({ maxRules }, 'there are more rules for addresses than are applied');
       tables = toTables(rows);
     } catch (error) {

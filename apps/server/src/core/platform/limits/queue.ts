@@ -39,7 +39,7 @@ export type RequestQueue = {
  * others send requests too it is few, and fewer while the event loop is busy, so that those of the others are not delayed by
  * its answers.
  */
-const permitShares = { alone: 4 / 5, shared: { most: 3 / 10, least: 1 / 20 } };
+const permitShares = { alone: 4 / 5, shared: { max: 3 / 10, min: 1 / 20 } };
 /** So long after a request of another tenant. */
 const sharedMs = 1000;
 /** The share of the queue that one tenant may fill. */
@@ -76,7 +76,7 @@ class Queue implements RequestQueue {
     this.#concurrency = concurrency;
     this.#limits = limits;
     const { maxInFlight, maxActive } = concurrency;
-    this.#sharedPermits = Math.ceil(maxActive * permitShares.shared.most);
+    this.#sharedPermits = Math.ceil(maxActive * permitShares.shared.max);
     const maxOf = (tenant: string) =>
       Math.ceil(this.#limits.maxSize * (tenant === unknownTenant ? queueShares.unknown : queueShares.tenant));
     this.#semaphore = createFairSemaphore({
@@ -174,10 +174,10 @@ class Queue implements RequestQueue {
   /** Additive increase, multiplicative decrease, as TCP finds its share of a link (RFC 5681, section 3.1). */
   #adaptShare(isBusy: boolean): void {
     const { maxActive } = this.#concurrency;
-    const { most, least } = permitShares.shared;
+    const { max, min } = permitShares.shared;
     this.#sharedPermits = isBusy
-      ? Math.max(Math.floor(this.#sharedPermits / 2), Math.ceil(maxActive * least))
-      : Math.min(this.#sharedPermits + 1, Math.ceil(maxActive * most));
+      ? Math.max(Math.floor(this.#sharedPermits / 2), Math.ceil(maxActive * min))
+      : Math.min(this.#sharedPermits + 1, Math.ceil(maxActive * max));
   }
 }
 

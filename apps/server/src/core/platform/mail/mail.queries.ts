@@ -131,7 +131,7 @@ export const cancelMail = write<{ ids: readonly string[]; at: string }, never>((
 );
 
 /** Housekeeping: mails that were delivered, or given up, long ago. */
-export const deleteDeliveredMail = write<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteDeliveredMail = write<{ before: string; max: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('mail_outbox')
     .where('id', 'in', (db) =>
@@ -139,7 +139,7 @@ export const deleteDeliveredMail = write<{ before: string; most: number }, { del
         .selectFrom('mail_outbox')
         .select('id')
         .where((where) => where.or([where('sent_at', '<', p.before), where('given_up_at', '<', p.before)]))
-        .limit(p.most),
+        .limit(p.max),
     )
     .returning(sql<number>`1`.as('deleted')),
 );
@@ -149,8 +149,8 @@ export const listMail = read<{ limit: number; offset: number }, OutboxMail>((p) 
 );
 
 /** How many mails there are, counted no further than `most`. */
-export const countMail = read<{ most: number }, { total: number }>((p) =>
+export const countMail = read<{ max: number }, { total: number }>((p) =>
   builder
-    .selectFrom(builder.selectFrom('mail_outbox').select('id').limit(p.most).as('some'))
+    .selectFrom(builder.selectFrom('mail_outbox').select('id').limit(p.max).as('some'))
     .select(sql<number>`count(*)`.as('total')),
 );

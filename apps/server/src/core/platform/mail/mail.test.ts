@@ -14,7 +14,7 @@ const test = useService({ ownDatabase: true });
 const dayMs = 24 * 60 * 60_000;
 
 type Behaviour = { refuse?: number | undefined; at?: 'recipient' | 'mail' };
-type Server = { url: string; subjects: string[]; mostAtOnce: number; hold(): () => void };
+type Server = { url: string; subjects: string[]; maxAtOnce: number; hold(): () => void };
 
 /** A mail server, until the test ends. */
 async function serve({ refuse, at = 'recipient' }: Behaviour = {}): Promise<Server> {
@@ -29,7 +29,7 @@ async function serve({ refuse, at = 'recipient' }: Behaviour = {}): Promise<Serv
       void textOf(stream).then(async (source) => {
         const { subject = '' } = await simpleParser(source);
         server.subjects.push(subject);
-        server.mostAtOnce = Math.max(server.mostAtOnce, (now += 1));
+        server.maxAtOnce = Math.max(server.maxAtOnce, (now += 1));
         await held;
         now -= 1;
         done(at === 'mail' ? reply : null);
@@ -43,7 +43,7 @@ async function serve({ refuse, at = 'recipient' }: Behaviour = {}): Promise<Serv
   const server: Server = {
     url: `smtp://127.0.0.1:${port}`,
     subjects: [],
-    mostAtOnce: 0,
+    maxAtOnce: 0,
     hold() {
       const { promise, resolve } = Promise.withResolvers<void>();
       held = promise;
@@ -136,7 +136,7 @@ describe('what goes first', () => {
     mail.wake();
     release();
     for (const id of [...notices, code, ...others]) await until(id, sent);
-    expect(server.mostAtOnce).toBe(5);
+    expect(server.maxAtOnce).toBe(5);
     expect(server.subjects).toHaveLength(25);
   });
 });
@@ -195,7 +195,7 @@ it('what was given up long ago is deleted as what was delivered, and nothing els
   await giveUp(given, 31);
   await giveUp(kept, 29);
   const before = new Date(Date.now() - 30 * dayMs).toISOString();
-  expect(await outbox().all(deleteDeliveredMail({ before, most: 10 }))).toHaveLength(1);
+  expect(await outbox().all(deleteDeliveredMail({ before, max: 10 }))).toHaveLength(1);
   const rows = await run<{ id: string }>('select id from mail_outbox order by id');
   expect(rows.map(({ id }) => id)).toEqual([kept, waits].toSorted());
 });

@@ -119,12 +119,12 @@ export const addCallHours = write<{ rows: string }, never>((p) =>
 );
 
 /** Housekeeping: what no analysis reaches back to. */
-export const deleteOldCallHours = write<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteOldCallHours = write<{ before: string; max: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('provider_call_hours')
     .where(
       sql<boolean>`(tenant_id, hour, operation_key, provider) in (
-        select tenant_id, hour, operation_key, provider from provider_call_hours where hour < ${p.before} limit ${p.most})`,
+        select tenant_id, hour, operation_key, provider from provider_call_hours where hour < ${p.before} limit ${p.max})`,
     )
     .returning(sql<number>`1`.as('deleted')),
 );

@@ -37,7 +37,7 @@ const start = Date.parse('2026-03-01T12:34:56Z');
 type Flight = Database['platform'] extends () => infer Db ? (Db extends { slow: infer Slow } ? Slow : never) : never;
 
 /** A log whose writes go wrong as `fault` says: before they take effect, or after. */
-function open(fault?: (write: () => Promise<unknown>) => Promise<unknown>, rest: { most?: number } = {}) {
+function open(fault?: (write: () => Promise<unknown>) => Promise<unknown>, rest: { max?: number } = {}) {
   const { database, log } = test.service.services;
   const platform = database.platform();
   const slow = {
@@ -183,7 +183,7 @@ describe('the log of calls', () => {
 
   it('does not grow without bounds while the database is away', async () => {
     let isAway = true;
-    const log = open((write) => (isAway ? Promise.reject(new ConnectionLostError('away')) : write()), { most: 10 });
+    const log = open((write) => (isAway ? Promise.reject(new ConnectionLostError('away')) : write()), { max: 10 });
     const call = facts();
     log.record(call);
     await log.flush();

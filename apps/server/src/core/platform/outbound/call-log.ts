@@ -37,13 +37,13 @@ export type CallLog = {
   close(): Promise<void>;
 };
 
-type Options = { database: Database; log: Log; now(): Date; delayMs?: number; most?: number };
+type Options = { database: Database; log: Log; now(): Date; delayMs?: number; max?: number };
 
 type Batch = { rows: CallRow[]; hours: Map<string, CallHour> };
 
 const hourMs = 3_600_000;
 
-export function createCallLog({ database, log, now, delayMs = 500, most: maxHours = 20_000 }: Options): CallLog {
+export function createCallLog({ database, log, now, delayMs = 500, max: maxHours = 20_000 }: Options): CallLog {
   let gathered = empty();
   let dropped = 0;
   const totals = createTotals();
@@ -143,14 +143,14 @@ const sumNames = Object.keys(nothing) as (keyof typeof nothing)[];
 type Addition = { facts: CacheHit; sums: Partial<CallHour>; at: Date };
 
 /** False where there are too many different ones already. */
-function addToHour(hours: Map<string, CallHour>, most: number, { facts, sums, at }: Addition): boolean {
+function addToHour(hours: Map<string, CallHour>, max: number, { facts, sums, at }: Addition): boolean {
   const { tenantId, operation, provider } = facts;
   const startedAt = at.getTime() - (at.getTime() % hourMs);
   // What may have spaces in it comes last.
   const key = `${tenantId} ${startedAt} ${operation} ${provider}`;
   let known = hours.get(key);
   if (known === undefined) {
-    if (hours.size >= most) return false;
+    if (hours.size >= max) return false;
     const hour = new Date(startedAt).toISOString();
     known = { tenant_id: tenantId, hour, operation_key: operation, provider, ...nothing };
     hours.set(key, known);

@@ -35,7 +35,7 @@ function pour(piece: string, first: string): (socket: Socket) => void {
 /** The limit of a body and what may come with it: headers, framing, and what was read together with the last bytes. */
 const maxReadBytes = 1.5 * mebibyte;
 /** Extensions are dropped as they come, and the parser gives up at 16 MiB of them. */
-const mostExtensions = 17 * mebibyte;
+const maxExtensions = 17 * mebibyte;
 
 describe('answers without end', () => {
   it.each<[string, string, string, number?]>([
@@ -46,7 +46,7 @@ describe('answers without end', () => {
     ['one header', `${head}X-Header: `, 'x'.repeat(65_536)],
     ['names of headers', head, 'x'.repeat(65_536)],
     ['bytes that are not HTTP', '', 'x'.repeat(65_536)],
-    ['extensions of a piece', `${head}Transfer-Encoding: chunked\r\n\r\n1;`, 'x'.repeat(65_536), mostExtensions],
+    ['extensions of a piece', `${head}Transfer-Encoding: chunked\r\n\r\n1;`, 'x'.repeat(65_536), maxExtensions],
     ['trailers', `${head}Transfer-Encoding: chunked\r\n\r\n0\r\n`, `X-Trailer: ${'x'.repeat(1000)}\r\n`],
   ])('%s: cut within the limits, and no more is read', async (_what, first, piece, limit = maxReadBytes) => {
     const bytesRead = countBytesRead();

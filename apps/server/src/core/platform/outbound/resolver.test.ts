@@ -112,10 +112,10 @@ describe('createLookup', () => {
 
   it('leaves 50 names that no name server knows to the system, two at a time', async () => {
     const waiting: (() => void)[] = [];
-    let most = 0;
+    let max = 0;
     const fallback = vi.fn<Lookup>((_hostname, _options, callback) => {
       waiting.push(() => callback(null, [{ address: '192.0.2.9', family: 4 }]));
-      most = Math.max(most, waiting.length);
+      max = Math.max(max, waiting.length);
     });
     const lookup = createLookup({ servers, hostsFile, deadlineMs: 60_000, fallback });
     let answered = 0;
@@ -125,7 +125,7 @@ describe('createLookup', () => {
       waiting.shift()?.();
     }
     expect((await Promise.all(results)).flat()).toHaveLength(50);
-    expect(most).toBe(2);
+    expect(max).toBe(2);
   });
 
   it('serves other names while 50 lookups of one name hang in the system', async () => {

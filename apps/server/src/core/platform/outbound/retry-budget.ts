@@ -9,7 +9,7 @@ export type RetryBudget = {
 };
 
 const callsForOne = 10;
-const mostSaved = 10 * callsForOne;
+const maxSaved = 10 * callsForOne;
 const maxKeys = 1000;
 
 /** One budget for each key; a new key may retry one call. */
@@ -17,7 +17,7 @@ export function createRetryBudget(): RetryBudget {
   const calls = new LRUCache<string, number>({ max: maxKeys });
   const saved = (key: string) => calls.get(key) ?? callsForOne;
   return {
-    earn: (key) => void calls.set(key, Math.min(mostSaved, saved(key) + 1)),
+    earn: (key) => void calls.set(key, Math.min(maxSaved, saved(key) + 1)),
     spend(key) {
       const left = saved(key) - callsForOne;
       if (left < 0) return false;

@@ -131,7 +131,7 @@ describe('work that fails', () => {
 
   it('pauses before the next attempt, each time longer', async () => {
     const work = workOf({
-      backoff: { firstSeconds: 60, mostSeconds: 600 },
+      backoff: { firstSeconds: 60, maxSeconds: 600 },
       run: () => Promise.reject(new Error('no luck')),
     });
     const queue = processWith(work);

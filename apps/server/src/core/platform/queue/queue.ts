@@ -127,8 +127,8 @@ function createTrouble(log: Log) {
 function watched(storage: Storage, onSuccess: () => void): Storage {
   return {
     ...storage,
-    async take(name, most) {
-      const claims = await storage.take(name, most);
+    async take(name, max) {
+      const claims = await storage.take(name, max);
       onSuccess();
       return claims;
     },

@@ -11,7 +11,7 @@ export type Claim = Job;
 export type Storage = {
   insert(name: string, pieces: JobInsert[]): Promise<number>;
   /** Takes what is due, at most so many. */
-  take(name: string, most: number): Promise<Claim[]>;
+  take(name: string, max: number): Promise<Claim[]>;
   /** Says that the process still works on them. @returns the ids of those that are still its own. */
   keep(name: string, claims: Claim[]): Promise<ReadonlySet<string>>;
   succeed(name: string, claim: Claim): Promise<void>;
@@ -87,7 +87,7 @@ function configure(pool: OwnerPool, options: StorageOptions, { createSchema }: {
 function present(boss: PgBoss, pool: OwnerPool, close: () => Promise<void>): Storage {
   return {
     insert: async (name, pieces) => (await boss.insert(name, pieces, { returnId: true }))?.length ?? 0,
-    take: (name, most) => boss.fetch(name, { batchSize: most }),
+    take: (name, max) => boss.fetch(name, { batchSize: max }),
     async keep(name, claims) {
       const { settled } = (await boss.touch(name, claims)) as { settled: string[] };
       return new Set(settled);
@@ -132,7 +132,7 @@ function queueOf({ attempts, backoff, timeoutMs }: WorkTerms) {
     retryLimit: attempts - 1,
     retryDelay: backoff.firstSeconds,
     retryBackoff: hasPause,
-    ...(hasPause ? { retryDelayMax: backoff.mostSeconds } : {}),
+    ...(hasPause ? { retryDelayMax: backoff.maxSeconds } : {}),
     // The process that works on it ends it in time; this is for one that lives and does nothing.
     expireInSeconds: Math.ceil(timeoutMs / 1000) + 60,
     heartbeatSeconds,

@@ -10,10 +10,10 @@ export type WorkTerms = {
   /** How often it is tried in all; what failed as often is kept as a dead letter for 30 days. */
   attempts: number;
   /**
-   * The pause before the second attempt, doubled with each further one up to `mostSeconds` and lengthened by up to as much
+   * The pause before the second attempt, doubled with each further one up to `maxSeconds` and lengthened by up to as much
    * again; 0 for none.
    */
-  backoff: { firstSeconds: number; mostSeconds: number };
+  backoff: { firstSeconds: number; maxSeconds: number };
   /** How long one attempt may take; after that its signal is aborted and the attempt counts as failed. */
   timeoutMs: number;
 };

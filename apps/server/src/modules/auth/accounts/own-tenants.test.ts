@@ -139,15 +139,15 @@ describe('switchTenant', () => {
     for (const rememberMe of [false, true]) {
       const login = await post(test, 'login', { email, password, rememberMe, tenantId: host.tenantId });
       const [before] = await sessionsOf(login.body.accessToken);
-      const most = rememberMe ? 30 : 7;
+      const max = rememberMe ? 30 : 7;
       let pair = login.body;
-      for (let days = 0; days < most - 1; days += 0.9) {
+      for (let days = 0; days < max - 1; days += 0.9) {
         clock.advance(0.9 * day);
         pair = (await post(test, 'refresh', { refreshToken: pair.refreshToken })).body;
       }
       const { accessToken } = (await switchTo(pair.accessToken, host.tenantId)).body;
       const own = (await sessionsOf(accessToken)).find(({ current }) => current);
-      expect(Date.parse(own!.expires_at) - Date.parse(before!.created_at)).toBe(most * day);
+      expect(Date.parse(own!.expires_at) - Date.parse(before!.created_at)).toBe(max * day);
       expect(Date.parse(own!.expires_at)).toBeLessThan(clock.now().getTime() + 2 * day);
     }
   });

@@ -28,7 +28,7 @@ export type ExplainedProvider = {
 
 export type ExplainedRoute = Terms & { providers: ExplainedProvider[] };
 
-const most = 100;
+const max = 100;
 
 /** Explains which connectors would serve the operation for the tenant now, in which order, and why the others would not. */
 export async function explainRoute(services: Dependencies, wanted: Wanted): Promise<ExplainedRoute> {
@@ -54,7 +54,7 @@ export async function explainRoute(services: Dependencies, wanted: Wanted): Prom
 }
 
 async function connectorsOf({ database }: Dependencies, tenantId: string): Promise<ConnectorRow[]> {
-  const of = (id: string) => listConnectors(id, {}, { limit: most, offset: 0 });
+  const of = (id: string) => listConnectors(id, {}, { limit: max, offset: 0 });
   const [own, system] = await Promise.all([
     tenantId === systemTenantId ? [] : database.tenant(tenantId).slow.all(of(tenantId)),
     database.platform().slow.all(of(systemTenantId)),
@@ -68,7 +68,11 @@ function sparing(operation: OperationKey, tenantId: string, fit: readonly Candid
   return (row) => hasOwn && row.tenant_id !== tenantId;
 }
 
-function explainCandidates(services: Dependencies, tenantId: string, candidates: readonly Candidate[]): ExplainedProvider[] {
+function explainCandidates(
+  services: Dependencies,
+  tenantId: string,
+  candidates: readonly Candidate[],
+): ExplainedProvider[] {
   const states = candidates.map((candidate) => stateOf(services, tenantId, candidate));
   const isReady = states.includes('ready');
   // After an attempt with an unusable connector, paused ones are not tried.

@@ -89,9 +89,9 @@ export async function checkQuietConnectors(
 ): Promise<{ checked: number; failed: number }> {
   const endsAt = performance.now() + runMs;
   const now = services.now();
-  const most = { perTenant: maxPerTenant, limit: maxPerRun };
+  const max = { perTenant: maxPerTenant, limit: maxPerRun };
   const quiet = { now: now.toISOString(), since: new Date(now.getTime() - quietMs).toISOString() };
-  const rows = await services.database.platform().slow.all(listQuietConnectors({ ...quiet, ...most }));
+  const rows = await services.database.platform().slow.all(listQuietConnectors({ ...quiet, ...max }));
   const result = { checked: 0, failed: 0 };
   const work = async () => {
     for (let row = rows.shift(); row !== undefined; row = rows.shift()) {

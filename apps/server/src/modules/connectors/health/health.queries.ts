@@ -156,10 +156,10 @@ export const passOverCheck = write<{ tenantId: string; id: string; at: string },
     .where('id', '=', p.id),
 );
 
-export const deleteOldConnectorEvents = write<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteOldConnectorEvents = write<{ before: string; max: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('connector_events')
     .where(sql<boolean>`(tenant_id, id) in (
-      select tenant_id, id from connector_events where occurred_at < ${p.before} limit ${p.most})`)
+      select tenant_id, id from connector_events where occurred_at < ${p.before} limit ${p.max})`)
     .returning(sql<number>`1`.as('deleted')),
 );

@@ -68,14 +68,14 @@ export const settleQuota = write<Of, never>(
 );
 
 /** Deletes periods that have ended. */
-export const deleteOldQuota = write<{ before: string; most: number }, { deleted: number }>((p) =>
+export const deleteOldQuota = write<{ before: string; max: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('operation_quota')
     .where(
       sql<boolean>`(tenant_id, operation_key, unit, period, starts_at) in (
         select tenant_id, operation_key, unit, period, starts_at from operation_quota
         where starts_at < ${p.before} and (period <> 'month' or starts_at < ${p.before}::timestamptz - interval '31 days')
-        limit ${p.most})`,
+        limit ${p.max})`,
     )
     .returning(sql<number>`1`.as('deleted')),
 );

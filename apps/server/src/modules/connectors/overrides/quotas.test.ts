@@ -136,18 +136,18 @@ describe('a quota limit', () => {
     for (let round = 1; round <= 20; round += 1) {
       tenant = await createTenant(test);
       await createGreeter(test, tenant.admin.token);
-      const most = round + 10;
-      await quotaLimits({ requests_per_minute: most, requests_per_month: 1000, characters_per_day: 10_000 });
+      const max = round + 10;
+      await quotaLimits({ requests_per_minute: max, requests_per_month: 1000, characters_per_day: 10_000 });
       const calls = Array.from({ length: 50 }, () => greet({ attempt: served(), characters: 7 }));
       const outcomes = await Promise.allSettled(calls);
       const good = outcomes.filter(({ status: how }) => how === 'fulfilled').length;
       const refused = outcomes.filter((one) => one.status === 'rejected' && one.reason.status === 429).length;
-      expect([good, refused]).toEqual([most, 50 - most]);
+      expect([good, refused]).toEqual([max, 50 - max]);
       expect(await used()).toEqual(
         expect.arrayContaining([
-          ['requests_per_minute', most],
-          ['requests_per_month', most],
-          ['characters_per_day', most * 7],
+          ['requests_per_minute', max],
+          ['requests_per_month', max],
+          ['characters_per_day', max * 7],
         ]),
       );
     }

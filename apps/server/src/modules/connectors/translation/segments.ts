@@ -132,7 +132,7 @@ function batchesOf(segments: readonly Segment[], adapter: TranslationAdapter): s
 /** Results in the order of the items; after a failure no item starts, and running ones are aborted. */
 async function inParallel<Item, Done>(
   items: readonly Item[],
-  most: number,
+  max: number,
   work: (item: Item, signal: AbortSignal) => Promise<Done>,
 ): Promise<Done[]> {
   const failed = new AbortController();
@@ -150,7 +150,7 @@ async function inParallel<Item, Done>(
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(most, items.length) }, run));
+  await Promise.all(Array.from({ length: Math.min(max, items.length) }, run));
   return results;
 }
 

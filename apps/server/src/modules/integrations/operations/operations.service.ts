@@ -10,7 +10,7 @@ import type { ReachQuery } from '#modules/integrations/traffic/traffic.schemas';
 import { presentCall, presentHour } from '#modules/integrations/traffic/traffic.service';
 
 const keys = Object.keys(operations) as OperationKey[];
-const most = { calls: 50, hours: 500 };
+const max = { calls: 50, hours: 500 };
 const recentMs = 7 * dayMs;
 
 /** All operations with their calls in the last 24 hours, and whether the tenant may use them. */
@@ -35,8 +35,8 @@ export async function getOperation(scope: Scope, operationKey: string, query: Re
   await services.callLog.flush();
   const [sums, metrics, calls] = await db.slow.flight([
     sumHours(day),
-    listHours(day, { limit: most.hours, offset: 0 }),
-    listCalls(recent, { limit: most.calls, offset: 0 }),
+    listHours(day, { limit: max.hours, offset: 0 }),
+    listCalls(recent, { limit: max.calls, offset: 0 }),
   ]);
   const overrides = await overridesOf(scope, reach);
   const { quotaLimits, ...terms } = termsIn(overrides, operationKey);

@@ -22,7 +22,7 @@ import type { ListCallsQuery, ListMetricsQuery, ReachQuery } from '#modules/inte
 
 type Reader = Scope & { setHeader(name: string, value: string): void };
 
-const most = { failures: 50, alerts: 50, healthChecks: 200 };
+const max = { failures: 50, alerts: 50, healthChecks: 200 };
 const diagnosedMs = 7 * dayMs;
 /** Health checks, which run every minute for each connector and would hide other calls. */
 const checking: OperationKey = 'connectors.check';
@@ -100,15 +100,15 @@ export async function getDiagnostics(scope: Scope, query: ReachQuery) {
   const period = { from: new Date(now.getTime() - diagnosedMs).toISOString(), to: lastDay(now).to, tenantId };
   await scope.services.callLog.flush();
   const [failures, alerts, own] = await db.slow.flight([
-    listFailedCalls({ ...period, besides: checking }, most.failures),
-    listAlerts(period, most.alerts),
-    listHealth(tenantId, most.healthChecks),
+    listFailedCalls({ ...period, besides: checking }, max.failures),
+    listAlerts(period, max.alerts),
+    listHealth(tenantId, max.healthChecks),
   ]);
   const shared = isShownShared(tenantId)
-    ? await platform(scope).slow.all(listHealth(systemTenantId, most.healthChecks))
+    ? await platform(scope).slow.all(listHealth(systemTenantId, max.healthChecks))
     : [];
   const isOwner = seesAllTenants(scope.db, scope.actor);
-  const checks = [...own, ...shared].toSorted(byLatestCheck).slice(0, most.healthChecks);
+  const checks = [...own, ...shared].toSorted(byLatestCheck).slice(0, max.healthChecks);
   const data = {
     recent_failures: failures.map(presentCall),
     recent_state_alerts: alerts.map(presentAlert),

@@ -108,7 +108,7 @@ describe('cut', () => {
     ['one   space', 9, 'one...'],
     ['👩‍👩‍👧👩‍👩‍👧', 12, '👩‍👩‍👧...'],
     ['𝕏𝕏𝕏𝕏', 6, '𝕏...'],
-  ])('%s to %i', (text, most, result) => {
-    expect(cut(text, most)).toBe(result);
+  ])('%s to %i', (text, max, result) => {
+    expect(cut(text, max)).toBe(result);
   });
 });

@@ -92,9 +92,9 @@ const ellipsis = '...';
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
 /** The beginning of a text, cut between two grapheme clusters. */
-export function cut(text: string, most: number): string {
-  if (text.length <= most) return text;
+export function cut(text: string, max: number): string {
+  if (text.length <= max) return text;
   const segments = segmenter.segment(text);
-  const end = segments.containing(Math.max(0, most - ellipsis.length))?.index ?? 0;
+  const end = segments.containing(Math.max(0, max - ellipsis.length))?.index ?? 0;
   return `${text.slice(0, end).trimEnd()}${ellipsis}`;
 }

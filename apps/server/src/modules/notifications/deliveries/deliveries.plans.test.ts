@@ -76,7 +76,7 @@ async function indexesOf({ text, values }: Query<unknown>, isPlatform = false): 
 
 describe('among many deliveries', () => {
   it('due deliveries are claimed by their index', async () => {
-    const claiming = { tenantId, channel: 'email', claim: newId(), now, most: 8 } as const;
+    const claiming = { tenantId, channel: 'email', claim: newId(), now, max: 8 } as const;
     expect(await indexesOf(claimDue(claiming))).toContain('notification_deliveries_due');
   });
 
@@ -88,15 +88,15 @@ describe('among many deliveries', () => {
   });
 
   it('channels with due deliveries are found without reading all pending ones', async () => {
-    expect(await indexesOf(listWaiting({ now, most: 1000 }), true)).toContain('notification_deliveries_due');
-    const rows = await test.service.services.database.platform().slow.all(listWaiting({ now, most: 1000 }));
+    expect(await indexesOf(listWaiting({ now, max: 1000 }), true)).toContain('notification_deliveries_due');
+    const rows = await test.service.services.database.platform().slow.all(listWaiting({ now, max: 1000 }));
     const own = rows.filter((row) => row.tenant_id === tenantId).map(({ channel }) => channel);
     expect(own.toSorted()).toEqual(['email', 'in_app', 'push']);
   });
 
   it('deliveries of a notice are counted, and pending ones suppressed, by separate indexes', async () => {
     expect(await indexesOf(countDeliveries({ tenantId, id: noticeId }))).toEqual(['notification_deliveries_counts']);
-    const suppressing = { tenantId, id: noticeId, after: nilId, most: 1000, at: now };
+    const suppressing = { tenantId, id: noticeId, after: nilId, max: 1000, at: now };
     expect(await indexesOf(suppressWaiting(suppressing))).toContain('notification_deliveries_waiting');
   });
 

@@ -40,7 +40,7 @@ const columns = [
 /** Lease of claimed deliveries; after that, other processes claim them. */
 export const leaseMs = 90_000;
 
-type Claiming = OfChannel & { claim: string; now: string; most: number };
+type Claiming = OfChannel & { claim: string; now: string; max: number };
 
 /**
  * Claims due deliveries, critical ones first, and those with an expired lease. Deliveries of a suspended or deleted tenant
@@ -53,7 +53,7 @@ export const claimDue = write<Claiming, DeliveryRow>((p) => ({
         where tenant_id = ${p.tenantId} and channel = ${p.channel} and status in ('queued', 'sending')
           and due_at <= ${p.now}::timestamptz and (status = 'queued' or ${isLeaseOver})
           and exists (select from tenants where tenants.id = ${p.tenantId} and tenants.status = 'active')
-        order by is_critical desc, due_at limit ${p.most} for update skip locked
+        order by is_critical desc, due_at limit ${p.max} for update skip locked
       )
       update notification_deliveries as delivery set status = 'sending', reason = 'due', attempts = delivery.attempts + 1,
         interruptions = delivery.interruptions + (due.status = 'sending')::integer, claim = ${p.claim}::uuid,
@@ -151,7 +151,7 @@ export const settleDeliveries = write<Settling, never>((p) => ({
  * Channels of all active tenants with due deliveries or expired leases. It skips from channel to channel in an index,
  * independent of the number of deliveries.
  */
-export const listWaiting = read<{ now: string; most: number }, { tenant_id: string; channel: Channel }>((p) => {
+export const listWaiting = read<{ now: string; max: number }, { tenant_id: string; channel: Channel }>((p) => {
   const due = (isCritical: RawBuilder<boolean>) => sql`exists (select from notification_deliveries
     where tenant_id = way.tenant_id and channel = way.channel and is_critical = ${isCritical} and status = 'queued'
       and due_at <= ${p.now}::timestamptz)`;
@@ -171,7 +171,7 @@ export const listWaiting = read<{ now: string; most: number }, { tenant_id: stri
         where exists (select from tenants where tenants.id = way.tenant_id and tenants.status = 'active')
           and (${due(sql`true`)} or ${due(sql`false`)} or exists (select from notification_deliveries
             where tenant_id = way.tenant_id and channel = way.channel and status = 'sending' and ${isLeaseOver}))
-        limit ${p.most}`.compile(builder),
+        limit ${p.max}`.compile(builder),
     execute: () => Promise.resolve([]),
   };
 });

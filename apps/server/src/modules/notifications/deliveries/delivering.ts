@@ -74,7 +74,7 @@ export function deliverBy(adapters: ChannelAdapters): Work<OfChannel> {
     name: deliveriesWork,
     concurrency: atOnceInProcess.channels,
     attempts: 5,
-    backoff: { firstSeconds: 2, mostSeconds: 300 },
+    backoff: { firstSeconds: 2, maxSeconds: 300 },
     timeoutMs: 2 * 60_000,
     async run({ services, data: target, signal }) {
       const isLeft = await runs.run(keyOf(target), signal, () =>
@@ -127,8 +127,8 @@ export async function deliverBatch(
   const { tenantId, channel } = target;
   const db = services.database.tenant(tenantId);
   const claim = newId();
-  const most = channel === 'in_app' ? atOnceToInbox : atOnce;
-  const taken = await db.slow.all(claimDue({ ...target, claim, now: services.now().toISOString(), most }));
+  const max = channel === 'in_app' ? atOnceToInbox : atOnce;
+  const taken = await db.slow.all(claimDue({ ...target, claim, now: services.now().toISOString(), max }));
   if (taken.length === 0) return 0;
   const allAttempted = Promise.withResolvers<void>();
   const settle = settling(

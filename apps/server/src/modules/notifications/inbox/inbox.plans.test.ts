@@ -65,7 +65,7 @@ describe('the inbox of a person with many notifications', () => {
   it('is counted by indexes', async () => {
     expect(indexesOf(await planOf(countInbox(by, all)))).toEqual(['notifications_inbox']);
     expect(indexesOf(await planOf(countUnread(by)))).toEqual(['notifications_unread']);
-    const next = markAllRead({ ...by, before: new Date().toISOString(), at: new Date().toISOString(), most: 100 });
+    const next = markAllRead({ ...by, before: new Date().toISOString(), at: new Date().toISOString(), max: 100 });
     expect((await planOf(next)).map((node) => node['Node Type'])).not.toContain('Seq Scan');
   });
 

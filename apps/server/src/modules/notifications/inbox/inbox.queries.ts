@@ -101,7 +101,7 @@ export const markNotification = write<ById & { readAt: string | null }, InboxRow
       .returning(fromNotice) as unknown as Built<InboxRow>,
 );
 
-type Reading = ByPerson & { before: string; at: string; most: number };
+type Reading = ByPerson & { before: string; at: string; max: number };
 
 /** Locked in one order, so that two requests of a user cannot deadlock. */
 export const markAllRead = write<Reading, { id: string }>((p) => {
@@ -116,7 +116,7 @@ export const markAllRead = write<Reading, { id: string }>((p) => {
     .where('dismissed_at', 'is', null)
     .orderBy('inbox_at', 'desc')
     .orderBy('id', 'desc')
-    .limit(p.most)
+    .limit(p.max)
     .forNoKeyUpdate();
   return builder
     .with('unread', () => unread)

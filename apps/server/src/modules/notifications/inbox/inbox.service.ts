@@ -60,7 +60,7 @@ export async function readAll({ signal, ...scope }: Scope & { signal: AbortSigna
   let read = 0;
   for (;;) {
     signal.throwIfAborted();
-    const { length } = await db.slow.all(markAllRead({ ...by, before, at, most: maxRead }));
+    const { length } = await db.slow.all(markAllRead({ ...by, before, at, max: maxRead }));
     read += length;
     if (length < maxRead) return { data: { read } };
   }

@@ -47,7 +47,7 @@ export function expandNotices(): Work<OfTenant> {
     name: noticesWork,
     concurrency: atOnceInProcess.tenants,
     attempts: 5,
-    backoff: { firstSeconds: 2, mostSeconds: 300 },
+    backoff: { firstSeconds: 2, maxSeconds: 300 },
     timeoutMs: 10 * 60_000,
     async run({ services, data: { tenantId }, signal }) {
       // Tenants share the batches, so that a large notice does not delay other tenants.

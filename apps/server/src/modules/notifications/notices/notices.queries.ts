@@ -112,14 +112,14 @@ export const countDeliveries = read<ById, Count>((p) =>
     .groupBy(['channel', 'status']),
 );
 
-type Suppressing = ById & { after: string; most: number; at: string };
+type Suppressing = ById & { after: string; max: number; at: string };
 
 /** Suppresses waiting deliveries of a notice; attempts under way continue. */
 export const suppressWaiting = write<Suppressing, { id: string }>(
   (p) => sql`with waiting as materialized (
         select id from notification_deliveries
         where tenant_id = ${p.tenantId} and notice_id = ${p.id} and status = 'queued' and id > ${p.after}
-        order by id limit ${p.most}
+        order by id limit ${p.max}
       )
       update notification_deliveries as delivery
       set status = 'suppressed', reason = 'cancelled', updated_at = ${p.at}::timestamptz
@@ -161,7 +161,7 @@ export const lockNextNotice = lock<{ tenantId: string }, NoticeRow>((p) =>
 );
 
 /** The next active users of an audience, by id. */
-export function listRecipients(notice: NoticeRow, most: number): ReadStatement<Recipient> {
+export function listRecipients(notice: NoticeRow, max: number): ReadStatement<Recipient> {
   const { tenant_id: tenantId, audience, last_user_id: after } = notice;
   const people = builder
     .selectFrom('users')
@@ -170,7 +170,7 @@ export function listRecipients(notice: NoticeRow, most: number): ReadStatement<R
     .where('status', '=', 'active')
     .$if(after !== null, (query) => query.where('id', '>', after!))
     .orderBy('id')
-    .limit(most);
+    .limit(max);
   if ('everyone' in audience) return toRead(people);
   const { userIds = [], groupIds = [] } = audience;
   const given = sql<string>`(select id from unnest(${userIds}::uuid[]) as named (id) where id > ${after ?? nilId}
@@ -271,7 +271,7 @@ export const putOffNotice = write<Failing, Pick<NoticeRow, 'status'>>((p) => ({
 }));
 
 /** Active tenants with unfinished notices. */
-export const listTenantsWithQueued = read<{ most: number }, { id: string }>((p) =>
+export const listTenantsWithQueued = read<{ max: number }, { id: string }>((p) =>
   builder
     .selectFrom('tenants')
     .select('id')
@@ -280,21 +280,21 @@ export const listTenantsWithQueued = read<{ most: number }, { id: string }>((p) 
       sql<boolean>`exists (select from notices
         where notices.tenant_id = tenants.id and notices.status = 'queued' and ${isDue})`,
     )
-    .limit(p.most),
+    .limit(p.max),
 );
 
 /** Tenants with records beyond their retention. */
-export const listTenantsWithOld = read<{ before: string; most: number }, { id: string }>((p) =>
+export const listTenantsWithOld = read<{ before: string; max: number }, { id: string }>((p) =>
   builder
     .selectFrom('tenants')
     .select('id')
     .where(
       sql<boolean>`exists (select from notices where notices.tenant_id = tenants.id and notices.completed_at < ${p.before})`,
     )
-    .limit(p.most),
+    .limit(p.max),
 );
 
-type Old = { tenantId: string; before: string; most: number };
+type Old = { tenantId: string; before: string; max: number };
 
 export const deleteOldDeliveries = write<Old, { id: string }>((p) =>
   builder
@@ -310,7 +310,7 @@ export const deleteOldDeliveries = write<Old, { id: string }>((p) =>
         .where('row.tenant_id', '=', p.tenantId)
         .where('notices.tenant_id', '=', p.tenantId)
         .where('notices.completed_at', '<', p.before)
-        .limit(p.most),
+        .limit(p.max),
     )
     .returning('id'),
 );
@@ -329,7 +329,7 @@ export const deleteOldNotifications = write<Old, { id: string }>((p) =>
         .where('row.tenant_id', '=', p.tenantId)
         .where('notices.tenant_id', '=', p.tenantId)
         .where('notices.completed_at', '<', p.before)
-        .limit(p.most),
+        .limit(p.max),
     )
     .returning('id'),
 );
@@ -344,7 +344,7 @@ export const deleteOldNotices = write<Old, { id: string }>((p) =>
         .select('id')
         .where('tenant_id', '=', p.tenantId)
         .where('completed_at', '<', p.before)
-        .limit(p.most),
+        .limit(p.max),
     )
     .returning('id'),
 );

@@ -169,7 +169,7 @@ export async function cancelSentNotice({ services, db, actor }: Scope, id: strin
     // Waits for a batch of the fan-out that holds the lock.
     const found = await tx.first(lockNotice({ tenantId, id }));
     if (found === undefined) throw NoticeNotFound();
-    const suppressed = await tx.all(suppressWaiting({ tenantId, id, after: nilId, most: suppressedAtOnce, at }));
+    const suppressed = await tx.all(suppressWaiting({ tenantId, id, after: nilId, max: suppressedAtOnce, at }));
     if (found.status !== 'queued' && suppressed.length === 0) throw NoticeEnded();
     const cancelled = await tx.first(cancelNotice({ id, at, ...auditParams(actor, at) }));
     return { notice: cancelled!, last: lastOf(suppressed) };
@@ -182,7 +182,7 @@ async function suppressRest(db: TenantDb, { id, at, after }: { id: string; at: s
   const { tenantId } = db;
   let last = after;
   for (let count = 1; count < maxSuppressedBatches && last !== undefined; count++) {
-    last = lastOf(await db.slow.all(suppressWaiting({ tenantId, id, after: last, most: suppressedAtOnce, at })));
+    last = lastOf(await db.slow.all(suppressWaiting({ tenantId, id, after: last, max: suppressedAtOnce, at })));
   }
 }
 

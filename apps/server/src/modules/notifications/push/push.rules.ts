@@ -2,7 +2,7 @@ import { cut, oneLine, plain } from '#modules/notifications/channels/texts.rules
 import type { Texts } from '#modules/notifications/notifications.types';
 
 /** Push services accept at least 4096 bytes (RFC 8030 section 7.2), including the encryption overhead. */
-const mostBytes = 3072;
+const maxBytes = 3072;
 const maxLinkBytes = 1500;
 const titleCharacters = 200;
 const bodyCharacters = 3000;
@@ -16,9 +16,9 @@ export function payloadOf({ texts, link, ...told }: Told, { isShort }: { isShort
   const ids = { deliveryId, notificationId };
   const known = { ...ids, category, title, link: link !== null && byteLength(link) > maxLinkBytes ? null : link };
   const body = plain(texts.body);
-  for (let most = isShort ? 0 : bodyCharacters; ; most = Math.floor(most * 0.8)) {
-    const payload = JSON.stringify({ ...known, body: most < 10 ? '' : cut(body, most) });
-    if (most < 10 || byteLength(payload) <= mostBytes) return payload;
+  for (let max = isShort ? 0 : bodyCharacters; ; max = Math.floor(max * 0.8)) {
+    const payload = JSON.stringify({ ...known, body: max < 10 ? '' : cut(body, max) });
+    if (max < 10 || byteLength(payload) <= maxBytes) return payload;
   }
 }
 

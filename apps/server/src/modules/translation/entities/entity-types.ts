@@ -18,7 +18,7 @@ type Texts = {
   /** Locks rows until the end of the transaction, in the order of ids. */
   lock(some: Some): LockStatement<TextsRow>;
   /** Existing records by id, after `after`. */
-  list(page: { tenantId: string; after: string; most: number }): ReadStatement<{ id: string }>;
+  list(page: { tenantId: string; after: string; max: number }): ReadStatement<{ id: string }>;
   /** Without an audit row. */
   write(row: TextsRow, change: Change): WriteStatement<{ id: string }>;
 };

@@ -218,7 +218,7 @@ export const listMarkedTenants = read<Record<string, never>, { tenant_id: string
   builder.selectFrom('translation_marks').select('tenant_id').distinct(),
 );
 
-type Batch = { tenantId: string; most: number };
+type Batch = { tenantId: string; max: number };
 
 /** Housekeeping: marks of records that are gone. */
 export const forgetMarks: Readonly<Record<EntityType, (batch: Batch) => WriteStatement<{ deleted: number }>>> = {
@@ -248,7 +248,7 @@ function orphans(type: EntityType, existing: (tenantId: string) => Expression<{ 
             .where('tenant_id', '=', p.tenantId)
             .where('entity_type', '=', type)
             .where(sql<boolean>`entity_id not in (${existing(p.tenantId)})`)
-            .limit(p.most)
+            .limit(p.max)
             .$asTuple('entity_id', 'language', 'field'),
         ),
       )

@@ -206,12 +206,12 @@ describe('a job of which something is refused', () => {
 });
 
 describe('a job at a quota limit', () => {
-  const limit = (tenantId: string, most: number) =>
+  const limit = (tenantId: string, max: number) =>
     test.service.services.database.tenant(tenantId).slow.all({
       kind: 'write',
       text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, quota_limits, created_at, updated_at)
              values ($1, uuidv7(), 'translation.entity_type', true, jsonb_build_object('requests_per_day', $2::integer), now(), now())`,
-      values: [tenantId, most],
+      values: [tenantId, max],
       prepare: false,
     });
 

@@ -48,7 +48,7 @@ export const translateInBackground: Work<Named> = {
   name,
   concurrency: atOnceInProcess.jobs,
   attempts,
-  backoff: { firstSeconds: 2, mostSeconds: 300 },
+  backoff: { firstSeconds: 2, maxSeconds: 300 },
   // A batch that was begun in time and is tried in parts may take long.
   timeoutMs: 60 * 60_000,
   async run({ services, data, signal, attempt }) {
@@ -142,10 +142,10 @@ export const sweepJobs: Job = {
   timeoutMs: 60_000,
   async run({ services, signal }) {
     const db = services.database.platform();
-    const abandoned = await db.slow.all(listAbandonedJobs({ most: maxConcurrent }));
+    const abandoned = await db.slow.all(listAbandonedJobs({ max: maxConcurrent }));
     if (abandoned.length > 0) await services.queue.sendMany(name, abandoned.map(toPiece));
     const before = new Date(services.now().getTime() - keptMs).toISOString();
-    await deleteInBatches(db, (most) => deleteOldJobs({ before, most }), signal);
+    await deleteInBatches(db, (max) => deleteOldJobs({ before, max }), signal);
   },
 };
 

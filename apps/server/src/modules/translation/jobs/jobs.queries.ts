@@ -350,10 +350,10 @@ export const resumeJob = auditedWrite<{ id: string; at: string } & AuditParams, 
 );
 
 /** The next selected records of a job, by id. */
-export const listGiven = read<ById & { after: string; most: number }, { id: string }>(
+export const listGiven = read<ById & { after: string; max: number }, { id: string }>(
   (p) => sql`select given.id from translation_jobs, unnest(entity_ids) as given (id)
       where translation_jobs.tenant_id = ${p.tenantId} and translation_jobs.id = ${p.id} and given.id > ${p.after}::uuid
-      order by given.id limit ${p.most}`,
+      order by given.id limit ${p.max}`,
 );
 
 /** Number of running jobs. */
@@ -366,7 +366,7 @@ export const countRunning = read<{ tenantId: string }, { total: number }>((p) =>
 );
 
 /** Running jobs of all active tenants that no worker has claimed, or whose lease has expired. */
-export const listAbandonedJobs = read<{ most: number }, { tenant_id: string; id: string }>((p) =>
+export const listAbandonedJobs = read<{ max: number }, { tenant_id: string; id: string }>((p) =>
   builder
     .selectFrom('translation_jobs')
     .select(['tenant_id', 'translation_jobs.id'])
@@ -374,15 +374,15 @@ export const listAbandonedJobs = read<{ most: number }, { tenant_id: string; id:
     .where(sql<boolean>`exists (select from tenants where tenants.id = tenant_id and tenants.status = 'active')`)
     .where(isUnleased())
     .orderBy('created_at')
-    .limit(p.most),
+    .limit(p.max),
 );
 
 /** Deletes jobs of all tenants that ended earlier. */
-export const deleteOldJobs = write<{ before: string; most: number }, { id: string }>((p) =>
+export const deleteOldJobs = write<{ before: string; max: number }, { id: string }>((p) =>
   builder
     .deleteFrom('translation_jobs')
     .where('id', 'in', (db) =>
-      db.selectFrom('translation_jobs').select('id').where('completed_at', '<', p.before).limit(p.most),
+      db.selectFrom('translation_jobs').select('id').where('completed_at', '<', p.before).limit(p.max),
     )
     .returning('id'),
 );

@@ -43,7 +43,7 @@ export type Taken = {
 export type Left = { job: JobRow; failure: AppError | undefined; pauseMs: number };
 
 /** Consecutive failed batches that indicate an unavailable provider instead of untranslatable texts. */
-const mostFailedInRow = 3;
+const maxFailedInRow = 3;
 /** Consecutive failed parts of a batch that indicate the same. */
 const maxFailedParts = 6;
 const maxWaitMs = 30_000;
@@ -120,7 +120,7 @@ class Run {
       if (!isOfProviders(failure)) await this.#advance(batch, outcome.failed);
       // A waiting client gets the partial result; the rest is retried with backoff.
       else if (pausesMs.length === 0) break;
-      else if (this.#skip(batch, outcome.failed) >= mostFailedInRow) return this.#waitOut(failure!);
+      else if (this.#skip(batch, outcome.failed) >= maxFailedInRow) return this.#waitOut(failure!);
     }
     return this.#leave(0);
   }
@@ -148,7 +148,7 @@ class Run {
   #page(after: string): Promise<{ id: string }[]> {
     const { db } = this.#taken.scope;
     const { id, entity_type: type, is_selection: isSelection } = this.#job;
-    const page = { tenantId: db.tenantId, after, most: batchSize };
+    const page = { tenantId: db.tenantId, after, max: batchSize };
     return db.slow.all<{ id: string }>(isSelection ? listGiven({ ...page, id }) : entityTypes[type].texts.list(page));
   }
 

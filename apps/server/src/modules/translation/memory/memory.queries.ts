@@ -112,7 +112,7 @@ export const listMemories = read<Record<string, never>, { tenant_id: string; ent
  * Deletes expired entries in the order of keys, as in `remember`; entries that are being written are left for the
  * next run.
  */
-export const forgetOld = write<{ tenantId: string; before: string; most: number }, { deleted: number }>((p) =>
+export const forgetOld = write<{ tenantId: string; before: string; max: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('translation_memory')
     .where('tenant_id', '=', p.tenantId)
@@ -123,7 +123,7 @@ export const forgetOld = write<{ tenantId: string; before: string; most: number 
         .where('tenant_id', '=', p.tenantId)
         .where('created_at', '<', p.before)
         .orderBy('key')
-        .limit(p.most)
+        .limit(p.max)
         .forUpdate()
         .skipLocked(),
     )
@@ -131,7 +131,7 @@ export const forgetOld = write<{ tenantId: string; before: string; most: number 
 );
 
 /** Deletes a number of the oldest entries. */
-export const forgetExcess = write<{ tenantId: string; most: number }, { deleted: number }>((p) =>
+export const forgetExcess = write<{ tenantId: string; max: number }, { deleted: number }>((p) =>
   builder
     .deleteFrom('translation_memory')
     .where('tenant_id', '=', p.tenantId)
@@ -146,7 +146,7 @@ export const forgetExcess = write<{ tenantId: string; most: number }, { deleted:
             .select('key')
             .where('tenant_id', '=', p.tenantId)
             .orderBy('created_at')
-            .limit(p.most),
+            .limit(p.max),
         )
         .orderBy('key')
         .forUpdate()

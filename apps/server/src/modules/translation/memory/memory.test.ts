@@ -203,7 +203,7 @@ describe('marks', () => {
     expect(await countOf('translation_marks', tenant)).toBe(4);
     expect((await test.call('DELETE', `${paths[collection]}/${gone.id}`, admin)).status).toBe(204);
     const db = test.service.services.database.tenant(tenant.tenantId).slow;
-    expect(await db.all(forgetMarks[type]({ tenantId: tenant.tenantId, most: 1 }))).toHaveLength(1);
+    expect(await db.all(forgetMarks[type]({ tenantId: tenant.tenantId, max: 1 }))).toHaveLength(1);
     await cleanUp();
     expect(await countOf('translation_marks', tenant)).toBe(2);
     const { body } = await test.call('GET', `${path}/marks?entity_type=${type}&entity_id=${kept.id}`, admin);

@@ -17,7 +17,7 @@ export const credentials = { accessKeyId: 'test:tester', secretAccessKey: 'testi
 
 export type Swift = { endpoint: string; bucket: string; stop(): Promise<void> };
 
-const mostStarts = 5;
+const maxStarts = 5;
 
 /** OpenStack Swift with its S3 interface: one of each server in a folder of its own, on ports that are free. */
 export async function startSwift(): Promise<Swift> {
@@ -26,7 +26,7 @@ export async function startSwift(): Promise<Swift> {
       return await startOnFreePorts();
     } catch (error) {
       // Another process may have taken a port between its choice and its use.
-      if (start === mostStarts) throw error;
+      if (start === maxStarts) throw error;
     }
   }
 }

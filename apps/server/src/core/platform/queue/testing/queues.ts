@@ -11,7 +11,7 @@ export function workOf(terms: Partial<BoundWork> = {}): BoundWork {
     name: `test-${newId()}`,
     concurrency: 2,
     attempts: 3,
-    backoff: { firstSeconds: 0, mostSeconds: 0 },
+    backoff: { firstSeconds: 0, maxSeconds: 0 },
     timeoutMs: 60_000,
     run: () => Promise.resolve(),
     ...terms,

@@ -361,12 +361,12 @@ describe('cutToFit', () => {
       'x'.repeat(50),
     );
     fc.assert(
-      fc.property(fc.array(word, { maxLength: 200 }), fc.integer({ min: 20, max: 400 }), (words, most) => {
+      fc.property(fc.array(word, { maxLength: 200 }), fc.integer({ min: 20, max: 400 }), (words, max) => {
         const text = words.join('');
         for (const segment of takeApart(text, { isHtml: true }).filter(isSegment)) {
-          const parts = cut(segment, most);
+          const parts = cut(segment, max);
           expect(rejoin(parts, true)).toBe(join(segment, true));
-          for (const part of parts.filter(isSegment)) expect(write(part, true).length).toBeLessThanOrEqual(most);
+          for (const part of parts.filter(isSegment)) expect(write(part, true).length).toBeLessThanOrEqual(max);
         }
       }),
     );

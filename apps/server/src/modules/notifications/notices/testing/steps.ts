@@ -14,7 +14,7 @@ export const path = '/api/v1/secure/admin/notifications';
 
 type Row = Record<string, any>;
 
-const least = { category: 'news', title: 'Closed', body: 'On Monday.', audience: { everyone: true } };
+const min = { category: 'news', title: 'Closed', body: 'On Monday.', audience: { everyone: true } };
 
 /** ChannelAdapters that take everything, or do with it what they are told, and remember what they were given. */
 export function fakeAdapters(
@@ -44,9 +44,9 @@ export function stepsOf(test: TestService, tenant: Tenant) {
     admin,
     ask,
     post: (body: object = {}, by = admin): Promise<Answer> =>
-      test.call('POST', path, { ...by, body: { ...least, ...body } }),
+      test.call('POST', path, { ...by, body: { ...min, ...body } }),
     async send(body: object = {}): Promise<Row> {
-      const answer = await test.call('POST', path, { ...admin, body: { ...least, ...body } });
+      const answer = await test.call('POST', path, { ...admin, body: { ...min, ...body } });
       expect(answer).toMatchObject({ status: 202 });
       return answer.body.data;
     },

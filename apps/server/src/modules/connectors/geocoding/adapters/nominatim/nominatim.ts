@@ -99,9 +99,9 @@ function toText(value: unknown): string | null {
 }
 
 /** Nominatim sends coordinates as strings. */
-function toDegrees(value: unknown, most: number): number | undefined {
+function toDegrees(value: unknown, max: number): number | undefined {
   const degrees = typeof value === 'string' && coordinate.test(value) ? Number(value) : value;
-  return typeof degrees === 'number' && Math.abs(degrees) <= most ? degrees : undefined;
+  return typeof degrees === 'number' && Math.abs(degrees) <= max ? degrees : undefined;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
