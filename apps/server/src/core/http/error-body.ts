@@ -18,8 +18,6 @@ const BadRequest = defineError('BAD_REQUEST', 'The request is malformed.');
 
 const maxIdLength = 200;
 
-type FrameworkError = Error & { code?: string; statusCode?: number };
-
 const frameworkErrors: Readonly<Record<string, (cause: unknown) => AppError>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: () => new AppError('PAYLOAD_TOO_LARGE', 'The request body is too large.'),
   FST_ERR_CTP_INVALID_MEDIA_TYPE: () => new AppError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.'),
@@ -43,7 +41,7 @@ export function toAppError(error: unknown, constraints: Readonly<Record<string, 
 }
 
 function frameworkFailure(error: unknown): AppError | undefined {
-  const { code = '', statusCode = 500 } = (error ?? {}) as FrameworkError;
+  const { code = '', statusCode = 500 } = (error ?? {}) as Error & { code?: string; statusCode?: number };
   const known = frameworkErrors[code];
   if (known !== undefined) return known(error);
   return code.startsWith('FST_') && statusCode < 500 ? BadRequest({ cause: error }) : undefined;

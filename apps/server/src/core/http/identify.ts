@@ -125,12 +125,10 @@ export async function isAdministrator(request: FastifyRequest, { authenticate }:
   }
 }
 
-type DispatcherRules = { rule: Extract<Access, { kind: 'dispatcher' }>; options: Identification };
-
 /** Lets in who knows the secret of the dispatcher, and where the route says so, system administrators. */
 async function admitDispatcher(
   request: FastifyRequest,
-  { rule, options }: DispatcherRules,
+  { rule, options }: { rule: Extract<Access, { kind: 'dispatcher' }>; options: Identification },
   revision: number,
 ): Promise<void> {
   const { secret } = options.services.dispatcher;

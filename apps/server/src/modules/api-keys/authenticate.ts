@@ -104,13 +104,11 @@ function toPrincipal(row: UsableKeyRow): ApiKeyPrincipal {
   };
 }
 
-type RequestOrigin = { request: RequestFacts; deviceFingerprint: string | undefined };
-
 /** @throws IpNotAllowed, DeviceNotAllowed */
 function assertAllowedHere(
   services: Dependencies,
   key: ApiKeyPrincipal,
-  { request, deviceFingerprint }: RequestOrigin,
+  { request, deviceFingerprint }: { request: RequestFacts; deviceFingerprint: string | undefined },
 ): void {
   const { allowsAddress, deviceFingerprint: expected } = key.restrictions;
   if (allowsAddress?.(request.ip) === false) throw refusal(services, { key, request, error: IpNotAllowed });

@@ -9,9 +9,7 @@ import { operationAt } from '#modules/authorization/authorization.rules';
 import type { ExplainBody } from '#modules/authorization/authorization.schemas';
 import { findSubject, type Subject } from '#modules/authorization/principals';
 
-type Dependencies = Pick<Services, 'database' | 'now'>;
-
-type Scope = { db: TenantDb; services: Dependencies; routes: readonly Route[] };
+type Scope = { db: TenantDb; services: Pick<Services, 'database' | 'now'>; routes: readonly Route[] };
 
 /**
  * Evaluates the access rule with the engine that decides on requests, without a request.

@@ -19,8 +19,6 @@ import {
 } from '#modules/authorization/authorization.queries';
 import type { ExplainBody, Grant } from '#modules/authorization/authorization.schemas';
 
-type Dependencies = Pick<Services, 'database' | 'now'>;
-
 /** A principal in the state that a request would find now. */
 export type Subject = {
   principal: { type: ExplainBody['principal']['type']; id: string; name: string; status: string };
@@ -32,7 +30,7 @@ export type Subject = {
   notes: string[];
 };
 
-type Scope = { db: TenantDb; services: Dependencies };
+type Scope = { db: TenantDb; services: Pick<Services, 'database' | 'now'> };
 
 /** Undefined if the principal does not exist in the tenant. */
 export function findSubject(scope: Scope, { type, id }: ExplainBody['principal']): Promise<Subject | undefined> {

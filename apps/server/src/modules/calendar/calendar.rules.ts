@@ -1,5 +1,4 @@
 type Entity = { entity_type: string; entity_id: string };
-type Fold = 'earlier' | 'later';
 
 /** The caller and its permissions. */
 type Caller = { id: string; isTenantAdmin: boolean; permissions: ReadonlySet<string> } & (
@@ -18,7 +17,7 @@ const maxDays = 31;
 const dayMs = 86_400_000;
 
 /** Converts a local time to an instant; undefined if the time zone skips that local time. */
-export function toInstant(local: string, timezone: string, fold: Fold): string | undefined {
+export function toInstant(local: string, timezone: string, fold: 'earlier' | 'later'): string | undefined {
   const plain = Temporal.PlainDateTime.from(local);
   const zoned = plain.toZonedDateTime(timezone, { disambiguation: fold });
   // Temporal moves a skipped time before or after the gap.

@@ -24,11 +24,10 @@ const links = tenantTable('category_links', {
 });
 export type CategoryLinkRow = RowOf<typeof links>;
 
-type Tables = CategoryTables & { category_links: CategoryLinkRow };
 type ByEntity = { tenantId: string; entityType: EntityType; entityId: string };
 type Page = { limit: number; offset: number };
 
-const builder = queryBuilder<Tables>();
+const builder = queryBuilder<CategoryTables & { category_links: CategoryLinkRow }>();
 
 const spaces = tenantTable('spaces');
 const resources = tenantTable('resources');

@@ -84,15 +84,13 @@ export function deleteCategory({ db, actor, now }: Scope, id: string, query: Del
   });
 }
 
-type Emptied = { /** For the audit trail. */ details: Record<string, unknown>; descendants: number };
-
 /** Removes the children and the links, so that only the category itself is left. */
 async function empty(
   tx: Transaction,
   change: Change,
   category: Node,
   { cascade, targetId }: { cascade: boolean; targetId: string | undefined },
-): Promise<Emptied> {
+): Promise<{ /** For the audit trail. */ details: Record<string, unknown>; descendants: number }> {
   if (targetId !== undefined) {
     await reassign(tx, change, category, targetId);
     return { details: { reassignedTo: targetId }, descendants: 0 };

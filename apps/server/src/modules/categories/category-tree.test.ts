@@ -13,10 +13,9 @@ let tenant: Tenant;
 const { post, list, patch, remove, link, ofEntity, entity, problems } = categoriesOf(test, () => tenant);
 
 type Kind = 'create' | 'move' | 'cascade' | 'reassign' | 'link';
-type Step = { kind: Kind; at: number; to: number };
 type Change = { kind: Kind; id: string; target: string | null };
 
-const step = fc.record<Step>({
+const step = fc.record<{ kind: Kind; at: number; to: number }>({
   kind: fc.constantFrom('create', 'create', 'create', 'move', 'move', 'move', 'link', 'link', 'reassign', 'cascade'),
   at: fc.nat(999),
   to: fc.nat(999),

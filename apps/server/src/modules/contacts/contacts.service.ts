@@ -27,8 +27,6 @@ import type {
 } from '#modules/contacts/contacts.schemas';
 import { removeObjects, retireFilesOf } from '#modules/storage/index';
 
-type Dependencies = Pick<Services, 'database' | 'files' | 'log' | 'now'>;
-
 export type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 
 export async function listContacts(
@@ -89,7 +87,7 @@ export async function updateContact({ db, actor, now }: Scope, id: string, body:
 
 /** Also deletes its links and files. @throws ContactNotFound */
 export async function deleteContact(
-  { db, actor, services }: Omit<Scope, 'now'> & { services: Dependencies },
+  { db, actor, services }: Omit<Scope, 'now'> & { services: Pick<Services, 'database' | 'files' | 'log' | 'now'> },
   id: string,
 ) {
   const { tenantId } = db;

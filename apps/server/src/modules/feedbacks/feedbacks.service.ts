@@ -17,10 +17,8 @@ import {
 } from '#modules/feedbacks/feedbacks.queries';
 import type { CreateFeedbackBody, ListFeedbacksQuery, UpdateFeedbackBody } from '#modules/feedbacks/feedbacks.schemas';
 
-type Dependencies = Pick<Services, 'database' | 'now'>;
-
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
-type Author = Omit<Scope, 'now'> & { services: Dependencies };
+type Author = Omit<Scope, 'now'> & { services: Pick<Services, 'database' | 'now'> };
 
 /** Keeps one user from hiding the feedback of others. */
 const limitPerUser = { max: 60, windowMs: 60 * 60_000 };

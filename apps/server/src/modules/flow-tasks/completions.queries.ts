@@ -185,13 +185,12 @@ export const countStandings = read<Reported, { open: number; completed: number; 
 
 /** Selects the completions of a user or of a task. */
 type Selection = { userId: string } | { taskId: string };
-type Page = { limit: number; offset: number };
 
 /** Lists the newest first. */
 export function listCompletions(
   tenantId: string,
   selection: Selection,
-  { limit, offset }: Page,
+  { limit, offset }: { limit: number; offset: number },
 ): ReadStatement<CompletionRow> {
   const rows = filtered(tenantId, selection).select(completions.columns).orderBy('id', 'desc');
   return toRead(rows.limit(limit).offset(offset));

@@ -39,10 +39,8 @@ import {
 import type { CompleteFlowTaskBody, PageQuery } from '#modules/flow-tasks/flow-tasks.schemas';
 import { presentFlowTask } from '#modules/flow-tasks/flow-tasks.service';
 
-type Dependencies = Pick<Services, 'database' | 'now'>;
-
 /** A user who acts for another tenant has the tasks of their home tenant. `languages`: the best one first. */
-type Scope = { services: Dependencies; actor: Actor<Person>; languages: readonly string[] };
+type Scope = { services: Pick<Services, 'database' | 'now'>; actor: Actor<Person>; languages: readonly string[] };
 
 /** Lists the open tasks of the caller. Tasks whose condition is met are recorded as completed and left out. */
 export async function listPending(scope: Scope) {

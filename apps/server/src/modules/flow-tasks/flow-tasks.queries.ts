@@ -19,8 +19,6 @@ import {
   type RowOf,
 } from '#core/data/db/rows';
 
-type TaskType = 'agb' | 'profile' | 'kyc' | 'avatar' | 'phone_verification' | 'email_verification' | 'custom';
-
 type Config = Record<string, unknown> & {
   audience?: { groups?: string[]; roles?: ('admin' | 'member')[]; createdBefore?: string };
   from?: string;
@@ -31,7 +29,7 @@ type Config = Record<string, unknown> & {
 const tasks = tenantTable('flow_tasks', {
   tenant_id: uuid,
   id: uuid,
-  type: typed<TaskType>(),
+  type: typed<'agb' | 'profile' | 'kyc' | 'avatar' | 'phone_verification' | 'email_verification' | 'custom'>(),
   name: text,
   target_route: text,
   priority: integer,

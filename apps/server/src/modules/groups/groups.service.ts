@@ -35,9 +35,7 @@ import type {
   UpdateGroupBody,
 } from '#modules/groups/groups.schemas';
 
-type Dependencies = Pick<Services, 'now' | 'principals'>;
-
-type Scope = { db: TenantDb; actor: Actor; services: Dependencies };
+type Scope = { db: TenantDb; actor: Actor; services: Pick<Services, 'now' | 'principals'> };
 type Reader = { db: TenantDb; setHeader(name: string, value: string): void };
 
 export async function listGroups({ db, setHeader }: Reader, query: ListGroupsQuery) {

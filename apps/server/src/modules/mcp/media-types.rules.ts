@@ -1,5 +1,4 @@
 type Range = { type: string; subtype: string; quality: number; place: number };
-type Match = { quality: number; exactness: number; place: number };
 
 // A header with more ranges gains nothing.
 const maxRanges = 50;
@@ -30,7 +29,7 @@ function parseRanges(header: string): readonly Range[] {
 }
 
 /** The most exact range decides, even if it refuses a type that a wider range accepts. */
-function matchOf(name: string, ranges: readonly Range[]): Match {
+function matchOf(name: string, ranges: readonly Range[]): { quality: number; exactness: number; place: number } {
   const [type, subtype] = name.split('/');
   const matches = ranges
     .filter(

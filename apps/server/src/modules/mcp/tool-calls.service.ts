@@ -10,13 +10,11 @@ import { ArgumentUnknown } from '#modules/mcp/mcp.errors';
 import { cleanName } from '#modules/mcp/tool-client';
 import type { Tool } from '#modules/mcp/tools';
 
-type Dependencies = Pick<Services, 'auditGroups' | 'log' | 'now' | 'settings'>;
-
 /** The caller of the endpoint, and its access to operations. */
 export type Session = {
   actor: Actor | undefined;
   request: RequestFacts;
-  services: Dependencies;
+  services: Pick<Services, 'auditGroups' | 'log' | 'now' | 'settings'>;
   callTool: CallTool;
 };
 

@@ -66,9 +66,7 @@ export function selectModels<Model extends Listed>(
   return matching.toSorted((left, right) => comparisons[column](left, right, sign) || byId(left, right));
 }
 
-type Comparison = (left: Listed, right: Listed, sign: number) => number;
-
-const comparisons: Readonly<Record<ModelOrder['column'], Comparison>> = {
+const comparisons: Readonly<Record<ModelOrder['column'], (left: Listed, right: Listed, sign: number) => number>> = {
   name: (left, right, sign) => sign * compareTexts(left.name.toLowerCase(), right.name.toLowerCase()),
   price: (left, right, sign) =>
     unknownLast(left.promptPrice, right.promptPrice, (a, b) => sign * comparePrices(a, b)) ||

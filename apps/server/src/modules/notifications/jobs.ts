@@ -12,8 +12,6 @@ import {
 } from '#modules/notifications/notices/notices.queries';
 import { noticesWork, taskOf } from '#modules/notifications/notices/wake';
 
-type Dependencies = Pick<Services, 'database' | 'log' | 'now' | 'queue'>;
-
 const maxConcurrent = 1000;
 const keptMs = 90 * 24 * 60 * 60_000;
 
@@ -63,7 +61,7 @@ export const forgetNotifications: Job = {
 };
 
 async function forget(
-  { database }: Dependencies,
+  { database }: Pick<Services, 'database' | 'log' | 'now' | 'queue'>,
   old: { tenantId: string; before: string },
   signal: AbortSignal,
 ): Promise<void> {

@@ -39,10 +39,8 @@ import { assertTranslationsFit, maxJsonBytes, shareSpace } from '#modules/spaces
 import { removeObjects, retireFilesOf } from '#modules/storage/index';
 import { assertPropertiesFit, shareTypeDefinition } from '#modules/type-definitions/index';
 
-type Dependencies = Pick<Services, 'database' | 'files' | 'log' | 'now'>;
-
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
-type Deletion = Omit<Scope, 'now'> & { services: Dependencies };
+type Deletion = Omit<Scope, 'now'> & { services: Pick<Services, 'database' | 'files' | 'log' | 'now'> };
 type Reader = { db: TenantDb; actor: Actor };
 type Properties = Record<string, unknown>;
 

@@ -43,10 +43,8 @@ import {
 import { removeObjects, retireFilesOf } from '#modules/storage/index';
 import { assertPropertiesFit, shareTypeDefinition } from '#modules/type-definitions/index';
 
-type Dependencies = Pick<Services, 'database' | 'files' | 'log' | 'now'>;
-
 type Scope = { db: TenantDb; actor: Actor; now: () => Date };
-type Deletion = Omit<Scope, 'now'> & { services: Dependencies };
+type Deletion = Omit<Scope, 'now'> & { services: Pick<Services, 'database' | 'files' | 'log' | 'now'> };
 
 export async function listSpaces(
   { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },

@@ -37,7 +37,6 @@ const files = tenantTable('files', {
 export type FileRow = RowOf<typeof files>;
 
 type OwnerColumn = 'space_id' | 'resource_id' | 'contact_id' | 'avatar_of';
-type EntityColumn = Exclude<OwnerColumn, 'avatar_of'>;
 type Tables = { files: FileRow & { status: FileStatus; lease_until: string | null } };
 
 /** Lease of an upload or deletion without a heartbeat. */
@@ -142,7 +141,7 @@ export const completeUpload = auditedWrite<Completion & AuditParams, FileRow>((p
 /** Makes the upload an avatar; its audit event names the user. */
 export const completeAvatar = write<Completion, FileRow>((p) => completed(p));
 
-export type FileChanges = Partial<Pick<FileRow, 'name' | EntityColumn>> & { updated_at: string };
+export type FileChanges = Partial<Pick<FileRow, 'name' | Exclude<OwnerColumn, 'avatar_of'>>> & { updated_at: string };
 
 export function updateFile(id: string, changes: FileChanges, audit: AuditParams): WriteStatement<FileRow> {
   const change = builder

@@ -27,9 +27,7 @@ import type { ListFilesQuery, UpdateFileBody } from '#modules/storage/files.sche
 import { settle } from '#modules/storage/storage.queries';
 import { receive, type Scope } from '#modules/storage/uploads.service';
 
-type Dependencies = Pick<Services, 'database' | 'files' | 'now'>;
-
-type Reader = { db: TenantDb; services: Dependencies };
+type Reader = { db: TenantDb; services: Pick<Services, 'database' | 'files' | 'now'> };
 
 export async function listFiles(
   { db, setHeader }: { db: TenantDb; setHeader(name: string, value: string): void },

@@ -4,14 +4,12 @@ import { countConnectors, type ConnectorCount } from '#modules/system/system.que
 
 export type ExternalApis = { total: number; active: number; statusBreakdown: Record<string, number> };
 
-type Counted = { at: number; counting: Promise<ExternalApis> };
-
 const keptMs = 10_000;
 /** The count stops here: health is requested often, and a larger exact number says no more. */
 const maxCounted = 50_000;
 const none: ExternalApis = { total: 0, active: 0, statusBreakdown: {} };
 
-const counted = perDatabase<{ last?: Counted }>(() => ({}));
+const counted = perDatabase<{ last?: { at: number; counting: Promise<ExternalApis> } }>(() => ({}));
 
 /** Connectors of all tenants, counted at most every 10 seconds; empty if the count fails. */
 export function countExternalApis({ database }: Pick<Services, 'database'>): Promise<ExternalApis> {

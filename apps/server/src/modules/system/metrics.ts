@@ -1,9 +1,7 @@
 import { metricsContentType } from '#core/platform/metrics/metrics';
 import type { Services } from '#core/platform/services';
 
-type Dependencies = Pick<Services, 'metrics'>;
-
-type Scrape = { services: Dependencies; setHeader(name: string, value: string): void };
+type Scrape = { services: Pick<Services, 'metrics'>; setHeader(name: string, value: string): void };
 
 /** Metrics in the text format of Prometheus. */
 export function scrapeMetrics({ services, setHeader }: Scrape): Promise<string> {

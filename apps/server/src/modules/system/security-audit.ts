@@ -11,8 +11,6 @@ import {
 import { parseSort, toPage } from '#core/http/paging';
 import type { Services } from '#core/platform/services';
 
-type Dependencies = Pick<Services, 'database'>;
-
 const instant = { format: 'date-time', maxLength: 40 };
 
 export const SecurityAuditQuery = Type.Object({
@@ -40,7 +38,7 @@ export const SecurityAudit = pageOf(
   ),
 );
 
-type Scope = { services: Dependencies; setHeader(name: string, value: string): void };
+type Scope = { services: Pick<Services, 'database'>; setHeader(name: string, value: string): void };
 
 /** Security events of all tenants, newest first; an event is visible a moment after its cause. */
 export async function listSecurityAudit({ services, setHeader }: Scope, query: SecurityAuditQuery) {

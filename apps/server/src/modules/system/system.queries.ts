@@ -2,9 +2,7 @@ import { sql } from 'kysely';
 
 import { queryBuilder, read } from '#core/data/db/query';
 
-type Tables = { connectors: { status: string; enabled: boolean; auto_disabled: boolean } };
-
-const builder = queryBuilder<Tables>();
+const builder = queryBuilder<{ connectors: { status: string; enabled: boolean; auto_disabled: boolean } }>();
 
 export type ConnectorCount = { status: string; total: number; active: number };
 

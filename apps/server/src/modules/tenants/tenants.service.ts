@@ -13,9 +13,7 @@ import {
 import { changeSettings, isVisible, type TenantSettings } from '#modules/tenants/tenants.rules';
 import type { UpdateTenantBody } from '#modules/tenants/tenants.schemas';
 
-type Dependencies = Pick<Services, 'database' | 'now' | 'principals'>;
-
-type Scope = { db: TenantDb; actor: Actor<Person>; services: Dependencies };
+type Scope = { db: TenantDb; actor: Actor<Person>; services: Pick<Services, 'database' | 'now' | 'principals'> };
 
 /** @throws TenantNotFound for every tenant except the caller's; a system administrator may name any */
 export async function getTenant(scope: Scope, id: string) {

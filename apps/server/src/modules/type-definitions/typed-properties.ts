@@ -22,11 +22,9 @@ export type TypedProperties = {
   visible?: ReadonlySet<string> | undefined;
 };
 
-type Compiled = { check: PropertyCheck; bytes: number };
-
 // Bounded by size: 128 of the largest checks, or thousands of typical ones. Keys contain the tenant, so that response times
 // reveal nothing about other tenants.
-const checks = new LRUCache<string, Compiled>({
+const checks = new LRUCache<string, { check: PropertyCheck; bytes: number }>({
   max: 10_000,
   maxSize: 128 * schemaLimits.bytes,
   sizeCalculation: ({ bytes }) => bytes,

@@ -7,10 +7,8 @@ import { findTenant, findUser, updateUser, type UserChanges, type UserRow } from
 import { assertLocaleOffered, readPhone } from '#modules/users/users.rules';
 import type { UpdateProfileBody } from '#modules/users/users.schemas';
 
-type Dependencies = Pick<Services, 'database' | 'now'>;
-
 /** An actor in another tenant has no profile there; the profile is the one of the home tenant. */
-type Scope = { services: Dependencies; actor: Actor<Person> };
+type Scope = { services: Pick<Services, 'database' | 'now'>; actor: Actor<Person> };
 
 /** @throws UserNotFound */
 export async function getProfile({ services, actor }: Scope) {

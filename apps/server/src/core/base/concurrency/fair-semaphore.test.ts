@@ -21,8 +21,6 @@ afterEach(() => {
 const flowOf = (tenant: string, principal = 'p'): Flow => ({ tenant, principal });
 const unlimited = { max: Infinity, maxOf: () => Infinity, timeoutMs: Infinity };
 
-type Outcome = Refusal | 'held';
-
 /** Acquires permits and notes the outcomes in their order, as `tenant/principal outcome`. */
 function createLog(semaphore: FairSemaphore) {
   const outcomes: string[] = [];
@@ -203,7 +201,7 @@ class Caller {
   readonly max = 6;
   readonly held = new Set<Permit>();
   readonly waiting = new Set<Permit>();
-  readonly over = new Map<Permit, Outcome>();
+  readonly over = new Map<Permit, Refusal | 'held'>();
   readonly violations: string[] = [];
   readonly semaphore = createFairSemaphore({
     permits: () => this.permits,

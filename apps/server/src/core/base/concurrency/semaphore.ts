@@ -19,11 +19,9 @@ export type Semaphore = {
   acquire(bounds: readonly Bound[], signal: AbortSignal): Promise<Release>;
 };
 
-type Waiter = { bounds: readonly Bound[]; start(): void };
-
 export function createSemaphore(): Semaphore {
   const held = new Counts();
-  const waiting = new Set<Waiter>();
+  const waiting = new Set<{ bounds: readonly Bound[]; start(): void }>();
   const isReached = ({ key, max }: Bound) => held.of(key) >= max;
 
   function hold(bounds: readonly Bound[]): Release {

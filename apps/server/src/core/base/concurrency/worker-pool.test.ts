@@ -8,14 +8,12 @@ const script = new URL('testing/pool-worker.ts', import.meta.url);
 const resourceLimits = { maxYoungGenerationSizeMb: 1, maxOldGenerationSizeMb: 16 };
 const answer: PoolTask = { do: 'answer' };
 
-type Answer = { threadId: number; size: number };
-
 /** A pool, and the workers that it started so far. */
 function createPool(max = 1) {
   const workers: Worker[] = [];
   const note = (worker: Worker) => void workers.push(worker);
   process.on('worker', note);
-  const pool = createWorkerPool<PoolTask, Answer>({ script, max, resourceLimits });
+  const pool = createWorkerPool<PoolTask, { threadId: number; size: number }>({ script, max, resourceLimits });
   onTestFinished(async () => {
     process.off('worker', note);
     await pool.close();

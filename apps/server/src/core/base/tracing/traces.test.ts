@@ -16,14 +16,13 @@ import { startService, testServiceOf, type TestService } from '#test/support/har
 // It takes seconds even on a quiet machine.
 vi.setConfig({ testTimeout: 120_000 });
 
-type Value = { stringValue?: string; intValue?: number | string };
 type Span = {
   name: string;
   kind: number;
   traceId: string;
   spanId: string;
   parentSpanId?: string;
-  attributes: { key: string; value: Value }[];
+  attributes: { key: string; value: { stringValue?: string; intValue?: number | string } }[];
   status: { code?: number };
 };
 type Export = { resourceSpans: { resource: { attributes: Span['attributes'] }; scopeSpans: { spans: Span[] }[] }[] };

@@ -2,13 +2,11 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { createBatchWriter } from '#core/data/background/batch-writer';
 
-type Overrides = Partial<Parameters<typeof createBatchWriter<number[]>>[0]>;
-
 const refused = Object.assign(new Error('value too long'), { code: '22001' });
 const alreadyWritten = Object.assign(new Error('duplicate key'), { code: '23505', constraint: 'rows_pkey' });
 
 /** A writer of numbers in batches of three; time stands still unless moved. */
-function setUp(overrides: Overrides = {}) {
+function setUp(overrides: Partial<Parameters<typeof createBatchWriter<number[]>>[0]> = {}) {
   const state = {
     waiting: [] as number[],
     written: [] as number[][],

@@ -13,8 +13,6 @@ type Prepared = {
   columns: Column[] | undefined;
 };
 
-type RowDescription = { fields: { name: string; dataTypeID: number }[] };
-
 type Wire = {
   stream: { write(data: Buffer): void };
   atriumStatements?: Map<string, Prepared>;
@@ -117,7 +115,7 @@ class Flight extends PipelinedQuery {
     statements.set(step.query.text, step.prepared);
   }
 
-  handleRowDescription(message: RowDescription): void {
+  handleRowDescription(message: { fields: { name: string; dataTypeID: number }[] }): void {
     const step = this.#steps[this.#index]!;
     step.columns = message.fields.map((field) => ({ name: field.name, parse: textParser(field.dataTypeID) }));
   }

@@ -5,8 +5,6 @@ import { createFairQueue } from '#core/base/concurrency/fair-queue';
 import { ConnectionLostError, openConnection, type Connection } from '#core/data/db/connection';
 import type { DatabaseTiming } from '#core/data/db/timing';
 
-type LaneTiming = Pick<DatabaseTiming, 'connectMs' | 'waitMs' | 'pauseMs' | 'probeMs' | 'suspectMs' | 'stallMs'>;
-
 /** How connections of one role are opened. */
 export type LaneOptions = {
   connection: pg.ClientConfig;
@@ -18,7 +16,7 @@ export type LaneOptions = {
   share: number;
   /** Flights of one tenant that may wait for a connection before new ones are refused. */
   maxWaiting: number;
-  timing: LaneTiming;
+  timing: Pick<DatabaseTiming, 'connectMs' | 'waitMs' | 'pauseMs' | 'probeMs' | 'suspectMs' | 'stallMs'>;
   /** Connections that rest for longer are closed; undefined keeps them open. */
   closeRestedMs?: number | undefined;
   /** Runs once on each new connection before its first flight. */

@@ -53,7 +53,7 @@ const beat = `set synchronous_commit = off; select pg_notify('${heartbeatChannel
 
 export function listen(options: ListenerOptions): Listener {
   const timing = { ...defaultTiming, ...options.timing };
-  let hearing: Hearing | undefined;
+  let hearing: ReturnType<typeof createHearing> | undefined;
   let attempt: pg.Client | undefined;
   let nextAttemptAt = 0;
   let [isClosed, isBlind] = [false, true];
@@ -129,8 +129,6 @@ async function subscribe(client: pg.Client, channels: readonly string[], connect
 
 /** Looks since the last heartbeat: while the process itself stands still, heartbeats may lie unread. */
 const minLooks = 3;
-
-type Hearing = ReturnType<typeof createHearing>;
 
 /** A connection that listens, and when it was last heard. */
 function createHearing(client: pg.Client) {

@@ -71,13 +71,11 @@ export const defaultLogConfig: LogConfig = {
   },
 };
 
-type Stored = Partial<{ [Section in keyof LogConfig]: Partial<LogConfig[Section]> }>;
-
 /** The setting that `core/data/settings` keeps over all processes. */
 export const logConfiguration = {
   name: 'log_configuration',
   complete(value: Readonly<Record<string, unknown>>): LogConfig {
-    const stored = value as Stored;
+    const stored = value as Partial<{ [Section in keyof LogConfig]: Partial<LogConfig[Section]> }>;
     return {
       logLevels: { ...(stored.logLevels as LogConfig['logLevels'] | undefined) },
       console: { ...defaultLogConfig.console, ...stored.console },

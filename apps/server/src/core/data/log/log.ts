@@ -7,7 +7,6 @@ import { createLogStore, type LogState, type LogStore } from '#core/data/log/log
 import { redactText, toLoggable } from '#core/data/log/redaction';
 
 type Write = { (message: string): void; (fields: object, message?: string): void };
-type WriteAbout = (fields: object, message: string, about: About) => void;
 
 type Part = {
   /** Which part of the service speaks: its level is configured by this name. */
@@ -24,7 +23,7 @@ export type Log = Readonly<Record<LogLevel, Write>> & {
 };
 
 /** For a part whose ids this service creates: they are passed apart, so that lines need not be searched for ids. */
-export type OwnLog = Readonly<Record<LogLevel, WriteAbout>>;
+export type OwnLog = Readonly<Record<LogLevel, (fields: object, message: string, about: About) => void>>;
 
 /** The log of a process together with what decides where its lines go: console, database, both or nowhere. */
 export type Logging = {

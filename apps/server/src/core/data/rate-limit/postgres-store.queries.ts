@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 
 import { queryBuilder, write } from '#core/data/db/query';
-type Tables = { rate_limits: { key: string; attempts: number; window_ends_at: string } };
 
-const builder = queryBuilder<Tables>();
+const builder = queryBuilder<{ rate_limits: { key: string; attempts: number; window_ends_at: string } }>();
 
 /** Counts an attempt before it is evaluated; a window that has ended starts again at one. */
 export const takeAttempt = write<

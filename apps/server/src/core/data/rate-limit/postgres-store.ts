@@ -15,11 +15,9 @@ export type Attempt = {
   refund(): Query<never>[];
 };
 
-type Services = { database: Database; now(): Date };
-
 /** Counted before it is evaluated, so that parallel attempts cannot exceed a limit, and shared by all processes. */
 export function createAttempt(
-  services: Services,
+  services: { database: Database; now(): Date },
   limits: readonly (Limit & { key: string })[],
   error: ErrorDefinition,
 ): Attempt {

@@ -21,10 +21,9 @@ export type Usage = {
 };
 
 type Count = { requests: number; errors: number };
-type Total = Count & { usedAt: string; ip: string };
 type TenantCounts = {
   byHour: Map<string, Count & { id: string; hour: string; operation: string }>;
-  totals: Map<string, Total>;
+  totals: Map<string, Count & { usedAt: string; ip: string }>;
 };
 
 type Batch = { tenantId: string; counts: TenantCounts; number: number };

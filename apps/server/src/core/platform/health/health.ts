@@ -61,9 +61,7 @@ function withNoticed(probe: Probe, state: ServiceState): ServiceState {
   return noticed === undefined ? state : { ...state, ...noticed };
 }
 
-type Watched = { state(): Promise<ServiceState>; known(): ServiceState | undefined };
-
-function watch(probe: Probe, now: () => Date): Watched {
+function watch(probe: Probe, now: () => Date): { state(): Promise<ServiceState>; known(): ServiceState | undefined } {
   let last: { state: ServiceState; at: number } | undefined;
 
   const failed: Verdict = { status: 'unhealthy', message: probe.failure ?? 'not reachable' };

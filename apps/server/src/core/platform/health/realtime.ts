@@ -84,8 +84,6 @@ async function ask(
   }
 }
 
-type Node = Record<string, unknown>;
-
 /** Undefined where it is not the answer of such a server. */
 function factsOf(body: unknown): Facts | undefined {
   const nodes = (body as { result?: { nodes?: unknown } } | null | undefined)?.result?.nodes;
@@ -110,7 +108,7 @@ function factsOf(body: unknown): Facts | undefined {
   return { status: 'ok', version: typeof version === 'string' ? plain(version) : '', message: 'reachable', metrics };
 }
 
-function isNode(value: unknown): value is Node {
+function isNode(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 

@@ -204,10 +204,8 @@ describe('ports', () => {
   });
 });
 
-type Answers = Parameters<typeof resolver>[0];
-
 describe('names', () => {
-  it.each<[string, Answers]>([
+  it.each<[string, Parameters<typeof resolver>[0]]>([
     ['a private address', [['127.0.0.1']]],
     ['a mapped address', [['::ffff:127.0.0.1']]],
     ['a translated address', [['64:ff9b::7f00:1']]],

@@ -3,12 +3,10 @@ import { describe, expect, it } from 'vitest';
 
 import { readOnThread } from '#core/platform/outbound/reading';
 
-type Echo = { text: string; threadId: number };
-
 const script = new URL('testing/readings.ts', import.meta.url);
 const bytes = (text: string) => new Uint8Array(Buffer.from(text));
 const read = (name: string, text = 'ä😀', maxMs?: number, tenantId = 'a') =>
-  readOnThread<Echo>({ script, argument: name }, bytes(text), { tenantId, maxMs });
+  readOnThread<{ text: string; threadId: number }>({ script, argument: name }, bytes(text), { tenantId, maxMs });
 
 describe('readOnThread', () => {
   it('reads on another thread than the event loop', async () => {

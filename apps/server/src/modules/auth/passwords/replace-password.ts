@@ -13,8 +13,6 @@ import { clearUnproven } from '#modules/auth/accounts/take-over';
 import { liftLoginLock } from '#modules/auth/login/rate-limits';
 import { listOrigins } from '#modules/auth/sessions/known-logins.queries';
 
-type Dependencies = Pick<Services, 'database' | 'encryption' | 'now'>;
-
 type Replacement = {
   accountId: string;
   /** Time at which the verified password was set; null if none was required. */
@@ -49,7 +47,7 @@ export async function replacePassword(tx: Transaction, replacement: Replacement)
  * address can still disown the account.
  */
 export async function replaceByMail(
-  services: Dependencies,
+  services: Pick<Services, 'database' | 'encryption' | 'now'>,
   tx: Transaction,
   account: AccountState,
   change: { passwordHash: string; request: RequestFacts; at: string },

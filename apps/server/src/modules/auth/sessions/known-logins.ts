@@ -4,8 +4,6 @@ import type { Services } from '#core/platform/services';
 import { findProvenOrigin } from '#modules/auth/sessions/known-logins.queries';
 import { browserKind, networkOf } from '#modules/auth/sessions/known-logins.rules';
 
-type Dependencies = Pick<Services, 'database' | 'encryption'>;
-
 /** The origin of a request of an account: recognisable, but not readable. */
 export function originOf(
   { encryption }: Pick<Services, 'encryption'>,
@@ -18,7 +16,7 @@ export function originOf(
 
 /** The origin of the request, if the account has logged in from there. */
 export async function findKnownOrigin(
-  services: Dependencies,
+  services: Pick<Services, 'database' | 'encryption'>,
   accountId: string,
   request: RequestFacts,
 ): Promise<string | undefined> {

@@ -5,7 +5,6 @@ import type { Answer, Call, TestService } from '#test/support/harness';
 
 export const path = '/api/v1/secure/taxonomy/categories';
 
-type Data = Record<string, any>;
 export type EntityType = 'space' | 'resource' | 'tenant' | 'group';
 export type Entity = { entity_type: EntityType; entity_id: string };
 
@@ -19,7 +18,7 @@ export function categoriesOf(test: TestService, tenant: () => Tenant) {
     });
   return {
     post,
-    create: async (body: object = {}): Promise<Data> => {
+    create: async (body: object = {}): Promise<Record<string, any>> => {
       const answer = await post(body);
       expect(answer).toMatchObject({ status: 201 });
       return answer.body.data;

@@ -17,9 +17,7 @@ type ConnectorEventRow = {
   occurred_at: string;
 };
 
-type Tables = { connectors: ConnectorRow; connector_events: ConnectorEventRow };
-
-const builder = queryBuilder<Tables>();
+const builder = queryBuilder<{ connectors: ConnectorRow; connector_events: ConnectorEventRow }>();
 
 type HealthColumns = Pick<
   ConnectorRow,

@@ -172,9 +172,7 @@ function rateLimited(health: Health, seconds: number, now: Date): Health {
   return { ...health, retry_at: retryAt, lease_until: null };
 }
 
-type Failed = Extract<Outcome, { httpStatus: unknown }>;
-
-function failed(health: Health, { kind, httpStatus }: Failed, now: Date): Health {
+function failed(health: Health, { kind, httpStatus }: Extract<Outcome, { httpStatus: unknown }>, now: Date): Health {
   const failures = health.consecutive_failures + 1;
   const isOver = failures >= health.auto_disable_threshold;
   return {

@@ -11,9 +11,7 @@ type QuotaRow = {
   used: number;
 };
 
-type Tables = { operation_quota: QuotaRow };
-
-const builder = queryBuilder<Tables>();
+const builder = queryBuilder<{ operation_quota: QuotaRow }>();
 
 const windows = (json: string) =>
   sql`jsonb_to_recordset(${json}::jsonb)

@@ -5,8 +5,6 @@ import type { QuotaLimit } from '#modules/connectors/overrides/overrides.rules';
 import { openQuota, reserveQuota, settleQuota } from '#modules/connectors/overrides/quotas.queries';
 import { secondsToEnd, windowsOf, type Amounts, type Window } from '#modules/connectors/overrides/quotas.rules';
 
-type Dependencies = Pick<Services, 'database' | 'now'>;
-
 type Wanted = {
   tenantId: string;
   operation: OperationKey;
@@ -23,7 +21,7 @@ export type Reservation = {
 };
 
 /** @throws QuotaExceeded (429) if a quota is exceeded; then nothing is reserved */
-export async function reserve(services: Dependencies, wanted: Wanted): Promise<Reservation> {
+export async function reserve(services: Pick<Services, 'database' | 'now'>, wanted: Wanted): Promise<Reservation> {
   const { tenantId, operation, quotaLimits, characters } = wanted;
   if (quotaLimits.length === 0) return nothingTaken;
   const now = services.now();

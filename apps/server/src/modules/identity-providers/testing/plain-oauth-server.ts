@@ -3,12 +3,8 @@ import type { AddressInfo } from 'node:net';
 
 import { newSecret, sha256 } from '#core/base/crypto/secrets';
 
-type Address = { email: string; primary: boolean; verified: boolean };
-
 /** A user at GitHub or Facebook. */
-export type Member = { id: number; addresses: Address[] };
-
-type Pending = { member: Member; clientId: string; redirectUri: string; challenge: string };
+export type Member = { id: number; addresses: { email: string; primary: boolean; verified: boolean }[] };
 
 export type PlainOAuthServer = {
   readonly origin: string;
@@ -26,7 +22,7 @@ export type PlainOAuthServer = {
 export async function startPlainOAuthServer(): Promise<PlainOAuthServer> {
   const http = createServer();
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
-  const codes = new Map<string, Pending>();
+  const codes = new Map<string, { member: Member; clientId: string; redirectUri: string; challenge: string }>();
   const tokens = new Map<string, Member>();
   const server: PlainOAuthServer = {
     origin: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,

@@ -12,8 +12,6 @@ export const identities = '/api/v1/auth/identities';
 /** Environment of a service that may call the providers of its tests. */
 export const openLoopback = { OUTBOUND_ALLOWED_CIDRS: '127.0.0.1/32' };
 
-type Configuration = { client_id: string; client_secret: string } & Record<string, unknown>;
-
 /** The callback address of the registration in the tenant of the token. */
 export async function callbackOf(test: TestService, token: string, provider: ProviderId): Promise<string> {
   const answer = await test.call('GET', registrations, { token });
@@ -25,7 +23,7 @@ export async function configure(
   test: TestService,
   token: string,
   provider: ProviderId,
-  configuration: Configuration,
+  configuration: { client_id: string; client_secret: string } & Record<string, unknown>,
 ): Promise<void> {
   const body = { enabled: true, redirect_uris: [app], ...configuration };
   const answer = await test.call('PUT', `${registrations}/${provider}`, { token, body });

@@ -10,15 +10,11 @@ import {
 } from '#modules/connectors/index';
 import type { Outcome, ChannelMessage } from '#modules/notifications/channels/channel';
 
-type Dependencies = Pick<Services, 'callLog' | 'database' | 'encryption' | 'log' | 'now' | 'outbound'>;
-
-type Message = Parameters<typeof sendMessage>[1];
-
 /** Sends a message through the connectors of the tenant and the installation. */
 export async function handToConnectors(
-  services: Dependencies,
+  services: Pick<Services, 'callLog' | 'database' | 'encryption' | 'log' | 'now' | 'outbound'>,
   { tenantId, deliveryId: id }: ChannelMessage,
-  message: Omit<Message, 'tenantId' | 'id' | 'signal'>,
+  message: Omit<Parameters<typeof sendMessage>[1], 'tenantId' | 'id' | 'signal'>,
   signal: AbortSignal,
 ): Promise<Outcome> {
   try {

@@ -44,8 +44,6 @@ export function mailOf({ texts, link, ...letter }: Letter): { subject: string; t
   return { subject, text: `${parts.filter((part) => part !== '').join('\n\n')}\n` };
 }
 
-type Reasons = Omit<Letter, 'texts' | 'link'>;
-
 /** Texts for mails that must not name the tenant. */
 const unnamed: Readonly<Record<string, string>> = {
   en: 'your organisation',
@@ -68,7 +66,7 @@ const footers: Readonly<Record<string, (tenantName: string, category: string) =>
     `Riceve questa e-mail perché è membro di ${tenant} e viene informato via e-mail su ${category}. Può modificare le sue notifiche qui:`,
 };
 
-function footerOf({ category, locale, settingsUrl, tenantName }: Reasons): string {
+function footerOf({ category, locale, settingsUrl, tenantName }: Omit<Letter, 'texts' | 'link'>): string {
   const wanted = locale.split(/[-_]/)[0]!.toLowerCase();
   const language = Object.hasOwn(footers, wanted) ? wanted : 'en';
   const tenant = oneLine(tenantName) || unnamed[language]!;

@@ -40,13 +40,11 @@ const columns = [
 /** Lease of claimed deliveries; after that, other processes claim them. */
 export const leaseMs = 90_000;
 
-type Claiming = OfChannel & { claim: string; now: string; max: number };
-
 /**
  * Claims due deliveries, critical ones first, and those with an expired lease. Deliveries of a suspended or deleted tenant
  * wait until the tenant is active again.
  */
-export const claimDue = write<Claiming, DeliveryRow>((p) => ({
+export const claimDue = write<OfChannel & { claim: string; now: string; max: number }, DeliveryRow>((p) => ({
   compile: () =>
     sql`with due as materialized (
         select id, status from notification_deliveries
@@ -205,9 +203,7 @@ function matching(tenantId: string, { noticeId, userId, channel, status }: Deliv
     .$if(status !== undefined, (query) => query.where('status', '=', status!));
 }
 
-type Own = { tenantId: string; userId: string; id: string };
-
-export const findOwnNotification = read<Own, { id: string }>((p) =>
+export const findOwnNotification = read<{ tenantId: string; userId: string; id: string }, { id: string }>((p) =>
   builder
     .selectFrom('notifications')
     .select('id')

@@ -13,11 +13,9 @@ import type { ListDeliveriesQuery } from '#modules/notifications/deliveries/deli
 import { sentenceOf } from '#modules/notifications/deliveries/explanation.rules';
 import type { DeliveryRow } from '#modules/notifications/notifications.tables';
 
-type SetHeader = (name: string, value: string) => void;
-
 /** Lists deliveries of the tenant with status and reason, newest first. */
 export async function listAllDeliveries(
-  { db, setHeader }: { db: TenantDb; setHeader: SetHeader },
+  { db, setHeader }: { db: TenantDb; setHeader: (name: string, value: string) => void },
   { limit = 50, offset = 0, noticeId, userId, channel, status }: ListDeliveriesQuery,
 ) {
   const { tenantId } = db;

@@ -101,10 +101,8 @@ export const markNotification = write<ById & { readAt: string | null }, InboxRow
       .returning(fromNotice) as unknown as Built<InboxRow>,
 );
 
-type Reading = ByPerson & { before: string; at: string; max: number };
-
 /** Locked in one order, so that two requests of a user cannot deadlock. */
-export const markAllRead = write<Reading, { id: string }>((p) => {
+export const markAllRead = write<ByPerson & { before: string; at: string; max: number }, { id: string }>((p) => {
   const unread = builder
     .selectFrom('notifications')
     .select('id')

@@ -16,10 +16,8 @@ import {
 import type { ListInboxQuery, ReadAllBody } from '#modules/notifications/inbox/inbox.schemas';
 import { textsIn } from '#modules/notifications/notices/fan-out.rules';
 
-type Dependencies = Pick<Services, 'database' | 'now'>;
-
 /** A user who acts for another tenant has an inbox only in the home tenant. */
-type Scope = { services: Dependencies; actor: Actor<Person> };
+type Scope = { services: Pick<Services, 'database' | 'now'>; actor: Actor<Person> };
 
 /** Batch size of one statement. */
 const maxRead = 5000;

@@ -9,7 +9,6 @@ import { createMember, createTenant, logInSystemAdmin, type Person, type Tenant 
 import { expectError, useService, type Call } from '#test/support/harness';
 
 type Data = Record<string, any>;
-type Whose = Person & { tenantId: string };
 
 const test = useService();
 let tenant: Tenant;
@@ -32,7 +31,7 @@ const dismiss = (by: Call, id: string) => test.call('DELETE', `${inboxPath}/${id
 const readAll = (by: Call, body?: unknown) =>
   test.call('POST', `${inboxPath}/read-all`, body === undefined ? by : { ...by, body });
 
-async function someone(): Promise<Whose> {
+async function someone(): Promise<Person & { tenantId: string }> {
   return { ...(await createMember(test, tenant)), tenantId: tenant.tenantId };
 }
 

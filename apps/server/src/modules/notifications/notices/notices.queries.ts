@@ -83,12 +83,11 @@ export const findNotice = read<ById, NoticeRow>((p) => sent(p).select(columns).w
 export const lockNotice = lock<ById, NoticeRow>((p) => sent(p).select(columns).where('id', '=', p.id).forUpdate());
 
 type Filters = { status: NoticeRow['status'] | undefined };
-type Page = { limit: number; offset: number };
 
 export function listNotices(
   tenantId: string,
   filters: Filters,
-  { limit, offset }: Page,
+  { limit, offset }: { limit: number; offset: number },
 ): ReadStatement<NoticeSummaryRow> {
   return toRead(matching(tenantId, filters).select(summaryColumns).orderBy('id', 'desc').limit(limit).offset(offset));
 }
@@ -101,9 +100,7 @@ function matching(tenantId: string, { status }: Filters) {
   return sent({ tenantId }).$if(status !== undefined, (query) => query.where('status', '=', status!));
 }
 
-type Count = Pick<DeliveryRow, 'channel' | 'status'> & { count: number };
-
-export const countDeliveries = read<ById, Count>((p) =>
+export const countDeliveries = read<ById, Pick<DeliveryRow, 'channel' | 'status'> & { count: number }>((p) =>
   builder
     .selectFrom('notification_deliveries')
     .select(['channel', 'status', sql<number>`count(*)`.as('count')])
@@ -112,10 +109,8 @@ export const countDeliveries = read<ById, Count>((p) =>
     .groupBy(['channel', 'status']),
 );
 
-type Suppressing = ById & { after: string; max: number; at: string };
-
 /** Suppresses waiting deliveries of a notice; attempts under way continue. */
-export const suppressWaiting = write<Suppressing, { id: string }>(
+export const suppressWaiting = write<ById & { after: string; max: number; at: string }, { id: string }>(
   (p) => sql`with waiting as materialized (
         select id from notification_deliveries
         where tenant_id = ${p.tenantId} and notice_id = ${p.id} and status = 'queued' and id > ${p.after}

@@ -37,9 +37,7 @@ import { wakeNotices } from '#modules/notifications/notices/wake';
 import type { NoticeRow } from '#modules/notifications/notifications.tables';
 import { channels, deliveryStatuses, type Audience } from '#modules/notifications/notifications.types';
 
-type Dependencies = Pick<Services, 'log' | 'now' | 'queue'>;
-
-type Scope = { services: Dependencies; db: TenantDb; actor: Actor<Person> };
+type Scope = { services: Pick<Services, 'log' | 'now' | 'queue'>; db: TenantDb; actor: Actor<Person> };
 
 /** Maximum number of unfinished notices of a tenant. */
 const maxQueued = 20;
@@ -128,11 +126,9 @@ async function assertKnown(tx: Transaction, { tenant_id: tenantId, audience }: N
   if (users + groups > 0) throw UnknownAudience({ details: { unknownUsers: users, unknownGroups: groups } });
 }
 
-type SetHeader = (name: string, value: string) => void;
-
 /** Notices of users, newest first. */
 export async function listSentNotices(
-  { db, setHeader }: { db: TenantDb; setHeader: SetHeader },
+  { db, setHeader }: { db: TenantDb; setHeader: (name: string, value: string) => void },
   { limit = 50, offset = 0, status }: ListNoticesQuery,
 ) {
   const { tenantId } = db;

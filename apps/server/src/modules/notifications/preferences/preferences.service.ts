@@ -40,9 +40,7 @@ import type {
   UpdatePreferencesBody,
 } from '#modules/notifications/preferences/preferences.schemas';
 
-type Dependencies = Pick<Services, 'database' | 'now'>;
-
-type Scope = { services: Dependencies; db: TenantDb; actor: Actor<Person> };
+type Scope = { services: Pick<Services, 'database' | 'now'>; db: TenantDb; actor: Actor<Person> };
 type OwnScope = Omit<Scope, 'db'>;
 type Given<Query> = { [Name in keyof Query]: Query[Name] | undefined };
 
@@ -135,9 +133,7 @@ export async function explainPreferences(
   return { data: channels.map((channel) => effective({ category, channel }, { defaults, overrides }, at)) };
 }
 
-type At = Parameters<typeof timeOf>[1];
-
-function effective(wanted: { category: string; channel: Channel }, layers: Layers, at: At) {
+function effective(wanted: { category: string; channel: Channel }, layers: Layers, at: Parameters<typeof timeOf>[1]) {
   const { channel } = wanted;
   const decision = decide(wanted, layers);
   const { isEnabled, layer, preferenceId, category, quietHours, quietHoursLayer } = decision;

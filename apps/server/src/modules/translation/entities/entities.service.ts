@@ -124,12 +124,10 @@ async function sourceOf(
   return language === undefined ? { error: LanguageNotDetected() } : { place, language };
 }
 
-type Batch = TextBatch & { units: readonly Unit[] };
-
 /** Groups texts by language. */
 async function translateUnits(scope: TranslationScope, units: readonly Unit[]) {
   const byPair = Map.groupBy(units, ({ source, language }) => `${source.language} ${language}`);
-  const batches = [...byPair.values()].map((same): Batch => {
+  const batches = [...byPair.values()].map((same): TextBatch & { units: readonly Unit[] } => {
     const { source, language: target } = same[0]!;
     return { source: source.language, target, texts: same.map(({ text }) => text), units: same };
   });

@@ -43,8 +43,6 @@ import { distinct, isLanguage } from '#modules/translation/languages/languages.r
 import type { TranslationScope } from '#modules/translation/scope';
 import { toLanguage } from '#modules/translation/texts/texts.service';
 
-type Dependencies = Pick<Services, 'now' | 'queue'>;
-
 type SetHeader = (name: string, value: string) => void;
 type Request = { scope: TranslationScope; actor: Actor; setHeader: SetHeader; untilAbandoned(): AbortSignal };
 
@@ -106,7 +104,7 @@ async function survey(db: TenantDb, asked: Asked): Promise<{ languages: string[]
   return { total, languages: languagesOf(asked, { base, languages: languages.filter(isLanguage) }) };
 }
 
-type Changer = { services: Dependencies; db: TenantDb; actor: Actor };
+type Changer = { services: Pick<Services, 'now' | 'queue'>; db: TenantDb; actor: Actor };
 type Begun = { job: JobRow; /** Undefined if an equal job was already running. */ claim: string | undefined };
 
 async function begin({ services, db, actor }: Changer, asked: Asked, found: { languages: string[]; total: number }) {

@@ -10,8 +10,6 @@ import { LanguageNotDetected, NothingToTranslate } from '#modules/translation/tr
 import type { TranslateI18nBody } from '#modules/translation/translation.schemas';
 import { fields, type Field } from '#modules/translation/translation.types';
 
-type Given = TranslateI18nBody['i18n_data'][string];
-
 /**
  * Translates into the given languages, or all of the tenant except the source; other texts are returned unchanged.
  * @throws UnknownLanguage, LanguageNotDetected, NothingToTranslate, and the errors of `translate` if no language succeeds
@@ -27,7 +25,7 @@ export async function translateI18n(scope: TranslationScope, body: TranslateI18n
   const { delivered, failure } = await translateBatches(scope, batches);
   if (delivered.size === 0 && failure !== undefined) throw failure;
   const done = batches.filter((batch) => delivered.has(batch));
-  const translated = done.map((batch): [string, Given] => {
+  const translated = done.map((batch): [string, TranslateI18nBody['i18n_data'][string]] => {
     const results = delivered.get(batch)!.map(({ text }, at): [Field, string] => [populated[at]!, text]);
     return [batch.target, { ...data[batch.target], ...Object.fromEntries(results) }];
   });

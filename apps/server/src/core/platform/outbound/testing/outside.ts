@@ -55,10 +55,8 @@ export function countBytesRead(): () => number {
   return () => [...sockets].reduce((sum, { bytesRead }) => sum + bytesRead, 0);
 }
 
-type Answers = readonly (readonly string[])[];
-
 /** A resolver that answers each time with the next line, and the last one for ever. */
-export function resolver(answers: Answers) {
+export function resolver(answers: readonly (readonly string[])[]) {
   const asked: string[] = [];
   const lookup: NonNullable<OutboundOptions['lookup']> = (hostname, _options, callback) => {
     const addresses = answers[Math.min(asked.length, answers.length - 1)]!;

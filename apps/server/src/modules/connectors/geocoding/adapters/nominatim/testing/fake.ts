@@ -68,9 +68,7 @@ export const nominatimFake: GeocodingFake = {
   },
 };
 
-type Asked = Readonly<Record<string, string>>;
-
-const answers: Readonly<Record<string, (asked: Asked) => object>> = {
+const answers: Readonly<Record<string, (asked: Readonly<Record<string, string>>) => object>> = {
   '/nominatim/search': ({ q, limit, 'accept-language': language }) =>
     language === 'de' && q === 'Stephansplatz 3 & Wien' && limit === '2' ? [cathedral] : [],
   '/nominatim/reverse': ({ lat, lon, 'accept-language': language }) =>
