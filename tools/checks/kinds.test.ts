@@ -109,8 +109,8 @@ declare const built: query.Built<{ id: string }>;
 `;
 const allowed = [
   'db.first(query.toRead(built));',
-  'db.flight([query.toRead(built), query.toRead(built)]);',
-  'db.slow.flight([query.toWrite(built), query.lock(() => built)({}), query.toRead(built), query.toAuditedWrite(change)]);',
+  'db.batch([query.toRead(built), query.toRead(built)]);',
+  'db.interactive.batch([query.toWrite(built), query.lock(() => built)({}), query.toRead(built), query.toAuditedWrite(change)]);',
   'tx.all(query.lock(() => built)({}));',
   'query.auditedWrite(() => change)({});',
 ];
@@ -118,7 +118,7 @@ const refused = [
   'db.all(query.toWrite(built));',
   'db.first(query.toAuditedWrite(change));',
   'db.all(query.lock(() => built)({}));',
-  'db.flight([query.toRead(built), query.toWrite(built)]);',
+  'db.batch([query.toRead(built), query.toWrite(built)]);',
   "export const path: Pick<scopes.Statements, 'first'> = db;",
   "export const transaction: Pick<scopes.Transaction, 'all'> = db;",
   'query.write(() => change);',

@@ -78,7 +78,7 @@ import { ${id} as ${id}Row } from '#modules/${names.kebab}/${kebab}.queries';
 /** @throws ${notFound.name} */
 export async function ${id}({ db, actor, now }: { db: TenantDb; actor: Actor; now: () => Date }, id: string) {
   const at = now().toISOString();
-  const row = await db.slow.first(${id}Row({ id, at, ...auditParams(actor, at) }));
+  const row = await db.interactive.first(${id}Row({ id, at, ...auditParams(actor, at) }));
   if (row === undefined) throw ${notFound.name}();
   return { data: row };
 }

@@ -97,7 +97,7 @@ type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 export async function create${pascal}({ db, actor, now }: Scope, { name }: Create${pascal}Body) {
   const at = now().toISOString();
   const record = { id: newId(), name, created_at: at, updated_at: at };
-  const row = await db.slow.first(insert${pascal}({ ...record, ...auditParams(actor, at) }));
+  const row = await db.interactive.first(insert${pascal}({ ...record, ...auditParams(actor, at) }));
   return { data: present${pascal}(row!) };
 }
 

@@ -61,7 +61,7 @@ async function createSessionsInOddStates(): Promise<void> {
 
   const incomplete = await createAdmin(tenant);
   const account = 'select account_id from users where tenant_id = $1 and id = $2';
-  await database.credential(tenant.tenantId).slow.all({
+  await database.credential(tenant.tenantId).interactive.all({
     kind: 'write',
     text: `insert into two_factor_methods (account_id, method, enabled_at, created_at)
            values ((${account}), 'totp', now(), now())`,
@@ -71,7 +71,7 @@ async function createSessionsInOddStates(): Promise<void> {
   present('session without its second factor', await logIn(test, incomplete));
 
   const strict = await createTenant(test);
-  await database.tenant(strict.tenantId).slow.all({
+  await database.tenant(strict.tenantId).interactive.all({
     kind: 'write',
     text: `update tenants set settings = '{"twoFactorRequiredFrom": "2026-01-01T00:00:00.000Z"}' where id = $1`,
     values: [strict.tenantId],
@@ -80,7 +80,7 @@ async function createSessionsInOddStates(): Promise<void> {
   present('session that has to enrol a second factor', await logIn(test, strict.admin));
 
   const vouched = await createAdmin(tenant);
-  await database.credential(tenant.tenantId).slow.all({
+  await database.credential(tenant.tenantId).interactive.all({
     kind: 'write',
     text: 'update sessions set account_wide = false where tenant_id = $1 and user_id = $2',
     values: [tenant.tenantId, vouched.userId],

@@ -174,7 +174,8 @@ it('security events during the outage are written exactly once after it', async 
   const written = async () => {
     const text = 'select count(*) from security_events where concerned_tenant_id = $1';
     const db = service.services.database.platform();
-    return (await db.slow.first<{ count: number }>({ kind: 'write', text, values: [tenantId], prepare: false }))?.count;
+    return (await db.interactive.first<{ count: number }>({ kind: 'write', text, values: [tenantId], prepare: false }))
+      ?.count;
   };
   await vi.waitFor(async () => expect(await written()).toBe(2200), { timeout: 60_000, interval: 100 });
   record(1);
@@ -216,8 +217,9 @@ describe.skipIf(process.platform !== 'linux')('a server that runs but does not r
     const written = async () => {
       const text = `select count(*) from application_logs where service = 'frozen' and message like $1`;
       const db = service.services.database.platform();
-      return (await db.slow.first<{ count: number }>({ kind: 'write', text, values: [`%${mark}`], prepare: false }))
-        ?.count;
+      return (
+        await db.interactive.first<{ count: number }>({ kind: 'write', text, values: [`%${mark}`], prepare: false })
+      )?.count;
     };
     await vi.waitFor(async () => expect(await written()).toBe(701), { timeout: 60_000, interval: 100 });
   });

@@ -190,10 +190,10 @@ describe('the jobs of all modules', () => {
     const steps: { max: number; left: number }[] = [];
     const db = test.service.services.database.platform();
     const counting = {
-      slow: {
-        ...db.slow,
-        all: async (query: Parameters<typeof db.slow.all>[0]) => {
-          const rows = await db.slow.all(query);
+      interactive: {
+        ...db.interactive,
+        all: async (query: Parameters<typeof db.interactive.all>[0]) => {
+          const rows = await db.interactive.all(query);
           steps.push({ max: rows.length, left: (await left('mail_outbox', 'recipient')).length });
           return rows;
         },
@@ -213,7 +213,7 @@ describe('the jobs of all modules', () => {
   it('stops before the next statement after an abort', async () => {
     const stop = new AbortController();
     const sent: number[] = [];
-    const slow = {
+    const interactive = {
       all: (_query: unknown) => {
         sent.push(sent.length);
         if (sent.length === 2) stop.abort(new Error('enough'));
@@ -221,7 +221,7 @@ describe('the jobs of all modules', () => {
       },
     };
     const next = (max: number) => deleteDeliveredMail({ before: daysAgo(30), max });
-    const deleting = deleteInBatches({ slow } as never, next, stop.signal);
+    const deleting = deleteInBatches({ interactive } as never, next, stop.signal);
     await expect(deleting).rejects.toThrow('enough');
     expect(sent).toEqual([0, 1]);
   });

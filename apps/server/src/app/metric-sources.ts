@@ -68,7 +68,7 @@ function delayMetric(): Metric {
 
 function poolMetrics({ database }: Parts): Metric[] {
   const each = (value: (pool: ReturnType<Database['pools']>[number]) => number) => () =>
-    database.pools().map((pool) => ({ labels: { role: pool.role, lane: pool.lane }, value: value(pool) }));
+    database.pools().map((pool) => ({ labels: { role: pool.role, pool: pool.pool }, value: value(pool) }));
   return [
     gauge(
       'atrium_database_connections',

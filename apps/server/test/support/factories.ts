@@ -63,7 +63,7 @@ export async function createMember(
 /** Puts the user into a group with these permissions. */
 export async function grant(test: TestService, tenantId: string, userId: string, permissions: string[]): Promise<void> {
   const groupId = newId();
-  await test.service.services.database.tenant(tenantId).slow.flight([
+  await test.service.services.database.tenant(tenantId).interactive.batch([
     {
       kind: 'write',
       text: 'insert into groups (tenant_id, id, name, permissions) values ($1, $2, $3, $4)',
@@ -122,7 +122,7 @@ export async function joinTenant(test: TestService, tenant: Tenant, person: Pers
 
 /** As if the person had come back with a mailed link some time ago: the address is known to be theirs. */
 export async function proveAddress(test: TestService, email: string): Promise<void> {
-  await test.service.services.database.credential().slow.all({
+  await test.service.services.database.credential().interactive.all({
     kind: 'write',
     text: 'update accounts set email_verified_at = now() where email = $1',
     values: [email],

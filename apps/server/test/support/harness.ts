@@ -48,7 +48,7 @@ type Options = Partial<Pick<ServiceOptions, 'now' | 'encryptionKeys' | 'database
 export const patientTiming: Partial<DatabaseTiming> = {
   statementMs: 60_000,
   stallMs: 61_000,
-  fastStallMs: 61_000,
+  primaryStallMs: 61_000,
   connectMs: 60_000,
   waitMs: 60_000,
   suspectMs: 60_000,

@@ -202,7 +202,7 @@ describe('deleteApiKey', () => {
 });
 
 async function rowsOf(id: string, keyUuid: string) {
-  const [keys, directory] = await test.service.services.database.tenant(tenant.tenantId).flight([
+  const [keys, directory] = await test.service.services.database.tenant(tenant.tenantId).batch([
     { kind: 'read', text: 'select 1 from api_keys where id = $1', values: [id], prepare: false },
     { kind: 'read', text: 'select 1 from api_key_directory where key_uuid = $1', values: [keyUuid], prepare: false },
   ]);

@@ -44,7 +44,7 @@ const shownOnce = 'Keep the key now: it is not shown again.';
 
 export async function listApiKeys(db: TenantDb, query: ListApiKeysQuery) {
   const { limit, offset = 0, sort, search, enabled } = query;
-  const rows = await db.slow.all(
+  const rows = await db.interactive.all(
     listApiKeyRows(db.tenantId, { limit, offset, order: parseSort(sort), search, enabled }),
   );
   return { data: rows.map(presentApiKey) };
@@ -81,7 +81,7 @@ export async function createApiKey({ db, actor, services }: Scope, body: CreateA
     created_at: at,
     ...secret,
   };
-  const [, , [row]] = await db.slow.flight([
+  const [, , [row]] = await db.interactive.batch([
     insertApiKey({ ...key, ...auditParams(actor, at, { fields: Object.keys(body) }) }),
     insertDirectoryEntry({ tenantId, keyUuid }),
     findApiKey({ tenantId, id }),
@@ -166,7 +166,7 @@ export function deletePreviousSecret(scope: Scope, id: string): Promise<void> {
 /** @throws ApiKeyNotFound */
 export async function getApiKeyUsage({ db, services }: Omit<Scope, 'actor'>, id: string) {
   const { tenantId } = db;
-  const [keys, [summary]] = await db.slow.flight([
+  const [keys, [summary]] = await db.interactive.batch([
     findApiKey({ tenantId, id }),
     usageOf({ tenantId, credentialId: id }, services.now()),
   ]);

@@ -118,7 +118,7 @@ describe('a key', () => {
     expect(await statusOfKey(test, known.fullKey)).toBe(200);
     const setStatus = async (status: string) => {
       const { tenantId } = own;
-      await test.service.services.database.tenant(tenantId).slow.flight([
+      await test.service.services.database.tenant(tenantId).interactive.batch([
         {
           kind: 'write',
           text: 'update tenants set status = $2 where id = $1',

@@ -26,7 +26,7 @@ const login = (who: { email: string; password: string; tenantId?: string }, call
   return post(test, 'login', { email, password, tenantId }, call);
 };
 const suspendTenant = (tenantId: string, status = 'suspended') =>
-  test.service.services.database.tenant(tenantId).slow.all({
+  test.service.services.database.tenant(tenantId).interactive.all({
     kind: 'write',
     text: 'update tenants set status = $2 where id = $1',
     values: [tenantId, status],
@@ -204,10 +204,10 @@ async function statementsDuring(work: () => Promise<unknown>): Promise<string[]>
     new Proxy(target, {
       get(scope, name) {
         const value: unknown = Reflect.get(scope, name, scope);
-        if (name === 'slow') return watch(value as object);
+        if (name === 'interactive') return watch(value as object);
         if (typeof value !== 'function') return value;
         return (argument: unknown) => {
-          if (name === 'flight') note(argument as Query<unknown>[]);
+          if (name === 'batch') note(argument as Query<unknown>[]);
           else if (name === 'all' || name === 'first') note([argument as Query<unknown>]);
           return value.call(scope, argument);
         };
@@ -238,7 +238,7 @@ describe('an outdated hash', () => {
     // The same password under weaker settings, made by the library that the service uses.
     const { hash } = await import('@node-rs/argon2');
     const weak = await hash(account.password, { memoryCost: 8192, timeCost: 1, parallelism: 1 });
-    await database.tenant(tenant.tenantId).slow.all({
+    await database.tenant(tenant.tenantId).interactive.all({
       kind: 'write',
       text: 'update app_accounts set password_hash = $3 where tenant_id = $1 and id = $2',
       values: [tenant.tenantId, account.id, encryption.encrypt(weak, place)],

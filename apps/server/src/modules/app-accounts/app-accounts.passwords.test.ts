@@ -242,7 +242,7 @@ it('no password is in a log line, in the audit trail or in the database', async 
 
 it('the hash is bound to its account: a copy does not work for another account', async () => {
   const [strong, weak] = [await createAppAccount(test, tenant), await createAppAccount(test, tenant)];
-  await test.service.services.database.tenant(tenant.tenantId).slow.all({
+  await test.service.services.database.tenant(tenant.tenantId).interactive.all({
     kind: 'write',
     text: `update app_accounts a set password_hash = b.password_hash from app_accounts b
       where a.tenant_id = $1 and a.id = $2 and b.tenant_id = $1 and b.id = $3`,

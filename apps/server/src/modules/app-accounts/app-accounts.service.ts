@@ -46,7 +46,7 @@ type Scope = { db: TenantDb; actor: Actor<Person>; services: Dependencies };
 
 export async function listAppAccounts(db: TenantDb, { limit, offset = 0 }: ListAppAccountsQuery) {
   // Without a limit the list can be long, so it does not use the shared connections.
-  const rows = await db.slow.all(listAppAccountRows({ tenantId: db.tenantId, limit: limit ?? null, offset }));
+  const rows = await db.interactive.all(listAppAccountRows({ tenantId: db.tenantId, limit: limit ?? null, offset }));
   return { data: rows.map(presentAppAccount) };
 }
 
@@ -60,7 +60,7 @@ export async function getAppAccount(db: TenantDb, id: string) {
 /** @throws AppAccountNotFound */
 export async function getUsageStats({ db, now }: { db: TenantDb; now: Date }, id: string) {
   const { tenantId } = db;
-  const [[account], [usage]] = await db.slow.flight([
+  const [[account], [usage]] = await db.interactive.batch([
     findAppAccount({ tenantId, id }),
     usageOf({ tenantId, credentialId: id }, now),
   ]);
@@ -91,7 +91,7 @@ export async function createAppAccount({ db, actor, services }: Scope, body: Cre
     created_by: actor.userId,
     created_at: at,
   };
-  const [, , [row]] = await db.slow.flight([
+  const [, , [row]] = await db.interactive.batch([
     insertDirectoryEntry({ tenantId, id, email }),
     insertAppAccount({ ...account, ...auditParams(actor, at, { fields: Object.keys(body) }) }),
     findAppAccount({ tenantId, id }),

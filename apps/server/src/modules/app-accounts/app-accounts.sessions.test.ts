@@ -30,7 +30,7 @@ async function change(id: string, body: object): Promise<void> {
 
 const setTenantStatus = async (status: string) => {
   const { services } = test.service;
-  await services.database.tenant(tenant.tenantId).slow.flight([
+  await services.database.tenant(tenant.tenantId).interactive.batch([
     {
       kind: 'write',
       text: 'update tenants set status = $2 where id = $1',

@@ -226,7 +226,7 @@ describe('listAppAccounts', () => {
   it('200: more than a page of other lists', async () => {
     const other = await createTenant(test);
     const { database } = test.service.services;
-    await database.tenant(other.tenantId).slow.all({
+    await database.tenant(other.tenantId).interactive.all({
       kind: 'write',
       text: `insert into app_accounts (tenant_id, id, name, email, created_at, updated_at)
         select $1::uuid, gen_random_uuid(), 'app', n || '@bulk.example', now(), now() from generate_series(1, 201) n`,

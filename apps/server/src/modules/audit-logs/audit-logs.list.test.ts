@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 
 async function insert(row: Row): Promise<void> {
-  await test.service.services.database.tenant(tenant.tenantId).slow.all({
+  await test.service.services.database.tenant(tenant.tenantId).interactive.all({
     kind: 'write',
     text: `insert into audit_logs (tenant_id, created_at, id, user_id, action, resource_type, resource_id, details, ip_address)
       values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,

@@ -87,7 +87,7 @@ export async function exportAuditLogs(
     const at = now.toISOString();
     const details = { format, fields: Object.keys(query) };
     const event = { action: 'audit_logs.exported', resourceType: 'audit_logs', details };
-    await db.slow.all(auditEvent(actor, at, event));
+    await db.interactive.all(auditEvent(actor, at, event));
     const filters = { ...toFilters(query), to: earlier(query.to, new Date(now.getTime() - settlingMs)) };
     return {
       name: `audit-logs-${at.slice(0, 10)}.${format}`,
@@ -129,7 +129,7 @@ async function* linesOf(
   let after: ChainedRow | undefined;
   for (;;) {
     signal.throwIfAborted();
-    const rows = await db.slow.all(nextAuditLogs(db.tenantId, filters, { after, limit: pieceSize }));
+    const rows = await db.interactive.all(nextAuditLogs(db.tenantId, filters, { after, limit: pieceSize }));
     const lines = rows.map((row) => (isCsv ? toCsv(presentChained(row)) : `${JSON.stringify(presentChained(row))}\n`));
     if (rows.length > 0) yield Buffer.from(lines.join(''));
     after = rows.at(-1);

@@ -51,7 +51,11 @@ type Plan = {
 async function explain(query: Query<unknown>): Promise<Plan[]> {
   const db = test.service.services.database.tenant(tenant.tenantId);
   const text = `explain (analyze, format json) ${query.text}`;
-  const [row] = await db.slow.all<{ 'QUERY PLAN': [{ Plan: Plan }] }>({ ...query, text, prepare: false } as never);
+  const [row] = await db.interactive.all<{ 'QUERY PLAN': [{ Plan: Plan }] }>({
+    ...query,
+    text,
+    prepare: false,
+  } as never);
   const flat = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(flat)];
   return flat(row!['QUERY PLAN'][0].Plan);
 }

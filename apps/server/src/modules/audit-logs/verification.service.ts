@@ -41,7 +41,7 @@ export async function verifyAuditLogs({ db, signal }: Verifier, query: VerifyAud
     { key: 'verifications', max: maxVerifications, refusal: VerificationsRunning },
   );
   try {
-    const chains = await db.slow.all(listChains(db.tenantId));
+    const chains = await db.interactive.all(listChains(db.tenantId));
     const walk: Walk = { db, signal, window, problems: [], checked: 0 };
     for (const chain of chains) {
       if (walk.problems.length < maxProblems) await verifyChain(walk, chain);
@@ -97,14 +97,14 @@ function findOutside({ slot, length, head, last_position: last, unplaced_id: id 
 }
 
 async function walkChain(walk: Walk, { slot }: ChainState, { start, upTo }: { start: number; upTo: number }) {
-  const { tenantId, slow } = walk.db;
+  const { tenantId, interactive } = walk.db;
   walk.signal.throwIfAborted();
   let reached = await reachedAt(walk, slot, start);
   while (reached.position < upTo && walk.problems.length < maxProblems) {
     walk.signal.throwIfAborted();
     const span = { tenantId, slot, after: reached.position, upTo: Math.min(reached.position + spanLength, upTo) };
     const hash = reached.hashes[0] ?? null;
-    const checked = await slow.first(checkSpan(span, hash, spanLength + 1));
+    const checked = await interactive.first(checkSpan(span, hash, spanLength + 1));
     if (checked!.is_whole === true && checked!.rows === span.upTo - span.after) {
       walk.checked += checked!.rows;
       reached = { position: span.upTo, hashes: [checked!.last_hash!] };
@@ -117,7 +117,7 @@ async function walkChain(walk: Walk, { slot }: ChainState, { start, upTo }: { st
 
 // A broken span is checked row by row, up to the next existing row at any distance.
 async function inspectSpan(walk: Walk, span: Parameters<typeof listLinks>[0], reached: Reached): Promise<Reached> {
-  const rows = await walk.db.slow.all(listLinks(span, 2 * spanLength));
+  const rows = await walk.db.interactive.all(listLinks(span, 2 * spanLength));
   const links = rows.map((row) => ({ ...row, hash: row.hash ?? '' }));
   walk.checked += links.length;
   const found = inspectLinks(span.slot, links, reached);
@@ -129,7 +129,9 @@ async function inspectSpan(walk: Walk, span: Parameters<typeof listLinks>[0], re
 
 async function reachedAt({ db }: Walk, slot: number, position: number): Promise<Reached> {
   if (position === 0) return beginning;
-  const row = await db.slow.first(listLinks({ tenantId: db.tenantId, slot, after: position - 1, upTo: position }, 1));
+  const row = await db.interactive.first(
+    listLinks({ tenantId: db.tenantId, slot, after: position - 1, upTo: position }, 1),
+  );
   return { position, hashes: row === undefined ? [] : [row.hash ?? ''] };
 }
 
@@ -140,7 +142,7 @@ async function findBefore({ db }: Walk, chain: ChainState, before: number): Prom
   while (low < high) {
     const middle = Math.floor((low + high) / 2);
     const span = { tenantId: db.tenantId, slot, after: middle, upTo: high };
-    const row = await db.slow.first(listLinks(span, 1));
+    const row = await db.interactive.first(listLinks(span, 1));
     if (row !== undefined && Date.parse(row.created_at) < before) low = row.position;
     else high = middle;
   }
@@ -151,22 +153,24 @@ async function findBefore({ db }: Walk, chain: ChainState, before: number): Prom
 async function findBehind(walk: Walk, chain: ChainState, before: number): Promise<number> {
   const upTo = Math.min(chain.last_position ?? 0, chain.length);
   const after = await findBefore(walk, chain, before);
-  const next = await walk.db.slow.first(listLinks({ tenantId: walk.db.tenantId, slot: chain.slot, after, upTo }, 1));
+  const next = await walk.db.interactive.first(
+    listLinks({ tenantId: walk.db.tenantId, slot: chain.slot, after, upTo }, 1),
+  );
   return next?.position ?? upTo;
 }
 
 async function findUnchained({ db, window, problems }: Walk, chains: readonly ChainState[]): Promise<void> {
   const { tenantId } = db;
-  const strays = await db.slow.all(listStrays(tenantId, maxProblems));
+  const strays = await db.interactive.all(listStrays(tenantId, maxProblems));
   problems.push(...strays.map(({ id, slot }): Problem => ({ type: 'inserted', slot, position: null, count: 1, id })));
   const times = chains.flatMap(({ first_at: at }) => (at === null ? [] : [Date.parse(at)]));
   if (times.length === 0) return;
-  const birth = Date.parse((await db.slow.first(findTenantBirth(tenantId)))!.created_at);
+  const birth = Date.parse((await db.interactive.first(findTenantBirth(tenantId)))!.created_at);
   const first = Math.min(...times);
   const isOlder = first - birth > birthMs;
   const since = Math.max(window.from, isOlder ? first + replacementMs : -Infinity);
   const from = Number.isFinite(since) ? new Date(since).toISOString() : null;
   const to = Number.isFinite(window.to) ? new Date(window.to).toISOString() : null;
-  const rows = await db.slow.all(listUnchained(tenantId, { from, to }, maxProblems));
+  const rows = await db.interactive.all(listUnchained(tenantId, { from, to }, maxProblems));
   problems.push(...rows.map(({ id }): Problem => ({ type: 'inserted', slot: null, position: null, count: 1, id })));
 }

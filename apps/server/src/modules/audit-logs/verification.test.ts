@@ -37,7 +37,9 @@ async function write(count: number): Promise<void> {
   const who = { tenantId: tenant.tenantId, userId: null, request };
   for (let index = 0; index < count; index++) {
     const at = new Date(start + index * day).toISOString();
-    await db().slow.all(auditEvent(who, at, { action: 'thing.done', resourceType: 'thing', details: { index } }));
+    await db().interactive.all(
+      auditEvent(who, at, { action: 'thing.done', resourceType: 'thing', details: { index } }),
+    );
   }
 }
 
@@ -265,7 +267,7 @@ describe('verifyAuditLogs', () => {
 
   describe('rows without a chain', () => {
     const old = (at: string) =>
-      db().slow.all({
+      db().interactive.all({
         kind: 'write',
         text: `insert into audit_logs (tenant_id, created_at, id, action, resource_type) values ($1, $2, $3, 'old.row', 'old')`,
         values: [tenant.tenantId, at, newId()],
@@ -343,11 +345,11 @@ describe('verifyAuditLogs', () => {
     await write(1);
     const abandoned = new AbortController();
     const read: string[] = [];
-    const scope = { tenantId: tenant.tenantId, slow: { ...db().slow } };
-    scope.slow.first = async (query) => {
+    const scope = { tenantId: tenant.tenantId, interactive: { ...db().interactive } };
+    scope.interactive.first = async (query) => {
       read.push(query.text);
       abandoned.abort(new Error('the client disconnected'));
-      return db().slow.first(query);
+      return db().interactive.first(query);
     };
     const running = verifyAuditLogs({ db: scope as TenantDb, signal: abandoned.signal }, {});
     await expect(running).rejects.toThrow('the client disconnected');

@@ -140,13 +140,13 @@ describe('explainAccess: a user', () => {
     const strict = await createTenant(test);
     const [bare, secured] = [await createMember(test, strict), await createMember(test, strict)];
     const settle = (requiredFrom: string) =>
-      test.service.services.database.tenant(strict.tenantId).slow.all({
+      test.service.services.database.tenant(strict.tenantId).interactive.all({
         kind: 'write',
         text: `update tenants set settings = json_build_object('twoFactorRequiredFrom', $2::text) where id = $1`,
         values: [strict.tenantId, requiredFrom],
         prepare: false,
       });
-    await test.service.services.database.credential(strict.tenantId).slow.all({
+    await test.service.services.database.credential(strict.tenantId).interactive.all({
       kind: 'write',
       text: `insert into two_factor_methods (account_id, method, enabled_at, created_at)
              select account_id, 'totp', now(), now() from users where tenant_id = $1 and id = $2`,
@@ -176,7 +176,7 @@ describe('explainAccess: a user', () => {
 
   it('200: a suspended tenant has no access', async () => {
     const asleep = await createTenant(test);
-    await test.service.services.database.tenant(asleep.tenantId).slow.all({
+    await test.service.services.database.tenant(asleep.tenantId).interactive.all({
       kind: 'write',
       text: `update tenants set status = 'suspended' where id = $1`,
       values: [asleep.tenantId],

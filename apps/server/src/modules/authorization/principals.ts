@@ -48,7 +48,7 @@ export function findSubject(scope: Scope, { type, id }: ExplainBody['principal']
 
 async function findPerson({ db, services }: Scope, id: string): Promise<Subject | undefined> {
   const { tenantId } = db;
-  const [[user], groups, [tenant]] = await db.flight([
+  const [[user], groups, [tenant]] = await db.batch([
     findUser({ tenantId, id }),
     listGroupsOfUser({ tenantId, id }),
     findTenant({ tenantId }),
@@ -78,7 +78,7 @@ const systemAdminNote = 'A system administrator may also act in another tenant b
 
 async function findMembersOf({ db }: Scope, id: string): Promise<Subject | undefined> {
   const { tenantId } = db;
-  const [[group], [tenant]] = await db.flight([findGroup({ tenantId, id }), findTenant({ tenantId })]);
+  const [[group], [tenant]] = await db.batch([findGroup({ tenantId, id }), findTenant({ tenantId })]);
   if (group === undefined) return undefined;
   const isRequired = tenant!.two_factor_required_from !== null;
   return {
@@ -102,7 +102,7 @@ async function findMembersOf({ db }: Scope, id: string): Promise<Subject | undef
 
 async function findKey({ db, services }: Scope, id: string): Promise<Subject | undefined> {
   const { tenantId } = db;
-  const [[key], [tenant]] = await db.flight([findApiKey({ tenantId, id }), findTenant({ tenantId })]);
+  const [[key], [tenant]] = await db.batch([findApiKey({ tenantId, id }), findTenant({ tenantId })]);
   if (key === undefined) return undefined;
   const status = key.enabled ? (isPast(key.expires_at, services.now()) ? 'expired' : 'active') : 'disabled';
   return {
@@ -116,7 +116,7 @@ async function findKey({ db, services }: Scope, id: string): Promise<Subject | u
 
 async function findApp({ db, services }: Scope, id: string): Promise<Subject | undefined> {
   const { tenantId } = db;
-  const [[account], [tenant]] = await db.flight([findAppAccount({ tenantId, id }), findTenant({ tenantId })]);
+  const [[account], [tenant]] = await db.batch([findAppAccount({ tenantId, id }), findTenant({ tenantId })]);
   if (account === undefined) return undefined;
   const isExpired = account.status === 'active' && isPast(account.expires_at, services.now());
   const status = isExpired ? 'expired' : account.status;

@@ -35,11 +35,11 @@ export async function listCalendars(
   if (types.length === 0) return { data: [], total: 0 };
   const filters = { types, search };
   const page = { limit: limit ?? pageSize, offset };
-  const first = await db.slow.all(listCalendarRows(db.tenantId, filters, page));
+  const first = await db.interactive.all(listCalendarRows(db.tenantId, filters, page));
   const present = presentFor(actor);
   if (limit === undefined && first.length === pageSize) {
     const next = (after: CalendarRow) =>
-      db.slow.all(listCalendarRows(db.tenantId, filters, { limit: pageSize, offset: 0, after }));
+      db.interactive.all(listCalendarRows(db.tenantId, filters, { limit: pageSize, offset: 0, after }));
     return new JsonStream(textOf(first, { next, present, offset }));
   }
   const { rows, total, isCapped } = await withTotal(db, first, countCalendars(db.tenantId, filters), page);
@@ -78,7 +78,10 @@ export async function findFreeBusy({ db, actor }: Reader, body: FreeBusyBody) {
   const { tenantId } = db;
   const entities = distinct(body.entities);
   const ids = entities.map(({ entity_id }) => entity_id);
-  const [found, slots] = await db.slow.flight([findEntities({ tenantId, ids }), listBusy({ tenantId, ids, from, to })]);
+  const [found, slots] = await db.interactive.batch([
+    findEntities({ tenantId, ids }),
+    listBusy({ tenantId, ids, from, to }),
+  ]);
   assertAllFound(entities, visible(actor, found));
   const busy = Map.groupBy(slots, ({ entity_id }) => entity_id);
   const data = entities.map((entity) => ({

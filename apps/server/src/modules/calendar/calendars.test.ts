@@ -261,7 +261,7 @@ describe('a deleted entity', () => {
       const left = await test.call('GET', `${calendar}/events/${shared['id']}`, admin);
       expect(left.body.data.entities).toEqual([kept]);
     }
-    const [rows] = await test.service.services.database.tenant(tenant.tenantId).slow.flight([
+    const [rows] = await test.service.services.database.tenant(tenant.tenantId).interactive.batch([
       {
         kind: 'read',
         text: 'select 1 from calendar_bookings where tenant_id = $1 and entity_id = any($2::uuid[])',

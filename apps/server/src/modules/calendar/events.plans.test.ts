@@ -36,12 +36,14 @@ describe('query plans of a tenant with many events', () => {
   const flatten = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(flatten)];
 
   async function scansOf(tenantId: string, query: { text: string; values: readonly unknown[] }): Promise<Plan[]> {
-    const [row] = await test.service.services.database.tenant(tenantId).slow.all<{ 'QUERY PLAN': { Plan: Plan }[] }>({
-      kind: 'read',
-      text: `explain (format json) ${query.text}`,
-      values: query.values,
-      prepare: false,
-    });
+    const [row] = await test.service.services.database
+      .tenant(tenantId)
+      .interactive.all<{ 'QUERY PLAN': { Plan: Plan }[] }>({
+        kind: 'read',
+        text: `explain (format json) ${query.text}`,
+        values: query.values,
+        prepare: false,
+      });
     return flatten(row!['QUERY PLAN'][0]!.Plan).filter((node) => node['Node Type'].endsWith(' Scan'));
   }
 

@@ -27,7 +27,7 @@ const hour = (at: number) => ({
 
 /** Pairs of bookings that overlap for the same entity. */
 function overlaps(): Promise<unknown[]> {
-  return test.service.services.database.tenant(tenant.tenantId).slow.all({
+  return test.service.services.database.tenant(tenant.tenantId).interactive.all({
     kind: 'read',
     text: `select a.event_id, b.event_id from calendar_bookings a
       join calendar_bookings b on b.tenant_id = a.tenant_id and b.entity_id = a.entity_id and b.event_id > a.event_id
@@ -166,7 +166,7 @@ describe('concurrent deletions', () => {
       const counts = await race(calls.length * 3, (at) => calls[(at + round) % calls.length]!());
       expect(Object.keys(counts).filter((status) => Number(status) >= 500)).toEqual([]);
     }
-    const empty = await test.service.services.database.tenant(tenant.tenantId).slow.all({
+    const empty = await test.service.services.database.tenant(tenant.tenantId).interactive.all({
       kind: 'read',
       text: `select id from calendar_events e where tenant_id = $1
         and not exists (select from calendar_bookings b where b.tenant_id = e.tenant_id and b.event_id = e.id)`,
@@ -182,7 +182,7 @@ describe('the database constraints', () => {
     const id = newId();
     const db = test.service.services.database.tenant(tenant.tenantId);
     const times = [`2026-06-01T${start}Z`, `2026-06-01T${end}Z`];
-    await db.slow.flight([
+    await db.interactive.batch([
       {
         kind: 'write',
         text: `insert into calendar_events (tenant_id, id, title, visibility, busy, local_start, local_end, timezone, fold,
@@ -222,7 +222,7 @@ describe('the database constraints', () => {
     const hall = await room(test, tenant);
     const db = test.service.services.database.tenant(tenant.tenantId);
     const event = await booked(test, by, [hall]);
-    const longer = db.slow.all({
+    const longer = db.interactive.all({
       kind: 'write',
       text: `update calendar_events set ends_at = starts_at + interval '32 days 1 second' where tenant_id = $1 and id = $2`,
       values: [tenant.tenantId, event['id']],

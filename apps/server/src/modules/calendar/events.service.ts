@@ -193,7 +193,7 @@ async function rebook(tx: Transaction, { actor, current, event, locked }: Rebook
 /** @throws EventNotFound, EventChangeNotAllowed */
 export async function deleteEvent({ db, actor, now }: Scope, id: string): Promise<void> {
   await findChangeable(db, { db, actor }, id);
-  const row = await db.slow.first(deleteEventRow({ id, ...auditParams(actor, now().toISOString()) }));
+  const row = await db.interactive.first(deleteEventRow({ id, ...auditParams(actor, now().toISOString()) }));
   if (row === undefined) throw EventNotFound();
 }
 

@@ -33,7 +33,7 @@ type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 export async function listEntityCategories({ db, languages }: Reader, query: ListEntityCategoriesQuery) {
   const { tenantId } = db;
   const { entity_type: entityType, entity_id: entityId, limit = maxListed, offset = 0 } = query;
-  const [rows, [counted]] = await db.slow.flight([
+  const [rows, [counted]] = await db.interactive.batch([
     listCategoriesOf({ tenantId, entityType, entityId, limit, offset }),
     countLinksOf({ tenantId, entityType, entityId }),
   ]);
@@ -46,7 +46,7 @@ export async function listEntityCategories({ db, languages }: Reader, query: Lis
 export async function listCategoryLinks(db: TenantDb, categoryId: string, query: ListCategoryLinksQuery) {
   const { tenantId } = db;
   const { limit = maxListed, offset = 0 } = query;
-  const [categories, links] = await db.slow.flight([
+  const [categories, links] = await db.interactive.batch([
     findCategory({ tenantId, id: categoryId }),
     listLinks({ tenantId, categoryId, limit, offset }),
   ]);

@@ -230,7 +230,7 @@ describe('credentials', () => {
 
   it('that cannot be decrypted are shown as null, and can be replaced', async () => {
     const { id } = await createWith();
-    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+    await test.service.services.database.tenant(tenant.tenantId).interactive.all({
       kind: 'write',
       text: `update connectors set auth_config = 'v1.gone' where tenant_id = $1 and id = $2`,
       values: [tenant.tenantId, id],

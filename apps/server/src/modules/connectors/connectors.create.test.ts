@@ -191,7 +191,7 @@ describe('createConnector', () => {
   it('422: more than 100 connectors; after one is deleted, another can be created', async () => {
     const { tenantId, admin } = await createTenant(test);
     const one = await createConnector(test, admin.token);
-    await test.service.services.database.tenant(tenantId).slow.all({
+    await test.service.services.database.tenant(tenantId).interactive.all({
       kind: 'write',
       text: `insert into connectors (tenant_id, id, api_key, api_name, api_base_url, config, enabled, priority, category, created_at, updated_at)
              select tenant_id, gen_random_uuid(), 'api-' || n, api_name, api_base_url, config, enabled, priority, category, created_at, updated_at
@@ -208,7 +208,7 @@ describe('createConnector', () => {
   it('422: of 50 concurrent requests, all above the limit of connectors', async () => {
     const { tenantId, admin } = await createTenant(test);
     const one = await createConnector(test, admin.token);
-    await test.service.services.database.tenant(tenantId).slow.all({
+    await test.service.services.database.tenant(tenantId).interactive.all({
       kind: 'write',
       text: `insert into connectors (tenant_id, id, api_key, api_name, api_base_url, config, enabled, priority, category, created_at, updated_at)
              select tenant_id, gen_random_uuid(), 'api-' || n, api_name, api_base_url, config, enabled, priority, category, created_at, updated_at

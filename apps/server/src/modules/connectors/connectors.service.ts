@@ -54,11 +54,11 @@ type Scope = { db: TenantDb; actor: Actor<Person>; services: Dependencies };
 /** The tenant's connectors by priority, then those of the installation. */
 export async function listConnectors({ db, actor, services }: Scope, query: ListConnectorsQuery) {
   const { limit = 50, offset = 0, ...filters } = query;
-  const own = await pageOf(db.slow, db.tenantId, filters, { limit, offset });
+  const own = await pageOf(db.interactive, db.tenantId, filters, { limit, offset });
   const data = own.rows.map((row) => presentTo(actor, services, row));
   if (db.tenantId === systemTenantId) return { data, total: own.total, limit, offset };
   const rest = { limit: limit - data.length, offset: Math.max(0, offset - own.total) };
-  const system = await pageOf(services.database.platform().slow, systemTenantId, filters, rest);
+  const system = await pageOf(services.database.platform().interactive, systemTenantId, filters, rest);
   return { data: [...data, ...system.rows.map(presentRedacted)], total: own.total + system.total, limit, offset };
 }
 
@@ -74,7 +74,7 @@ async function pageOf(
   filters: ConnectorFilters,
   page: { limit: number; offset: number },
 ): Promise<{ rows: ConnectorRow[]; total: number }> {
-  const [rows, [counted]] = await db.flight([
+  const [rows, [counted]] = await db.batch([
     listConnectorRows(tenantId, filters, page),
     countConnectors(tenantId, filters),
   ]);
@@ -213,8 +213,8 @@ export async function deleteConnector({ db, actor, services }: Scope, id: string
   const remove = deleteConnectorRow({ id, ...auditParams(actor, at) });
   const isLeft = tenantId !== systemTenantId && (await isOfInstallation(services, key));
   const deleted = isLeft
-    ? await db.slow.all(remove)
-    : (await db.slow.flight([dropFromOrders({ tenantId, key }), remove]))[1];
+    ? await db.interactive.all(remove)
+    : (await db.interactive.batch([dropFromOrders({ tenantId, key }), remove]))[1];
   if (deleted.length === 0) throw await unknown(services, id);
 }
 
@@ -236,7 +236,7 @@ export async function enableConnector(scope: Scope, id: string) {
 export async function disableConnector({ db, actor, services }: Scope, id: string) {
   assertMayChange(db, actor);
   const at = services.now().toISOString();
-  const row = await db.slow.first(disableConnectorRow({ id, at, ...auditParams(actor, at) }));
+  const row = await db.interactive.first(disableConnectorRow({ id, at, ...auditParams(actor, at) }));
   if (row === undefined) throw await unknown(services, id);
   return { data: presentConnector(services, row) };
 }
@@ -250,7 +250,7 @@ export async function testConnector({ db, actor, services }: Scope, id: string, 
   await createAttempt(services, [limit], TooManyConnectorTests).admit();
   const data = isIncomplete(row) ? untested(row) : await tested(services, { row, actor, signal });
   const event = { action: 'provider.tested', resourceType: 'provider', resourceId: row.id, details: { ok: data.ok } };
-  await db.slow.all(auditEvent(actor, services.now().toISOString(), event));
+  await db.interactive.all(auditEvent(actor, services.now().toISOString(), event));
   return { data };
 }
 

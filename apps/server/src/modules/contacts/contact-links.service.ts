@@ -49,7 +49,7 @@ const forOtherUsers = {
 export async function listContactReferences({ db, actor }: Reader, contactId: string, page: ListPage) {
   const { tenantId } = db;
   const readable = { allUsers: decide(forOtherUsers.read, actor).allowed, userId: actor.userId };
-  const [contacts, references] = await db.slow.flight([
+  const [contacts, references] = await db.interactive.batch([
     findContact({ tenantId, id: contactId }),
     listReferences({ tenantId, contactId, ...readable, ...toPage(page) }),
   ]);
@@ -72,7 +72,7 @@ export async function listContactReferences({ db, actor }: Reader, contactId: st
 export async function listContactsOf({ db, actor }: Reader, entity: Entity, page: ListPage) {
   assertMay('read', actor, entity);
   const { tenantId } = db;
-  const [entities, links] = await db.slow.flight([
+  const [entities, links] = await db.interactive.batch([
     entityQueries[entity.type].find({ tenantId, id: entity.id }),
     listLinks({ tenantId, ...toColumns(entity), ...toPage(page) }),
   ]);
@@ -119,7 +119,7 @@ export async function removeContactFrom({ db, actor, now }: Scope, entity: Entit
   assertMay('write', actor, entity);
   const audit = auditParams(actor, now().toISOString(), { ...toDetails(entity), contactId });
   const action = linkActions[entity.type].removed;
-  const row = await db.slow.first(deleteLink({ ...toColumns(entity), contactId, ...audit, action }));
+  const row = await db.interactive.first(deleteLink({ ...toColumns(entity), contactId, ...audit, action }));
   if (row === undefined) throw ContactLinkNotFound();
 }
 

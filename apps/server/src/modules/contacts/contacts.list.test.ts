@@ -240,7 +240,7 @@ describe('listContacts: more than 10,000', () => {
   beforeAll(async () => {
     tenant = await createTenant(test);
     const { tenantId } = tenant;
-    await test.service.services.database.tenant(tenantId).slow.flight([
+    await test.service.services.database.tenant(tenantId).interactive.batch([
       {
         kind: 'write',
         text: `insert into contacts (tenant_id, id, first_name, created_at, updated_at)

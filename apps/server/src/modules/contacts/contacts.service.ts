@@ -53,7 +53,7 @@ export async function getContact(db: TenantDb, id: string) {
 
 export async function createContact({ db, actor, now }: Scope, body: CreateContactBody) {
   const at = now().toISOString();
-  const row = await db.slow.first(
+  const row = await db.interactive.first(
     insertContact({
       id: newId(),
       first_name: body.firstName ?? null,
@@ -80,7 +80,7 @@ export async function updateContact({ db, actor, now }: Scope, id: string, body:
   if (fields.length === 0) return getContact(db, id);
   const at = now().toISOString();
   const changes: ContactChanges = { ...toColumns(body), updated_at: at, updated_by: actor.userId };
-  const row = await db.slow.first(updateContactRow(id, changes, auditParams(actor, at, { fields })));
+  const row = await db.interactive.first(updateContactRow(id, changes, auditParams(actor, at, { fields })));
   if (row === undefined) throw ContactNotFound();
   return { data: presentContact(row) };
 }

@@ -108,7 +108,7 @@ describe('runScheduledJob', () => {
       values: [newId(), name, lease],
       prepare: false,
     };
-    await database().platform().slow.all(running);
+    await database().platform().interactive.all(running);
     const answer = await runNow(name);
     expectError(answer, 409, 'CONFLICT', 'JOB_IS_RUNNING');
     expect(answer.headers['retry-after']).toBe('30');

@@ -40,7 +40,7 @@ export async function getDispatcherStatus({ database, dispatcher, now }: Depende
   const resolvedSince = new Date(now().getTime() - resolvedShownMs).toISOString();
   const [dispatches, alerts, rows] = await database
     .platform()
-    .slow.flight([
+    .interactive.batch([
       listRecentDispatches({ max: maxRuns }),
       listRecentAlerts({ resolvedSince, max: maxAlerts }),
       listJobRows({}),
@@ -62,7 +62,7 @@ export async function getDispatcherStatus({ database, dispatcher, now }: Depende
 /** @throws AlertNotFound */
 export async function acknowledge({ database, now }: Dependencies, id: string, actor: Actor<Person> | undefined) {
   const by = actor?.userId ?? null;
-  const row = await database.platform().slow.first(acknowledgeAlert({ id, by, at: now().toISOString() }));
+  const row = await database.platform().interactive.first(acknowledgeAlert({ id, by, at: now().toISOString() }));
   if (row === undefined) throw AlertNotFound();
   return { success: true, message: 'The alert is acknowledged.' };
 }

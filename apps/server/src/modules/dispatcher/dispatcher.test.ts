@@ -36,7 +36,7 @@ function expectBrief(answer: Answer, code: number, error: string): void {
 
 async function newAlert(): Promise<string> {
   const [id, now] = [newId(), new Date()];
-  await test.service.services.database.platform().slow.all({
+  await test.service.services.database.platform().interactive.all({
     kind: 'write',
     text: `insert into dispatcher_alerts (id, type, subject, severity, title, message, created_at, last_seen_at)
            values ($1, 'job_failed', $2, 'warning', 'title', 'message', $3, $3)`,
@@ -212,7 +212,8 @@ describe('getDispatcherStatus', () => {
     const { dispatcher, database } = later.service.services;
     await dispatcher.register();
     const enabled = async () => (await later.call('GET', `${base}/status`, { headers: known })).body.enabled;
-    const set = (text: string) => database.platform().slow.all({ kind: 'write', text, values: [], prepare: false });
+    const set = (text: string) =>
+      database.platform().interactive.all({ kind: 'write', text, values: [], prepare: false });
     await set(`update jobs set enabled = false where name <> 'storage-sweep'`);
     expect(await enabled()).toBe(true);
     await set('update jobs set enabled = false');
@@ -223,7 +224,9 @@ describe('getDispatcherStatus', () => {
 describe('acknowledgeDispatcherAlert', () => {
   const row = async (id: string) => {
     const text = 'select acknowledged, acknowledged_by, acknowledged_at from dispatcher_alerts where id = $1';
-    return test.service.services.database.platform().slow.first({ kind: 'write', text, values: [id], prepare: false });
+    return test.service.services.database
+      .platform()
+      .interactive.first({ kind: 'write', text, values: [id], prepare: false });
   };
 
   it('200 with the secret and for a system administrator, who is recorded', async () => {

@@ -26,7 +26,7 @@ type Changer = { services: Dependencies; actor: Actor<Person> };
 export async function listJobs(services: Dependencies) {
   const { database, dispatcher, now } = services;
   await dispatcher.register();
-  const [rows, runs] = await database.platform().slow.flight([listJobRows({}), listLastRuns({})]);
+  const [rows, runs] = await database.platform().interactive.batch([listJobRows({}), listLastRuns({})]);
   const rowOf = new Map(rows.map((row) => [row.name, row]));
   const runOf = new Map(runs.map((run) => [run.job_name, run]));
   const jobs = dispatcher.jobs.toSorted((left, right) => (left.name < right.name ? -1 : 1));

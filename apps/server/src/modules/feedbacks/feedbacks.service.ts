@@ -56,7 +56,7 @@ export async function createFeedback({ db, actor, services }: Author, body: Crea
   const key = `feedback:${actor.tenantId}:${actor.id}`;
   await createAttempt(services, [{ key, ...limitPerUser }], TooManyFeedbacks).admit();
   const at = services.now().toISOString();
-  const row = await db.slow.first(
+  const row = await db.interactive.first(
     insertFeedback({
       id: newId(),
       space_id: body.entity_type === 'space' ? body.entity_id : null,
@@ -77,7 +77,7 @@ export async function createFeedback({ db, actor, services }: Author, body: Crea
 export async function updateFeedback({ db, actor, now }: Scope, id: string, { status }: UpdateFeedbackBody) {
   const at = now().toISOString();
   const audit = auditParams(actor, at, { fields: ['status'] });
-  const row = await db.slow.first(setFeedbackStatus({ id, status, at, ...audit }));
+  const row = await db.interactive.first(setFeedbackStatus({ id, status, at, ...audit }));
   if (row === undefined) throw FeedbackNotFound();
   return { data: presentFeedback(row) };
 }

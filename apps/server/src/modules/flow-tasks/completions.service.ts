@@ -47,7 +47,7 @@ export async function listPending(scope: Scope) {
   const { services, actor } = scope;
   const db = homeDb(scope);
   const whose = { tenantId: db.tenantId, userId: actor.userId };
-  const [tasks, [person], standings] = await db.flight([
+  const [tasks, [person], standings] = await db.batch([
     listActiveTasks({ tenantId: db.tenantId }),
     findPerson(whose),
     listStandings(whose),

@@ -358,7 +358,7 @@ describe('listOwnFlowTaskCompletions and listFlowTaskCompletions', () => {
     await complete(test, member, id);
     const db = test.service.services.database.tenant(tenant.tenantId);
     for (const text of ['delete from flow_task_completions', 'update flow_task_completions set version = null'])
-      await expect(db.slow.all({ kind: 'write', text, values: [], prepare: false })).rejects.toMatchObject({
+      await expect(db.interactive.all({ kind: 'write', text, values: [], prepare: false })).rejects.toMatchObject({
         code: '42501',
       });
     expect(await evidenceOf(test, admin, id)).toHaveLength(1);

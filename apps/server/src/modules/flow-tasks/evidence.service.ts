@@ -38,5 +38,5 @@ export async function reportFlowTask({ db, now }: { db: TenantDb; now: () => Dat
   // PostgreSQL accepts fewer UTC offsets than RFC 3339.
   const before = createdBefore === undefined ? null : new Date(createdBefore).toISOString();
   const audience = { groups, roles, createdBefore: before, isMandatory };
-  return { data: await db.slow.first(countStandings({ ...counting, ...audience })) };
+  return { data: await db.interactive.first(countStandings({ ...counting, ...audience })) };
 }

@@ -30,7 +30,7 @@ const profile = (body: object) => test.call('PATCH', '/api/v1/secure/profile', {
 /** Simulates a confirmed second-factor code. */
 async function proveNumber(): Promise<void> {
   const db = test.service.services.database.credential(tenant.tenantId);
-  await db.slow.flight([
+  await db.interactive.batch([
     {
       kind: 'write',
       text: `insert into two_factor_methods (account_id, method, enabled_at, created_at)
@@ -87,7 +87,7 @@ describe.each(cases)('%s %j', (type, config, makeTrue) => {
 });
 
 it('a profile is complete with a name and a locale by default', async () => {
-  await test.service.services.database.tenant(tenant.tenantId).slow.all({
+  await test.service.services.database.tenant(tenant.tenantId).interactive.all({
     kind: 'write',
     text: `update users set full_name = ' ' where tenant_id = $1 and id = $2`,
     values: [tenant.tenantId, person.userId],

@@ -51,7 +51,10 @@ type Scope = { db: TenantDb; actor: Actor; now: () => Date };
 /** Lists the tasks of the tenant by priority; all of them unless the client sets a limit. */
 export async function listFlowTasks(db: TenantDb, { limit = maxTasks, offset = 0 }: ListFlowTasksQuery) {
   const { tenantId } = db;
-  const [rows, [counted]] = await db.slow.flight([listTasks({ tenantId, limit, offset }), countTasks({ tenantId })]);
+  const [rows, [counted]] = await db.interactive.batch([
+    listTasks({ tenantId, limit, offset }),
+    countTasks({ tenantId }),
+  ]);
   return { data: rows.map(presentFlowTask), total: counted!.total };
 }
 
@@ -94,14 +97,14 @@ export async function updateFlowTask({ db, actor, now }: Scope, id: string, body
   }
   const at = now().toISOString();
   const audit = auditParams(actor, at, { fields: Object.keys(body) });
-  const row = await db.slow.first(updateTask(id, { ...toColumns(body), updated_at: at }, audit));
+  const row = await db.interactive.first(updateTask(id, { ...toColumns(body), updated_at: at }, audit));
   if (row === undefined) throw FlowTaskNotFound();
   return presentFlowTask(row);
 }
 
 /** Keeps the evidence of its completions. @throws FlowTaskNotFound */
 export async function deleteFlowTask({ db, actor, now }: Scope, id: string): Promise<void> {
-  const deleted = await db.slow.first(deleteTask({ id, ...auditParams(actor, now().toISOString()) }));
+  const deleted = await db.interactive.first(deleteTask({ id, ...auditParams(actor, now().toISOString()) }));
   if (deleted === undefined) throw FlowTaskNotFound();
 }
 

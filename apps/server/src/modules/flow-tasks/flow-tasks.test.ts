@@ -195,7 +195,7 @@ describe('createFlowTask', () => {
 
   it('422: more than 500 tasks, also with concurrent requests', async () => {
     const { tenantId, admin: owner } = await createTenant(test);
-    await test.service.services.database.tenant(tenantId).slow.all({
+    await test.service.services.database.tenant(tenantId).interactive.all({
       kind: 'write',
       text: `insert into flow_tasks (tenant_id, id, type, name, target_route, priority, is_mandatory, is_active, config, i18n,
                created_at, updated_at)
@@ -368,7 +368,7 @@ describe('reorderFlowTasks', () => {
       ['d', 4],
     ] as const)
       await patch(ids[name]!, { priority }, by);
-    await test.service.services.database.tenant(await tenantOf(by)).slow.all({
+    await test.service.services.database.tenant(await tenantOf(by)).interactive.all({
       kind: 'write',
       text: `update flow_tasks set created_at = case id when $1 then timestamptz '2026-01-02' else '2026-01-01' end`,
       values: [ids.d],

@@ -61,7 +61,7 @@ export async function createGroup({ db, actor, services }: Scope, body: CreateGr
   const permissions = body.permissions ?? [];
   assertHolds(actor, permissions);
   const at = services.now().toISOString();
-  const row = await db.slow.first(
+  const row = await db.interactive.first(
     insertGroup({
       id: newId(),
       name: body.name,
@@ -109,7 +109,7 @@ export async function deleteGroup({ db, actor, services }: Scope, id: string): P
 export async function listGroupMembers({ db, setHeader }: Reader, groupId: string, query: ListGroupMembersQuery) {
   const { limit = 50, offset = 0 } = query;
   const { tenantId } = db;
-  const [groups, rows, [counted]] = await db.slow.flight([
+  const [groups, rows, [counted]] = await db.interactive.batch([
     findGroup({ tenantId, id: groupId }),
     listMembers({ tenantId, groupId, limit, offset }),
     countMembers({ tenantId, groupId }),

@@ -8,7 +8,7 @@ export type Scope = { db: TenantDb; actor: Actor<Person>; services: Dependencies
 
 /** The rows that a caller can see. */
 export type Reach = {
-  db: { readonly slow: Statements };
+  db: { readonly interactive: Statements };
   /** Undefined for all tenants of the installation. */
   tenantId: string | undefined;
 };

@@ -30,7 +30,7 @@ const maxSearches = 2;
 /** Complete archive files, latest day first. */
 export async function listArchives({ services, setHeader }: Reader, { limit = 50, offset = 0 }: ListArchivesQuery) {
   const db = services.database.platform();
-  const stored = await db.slow.all(listStoredArchives({ limit, offset }));
+  const stored = await db.interactive.all(listStoredArchives({ limit, offset }));
   const { rows, ...total } = await withTotal(db, stored, countStoredArchives(), { limit, offset });
   return toPage(rows.map(presentArchive), { limit, offset }, total, setHeader);
 }

@@ -122,7 +122,7 @@ describe('archiving', () => {
     await services().files.put(key, Readable.from([Buffer.from('torn')]), 4);
     await services()
       .database.platform()
-      .slow.all({
+      .interactive.all({
         kind: 'write',
         text: `insert into log_archives (name, id, day, object_key, created_at) values ($1, $2, $3, $4, now())`,
         values: [nameOf(day), newId(), new Date(day).toISOString().slice(0, 10), key],

@@ -61,7 +61,7 @@ function startOfDay(at: Date): number {
 }
 
 async function firstTime({ database }: Dependencies, span: Day): Promise<string | undefined> {
-  const found = await database.platform().slow.first(findFirstTime(span));
+  const found = await database.platform().interactive.first(findFirstTime(span));
   return found?.at ?? undefined;
 }
 
@@ -72,7 +72,7 @@ async function archiveDay(
 ): Promise<void> {
   const db = services.database.platform();
   const day = span.from.slice(0, 10);
-  const known = await db.slow.all(listArchivesOf({ day }));
+  const known = await db.interactive.all(listArchivesOf({ day }));
   const names = new Set<string>();
   for (const archive of known) {
     const state = await stateOf(services, archive, span);
@@ -84,9 +84,9 @@ async function archiveDay(
   const name = freeName(day, names);
   const key = ['archives', ...(archiveFolders(location) ?? []), name].join('/');
   const created_at = services.now().toISOString();
-  await db.slow.all(insertArchive({ name, id: newId(), day, object_key: key, created_at }));
+  await db.interactive.all(insertArchive({ name, id: newId(), day, object_key: key, created_at }));
   const written = await store(services, { key, span, signal });
-  await db.slow.all(completeArchive({ name, ...written }));
+  await db.interactive.all(completeArchive({ name, ...written }));
   services.log.info({ name, ...written }, 'a day of the log was archived');
 }
 
@@ -105,9 +105,9 @@ function freeName(day: string, taken: ReadonlySet<string>): string {
 async function stateOf(services: Dependencies, archive: LogArchiveRow, span: Day): Promise<'over' | 'whole' | 'torn'> {
   const { first_line_at: at, first_line: id } = archive;
   if (at === null || id === null) return 'torn';
-  const { slow } = services.database.platform();
-  if ((await slow.first(findLine({ at, id }))) === undefined) return 'over';
-  const counted = await slow.first(countLines(span));
+  const { interactive } = services.database.platform();
+  if ((await interactive.first(findLine({ at, id }))) === undefined) return 'over';
+  const counted = await interactive.first(countLines(span));
   return archive.record_count === counted!.lines && (await isThere(services, archive)) ? 'whole' : 'torn';
 }
 
@@ -125,7 +125,7 @@ async function isThere({ files }: Dependencies, { object_key }: LogArchiveRow): 
 /** The bytes first: a row without bytes is found again, bytes without a row are not. */
 async function removeArchive(services: Dependencies, { name, object_key }: LogArchiveRow): Promise<void> {
   await services.files.delete(object_key);
-  await services.database.platform().slow.all(deleteArchiveRow({ name }));
+  await services.database.platform().interactive.all(deleteArchiveRow({ name }));
 }
 
 type Written = Omit<Parameters<typeof completeArchive>[0], 'name'>;
@@ -145,7 +145,7 @@ async function* linesOf(
   services: Dependencies,
   { span, signal, written }: { span: Day; signal: AbortSignal; written: Written },
 ) {
-  const lines = linesInOrder(services.database.platform().slow, span, { signal, pause: pauseAfter });
+  const lines = linesInOrder(services.database.platform().interactive, span, { signal, pause: pauseAfter });
   for await (const rows of lines) {
     if (written.recordCount === 0) Object.assign(written, { firstLineAt: rows[0]!.logged_at, firstLine: rows[0]!.id });
     written.recordCount += rows.length;

@@ -31,7 +31,7 @@ async function storedWith(text: string): Promise<{ message: string }[]> {
     values: [`%${text}%`],
     prepare: false,
   };
-  return test.service.services.database.platform().slow.all<{ message: string }>(query);
+  return test.service.services.database.platform().interactive.all<{ message: string }>(query);
 }
 
 describe('getLogConfig and getLogConfigSection', () => {

@@ -56,7 +56,7 @@ async function writeExport({ services, actor, signal }: Exporter, body: ExportBo
   const [id, name] = [newId(), nameOf(at, format)];
   const expiresAt = new Date(at.getTime() + keptMs).toISOString();
   const db = services.database.platform();
-  await db.slow.all(insertExport({ name, id, by: actor.userId, at: at.toISOString(), expiresAt }));
+  await db.interactive.all(insertExport({ name, id, by: actor.userId, at: at.toISOString(), expiresAt }));
   try {
     const written = await store(services, { name, format, filters, signal });
     await db.transaction(async (tx) => {
@@ -78,7 +78,7 @@ async function writeExport({ services, actor, signal }: Exporter, body: ExportBo
 
 /** Removes the row first: its completion may be unknown, and only complete files may be listed. */
 async function removeBroken(services: Dependencies, name: string): Promise<void> {
-  await services.database.platform().slow.all(deleteExportRow({ name }));
+  await services.database.platform().interactive.all(deleteExportRow({ name }));
   await services.files.delete(keyOf(name));
 }
 
@@ -126,7 +126,7 @@ async function* textOf(
   const isCsv = format === 'csv';
   yield isCsv ? csvHead : '[';
   const lines = linesInOrder(
-    database.platform().slow,
+    database.platform().interactive,
     filters,
     // A caller waits for the file, but other requests have priority.
     { signal, pause: (startedAt) => pauseAfter(startedAt, requestCounts.lately()) },
@@ -206,7 +206,9 @@ async function record(tx: Transaction, { services, actor }: Changer, { id, actio
 export async function removeDeadExports(services: Dependencies, signal: AbortSignal): Promise<void> {
   const at = services.now().getTime();
   const range = { now: new Date(at).toISOString(), begunBefore: new Date(at - 60 * 60_000).toISOString() };
-  const dead: LogExportRow[] = await services.database.platform().slow.all(listDeadExports({ ...range, max: 1000 }));
+  const dead: LogExportRow[] = await services.database
+    .platform()
+    .interactive.all(listDeadExports({ ...range, max: 1000 }));
   for (const { name } of dead) {
     signal.throwIfAborted();
     await remove(services, name);
@@ -215,5 +217,5 @@ export async function removeDeadExports(services: Dependencies, signal: AbortSig
 
 async function remove(services: Dependencies, name: string): Promise<void> {
   await services.files.delete(keyOf(name));
-  await services.database.platform().slow.all(deleteExportRow({ name }));
+  await services.database.platform().interactive.all(deleteExportRow({ name }));
 }

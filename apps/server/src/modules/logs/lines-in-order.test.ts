@@ -43,12 +43,12 @@ function wholeDay(filters: LogFilters = {}): LogFilters {
 /** The statements of a reading: how many at once, and how many rows and lines each of them and all returned. */
 function watch(onLines: (statement: number) => Promise<void> = () => Promise.resolve()) {
   const seen = { statements: 0, running: 0, maxRunning: 0, maxRows: 0, lines: 0 };
-  const { slow } = test.service.services.database.platform();
+  const { interactive } = test.service.services.database.platform();
   const all = async <Row>(query: Query<Row>): Promise<Row[]> => {
     seen.statements += 1;
     seen.running += 1;
     seen.maxRunning = Math.max(seen.maxRunning, seen.running);
-    const rows = await slow.all(query);
+    const rows = await interactive.all(query);
     seen.running -= 1;
     seen.maxRows = Math.max(seen.maxRows, rows.length);
     if (rows.some((row) => 'message' in (row as object))) {
@@ -57,7 +57,7 @@ function watch(onLines: (statement: number) => Promise<void> = () => Promise.res
     }
     return rows;
   };
-  const db: Statements = { ...slow, all };
+  const db: Statements = { ...interactive, all };
   return { seen, db };
 }
 

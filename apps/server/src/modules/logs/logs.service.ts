@@ -50,7 +50,7 @@ export async function searchLogs({ services, setHeader }: Reader, query: ListLog
   const { descending } = parseSort(sort) ?? { descending: true };
   const filters = toFilters(query, services.now());
   const db = services.database.platform();
-  const page = await db.slow.all(listLogs(filters, { limit, offset, descending }));
+  const page = await db.interactive.all(listLogs(filters, { limit, offset, descending }));
   const { rows, ...total } = await withTotal(db, page, countLogs(filters), { limit, offset });
   return toPage(rows.map(presentLog), { limit, offset }, total, setHeader);
 }
@@ -93,7 +93,7 @@ export async function analyseLogs(services: Dependencies, query: AnalyticsQuery)
   const minutes = { from: floorTo(from, minuteMs), to: to.toISOString() };
   const hours = { from: floorTo(from, 60 * minuteMs), to: to.toISOString() };
   const db = services.database.platform();
-  const [durations, tenants, errors] = await db.slow.flight([
+  const [durations, tenants, errors] = await db.interactive.batch([
     sumDurations(minutes),
     sumTenants(hours),
     sumErrors(hours),
@@ -189,7 +189,7 @@ export async function previewLogConfig(services: Dependencies, body: PreviewBody
   const { value } = await services.runtimeSettings.read(logConfiguration);
   const to = services.now();
   const period = { from: new Date(to.getTime() - dayMs).toISOString(), to: to.toISOString() };
-  const volumes = await services.database.platform().slow.all(sumVolumes(period));
+  const volumes = await services.database.platform().interactive.all(sumVolumes(period));
   const { logLevels: levels, cleanup } = present(services, value);
   return { data: previewConfig(body, { levels, retentionDays: cleanup.retentionDays, volumes }) };
 }

@@ -88,7 +88,7 @@ describe('a tool does what its route does', () => {
 
   it('headers of the route are in the metadata of the result', async () => {
     const many = await createTenant(test);
-    await test.service.services.database.tenant(many.tenantId).slow.all({
+    await test.service.services.database.tenant(many.tenantId).interactive.all({
       kind: 'write',
       text: `insert into contacts (tenant_id, id, first_name, created_at, updated_at)
              select $1, gen_random_uuid(), 'Ada', now(), now() from generate_series(1, 10050)`,

@@ -94,7 +94,7 @@ describe('tools/list', () => {
     expect(await toolNames(test, all)).toEqual(publicTools);
     const person = await createMember(test, tenant, { isTenantAdmin: true });
     const account = 'select account_id from users where tenant_id = $1 and id = $2';
-    await test.service.services.database.credential(tenant.tenantId).slow.all({
+    await test.service.services.database.credential(tenant.tenantId).interactive.all({
       kind: 'write',
       text: `insert into two_factor_methods (account_id, method, enabled_at, created_at)
              values ((${account}), 'totp', now(), now())`,

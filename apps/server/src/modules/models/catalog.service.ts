@@ -109,7 +109,7 @@ async function findRow({ database }: Dependencies, { tenantId, task }: Place): P
   const key = `${tenantId} ${task}`;
   const known = kept.get(key);
   const [knownFetchedAt, knownSource] = [known?.fetched_at ?? null, known?.source ?? null];
-  const found = await db.slow.first(findCatalog({ tenantId, task, knownFetchedAt, knownSource }));
+  const found = await db.interactive.first(findCatalog({ tenantId, task, knownFetchedAt, knownSource }));
   if (found === undefined) return undefined;
   const { is_known: isKnown, ...row } = found;
   if (isKnown) return { ...row, ...modelsOf(known!) };
@@ -182,7 +182,7 @@ async function refreshOnce(
     seenFetchedAt: seen?.fetched_at ?? null,
     seenFailures: seen?.failures ?? 0,
   });
-  const claimed = await services.database.tenant(tenantId).slow.first(claim);
+  const claimed = await services.database.tenant(tenantId).interactive.first(claim);
   return claimed === undefined ? waitForOther(services, wanted) : ask(services, wanted, seen);
 }
 
@@ -190,7 +190,7 @@ async function ask(services: Dependencies, wanted: Place & Wanted, seen: Catalog
   const { tenantId, task, caller, signal } = wanted;
   const { failures } = seen ?? { failures: 0 };
   const had = seen !== undefined && isUsable(seen, wanted) ? seen.models.length : 0;
-  const db = services.database.tenant(tenantId).slow;
+  const db = services.database.tenant(tenantId).interactive;
   try {
     const { models, provider, source } = await fetchModels(services, {
       tenantId,

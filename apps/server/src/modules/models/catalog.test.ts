@@ -34,7 +34,7 @@ const read = (services = test.service.services, tenantId = tenant.tenantId) =>
 const idsRead = async (tenantId = tenant.tenantId) =>
   (await read(test.service.services, tenantId)).models.map(({ id }) => id);
 const row = (tenantId = tenant.tenantId) =>
-  test.service.services.database.tenant(tenantId).slow.first<Record<string, any>>({
+  test.service.services.database.tenant(tenantId).interactive.first<Record<string, any>>({
     kind: 'read',
     text: `select fetched_at, lease_until, retry_at, failures, models is null as is_empty from model_catalogs where tenant_id = $1`,
     values: [tenantId],
@@ -132,7 +132,7 @@ describe('a stored list', () => {
 
   it('is requested again at once if the failure was not caused by a provider', async () => {
     const hub = await provide();
-    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+    await test.service.services.database.tenant(tenant.tenantId).interactive.all({
       kind: 'write',
       text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, quota_limits, created_at, updated_at)
              values ($1, $2, 'models.list', true, '{"requests_per_month":1}', now(), now())`,
@@ -153,7 +153,7 @@ describe('a stored list', () => {
     const { token } = await createMember(test, tenant, { permissions: ['integrations.read'] });
     const list = () => test.call('GET', url, { token });
     expect((await list()).headers.age).toBe('0');
-    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+    await test.service.services.database.tenant(tenant.tenantId).interactive.all({
       kind: 'write',
       text: `update model_catalogs set fetched_at = now() - interval '5 hours' where tenant_id = $1`,
       values: [tenant.tenantId],
@@ -238,7 +238,7 @@ describe('a single process calls the provider', () => {
     await read();
     clock = start + day;
     const leaseFor = (ms: number) =>
-      test.service.services.database.tenant(tenant.tenantId).slow.all({
+      test.service.services.database.tenant(tenant.tenantId).interactive.all({
         kind: 'write',
         text: `update model_catalogs set lease_until = now() + $2 * interval '1 ms' where tenant_id = $1`,
         values: [tenant.tenantId, ms],
@@ -311,7 +311,7 @@ describe('the owner of a list', () => {
   it('is refused only for the tenant that has disabled the operation', async () => {
     const hub = await provideSystemModels(test);
     await read();
-    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+    await test.service.services.database.tenant(tenant.tenantId).interactive.all({
       kind: 'write',
       text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, created_at, updated_at)
              values ($1, $2, 'models.list', false, now(), now())`,

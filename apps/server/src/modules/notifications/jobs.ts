@@ -23,15 +23,15 @@ export const sweepNotifications: Job = {
   catchUp: 'run_once',
   timeoutMs: 60_000,
   async run({ services }) {
-    const { slow } = services.database.platform();
-    const tenants = await slow.all(listTenantsWithQueued({ max: maxConcurrent }));
+    const { interactive } = services.database.platform();
+    const tenants = await interactive.all(listTenantsWithQueued({ max: maxConcurrent }));
     if (tenants.length > 0) {
       await services.queue.sendMany(
         noticesWork,
         tenants.map(({ id }) => taskOf(id)),
       );
     }
-    const waiting = await slow.all(listWaiting({ now: services.now().toISOString(), max: maxConcurrent }));
+    const waiting = await interactive.all(listWaiting({ now: services.now().toISOString(), max: maxConcurrent }));
     await sendDeliveries(
       services,
       waiting.map(({ tenant_id: tenantId, channel }) => ({ tenantId, channel })),
@@ -47,7 +47,9 @@ export const forgetNotifications: Job = {
   timeoutMs: 30 * 60_000,
   async run({ services, signal }) {
     const before = new Date(services.now().getTime() - keptMs).toISOString();
-    const tenants = await services.database.platform().slow.all(listTenantsWithOld({ before, max: maxConcurrent }));
+    const tenants = await services.database
+      .platform()
+      .interactive.all(listTenantsWithOld({ before, max: maxConcurrent }));
     const failures: unknown[] = [];
     for (const { id: tenantId } of tenants) {
       signal.throwIfAborted();

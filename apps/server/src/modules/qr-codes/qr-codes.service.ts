@@ -45,7 +45,7 @@ export async function getQrCode(db: TenantDb, id: string) {
 
 export async function createQrCode({ db, actor, now }: Scope, body: CreateQrCodeBody) {
   const at = now().toISOString();
-  const row = await db.slow.first(
+  const row = await db.interactive.first(
     insertQrCode({
       id: newId(),
       // 128 random bits.
@@ -88,7 +88,7 @@ export async function assignQrCode({ db, actor, now }: Scope, id: string, body: 
 
 /** @throws QrCodeNotFound */
 export async function deleteQrCode({ db, actor, now }: Scope, id: string): Promise<void> {
-  const row = await db.slow.first(deleteQrCodeRow({ id, ...auditParams(actor, now().toISOString()) }));
+  const row = await db.interactive.first(deleteQrCodeRow({ id, ...auditParams(actor, now().toISOString()) }));
   if (row === undefined) throw QrCodeNotFound();
 }
 

@@ -100,7 +100,7 @@ export async function createResource({ db, actor, now }: Scope, body: CreateReso
     updated_by: actor.userId,
     ...auditParams(actor, at),
   });
-  const answers = await db.slow.flight([...shareReferences(db.tenantId, body), insertion]);
+  const answers = await db.interactive.batch([...shareReferences(db.tenantId, body), insertion]);
   const [row] = answers.at(-1) as ResourceRow[];
   return { data: presentResource(row!, visible) };
 }

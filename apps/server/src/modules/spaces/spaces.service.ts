@@ -96,7 +96,7 @@ export async function createSpace({ db, actor, now }: Scope, body: CreateSpaceBo
     updated_by: actor.userId,
     ...auditParams(actor, at),
   });
-  const answers = await db.slow.flight([...shareReferences(db.tenantId, body), insertion]);
+  const answers = await db.interactive.batch([...shareReferences(db.tenantId, body), insertion]);
   const [row] = answers.at(-1) as SpaceRow[];
   return { data: presentSpace(row!) };
 }

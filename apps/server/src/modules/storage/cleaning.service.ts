@@ -28,7 +28,7 @@ export function objectKey(tenantId: string, id: string): string {
 /** Removes the object of a row with the status 'deleting', then the row. */
 async function removeObject(services: Dependencies, tenantId: string, id: string): Promise<void> {
   await services.files.delete(objectKey(tenantId, id));
-  await services.database.tenant(tenantId).slow.all(deleteRow({ tenantId, id }));
+  await services.database.tenant(tenantId).interactive.all(deleteRow({ tenantId, id }));
 }
 
 /**
@@ -77,7 +77,7 @@ function sumOf(files: readonly Retired[]): number {
 export async function sweepFiles(services: Dependencies, signal: AbortSignal): Promise<number> {
   let removed = 0;
   for (;;) {
-    const batch = await services.database.platform().slow.all(listUnsettled({ max: batchSize }));
+    const batch = await services.database.platform().interactive.all(listUnsettled({ max: batchSize }));
     const removedBefore = removed;
     for (const { tenant_id: tenantId, id } of batch) {
       signal.throwIfAborted();
@@ -114,7 +114,7 @@ export async function reconcileStorage(services: Dependencies, signal: AbortSign
   const wrong: string[] = [];
   let after = nilId;
   for (;;) {
-    const batch = await services.database.platform().slow.all(listStorages({ after, max: batchSize }));
+    const batch = await services.database.platform().interactive.all(listStorages({ after, max: batchSize }));
     for (const { tenant_id: tenantId } of batch) {
       signal.throwIfAborted();
       if (await reconcileOne(services, tenantId)) wrong.push(tenantId);
@@ -135,7 +135,7 @@ async function reconcileOne(services: Dependencies, tenantId: string): Promise<b
 
 async function repairCounters(services: Dependencies, tenantId: string): Promise<boolean> {
   const db = services.database.tenant(tenantId);
-  const seen = await db.slow.first(compareSums({ tenantId }));
+  const seen = await db.interactive.first(compareSums({ tenantId }));
   if (seen === undefined || !isDrifted(seen)) return false;
   return db.transaction(async (tx) => {
     await tx.all(lockStorage({ tenantId }));

@@ -23,7 +23,7 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const run = (tenantId: string, text: string, values: unknown[] = []) =>
   test.service.services.database
     .tenant(tenantId)
-    .slow.all({ kind: 'write', text, values: [tenantId, ...values], prepare: false });
+    .interactive.all({ kind: 'write', text, values: [tenantId, ...values], prepare: false });
 
 const sweep = () => sweepFiles(test.service.services, signal);
 

@@ -31,12 +31,14 @@ describe('the list of a tenant with many files', () => {
   async function planOf(order: FileOrder): Promise<Plan[]> {
     const { tenantId } = tenant;
     const { text, values } = listFiles(tenantId, {}, { limit: 50, offset: 0, order });
-    const [row] = await test.service.services.database.tenant(tenantId).slow.all<{ 'QUERY PLAN': { Plan: Plan }[] }>({
-      kind: 'read',
-      text: `explain (format json) ${text}`,
-      values,
-      prepare: false,
-    });
+    const [row] = await test.service.services.database
+      .tenant(tenantId)
+      .interactive.all<{ 'QUERY PLAN': { Plan: Plan }[] }>({
+        kind: 'read',
+        text: `explain (format json) ${text}`,
+        values,
+        prepare: false,
+      });
     return flatten(row!['QUERY PLAN'][0]!.Plan);
   }
 

@@ -12,7 +12,7 @@ type Dependencies = Pick<Services, 'database' | 'now' | 'principals' | 'settings
 /** Statistics of all tenants of the installation. */
 export async function getStorageStats({ database, settings }: Dependencies) {
   const { defaultQuotaBytes } = settings;
-  return { data: (await database.platform().slow.first(sumStorage({ defaultQuotaBytes })))! };
+  return { data: (await database.platform().interactive.first(sumStorage({ defaultQuotaBytes })))! };
 }
 
 /** For administrators of this tenant. @throws TenantNotFound for any other tenant */
@@ -38,7 +38,7 @@ export async function updateTenantStorage(
   const at = services.now().toISOString();
   const { enabled = null, quota_bytes: quota } = body;
   const setting = { enabled, quotaBytes: quota === undefined ? null : Math.floor(quota), at };
-  const row = await db.slow.first(
+  const row = await db.interactive.first(
     saveStorage({ ...setting, ...auditParams({ ...actor, tenantId: id }, at, { fields }) }),
   );
   return { data: presentStorage(id, row, services) };

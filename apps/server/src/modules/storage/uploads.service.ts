@@ -177,7 +177,7 @@ async function* startingWith(stream: Readable, inspect: Plan['inspect']): AsyncG
 function holdLease({ db, services }: Pick<Scope, 'db' | 'services'>, id: string, onLost: () => void) {
   let running: Promise<void> = Promise.resolve();
   const renew = async () => {
-    if ((await db.slow.first(renewLease({ tenantId: db.tenantId, id }))) === undefined) onLost();
+    if ((await db.interactive.first(renewLease({ tenantId: db.tenantId, id }))) === undefined) onLost();
   };
   const timer = setInterval(() => {
     running = renew().catch((error: unknown) =>

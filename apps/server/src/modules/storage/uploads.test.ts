@@ -40,7 +40,7 @@ describe('an upload that the sweep has given up', () => {
     const { connection, id } = await beginUpload(tenant);
     const db = test.service.services.database.tenant(tenantId);
     for (const text of [taking, 'update tenant_storage set reserved_bytes = 0 where tenant_id = $1'])
-      await db.slow.all({ kind: 'write', text, values: [tenantId], prepare: false });
+      await db.interactive.all({ kind: 'write', text, values: [tenantId], prepare: false });
     connection.send('other');
     const answer = await connection.next();
     expect(answer.status).toBe(409);

@@ -45,7 +45,7 @@ describe('external APIs in health', () => {
       asked += 1;
       return Promise.resolve([{ status: 'active', total: 2, active: 1 }]);
     };
-    const services = { database: { platform: () => ({ slow: { all } }) } } as unknown as Services;
+    const services = { database: { platform: () => ({ interactive: { all } }) } } as unknown as Services;
     const answers = await Promise.all(Array.from({ length: 200 }, () => countExternalApis(services)));
     expect(asked).toBe(1);
     expect(new Set(answers).size).toBe(1);
@@ -58,7 +58,7 @@ describe('external APIs in health', () => {
       asked += 1;
       return Promise.reject(new Error('frozen'));
     };
-    const services = { database: { platform: () => ({ slow: { all } }) } } as unknown as Services;
+    const services = { database: { platform: () => ({ interactive: { all } }) } } as unknown as Services;
     expect(await countExternalApis(services)).toEqual({ total: 0, active: 0, statusBreakdown: {} });
     await countExternalApis(services);
     expect(asked).toBe(2);

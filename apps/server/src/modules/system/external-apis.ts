@@ -17,7 +17,7 @@ export function countExternalApis({ database }: Pick<Services, 'database'>): Pro
   if (known.last !== undefined && performance.now() - known.last.at < keptMs) return known.last.counting;
   const counting = database
     .platform()
-    .slow.all(countConnectors({ max: maxCounted }))
+    .interactive.all(countConnectors({ max: maxCounted }))
     .then(toExternalApis)
     .catch(() => {
       delete known.last;

@@ -46,10 +46,13 @@ export async function listOutbox(
   query: MailOutboxQuery,
 ) {
   const at = services.now().toISOString();
-  await db.slow.flight([auditEvent(actor, at, { action: 'mail_outbox.read', resourceType: 'mail_outbox' })]);
+  await db.interactive.batch([auditEvent(actor, at, { action: 'mail_outbox.read', resourceType: 'mail_outbox' })]);
   const { limit = 50, offset = 0 } = query;
-  const { slow } = services.database.platform();
-  const [rows, [counted]] = await slow.flight([listMail({ limit, offset }), countMail({ max: exactTotalLimit + 1 })]);
+  const { interactive } = services.database.platform();
+  const [rows, [counted]] = await interactive.batch([
+    listMail({ limit, offset }),
+    countMail({ max: exactTotalLimit + 1 }),
+  ]);
   const data = rows.map((row) => ({
     id: row.id,
     recipient: row.recipient,

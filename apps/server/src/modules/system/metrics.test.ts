@@ -114,8 +114,8 @@ describe('the process', () => {
     expect(text).toContain('nodejs_eventloop_delay_seconds{quantile="0.99"}');
     expect(await valueOf('process_resident_memory_bytes')).toBeGreaterThan(10_000_000);
     expect(await valueOf('http_requests_in_flight')).toBe(0);
-    expect(await valueOf('atrium_database_connections_max{role="tenant",lane="slow"}')).toBe(8);
-    expect(await valueOf('atrium_database_connections{role="platform",lane="fast"}')).toBeGreaterThan(0);
+    expect(await valueOf('atrium_database_connections_max{role="tenant",pool="interactive"}')).toBe(8);
+    expect(await valueOf('atrium_database_connections{role="platform",pool="primary"}')).toBeGreaterThan(0);
     expect(await valueOf('atrium_service_healthy{service="database"}')).toBe(1);
     expect(await valueOf('atrium_log_lines_dropped_total')).toBe(0);
   });
@@ -138,14 +138,14 @@ describe('the process', () => {
   it('reports the number of waiting statements', async () => {
     // A separate service, so that no other statement runs.
     const database = openDatabase({ connection: test.connection });
-    const { slow } = database.platform();
+    const { interactive } = database.platform();
     const running = Promise.all(
-      Array.from({ length: 5 }, () => slow.all({ kind: 'read', text: 'select', values: [], prepare: false })),
+      Array.from({ length: 5 }, () => interactive.all({ kind: 'read', text: 'select', values: [], prepare: false })),
     );
-    const pool = () => database.pools().find(({ role, lane }) => role === 'platform' && lane === 'slow')!;
-    expect(pool().flights + pool().waiting).toBe(5);
+    const load = () => database.pools().find(({ role, pool }) => role === 'platform' && pool === 'interactive')!;
+    expect(load().flights + load().waiting).toBe(5);
     await running;
-    expect([pool().flights, pool().waiting]).toEqual([0, 0]);
+    expect([load().flights, load().waiting]).toEqual([0, 0]);
     await database.close();
   });
 });

@@ -27,7 +27,7 @@ export async function listTagsOf(
   { limit = 50, offset = 0 }: ListEntityTagsQuery,
 ) {
   const { tenantId } = db;
-  const [entities, rows, [counted]] = await db.slow.flight([
+  const [entities, rows, [counted]] = await db.interactive.batch([
     queries.findEntity({ tenantId, id }),
     queries.listTags({ tenantId, id, limit, offset }),
     queries.countTags({ tenantId, id }),
@@ -43,7 +43,7 @@ export async function addTagTo(
   { id, tagId }: { id: string; tagId: string },
 ): Promise<void> {
   const at = now().toISOString();
-  await db.slow.first(queries.addTag({ id, tagId, at, ...auditParams(actor, at, { tagId }) }));
+  await db.interactive.first(queries.addTag({ id, tagId, at, ...auditParams(actor, at, { tagId }) }));
 }
 
 /** Removing a missing tag changes nothing. @throws the NotFound error of the kind, TagNotFound */
@@ -54,7 +54,7 @@ export async function removeTagFrom(
 ): Promise<void> {
   const { tenantId } = db;
   const audit = auditParams(actor, now().toISOString(), { tagId });
-  const [entities, tags] = await db.slow.flight([
+  const [entities, tags] = await db.interactive.batch([
     queries.findEntity({ tenantId, id }),
     findTag({ tenantId, id: tagId }),
     queries.removeTag({ id, tagId, ...audit }),

@@ -48,7 +48,7 @@ export async function getTag(db: TenantDb, id: string) {
 /** @throws TagNameTaken (through the constraint) */
 export async function createTag({ db, actor, now }: Scope, body: CreateTagBody) {
   const at = now().toISOString();
-  const row = await db.slow.first(
+  const row = await db.interactive.first(
     insertTag({
       id: newId(),
       tenant_id: db.tenantId,

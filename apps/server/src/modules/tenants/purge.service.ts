@@ -29,7 +29,7 @@ const maxTenants = 1000;
 /** Purges tenants after their grace period, until the signal. A failed purge is retried in the next run. */
 export async function purgeTenants(services: Dependencies): Promise<void> {
   const before = new Date(services.now().getTime() - settleMs).toISOString();
-  const due = await services.database.platform().slow.all(listDueTenants({ before, limit: maxTenants }));
+  const due = await services.database.platform().interactive.all(listDueTenants({ before, limit: maxTenants }));
   for (const { id: tenantId } of due) {
     services.signal.throwIfAborted();
     try {
@@ -50,20 +50,21 @@ async function purgeTenant(services: Dependencies, tenantId: string, before: str
   if (tenantId === systemTenantId) throw new Error('the system tenant is never purged');
   const { database, signal } = services;
   const at = services.now().toISOString();
-  if ((await database.platform().slow.first(beginPurge({ tenantId, before, at }))) === undefined) return true;
+  if ((await database.platform().interactive.first(beginPurge({ tenantId, before, at }))) === undefined) return true;
   const db = database.purge(tenantId);
   // Counters are deleted before the counted files, so that they need no update.
   signal.throwIfAborted();
-  const tables = inPurgeOrder(await db.slow.all(listPurgedTables));
-  const purgeTable = (table: PurgedTable) => repeat(db.slow, (limit) => deleteRows(table, { tenantId, limit }), signal);
+  const tables = inPurgeOrder(await db.interactive.all(listPurgedTables));
+  const purgeTable = (table: PurgedTable) =>
+    repeat(db.interactive, (limit) => deleteRows(table, { tenantId, limit }), signal);
   for (const table of tables.filter(({ name }) => name === 'tenant_storage')) await purgeTable(table);
-  await repeat(db.slow, (limit) => releaseFiles({ tenantId, limit }), signal);
+  await repeat(db.interactive, (limit) => releaseFiles({ tenantId, limit }), signal);
   signal.throwIfAborted();
-  if ((await db.slow.first(findFile({ tenantId }))) !== undefined) return false;
-  await repeat(database.credential().slow, (limit) => deleteIdentities({ tenantId, limit }), signal);
+  if ((await db.interactive.first(findFile({ tenantId }))) !== undefined) return false;
+  await repeat(database.credential().interactive, (limit) => deleteIdentities({ tenantId, limit }), signal);
   for (const table of tables) await purgeTable(table);
   const finish = finishPurge({ purgedId: tenantId, at, ...purgeAudit(at) });
-  await database.platform().slow.flight([enterTenant(systemTenantId), finish]);
+  await database.platform().interactive.batch([enterTenant(systemTenantId), finish]);
   return true;
 }
 

@@ -22,7 +22,7 @@ let purgedTables: readonly { name: string }[];
 
 beforeAll(async () => {
   bystander = await populate();
-  purgedTables = await test.service.services.database.purge(bystander.tenantId).slow.all(listPurgedTables);
+  purgedTables = await test.service.services.database.purge(bystander.tenantId).interactive.all(listPurgedTables);
 }, 60_000);
 
 /** A tenant with rows in every table except `files`: a purge waits for those, which the tests about files show. */
@@ -368,22 +368,22 @@ describe('the purge role', () => {
   });
 });
 
-type Slow = {
+type Interactive = {
   all(query: unknown): Promise<unknown[]>;
   first(query: unknown): Promise<unknown>;
-  flight(queries: unknown): Promise<unknown[][]>;
+  batch(queries: unknown): Promise<unknown[][]>;
 };
 
 /** The services with every statement of the purge passing through. */
 function through(wrap: (send: () => Promise<unknown>) => Promise<unknown>): Services {
   const { services } = test.service;
   const wrapped = (db: object): object => {
-    const { slow } = db as { slow: Slow };
+    const { interactive } = db as { interactive: Interactive };
     return {
-      slow: {
-        all: (query: unknown) => wrap(() => slow.all(query)),
-        first: (query: unknown) => wrap(() => slow.first(query)),
-        flight: (queries: unknown) => wrap(() => slow.flight(queries)),
+      interactive: {
+        all: (query: unknown) => wrap(() => interactive.all(query)),
+        first: (query: unknown) => wrap(() => interactive.first(query)),
+        batch: (queries: unknown) => wrap(() => interactive.batch(queries)),
       },
     };
   };

@@ -125,7 +125,7 @@ describe.each(ends)('a tenant that is %s', (_what, out, back) => {
     const { tenant, tenantId, other } = await settle();
     const mailed = await invite(test, tenant, { email: newEmail() });
     const own = await createMember(test, other);
-    await test.service.services.database.credential().slow.all({
+    await test.service.services.database.credential().interactive.all({
       kind: 'write',
       text: 'update accounts set email_verified_at = now() where email = $1',
       values: [own.email],

@@ -11,7 +11,7 @@ type Dependencies = Pick<Services, 'database' | 'now' | 'runtimeSettings'>;
 /** Deletes expired and surplus translations, and marks of deleted records. */
 export async function forgetTranslations(services: Dependencies, signal: AbortSignal): Promise<void> {
   await forgetMemories(services, signal);
-  for (const { tenant_id: tenantId } of await services.database.platform().slow.all(listMarkedTenants({}))) {
+  for (const { tenant_id: tenantId } of await services.database.platform().interactive.all(listMarkedTenants({}))) {
     const db = services.database.tenant(tenantId);
     for (const type of entityTypeNames) {
       await deleteInBatches(db, (max) => forgetMarks[type]({ tenantId, max }), signal);
@@ -22,7 +22,7 @@ export async function forgetTranslations(services: Dependencies, signal: AbortSi
 async function forgetMemories(services: Dependencies, signal: AbortSignal): Promise<void> {
   const { cache_max_entries: max } = services.runtimeSettings.current(securitySetting);
   const before = new Date(services.now().getTime() - memoryLifeMs(services)).toISOString();
-  for (const { tenant_id: tenantId, entries } of await services.database.platform().slow.all(listMemories({}))) {
+  for (const { tenant_id: tenantId, entries } of await services.database.platform().interactive.all(listMemories({}))) {
     const db = services.database.tenant(tenantId);
     const deleted = await deleteInBatches(db, (count) => forgetOld({ tenantId, before, max: count }), signal);
     await deleteInBatches(db, (count) => forgetExcess({ tenantId, max: count }), signal, entries - deleted - max);

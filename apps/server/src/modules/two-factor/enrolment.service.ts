@@ -38,7 +38,7 @@ export async function getStatus({ services, actor }: Owner) {
   const { accountId, homeTenantId: tenantId } = actor;
   const [methods, [backup], [tenant]] = await services.database
     .credential(tenantId)
-    .flight([listMethods({ accountId }), countBackupCodes({ accountId }), findRequirement({ tenantId })]);
+    .batch([listMethods({ accountId }), countBackupCodes({ accountId }), findRequirement({ tenantId })]);
   return {
     data: {
       enabled_methods: activeMethods({ methods }).map((row) => ({

@@ -148,7 +148,7 @@ describe('enableTwoFactor, email', () => {
     expect((await enable(person, target)).body.data.delivery_target).toBe('e***@e***.org');
     expect((await verify(person, await codeFrom(target, 1))).status).toBe(200);
     expect(mailsTo(person.email)).toEqual([]);
-    const rows = await service.services.database.credential().flight([
+    const rows = await service.services.database.credential().batch([
       { kind: 'read', text: 'select * from two_factor_methods', values: [], prepare: false },
       { kind: 'read', text: 'select * from two_factor_codes', values: [], prepare: false },
     ]);

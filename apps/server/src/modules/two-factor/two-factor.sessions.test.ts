@@ -88,7 +88,7 @@ describe('a session of an account with a second factor', () => {
     const alive = await Promise.all(unverified.map(({ token }) => statusOf(test, token)));
     expect(alive.filter((status) => status === 200)).toHaveLength(20);
     const last = unverified.at(-1)!;
-    await test.service.services.database.credential(tenant.tenantId).slow.all({
+    await test.service.services.database.credential(tenant.tenantId).interactive.all({
       kind: 'write',
       text: `update sessions set assurance = 2 where tenant_id = $1 and user_id = $2 and ended_at is null
              and id <> (select max(id::text)::uuid from sessions where tenant_id = $1 and user_id = $2)`,
@@ -111,7 +111,7 @@ describe('a session of an account with a second factor', () => {
     for (let count = 0; count < 20; count++) {
       younger.push(await logInAgain(test, person));
       const text = `update sessions set assurance = 2 where tenant_id = $1 and id = (${newest})`;
-      await credentials.slow.all({ kind: 'write', text, values, prepare: false });
+      await credentials.interactive.all({ kind: 'write', text, values, prepare: false });
     }
     const code = freshCode(person.secret, clock);
     expect((await twoFactor(test, 'verify', older, { method: 'totp', code })).status).toBe(200);
@@ -192,7 +192,7 @@ describe('a session of an account with a second factor', () => {
       body: { email, password },
     });
     expect(created.status).toBe(201);
-    await test.service.services.database.tenant(systemTenantId).slow.all({
+    await test.service.services.database.tenant(systemTenantId).interactive.all({
       kind: 'write',
       text: 'update users set is_tenant_admin = true where tenant_id = $1 and id = $2',
       values: [systemTenantId, created.body.data.id],
@@ -227,7 +227,7 @@ it('the end of the grace period applies at once, also to cached sessions', async
 
 /** As if another session had started an enrolment of e-mail codes a moment ago. */
 async function withPendingTotp(userId: string): Promise<void> {
-  await test.service.services.database.credential(tenant.tenantId).slow.all({
+  await test.service.services.database.credential(tenant.tenantId).interactive.all({
     kind: 'write',
     text: `insert into two_factor_methods (account_id, method, delivery_target, enrolment_expires_at, created_at)
       select account_id, 'email', 'sealed', $2, $3 from users where tenant_id = $1 and id = $4`,
@@ -239,7 +239,7 @@ async function withPendingTotp(userId: string): Promise<void> {
 describe('a session through a provider of one tenant', () => {
   /** The rows that such a login writes. */
   async function vouchedFor(session: Person): Promise<Person> {
-    await test.service.services.database.credential(tenant.tenantId).slow.all({
+    await test.service.services.database.credential(tenant.tenantId).interactive.all({
       kind: 'write',
       text: `update sessions set account_wide = false where tenant_id = $1 and user_id = $2 and ended_at is null`,
       values: [tenant.tenantId, session.userId],

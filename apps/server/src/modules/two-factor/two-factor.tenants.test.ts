@@ -143,7 +143,7 @@ describe('a code of a factor that was set up in one tenant', () => {
   it('uses only the installation if the tenant of the enrolment is unknown', async () => {
     const own = await connect(home.admin);
     const person = await createPersonOfBoth(own);
-    await test.service.services.database.credential().slow.all({
+    await test.service.services.database.credential().interactive.all({
       kind: 'write',
       text: 'update two_factor_methods set enrolled_in = null where account_id = (select id from accounts where email = $1)',
       values: [person.email],
@@ -201,7 +201,7 @@ describe('a worker of the previous version, during a rolling restart', () => {
   const run = (text: string, values: unknown[]) =>
     test.service.services.database
       .credential(home.tenantId)
-      .slow.all<any>({ kind: 'write', text, values, prepare: false });
+      .interactive.all<any>({ kind: 'write', text, values, prepare: false });
 
   it('performs a step-up that counts in its tenant only', async () => {
     const person = await createPersonOfBoth(await connect(home.admin));

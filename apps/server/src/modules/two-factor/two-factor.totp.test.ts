@@ -84,7 +84,7 @@ describe('enableTwoFactor, totp', () => {
   it('shows the seed and the codes neither in a dump nor in a log', async () => {
     const person = await createMember(test, tenant);
     const { secret, backupCodes } = await enrolTotp(test, clock, person);
-    const rows = await test.service.services.database.credential().flight([
+    const rows = await test.service.services.database.credential().batch([
       { kind: 'read', text: 'select * from two_factor_methods', values: [], prepare: false },
       { kind: 'read', text: 'select * from two_factor_backup_codes', values: [], prepare: false },
     ]);

@@ -57,7 +57,7 @@ export async function getTypeDefinition(db: TenantDb, id: string) {
 export async function createTypeDefinition({ db, actor, now }: Scope, body: CreateTypeDefinitionBody) {
   assertValid(body.json_schema);
   const at = now().toISOString();
-  const row = await db.slow.first(
+  const row = await db.interactive.first(
     insertTypeDefinition({
       id: newId(),
       entity_type: body.entity_type,
@@ -84,7 +84,7 @@ export async function updateTypeDefinition({ db, actor, now }: Scope, id: string
   if (body.json_schema !== undefined) assertValid(body.json_schema);
   const at = now().toISOString();
   const changes = { ...body, updated_at: at } as TypeDefinitionChanges;
-  const row = await db.slow.first(updateTypeDefinitionRow(id, changes, auditParams(actor, at, { fields })));
+  const row = await db.interactive.first(updateTypeDefinitionRow(id, changes, auditParams(actor, at, { fields })));
   if (row === undefined) throw TypeDefinitionNotFound();
   return { data: presentTypeDefinition(row) };
 }

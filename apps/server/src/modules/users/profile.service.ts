@@ -28,13 +28,13 @@ export async function updateProfile(scope: Scope, body: UpdateProfileBody) {
   const { services, actor } = scope;
   const { homeTenantId: tenantId, userId: id } = actor;
   const db = services.database.tenant(tenantId);
-  const [[user], [tenant]] = await db.flight([findUser({ tenantId, id }), findTenant({ tenantId })]);
+  const [[user], [tenant]] = await db.batch([findUser({ tenantId, id }), findTenant({ tenantId })]);
   if (user === undefined) throw UserNotFound();
   assertLocaleOffered(body.locale, tenant!.languages, user.locale);
   const at = services.now().toISOString();
   const audit = auditParams({ ...actor, tenantId }, at, { fields });
   const change = updateUser(id, { ...toColumns(body), updated_at: at }, audit, 'profile.updated');
-  const [changed, [row]] = await db.slow.flight([change, findUser({ tenantId, id })]);
+  const [changed, [row]] = await db.interactive.batch([change, findUser({ tenantId, id })]);
   if (changed.length === 0) throw UserNotFound();
   return { data: presentProfile(row!) };
 }

@@ -98,7 +98,7 @@ async function addUser({ db, actor, services }: Scope, body: NewUser, action: 'u
   const isTenantAdmin = body.isTenantAdmin ?? false;
   if (isTenantAdmin) assertMayAppoint(actor);
   const email = normaliseEmail(body.email);
-  const [users, [tenant]] = await db.flight([findUserByEmail({ tenantId, email }), findTenant({ tenantId })]);
+  const [users, [tenant]] = await db.batch([findUserByEmail({ tenantId, email }), findTenant({ tenantId })]);
   if (users.length > 0) throw UserExists();
   assertLocaleOffered(body.locale, tenant!.languages);
   const id = await addPerson(services, actor, {

@@ -37,7 +37,7 @@ describe('auditGroups.record', () => {
     const who = createActor(tenant);
     const full = { ...event, resourceId: newId(), details: { note: 'ü "quoted"', count: 3 } };
     await test.service.services.auditGroups.record(who, at, full);
-    await test.service.services.database.tenant(tenant.tenantId).slow.all(auditEvent(who, at, full));
+    await test.service.services.database.tenant(tenant.tenantId).interactive.all(auditEvent(who, at, full));
     const rows = await rowsOf(tenant, 'thing.seen');
     const [first, second] = rows.map((row) => ({
       ...row,
@@ -57,7 +57,7 @@ describe('auditGroups.record', () => {
     const single = { ...event, action: 'thing.alone' };
     const writing = Array.from({ length: 250 }, (_, n) =>
       n % 5 === 0
-        ? database.tenant(tenant.tenantId).slow.all(auditEvent(createActor(tenant), at, single))
+        ? database.tenant(tenant.tenantId).interactive.all(auditEvent(createActor(tenant), at, single))
         : auditGroups.record(createActor(tenant), at, event),
     );
     await Promise.all(writing);
@@ -97,7 +97,7 @@ function groupsThatFail(failures: unknown[], options: { maxFollowing?: number } 
       tenant(tenantId) {
         const failure = failures.shift();
         if (failure === undefined) return database.tenant(tenantId);
-        return { slow: { all: () => Promise.reject(failure) } } as unknown as ReturnType<typeof database.tenant>;
+        return { interactive: { all: () => Promise.reject(failure) } } as unknown as ReturnType<typeof database.tenant>;
       },
     },
     log: { error: (line: unknown) => void failed.push(line) },
@@ -190,14 +190,14 @@ describe('auditGroups.follow', () => {
 describe('insertGroup', () => {
   it('leaves no gap and no fork where groups of several processes meet in one chain', async () => {
     const tenant = await createTenant(test);
-    const { slow } = test.service.services.database.tenant(tenant.tenantId);
+    const { interactive } = test.service.services.database.tenant(tenant.tenantId);
     const chain = { tenantId: tenant.tenantId, slot: 7 };
     const row = () => toAuditRow(createActor(tenant), at, event);
-    await slow.all(openChain(chain));
-    const [before] = await slow.all(insertGroup({ ...chain, rows: JSON.stringify([row()]) }));
+    await interactive.all(openChain(chain));
+    const [before] = await interactive.all(insertGroup({ ...chain, rows: JSON.stringify([row()]) }));
     const ends = await Promise.all(
       Array.from({ length: 50 }, async () => {
-        const [written] = await slow.all(insertGroup({ ...chain, rows: JSON.stringify([row(), row(), row()]) }));
+        const [written] = await interactive.all(insertGroup({ ...chain, rows: JSON.stringify([row(), row(), row()]) }));
         return written!.length - before!.length;
       }),
     );
@@ -208,9 +208,9 @@ describe('insertGroup', () => {
 
   it('writes nothing, and says so, while there is no chain to go on with', async () => {
     const tenant = await createTenant(test);
-    const { slow } = test.service.services.database.tenant(tenant.tenantId);
+    const { interactive } = test.service.services.database.tenant(tenant.tenantId);
     const rows = JSON.stringify([toAuditRow(createActor(tenant), at, event)]);
-    const free = await slow.all<{ slot: number }>({
+    const free = await interactive.all<{ slot: number }>({
       kind: 'read',
       text: `select slot from generate_series(0, 31) as slots(slot)
              where not exists (select from audit_chains where tenant_id = $1 and audit_chains.slot = slots.slot)`,
@@ -218,7 +218,7 @@ describe('insertGroup', () => {
       prepare: false,
     });
     const chain = { tenantId: tenant.tenantId, slot: free[0]!.slot };
-    expect(await slow.all(insertGroup({ ...chain, rows }))).toEqual([]);
+    expect(await interactive.all(insertGroup({ ...chain, rows }))).toEqual([]);
     expect(await rowsOf(tenant, 'thing.seen')).toEqual([]);
   });
 });

@@ -57,8 +57,8 @@ const taken = Promise.resolve();
 
 export function createAuditGroups({ database, log, retryMs = 1000, maxFollowing = 10_000 }: Options): AuditGroups {
   const insert = createInsertion(database);
-  const awaited = createLane(insert, 0);
-  const following = createLane(insert, paceMs);
+  const awaited = createGroupWriter(insert, 0);
+  const following = createGroupWriter(insert, paceMs);
   const pending = new Set<Promise<void>>();
   const closing = new AbortController();
 
@@ -101,10 +101,10 @@ function createInsertion(database: Pick<Database, 'tenant'>): Insert {
     // One chain for all of them: transactions that locked several could wait for each other in a circle.
     const chain = { tenantId, slot: chainSlot(newId()) };
     const insertion = insertGroup({ ...chain, rows: JSON.stringify(group.map(({ row }) => row)) });
-    const { slow } = database.tenant(tenantId);
+    const { interactive } = database.tenant(tenantId);
     try {
-      const [written] = await slow.all(insertion);
-      if (written === undefined) await slow.flight([openChain(chain), insertion]);
+      const [written] = await interactive.all(insertion);
+      if (written === undefined) await interactive.batch([openChain(chain), insertion]);
       for (const { resolve } of group) resolve();
     } catch (error) {
       // One that is refused must not take the others along.
@@ -114,7 +114,7 @@ function createInsertion(database: Pick<Database, 'tenant'>): Insert {
   };
 }
 
-function createLane(insert: Insert, pauseMs: number) {
+function createGroupWriter(insert: Insert, pauseMs: number) {
   const groups = new Map<string, Group>();
 
   async function write(tenantId: string, group: Group): Promise<void> {

@@ -60,13 +60,13 @@ async function createContact(): Promise<string> {
 }
 
 const trail = (auditId: string): Promise<any[]> =>
-  db().slow.all(raw('select * from audit_logs where id = $1', [auditId]));
+  db().interactive.all(raw('select * from audit_logs where id = $1', [auditId]));
 
 describe('withAudit', () => {
   it('answers the changed row and records it', async () => {
     const id = await createContact();
     const params = auditParams(actor, at, { fields: ['notes'] });
-    expect(await db().slow.all(note(id, params))).toEqual([{ id, notes: 'x' }]);
+    expect(await db().interactive.all(note(id, params))).toEqual([{ id, notes: 'x' }]);
     expect(await trail(params.auditId)).toEqual([
       {
         tenant_id: tenant.tenantId,
@@ -88,15 +88,17 @@ describe('withAudit', () => {
 
   it('records nothing where nothing changed', async () => {
     const params = auditParams(actor, at);
-    expect(await db().slow.all(note(newId(), params))).toEqual([]);
+    expect(await db().interactive.all(note(newId(), params))).toEqual([]);
     expect(await trail(params.auditId)).toEqual([]);
   });
 
   it('changes nothing where it cannot be recorded', async () => {
     const id = await createContact();
     const params = { ...auditParams(actor, at), auditAt: 'no time' };
-    await expect(db().slow.all(note(id, params))).rejects.toMatchObject({ code: '22007' });
-    expect(await db().slow.all(raw('select notes from contacts where id = $1', [id]))).toEqual([{ notes: null }]);
+    await expect(db().interactive.all(note(id, params))).rejects.toMatchObject({ code: '22007' });
+    expect(await db().interactive.all(raw('select notes from contacts where id = $1', [id]))).toEqual([
+      { notes: null },
+    ]);
   });
 });
 
@@ -107,8 +109,8 @@ describe('auditParams and auditEvent', () => {
     const expected = { type: 'user', id: actor.userId, actingFromTenantId: home };
     expect(auditParams(visitor, at).auditDetails.actor).toEqual(expected);
     const event = auditEvent(visitor, at, { action: 'thing.seen', resourceType: 'thing' });
-    await db().slow.all(event);
-    const rows = await db().slow.all(raw(`select details from audit_logs where action = 'thing.seen'`));
+    await db().interactive.all(event);
+    const rows = await db().interactive.all(raw(`select details from audit_logs where action = 'thing.seen'`));
     expect(rows).toEqual([{ details: { actor: expected, requestId: request.id } }]);
   });
 
@@ -120,8 +122,10 @@ describe('auditParams and auditEvent', () => {
       note: 'kept',
     });
     const who = { tenantId: tenant.tenantId, userId: null, request };
-    await db().slow.all(auditEvent(who, at, { action: 'thing.forged', resourceType: 'thing', details: forged }));
-    const rows = await db().slow.all(raw(`select user_id, details from audit_logs where action = 'thing.forged'`));
+    await db().interactive.all(auditEvent(who, at, { action: 'thing.forged', resourceType: 'thing', details: forged }));
+    const rows = await db().interactive.all(
+      raw(`select user_id, details from audit_logs where action = 'thing.forged'`),
+    );
     expect(rows).toEqual([
       {
         user_id: null,
@@ -134,7 +138,7 @@ describe('auditParams and auditEvent', () => {
 describe('the chain of the trail', () => {
   const head = async (slot: number) => {
     const text = 'select length, head from audit_chains where tenant_id = $1 and slot = $2';
-    const [row] = await db().slow.all<{ length: number; head: Buffer }>(raw(text, [tenant.tenantId, slot]));
+    const [row] = await db().interactive.all<{ length: number; head: Buffer }>(raw(text, [tenant.tenantId, slot]));
     return row ?? { length: 0, head: null };
   };
 
@@ -142,10 +146,12 @@ describe('the chain of the trail', () => {
     const id = await createContact();
     const params = auditParams(actor, at);
     const before = await head(params.slot);
-    await db().slow.all(note(newId(), params));
-    await expect(db().slow.all(note(id, { ...params, auditAt: 'no time' }))).rejects.toMatchObject({ code: '22007' });
+    await db().interactive.all(note(newId(), params));
+    await expect(db().interactive.all(note(id, { ...params, auditAt: 'no time' }))).rejects.toMatchObject({
+      code: '22007',
+    });
     expect(await head(params.slot)).toEqual(before);
-    await db().slow.all(note(id, params));
+    await db().interactive.all(note(id, params));
     const [row] = await trail(params.auditId);
     expect(await head(params.slot)).toEqual({ length: before.length + 1, head: row.chain_hash });
     expect(row).toMatchObject({ chain_slot: params.slot, chain_position: before.length + 1 });
@@ -154,13 +160,13 @@ describe('the chain of the trail', () => {
   it('is one for all that a request records, in one flight and in several, with any role', async () => {
     const who = { tenantId: tenant.tenantId, userId: null, request: { ...request, id: newId() } };
     const event = () => auditEvent(who, at, { action: 'thing.chained', resourceType: 'thing' });
-    await db().slow.flight([event(), event(), event()]);
-    await test.service.services.database.credential(tenant.tenantId).slow.all(event());
+    await db().interactive.batch([event(), event(), event()]);
+    await test.service.services.database.credential(tenant.tenantId).interactive.all(event());
     await db().transaction(async (tx) => {
       await tx.all(event());
       await tx.all(event());
     });
-    const rows = await db().slow.all<{ chain_slot: number; chain_position: number }>(
+    const rows = await db().interactive.all<{ chain_slot: number; chain_position: number }>(
       raw(`select chain_slot, chain_position from audit_logs where action = 'thing.chained' order by chain_position`),
     );
     const [first] = rows;
@@ -180,7 +186,7 @@ describe('the chain of the trail', () => {
         }),
       ),
     );
-    const chains = await mine.slow.all<{ length: number; rows: number; positions: number }>(
+    const chains = await mine.interactive.all<{ length: number; rows: number; positions: number }>(
       raw(
         `select c.length, count(*) as rows, count(distinct l.chain_position) as positions from audit_chains c
          join audit_logs l on l.tenant_id = c.tenant_id and l.chain_slot = c.slot where c.tenant_id = $1 group by c.slot, c.length`,
@@ -203,7 +209,7 @@ describe('the trail in the database', () => {
   ])('refuses every role: %s', async (text) => {
     const { database } = test.service.services;
     for (const scope of [db(), database.credential(tenant.tenantId), database.platform()]) {
-      await expect(scope.slow.all(raw(text))).rejects.toMatchObject(denied);
+      await expect(scope.interactive.all(raw(text))).rejects.toMatchObject(denied);
     }
   });
 
@@ -216,19 +222,19 @@ describe('the trail in the database', () => {
       `update audit_chains set length = 0`,
       'drop table audit_chains',
     ]) {
-      await expect(purge.slow.all(raw(text))).rejects.toMatchObject(denied);
+      await expect(purge.interactive.all(raw(text))).rejects.toMatchObject(denied);
     }
     for (const text of [
       'delete from audit_chains',
       'truncate audit_chains',
       'alter table audit_chains no force row level security',
     ]) {
-      await expect(db().slow.all(raw(text))).rejects.toMatchObject(denied);
+      await expect(db().interactive.all(raw(text))).rejects.toMatchObject(denied);
     }
   });
 
   it('is not reached by the name of a partition, neither to read nor to write', async () => {
-    const partitions = await db().slow.all<{ name: string }>(
+    const partitions = await db().interactive.all<{ name: string }>(
       raw(`select inhrelid::regclass::text as name from pg_inherits where inhparent = 'audit_logs'::regclass`),
     );
     expect(partitions.length).toBeGreaterThan(1);
@@ -239,7 +245,7 @@ describe('the trail in the database', () => {
         `update ${name} set action = ''`,
         `insert into ${name} select * from audit_logs`,
       ]) {
-        await expect(db().slow.all(raw(text))).rejects.toMatchObject(denied);
+        await expect(db().interactive.all(raw(text))).rejects.toMatchObject(denied);
       }
     }
   });
@@ -250,9 +256,11 @@ describe('the trail in the database', () => {
       action: 'thing.planted',
       resourceType: 'thing',
     });
-    await expect(db().slow.all(foreign)).rejects.toMatchObject(denied);
-    expect(await db().slow.all(raw('select id from audit_logs where tenant_id = $1', [other.tenantId]))).toEqual([]);
-    const tenants = await db().slow.all(raw('select distinct tenant_id from audit_logs'));
+    await expect(db().interactive.all(foreign)).rejects.toMatchObject(denied);
+    expect(await db().interactive.all(raw('select id from audit_logs where tenant_id = $1', [other.tenantId]))).toEqual(
+      [],
+    );
+    const tenants = await db().interactive.all(raw('select distinct tenant_id from audit_logs'));
     expect(tenants).toEqual([{ tenant_id: tenant.tenantId }]);
   });
 });

@@ -11,7 +11,7 @@ const batchSize = 5000;
  * @returns how many rows were deleted.
  */
 export async function deleteInBatches(
-  db: { readonly slow: Statements },
+  db: { readonly interactive: Statements },
   next: (max: number) => Query<unknown>,
   signal: AbortSignal,
   maxInAll = Number.POSITIVE_INFINITY,
@@ -20,7 +20,7 @@ export async function deleteInBatches(
   while (total < maxInAll) {
     signal.throwIfAborted();
     const limit = Math.min(batchSize, maxInAll - total);
-    const { length } = await db.slow.all(next(limit));
+    const { length } = await db.interactive.all(next(limit));
     total += length;
     if (length < limit) break;
   }

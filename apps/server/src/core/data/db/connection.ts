@@ -22,7 +22,7 @@ const closeMs = 1000;
 
 type Stream = { on(event: 'data', heard: () => void): void; destroy(): void };
 
-/** One pipelined connection, with what a lane has to know of it. Times are those of `performance.now()`. */
+/** One pipelined connection, with what a pool has to know of it. Times are those of `performance.now()`. */
 export class Connection {
   readonly client: pg.Client;
   readonly openedAt = performance.now();

@@ -57,8 +57,8 @@ function whileHeld<Result>(lock: string, work: (client: pg.Client) => Promise<Re
   });
 }
 
-function loadOf(database: Database, name: 'slow' | 'locks') {
-  return database.pools().find(({ role, lane }) => role === 'tenant' && lane === name)!;
+function loadOf(database: Database, name: 'interactive' | 'locks') {
+  return database.pools().find(({ role, pool }) => role === 'tenant' && pool === name)!;
 }
 
 const failureOf = (work: Promise<unknown>) =>
@@ -76,15 +76,15 @@ describe('a locked table', () => {
       const waiting = await whileHeld(`lock table notes in ${mode} mode`, async () => {
         const writers = times(50, (at) => {
           const db = database.tenant(newId());
-          return at % 2 === 0 ? db.slow.all(insert(at)) : db.transaction((tx) => tx.all(insert(at)));
+          return at % 2 === 0 ? db.interactive.all(insert(at)) : db.transaction((tx) => tx.all(insert(at)));
         });
-        const isAside = () => loadOf(database, 'slow').flights === 0 && loadOf(database, 'locks').flights === 4;
+        const isAside = () => loadOf(database, 'interactive').flights === 0 && loadOf(database, 'locks').flights === 4;
         await vi.waitUntil(isAside, long);
         const readers = mode === 'exclusive' ? [] : [database.tenant(newId()).all(sql('select n from notes'))];
         const others = await times(200, (at) => {
           const db = database.tenant(newId());
           if (at % 3 === 0) return db.first(one);
-          return at % 3 === 1 ? db.slow.first(one) : db.transaction((tx) => tx.first(one));
+          return at % 3 === 1 ? db.interactive.first(one) : db.transaction((tx) => tx.first(one));
         });
         expect(others).toEqual(Array.from({ length: 200 }, () => ({ one: 1 })));
         expect(loadOf(database, 'locks').flights).toBe(4);
@@ -97,17 +97,17 @@ describe('a locked table', () => {
   );
 
   it('is asked for on the shared connections again once it is free', async () => {
-    const database = openOwn({ timing: { slowLockMs: 20 } });
+    const database = openOwn({ timing: { interactiveLockMs: 20 } });
     const db = database.tenant(newId());
     const text = sql('select count(*) as n from notes');
     await whileHeld('lock table notes in access exclusive mode', async (client) => {
-      const waiting = db.slow.all(text);
+      const waiting = db.interactive.all(text);
       await vi.waitUntil(() => database.faults.counts().lock_timeout > 0, long);
       await client.query('rollback');
       await waiting;
     });
     const isShared = async () => {
-      await db.slow.all(text);
+      await db.interactive.all(text);
       const { rows } = await withClient(own.connection, (client) =>
         client.query(`select from pg_stat_activity where datname = current_database() and query = $1`, [text.text]),
       );
@@ -117,7 +117,7 @@ describe('a locked table', () => {
   });
 
   it('fails a transaction as a whole, though its work went on after the lock was refused', async () => {
-    const database = openOwn({ timing: { slowLockMs: 20, lockMs: 50 } });
+    const database = openOwn({ timing: { interactiveLockMs: 20, lockMs: 50 } });
     const id = newId();
     await whileHeld('lock table notes in exclusive mode', async () => {
       const failure = await failureOf(
@@ -134,14 +134,14 @@ describe('a locked table', () => {
 
 describe('one tenant', () => {
   it('leaves connections for the others, however much it sends', async () => {
-    const patient = { slowLockMs: 20_000, statementMs: 25_000, stallMs: 30_000, waitMs: 20_000 };
+    const patient = { interactiveLockMs: 20_000, statementMs: 25_000, stallMs: 30_000, waitMs: 20_000 };
     const database = openOwn({ timing: patient });
     const [greedy, modest] = [newId(), newId()];
     const flood = await whileHeld('select pg_advisory_xact_lock(4712)', async () => {
-      const sent = times(100, () => database.tenant(greedy).slow.all(sql('select pg_advisory_xact_lock(4712)')));
-      await vi.waitUntil(() => loadOf(database, 'slow').flights === 6, long);
-      expect(await times(50, () => database.tenant(modest).slow.first(one))).toHaveLength(50);
-      expect(loadOf(database, 'slow')).toMatchObject({ flights: 6, waiting: 94 });
+      const sent = times(100, () => database.tenant(greedy).interactive.all(sql('select pg_advisory_xact_lock(4712)')));
+      await vi.waitUntil(() => loadOf(database, 'interactive').flights === 6, long);
+      expect(await times(50, () => database.tenant(modest).interactive.first(one))).toHaveLength(50);
+      expect(loadOf(database, 'interactive')).toMatchObject({ flights: 6, waiting: 94 });
       return [sent];
     });
     await Promise.all(flood);
@@ -156,7 +156,7 @@ describe('connections that a firewall has forgotten', () => {
     const every = () => {
       const [id, work] = [newId(), (tx: { first(query: Query<unknown>): Promise<unknown> }) => tx.first(one)];
       const scopes = [database.tenant(id), database.platform(), database.credential(), database.purge(id)];
-      return scopes.flatMap((db) => [db.first(one), db.slow.first(one), db.transaction(work)]);
+      return scopes.flatMap((db) => [db.first(one), db.interactive.first(one), db.transaction(work)]);
     };
     await Promise.all([...every(), ...every()]);
     for (let round = 0; round < 3; round++) {
@@ -177,21 +177,21 @@ describe('a database that does not answer', () => {
     const connection = { ...relay.connection, database: own.connection.database };
     const database = openOwn({ connection, timing: hasty });
     const db = database.tenant(newId());
-    await times(20, () => db.slow.first(one));
+    await times(20, () => db.interactive.first(one));
     const underWay = [
-      db.slow.all(sql('select pg_sleep(30)')),
+      db.interactive.all(sql('select pg_sleep(30)')),
       db.transaction((tx) => tx.all(sql('select pg_sleep(30)'))),
     ].map(failureOf);
     await vi.waitUntil(() => database.pools().some(({ flights }) => flights === 2), long);
     relay.hang();
     relay.swallow();
-    const later = [db.first(one), db.slow.first(one), db.transaction((tx) => tx.first(one))].map(failureOf);
+    const later = [db.first(one), db.interactive.first(one), db.transaction((tx) => tx.first(one))].map(failureOf);
     const failures = await Promise.all([...underWay, ...later]);
     for (const failure of failures) expect(isUnavailable(failure)).toBe(true);
     // Nothing is known of what had been sent.
     expect(tookNoEffect(await underWay[0])).toBe(false);
     expect(database.faults.counts().unreachable).toBeGreaterThan(0);
-    const refused = await times(100, () => failureOf(db.slow.first(one)));
+    const refused = await times(100, () => failureOf(db.interactive.first(one)));
     for (const failure of refused) expect(isUnavailable(failure)).toBe(true);
     relay.answer();
     await vi.waitUntil(async () => (await failureOf(db.first(one))) === undefined, long);
@@ -201,15 +201,15 @@ describe('a database that does not answer', () => {
   it('is not confused with one that works on a long statement', async () => {
     const database = openOwn({ timing: hasty });
     const db = database.tenant(newId());
-    expect(await db.slow.first(sql('select pg_sleep(1.5), 1 as one'))).toMatchObject({ one: 1 });
+    expect(await db.interactive.first(sql('select pg_sleep(1.5), 1 as one'))).toMatchObject({ one: 1 });
     expect(database.faults.counts().unreachable).toBe(0);
   });
 
-  it('is not confused with one that works on a long statement on the very lane that asks', async () => {
+  it('is not confused with one that works on a long statement on the very pool that asks', async () => {
     const timing = {
       statementMs: 10_000,
       stallMs: 12_000,
-      fastStallMs: 12_000,
+      primaryStallMs: 12_000,
       suspectMs: 200,
       silenceMs: 300,
       tickMs: 20,
@@ -240,14 +240,14 @@ describe('a database that takes no writes', () => {
     open.push(() => settings(`alter database ${name} reset all`));
     const database = openOwn();
     const db = database.tenant(newId());
-    for (const work of [db.slow.all(write), db.transaction((tx) => tx.all(write))]) {
+    for (const work of [db.interactive.all(write), db.transaction((tx) => tx.all(write))]) {
       const failure = await failureOf(work);
       expect(failure).toMatchObject({ code: '25006' });
       expect([isUnavailable(failure), tookNoEffect(failure)]).toEqual([true, true]);
     }
-    expect(await db.slow.first(one)).toEqual({ one: 1 });
+    expect(await db.interactive.first(one)).toEqual({ one: 1 });
     await settings(`alter database ${name} reset all`);
-    await vi.waitUntil(async () => (await failureOf(db.slow.all(write))) === undefined, long);
+    await vi.waitUntil(async () => (await failureOf(db.interactive.all(write))) === undefined, long);
     expect(database.faults.counts().read_only).toBeGreaterThanOrEqual(2);
   });
 });

@@ -44,7 +44,7 @@ describe.each(modes)('%s', (_name, mode) => {
     await database.credential(a).all(insertTenant(a));
     await database.credential(b).all(insertTenant(b));
     expect(await database.tenant(a).all(sql('select id from tenants'))).toEqual([{ id: a }]);
-    expect(await database.tenant(b).slow.all(sql('select id from tenants'))).toEqual([{ id: b }]);
+    expect(await database.tenant(b).interactive.all(sql('select id from tenants'))).toEqual([{ id: b }]);
   });
 
   it('each access runs in its own role', async () => {
@@ -57,7 +57,7 @@ describe.each(modes)('%s', (_name, mode) => {
 
   it('a flight takes effect as a whole or not at all', async () => {
     const id = newId();
-    await expect(database.credential(id).flight([insertTenant(id), sql('select 1 / 0')])).rejects.toThrow(
+    await expect(database.credential(id).batch([insertTenant(id), sql('select 1 / 0')])).rejects.toThrow(
       'division by zero',
     );
     expect(await database.tenant(id).first(countTenants)).toEqual({ n: 0 });
@@ -135,7 +135,7 @@ describe('limits', () => {
     const database = openDatabase({ connection: inject('connection') });
     const db = database.tenant(newId());
     const sleep = sql('select pg_sleep(0.05)');
-    const results = await Promise.allSettled(Array.from({ length: 300 }, () => db.slow.all(sleep)));
+    const results = await Promise.allSettled(Array.from({ length: 300 }, () => db.interactive.all(sleep)));
     const refused = results.filter((result) => result.status === 'rejected');
     expect(refused.length).toBeGreaterThan(0);
     for (const { reason } of refused) expect(isUnavailable(reason)).toBe(true);

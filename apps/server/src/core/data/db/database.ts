@@ -2,29 +2,29 @@ import type pg from 'pg';
 
 import type { Within } from '#core/base/tracing/tracing';
 import { createDatabaseFaults, type Damage, type DatabaseFaults } from '#core/data/db/faults';
-import { Lane, type LaneLoad } from '#core/data/db/lane';
 import { createLockWaits } from '#core/data/db/lock-waits';
+import { Pool, type ConnectionLoad } from '#core/data/db/pool';
 import { startPulse } from '#core/data/db/pulse';
 import type { Query } from '#core/data/db/query';
-import { Scope, type Lanes, type ScopeOptions } from '#core/data/db/scope';
+import { Scope, type Pools, type ScopeOptions } from '#core/data/db/scope';
 import type { CredentialDb, PlatformDb, PurgeDb, TenantDb } from '#core/data/db/scopes';
 import { assertRole, connectionAs, prelude, type RoleKind } from '#core/data/db/session';
 import { defaultTiming, type DatabaseTiming } from '#core/data/db/timing';
 
 export { enterTenant } from '#core/data/db/session';
 
-type LaneName = keyof Lanes;
+type PoolName = keyof Pools;
 /** Connections of each role; those for lock waits open when there is something to wait for, and close when they rest. */
-const laneSizes: Record<RoleKind, Record<LaneName, number>> = {
-  tenant: { fast: 2, slow: 8, locks: 4 },
-  platform: { fast: 2, slow: 2, locks: 1 },
-  credential: { fast: 2, slow: 8, locks: 4 },
-  purge: { fast: 2, slow: 1, locks: 1 },
+const poolSizes: Record<RoleKind, Record<PoolName, number>> = {
+  tenant: { primary: 2, interactive: 8, locks: 4 },
+  platform: { primary: 2, interactive: 2, locks: 1 },
+  credential: { primary: 2, interactive: 8, locks: 4 },
+  purge: { primary: 2, interactive: 1, locks: 1 },
 };
 const fastDepth = 64;
 
 export type DatabaseOptions = {
-  /** The login that owns the schema; every lane steps down from it to its own role. */
+  /** The login that owns the schema; every pool steps down from it to its own role. */
   connection: pg.ClientConfig;
   /** A transaction pooler stands between: roles are taken per transaction, not per connection. */
   pooled?: boolean;
@@ -33,7 +33,7 @@ export type DatabaseOptions = {
   /** Citus: the tenant reaches the workers only inside BEGIN … COMMIT. */
   explicitTransactions?: boolean;
   timing?: Partial<DatabaseTiming>;
-  /** Told of every flight and transaction of a request. */
+  /** Told of every batch and transaction of a request. */
   within?: Within | undefined;
   /** Told of each statement that came across damaged data. */
   onDamage?: ScopeOptions['onDamage'];
@@ -54,14 +54,14 @@ export type Database = {
   close(): Promise<void>;
 };
 
-export type PoolLoad = LaneLoad & { role: RoleKind; lane: LaneName };
+export type PoolLoad = ConnectionLoad & { role: RoleKind; pool: PoolName };
 
 export function openDatabase(options: DatabaseOptions): Database {
   const timing = { ...defaultTiming, ...options.timing };
   const faults = createDatabaseFaults();
   const pulse = startPulse({
-    lanes: () => Object.values(lanes).flatMap((ofRole) => Object.values(ofRole)),
-    asking: () => lanes.platform.fast,
+    pools: () => Object.values(pools).flatMap((ofRole) => Object.values(ofRole)),
+    asking: () => pools.platform.primary,
     timing,
     onUnreachable: () => faults.note('unreachable'),
   });
@@ -75,23 +75,23 @@ export function openDatabase(options: DatabaseOptions): Database {
     },
     onFailedOpening: (error) => pulse.noteFailedOpening(error),
   };
-  const lanes: Record<RoleKind, Lanes> = {
-    tenant: openLanes('tenant', opening),
-    platform: openLanes('platform', opening),
-    credential: openLanes('credential', opening),
-    purge: openLanes('purge', opening),
+  const pools: Record<RoleKind, Pools> = {
+    tenant: openPools('tenant', opening),
+    platform: openPools('platform', opening),
+    credential: openPools('credential', opening),
+    purge: openPools('purge', opening),
   };
   const scopeOptions: ScopeOptions = {
     preparedStatements: options.preparedStatements ?? true,
     explicitTransactions: options.explicitTransactions ?? false,
     within: options.within,
-    lockWaits: createLockWaits(timing.slowLockMs),
+    lockWaits: createLockWaits(timing.interactiveLockMs),
     faults,
     onDamage: options.onDamage ?? ((_damage: Damage) => undefined),
     onReadOnly: () => pulse.noteReadOnly(),
   };
   const scope = (kind: RoleKind, tenantId?: string) =>
-    new Scope(lanes[kind], preludeOf(kind, tenantId, { options, timing }), scopeOptions, tenantId);
+    new Scope(pools[kind], preludeOf(kind, tenantId, { options, timing }), scopeOptions, tenantId);
   const platform = scope('platform') as unknown as PlatformDb;
   const credential = scope('credential') as unknown as CredentialDb;
   return {
@@ -101,14 +101,14 @@ export function openDatabase(options: DatabaseOptions): Database {
       tenantId === undefined ? credential : (scope('credential', tenantId) as unknown as CredentialDb),
     purge: (tenantId) => scope('purge', tenantId) as unknown as PurgeDb,
     pools: () =>
-      (Object.keys(lanes) as RoleKind[]).flatMap((role) =>
-        (Object.keys(lanes[role]) as LaneName[]).map((lane) => ({ role, lane, ...lanes[role][lane].load() })),
+      (Object.keys(pools) as RoleKind[]).flatMap((role) =>
+        (Object.keys(pools[role]) as PoolName[]).map((pool) => ({ role, pool, ...pools[role][pool].load() })),
       ),
     faults,
     close: async () => {
       pulse.close();
-      const all = Object.values(lanes).flatMap((ofRole) => Object.values(ofRole));
-      await Promise.all(all.map((lane) => lane.close()));
+      const all = Object.values(pools).flatMap((ofRole) => Object.values(ofRole));
+      await Promise.all(all.map((pool) => pool.close()));
     },
   };
 }
@@ -121,8 +121,8 @@ type Opening = {
   onFailedOpening(error: Error): void;
 };
 
-function openLanes(kind: RoleKind, { options, timing, ...signals }: Opening): Lanes {
-  const { fast, slow, locks } = laneSizes[kind];
+function openPools(kind: RoleKind, { options, timing, ...signals }: Opening): Pools {
+  const { primary, interactive, locks } = poolSizes[kind];
   const { statementMs } = timing;
   const connecting = (lockMs: number, hasGenericPlans = false) => ({
     ...signals,
@@ -131,22 +131,22 @@ function openLanes(kind: RoleKind, { options, timing, ...signals }: Opening): La
     onConnect: options.pooled ? undefined : (client: pg.Client) => assertRole(client, kind),
   });
   return {
-    fast: new Lane({
-      ...connecting(timing.fastLockMs, true),
-      timing: { ...timing, stallMs: timing.fastStallMs },
-      size: fast,
+    primary: new Pool({
+      ...connecting(timing.primaryLockMs, true),
+      timing: { ...timing, stallMs: timing.primaryStallMs },
+      size: primary,
       depth: fastDepth,
-      share: shareOf(kind, fast * fastDepth, 0.5),
+      share: shareOf(kind, primary * fastDepth, 0.5),
       maxWaiting: 1000,
     }),
-    slow: new Lane({
-      ...connecting(timing.slowLockMs),
-      size: slow,
+    interactive: new Pool({
+      ...connecting(timing.interactiveLockMs),
+      size: interactive,
       depth: 1,
-      share: shareOf(kind, slow, 0.75),
+      share: shareOf(kind, interactive, 0.75),
       maxWaiting: 200,
     }),
-    locks: new Lane({
+    locks: new Pool({
       ...connecting(timing.lockMs),
       size: locks,
       depth: 1,
@@ -166,12 +166,12 @@ function preludeOf(
   kind: RoleKind,
   tenantId: string | undefined,
   { options, timing }: Pick<Opening, 'options' | 'timing'>,
-): (lane: LaneName) => readonly Query<unknown>[] {
+): (pool: PoolName) => readonly Query<unknown>[] {
   if (options.pooled !== true) {
     const entry = prelude(kind, tenantId, undefined);
     return () => entry;
   }
   const { statementMs } = timing;
-  const lockMs = { fast: timing.fastLockMs, slow: timing.slowLockMs, locks: timing.lockMs };
-  return (lane) => prelude(kind, tenantId, { statementMs, lockMs: lockMs[lane] });
+  const lockMs = { primary: timing.primaryLockMs, interactive: timing.interactiveLockMs, locks: timing.lockMs };
+  return (pool) => prelude(kind, tenantId, { statementMs, lockMs: lockMs[pool] });
 }

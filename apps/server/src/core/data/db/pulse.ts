@@ -1,6 +1,6 @@
 import { shareRun } from '#core/base/concurrency/coalesce';
 import { ConnectionLostError } from '#core/data/db/connection';
-import type { Lane } from '#core/data/db/lane';
+import type { Pool } from '#core/data/db/pool';
 import type { DatabaseTiming } from '#core/data/db/timing';
 
 /** Whether the server answers at all, and what follows where it does not. */
@@ -17,10 +17,10 @@ export type Pulse = {
 };
 
 type Parts = {
-  /** All lanes; they are made after their pulse. */
-  lanes(): readonly Lane[];
-  /** The lane that asks the server. */
-  asking(): Lane;
+  /** All pools; they are made after their pulse. */
+  pools(): readonly Pool[];
+  /** The pool that asks the server. */
+  asking(): Pool;
   timing: Pick<DatabaseTiming, 'suspectMs' | 'silenceMs' | 'tickMs'>;
   /** Told when the server stops answering. */
   onUnreachable(): void;
@@ -33,7 +33,7 @@ const waryMs = 10_000;
  * Silence on one connection may be a long statement, silence on all of them is a frozen server or a network that swallows
  * everything. Then all work is refused at once, until a new connection comes up: waiting would only add to the load.
  */
-export function startPulse({ lanes, asking, timing, onUnreachable }: Parts): Pulse {
+export function startPulse({ pools, asking, timing, onUnreachable }: Parts): Pulse {
   let isReachable = true;
   let cause: unknown;
   let deadAt = -Infinity;
@@ -42,14 +42,14 @@ export function startPulse({ lanes, asking, timing, onUnreachable }: Parts): Pul
   let asked: { at: number; looks: number } | undefined;
 
   function judge(now: number): void {
-    if (Math.max(...lanes().map((lane) => lane.silentMs(now))) < timing.suspectMs) {
+    if (Math.max(...pools().map((pool) => pool.silentMs(now))) < timing.suspectMs) {
       asked = undefined;
       return;
     }
     if (asked === undefined) void asking().ask();
     asked ??= { at: now, looks: 0 };
     asked.looks += 1;
-    if (Math.max(...lanes().map((lane) => lane.heardAt())) > asked.at) asked = undefined;
+    if (Math.max(...pools().map((pool) => pool.heardAt())) > asked.at) asked = undefined;
     else if (now - asked.at > timing.silenceMs && asked.looks > 2) giveUp(undefined);
   }
 
@@ -57,7 +57,7 @@ export function startPulse({ lanes, asking, timing, onUnreachable }: Parts): Pul
     asked = undefined;
     cause = reason;
     isReachable = false;
-    for (const lane of lanes()) lane.dropAll();
+    for (const pool of pools()) pool.dropAll();
     onUnreachable();
   }
 
@@ -67,7 +67,7 @@ export function startPulse({ lanes, asking, timing, onUnreachable }: Parts): Pul
 
   const timer = setInterval(() => {
     const now = performance.now();
-    for (const lane of lanes()) lane.tick(now, { isWary: now - deadAt < waryMs, readOnlyAt });
+    for (const pool of pools()) pool.tick(now, { isWary: now - deadAt < waryMs, readOnlyAt });
     if (isReachable) judge(now);
     else void tryAgain();
   }, timing.tickMs).unref();
@@ -76,12 +76,12 @@ export function startPulse({ lanes, asking, timing, onUnreachable }: Parts): Pul
     refusal: () => (isReachable ? undefined : new ConnectionLostError('the database does not answer', { cause })),
     dropRested: () => {
       deadAt = performance.now();
-      for (const lane of lanes()) lane.dropRested();
+      for (const pool of pools()) pool.dropRested();
     },
     noteReadOnly: () => void (readOnlyAt = performance.now()),
     noteFailedOpening: (error) => {
       if (!isReachable) cause = error.cause;
-      else if (lanes().every((lane) => lane.load().open === 0)) giveUp(error.cause);
+      else if (pools().every((pool) => pool.load().open === 0)) giveUp(error.cause);
     },
     close: () => clearInterval(timer),
   };

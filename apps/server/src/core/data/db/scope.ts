@@ -3,20 +3,20 @@ import type pg from 'pg';
 import type { Attributes, Within } from '#core/base/tracing/tracing';
 import { describeDamage, faultOf, type Damage, type DatabaseFaults } from '#core/data/db/faults';
 import { refusedText, sendCommit, sendFlight } from '#core/data/db/flight';
-import type { Lane } from '#core/data/db/lane';
 import type { LockWaits } from '#core/data/db/lock-waits';
+import type { Pool } from '#core/data/db/pool';
 import type { Query } from '#core/data/db/query';
 import type { Statements, Transaction } from '#core/data/db/scopes';
 import { isLockTimeout, isRetryable } from '#core/data/db/sql-state';
 
 /** The ways of a role to the server. */
-export type Lanes = {
+export type Pools = {
   /** For what certainly answers at once. */
-  fast: Lane;
+  primary: Pool;
   /** For what may wait for the disk, and for transactions. */
-  slow: Lane;
+  interactive: Pool;
   /** For what waits for a lock that others hold. */
-  locks: Lane;
+  locks: Pool;
 };
 
 export type ScopeOptions = {
@@ -29,8 +29,8 @@ export type ScopeOptions = {
   onReadOnly(): void;
 };
 
-/** The statements with which transactions begin on a lane. */
-type Prelude = (lane: keyof Lanes) => readonly Query<unknown>[];
+/** The statements with which transactions begin on a pool. */
+type Prelude = (pool: keyof Pools) => readonly Query<unknown>[];
 
 const begin: Query<never> = { kind: 'read', text: 'BEGIN', values: [], prepare: true };
 const onePlan: Query<never> = { kind: 'read', text: 'select app_one_plan()', values: [], prepare: true };
@@ -43,35 +43,35 @@ class WaitsForLockError extends Error {
 
 export class Scope {
   readonly tenantId: string | undefined;
-  readonly #lanes: Lanes;
+  readonly #pools: Pools;
   readonly #prelude: Prelude;
   readonly #options: ScopeOptions;
 
-  constructor(lanes: Lanes, prelude: Prelude, options: ScopeOptions, tenantId: string | undefined) {
-    this.#lanes = lanes;
+  constructor(pools: Pools, prelude: Prelude, options: ScopeOptions, tenantId: string | undefined) {
+    this.#pools = pools;
     this.#prelude = prelude;
     this.#options = options;
     this.tenantId = tenantId;
   }
 
   async all(query: Query<unknown>): Promise<unknown[]> {
-    return (await this.flight([query]))[0]!;
+    return (await this.batch([query]))[0]!;
   }
 
   async first(query: Query<unknown>): Promise<unknown> {
-    return (await this.flight([query]))[0]![0];
+    return (await this.batch([query]))[0]![0];
   }
 
-  flight(queries: readonly Query<unknown>[]): Promise<unknown[][]> {
-    return this.#fly('fast', queries);
+  batch(queries: readonly Query<unknown>[]): Promise<unknown[][]> {
+    return this.#fly('primary', queries);
   }
 
-  get slow(): Statements {
-    const flight = (queries: readonly Query<unknown>[]) => this.#fly('slow', queries);
+  get interactive(): Statements {
+    const batch = (queries: readonly Query<unknown>[]) => this.#fly('interactive', queries);
     return {
-      flight,
-      all: async (query: Query<unknown>) => (await flight([query]))[0]!,
-      first: async (query: Query<unknown>) => (await flight([query]))[0]![0],
+      batch,
+      all: async (query: Query<unknown>) => (await batch([query]))[0]!,
+      first: async (query: Query<unknown>) => (await batch([query]))[0]![0],
     } as unknown as Statements;
   }
 
@@ -81,28 +81,28 @@ export class Scope {
     return within === undefined ? run() : within({ name: 'TRANSACTION', attributes: ofPostgresql }, run);
   }
 
-  #fly(lane: keyof Lanes, queries: readonly Query<unknown>[]): Promise<unknown[][]> {
+  #fly(pool: keyof Pools, queries: readonly Query<unknown>[]): Promise<unknown[][]> {
     const { within, lockWaits } = this.#options;
-    const run = () => retried(() => this.#flyOn(lockWaits.areHeld(queries) ? 'locks' : lane, queries));
+    const run = () => retried(() => this.#flyOn(lockWaits.areHeld(queries) ? 'locks' : pool, queries));
     return within === undefined ? run() : within(describeFlight(queries), run);
   }
 
   // A query that waits for a lock would block all queries behind it, so it runs on connections reserved for that.
-  #flyOn(lane: keyof Lanes, queries: readonly Query<unknown>[]): Promise<unknown[][]> {
-    const prelude = this.#prelude(lane);
+  #flyOn(pool: keyof Pools, queries: readonly Query<unknown>[]): Promise<unknown[][]> {
+    const prelude = this.#prelude(pool);
     const first = queries.some((query) => query.onePlan === true) ? [...prelude, onePlan] : prelude;
     const list = this.#wire([...first, ...queries]);
     return new Promise((resolve, reject) => {
-      this.#lanes[lane].submit(this.tenantId ?? '', {
+      this.#pools[pool].submit(this.tenantId ?? '', {
         reject,
         run: (client, done) => {
-          const sentAt = lane === 'locks' ? performance.now() : 0;
+          const sentAt = pool === 'locks' ? performance.now() : 0;
           const settle = (error: Error | null, rows: unknown[][]) => {
             if (error !== null) this.#note(error);
-            else if (lane === 'locks') this.#options.lockWaits.passed(queries, performance.now() - sentAt);
+            else if (pool === 'locks') this.#options.lockWaits.passed(queries, performance.now() - sentAt);
             done();
             if (error === null) resolve(rows.slice(first.length));
-            else if (lane !== 'locks' && isLockTimeout(error)) resolve(this.#flyOn('locks', queries));
+            else if (pool !== 'locks' && isLockTimeout(error)) resolve(this.#flyOn('locks', queries));
             else reject(error);
           };
           if (this.#options.explicitTransactions) flyExplicitly(client, list, settle);
@@ -132,7 +132,7 @@ export class Scope {
     // Independent of how the work handles an error: what counts is that a statement did not get its lock.
     const state = { waits: false };
     try {
-      return await this.#interactive('slow', work, state);
+      return await this.#interactive('interactive', work, state);
     } catch (error) {
       if (!state.waits) throw error;
     }
@@ -140,20 +140,20 @@ export class Scope {
   }
 
   #interactive<Result>(
-    lane: 'slow' | 'locks',
+    pool: 'interactive' | 'locks',
     work: (tx: Transaction) => Promise<Result>,
     state: { waits: boolean },
   ): Promise<Result> {
     return new Promise((resolve, reject) => {
-      this.#lanes[lane].submit(this.tenantId ?? '', {
+      this.#pools[pool].submit(this.tenantId ?? '', {
         reject,
         run: (client, done) => {
-          const run = this.#runner(client, lane, state);
+          const run = this.#runner(client, pool, state);
           const tx = {
             all: async (query: Query<unknown>) => (await run([query]))[0]!,
             first: async (query: Query<unknown>) => (await run([query]))[0]![0],
           } as unknown as Transaction;
-          run([begin, ...this.#prelude(lane)])
+          run([begin, ...this.#prelude(pool)])
             .then(() => work(tx))
             .then(async (result) => {
               if (state.waits) throw new WaitsForLockError();
@@ -172,17 +172,17 @@ export class Scope {
   }
 
   /** Sends statements of a transaction, and notes where one cannot have its lock. */
-  #runner(client: pg.Client, lane: 'slow' | 'locks', state: { waits: boolean }) {
+  #runner(client: pg.Client, pool: 'interactive' | 'locks', state: { waits: boolean }) {
     const { lockWaits } = this.#options;
     return async (queries: readonly Query<unknown>[]): Promise<unknown[][]> => {
-      if (lane === 'slow' && lockWaits.areHeld(queries)) {
+      if (pool === 'interactive' && lockWaits.areHeld(queries)) {
         state.waits = true;
         throw new WaitsForLockError();
       }
-      const sentAt = lane === 'locks' ? performance.now() : 0;
+      const sentAt = pool === 'locks' ? performance.now() : 0;
       try {
         const rows = await send(client, this.#wire(queries));
-        if (lane === 'locks') lockWaits.passed(queries, performance.now() - sentAt);
+        if (pool === 'locks') lockWaits.passed(queries, performance.now() - sentAt);
         return rows;
       } catch (error) {
         this.#note(error as Error);

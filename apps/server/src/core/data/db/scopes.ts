@@ -10,33 +10,33 @@ export type Transaction = {
   readonly first: <Row>(query: Query<Row>) => Promise<Row | undefined>;
 };
 
-/** The rows of a flight, statement by statement. */
-type FlightRows<Queries extends readonly Query<unknown>[]> = {
+/** The rows of a batch, statement by statement. */
+type BatchRows<Queries extends readonly Query<unknown>[]> = {
   [At in keyof Queries]: Queries[At] extends Query<infer Row> ? Row[] : never;
 };
 
-/** The write path. One network flight = one transaction: all statements take effect or none does. */
+/** The write path. One pipelined batch is one transaction: all statements take effect or none does. */
 export type Statements = {
   /** All rows of one statement. */
   readonly all: <Row>(query: Query<Row>) => Promise<Row[]>;
   /** The first row of one statement, if there is one. */
   readonly first: <Row>(query: Query<Row>) => Promise<Row | undefined>;
   /** Several statements, atomic, in one round trip. */
-  readonly flight: <const Queries extends readonly Query<unknown>[]>(queries: Queries) => Promise<FlightRows<Queries>>;
+  readonly batch: <const Queries extends readonly Query<unknown>[]>(queries: Queries) => Promise<BatchRows<Queries>>;
 };
 
 /** The read path: only reads, because a statement that waits for a lock or the disk delays all others on its connection. */
 export type Reads = {
   readonly all: <Row>(query: ReadStatement<Row>) => Promise<Row[]>;
   readonly first: <Row>(query: ReadStatement<Row>) => Promise<Row | undefined>;
-  readonly flight: <const Queries extends readonly ReadStatement<unknown>[]>(
+  readonly batch: <const Queries extends readonly ReadStatement<unknown>[]>(
     queries: Queries,
-  ) => Promise<FlightRows<Queries>>;
+  ) => Promise<BatchRows<Queries>>;
 };
 
 type Access = Reads & {
   /** The write path: writes and locks, which wait for the disk and for others, and reads of unknown length. */
-  readonly slow: Statements;
+  readonly interactive: Statements;
   /** For work that must look at a result before its next statement; retried when PostgreSQL asks for it. */
   transaction<Result>(work: (tx: Transaction) => Promise<Result>): Promise<Result>;
 };

@@ -67,7 +67,7 @@ const page = { limit: 50, offset: 0, order: undefined };
 describe('containsWords', () => {
   const find = async (text: string, byIndex: boolean) => {
     const search: Search = { ...(await planSearch(db(), 'contacts', text))!, byIndex };
-    return (await db().slow.all(listContacts(tenant.tenantId, { search }, page))).map((row) => row.first_name);
+    return (await db().interactive.all(listContacts(tenant.tenantId, { search }, page))).map((row) => row.first_name);
   };
 
   it.each(['ada', 'ADA', 'łukasz', 'STRASSE', 'straße', '100%', 'ada 100', '_da', 'missing', '間間 long', 'a'])(
@@ -131,7 +131,7 @@ describe('prepareSearch', () => {
       values: [],
       prepare: false,
     };
-    const [rows, [made]] = await db().slow.flight([listContacts(tenant.tenantId, { search }, page), plans]);
+    const [rows, [made]] = await db().interactive.batch([listContacts(tenant.tenantId, { search }, page), plans]);
     expect(rows).toHaveLength(2);
     expect(made!.custom).toBe(0);
     expect(made!.generic).toBeGreaterThan(0);

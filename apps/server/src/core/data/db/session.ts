@@ -14,7 +14,7 @@ export type RoleKind = keyof typeof databaseRoles;
 
 type Connecting = { connection: pg.ClientConfig; pooled?: boolean };
 
-/** What a lane asks of its sessions; times in milliseconds. */
+/** What a pool asks of its sessions; times in milliseconds. */
 export type SessionTerms = { statementMs: number; lockMs: number; hasGenericPlans: boolean };
 
 /** How a connection comes up in its role; behind a pooler settings are taken with each transaction instead. */

@@ -5,7 +5,7 @@ export type DatabaseTiming = {
   /** Silence on a connection with a statement under way before it is given up, more than `statementMs`. */
   stallMs: number;
   /** The same where statements answer at once. */
-  fastStallMs: number;
+  primaryStallMs: number;
   /** Opening a connection, from the look-up of the name to its role. */
   connectMs: number;
   /** Waiting for a connection. */
@@ -19,8 +19,8 @@ export type DatabaseTiming = {
   /** Silence on all connections after `suspectMs` before the server counts as unreachable. */
   silenceMs: number;
   /** Wait for a lock on the connections that carry many flights, on those that carry one, and on those kept for such waits. */
-  fastLockMs: number;
-  slowLockMs: number;
+  primaryLockMs: number;
+  interactiveLockMs: number;
   lockMs: number;
   /** Rest after which the connections for lock waits are closed. */
   closeRestedMs: number;
@@ -30,15 +30,15 @@ export type DatabaseTiming = {
 export const defaultTiming: DatabaseTiming = {
   statementMs: 4250,
   stallMs: 4500,
-  fastStallMs: 3000,
+  primaryStallMs: 3000,
   connectMs: 2000,
   waitMs: 2000,
   pauseMs: 5000,
   probeMs: 1000,
   suspectMs: 1000,
   silenceMs: 1500,
-  fastLockMs: 50,
-  slowLockMs: 150,
+  primaryLockMs: 50,
+  interactiveLockMs: 150,
   lockMs: 2000,
   closeRestedMs: 30_000,
   tickMs: 250,

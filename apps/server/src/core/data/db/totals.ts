@@ -54,7 +54,7 @@ export async function totalOf(db: TenantDb, table: CountedTable): Promise<number
 
 const farOffset = 1000;
 
-/** One page of all rows, together with the total of their table, in one flight. */
+/** One page of all rows, together with the total of their table, in one batch. */
 export async function pageOfTable<Row>(
   db: TenantDb,
   page: ReadStatement<Row>,
@@ -62,10 +62,10 @@ export async function pageOfTable<Row>(
   offset: number,
 ): Promise<{ rows: Row[] } & Total> {
   // Skipping many rows takes long enough to hold up others.
-  const lane: Reads = offset > farOffset ? db.slow : db;
+  const pool: Reads = offset > farOffset ? db.interactive : db;
   // Without filters there are as many texts as there are orders: few enough to keep prepared.
   const prepared = { ...page, prepare: true };
-  const [rows, [counted]] = await lane.flight([prepared, tableTotal({ tenantId: db.tenantId, table })]);
+  const [rows, [counted]] = await pool.batch([prepared, tableTotal({ tenantId: db.tenantId, table })]);
   return { rows, total: counted!.total, isCapped: false };
 }
 
@@ -83,23 +83,23 @@ export function countMatches(matching: {
  * full says itself how many rows there are; otherwise `count` (which stops at `exactTotalLimit + 1`) does.
  */
 export async function pageOfMatches<Row>(
-  db: { readonly slow: Statements },
+  db: { readonly interactive: Statements },
   page: Query<Row>,
   count: Query<{ total: number }>,
   place: { limit: number; offset: number },
 ): Promise<{ rows: Row[] } & Total> {
-  return withTotal(db, await db.slow.all(page), count, place);
+  return withTotal(db, await db.interactive.all(page), count, place);
 }
 
 /** The same of a page that was read already. */
 export async function withTotal<Row>(
-  db: { readonly slow: Statements },
+  db: { readonly interactive: Statements },
   rows: Row[],
   count: Query<{ total: number }>,
   { limit, offset }: { limit: number; offset: number },
 ): Promise<{ rows: Row[] } & Total> {
   const place = { limit, offset, rowCount: rows.length };
-  const counted = isLastPage(place) ? undefined : await db.slow.first(count);
+  const counted = isLastPage(place) ? undefined : await db.interactive.first(count);
   return { rows, ...totalOfPage(counted?.total ?? 0, place) };
 }
 

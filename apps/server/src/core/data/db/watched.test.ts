@@ -25,15 +25,15 @@ describe('watchDatabase', () => {
   it('answers as the database does, and tells of what was sent', async () => {
     const { db, standing } = watch();
     expect(await db.first(fine)).toEqual({ one: 1 });
-    expect(await db.slow.all(fine)).toEqual([{ one: 1 }]);
-    expect(await db.flight([fine, fine])).toEqual([[{ one: 1 }], [{ one: 1 }]]);
+    expect(await db.interactive.all(fine)).toEqual([{ one: 1 }]);
+    expect(await db.batch([fine, fine])).toEqual([[{ one: 1 }], [{ one: 1 }]]);
     expect(await db.transaction((tx) => tx.all(fine))).toEqual([{ one: 1 }]);
     expect(standing).toHaveLength(5);
   });
 
   it('tells while the answer is still out', async () => {
     const { db, standing } = watch();
-    const flown = db.slow.all(wrong).catch(() => undefined);
+    const flown = db.interactive.all(wrong).catch(() => undefined);
     expect(standing).toHaveLength(1);
     await flown;
     expect(standing).toHaveLength(0);
@@ -41,7 +41,7 @@ describe('watchDatabase', () => {
 
   it('takes back what PostgreSQL rolled back', async () => {
     const { db, standing } = watch();
-    await expect(db.flight([fine, wrong])).rejects.toThrow('division by zero');
+    await expect(db.batch([fine, wrong])).rejects.toThrow('division by zero');
     await expect(
       db.transaction(async (tx) => {
         await tx.all(fine);
@@ -56,7 +56,7 @@ describe('watchDatabase', () => {
 
   it('does not take back what a lost connection leaves open', async () => {
     const { db, standing } = watch();
-    await whileOthersWait(() => db.slow.flight([fine, asking(lock)]));
+    await whileOthersWait(() => db.interactive.batch([fine, asking(lock)]));
     expect(standing).toHaveLength(2);
   });
 

@@ -7,7 +7,7 @@ import { tookNoEffect } from '#core/data/db/sql-state';
 /** Told of each statement as it is sent; what it returns is called once it is certain that the statement took no effect. */
 export type Note = (query: Query<unknown>) => () => void;
 
-type Scope = Pick<TenantDb, 'slow' | 'transaction' | keyof Reads>;
+type Scope = Pick<TenantDb, 'interactive' | 'transaction' | keyof Reads>;
 
 /** The same database, but `note` is called for every statement that may have taken effect through it. */
 export function watchDatabase(database: Database, note: Note): Database {
@@ -26,7 +26,7 @@ function watchScope<Db extends Scope>(db: Db, note: Note): Db {
   const watched: Scope & { tenantId: string | undefined } = {
     tenantId,
     ...watchStatements(db as unknown as Statements, note),
-    slow: watchStatements(db.slow, note),
+    interactive: watchStatements(db.interactive, note),
     transaction: (work) => watchTransaction(db, work, note),
   };
   return watched as unknown as Db;
@@ -45,7 +45,7 @@ function watchStatements(statements: Statements, note: Note): Statements {
   return {
     all: (query) => watch([query], () => statements.all(query)),
     first: (query) => watch([query], () => statements.first(query)),
-    flight: (queries) => watch(queries, () => statements.flight(queries)),
+    batch: (queries) => watch(queries, () => statements.batch(queries)),
   };
 }
 

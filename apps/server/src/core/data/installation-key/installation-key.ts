@@ -39,7 +39,7 @@ export async function openEncryption(options: Options): Promise<Encryption> {
   const outdated = opened.filter((row) => !wrapping.isCurrent(row.wrapped_key));
   if (outdated.length > 0) {
     const renewed = outdated.map((row) => ({ name: row.name, from: row.wrapped_key, to: wrap(wrapping, row), at }));
-    await database.credential().slow.flight(renewed.map((each) => rewrapInstallationKey(each)));
+    await database.credential().interactive.batch(renewed.map((each) => rewrapInstallationKey(each)));
   }
   const first = opened.find(({ name }) => name === root)!.key;
   const others = [...opened.map(({ key }) => key), ...keys].filter((key) => !key.equals(first));
@@ -55,7 +55,7 @@ async function findOrCreate(options: Options, wrapping: Encryption): Promise<Wra
   const created = isNew ? [{ name: root, key: newKey() }] : await keysInUse(options);
   const at = now().toISOString();
   const rows = created.map((each) => ({ name: each.name, wrappedKey: wrap(wrapping, each), at }));
-  await db.slow.flight(rows.map((row) => insertInstallationKey(row)));
+  await db.interactive.batch(rows.map((row) => insertInstallationKey(row)));
   return db.all(listInstallationKeys({}));
 }
 
@@ -64,7 +64,7 @@ async function findOrCreate(options: Options, wrapping: Encryption): Promise<Wra
  * one where ENCRYPTION_KEY was changed together with the release. The others are kept, since values may be under them too.
  */
 async function keysInUse({ database, keys }: Options): Promise<{ name: string; key: Buffer }[]> {
-  const sealing = (await database.credential().slow.all(listSealingKeys({}))).map((row) => row.key_id);
+  const sealing = (await database.credential().interactive.all(listSealingKeys({}))).map((row) => row.key_id);
   const first = sealing.length === 0 ? keys[0] : keys.find((key) => sealing.includes(keyIdOf(key)));
   if (first === undefined) throw wrongKey();
   const older = keys.filter((key) => !key.equals(first));

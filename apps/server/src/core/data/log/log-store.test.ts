@@ -12,12 +12,12 @@ afterEach(() => vi.useRealTimers());
 /** A database that takes all batches and tells of how many lines each was. */
 function setUp() {
   const batches: number[] = [];
-  const flight = ([lines]: readonly Query<unknown>[]) => {
+  const batch = ([lines]: readonly Query<unknown>[]) => {
     const column = lines!.values.findLast((value) => Buffer.isBuffer(value)) as Buffer;
     batches.push(lengthOf(column));
     return Promise.resolve([]);
   };
-  const database = { platform: () => ({ slow: { flight } }) } as unknown as Database;
+  const database = { platform: () => ({ interactive: { batch } }) } as unknown as Database;
   const ignore = () => undefined;
   const report = { dropped: ignore, failed: ignore, refused: ignore };
   const store = createLogStore({ report });

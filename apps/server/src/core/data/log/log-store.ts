@@ -130,7 +130,7 @@ class BatchingStore implements LogStore {
 
   async #write(batch: LineBatch): Promise<void> {
     const hours = addLogHours({ rows: JSON.stringify(batch.hours()) });
-    await this.#database!.platform().slow.flight([insertLines(batch.toColumns()), hours]);
+    await this.#database!.platform().interactive.batch([insertLines(batch.toColumns()), hours]);
     this.#kept += batch.length;
     this.#queue.giveBack(batch);
   }

@@ -228,7 +228,7 @@ describe('counts of requests', () => {
         await counts.close();
       }),
     );
-    const db = database.platform().slow;
+    const db = database.platform().interactive;
     const sum = async (text: string) =>
       (await db.first<{ n: number }>({ kind: 'write', text, values: [tenantId], prepare: false }))?.n;
     expect(

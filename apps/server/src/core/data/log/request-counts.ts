@@ -78,7 +78,7 @@ export function createRequestCounts({ database, log, now, delayMs = 2000 }: Opti
     write: (batch) =>
       database
         .platform()
-        .slow.flight([
+        .interactive.batch([
           addRequestMinutes({ rows: minuteRows(batch) }),
           addTenantHours({ rows: tenantRows(batch) }),
           addErrorHours({ rows: messageRows(batch) }),

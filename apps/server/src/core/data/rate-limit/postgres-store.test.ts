@@ -25,7 +25,7 @@ const race = (count: number, work: () => Promise<void>) =>
 /** Attempts under way in the database, and those that wait for a connection. */
 function underWay(): number {
   const pools = test.service.services.database.pools();
-  const { flights, waiting } = pools.find(({ role, lane }) => role === 'credential' && lane === 'slow')!;
+  const { flights, waiting } = pools.find(({ role, pool }) => role === 'credential' && pool === 'interactive')!;
   return flights + waiting;
 }
 

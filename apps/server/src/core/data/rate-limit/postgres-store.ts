@@ -27,17 +27,17 @@ export function createAttempt(
     refund,
     async admit() {
       if (limits.length === 0) return;
-      const db = services.database.credential().slow;
+      const db = services.database.credential().interactive;
       const at = services.now().getTime();
       const now = isoTime(at);
       const takes = limits.map(({ key, windowMs }) => takeAttempt({ key, now, windowEndsAt: isoTime(at + windowMs) }));
       const keys = limits.map(({ key }) => key);
-      const rows = await turns(services.database)(keys, () => db.flight(takes));
+      const rows = await turns(services.database)(keys, () => db.batch(takes));
       const windows = limits.map(({ key, max }, index) => ({ key, max, ...rows[index]![0]! }));
       taken = windows.map(({ key, window_ends_at: windowEndsAt }) => ({ key, windowEndsAt }));
       const reached = windows.filter(({ attempts, max }) => attempts > max);
       if (reached.length === 0) return;
-      await db.flight(refund());
+      await db.batch(refund());
       taken = [];
       const endsAt = Math.max(...reached.map((window) => Date.parse(window.window_ends_at)));
       throw refused(error, endsAt - at);

@@ -35,7 +35,8 @@ export function createSecurityEvents({ database, log, now, delayMs = 250 }: Opti
   const writer = createBatchWriter<SecurityEventRow[]>({
     delayMs,
     take: () => (waiting.length === 0 ? undefined : waiting.splice(0, batchSize)),
-    write: (batch) => database.platform().slow.all(insertSecurityEvents({ rows: JSON.stringify(batch, storable) })),
+    write: (batch) =>
+      database.platform().interactive.all(insertSecurityEvents({ rows: JSON.stringify(batch, storable) })),
     split: halves,
     onRefused: (err, [event]) => log.error({ err, eventId: event!.id }, 'the database refused a security event'),
     onFailing: (err) => log.warn({ err }, 'security events could not be written and will be tried again'),

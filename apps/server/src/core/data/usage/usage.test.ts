@@ -17,14 +17,14 @@ function createProcess(options: { delayMs?: number } = {}) {
   const state = { now: noon, failing: 0, losing: 0, writes: 0 };
   const failingNow = (tenantId: string) => {
     const db = database.tenant(tenantId);
-    const all: typeof db.slow.all = async (query) => {
+    const all: typeof db.interactive.all = async (query) => {
       state.writes += 1;
       if (state.failing-- > 0) throw new Error('the database is away');
-      const rows = await db.slow.all(query);
+      const rows = await db.interactive.all(query);
       if (state.losing-- > 0) throw new Error('the acknowledgement is lost');
       return rows;
     };
-    return { slow: { all } } as unknown as typeof db;
+    return { interactive: { all } } as unknown as typeof db;
   };
   const usage = createUsage({
     database: { ...database, tenant: failingNow },

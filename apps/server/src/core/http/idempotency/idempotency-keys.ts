@@ -55,16 +55,16 @@ export function createIdempotencyKeys({
   now,
 }: Pick<Services, 'database' | 'encryption' | 'now'>): IdempotencyKeys {
   const secret = encryption.keyFor('idempotency keys');
-  const dbOf = ({ tenantId }: Pick<Claim, 'tenantId'>) => database.tenant(tenantId).slow;
+  const dbOf = ({ tenantId }: Pick<Claim, 'tenantId'>) => database.tenant(tenantId).interactive;
 
   async function claimOrFind(wanted: Claim, { fingerprint, leaseMs }: { fingerprint: string; leaseMs: number }) {
     const at = now();
     const times = { at: at.toISOString(), expiresAt: new Date(at.getTime() + retentionMs).toISOString() };
     const claim = claimKey({ ...wanted, ...times, fingerprint, leaseMs });
     const find = findKey({ ...wanted, ...times });
-    const [claimed, [found]] = await dbOf(wanted).flight([claim, find]);
+    const [claimed, [found]] = await dbOf(wanted).batch([claim, find]);
     if (claimed.length > 0 || found?.is_expired !== true) return { isClaimed: claimed.length > 0, found };
-    const [, again, [renewed]] = await dbOf(wanted).flight([deleteExpiredKey({ ...wanted, ...times }), claim, find]);
+    const [, again, [renewed]] = await dbOf(wanted).batch([deleteExpiredKey({ ...wanted, ...times }), claim, find]);
     return { isClaimed: again.length > 0, found: renewed };
   }
 

@@ -38,7 +38,7 @@ describe('trackSideEffects', () => {
       .with('gone', () => deletion.returning('id'))
       .selectFrom('gone')
       .selectAll();
-    await watched.db.slow.all(toWrite(nested));
+    await watched.db.interactive.all(toWrite(nested));
     expect(flagsOf(watched)).toEqual([true, false]);
   });
 
@@ -49,14 +49,14 @@ describe('trackSideEffects', () => {
       event,
       auditParams(actor as unknown as Actor, new Date().toISOString()),
     );
-    await watched.db.slow.all(toAuditedWrite(change));
+    await watched.db.interactive.all(toAuditedWrite(change));
     expect(flagsOf(watched)).toEqual([true, true]);
   });
 
   it('forgets what was rolled back', async () => {
     const watched = db();
     const wrong = toWrite(deletion.where(sql<boolean>`1 / 0 = 1`));
-    await expect(watched.db.slow.flight([toWrite(deletion), wrong])).rejects.toThrow('zero');
+    await expect(watched.db.interactive.batch([toWrite(deletion), wrong])).rejects.toThrow('zero');
     expect(flagsOf(watched)).toEqual([false, false]);
   });
 

@@ -72,8 +72,8 @@ describe('a frozen database', () => {
     await vi.waitFor(async () => expect((await health('ready')).status).toBe(200), waitMs);
     const { database } = test.service.services;
     const asked = () => {
-      const pool = database.pools().find(({ role, lane }) => role === 'platform' && lane === 'fast')!;
-      return pool.flights + pool.waiting;
+      const load = database.pools().find(({ role, pool }) => role === 'platform' && pool === 'primary')!;
+      return load.flights + load.waiting;
     };
     await vi.waitFor(() => expect(asked()).toBe(0), waitMs);
     way.freeze();

@@ -85,12 +85,12 @@ describe('job_failed', () => {
       values: [job.name],
       prepare: false,
     };
-    await test.service.services.database.platform().slow.all(acknowledge);
+    await test.service.services.database.platform().interactive.all(acknowledge);
     await next();
     expect(await alerts(job.name)).toMatchObject([{ acknowledged: true, severity: 'warning' }]);
     await next();
     expect(await alerts(job.name)).toMatchObject([{ acknowledged: false, severity: 'critical' }]);
-    await test.service.services.database.platform().slow.all(acknowledge);
+    await test.service.services.database.platform().interactive.all(acknowledge);
     await next();
     expect(await alerts(job.name)).toMatchObject([{ acknowledged: true, severity: 'critical' }]);
   });
@@ -164,7 +164,7 @@ describe('an alert about a job', () => {
     const text = 'update jobs set enabled = false where name = $1';
     await test.service.services.database
       .platform()
-      .slow.all({ kind: 'write', text, values: [job.name], prepare: false });
+      .interactive.all({ kind: 'write', text, values: [job.name], prepare: false });
     clock.move(minute);
     await dispatcher.dispatch('internal');
     expect(await alerts(job.name)).toMatchObject([{ resolved_at: clock.now().toISOString() }]);

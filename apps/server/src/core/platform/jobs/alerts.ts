@@ -28,7 +28,7 @@ export type Alerts = {
 };
 
 export function createAlerts({ database, log, now }: { database: Database; log: Log; now(): Date }): Alerts {
-  const { slow } = database.platform();
+  const { interactive } = database.platform();
   const nowText = () => now().toISOString();
 
   async function written(writing: Promise<unknown>): Promise<void> {
@@ -36,7 +36,7 @@ export function createAlerts({ database, log, now }: { database: Database; log: 
   }
 
   async function raise(alert: NewAlert, tally: Tally | undefined): Promise<void> {
-    const raised = await slow.first(raiseAlert({ ...alert, id: newId(), at: nowText() }));
+    const raised = await interactive.first(raiseAlert({ ...alert, id: newId(), at: nowText() }));
     if (raised?.is_new !== true) return;
     if (tally !== undefined) tally.alertsSent += 1;
     const { type, subject, severity, title, message } = alert;
@@ -50,12 +50,12 @@ export function createAlerts({ database, log, now }: { database: Database; log: 
     async resolve(type, subjects) {
       const at = nowText();
       if (subjects.length > 0)
-        await written(slow.flight(subjects.map((subject) => resolveAlert({ type, subject, at }))));
+        await written(interactive.batch(subjects.map((subject) => resolveAlert({ type, subject, at }))));
     },
     async resolveQuiet(type, quietMs) {
       const seenBefore = new Date(now().getTime() - quietMs).toISOString();
-      await written(slow.all(resolveQuietAlerts({ type, seenBefore, at: nowText() })));
+      await written(interactive.all(resolveQuietAlerts({ type, seenBefore, at: nowText() })));
     },
-    resolveOrphans: (jobs) => written(slow.all(resolveJobAlerts({ jobs, at: nowText() }))),
+    resolveOrphans: (jobs) => written(interactive.all(resolveJobAlerts({ jobs, at: nowText() }))),
   };
 }

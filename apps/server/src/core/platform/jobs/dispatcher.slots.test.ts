@@ -151,7 +151,7 @@ describe('a job that is switched off', () => {
     const text = 'update jobs set enabled = false where name = $1';
     await database()
       .platform()
-      .slow.all({ kind: 'write', text, values: [job.name], prepare: false });
+      .interactive.all({ kind: 'write', text, values: [job.name], prepare: false });
     clock.move(hour);
     expect(await dispatch()).toMatchObject({ jobs_executed: 0, jobs_skipped: 0, alerts_sent: 0 });
     expect(await slots()).toEqual([]);

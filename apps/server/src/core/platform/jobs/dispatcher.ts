@@ -143,7 +143,7 @@ function toDispatch(begun: Begun, { tally, completedAt, health }: Outcome): Disp
 }
 
 async function save({ database }: Parts, row: DispatchRow): Promise<void> {
-  await database.platform().slow.all(saveDispatch(row));
+  await database.platform().interactive.all(saveDispatch(row));
 }
 
 async function register({ database, jobs, now }: Parts): Promise<void> {
@@ -153,7 +153,7 @@ async function register({ database, jobs, now }: Parts): Promise<void> {
   if (unknown.length === 0) return;
   const names = unknown.map((job) => job.name);
   const schedules = unknown.map(({ schedule }) => scheduleKey({ schedule, timezone: 'UTC' }));
-  await db.slow.all(addJobs({ names, schedules, at: now().toISOString() }));
+  await db.interactive.all(addJobs({ names, schedules, at: now().toISOString() }));
 }
 
 async function endLost(parts: Parts, tally: Tally): Promise<void> {
@@ -161,7 +161,7 @@ async function endLost(parts: Parts, tally: Tally): Promise<void> {
   const error = 'The process that ran it is gone.';
   const lost = await database
     .platform()
-    .slow.all(endLostRuns({ at: now().toISOString(), own: runner.running(), error }));
+    .interactive.all(endLostRuns({ at: now().toISOString(), own: runner.running(), error }));
   for (const { job_name: name } of lost) await noteFailure(parts, { name, error }, tally);
 }
 
@@ -170,7 +170,7 @@ async function look(parts: Parts, tally: Tally): Promise<JobPlan[]> {
   const { database, jobs, log } = parts;
   const now = parts.now();
   const since = new Date(now.getTime() - retryWithinMs).toISOString();
-  const [rows, openRuns] = await database.platform().flight([listJobRows({}), listOpenRuns({ since })]);
+  const [rows, openRuns] = await database.platform().batch([listJobRows({}), listOpenRuns({ since })]);
   const byName = new Map(rows.map((row) => [row.name, row]));
   const plans: JobPlan[] = [];
   for (const job of jobs) {
@@ -188,7 +188,7 @@ async function look(parts: Parts, tally: Tally): Promise<JobPlan[]> {
 }
 
 async function prepare({ database, alerts, now }: Parts, { name, moveTo, due }: JobPlan, tally: Tally): Promise<void> {
-  if (moveTo !== undefined) await database.platform().slow.all(handleUntil({ name, ...moveTo }));
+  if (moveTo !== undefined) await database.platform().interactive.all(handleUntil({ name, ...moveTo }));
   if (due.missed === undefined) return;
   const minutes = Math.floor((now().getTime() - due.missed.getTime()) / 60_000);
   await alerts.raise(
@@ -231,10 +231,10 @@ async function workOff(parts: Parts, assignment: Assignment, tally: Tally): Prom
 
 function* claims(parts: Parts, { plan, dispatchId }: Assignment): Generator<() => Promise<Claim | undefined>> {
   const { database, alerts } = parts;
-  const { slow } = database.platform();
+  const { interactive } = database.platform();
   for (const id of plan.retries) {
     yield () =>
-      slow.first(claimAgain({ id, dispatchId, ...leaseOf(parts) })).catch((error: unknown) => {
+      interactive.first(claimAgain({ id, dispatchId, ...leaseOf(parts) })).catch((error: unknown) => {
         if (violatedConstraint(error) === 'job_runs_running') return undefined;
         throw error;
       });
@@ -242,7 +242,9 @@ function* claims(parts: Parts, { plan, dispatchId }: Assignment): Generator<() =
   for (const { at: slot, trigger } of plan.due.slots) {
     yield async () => {
       const ids = { id: newId(), name: plan.name, dispatchId };
-      const claim = await slow.first(claimSlot({ ...ids, slot: slot.toISOString(), trigger, ...leaseOf(parts) }));
+      const claim = await interactive.first(
+        claimSlot({ ...ids, slot: slot.toISOString(), trigger, ...leaseOf(parts) }),
+      );
       if (claim !== undefined && plan.due.missed === undefined) await alerts.resolve('job_missed', [plan.name]);
       return claim;
     };

@@ -14,7 +14,7 @@ import { useService } from '#test/support/harness';
 
 const test = useService({ ownDatabase: true });
 const database = () => test.service.services.database;
-const db = () => database().platform().slow;
+const db = () => database().platform().interactive;
 const at = '2026-03-10T10:05:00.000Z';
 
 async function newJob(): Promise<string> {

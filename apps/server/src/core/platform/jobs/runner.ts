@@ -172,7 +172,9 @@ class LocalRunner implements Runner {
   async #beat({ id, attempt }: Claim, controller: AbortController): Promise<void> {
     const { database, log } = this.#options;
     try {
-      const extended = await database.platform().slow.first(extendLease({ id, attempt, leaseMs: this.#leaseMs }));
+      const extended = await database
+        .platform()
+        .interactive.first(extendLease({ id, attempt, leaseMs: this.#leaseMs }));
       if (extended === undefined) controller.abort(new LeaseLost());
     } catch (error) {
       log.warn({ err: error, runId: id }, 'the lease of a job could not be extended and will be tried again');
@@ -182,20 +184,20 @@ class LocalRunner implements Runner {
   /** @returns whether the run was this process's to end. */
   async #end(job: BoundJob, { id, attempt }: Claim, { result, at }: { result: Result; at: string }): Promise<boolean> {
     const { database, log } = this.#options;
-    const { slow } = database.platform();
+    const { interactive } = database.platform();
     const cause = 'error' in result ? result.error : undefined;
     if (cause instanceof LeaseLost) {
       log.warn({ job: job.name, runId: id }, 'a job was taken over by another process');
       return false;
     }
     if (cause instanceof ProcessStops) {
-      await slow.all(giveBackRun({ id, attempt, at, error: 'The process was stopped before the end.' }));
+      await interactive.all(giveBackRun({ id, attempt, at, error: 'The process was stopped before the end.' }));
       return false;
     }
     const error = 'error' in result ? textOf(result.error) : null;
     const output = 'output' in result ? result.output : null;
     const status = error === null ? 'succeeded' : 'failed';
-    return (await slow.first(completeRun({ id, attempt, status, at, error, output }))) !== undefined;
+    return (await interactive.first(completeRun({ id, attempt, status, at, error, output }))) !== undefined;
   }
 }
 
@@ -207,7 +209,7 @@ export async function noteFailure(
   { name, error }: { name: string; error: string },
   tally: Tally,
 ): Promise<void> {
-  const row = await database.platform().slow.first(countFailure({ name, error }));
+  const row = await database.platform().interactive.first(countFailure({ name, error }));
   const streak = row?.consecutive_failures ?? 1;
   await alerts.raise(
     {
@@ -229,7 +231,7 @@ async function noteSuccess(
   const { name, timeoutMs } = job;
   const [, [usual]] = await database
     .platform()
-    .slow.flight([forgetFailures({ name }), usualDuration({ name, exceptId: claim.id })]);
+    .interactive.batch([forgetFailures({ name }), usualDuration({ name, exceptId: claim.id })]);
   await alerts.resolve('job_failed', [name]);
   const tookMs = Date.parse(at) - Date.parse(claim.started_at);
   const isJudged = usual !== undefined && usual.runs >= minRunsToJudge && usual.median_ms !== null;

@@ -18,11 +18,11 @@ it('rules that could not be read are read again until that succeeds', async () =
   );
   const { database, log } = test.service.services;
   let failures = 2;
-  const all = (query: Parameters<ReturnType<typeof database.platform>['slow']['all']>[0]) => {
+  const all = (query: Parameters<ReturnType<typeof database.platform>['interactive']['all']>[0]) => {
     failures -= 1;
-    return failures >= 0 ? Promise.reject(new Error('away')) : database.platform().slow.all(query);
+    return failures >= 0 ? Promise.reject(new Error('away')) : database.platform().interactive.all(query);
   };
-  const flaky = { ...database, platform: () => ({ slow: { all } }) } as unknown as typeof database;
+  const flaky = { ...database, platform: () => ({ interactive: { all } }) } as unknown as typeof database;
   const rules = createAddressRules({ database: flaky, log, now: () => new Date(), retryMs: 1 });
   await rules.reload();
   expect(rules.isBlocked(range)).toBe(false);

@@ -42,7 +42,9 @@ export function createAddressRules({ database, log, now, retryMs = 1000 }: Optio
 
   async function read(): Promise<void> {
     try {
-      const rows = await database.platform().slow.all(listRulesInEffect({ now: now().toISOString(), max: maxRules }));
+      const rows = await database
+        .platform()
+        .interactive.all(listRulesInEffect({ now: now().toISOString(), max: maxRules }));
       if (rows.length === maxRules) log.warn({ maxRules }, 'there are more rules for addresses than are applied');
       tables = toTables(rows);
     } catch (error) {
@@ -103,7 +105,7 @@ function tableOf(rows: readonly Rule[], action: IpRuleRow['action']): RangeTable
 
 function store(database: Database, entries: readonly RangeEntry[], at: string): Promise<unknown> {
   const rows = JSON.stringify(entries.map((entry) => automaticRule(entry, at)));
-  return database.platform().slow.flight([blockAutomatically({ rows }), announceRules()]);
+  return database.platform().interactive.batch([blockAutomatically({ rows }), announceRules()]);
 }
 
 function automaticRule({ range, expiresAt }: RangeEntry, at: string) {

@@ -13,12 +13,12 @@ const ahead = new Date(Date.parse(now) + 3_600_000).toISOString();
 const leaseMs = 60_000;
 const owners = 10_000;
 
-const outbox = () => test.service.services.database.platform().slow;
+const outbox = () => test.service.services.database.platform().interactive;
 const run = <Row>(text: string, values: unknown[] = []) =>
   outbox().all<Row>({ kind: 'write', text, values, prepare: false });
 
 const insert = (text: string, values: unknown[]) =>
-  test.service.services.database.credential().slow.all({ kind: 'write', text, values, prepare: false });
+  test.service.services.database.credential().interactive.all({ kind: 'write', text, values, prepare: false });
 
 type Node = {
   'Node Type': string;
@@ -86,7 +86,7 @@ describe('a claim among mails of 10,000 owners', () => {
     const claimed: string[] = [];
     for (let count = 0; count < 6; count++) {
       const queueing = queueDueMail({ max: 100 });
-      const [, [mail]] = await outbox().flight([queueing, claimNextMail({ leaseMs, after })]);
+      const [, [mail]] = await outbox().batch([queueing, claimNextMail({ leaseMs, after })]);
       after[1] = mail!.owner_id;
       claimed.push(mail!.owner_id);
     }
@@ -98,7 +98,7 @@ describe('a claim among mails of 10,000 owners', () => {
     await run('delete from mail_outbox where id not in (select id from mail_outbox limit 40)');
     const claims = await Promise.all(
       Array.from({ length: 50 }, () =>
-        outbox().flight([queueDueMail({ max: 100 }), claimNextMail({ leaseMs, after: [noOwner, noOwner, noOwner] })]),
+        outbox().batch([queueDueMail({ max: 100 }), claimNextMail({ leaseMs, after: [noOwner, noOwner, noOwner] })]),
       ),
     );
     const ids = claims.flatMap(([, mails]) => mails.map(({ id }) => id));

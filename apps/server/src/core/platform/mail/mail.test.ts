@@ -54,8 +54,8 @@ async function serve({ refuse, at = 'recipient' }: Behaviour = {}): Promise<Serv
   return server;
 }
 
-const outbox = () => test.service.services.database.platform().slow;
-const composing = () => test.service.services.database.credential().slow;
+const outbox = () => test.service.services.database.platform().interactive;
+const composing = () => test.service.services.database.credential().interactive;
 const run = <Row>(text: string, values: unknown[] = []) =>
   outbox().all<Row>({ kind: 'write', text, values, prepare: false });
 
@@ -90,7 +90,7 @@ describe('what goes first', () => {
     const at = new Date(Date.now() - 60_000);
     const notice = () =>
       mail.compose({ to: 'b@example.com', subject: 'Notice', text: 'canary', priority: 'notice' }, at);
-    await composing().flight(Array.from({ length: 1000 }, notice));
+    await composing().batch(Array.from({ length: 1000 }, notice));
     const critical = await compose({ subject: 'Critical', priority: 'critical' });
     const code = await compose({ subject: 'Code' });
     const server = await serve();
@@ -108,7 +108,7 @@ describe('what goes first', () => {
       mail.compose({ to: 'b@example.com', subject: 'Flood', text: 'canary', priority, tenantId: flooding }, at);
     for (const priority of ['awaited', 'notice'] as const) {
       await run('delete from mail_outbox');
-      await composing().flight(Array.from({ length: 1000 }, () => ofFlood(priority)));
+      await composing().batch(Array.from({ length: 1000 }, () => ofFlood(priority)));
       const quiet = await Promise.all(
         Array.from({ length: 9 }, (_, index) => compose({ subject: `Quiet ${index}`, priority, tenantId: newId() })),
       );

@@ -91,7 +91,7 @@ export function createMail(options: MailOptions): Mail {
     },
     async cancel(ids) {
       if (ids.length === 0) return;
-      await options.database.platform().slow.all(cancelMail({ ids, at: options.now().toISOString() }));
+      await options.database.platform().interactive.all(cancelMail({ ids, at: options.now().toISOString() }));
     },
     wake: () => relay?.wake(),
     read: (mail) => (mail.body === '' ? '' : encryption.decrypt(mail.body, placeOf(mail.id))),
@@ -104,12 +104,12 @@ class Relay {
   readonly #options: MailOptions;
   readonly #transport: Transporter;
   readonly #timer: NodeJS.Timeout;
-  readonly #lanes = new Set<Promise<void>>();
+  readonly #workers = new Set<Promise<void>>();
   /** Mails that this process is handing over: a lease that expires meanwhile, for example after a clock jump, must not send twice. */
   readonly #underWay = new Set<string>();
   /** Whose mail was claimed last, for each priority. */
   readonly #lastOwners = [noOwner, noOwner, noOwner];
-  #openLanes = 0;
+  #running = 0;
   #wakes = 0;
   #isClosed = false;
 
@@ -122,45 +122,45 @@ class Relay {
 
   wake(): void {
     this.#wakes += 1;
-    this.#openLane();
+    this.#startWorker();
   }
 
   /** What is left waits for another process, or the next start. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#timer);
-    await Promise.all(this.#lanes);
+    await Promise.all(this.#workers);
     this.#transport.close();
   }
 
-  #openLane(): void {
-    if (this.#isClosed || this.#openLanes >= atOnce) return;
-    this.#openLanes += 1;
+  #startWorker(): void {
+    if (this.#isClosed || this.#running >= atOnce) return;
+    this.#running += 1;
     const run = this.#drain().catch((error: unknown) =>
       this.#options.log.warn({ err: error }, 'the mail relay could not read the outbox'),
     );
-    this.#lanes.add(run);
-    void run.then(() => this.#lanes.delete(run));
+    this.#workers.add(run);
+    void run.then(() => this.#workers.delete(run));
   }
 
-  /** One mail after the other, each of them the most urgent by then; while there are more, other lanes open. */
+  /** One mail after the other, each of them the most urgent by then; while there are more, other workers start. */
   async #drain(): Promise<void> {
     try {
       while (!this.#isClosed) {
         const wakes = this.#wakes;
         const claim = claimNextMail({ leaseMs, after: this.#lastOwners });
-        const [, [mail]] = await this.#outbox.flight([queueDueMail({ max: maxQueued }), claim]);
+        const [, [mail]] = await this.#outbox.batch([queueDueMail({ max: maxQueued }), claim]);
         // What came in while it looked, it may not have seen.
         if (mail === undefined && wakes === this.#wakes) return;
         if (mail === undefined) continue;
         this.#lastOwners[mail.priority] = mail.owner_id;
         if (this.#underWay.has(mail.id)) continue;
         this.#underWay.add(mail.id);
-        this.#openLane();
+        this.#startWorker();
         await this.#deliver(mail).finally(() => this.#underWay.delete(mail.id));
       }
     } finally {
-      this.#openLanes -= 1;
+      this.#running -= 1;
     }
   }
 
@@ -193,7 +193,7 @@ class Relay {
   }
 
   get #outbox(): Statements {
-    return this.#options.database.platform().slow;
+    return this.#options.database.platform().interactive;
   }
 }
 

@@ -34,18 +34,18 @@ const rowsOf = (table: string, tenantId: string) =>
 
 const start = Date.parse('2026-03-01T12:34:56Z');
 
-type Flight = Database['platform'] extends () => infer Db ? (Db extends { slow: infer Slow } ? Slow : never) : never;
+type Interactive = ReturnType<Database['platform']>['interactive'];
 
 /** A log whose writes go wrong as `fault` says: before they take effect, or after. */
 function open(fault?: (write: () => Promise<unknown>) => Promise<unknown>, rest: { max?: number } = {}) {
   const { database, log } = test.service.services;
   const platform = database.platform();
-  const slow = {
-    ...platform.slow,
-    flight: (queries: Parameters<Flight['flight']>[0]) =>
-      fault === undefined ? platform.slow.flight(queries) : fault(() => platform.slow.flight(queries)),
+  const interactive = {
+    ...platform.interactive,
+    batch: (queries: Parameters<Interactive['batch']>[0]) =>
+      fault === undefined ? platform.interactive.batch(queries) : fault(() => platform.interactive.batch(queries)),
   };
-  const faulty = { ...database, platform: () => ({ ...platform, slow }) } as unknown as Database;
+  const faulty = { ...database, platform: () => ({ ...platform, interactive }) } as unknown as Database;
   let time = start;
   const now = () => new Date((time += 1000));
   return createCallLog({ database: faulty, log, now, delayMs: 60_000, ...rest });

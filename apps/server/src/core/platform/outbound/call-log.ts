@@ -63,7 +63,7 @@ export function createCallLog({ database, log, now, delayMs = 500, max: maxHours
     take,
     write: ({ rows, hours }) => {
       const added = addCallHours({ rows: JSON.stringify([...hours.values()]) });
-      return database.platform().slow.flight([insertCalls({ rows: JSON.stringify(rows) }), added]);
+      return database.platform().interactive.batch([insertCalls({ rows: JSON.stringify(rows) }), added]);
     },
     onRefused: (err, { rows }) => log.error({ err, calls: rows.length }, 'the database refused calls of providers'),
     onFailing: (err) => log.warn({ err }, 'calls of providers could not be written and will be tried again'),

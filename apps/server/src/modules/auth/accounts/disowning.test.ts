@@ -52,7 +52,7 @@ async function requestDisowning(email: string): Promise<string> {
 }
 
 const sql = (text: string, ...values: unknown[]) =>
-  test.service.services.database.credential().slow.all<any>({ kind: 'write', text, values, prepare: false });
+  test.service.services.database.credential().interactive.all<any>({ kind: 'write', text, values, prepare: false });
 
 describe('the reset mail', () => {
   it('offers to disown an account with an unverified address', async () => {

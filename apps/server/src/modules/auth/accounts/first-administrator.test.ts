@@ -38,7 +38,7 @@ const login = (started: TestService, email: string, password: string, tenantId =
 const sql = (text: string, ...values: unknown[]) =>
   test.service.services.database
     .credential(systemTenantId)
-    .slow.all<any>({ kind: 'write', text, values, prepare: false });
+    .interactive.all<any>({ kind: 'write', text, values, prepare: false });
 
 const accountOf = async (email: string) => (await sql('select * from accounts where email = $1', email))[0];
 const usersOf = (email: string) =>

@@ -86,7 +86,7 @@ async function createSystemTenant(services: Dependencies, fresh: Fresh): Promise
   try {
     await services.database
       .credential(systemTenantId)
-      .slow.flight([insertAccount({ id, email, passwordHash, emailVerifiedAt: at, at }), ...newTenant(tenant)]);
+      .interactive.batch([insertAccount({ id, email, passwordHash, emailVerifiedAt: at, at }), ...newTenant(tenant)]);
     return true;
   } catch (error) {
     if (violatedConstraint(error) !== undefined) return false;

@@ -74,7 +74,7 @@ export async function withdrawInvitation(
   const account = await db.first(findAccountByAddress({ email }));
   if (account === undefined) return;
   const now = services.now().toISOString();
-  const revoked = await db.slow.all(revokeInvitations({ accountId: account.id, userId, now }));
+  const revoked = await db.interactive.all(revokeInvitations({ accountId: account.id, userId, now }));
   await services.mail.cancel(mailIdsOf(revoked));
 }
 
@@ -99,7 +99,7 @@ export async function withinMailBudget<Result>(
   try {
     return await send(isProven);
   } catch (error) {
-    await services.database.credential().slow.flight(attempt.refund());
+    await services.database.credential().interactive.batch(attempt.refund());
     throw error;
   }
 }

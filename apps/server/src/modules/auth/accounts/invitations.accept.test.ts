@@ -111,7 +111,7 @@ describe('acceptInvitation by a person with a verified address', () => {
 
 describe('acceptInvitation after a stranger registered the address', () => {
   const statement = (text: string, ...values: unknown[]) =>
-    test.service.services.database.credential().slow.all<any>({ kind: 'write', text, values, prepare: false });
+    test.service.services.database.credential().interactive.all<any>({ kind: 'write', text, values, prepare: false });
 
   it.each([
     ['acceptInvitation', accept],
@@ -186,7 +186,7 @@ describe('acceptInvitation', () => {
     const closed = await createTenant(test);
     const { token } = await invite(test, closed, { email: newEmail() });
     const setStatus = (status: string) =>
-      test.service.services.database.tenant(closed.tenantId).slow.all({
+      test.service.services.database.tenant(closed.tenantId).interactive.all({
         kind: 'write',
         text: 'update tenants set status = $2 where id = $1',
         values: [closed.tenantId, status],

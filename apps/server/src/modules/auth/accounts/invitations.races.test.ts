@@ -25,7 +25,7 @@ async function footprint(userId: string): Promise<unknown> {
   const count = (text: string) => ({ kind: 'read' as const, text, values: [tenant.tenantId, userId], prepare: false });
   const [users, joined] = await database
     .tenant(tenant.tenantId)
-    .flight([
+    .batch([
       count(`select status from users where tenant_id = $1 and id = $2`),
       count(`select from audit_logs where tenant_id = $1 and resource_id = $2 and action = 'user.joined'`),
     ]);

@@ -147,7 +147,7 @@ export async function sendInvitationAgain(
  */
 export async function listOwnInvitations(services: Dependencies, actor: Actor<Person>) {
   const tokens = await findOwnTokens(services, actor);
-  const waiting = await services.database.credential().flight(
+  const waiting = await services.database.credential().batch(
     // Each tenant is entered before its user is read, all in one pipelined batch.
     tokens.flatMap(({ payload }): ReadStatement<{ tenant_name: string }>[] => [
       enterTenant(payload.tenantId),

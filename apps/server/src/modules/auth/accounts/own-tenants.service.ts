@@ -16,7 +16,7 @@ type Dependencies = Pick<Services, 'database' | 'encryption' | 'log' | 'now' | '
 export async function findOpenTenants(services: Dependencies, accountId: string): Promise<TenantChoice[]> {
   const db = services.database.credential();
   const memberships = await db.all(listMemberships({ accountId }));
-  const rows = await db.flight(
+  const rows = await db.batch(
     // Each tenant is entered before its user is read, all in one pipelined batch.
     memberships.flatMap(({ tenant_id: tenantId }): ReadStatement<TenantChoice>[] => [
       enterTenant(tenantId),
@@ -44,7 +44,7 @@ export async function switchTenant(
   const { accountId, homeTenantId, sessionId, request } = actor;
   const now = services.now().toISOString();
   const lock = lockLiveSession({ tenantId: homeTenantId, sessionId, now });
-  const current = await services.database.credential(homeTenantId).slow.first(lock);
+  const current = await services.database.credential(homeTenantId).interactive.first(lock);
   if (current === undefined) throw InvalidToken();
   const { assurance_account_wide: isAssuranceAccountWide } = current;
   const started = await startSession(services, {

@@ -34,7 +34,7 @@ const switchTo = (token: string, tenantId: unknown) =>
 const setUserStatus = (tenant: Tenant, userId: string, status: string) =>
   test.call('PATCH', `/api/v1/secure/users/${userId}`, { token: tenant.admin.token, body: { status } });
 const setTenantStatus = (tenant: Tenant, status: string) =>
-  test.service.services.database.tenant(tenant.tenantId).slow.all({
+  test.service.services.database.tenant(tenant.tenantId).interactive.all({
     kind: 'write',
     text: 'update tenants set status = $2 where id = $1',
     values: [tenant.tenantId, status],
@@ -251,7 +251,7 @@ function sql(text: string, ...values: unknown[]) {
   const db = text.startsWith('update users')
     ? test.service.services.database.tenant(tenantId!)
     : test.service.services.database.credential();
-  return db.slow.all<any>({ kind: 'write', text, values, prepare: false });
+  return db.interactive.all<any>({ kind: 'write', text, values, prepare: false });
 }
 
 async function accountOf({ email }: Person): Promise<string> {

@@ -28,7 +28,7 @@ const register = (email: string, secret = password) =>
   post(test, 'register', { email, password: secret, tenantName: 'Again', tenantDomain: unique('again') });
 
 const sql = (text: string, ...values: unknown[]) =>
-  test.service.services.database.credential().slow.all<any>({ kind: 'write', text, values, prepare: false });
+  test.service.services.database.credential().interactive.all<any>({ kind: 'write', text, values, prepare: false });
 
 const accountOf = async (email: string) => (await sql('select * from accounts where email = $1', email))[0];
 
@@ -116,7 +116,7 @@ describe('register with the address of an account without a tenant', () => {
     const url = `/api/v1/secure/users/${suspended.userId}`;
     await test.call('PATCH', url, { token: tenant.admin.token, body: { status: 'suspended' } });
     const other = await createTenant(test);
-    await test.service.services.database.tenant(other.tenantId).slow.all({
+    await test.service.services.database.tenant(other.tenantId).interactive.all({
       kind: 'write',
       text: `update tenants set status = 'suspended' where id = $1`,
       values: [other.tenantId],

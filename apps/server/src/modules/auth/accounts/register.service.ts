@@ -78,7 +78,7 @@ async function createAccountAndTenant(services: Dependencies, tenant: NewTenant,
   const { tenantId, accountId: id, email, at } = tenant;
   await services.database
     .credential(tenantId)
-    .slow.flight([
+    .interactive.batch([
       insertAccount({ id, email, passwordHash, emailVerifiedAt: null, at }),
       ...sendVerification(services, tenant),
       ...newTenant(tenant),

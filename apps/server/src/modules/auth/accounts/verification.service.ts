@@ -60,7 +60,7 @@ export async function resendVerification(services: Dependencies, actor: Actor<Pe
   const event = { action: 'auth.email_verification_requested', resourceType: 'account' };
   await services.database
     .credential(tenantId)
-    .slow.flight([
+    .interactive.batch([
       ...sendVerification(services, { accountId, email }),
       auditEvent({ ...actor, tenantId }, services.now().toISOString(), event),
     ]);

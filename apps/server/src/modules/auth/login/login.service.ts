@@ -106,7 +106,7 @@ async function findMeant(services: Dependencies, { email: address, tenantId }: L
   // Both are always read, so that the response time reveals nothing.
   const [[membership], [appAccount]] = await services.database
     .credential(tenantId)
-    .flight([
+    .batch([
       findMembership({ accountId: accountId ?? noAccount, tenantId }),
       findAppAccountLogin({ tenantId, email, now: services.now().toISOString() }),
     ]);
@@ -285,7 +285,7 @@ async function refuse(services: Dependencies, meant: Meant, request: RequestFact
   await Promise.all(
     concerned.map((actor) => {
       const row: Query<never> = auditEvent({ ...actor, request }, at, event);
-      return services.database.credential(actor.tenantId).slow.flight([row]);
+      return services.database.credential(actor.tenantId).interactive.batch([row]);
     }),
   );
   const { tenantId, userId } = known[0] ?? { tenantId: null, userId: null };

@@ -133,7 +133,7 @@ describe('login', () => {
 
   it('401: a suspended tenant has no login', async () => {
     const { tenantId, admin } = await createTenant(test);
-    await test.service.services.database.tenant(tenantId).slow.all({
+    await test.service.services.database.tenant(tenantId).interactive.all({
       kind: 'write',
       text: "update tenants set status = 'suspended' where id = $1",
       values: [tenantId],

@@ -22,7 +22,7 @@ async function isAdmitted(email: string, ip?: string): Promise<boolean> {
 }
 
 async function refund(taken: ReturnType<typeof attempt>): Promise<void> {
-  await test.service.services.database.credential().slow.flight(taken.refund());
+  await test.service.services.database.credential().interactive.batch(taken.refund());
 }
 
 describe('an attempt', () => {

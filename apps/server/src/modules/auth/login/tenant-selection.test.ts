@@ -128,7 +128,7 @@ describe('selectTenant', () => {
   it('401: a suspended tenant', async () => {
     const { email, password, second } = await createPersonOfTwo(test);
     const { selectionToken } = (await post(test, 'login', { email, password })).body;
-    await test.service.services.database.tenant(second.tenantId).slow.all({
+    await test.service.services.database.tenant(second.tenantId).interactive.all({
       kind: 'write',
       text: "update tenants set status = 'suspended' where id = $1",
       values: [second.tenantId],

@@ -125,7 +125,7 @@ describe('resetPassword', () => {
 
   it('200: removes login methods from before the verification of the address, but never second factors', async () => {
     const sql = (text: string, ...values: unknown[]) =>
-      test.service.services.database.credential().slow.all<any>({ kind: 'write', text, values, prepare: false });
+      test.service.services.database.credential().interactive.all<any>({ kind: 'write', text, values, prepare: false });
     const rowsOf = async (email: string) => {
       const [account] = await sql('select id from accounts where email = $1', email);
       const count = async (table: string) =>

@@ -60,7 +60,7 @@ export async function changePassword(
     throw WrongPassword();
   }
   // A request with the right password does not guess, even if the change fails.
-  await db.slow.flight(attempt.refund());
+  await db.interactive.batch(attempt.refund());
   const passwordHash = await sealPassword(services, accountPlace(accountId), body.newPassword, flowOf(actor));
   const change = {
     accountId,
@@ -84,7 +84,7 @@ async function auditRefusal(services: Dependencies, actor: Actor<Person>): Promi
   const { homeTenantId: tenantId, userId, request } = actor;
   const event = { action: 'auth.password_change_failed', resourceType: 'account' };
   const row = auditEvent({ tenantId, userId, request }, services.now().toISOString(), event);
-  await services.database.credential(tenantId).slow.all(row);
+  await services.database.credential(tenantId).interactive.all(row);
 }
 
 /** Sends a reset link if the address has an account. Neither the answer nor its timing reveals it. */

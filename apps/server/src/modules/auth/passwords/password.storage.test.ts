@@ -36,7 +36,7 @@ describe('a stored password', () => {
 
   it('that was copied to another account does not work there', async () => {
     const [known, victim] = [await createMember(test, tenant), await createMember(test, tenant)];
-    await test.service.services.database.credential().slow.all({
+    await test.service.services.database.credential().interactive.all({
       kind: 'write',
       text: 'update accounts set password_hash = (select password_hash from accounts where email = $1) where email = $2',
       values: [known.email, victim.email],

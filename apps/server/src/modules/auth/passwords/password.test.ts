@@ -81,7 +81,7 @@ describe('changePassword', () => {
 
   it('409: a request that arrived before another change does not count as a guess', async () => {
     const { email, password, token } = await createMember(test, tenant);
-    await test.service.services.database.credential().slow.all({
+    await test.service.services.database.credential().interactive.all({
       kind: 'write',
       text: `update accounts set password_changed_at = now() + interval '1 hour' where email = $1`,
       values: [email],

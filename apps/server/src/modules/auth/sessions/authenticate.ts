@@ -64,7 +64,7 @@ async function loadPrincipal(
   const now = at.toISOString();
   const [people, appAccounts, factors] = await services.database
     .credential(tenantId)
-    .flight([
+    .batch([
       findPrincipal({ tenantId, sessionId, now }),
       findAppAccountPrincipal({ tenantId, sessionId, now }),
       findActiveFactor({ accountId }),

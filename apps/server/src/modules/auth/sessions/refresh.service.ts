@@ -82,7 +82,7 @@ const maxDrainMs = 4000;
 async function settle(services: Dependencies, hash: Buffer): Promise<void> {
   if (services.settings.refreshGraceSeconds === 0) await drain();
   const settledAt = services.now();
-  await services.database.credential().slow.all(settleRefreshToken({ hash, now: settledAt.toISOString() }));
+  await services.database.credential().interactive.all(settleRefreshToken({ hash, now: settledAt.toISOString() }));
   const since = performance.now();
   // Bounded, in case the clock is set back meanwhile.
   while (services.now().getTime() <= settledAt.getTime() && performance.now() - since < 5) await sleep(1);
@@ -100,7 +100,7 @@ async function drain(): Promise<void> {
 async function repeat(services: Dependencies, pair: Token, request: RequestFacts): Promise<Owner | undefined> {
   const [[token], [successor]] = await services.database
     .credential()
-    .flight([findRefreshToken({ hash: pair.hash }), findRefreshToken({ hash: pair.successorHash })]);
+    .batch([findRefreshToken({ hash: pair.hash }), findRefreshToken({ hash: pair.successorHash })]);
   if (token === undefined || token.used_at === null) return undefined;
   const graceMs = services.settings.refreshGraceSeconds * 1000;
   const verdict = judgeReuse({ token, successor, receivedAt: request.receivedAt, graceMs });
@@ -115,7 +115,7 @@ async function findOwner(services: Dependencies, token: { tenant_id: string; ses
   const row = { tenantId, sessionId, now: services.now().toISOString() };
   const [[person], [appAccount]] = await services.database
     .credential(tenantId)
-    .flight([findPrincipal(row), findAppAccountPrincipal(row)]);
+    .batch([findPrincipal(row), findAppAccountPrincipal(row)]);
   if (person !== undefined) return { accountId: person.account_id, tenantId, sessionId, userId: person.user_id };
   return appAccount && { accountId: appAccount.id, tenantId, sessionId, userId: appAccount.id };
 }

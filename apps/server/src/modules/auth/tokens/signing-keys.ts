@@ -98,7 +98,7 @@ async function createKey({ database, encryption, now }: Options): Promise<void> 
   const { privateKeyPem, publicJwk } = await generateSigningKey(id);
   const privateKey = encryption.encrypt(privateKeyPem, placeOf(id));
   const at = now().toISOString();
-  await database.credential().slow.all(insertSigningKey({ id, publicJwk, privateKey, at }));
+  await database.credential().interactive.all(insertSigningKey({ id, publicJwk, privateKey, at }));
 }
 
 function placeOf(id: string): string {

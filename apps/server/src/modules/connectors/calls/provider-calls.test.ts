@@ -95,7 +95,7 @@ describe('failover', () => {
   it('skips a connector whose credentials cannot be decrypted', async () => {
     const [first, second] = [await provide({ priority: 1 }), await provide()];
     const { auth_config: sealed } = await stored(second);
-    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+    await test.service.services.database.tenant(tenant.tenantId).interactive.all({
       kind: 'write',
       text: 'update connectors set auth_config = $3 where tenant_id = $1 and id = $2',
       values: [tenant.tenantId, first.id, sealed],
@@ -324,7 +324,7 @@ describe('an open circuit', () => {
     const [first, second] = [await provide({ priority: 1 }), await provide()];
     first.answer(status(500));
     // Its timeout is longer than that of the circuit.
-    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+    await test.service.services.database.tenant(tenant.tenantId).interactive.all({
       kind: 'write',
       text: 'update connectors set auto_disable_threshold = 100 where tenant_id = $1',
       values: [tenant.tenantId],

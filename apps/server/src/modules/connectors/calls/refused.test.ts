@@ -128,7 +128,7 @@ describe('the last resort', () => {
     await test.call('POST', `/api/v1/secure/ai/providers/${first.id}/disable`, { token: tenant.admin.token });
     const second = await ejected();
     const db = test.service.services.database.tenant(tenant.tenantId);
-    await db.slow.all({
+    await db.interactive.all({
       kind: 'write',
       text: 'update connectors set enabled = true where tenant_id = $1',
       values: [tenant.tenantId],

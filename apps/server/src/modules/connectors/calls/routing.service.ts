@@ -86,7 +86,7 @@ async function read(
   tenantId: string,
   operation: OperationKey,
 ): Promise<Read> {
-  const [[override], connectors] = await db.flight([
+  const [[override], connectors] = await db.batch([
     findOverride({ tenantId, operation }),
     listEnabledConnectors({ tenantId }),
   ]);

@@ -157,7 +157,7 @@ describe('failures that are not consecutive', () => {
 
   it('are cleared by a success after a failure that another process stored', async () => {
     const { one, answers, calls } = await held();
-    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+    await test.service.services.database.tenant(tenant.tenantId).interactive.all({
       kind: 'write',
       text: `update connectors set status = 'degraded', consecutive_failures = 4, last_success = now() - interval '11 seconds'
              where tenant_id = $1 and id = $2`,
@@ -179,7 +179,7 @@ describe('the circuit of own credentials', () => {
       response.writeHead(request.headers.authorization === 'wrong' ? 500 : 200).end('hello'),
     );
     const others = () =>
-      test.service.services.database.tenant(tenant.tenantId).slow.all({
+      test.service.services.database.tenant(tenant.tenantId).interactive.all({
         kind: 'write',
         text: 'update connectors set last_success = now() where tenant_id = $1 and id = $2',
         values: [tenant.tenantId, one.id],

@@ -23,14 +23,14 @@ export async function getConnectorDashboard({ db, services }: { db: TenantDb; se
   const since = new Date(services.now().getTime() - dayMs);
   const sinceHour = new Date(Math.floor(since.getTime() / hourMs) * hourMs).toISOString();
   const [[own, sums, recent], system] = await Promise.all([
-    db.slow.flight([
+    db.interactive.batch([
       listForDashboard({ tenantId }),
       sumCalls({ tenantId, since: sinceHour }),
       listRecentCalls({ tenantId, since: since.toISOString(), limit: recentCalls }),
     ]),
     tenantId === systemTenantId
       ? []
-      : services.database.platform().slow.all(listForDashboard({ tenantId: systemTenantId })),
+      : services.database.platform().interactive.all(listForDashboard({ tenantId: systemTenantId })),
   ]);
   const connectors = [...own, ...system];
   const names = new Map(connectors.map(({ id, api_name: name }) => [id, name]));

@@ -36,7 +36,7 @@ const called = (connector: Record<string, any>, rest: Partial<CallFacts> = {}) =
   });
 const written = () => test.service.services.callLog.flush();
 const set = (id: string, text: string) =>
-  test.service.services.database.tenant(tenant.tenantId).slow.all({
+  test.service.services.database.tenant(tenant.tenantId).interactive.all({
     kind: 'write',
     text: `update connectors set ${text} where tenant_id = $1 and id = $2`,
     values: [tenant.tenantId, id],
@@ -127,7 +127,7 @@ describe('getConnectorDashboard', () => {
     const connector = await createConnector(test, other.admin.token);
     called(connector, { tenantId: other.tenantId });
     await written();
-    await test.service.services.database.platform().slow.flight([
+    await test.service.services.database.platform().interactive.batch([
       {
         kind: 'write',
         text: `update provider_call_hours set hour = hour - interval '25 hours' where tenant_id = $1`,

@@ -56,8 +56,8 @@ export async function explainRoute(services: Dependencies, wanted: Wanted): Prom
 async function connectorsOf({ database }: Dependencies, tenantId: string): Promise<ConnectorRow[]> {
   const of = (id: string) => listConnectors(id, {}, { limit: max, offset: 0 });
   const [own, system] = await Promise.all([
-    tenantId === systemTenantId ? [] : database.tenant(tenantId).slow.all(of(tenantId)),
-    database.platform().slow.all(of(systemTenantId)),
+    tenantId === systemTenantId ? [] : database.tenant(tenantId).interactive.all(of(tenantId)),
+    database.platform().interactive.all(of(systemTenantId)),
   ]);
   return [...own, ...system];
 }

@@ -91,7 +91,7 @@ export async function checkQuietConnectors(
   const now = services.now();
   const max = { perTenant: maxPerTenant, limit: maxPerRun };
   const quiet = { now: now.toISOString(), since: new Date(now.getTime() - quietMs).toISOString() };
-  const rows = await services.database.platform().slow.all(listQuietConnectors({ ...quiet, ...max }));
+  const rows = await services.database.platform().interactive.all(listQuietConnectors({ ...quiet, ...max }));
   const result = { checked: 0, failed: 0 };
   const work = async () => {
     for (let row = rows.shift(); row !== undefined; row = rows.shift()) {
@@ -128,7 +128,9 @@ async function isDue(services: Dependencies, row: ConnectorRow): Promise<boolean
   if (canProve && (await mayProbe(services, row))) return true;
   const { tenant_id: tenantId, id } = row;
   // Otherwise it would always come first.
-  await services.database.tenant(tenantId).slow.all(passOverCheck({ tenantId, id, at: services.now().toISOString() }));
+  await services.database
+    .tenant(tenantId)
+    .interactive.all(passOverCheck({ tenantId, id, at: services.now().toISOString() }));
   return false;
 }
 

@@ -135,7 +135,7 @@ describe('health checks of connectors', () => {
     for (const one of many) one.answer((response) => void (order.push('many'), response.end()));
     lone.answer((response) => void (order.push('lone'), response.end()));
     const since = { now: new Date().toISOString(), since: new Date().toISOString(), perTenant: 20, limit: 1000 };
-    const found = await test.service.services.database.platform().slow.all(listQuietConnectors(since));
+    const found = await test.service.services.database.platform().interactive.all(listQuietConnectors(since));
     const rows = found.filter(({ tenant_id: of }) => [tenant.tenantId, other.tenantId].includes(of));
     expect(rows).toHaveLength(21);
     expect(rows.slice(0, 2).map(({ id }) => id)).toContain(lone.id);
@@ -189,7 +189,7 @@ describe('health checks of connectors', () => {
 
   it('continue after a connector that cannot be checked', async () => {
     const [broken, good] = [await provide(), await provide()];
-    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+    await test.service.services.database.tenant(tenant.tenantId).interactive.all({
       kind: 'write',
       text: `update connectors set api_base_url = 'no address' where tenant_id = $1 and id = $2`,
       values: [tenant.tenantId, broken.id],

@@ -64,7 +64,7 @@ async function touch(
   const { tenant_id: tenantId, id } = row;
   const before = quietSince(at).toISOString();
   const query = touchHealth({ tenantId, id, at: at.toISOString(), before, latencyMs });
-  const touched = await database.tenant(tenantId).slow.first(query);
+  const touched = await database.tenant(tenantId).interactive.first(query);
   return touched === undefined ? undefined : { ...row, last_success: at.toISOString() };
 }
 
@@ -123,12 +123,14 @@ export function mayTryEarly(services: Clock, row: ConnectorRow): Promise<boolean
 async function claim({ database, now }: Clock, row: ConnectorRow, pausedUntil: string): Promise<boolean> {
   const { tenant_id: tenantId, id } = row;
   const query = claimProbe({ tenantId, id, now: now().toISOString(), leaseMs, pausedUntil });
-  return (await database.tenant(tenantId).slow.first(query)) !== undefined;
+  return (await database.tenant(tenantId).interactive.first(query)) !== undefined;
 }
 
 /** The try is over, and the next one need not wait as long as for one that was never ended. */
 export async function finishProbe({ database, now }: Clock, { tenant_id: tenantId, id }: ConnectorRow): Promise<void> {
-  await database.tenant(tenantId).slow.all(endProbe({ tenantId, id, now: now().toISOString(), leaseMs: lastResortMs }));
+  await database
+    .tenant(tenantId)
+    .interactive.all(endProbe({ tenantId, id, now: now().toISOString(), leaseMs: lastResortMs }));
 }
 
 /** What another address or other credentials did says nothing of these. */

@@ -169,7 +169,9 @@ describe('sendMessage', () => {
     const [moved, broken, last] = [await provide({ priority: 1 }), await provide({ priority: 2 }), await provide()];
     const { auth_config: sealed } = await storedConnector(test, tenant.tenantId, broken.id);
     const change = (text: string, values: unknown[]) =>
-      test.service.services.database.tenant(tenant.tenantId).slow.all({ kind: 'write', text, values, prepare: false });
+      test.service.services.database
+        .tenant(tenant.tenantId)
+        .interactive.all({ kind: 'write', text, values, prepare: false });
     await change('update connectors set auth_config = $3 where tenant_id = $1 and id = $2', [
       tenant.tenantId,
       moved.id,

@@ -20,7 +20,7 @@ let system: string;
 beforeEach(async () => {
   tenant = await createTenant(test);
   system = (await logInSystemAdmin(test)).token;
-  await test.service.services.database.tenant(systemTenantId).slow.flight([
+  await test.service.services.database.tenant(systemTenantId).interactive.batch([
     {
       kind: 'write',
       text: 'delete from operation_overrides where tenant_id = $1',
@@ -187,7 +187,7 @@ describe("credentials of a tenant's own", () => {
   it('that cannot be decrypted stop the call instead of falling back to those of the connector', async () => {
     const shared = await provide({}, system);
     await own({ credentials: { [shared.key]: { token: 'of the tenant' } } });
-    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+    await test.service.services.database.tenant(tenant.tenantId).interactive.all({
       kind: 'write',
       text: `update operation_overrides set customer_credentials = 'v1.broken' where tenant_id = $1`,
       values: [tenant.tenantId],

@@ -28,14 +28,14 @@ export async function reserve(services: Pick<Services, 'database' | 'now'>, want
   const windows = windowsOf(quotaLimits, { requests: 1, characters, tokens: 0 }, now);
   const given = { tenantId, operation, windows: JSON.stringify(windows) };
   const db = services.database.tenant(tenantId);
-  const [, judged] = await db.slow.flight([openQuota(given), reserveQuota(given)]);
+  const [, judged] = await db.interactive.batch([openQuota(given), reserveQuota(given)]);
   const over = judged.filter(({ is_over: isOver }) => isOver).map(({ period }) => period);
   if (over.length > 0) throw QuotaExceeded({ retryAfterSeconds: secondsToEnd(over, now) });
   const add = async (amounts: Amounts) => {
     // The periods of the reservation, which may have ended.
     const changes = windows.map((window): Window => ({ ...window, amount: amounts[window.unit] }));
     if (changes.every(({ amount }) => amount === 0)) return;
-    await db.slow.all(settleQuota({ ...given, windows: JSON.stringify(changes) }));
+    await db.interactive.all(settleQuota({ ...given, windows: JSON.stringify(changes) }));
   };
   return {
     settle: (tokens) => add({ requests: 0, characters: 0, tokens }),

@@ -44,7 +44,7 @@ export async function credentialsOf(test: TestService, tenantId: string, id: str
 
 /** Traffic as it will be one day: health and failures that enabling forgets. */
 export async function markFailed(test: TestService, tenantId: string, id: string): Promise<void> {
-  await test.service.services.database.tenant(tenantId).slow.all({
+  await test.service.services.database.tenant(tenantId).interactive.all({
     kind: 'write',
     text: `update connectors set status = 'error', auto_disabled = true, consecutive_failures = 5, error_message = 'canary message',
              error_details = '{"canary":"details"}', last_error = '2026-01-01T00:00:00Z'

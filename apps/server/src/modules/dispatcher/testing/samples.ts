@@ -12,7 +12,7 @@ export const samples: Samples = {
   records: async ({ test, secret }) => {
     const alert = newId();
     // As if a scheduled job had failed.
-    await test.service.services.database.platform().slow.all({
+    await test.service.services.database.platform().interactive.all({
       kind: 'write',
       text: `insert into dispatcher_alerts (id, type, subject, severity, title, message, created_at, last_seen_at)
              values ($1, 'job_failed', $2, 'warning', $2, $2, now(), now())`,

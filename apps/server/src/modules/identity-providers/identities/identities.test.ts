@@ -70,7 +70,7 @@ async function obtainCode(token: string, person: string) {
 }
 
 async function withoutPassword({ userId }: Person, tenantId: string): Promise<void> {
-  await test.service.services.database.credential(tenantId).slow.all({
+  await test.service.services.database.credential(tenantId).interactive.all({
     kind: 'write',
     text: `update accounts set password_hash = null
            where id = (select account_id from users where tenant_id = $1 and id = $2)`,
@@ -236,7 +236,7 @@ describe('a session whose second factor counts in one tenant only', () => {
     const { id } = (await link(test, token, { person: stranger() })).body.data;
     await enrolTotp(test, clock, person);
     await joinTenant(test, await createTenant(test), person);
-    await test.service.services.database.credential(tenantId).slow.all({
+    await test.service.services.database.credential(tenantId).interactive.all({
       kind: 'write',
       text: 'update sessions set assurance_account_wide = false where tenant_id = $1 and user_id = $2',
       values: [tenantId, person.userId],

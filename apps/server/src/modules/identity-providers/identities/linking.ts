@@ -31,7 +31,8 @@ export async function recogniseIdentity(
 ): Promise<IdentityRow | undefined> {
   const at = services.now().toISOString();
   const name = nameOf(presented);
-  const touch = () => services.database.credential().slow.first(touchIdentity({ ...name, email: presented.email, at }));
+  const touch = () =>
+    services.database.credential().interactive.first(touchIdentity({ ...name, email: presented.email, at }));
   const known = await touch();
   const address = presented.isEmailVerified ? provenAddress(presented.email) : undefined;
   if (known !== undefined || address === undefined) return known;

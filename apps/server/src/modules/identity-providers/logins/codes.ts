@@ -29,7 +29,7 @@ type GrantOf<Purpose extends Kind> = Extract<Grant, { kind: Purpose }>;
 /** @returns the code for the application, valid once and for a minute */
 export async function issueCode(services: Dependencies, accountId: string, grant: Grant): Promise<string> {
   const { secret, insert } = newOneTimeToken(services, { purpose, accountId, payload: grant, lifetimeMs: codeMs });
-  await services.database.credential().slow.all(insert);
+  await services.database.credential().interactive.all(insert);
   return secret;
 }
 
@@ -59,6 +59,6 @@ export async function readCode<Purpose extends Kind>(
   const use = useOneTimeToken({ hash, purpose, now });
   if (grant.kind === kind && sameSecret(pkceChallenge(body.code_verifier), grant.appChallenge))
     return { accountId: token.account_id, grant: grant as GrantOf<Purpose>, use };
-  await db.slow.all(use);
+  await db.interactive.all(use);
   return undefined;
 }

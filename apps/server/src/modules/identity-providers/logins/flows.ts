@@ -66,7 +66,7 @@ export async function beginFlow(services: Dependencies, usable: UsableRegistrati
     at: now.toISOString(),
     expiresAt: new Date(now.getTime() + flowMs).toISOString(),
   };
-  await services.database.credential().slow.all(insertFlow(row));
+  await services.database.credential().interactive.all(insertFlow(row));
   return url;
 }
 
@@ -74,7 +74,7 @@ export async function beginFlow(services: Dependencies, usable: UsableRegistrati
 export async function takeFlow(services: Dependencies, callback: Callback, state: string): Promise<Flow | undefined> {
   const hash = stateHash(callback, state);
   const now = services.now().toISOString();
-  const row = await services.database.credential().slow.first(useFlow({ hash, now }));
+  const row = await services.database.credential().interactive.first(useFlow({ hash, now }));
   if (row === undefined) return undefined;
   return JSON.parse(services.encryption.decrypt(row.payload, payloadPlace(hash))) as Flow;
 }

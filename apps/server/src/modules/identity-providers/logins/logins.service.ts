@@ -149,7 +149,7 @@ async function recordRefusal(
   services.log.warn({ requestId: request.id, ip: request.ip, ...details }, 'login failed');
   const event = { action: 'auth.login_failed', resourceType: 'account', details };
   const row: Query<never> = auditEvent({ tenantId, userId: null, request }, services.now().toISOString(), event);
-  await services.database.credential(tenantId).slow.flight([row]);
+  await services.database.credential(tenantId).interactive.batch([row]);
   const seen = { ...details, ip: request.ip, requestId: request.id };
   services.securityEvents.record({ type: 'login_failed', tenantId, userId: null, details: seen });
 }

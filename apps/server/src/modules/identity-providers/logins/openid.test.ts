@@ -132,7 +132,7 @@ describe('a login through the provider of a tenant', () => {
   it('requires the second factor of the account', async () => {
     const { sub } = await createKnown();
     const { user, accessToken: token } = (await logInThrough(test, sub, { tenantId })).body;
-    await test.service.services.database.credential(tenantId).slow.all({
+    await test.service.services.database.credential(tenantId).interactive.all({
       kind: 'write',
       text: `insert into two_factor_methods (account_id, method, enabled_at, created_at)
              select account_id, 'totp', now(), now() from users where tenant_id = $1 and id = $2`,
@@ -241,7 +241,7 @@ describe('admission', () => {
     const begun = await attemptLogin(test, sub, there);
     const db = test.service.services.database.tenant(closing.tenantId);
     const text = `update tenants set status = 'suspended' where id = $1`;
-    await db.slow.all({ kind: 'write', text, values: [closing.tenantId], prepare: false });
+    await db.interactive.all({ kind: 'write', text, values: [closing.tenantId], prepare: false });
     const code = begun.arrival.url.searchParams.get('code')!;
     expectError(await exchange(test, code, begun.verifier), 401, 'AUTHENTICATION_ERROR');
     const refused = await attemptLogin(test, sub, there);

@@ -99,7 +99,7 @@ export async function saveRegistration(
  */
 export async function deleteRegistration({ db, actor, services }: Scope, provider: ProviderId): Promise<void> {
   const audit = auditParams(actor, services.now().toISOString(), { provider });
-  const row = await db.slow.first(deleteRegistrationRow({ provider, ...audit }));
+  const row = await db.interactive.first(deleteRegistrationRow({ provider, ...audit }));
   if (row === undefined) throw ProviderNotConfigured();
 }
 

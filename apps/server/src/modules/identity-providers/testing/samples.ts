@@ -39,7 +39,7 @@ export const samples: Samples = {
     });
     expect(status).toBe(200);
     // As if the administrator had once logged in with a provider.
-    const [row] = await test.service.services.database.credential(tenant.tenantId).slow.all<{ id: string }>({
+    const [row] = await test.service.services.database.credential(tenant.tenantId).interactive.all<{ id: string }>({
       kind: 'write',
       text: `insert into account_identities (id, account_id, configured_by, provider, subject, email, created_at)
              select $1, account_id, tenant_id, 'google', $2, $2, now() from users where tenant_id = $3 and id = $4

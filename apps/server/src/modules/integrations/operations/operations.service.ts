@@ -19,7 +19,7 @@ export async function listOperations(scope: Scope, query: ReachQuery) {
   const { tenantId } = reach;
   const day = { ...lastDay(scope.services.now()), tenantId };
   await scope.services.callLog.flush();
-  const [sums, overrides] = await Promise.all([reach.db.slow.all(sumHours(day)), overridesOf(scope, reach)]);
+  const [sums, overrides] = await Promise.all([reach.db.interactive.all(sumHours(day)), overridesOf(scope, reach)]);
   return { data: keys.map((key) => summaryOf(key, termsIn(overrides, key), sums)) };
 }
 
@@ -33,7 +33,7 @@ export async function getOperation(scope: Scope, operationKey: string, query: Re
   const day = { ...lastDay(now), tenantId, operationKey };
   const recent = { ...day, from: new Date(now.getTime() - recentMs).toISOString() };
   await services.callLog.flush();
-  const [sums, metrics, calls] = await db.slow.flight([
+  const [sums, metrics, calls] = await db.interactive.batch([
     sumHours(day),
     listHours(day, { limit: max.hours, offset: 0 }),
     listCalls(recent, { limit: max.calls, offset: 0 }),
@@ -69,8 +69,8 @@ type Overrides = { own: readonly OverrideRow[]; rules: readonly OverrideRow[] };
 /** Overrides of the tenant and of the installation; over all tenants only the latter. */
 async function overridesOf({ services }: Scope, { db, tenantId }: Reach): Promise<Overrides> {
   const [own, rules] = await Promise.all([
-    db.slow.all(findOverrides({ tenantId: tenantId ?? systemTenantId })),
-    services.database.platform().slow.all(findOverrides({ tenantId: systemTenantId })),
+    db.interactive.all(findOverrides({ tenantId: tenantId ?? systemTenantId })),
+    services.database.platform().interactive.all(findOverrides({ tenantId: systemTenantId })),
   ]);
   return { own, rules };
 }

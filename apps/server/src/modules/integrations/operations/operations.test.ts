@@ -156,7 +156,7 @@ describe('getOperation', () => {
       [startOfDay, 5],
       [new Date(Date.parse(startOfDay) - day).toISOString(), 2],
     ]) {
-      await test.service.services.database.tenant(tenant.tenantId).slow.all({
+      await test.service.services.database.tenant(tenant.tenantId).interactive.all({
         kind: 'write',
         text: `insert into operation_quota (tenant_id, operation_key, unit, period, starts_at, used)
                values ($1, 'translation.text', 'requests', 'day', $2, $3)`,

@@ -9,7 +9,7 @@ type Of = { db: Reach['db']; tenantId: string; operationKey: OperationKey; quota
 export async function quotasOf({ now }: Pick<Services, 'now'>, { db, quotaLimits, ...of }: Of) {
   if (quotaLimits.length === 0) return [];
   const at = now();
-  const used = await db.slow.all(listUsed({ ...of, since: startOf('month', at).toISOString() }));
+  const used = await db.interactive.all(listUsed({ ...of, since: startOf('month', at).toISOString() }));
   return quotaLimits.map(({ unit, period, limit }) => {
     const begin = startOf(period, at).getTime();
     const row = used.find((one) => one.unit === unit && one.period === period && Date.parse(one.starts_at) === begin);

@@ -134,7 +134,7 @@ export async function deleteTenantOverride(scope: Scope, id: string): Promise<vo
   const at = scope.services.now().toISOString();
   const actor = { ...scope.actor, tenantId };
   const db = tenantId === scope.db.tenantId ? scope.db : scope.services.database.tenant(tenantId);
-  const row = await db.slow.first(deleteOverride({ id, ...auditParams(actor, at) }));
+  const row = await db.interactive.first(deleteOverride({ id, ...auditParams(actor, at) }));
   if (row === undefined) throw TenantOverrideNotFound();
 }
 

@@ -150,7 +150,7 @@ describe('saveTenantOverride', () => {
     const { id } = await saved({ customer_credentials: { openai: { token: 'canary' } } });
     const damage = `update operation_overrides set customer_credentials = 'v1.broken' where tenant_id = $1`;
     const db = test.service.services.database.tenant(tenant.tenantId);
-    await db.slow.all({ kind: 'write', text: damage, values: [tenant.tenantId], prepare: false });
+    await db.interactive.all({ kind: 'write', text: damage, values: [tenant.tenantId], prepare: false });
     const order = { preferred_provider_order: ['openai'] };
     expect(await saved(order)).toMatchObject({ id, ...order, customer_credentials: {} });
     expect((await stored(id)).customer_credentials).toBe('v1.broken');

@@ -39,7 +39,7 @@ const override = (body: Record<string, unknown>) =>
 
 async function set(id: string, fields: Record<string, unknown>): Promise<void> {
   const changes = Object.keys(fields).map((name, at) => `${name} = $${at + 3}`);
-  await test.service.services.database.tenant(tenant.tenantId).slow.all({
+  await test.service.services.database.tenant(tenant.tenantId).interactive.all({
     kind: 'write',
     text: `update connectors set ${changes.join(', ')} where tenant_id = $1 and id = $2`,
     values: [tenant.tenantId, id, ...Object.values(fields)],
@@ -237,7 +237,7 @@ describe('explainProviderRoute', () => {
     });
     await override({ enabled: true, quota_ceiling: { requests_per_month: 2 } });
     expect(await explained()).toMatchObject({ refusal: null, served_by: 'mine', quotas: [{ remaining: 2 }] });
-    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+    await test.service.services.database.tenant(tenant.tenantId).interactive.all({
       kind: 'write',
       text: `insert into operation_quota (tenant_id, operation_key, unit, period, starts_at, used)
              values ($1, 'translation.text', 'requests', 'month', $2, 2)`,

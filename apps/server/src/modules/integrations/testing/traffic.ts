@@ -76,7 +76,7 @@ type Database = ReturnType<TestService['service']['services']['database']['platf
 
 async function insert(db: Database, table: string, row: Fields): Promise<void> {
   const names = Object.keys(row);
-  await db.slow.all({
+  await db.interactive.all({
     kind: 'write',
     text: `insert into ${table} (${names.join(', ')}) values (${names.map((_, at) => `$${at + 1}`).join(', ')})`,
     values: Object.values(row),

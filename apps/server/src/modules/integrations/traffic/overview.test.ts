@@ -37,7 +37,7 @@ const nothing = {
 
 async function setStatus(tenantId: string, id: string, fields: Record<string, unknown>): Promise<void> {
   const names = Object.keys(fields);
-  await test.service.services.database.tenant(tenantId).slow.all({
+  await test.service.services.database.tenant(tenantId).interactive.all({
     kind: 'write',
     text: `update connectors set ${names.map((name, at) => `${name} = $${at + 3}`).join(', ')} where tenant_id = $1 and id = $2`,
     values: [tenantId, id, ...Object.values(fields)],

@@ -70,7 +70,7 @@ export async function getOverview(scope: Scope, query: ReachQuery) {
   const { db, tenantId } = reachOf(scope, query.tenantId);
   const day = { ...lastDay(scope.services.now()), tenantId };
   await scope.services.callLog.flush();
-  const [all, [events]] = await db.slow.flight([sumHours(day), countEvents(day)]);
+  const [all, [events]] = await db.interactive.batch([sumHours(day), countEvents(day)]);
   const sums = all.filter((row) => row.operation_key !== checking);
   const requests = sums.reduce((sum, row) => sum + row.requests, 0);
   const successes = sums.reduce((sum, row) => sum + row.successes, 0);
@@ -88,8 +88,8 @@ export async function getOverview(scope: Scope, query: ReachQuery) {
 
 async function countHealth(scope: Scope, { db, tenantId }: Reach) {
   const counts = { active: 0, degraded: 0, offline: 0, error: 0, unknown: 0 };
-  const own = await db.slow.all(countStatuses(tenantId));
-  const shared = isShownShared(tenantId) ? await platform(scope).slow.all(countStatuses(systemTenantId)) : [];
+  const own = await db.interactive.all(countStatuses(tenantId));
+  const shared = isShownShared(tenantId) ? await platform(scope).interactive.all(countStatuses(systemTenantId)) : [];
   for (const { status, connectors } of [...own, ...shared]) counts[status] += connectors;
   return counts;
 }
@@ -99,13 +99,13 @@ export async function getDiagnostics(scope: Scope, query: ReachQuery) {
   const now = scope.services.now();
   const period = { from: new Date(now.getTime() - diagnosedMs).toISOString(), to: lastDay(now).to, tenantId };
   await scope.services.callLog.flush();
-  const [failures, alerts, own] = await db.slow.flight([
+  const [failures, alerts, own] = await db.interactive.batch([
     listFailedCalls({ ...period, besides: checking }, max.failures),
     listAlerts(period, max.alerts),
     listHealth(tenantId, max.healthChecks),
   ]);
   const shared = isShownShared(tenantId)
-    ? await platform(scope).slow.all(listHealth(systemTenantId, max.healthChecks))
+    ? await platform(scope).interactive.all(listHealth(systemTenantId, max.healthChecks))
     : [];
   const isOwner = seesAllTenants(scope.db, scope.actor);
   const checks = [...own, ...shared].toSorted(byLatestCheck).slice(0, max.healthChecks);

@@ -117,7 +117,7 @@ describe('listProviderCalls', () => {
 
   it('200: totals are exact up to 10,000, and marked as capped above', async () => {
     const add = (count: number) =>
-      test.service.services.database.platform().slow.all({
+      test.service.services.database.platform().interactive.all({
         kind: 'write',
         text: `insert into provider_calls (tenant_id, called_at, id, operation_key, connector_id, provider, outcome,
                  latency_ms, own_credentials)

@@ -22,7 +22,7 @@ export const email: ChannelAdapter = async (services, message, signal) => {
   if ((await db.first(findProven({ tenantId, id: person.id, email: to }))) === undefined) return { kind: 'no_address' };
   // The id makes a second attempt a no-op.
   const priority = isCritical ? 'critical' : 'notice';
-  await db.slow.all(services.mail.compose({ id: deliveryId, priority, tenantId, ...mail }, services.now()));
+  await db.interactive.all(services.mail.compose({ id: deliveryId, priority, tenantId, ...mail }, services.now()));
   services.mail.wake();
   return { kind: 'taken' };
 };

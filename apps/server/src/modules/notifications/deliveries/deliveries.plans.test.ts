@@ -65,8 +65,8 @@ const flatten = (plan: Plan): Plan[] => [plan, ...(plan.Plans ?? []).flatMap(fla
 async function indexesOf({ text, values }: Query<unknown>, isPlatform = false): Promise<string[]> {
   const { database } = test.service.services;
   const query = { kind: 'read' as const, text: `explain (format json) ${text}`, values, prepare: false };
-  const { slow } = isPlatform ? database.platform() : database.tenant(tenantId);
-  const [row] = await slow.all<{ 'QUERY PLAN': { Plan: Plan }[] }>(query);
+  const { interactive } = isPlatform ? database.platform() : database.tenant(tenantId);
+  const [row] = await interactive.all<{ 'QUERY PLAN': { Plan: Plan }[] }>(query);
   const nodes = flatten(row!['QUERY PLAN'][0]!.Plan);
   const scanned = nodes.filter((node) => node['Node Type'] === 'Seq Scan').map((node) => node['Relation Name']);
   expect(scanned).not.toContain('notification_deliveries');
@@ -89,7 +89,7 @@ describe('among many deliveries', () => {
 
   it('channels with due deliveries are found without reading all pending ones', async () => {
     expect(await indexesOf(listWaiting({ now, max: 1000 }), true)).toContain('notification_deliveries_due');
-    const rows = await test.service.services.database.platform().slow.all(listWaiting({ now, max: 1000 }));
+    const rows = await test.service.services.database.platform().interactive.all(listWaiting({ now, max: 1000 }));
     const own = rows.filter((row) => row.tenant_id === tenantId).map(({ channel }) => channel);
     expect(own.toSorted()).toEqual(['email', 'in_app', 'push']);
   });

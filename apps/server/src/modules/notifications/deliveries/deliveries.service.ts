@@ -33,7 +33,7 @@ export async function listAllDeliveries(
 /** Lists the deliveries of a notification of the caller. @throws NotificationNotFound */
 export async function listOwnDeliveries({ db, actor }: { db: TenantDb; actor: Actor<Person> }, id: string) {
   const { tenantId } = db;
-  const [[own], rows] = await db.flight([
+  const [[own], rows] = await db.batch([
     findOwnNotification({ tenantId, userId: actor.userId, id }),
     listDeliveriesOf({ tenantId, id }),
   ]);

@@ -26,12 +26,12 @@ function watched(requests: number) {
   const database = {
     ...services.database,
     tenant(tenantId: string) {
-      const { slow } = services.database.tenant(tenantId);
-      const all: typeof slow.all = (query) => {
+      const { interactive } = services.database.tenant(tenantId);
+      const all: typeof interactive.all = (query) => {
         texts.push(query.text);
-        return slow.all(query);
+        return interactive.all(query);
       };
-      return { tenantId, slow: { ...slow, all } };
+      return { tenantId, interactive: { ...interactive, all } };
     },
   };
   const requestCounts = { ...services.requestCounts, lately: () => requests };

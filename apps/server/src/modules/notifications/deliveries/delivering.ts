@@ -84,7 +84,7 @@ export function deliverBy(adapters: ChannelAdapters): Work<OfChannel> {
       if (isLeft) return sendDeliveries(services, [target]);
       const next = await services.database
         .tenant(target.tenantId)
-        .slow.first(findNextDue({ ...target, now: services.now().toISOString() }));
+        .interactive.first(findNextDue({ ...target, now: services.now().toISOString() }));
       if (next?.at) await sendDeliveriesLater(services, target, next.at);
     },
   };
@@ -128,11 +128,12 @@ export async function deliverBatch(
   const db = services.database.tenant(tenantId);
   const claim = newId();
   const max = channel === 'in_app' ? atOnceToInbox : atOnce;
-  const taken = await db.slow.all(claimDue({ ...target, claim, now: services.now().toISOString(), max }));
+  const taken = await db.interactive.all(claimDue({ ...target, claim, now: services.now().toISOString(), max }));
   if (taken.length === 0) return 0;
   const allAttempted = Promise.withResolvers<void>();
   const settle = settling(
-    (settlements) => db.slow.all(settleDeliveries(toColumns(settlements, { tenantId, claim, now: services.now() }))),
+    (settlements) =>
+      db.interactive.all(settleDeliveries(toColumns(settlements, { tenantId, claim, now: services.now() }))),
     { retryForMs: leaseMs - timeoutMs, gather: () => Promise.race([allAttempted.promise, pause(gatherMs)]) },
   );
   const prepared = prepare(services, db, taken).finally(() => signal?.throwIfAborted());
@@ -162,7 +163,7 @@ async function prepare(services: Dependencies, db: TenantDb, taken: readonly Del
   const { tenantId } = db;
   const userIds = [...new Set(taken.map(({ user_id: id }) => id))];
   const patterns = [...new Set(taken.flatMap(({ category }) => patternsOf(category)))];
-  const [people, notices, languages, defaults, overrides] = await db.slow.flight([
+  const [people, notices, languages, defaults, overrides] = await db.interactive.batch([
     listPeople({ tenantId, ids: userIds }),
     listNotices({ tenantId, ids: [...new Set(taken.map(({ notice_id: id }) => id))] }),
     listLanguages({ tenantId, ids: taken.map(({ notification_id: id }) => id) }),

@@ -44,7 +44,7 @@ describe('the inbox of a person with many notifications', () => {
   async function planOf({ text, values }: { text: string; values: readonly unknown[] }): Promise<Plan[]> {
     const [row] = await test.service.services.database
       .tenant(by.tenantId)
-      .slow.all<{ 'QUERY PLAN': { Plan: Plan }[] }>({
+      .interactive.all<{ 'QUERY PLAN': { Plan: Plan }[] }>({
         kind: 'read',
         text: `explain (format json) ${text}`,
         values,

@@ -58,7 +58,7 @@ export async function readAll({ signal, ...scope }: Scope & { signal: AbortSigna
   let read = 0;
   for (;;) {
     signal.throwIfAborted();
-    const { length } = await db.slow.all(markAllRead({ ...by, before, at, max: maxRead }));
+    const { length } = await db.interactive.all(markAllRead({ ...by, before, at, max: maxRead }));
     read += length;
     if (length < maxRead) return { data: { read } };
   }
@@ -68,12 +68,12 @@ export async function readAll({ signal, ...scope }: Scope & { signal: AbortSigna
 export async function dismiss(scope: Scope, id: string): Promise<void> {
   const { db, by } = atHome(scope);
   const at = scope.services.now().toISOString();
-  if ((await db.slow.first(dismissNotification({ ...by, id, at }))) === undefined) throw NotificationNotFound();
+  if ((await db.interactive.first(dismissNotification({ ...by, id, at }))) === undefined) throw NotificationNotFound();
 }
 
 async function mark(scope: Scope, id: string, readAt: string | null) {
   const { db, by } = atHome(scope);
-  const row = await db.slow.first(markNotification({ ...by, id, readAt }));
+  const row = await db.interactive.first(markNotification({ ...by, id, readAt }));
   if (row === undefined) throw NotificationNotFound();
   return { data: presentNotification(row) };
 }

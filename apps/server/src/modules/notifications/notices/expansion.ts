@@ -101,7 +101,7 @@ const nothing: Batch = { due: new Set(), later: new Map() };
 async function putOff({ database, log, now }: Dependencies, notice: NoticeRow, error: unknown): Promise<void> {
   const { tenant_id: tenantId, id } = notice;
   const given = { tenantId, id, pausesMs, at: now().toISOString() };
-  const [left] = await database.tenant(tenantId).slow.all(putOffNotice(given));
+  const [left] = await database.tenant(tenantId).interactive.all(putOffNotice(given));
   log.error({ err: error, tenantId, noticeId: id, status: left?.status }, 'the fan-out of a notice failed');
 }
 

@@ -145,7 +145,10 @@ export async function listSentNotices(
 /** Includes current delivery counts. @throws NoticeNotFound */
 export async function getNotice(db: TenantDb, id: string) {
   const { tenantId } = db;
-  const [[notice], counts] = await db.slow.flight([findNotice({ tenantId, id }), countDeliveries({ tenantId, id })]);
+  const [[notice], counts] = await db.interactive.batch([
+    findNotice({ tenantId, id }),
+    countDeliveries({ tenantId, id }),
+  ]);
   if (notice === undefined) throw NoticeNotFound();
   const none = Object.fromEntries(deliveryStatuses.map((status) => [status, 0]));
   const deliveries = Object.fromEntries(
@@ -178,7 +181,7 @@ async function suppressRest(db: TenantDb, { id, at, after }: { id: string; at: s
   const { tenantId } = db;
   let last = after;
   for (let count = 1; count < maxSuppressedBatches && last !== undefined; count++) {
-    last = lastOf(await db.slow.all(suppressWaiting({ tenantId, id, after: last, max: suppressedAtOnce, at })));
+    last = lastOf(await db.interactive.all(suppressWaiting({ tenantId, id, after: last, max: suppressedAtOnce, at })));
   }
 }
 

@@ -71,7 +71,7 @@ export async function listNotificationPreferences({ db, actor }: Scope, query: G
     ...(scope === 'user_override' ? [] : [null]),
     ...(scope === 'tenant_default' || userId === undefined ? [] : [userId]),
   ];
-  const rows = await db.slow.all(listPreferences({ tenantId, owners, category, channel }));
+  const rows = await db.interactive.all(listPreferences({ tenantId, owners, category, channel }));
   return { data: rows.map(presentPreference) };
 }
 
@@ -123,7 +123,7 @@ export async function explainPreferences(
 ) {
   const { tenantId } = db;
   const id = personOf(actor, userId);
-  const [[person], defaults, overrides] = await db.slow.flight([
+  const [[person], defaults, overrides] = await db.interactive.batch([
     findPerson({ tenantId, id }),
     listDefaults({ tenantId }),
     listPreferencesOf({ tenantId, userId: id }),
@@ -268,7 +268,8 @@ async function deleteOne(
   whose: { userId: string | null; includesOthers: boolean },
 ): Promise<void> {
   const audit = auditParams(actor, services.now().toISOString());
-  if ((await db.slow.first(deletePreference({ id, ...whose, ...audit }))) === undefined) throw PreferenceNotFound();
+  if ((await db.interactive.first(deletePreference({ id, ...whose, ...audit }))) === undefined)
+    throw PreferenceNotFound();
 }
 
 function presentPreference(row: PreferenceRow) {

@@ -19,9 +19,9 @@ export async function findOrCreatePushKeys(vault: Vault): Promise<PushKeys> {
     sealed_private_key: encryption.encrypt(privateKey, place),
     created_at: now().toISOString(),
   };
-  await db.slow.all(insertPushKeys(row));
+  await db.interactive.all(insertPushKeys(row));
   // If several processes created keys, the first stored ones apply.
-  return open(vault, (await db.slow.first(findPushKeys({ name })))!);
+  return open(vault, (await db.interactive.first(findPushKeys({ name })))!);
 }
 
 const place = `push_keys.sealed_private_key:${name}`;

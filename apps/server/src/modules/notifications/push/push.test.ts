@@ -180,7 +180,9 @@ describe('several browsers', () => {
 
 describe('an internal error', () => {
   const change = (text: string, values: unknown[] = []) =>
-    test.service.services.database.tenant(tenant.tenantId).slow.all({ kind: 'write', text, values, prepare: false });
+    test.service.services.database
+      .tenant(tenant.tenantId)
+      .interactive.all({ kind: 'write', text, values, prepare: false });
 
   it('with one browser does not affect the others: they get the message once', async () => {
     const [moved, other] = [await register(), await register()];
@@ -202,7 +204,7 @@ describe('an internal error', () => {
     const tenantAccess = services.database.tenant(tenant.tenantId);
     const access = {
       all: (query: Parameters<typeof tenantAccess.all>[0]) => tenantAccess.all(query),
-      slow: { all: () => Promise.reject(new Error('the database is away')) },
+      interactive: { all: () => Promise.reject(new Error('the database is away')) },
     };
     const database = { tenant: () => access, platform: () => services.database.platform() };
     const away = { ...services, database } as unknown as typeof services;

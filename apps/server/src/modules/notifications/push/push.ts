@@ -35,8 +35,8 @@ export const push: ChannelAdapter = async (services, message, signal) => {
 /** A failed deletion is repeated with the next message and causes no duplicate. */
 async function forget({ database, log }: Dependencies, tenantId: string, gone: readonly PushSubscriptionRow[]) {
   const which = { ids: gone.map(({ id }) => id), sealed: gone.map(({ sealed }) => sealed) };
-  const { slow } = database.tenant(tenantId);
-  await slow.all(deleteGone({ tenantId, ...which })).catch((error: unknown) => {
+  const { interactive } = database.tenant(tenantId);
+  await interactive.all(deleteGone({ tenantId, ...which })).catch((error: unknown) => {
     log.warn({ err: error, tenantId }, 'expired push subscriptions could not be deleted');
   });
 }

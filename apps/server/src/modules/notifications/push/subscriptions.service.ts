@@ -83,7 +83,7 @@ export async function unsubscribe({ services, actor }: Scope, id: string): Promi
   const audit = auditParams({ ...actor, tenantId }, services.now().toISOString());
   const deleted = await services.database
     .tenant(tenantId)
-    .slow.first(deleteSubscription({ ...audit, tenantId, userId, id }));
+    .interactive.first(deleteSubscription({ ...audit, tenantId, userId, id }));
   if (deleted === undefined) throw SubscriptionNotFound();
 }
 

@@ -264,7 +264,7 @@ describe('a stored subscription', () => {
     await subscribe();
     await subscribe();
     const [first, second] = await stored();
-    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+    await test.service.services.database.tenant(tenant.tenantId).interactive.all({
       kind: 'write',
       text: 'update push_subscriptions set sealed = $3 where tenant_id = $1 and id = $2',
       values: [tenant.tenantId, second!['id'], first!['sealed']],

@@ -22,7 +22,7 @@ export async function tell(test: TestService, { tenantId, userId }: Whose, told:
   const { category = 'news', title = 'Title', body = 'Body', i18n = {}, link = null, data = {} } = told;
   const { isCritical = false, language = null, inboxAt = new Date().toISOString() } = told;
   const [noticeId, id] = [newId(), newId()];
-  await test.service.services.database.tenant(tenantId).slow.flight([
+  await test.service.services.database.tenant(tenantId).interactive.batch([
     {
       kind: 'write',
       text: `insert into notices (tenant_id, id, category, title, body, i18n, link, data, is_critical, audience, status, recipients, created_at)

@@ -80,7 +80,7 @@ type Snapshot = { baseLanguage: string; languages: readonly string[]; entities: 
 /** Current records with all data for planning. */
 async function readEntities({ db }: TranslationScope, { entityType: type, ids }: Wish): Promise<Snapshot> {
   const { tenantId } = db;
-  const [[tenant], rows, marks] = await db.flight([
+  const [[tenant], rows, marks] = await db.batch([
     findLanguages({ tenantId }),
     entityTypes[type].texts.find({ tenantId, ids }),
     listMarks({ tenantId, type, ids }),

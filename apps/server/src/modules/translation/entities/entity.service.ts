@@ -66,7 +66,7 @@ type Read = { entity: Entity; baseLanguage: string };
 
 async function readEntity(db: TenantDb, type: EntityType, id: string): Promise<Read> {
   const { tenantId } = db;
-  const [[tenant], [row]] = await db.flight([
+  const [[tenant], [row]] = await db.batch([
     findLanguages({ tenantId }),
     entityTypes[type].texts.find({ tenantId, ids: [id] }),
   ]);

@@ -35,7 +35,7 @@ async function begin() {
   const within = (text: string, id: string) =>
     test.service.services.database
       .tenant(tenantId)
-      .slow.all<Record<string, unknown>>({ kind: 'write', text, values: [tenantId, id], prepare: false });
+      .interactive.all<Record<string, unknown>>({ kind: 'write', text, values: [tenantId, id], prepare: false });
   return {
     tenant,
     translator,
@@ -73,7 +73,7 @@ function refuse(translator: Translator, isRefused: (q: readonly string[]) => boo
 async function provideAway(tenant: Tenant) {
   const { connectorId } = await provideTranslator(test, tenant, { priority: 1 });
   const pauseFor = (interval: string) =>
-    test.service.services.database.tenant(tenant.tenantId).slow.all({
+    test.service.services.database.tenant(tenant.tenantId).interactive.all({
       kind: 'write',
       text: `update connectors set retry_at = now() + interval '${interval}' where tenant_id = $1 and id = $2`,
       values: [tenant.tenantId, connectorId],
@@ -207,7 +207,7 @@ describe('a job of which something is refused', () => {
 
 describe('a job at a quota limit', () => {
   const limit = (tenantId: string, max: number) =>
-    test.service.services.database.tenant(tenantId).slow.all({
+    test.service.services.database.tenant(tenantId).interactive.all({
       kind: 'write',
       text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, quota_limits, created_at, updated_at)
              values ($1, uuidv7(), 'translation.entity_type', true, jsonb_build_object('requests_per_day', $2::integer), now(), now())`,
@@ -353,7 +353,7 @@ describe('turns', () => {
     await createTags(1);
     await translate({ entity_type: 'tag' });
     const [{ id }] = (await jobs()).body.data;
-    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+    await test.service.services.database.tenant(tenant.tenantId).interactive.all({
       kind: 'write',
       text: `insert into translation_jobs (tenant_id, id, entity_type, fingerprint, status, languages, entities_total, created_at, updated_at)
              select $1, uuidv7(), 'tag', sha256(n::text::bytea), 'running', '{de}', 1, now(), now() from generate_series(1, 20) n`,
@@ -371,7 +371,7 @@ describe('turns', () => {
   it('429: all but those that there is room for, of 50 at once', async () => {
     const { tenant, translate, translator, createTags } = await begin();
     const ids = await createTags(50);
-    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+    await test.service.services.database.tenant(tenant.tenantId).interactive.all({
       kind: 'write',
       text: `insert into translation_jobs (tenant_id, id, entity_type, fingerprint, status, languages, entities_total, created_at, updated_at)
              select $1, uuidv7(), 'tag', sha256(n::text::bytea), 'running', '{de}', 1, now(), now() from generate_series(1, 17) n`,

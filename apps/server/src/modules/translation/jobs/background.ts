@@ -85,7 +85,7 @@ async function goOn({ services, data, signal, isLast }: Turn, endsAt: number): P
   const claim = newId();
   const db = services.database.tenant(data.tenantId);
   const own = { tenantId: data.tenantId, id: data.jobId, claim };
-  const job = await db.slow.first(claimJob(own));
+  const job = await db.interactive.first(claimJob(own));
   if (job === undefined) {
     await waitForOthers(services, data);
     return undefined;
@@ -123,8 +123,10 @@ async function giveUp(error: unknown, { services, own, isLast }: GivingUp): Prom
   if (isLast) {
     const db = services.database.tenant(own.tenantId);
     // Claimed again: a failure returns the claim.
-    await db.slow.first(claimJob(own));
-    await db.slow.first(endJob({ ...own, status: 'failed', error: unexpected, at: services.now().toISOString() }));
+    await db.interactive.first(claimJob(own));
+    await db.interactive.first(
+      endJob({ ...own, status: 'failed', error: unexpected, at: services.now().toISOString() }),
+    );
   }
   throw error;
 }
@@ -142,7 +144,7 @@ export const sweepJobs: Job = {
   timeoutMs: 60_000,
   async run({ services, signal }) {
     const db = services.database.platform();
-    const abandoned = await db.slow.all(listAbandonedJobs({ max: maxConcurrent }));
+    const abandoned = await db.interactive.all(listAbandonedJobs({ max: maxConcurrent }));
     if (abandoned.length > 0) await services.queue.sendMany(name, abandoned.map(toPiece));
     const before = new Date(services.now().getTime() - keptMs).toISOString();
     await deleteInBatches(db, (max) => deleteOldJobs({ before, max }), signal);

@@ -92,7 +92,7 @@ function toAsked(body: TranslateEntityTypeBody, protectHuman: boolean): Asked {
 async function survey(db: TenantDb, asked: Asked): Promise<{ languages: string[]; total: number }> {
   const { tenantId } = db;
   const { entityType, entityIds } = asked;
-  const [[tenant], [counted]] = await db.slow.flight([
+  const [[tenant], [counted]] = await db.interactive.batch([
     findLanguages({ tenantId }),
     entityIds === undefined
       ? countEntities[entityType]({ tenantId })
@@ -204,7 +204,7 @@ export async function getTranslationJob(db: TenantDb, id: string) {
 /** Stored translations stay. @throws JobNotFound, JobNotRunning */
 export async function cancelTranslationJob({ services, db, actor }: Changer, id: string) {
   const at = services.now().toISOString();
-  const job = await db.slow.first(cancelJob({ id, at, ...auditParams(actor, at) }));
+  const job = await db.interactive.first(cancelJob({ id, at, ...auditParams(actor, at) }));
   if (job !== undefined) return { data: presentJob(job) };
   await getJob(db, id);
   throw JobNotRunning();

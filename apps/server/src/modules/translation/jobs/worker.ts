@@ -61,7 +61,7 @@ export async function workOn(taken: Taken): Promise<Left> {
   const own = { tenantId: db.tenantId, id: job.id, claim };
   const keeping = setInterval(() => {
     // A failed heartbeat is retried before the lease expires.
-    db.slow.first(keepJob(own)).then(
+    db.interactive.first(keepJob(own)).then(
       (row) => row === undefined && lost.abort(new JobLost()),
       () => undefined,
     );
@@ -73,7 +73,7 @@ export async function workOn(taken: Taken): Promise<Left> {
     return { job: (await db.first(findJob(own)))!, failure: undefined, pauseMs: 0 };
   } finally {
     clearInterval(keeping);
-    await db.slow.first(releaseJob(own));
+    await db.interactive.first(releaseJob(own));
   }
 }
 
@@ -149,7 +149,9 @@ class Run {
     const { db } = this.#taken.scope;
     const { id, entity_type: type, is_selection: isSelection } = this.#job;
     const page = { tenantId: db.tenantId, after, max: batchSize };
-    return db.slow.all<{ id: string }>(isSelection ? listGiven({ ...page, id }) : entityTypes[type].texts.list(page));
+    return db.interactive.all<{ id: string }>(
+      isSelection ? listGiven({ ...page, id }) : entityTypes[type].texts.list(page),
+    );
   }
 
   /** Undefined if it was stopped. */
@@ -248,7 +250,7 @@ class Run {
     const { scope, claim } = this.#taken;
     const at = { language_position: position, last_entity_id: ids.at(-1)! };
     const before = this.#failedInRow;
-    const job = await scope.db.slow.first(
+    const job = await scope.db.interactive.first(
       advanceJob({
         tenantId: scope.db.tenantId,
         id: this.#job.id,
@@ -291,7 +293,7 @@ class Run {
     const { scope, claim } = this.#taken;
     const now = this.#now();
     const own = { tenantId: scope.db.tenantId, id: this.#job.id, claim };
-    const job = await scope.db.slow.first(noteTrouble({ ...own, at: now.toISOString() }));
+    const job = await scope.db.interactive.first(noteTrouble({ ...own, at: now.toISOString() }));
     if (job === undefined) throw new JobLost();
     this.#job = job;
     const pauseMs = pauseOfTrouble(now.getTime() - Date.parse(job.failing_since!));
@@ -307,7 +309,7 @@ class Run {
     const at = this.#now().toISOString();
     const error = failure?.message ?? null;
     const end = endJob({ tenantId: scope.db.tenantId, id: this.#job.id, claim, status, error, at });
-    const job = await scope.db.slow.first(end);
+    const job = await scope.db.interactive.first(end);
     if (job === undefined) throw new JobLost();
     return { job, failure, pauseMs: 0 };
   }

@@ -129,7 +129,7 @@ describe('equal concurrent texts', () => {
     translator.meanwhile = () => answered.opened;
     const first = translateText();
     await isAsked(1);
-    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+    await test.service.services.database.tenant(tenant.tenantId).interactive.all({
       kind: 'write',
       text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, created_at, updated_at)
              values ($1, uuidv7(), 'translation.text', false, now(), now())`,

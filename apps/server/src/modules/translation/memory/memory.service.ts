@@ -158,7 +158,7 @@ async function keep({ services, db }: TranslationScope, made: readonly [string, 
   const rows = made.map(([key, { text: translation, provider, model }]) => ({ key, translation, provider, model }));
   const at = services.now().toISOString();
   try {
-    await db.slow.all(remember({ tenantId: db.tenantId, rows: JSON.stringify(rows), at }));
+    await db.interactive.all(remember({ tenantId: db.tenantId, rows: JSON.stringify(rows), at }));
   } catch (error) {
     // A failed write to the memory must not lose a paid translation.
     services.log.warn({ err: error }, 'translations could not be remembered');

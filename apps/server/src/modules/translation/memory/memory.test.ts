@@ -34,7 +34,7 @@ async function configure(body: object): Promise<void> {
 }
 
 async function override(tenantId: string, enabled: boolean): Promise<void> {
-  await test.service.services.database.tenant(tenantId).slow.all({
+  await test.service.services.database.tenant(tenantId).interactive.all({
     kind: 'write',
     text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, created_at, updated_at)
            values ($1, uuidv7(), 'translation.text', $2, now(), now())
@@ -111,7 +111,7 @@ describe('a remembered translation', () => {
     const text = 'delete from translation_memory where tenant_id = $1';
     await test.service.services.database
       .tenant(tenantId)
-      .slow.all({ kind: 'write', text, values: [tenantId], prepare: false });
+      .interactive.all({ kind: 'write', text, values: [tenantId], prepare: false });
     expect(await isCached()).toBe(true);
     const theirs = await translate('Hall', { token: other.admin.token });
     expect(theirs).toMatchObject({ status: 200, body: { data: { cached: false } } });
@@ -154,7 +154,7 @@ describe('a remembered translation', () => {
     await translate('Hall', { token: other.admin.token });
     ahead += 31 * day;
     await configure({ cache_max_entries: 100 });
-    await test.service.services.database.tenant(tenant.tenantId).slow.all({
+    await test.service.services.database.tenant(tenant.tenantId).interactive.all({
       kind: 'write',
       text: `insert into translation_memory (tenant_id, key, translation, provider, created_at)
              select $1, sha256(n::text::bytea), n, 'x', $2::timestamptz + n * interval '1 millisecond'
@@ -202,7 +202,7 @@ describe('marks', () => {
       await test.call('POST', `${path}/entity`, { ...admin, body: { entity_type: type, entity_id: id } });
     expect(await countOf('translation_marks', tenant)).toBe(4);
     expect((await test.call('DELETE', `${paths[collection]}/${gone.id}`, admin)).status).toBe(204);
-    const db = test.service.services.database.tenant(tenant.tenantId).slow;
+    const db = test.service.services.database.tenant(tenant.tenantId).interactive;
     expect(await db.all(forgetMarks[type]({ tenantId: tenant.tenantId, max: 1 }))).toHaveLength(1);
     await cleanUp();
     expect(await countOf('translation_marks', tenant)).toBe(2);

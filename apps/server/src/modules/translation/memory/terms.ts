@@ -48,8 +48,8 @@ async function ask(services: Dependencies, whose: Whose, at: number): Promise<Te
   const { database } = services;
   const { tenantId, operation } = whose;
   const [own, rule] = await Promise.all([
-    database.tenant(tenantId).flight(readings({ tenantId, operation })),
-    database.platform().flight(readings({ tenantId: systemTenantId, operation })),
+    database.tenant(tenantId).batch(readings({ tenantId, operation })),
+    database.platform().batch(readings({ tenantId: systemTenantId, operation })),
   ]);
   const makers = [changesOf(own[1]), changesOf(rule[1])];
   const lifeMs = memoryLifeMs(services);

@@ -76,7 +76,7 @@ export function ordinary(test: TestService, { token }: { token: string }): Promi
 
 /** Sets the second-factor settings of the tenant. */
 export async function requireFactor(test: TestService, tenantId: string, from: Date): Promise<void> {
-  await test.service.services.database.tenant(tenantId).slow.all({
+  await test.service.services.database.tenant(tenantId).interactive.all({
     kind: 'write',
     text: `update tenants set settings = settings || $2 where id = $1`,
     values: [tenantId, { requires2fa: true, twoFactorRequiredFrom: from.toISOString() }],

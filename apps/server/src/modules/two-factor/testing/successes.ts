@@ -7,7 +7,7 @@ export function twoFactorSuccesses({ test, tenant }: SampleContext): Successes {
     resetTwoFactor: async () => {
       const { tenantId } = tenant;
       const { userId: resourceId } = await createMember(test, tenant);
-      await test.service.services.database.credential(tenantId).slow.all({
+      await test.service.services.database.credential(tenantId).interactive.all({
         kind: 'write',
         text: `insert into two_factor_methods (account_id, method, enabled_at, created_at)
                select account_id, 'totp', now(), now() from users where tenant_id = $1 and id = $2`,

@@ -50,24 +50,24 @@ export function dispatcherOf({ database, log }: Pick<Services, 'database' | 'log
 /** The same database, with an action or a failure before each statement on the platform's interactive pool. */
 export function intercepted(database: Database, before: (query: Query<unknown>) => Promise<void> | void): Database {
   const platform = database.platform();
-  const { slow } = platform;
+  const { interactive } = platform;
   const watched: Statements = {
     all: async (query) => {
       await before(query);
-      return slow.all(query);
+      return interactive.all(query);
     },
     first: async (query) => {
       await before(query);
-      return slow.first(query);
+      return interactive.first(query);
     },
-    flight: async (queries) => {
+    batch: async (queries) => {
       for (const query of queries) await before(query);
-      return slow.flight(queries);
+      return interactive.batch(queries);
     },
   };
   const passed = new Proxy(platform, {
     get: (target, name) => {
-      if (name === 'slow') return watched;
+      if (name === 'interactive') return watched;
       const value: unknown = Reflect.get(target, name);
       return typeof value === 'function' ? value.bind(target) : value;
     },
@@ -78,7 +78,7 @@ export function intercepted(database: Database, before: (query: Query<unknown>) 
 /** Ends the lease of a run, as if its process had been gone for so long. */
 export async function endLease(database: Database, name: string): Promise<void> {
   const text = `update job_runs set lease_until = now() - interval '1 second' where job_name = $1 and status = 'running'`;
-  await database.platform().slow.all(query(text, [name]));
+  await database.platform().interactive.all(query(text, [name]));
 }
 
 const query = (text: string, values: unknown[]) => ({ kind: 'write' as const, text, values, prepare: false });
@@ -87,23 +87,23 @@ const query = (text: string, values: unknown[]) => ({ kind: 'write' as const, te
 export function runsOf(database: Database, name: string): Promise<JobRunRow[]> {
   return database
     .platform()
-    .slow.all<JobRunRow>(query('select * from job_runs where job_name = $1 order by slot, started_at', [name]));
+    .interactive.all<JobRunRow>(query('select * from job_runs where job_name = $1 order by slot, started_at', [name]));
 }
 
 /** The slots of a job that were run, in the order in which they were started. */
 export async function slotsOf(database: Database, name: string): Promise<(string | null)[]> {
   const text = 'select slot from job_runs where job_name = $1 order by started_at, slot';
-  const rows = await database.platform().slow.all<Pick<JobRunRow, 'slot'>>(query(text, [name]));
+  const rows = await database.platform().interactive.all<Pick<JobRunRow, 'slot'>>(query(text, [name]));
   return rows.map((row) => row.slot);
 }
 
 export async function jobRow(database: Database, name: string): Promise<JobRow> {
-  return (await database.platform().slow.first<JobRow>(query('select * from jobs where name = $1', [name])))!;
+  return (await database.platform().interactive.first<JobRow>(query('select * from jobs where name = $1', [name])))!;
 }
 
 /** The alerts about a subject, the oldest first. */
 export function alertsOf(database: Database, subject: string): Promise<AlertRow[]> {
   return database
     .platform()
-    .slow.all<AlertRow>(query('select * from dispatcher_alerts where subject = $1 order by id', [subject]));
+    .interactive.all<AlertRow>(query('select * from dispatcher_alerts where subject = $1 order by id', [subject]));
 }

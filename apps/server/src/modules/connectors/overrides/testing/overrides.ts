@@ -22,7 +22,7 @@ export async function override(test: TestService, tenantId: string, given: Given
     order,
     stored: null,
   });
-  await services.database.tenant(tenantId).slow.all({
+  await services.database.tenant(tenantId).interactive.all({
     kind: 'write',
     text: `insert into operation_overrides (tenant_id, id, operation_key, enabled, preferred_provider_order, quota_limits,
              customer_credentials, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, now(), now())

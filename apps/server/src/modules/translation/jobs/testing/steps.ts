@@ -12,7 +12,9 @@ export function stepsOf(test: TestService, tenant: Tenant) {
   const admin: Call = { token: tenant.admin.token };
   const { tenantId } = tenant;
   const ask = (text: string, values: unknown[]) =>
-    test.service.services.database.tenant(tenantId).slow.all<Row>({ kind: 'write', text, values, prepare: false });
+    test.service.services.database
+      .tenant(tenantId)
+      .interactive.all<Row>({ kind: 'write', text, values, prepare: false });
 
   return {
     admin,

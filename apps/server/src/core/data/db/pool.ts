@@ -8,7 +8,7 @@ import type { DatabaseTiming } from '#core/data/db/timing';
 /** How connections of one role are opened. */
 export type LaneOptions = {
   connection: pg.ClientConfig;
-  /** Connections at most. Shared lanes stay small: more than two made the same work slower. */
+  /** Connections at most. Shared pools stay small: more than two made the same work slower. */
   size: number;
   /** Flights that may be under way on one connection at once; 1 keeps slow statements from blocking others. */
   depth: number;
@@ -33,7 +33,7 @@ export type LaneOptions = {
 export type Job = { run(client: pg.Client, done: () => void): void; reject(error: Error): void };
 
 /** Connections at most and open, flights under way, and flights that wait for a connection. */
-export type LaneLoad = { size: number; open: number; flights: number; waiting: number };
+export type ConnectionLoad = { size: number; open: number; flights: number; waiting: number };
 
 type Slot = { connection: Connection | undefined; isOpening: boolean };
 type Waiter = Job & { tenant: string; since: number };
@@ -42,7 +42,7 @@ type Waiter = Job & { tenant: string; since: number };
 const maxWaitingTenants = 5;
 
 /** A few pipelined connections of one role, shared fairly by the tenants of the process. */
-export class Lane {
+export class Pool {
   readonly #options: LaneOptions;
   readonly #slots: Slot[];
   readonly #waiting = createFairQueue<Waiter>();
@@ -78,7 +78,7 @@ export class Lane {
   }
 
   /** How much of it is in use at this moment. */
-  load(): LaneLoad {
+  load(): ConnectionLoad {
     const open = this.#connections();
     return {
       size: this.#options.size,
