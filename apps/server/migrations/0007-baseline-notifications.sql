@@ -13,6 +13,7 @@ create table mail_outbox (
   attempts integer not null default 0,
   queued boolean not null default true,
   next_attempt_at timestamptz(3) not null,
+  expires_at timestamptz(3),
   sent_at timestamptz(3),
   given_up_at timestamptz(3),
   last_error text
@@ -26,7 +27,8 @@ comment on column mail_outbox.body is 'Encrypted with the installation key: it m
 comment on column mail_outbox.priority is 'Lower values go first: 0 mails that a user waits for, such as codes; 1 critical notices; 2 other notices.';
 comment on column mail_outbox.queued is 'The mail may be claimed. False during a claim and until the next attempt after a failure.';
 comment on column mail_outbox.next_attempt_at is 'End of the claim or of the backoff, by the clock of the database: one column, so that one index finds both.';
-comment on column mail_outbox.given_up_at is 'When the mail server refused the mail permanently or the last attempt failed; the body is then removed.';
+comment on column mail_outbox.expires_at is 'Time after which the mail is not sent, because its link or code is no longer valid; null if it has none.';
+comment on column mail_outbox.given_up_at is 'When the mail server refused the mail permanently, the last attempt failed, or the mail was cancelled or expired; the body is then removed.';
 
 grant insert on mail_outbox to atrium_credential;
 grant select, update, delete on mail_outbox to atrium_platform;

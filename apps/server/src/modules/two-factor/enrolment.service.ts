@@ -93,8 +93,8 @@ async function enableDelivery({ services, actor }: Owner, method: DeliveredMetho
     const deliveryTarget = sealTarget(services, accountId, { method, target });
     const isOwnAddress = method === 'email' && target === actor.email;
     await beginEnrolment(account, { method, secret: null, deliveryTarget, isOwnAddress });
-    await account.tx.all(deleteCodesOfMethod({ accountId, method, at: account.at }));
-    return issueCode(services, account.tx, { accountId, sessionId, method, target, accountWide: delivery.accountWide });
+    const owner = { accountId, sessionId, method, target, accountWide: delivery.accountWide };
+    return issueCode(services, account.tx, owner, deleteCodesOfMethod({ accountId, method, at: account.at }));
   });
   await dispatchCode(services, delivery, message);
   return {
@@ -171,9 +171,10 @@ export async function sendCode({ services, actor }: Owner, method: DeliveredMeth
     const row = usableMethod(account, method);
     // A new enrolment meanwhile has another target and another route than the admitted ones.
     if (row?.delivery_target !== sealed || row.enrolled_in !== enrolledIn) throw FactorNotEnabled();
-    await account.tx.all(deleteCodesOfSession({ accountId, method, sessionId, at: account.at }));
     const target = openTarget(services, accountId, row);
-    return issueCode(services, account.tx, { accountId, sessionId, method, target, accountWide: delivery.accountWide });
+    const owner = { accountId, sessionId, method, target, accountWide: delivery.accountWide };
+    const supersede = deleteCodesOfSession({ accountId, method, sessionId, at: account.at });
+    return issueCode(services, account.tx, owner, supersede);
   });
   await dispatchCode(services, delivery, message);
   return {

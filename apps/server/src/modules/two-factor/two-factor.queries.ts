@@ -216,22 +216,26 @@ export const insertCode = write<
 );
 
 /** Invalidates the codes of all sessions that were sent to the earlier target of the method; deletes expired ones. */
-export const deleteCodesOfMethod = write<{ accountId: string; method: string; at: string }, never>((p) =>
+export const deleteCodesOfMethod = write<{ accountId: string; method: string; at: string }, { id: string }>((p) =>
   builder
     .deleteFrom('two_factor_codes')
     .where('account_id', '=', p.accountId)
-    .where(sql<boolean>`(method = ${p.method} or expires_at <= ${p.at}::timestamptz)`),
+    .where(sql<boolean>`(method = ${p.method} or expires_at <= ${p.at}::timestamptz)`)
+    .returning('id'),
 );
 
 /** Invalidates earlier codes of one session; deletes expired ones. */
-export const deleteCodesOfSession = write<{ accountId: string; method: string; sessionId: string; at: string }, never>(
-  (p) =>
-    builder
-      .deleteFrom('two_factor_codes')
-      .where('account_id', '=', p.accountId)
-      .where(
-        sql<boolean>`((method = ${p.method} and session_id = ${p.sessionId}::uuid) or expires_at <= ${p.at}::timestamptz)`,
-      ),
+export const deleteCodesOfSession = write<
+  { accountId: string; method: string; sessionId: string; at: string },
+  { id: string }
+>((p) =>
+  builder
+    .deleteFrom('two_factor_codes')
+    .where('account_id', '=', p.accountId)
+    .where(
+      sql<boolean>`((method = ${p.method} and session_id = ${p.sessionId}::uuid) or expires_at <= ${p.at}::timestamptz)`,
+    )
+    .returning('id'),
 );
 
 /** The latest code that was sent to the session; it may be used or expired. */

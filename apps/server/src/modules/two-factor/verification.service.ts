@@ -132,12 +132,12 @@ export async function disableMethod(owner: Owner, { method, code }: CodeBody): P
   assertDispensable(await readStanding(services, actor));
   const isBackupCode = readBackupCode(code) !== undefined;
   const challenge = isBackupCode ? ({ kind: 'backup' } as const) : await challengeOf(owner, method);
-  await withCode(owner, { challenge, code }, async (account) => {
+  const revoked = await withCode(owner, { challenge, code }, async (account) => {
     const { tx, at } = account;
     assertDispensable(account);
     assertMayChange(account);
     await tx.all(deleteMethod({ accountId, method }));
-    await tx.all(deleteCodesOfMethod({ accountId, method, at }));
+    const codes = await tx.all(deleteCodesOfMethod({ accountId, method, at }));
     if (activeMethods(account).length === 1) await tx.all(deleteBackupCodes({ accountId }));
     await tellOwner(account, 'factor_disabled', method);
     const details = { method, provenBy: nameOf(challenge) };
@@ -148,8 +148,10 @@ export async function disableMethod(owner: Owner, { method, code }: CodeBody): P
       request,
       keepSessionId: sessionId,
     });
+    return codes.map(({ id }) => id);
   });
   services.principals.forget(`account:${accountId}`);
+  await services.mail.cancel(revoked);
   await wakeNotices(services, tenantId);
 }
 

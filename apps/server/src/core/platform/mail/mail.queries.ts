@@ -20,6 +20,7 @@ export type MailTables = {
     next_attempt_at: string;
     /** False during a claim and until the next attempt after a failure. */
     queued: boolean;
+    expires_at: string | null;
     sent_at: string | null;
     given_up_at: string | null;
     last_error: string | null;
@@ -37,7 +38,10 @@ const priorities = [
   { priority: sql`2`, place: sql`3` },
 ];
 
-type NewMail = Pick<OutboxMail, 'id' | 'owner_id' | 'recipient' | 'subject' | 'body' | 'priority' | 'created_at'>;
+type NewMail = Pick<
+  OutboxMail,
+  'id' | 'owner_id' | 'recipient' | 'subject' | 'body' | 'priority' | 'created_at' | 'expires_at'
+>;
 
 /** Nothing where there is one of that id. */
 export const insertMail = write<NewMail, never>((mail) =>
@@ -54,6 +58,7 @@ export const insertMail = write<NewMail, never>((mail) =>
       next_attempt_at: mail.created_at,
       queued: true,
       attempts: 0,
+      expires_at: mail.expires_at,
       sent_at: null,
       given_up_at: null,
       last_error: null,

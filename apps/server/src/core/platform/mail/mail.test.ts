@@ -71,7 +71,13 @@ beforeEach(async () => {
   await run('delete from mail_outbox');
 });
 
-type New = { tenantId?: string; subject?: string; priority?: 'awaited' | 'critical' | 'notice'; at?: Date };
+type New = {
+  tenantId?: string;
+  subject?: string;
+  expiresAt?: string;
+  priority?: 'awaited' | 'critical' | 'notice';
+  at?: Date;
+};
 
 async function compose({ subject = newId(), at = new Date(), ...rest }: New = {}): Promise<string> {
   const id = newId();
@@ -186,6 +192,16 @@ describe('what is tried again, and what is not', () => {
     expect(await run(text, [young])).toEqual([{ waits: true }]);
     await until(old, { last_error: expect.any(String), given_up_at: expect.any(String), body: '' });
   });
+});
+
+it('a mail that waited until its link expired is given up, and is not sent', async () => {
+  const server = await serve();
+  const late = await compose({ subject: 'Late', expiresAt: new Date(Date.now() - 1).toISOString() });
+  const inTime = await compose({ expiresAt: new Date(Date.now() + dayMs).toISOString() });
+  relay(server.url);
+  await until(late, { given_up_at: expect.any(String), last_error: 'expired', sent_at: null, body: '' });
+  await until(inTime, sent);
+  expect(server.subjects).not.toContain('Late');
 });
 
 it('what was given up long ago is deleted as what was delivered, and nothing else', async () => {

@@ -50,6 +50,8 @@ type NewMail = {
   priority?: keyof typeof priorities;
   /** The tenant that asked for the mail: tenants take equal shares of the delivery. */
   tenantId?: string;
+  /** When its link or code expires: it is not sent afterwards. */
+  expiresAt?: string;
 };
 
 type MailOptions = {
@@ -78,7 +80,7 @@ export function createMail(options: MailOptions): Mail {
   return {
     canDeliver: relay !== undefined,
     from: options.from,
-    compose({ id = newId(), priority = 'awaited', tenantId = noOwner, ...mail }, at) {
+    compose({ id = newId(), priority = 'awaited', tenantId = noOwner, expiresAt, ...mail }, at) {
       return insertMail({
         id,
         owner_id: tenantId,
@@ -87,6 +89,7 @@ export function createMail(options: MailOptions): Mail {
         body: encryption.encrypt(mail.text, placeOf(id)),
         priority: priorities[priority],
         created_at: at.toISOString(),
+        expires_at: expiresAt ?? null,
       });
     },
     async cancel(ids) {
@@ -166,6 +169,11 @@ class Relay {
 
   async #deliver(mail: OutboxMail): Promise<void> {
     const { encryption, now } = this.#options;
+    const at = now();
+    if (mail.expires_at !== null && Date.parse(mail.expires_at) <= at.getTime()) {
+      await this.#outbox.all(markMailGivenUp({ id: mail.id, error: 'expired', at: at.toISOString() }));
+      return;
+    }
     try {
       const text = encryption.decrypt(mail.body, placeOf(mail.id));
       // The same Message-ID on every attempt lets a mail server drop what it already has.

@@ -296,6 +296,24 @@ export const revokeOneTimeTokens = write<{ accountId: string; now: string }, nev
     .where('used_at', 'is', null),
 );
 
+/** The mails of which every token is used, superseded by a newer one, or needless because the address is verified. */
+export const listVoidMails = read<{ accountId: string; now: string }, { mail_id: string }>((p) =>
+  builder
+    .selectFrom('one_time_tokens as token')
+    .innerJoin('accounts', 'accounts.id', 'token.account_id')
+    .select(sql<string>`payload ->> 'mailId'`.as('mail_id'))
+    .where('account_id', '=', p.accountId)
+    .where('expires_at', '>', p.now)
+    .where(sql<boolean>`payload ->> 'mailId' is not null`)
+    .groupBy('mail_id')
+    .having(
+      sql<boolean>`bool_and(used_at is not null
+        or purpose in ('email_verification', 'account_disowning') and email_verified_at is not null
+        or purpose <> 'invitation' and exists (select 1 from one_time_tokens newer where newer.account_id = token.account_id
+          and newer.purpose = token.purpose and newer.created_at > token.created_at))`,
+    ),
+);
+
 /** Deletes expired and used tokens after their retention period. */
 export const deleteExpiredOneTimeTokens = write<{ before: string; limit: number }, { deleted: number }>((p) =>
   builder

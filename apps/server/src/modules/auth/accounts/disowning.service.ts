@@ -28,9 +28,12 @@ import { oneTimeTokenHash } from '#modules/auth/auth.rules';
 import { liftLoginLock } from '#modules/auth/login/rate-limits';
 import { listOrigins } from '#modules/auth/sessions/known-logins.queries';
 import { endAccountSessions } from '#modules/auth/sessions/sessions.queries';
-import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
+import { cancelVoidMails, newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 
-type Dependencies = Pick<Services, 'database' | 'encryption' | 'log' | 'now' | 'principals' | 'queue' | 'settings'>;
+type Dependencies = Pick<
+  Services,
+  'database' | 'encryption' | 'log' | 'mail' | 'now' | 'principals' | 'queue' | 'settings'
+>;
 
 /** Records of a former user, except credentials; the `users` module removes them. */
 export const leftoversWork = 'users-leftovers';
@@ -43,17 +46,19 @@ const leftoversAfterMs = 60_000;
 
 /**
  * For a mail to an unverified address: the statement behind a link with which its owner disowns the account, and the
- * text of the mail. Undefined if the account has no tenant, because such an account starts without old data anyway.
+ * text of the mail. A mail whose id is in the payload is sent while this link is valid. Undefined if the account has no
+ * tenant, because such an account starts without old data anyway.
  */
 export async function offerDisowning(
   services: Dependencies,
   tx: Transaction,
   account: AccountState,
+  payload: { mailId?: string } = {},
 ): Promise<{ insert: Query<never>; text: string } | undefined> {
   const accountId = account.id;
   if (account.email_verified_at !== null) return undefined;
   if ((await tx.all(listMemberships({ accountId }))).length === 0) return undefined;
-  const { secret, insert } = newOneTimeToken(services, { purpose, accountId, lifetimeMs: disowningMs });
+  const { secret, insert } = newOneTimeToken(services, { purpose, accountId, payload, lifetimeMs: disowningMs });
   const link = `${services.settings.publicUrl}/disown-account#token=${secret}`;
   const text = `\nAn account with this address exists, but its owner has not confirmed the address.\nIf this account is not yours, free your address within two days:\n${link}\n\nThis closes the account: its password, sessions and second factors. It does not give you access to its tenants.\n`;
   return { insert, text };
@@ -78,12 +83,13 @@ export async function disownAccount(services: Dependencies, token: string, reque
     const used = await tx.first(useOneTimeToken({ hash, purpose, now: at }));
     if (account === undefined || used === undefined || account.email_verified_at !== null) throw OneTimeTokenRefused();
     const origins = await tx.all(listOrigins({ accountId }));
-    await clearAccount(tx, accountId);
+    await clearAccount(tx, accountId, at);
     await tx.all(freeAccount({ accountId, at }));
     for (const query of liftLoginLock(services, account.email, origins)) await tx.all(query);
     return leaveTenants(tx, accountId, { request, at });
   });
   for (const subject of ended) services.principals.forget(subject);
+  await cancelVoidMails(services, accountId);
   services.log.warn({ requestId: request.id, ip: request.ip }, 'an account was disowned by the owner of its address');
 }
 

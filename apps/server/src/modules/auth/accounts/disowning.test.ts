@@ -116,9 +116,9 @@ describe('disownAccount', () => {
       'two_factor_methods',
       'two_factor_backup_codes',
       'known_logins',
-      'one_time_tokens',
     ])
       expect({ [table]: await sql(`select from ${table} where account_id = $1`, id) }).toEqual({ [table]: [] });
+    expect(await sql('select from one_time_tokens where account_id = $1 and used_at is null', id)).toEqual([]);
     // The address is free, and its owner starts without old data.
     const domain = unique('owner');
     const registered = await post(test, 'register', { email, password, tenantName: 'Owner', tenantDomain: domain });

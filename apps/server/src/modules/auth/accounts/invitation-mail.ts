@@ -1,4 +1,3 @@
-import { newId } from '#core/base/crypto/ids';
 import type { Transaction } from '#core/data/db/scopes';
 import { plainName } from '#core/platform/mail/plain-name';
 import type { Services } from '#core/platform/services';
@@ -11,7 +10,7 @@ import {
 } from '#modules/auth/accounts/invitations.queries';
 import { TooManyInvitations } from '#modules/auth/auth.errors';
 import { invitationMailAttempt } from '#modules/auth/login/rate-limits';
-import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
+import { cancelVoidMails, mailOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 
 type Dependencies = Pick<
   Services,
@@ -33,30 +32,28 @@ export type InvitingTenant = { tenantName: string; isProven: boolean };
 
 /**
  * Mails the link that verifies the address and joins; older links of the same invitation are revoked. After the commit,
- * wake the mail relay and cancel the mails with the returned ids.
+ * wake the mail relay and cancel void mails.
  */
 export async function sendInvitation(
   services: Dependencies,
   tx: Transaction,
   account: AccountState,
   { tenantId, userId, ...tenant }: Invitation & InvitingTenant,
-): Promise<string[]> {
-  const now = services.now();
+): Promise<void> {
   const accountId = account.id;
-  const mailId = newId();
-  const payload: Invitation = { tenantId, userId, mailId };
+  const payload: Invitation = { tenantId, userId };
   const token = { purpose: 'invitation', accountId, payload, lifetimeMs: invitationMs } as const;
-  const { secret, insert } = newOneTimeToken(services, token);
-  const revoked = await tx.all(revokeInvitations({ accountId, userId, now: now.toISOString() }));
-  await tx.all(insert);
-  const link = `${services.settings.publicUrl}/accept-invitation#token=${secret}`;
+  await tx.all(revokeInvitations({ accountId, userId, now: services.now().toISOString() }));
   const what = needsPassword(account) ? 'Set your password to join' : 'Join';
   const subject = subjectFor(tenant);
   const disowning = await offerDisowning(services, tx, account);
   if (disowning !== undefined) await tx.all(disowning.insert);
-  const text = `${subject}.\n\n${what} within two days:\n${link}\n\nIf you do not want to join, ignore this mail: nothing has changed.\n${disowning?.text ?? ''}`;
-  await tx.all(services.mail.compose({ id: mailId, to: account.email, subject, text, tenantId }, now));
-  return mailIdsOf(revoked);
+  const mail = mailOneTimeToken(services, token, (secret) => {
+    const link = `${services.settings.publicUrl}/accept-invitation#token=${secret}`;
+    const text = `${subject}.\n\n${what} within two days:\n${link}\n\nIf you do not want to join, ignore this mail: nothing has changed.\n${disowning?.text ?? ''}`;
+    return { to: account.email, subject, text, tenantId };
+  });
+  for (const query of mail) await tx.all(query);
 }
 
 /** Without a verified administrator, the name of a tenant could contain any message to strangers. */
@@ -74,12 +71,8 @@ export async function withdrawInvitation(
   const account = await db.first(findAccountByAddress({ email }));
   if (account === undefined) return;
   const now = services.now().toISOString();
-  const revoked = await db.interactive.all(revokeInvitations({ accountId: account.id, userId, now }));
-  await services.mail.cancel(mailIdsOf(revoked));
-}
-
-function mailIdsOf(revoked: readonly { mail_id: string | null }[]): string[] {
-  return revoked.flatMap(({ mail_id: id }) => id ?? []);
+  await db.interactive.all(revokeInvitations({ accountId: account.id, userId, now }));
+  await cancelVoidMails(services, account.id);
 }
 
 /**

@@ -6,7 +6,7 @@ import type { AuthTables } from '#modules/auth/auth.tables';
 const builder = queryBuilder<AuthTables>();
 
 /** The user of a mailed invitation. */
-export type Invitation = { tenantId: string; userId: string; mailId?: string };
+export type Invitation = { tenantId: string; userId: string };
 
 export type InvitationToken = { hash: Buffer; payload: Invitation; created_at: string; expires_at: string };
 
@@ -24,17 +24,15 @@ export const listInvitationTokens = read<{ accountId: string; now: string }, Inv
     .$castTo<InvitationToken>(),
 );
 
-/** Revokes the links; returns the ids of their mails. */
-export const revokeInvitations = write<{ accountId: string; userId: string; now: string }, { mail_id: string | null }>(
-  (p) =>
-    builder
-      .updateTable('one_time_tokens')
-      .set({ used_at: p.now })
-      .where('account_id', '=', p.accountId)
-      .where('purpose', '=', 'invitation')
-      .where(sql<boolean>`payload ->> 'userId' = ${p.userId}`)
-      .where('used_at', 'is', null)
-      .returning(sql<string | null>`payload ->> 'mailId'`.as('mail_id')),
+/** Revokes the links. */
+export const revokeInvitations = write<{ accountId: string; userId: string; now: string }, never>((p) =>
+  builder
+    .updateTable('one_time_tokens')
+    .set({ used_at: p.now })
+    .where('account_id', '=', p.accountId)
+    .where('purpose', '=', 'invitation')
+    .where(sql<boolean>`payload ->> 'userId' = ${p.userId}`)
+    .where('used_at', 'is', null),
 );
 
 /** A row if an administrator of the tenant has verified an address; only then is the name of the tenant trusted. */

@@ -37,6 +37,7 @@ import { oneTimeTokenHash } from '#modules/auth/auth.rules';
 import { replaceByMail } from '#modules/auth/passwords/replace-password';
 import { accountPlace, sealPassword } from '#modules/auth/passwords/stored-password';
 import { lockForChange } from '#modules/auth/sessions/assurance';
+import { cancelVoidMails } from '#modules/auth/tokens/one-time-tokens';
 import { removeContactsOfUser } from '#modules/contacts/index';
 
 type Dependencies = Pick<
@@ -77,6 +78,7 @@ export async function acceptInvitation(
   // The account has changed meanwhile, so its requirements are evaluated again.
   if (joined === undefined) return acceptInvitation(services, body, request);
   if (passwordHash !== undefined) services.principals.forget(`account:${account.id}`);
+  await cancelVoidMails(services, account.id);
   return joined;
 }
 
@@ -130,13 +132,13 @@ export async function sendInvitationAgain(
       const user = await tx.first(findInvitedUser({ tenantId, userId }));
       if (locked === undefined || user === undefined) return undefined;
       const tenant = { tenantName: user.tenant_name, isProven };
-      const mailIds = await sendInvitation(services, tx, locked, { tenantId, userId, ...tenant });
+      await sendInvitation(services, tx, locked, { tenantId, userId, ...tenant });
       const event = { action: 'user.invitation_sent', resourceType: 'user', resourceId: userId };
       await tx.all(auditEvent(actor, services.now().toISOString(), event));
-      return mailIds;
+      return user;
     }),
   );
-  await services.mail.cancel(replaced ?? []);
+  await cancelVoidMails(services, account.id);
   services.mail.wake();
   return replaced !== undefined;
 }
@@ -197,8 +199,7 @@ async function withOwnInvitation<Result>(
     if (result === undefined) throw InvitationNotFound();
     return result;
   });
-  // A waiting mail would contain a used link.
-  await services.mail.cancel(joining.invitation.mailId === undefined ? [] : [joining.invitation.mailId]);
+  await cancelVoidMails(services, accountId);
   return done;
 }
 

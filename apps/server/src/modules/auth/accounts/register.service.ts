@@ -25,6 +25,7 @@ import { DomainTaken, EmailTaken, TooManyRegistrations } from '#modules/auth/aut
 import type { RegisterBody } from '#modules/auth/auth.schemas';
 import { registrationAttempt } from '#modules/auth/login/rate-limits';
 import { accountPlace, sealPassword } from '#modules/auth/passwords/stored-password';
+import { cancelVoidMails } from '#modules/auth/tokens/one-time-tokens';
 
 type Dependencies = Pick<
   Services,
@@ -91,12 +92,13 @@ async function renewAccountWithTenant(services: Dependencies, tenant: NewTenant,
     await tx.first(lockAccount({ accountId, provenAt: null }));
     // Suspended users count too, so that no one takes over their memberships.
     if ((await tx.all(listMemberships({ accountId }))).length > 0) throw EmailTaken();
-    await clearAccount(tx, accountId);
+    await clearAccount(tx, accountId, at);
     await tx.all(renewAccount({ accountId, passwordHash, at }));
     await tx.all(announceRevocation(`account:${accountId}`));
     for (const query of [...sendVerification(services, tenant), ...newTenant(tenant)]) await tx.all(query);
   });
   services.principals.forget(`account:${accountId}`);
+  await cancelVoidMails(services, accountId);
 }
 
 export type NewTenant = {

@@ -40,11 +40,13 @@ export const deleteIdentities = write<Of, never>((p) =>
 );
 
 /** Invitations remain, because tenants sent them to the address and not to its holder. */
-export const deleteOneTimeTokens = write<Of & { keepsDisowning: boolean }, never>((p) =>
+export const voidOneTimeTokens = write<Of & { keepsDisowning: boolean; at: string }, never>((p) =>
   builder
-    .deleteFrom('one_time_tokens')
+    .updateTable('one_time_tokens')
+    .set({ used_at: p.at })
     .where('account_id', '=', p.accountId)
     .where('purpose', '<>', 'invitation')
+    .where('used_at', 'is', null)
     .where(sql<boolean>`(not ${p.keepsDisowning}::boolean or purpose <> 'account_disowning')`),
 );
 

@@ -7,7 +7,7 @@ import {
   deleteFactors,
   deleteIdentities,
   deleteKnownLogins,
-  deleteOneTimeTokens,
+  voidOneTimeTokens,
 } from '#modules/auth/accounts/take-over.queries';
 import { secondFactorLimitKey } from '#modules/auth/auth.rules';
 import { findActiveFactor } from '#modules/auth/sessions/sessions.queries';
@@ -16,9 +16,9 @@ import { findActiveFactor } from '#modules/auth/sessions/sessions.queries';
  * Removes everything from an account without a tenant that its former holder could still log in with, or could use to
  * lock the new holder out.
  */
-export async function clearAccount(tx: Transaction, accountId: string): Promise<void> {
+export async function clearAccount(tx: Transaction, accountId: string, at: string): Promise<void> {
   await clearFactors(tx, accountId);
-  await clearWaysIn(tx, { accountId, keepsDisowning: false });
+  await clearWaysIn(tx, { accountId, keepsDisowning: false, at });
 }
 
 /**
@@ -27,19 +27,19 @@ export async function clearAccount(tx: Transaction, accountId: string): Promise<
  * without a tenant they protect nothing.
  * @returns whether factors remain, so that a mailed link alone does not verify the owner
  */
-export async function clearUnproven(tx: Transaction, accountId: string): Promise<boolean> {
+export async function clearUnproven(tx: Transaction, accountId: string, at: string): Promise<boolean> {
   const memberships = await tx.all(listMemberships({ accountId }));
-  if (memberships.length === 0) await clearAccount(tx, accountId);
-  else await clearWaysIn(tx, { accountId, keepsDisowning: true });
+  if (memberships.length === 0) await clearAccount(tx, accountId, at);
+  else await clearWaysIn(tx, { accountId, keepsDisowning: true, at });
   return (await tx.first(findActiveFactor({ accountId }))) !== undefined;
 }
 
 async function clearWaysIn(
   tx: Transaction,
-  { accountId, keepsDisowning }: { accountId: string; keepsDisowning: boolean },
+  { accountId, keepsDisowning, at }: { accountId: string; keepsDisowning: boolean; at: string },
 ): Promise<void> {
   await tx.all(deleteIdentities({ accountId }));
-  await tx.all(deleteOneTimeTokens({ accountId, keepsDisowning }));
+  await tx.all(voidOneTimeTokens({ accountId, keepsDisowning, at }));
   await tx.all(deleteKnownLogins({ accountId }));
 }
 

@@ -14,7 +14,7 @@ import {
 import { EmailVerified, OneTimeTokenRefused, TooManyVerifications } from '#modules/auth/auth.errors';
 import { oneTimeTokenHash } from '#modules/auth/auth.rules';
 import { verificationMailAttempt } from '#modules/auth/login/rate-limits';
-import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
+import { cancelVoidMails, mailOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 
 type Dependencies = Pick<Services, 'database' | 'encryption' | 'mail' | 'now' | 'settings'>;
 
@@ -26,10 +26,11 @@ export function sendVerification(
   { accountId, email }: { accountId: string; email: string },
 ): [Query<never>, Query<never>] {
   const token = { purpose: 'email_verification', accountId, lifetimeMs: verificationMs } as const;
-  const { secret, insert } = newOneTimeToken(services, token);
-  const link = `${services.settings.publicUrl}/verify-email#token=${secret}`;
-  const text = `An account was created with this address.\n\nIf you created it, confirm the address within two days:\n${link}\n\nIf it was not you, do not open the link: it would confirm another person's account as yours.\n`;
-  return [insert, services.mail.compose({ to: email, subject: 'Confirm your address', text }, services.now())];
+  return mailOneTimeToken(services, token, (secret) => {
+    const link = `${services.settings.publicUrl}/verify-email#token=${secret}`;
+    const text = `An account was created with this address.\n\nIf you created it, confirm the address within two days:\n${link}\n\nIf it was not you, do not open the link: it would confirm another person's account as yours.\n`;
+    return { to: email, subject: 'Confirm your address', text };
+  });
 }
 
 /** Verifies the address of an account by the token of a mail, once. @throws OneTimeTokenRefused */
@@ -49,6 +50,7 @@ export async function verifyEmail(services: Dependencies, token: string, request
     const memberships = await tx.all(listMemberships({ accountId }));
     await auditInEach(tx, memberships, request, { action: 'auth.email_verified', at });
   });
+  await cancelVoidMails(services, accountId);
 }
 
 /** Sends another verification mail to the caller. @throws EmailVerified, TooManyVerifications */
@@ -64,5 +66,6 @@ export async function resendVerification(services: Dependencies, actor: Actor<Pe
       ...sendVerification(services, { accountId, email }),
       auditEvent({ ...actor, tenantId }, services.now().toISOString(), event),
     ]);
+  await cancelVoidMails(services, accountId);
   services.mail.wake();
 }

@@ -105,8 +105,9 @@ describe('a reset mail', () => {
     for (let count = 0; count < 3; count++) {
       await forgot(email);
       second.services.mail.wake();
+      // A mail that still waits would be superseded by the next one.
+      await delivered(email).toBe(count + 1);
     }
-    await delivered(email).toBe(3);
     clock.advance(hour);
     for (const service of [relay, second]) service.services.mail.wake();
     await second.close();

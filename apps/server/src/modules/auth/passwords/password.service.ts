@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { addressFlow, flowOf } from '#core/base/access/flows';
 import type { Actor, Person, RequestFacts } from '#core/base/access/principal';
+import { newId } from '#core/base/crypto/ids';
 import { AppError } from '#core/base/errors/app-error';
 import { auditEvent } from '#core/data/audit/audit.queries';
 import type { Services } from '#core/platform/services';
@@ -26,7 +27,7 @@ import { replaceByMail, replacePassword } from '#modules/auth/passwords/replace-
 import { accountPlace, openPasswordHash, sealPassword } from '#modules/auth/passwords/stored-password';
 import { lockForChange } from '#modules/auth/sessions/assurance';
 import { findKnownOrigin } from '#modules/auth/sessions/known-logins';
-import { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
+import { cancelVoidMails, mailOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 
 type Dependencies = Pick<
   Services,
@@ -78,6 +79,7 @@ export async function changePassword(
   });
   services.principals.forget(`account:${accountId}`);
   if (!changed) throw PasswordChanged();
+  await cancelVoidMails(services, accountId);
 }
 
 async function auditRefusal(services: Dependencies, actor: Actor<Person>): Promise<void> {
@@ -95,24 +97,25 @@ export async function forgotPassword(services: Dependencies, address: string, re
 }
 
 async function mailResetLink(services: Dependencies, email: string, request: RequestFacts): Promise<void> {
-  const now = services.now();
-  const at = now.toISOString();
+  const at = services.now().toISOString();
   const db = services.database.credential();
   const account = await db.first(findAccountByEmail({ email }));
   if (account === undefined) return;
-  const token = { purpose: 'password_reset', accountId: account.id, lifetimeMs: resetMs } as const;
-  const { secret, insert } = newOneTimeToken(services, token);
-  const link = `${services.settings.publicUrl}/reset-password#token=${secret}`;
+  const mailId = newId();
+  const token = { purpose: 'password_reset', accountId: account.id, mailId, lifetimeMs: resetMs } as const;
   const memberships = await db.all(listMemberships({ accountId: account.id }));
   await db.transaction(async (tx) => {
     const state = await tx.first(findAccount({ accountId: account.id }));
-    const disowning = state && (await offerDisowning(services, tx, state));
-    await tx.all(insert);
+    const disowning = state && (await offerDisowning(services, tx, state, { mailId }));
     if (disowning !== undefined) await tx.all(disowning.insert);
-    const text = `${resetText(link)}${disowning?.text ?? ''}`;
-    await tx.all(services.mail.compose({ to: email, subject: 'Set a new password', text }, now));
+    const mail = mailOneTimeToken(services, token, (secret) => {
+      const link = `${services.settings.publicUrl}/reset-password#token=${secret}`;
+      return { to: email, subject: 'Set a new password', text: `${resetText(link)}${disowning?.text ?? ''}` };
+    });
+    for (const query of mail) await tx.all(query);
     await auditInEach(tx, memberships, request, { action: 'auth.password_reset_requested', at });
   });
+  await cancelVoidMails(services, account.id);
   services.mail.wake();
 }
 
@@ -143,6 +146,7 @@ export async function resetPassword(
     await replaceByMail(services, tx, account, { passwordHash, request, at });
   });
   services.principals.forget(`account:${accountId}`);
+  await cancelVoidMails(services, accountId);
 }
 
 async function joinWithPassword(services: Dependencies, body: ResetPasswordBody, request: RequestFacts): Promise<void> {

@@ -54,7 +54,7 @@ export async function replaceByMail(
 ): Promise<void> {
   const { id: accountId, email } = account;
   const origins = await tx.all(listOrigins({ accountId }));
-  const isDoubtful = account.email_verified_at === null && (await clearUnproven(tx, accountId));
+  const isDoubtful = account.email_verified_at === null && (await clearUnproven(tx, accountId, change.at));
   const proven = isDoubtful ? [] : [markEmailVerified({ accountId, at: change.at })];
   await replacePassword(tx, {
     ...change,

@@ -13,7 +13,7 @@ import type { DeliveredMethod } from '#modules/two-factor/two-factor.schemas';
 type Dependencies = Pick<Services, 'callLog' | 'database' | 'encryption' | 'log' | 'mail' | 'now' | 'outbound'>;
 
 /** A stored code that waits for delivery. */
-export type CodeMessage = { method: DeliveredMethod; target: string; code: string };
+export type CodeMessage = { method: DeliveredMethod; target: string; code: string; superseded: readonly string[] };
 
 const digits = 6;
 const purpose = 'two-factor-codes';
@@ -41,29 +41,32 @@ export async function findDelivery(
   return { tenantId, accountWide: !route.isOfTenant, route };
 }
 
-/** Stores a new code for one session, together with its mail. */
+/** Stores a new code for one session, together with its mail, after the statement that deletes the superseded ones. */
 export async function issueCode(
   services: Dependencies,
   tx: Transaction,
   to: { accountId: string; sessionId: string; method: DeliveredMethod; target: string } & Proof,
+  supersede: Query<{ id: string }>,
 ): Promise<CodeMessage> {
   const { target, ...owner } = to;
   const { encryption, mail } = services;
   const now = services.now();
-  const message = { method: to.method, target, code: newDigits(digits) };
+  const superseded = (await tx.all(supersede)).map((row) => row.id);
+  const message = { method: to.method, target, code: newDigits(digits), superseded };
   const id = newId();
+  const expiresAt = new Date(now.getTime() + codeLifeSeconds * 1000).toISOString();
   await tx.all(
     insertCode({
       ...owner,
       id,
       codeHash: keyedHash(encryption.keyFor(purpose), `${id}:${message.code}`),
       at: now.toISOString(),
-      expiresAt: new Date(now.getTime() + codeLifeSeconds * 1000).toISOString(),
+      expiresAt,
     }),
   );
   if (to.method === 'email') {
-    const query: Query<never> = mail.compose({ to: target, subject: 'Your code', text: textOf(message.code) }, now);
-    await tx.all(query);
+    const text = textOf(message.code);
+    await tx.all(mail.compose({ id, to: target, subject: 'Your code', text, expiresAt }, now));
   }
   return message;
 }
@@ -76,8 +79,9 @@ export async function issueCode(
 export async function dispatchCode(
   services: Dependencies,
   { tenantId, route }: Delivery,
-  { method, target: to, code }: CodeMessage,
+  { method, target: to, code, superseded }: CodeMessage,
 ): Promise<void> {
+  await services.mail.cancel(superseded);
   if (method === 'email') services.mail.wake();
   else await sendMessage(services, { tenantId, channel: method, to, text: textOf(code), ...(route && { route }) });
 }

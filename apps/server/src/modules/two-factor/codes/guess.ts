@@ -61,6 +61,8 @@ export async function withCode<Result>(
     for (const query of attempt.refund()) await account.tx.all(query);
     return { result: await work(account, proof) };
   });
+  // A mail that was delivered without a confirmation of the server would be sent again.
+  if (done !== undefined && guess.challenge.kind === 'delivered') await services.mail.cancel([guess.challenge.codeId]);
   if (done !== undefined) return done.result;
   const { homeTenantId: tenantId, userId, request } = actor;
   const details = { ip: request.ip, requestId: request.id, secondFactor: nameOf(guess.challenge) };
