@@ -1,9 +1,10 @@
 import contentDisposition from 'content-disposition';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Readable } from 'node:stream';
+import { finished, Readable } from 'node:stream';
 import Type from 'typebox';
 
 import { AppError } from '#core/base/errors/app-error';
+import { ServiceUnavailable } from '#core/base/errors/common-errors';
 import type { Log } from '#core/data/log/log';
 import type { Route } from '#core/http/route';
 import { securityHeaders } from '#core/http/security-headers';
@@ -35,14 +36,22 @@ export function isStream(route: Route): boolean {
   return Object.values(route.schema.response).includes(StreamedContent);
 }
 
+type Options = {
+  log: Log;
+  /** How long the store may send nothing while the client waits. */
+  idleMs: number;
+};
+
 /** Sends the file or what becomes one. */
 export async function sendFile(
   request: FastifyRequest,
   reply: FastifyReply,
   file: Download | Stream,
-  log: Log,
+  options: Options,
 ): Promise<FastifyReply> {
-  return 'sizeBytes' in file ? sendDownload(request, reply, file, log) : sendStream(request, reply, file, log);
+  return 'sizeBytes' in file
+    ? sendDownload(request, reply, file, options)
+    : sendStream(request, reply, file, options.log);
 }
 
 /** Sends the file, the part that was asked for (206), or that nothing has changed (304). */
@@ -50,7 +59,7 @@ async function sendDownload(
   request: FastifyRequest,
   reply: FastifyReply,
   download: Download,
-  log: Log,
+  { log, idleMs }: Options,
 ): Promise<FastifyReply> {
   const { sizeBytes } = download;
   const etag = `"${download.etag}"`;
@@ -62,13 +71,16 @@ async function sendDownload(
     throw new AppError('RANGE_NOT_SATISFIABLE', 'The file does not reach that far.');
   }
   const length = range === undefined ? sizeBytes : range.end - range.start + 1;
-  const source = request.method === 'HEAD' ? Readable.from([]) : await download.open(range);
+  const source = request.method === 'HEAD' ? Readable.from([]) : await inTime(download.open(range), idleMs);
   if (range !== undefined) reply.status(206).header('content-range', `bytes ${range.start}-${range.end}/${sizeBytes}`);
   reply.headers(fileHeaders(download)).header('content-length', String(length));
   if (request.method === 'HEAD') return reply.send(source);
-  const body = Readable.from(exactly(source, length), { objectMode: false });
-  // A generator that was never begun has no end of its own that would close what it reads.
-  body.once('close', () => source.destroy());
+  const body = Readable.from(exactly(source, length, idleMs), { objectMode: false });
+  // A generator that was never begun, or waits for a byte, does not close what it reads.
+  finished(reply.raw, () => {
+    body.destroy();
+    source.destroy();
+  });
   body.on('error', (error) => log.error({ err: error, requestId: request.id }, 'a download broke off'));
   return reply.send(body);
 }
@@ -124,13 +136,39 @@ function spanOf(range: string, sizeBytes: number): Span | 'unsatisfiable' | unde
   return start > end ? 'unsatisfiable' : { start, end };
 }
 
-/** Fails when the source ends early, so that the connection closes instead of looking complete. */
-async function* exactly(source: Readable, length: number) {
+/** The time in which the client does not read is not counted. */
+function silence(giveUp: (error: Error) => void, idleMs: number): NodeJS.Timeout {
+  const error = () => ServiceUnavailable({ cause: new Error(`the store sent nothing for ${idleMs} ms`) });
+  return setTimeout(() => giveUp(error()), idleMs);
+}
+
+async function inTime(opening: Promise<Readable>, idleMs: number): Promise<Readable> {
+  const late = Promise.withResolvers<never>();
+  const timer = silence((error) => {
+    late.reject(error);
+    opening.then(
+      (source) => source.destroy(),
+      () => undefined,
+    );
+  }, idleMs);
+  return Promise.race([opening, late.promise]).finally(() => clearTimeout(timer));
+}
+
+/** Fails when the source ends early or sends nothing, so that the connection closes instead of looking complete. */
+async function* exactly(source: Readable, length: number, idleMs: number) {
+  const giveUp = (error: Error) => void source.destroy(error);
   let sent = 0;
-  for await (const chunk of source as AsyncIterable<Buffer>) {
-    sent += chunk.length;
-    if (sent > length) throw new Error('the store has more of the file than is known');
-    yield chunk;
+  let timer = silence(giveUp, idleMs);
+  try {
+    for await (const chunk of source as AsyncIterable<Buffer>) {
+      clearTimeout(timer);
+      sent += chunk.length;
+      if (sent > length) throw new Error('the store has more of the file than is known');
+      yield chunk;
+      timer = silence(giveUp, idleMs);
+    }
+  } finally {
+    clearTimeout(timer);
   }
   if (sent < length) throw new Error('the store has less of the file than is known');
 }

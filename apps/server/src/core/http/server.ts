@@ -319,10 +319,13 @@ function sendAnswer(
   reply: FastifyReply,
   answer: unknown,
   { route, status }: Operation,
-  { services: { log }, inspectAnswer }: RouteOptions,
+  options: RouteOptions,
 ): FastifyReply | Promise<FastifyReply> {
+  const { inspectAnswer, services } = options;
+  const { log } = services;
   const inspect = inspectAnswer && ((text: string) => inspectAnswer(route, reply.statusCode, text));
-  if (isDownload(route) || isStream(route)) return sendFile(request, reply, answer as Download | Stream, log);
+  if (isDownload(route) || isStream(route))
+    return sendFile(request, reply, answer as Download | Stream, { log, idleMs: limitsOf(options).idleMs });
   if (answer instanceof JsonStream) return sendJsonStream(request, reply, answer, { log, inspect });
   if (answer === undefined || status === 302) {
     if (status === 302) reply.header('location', (answer as Redirect).location);

@@ -24,6 +24,7 @@ let port: number;
 const content = 'The quick brown fox jumps over the lazy dog.';
 const waitOptions = { timeout: 30_000 };
 const opened = new Set<Readable>();
+const opening = Promise.withResolvers<Readable>();
 let received: string[] = [];
 
 /** What a source of the test does: all bytes, fewer, a failure half way, or more than any client reads. */
@@ -39,6 +40,13 @@ const sources: Record<string, () => Readable> = {
       })(),
       { objectMode: false },
     ),
+  silent: () => new Readable({ read: () => undefined }),
+  hanging: () => {
+    const source = new Readable({ read: () => undefined });
+    source.push(content.slice(0, 10));
+    return source;
+  },
+  unopened: () => Readable.from([]),
   endless: () =>
     Readable.from(
       (async function* () {
@@ -104,6 +112,7 @@ const planted = defineModule({
           sizeBytes: name === 'endless' ? 1e12 : content.length,
           etag: 'abc',
           open: (range?: { start: number; end: number }) => {
+            if (name === 'unopened') return opening.promise;
             const stream =
               range === undefined ? source() : Readable.from([Buffer.from(content.slice(range.start, range.end + 1))]);
             opened.add(stream);
@@ -308,6 +317,31 @@ describe('a download', () => {
     await expect(exchange(port, get(name).replace('connection: close\r\n', ''))).rejects.toThrow(
       'ended within an answer',
     );
+    await vi.waitUntil(() => opened.size === 0, waitOptions);
+  });
+
+  it('of a source that hangs closes the connection within the answer', async () => {
+    await expect(exchange(port, get('hanging'))).rejects.toThrow('ended within an answer');
+    await vi.waitUntil(() => opened.size === 0, waitOptions);
+  });
+
+  it('503 if the source sends no byte, or does not open; it is released even if it opens later', async () => {
+    for (const name of ['silent', 'unopened']) {
+      const [answer] = await exchange(port, get(name));
+      expectRefusal(answer!, 'SERVICE_UNAVAILABLE');
+    }
+    await vi.waitUntil(() => opened.size === 0, waitOptions);
+    const late = Readable.from(['late']);
+    opening.resolve(late);
+    await vi.waitUntil(() => late.destroyed, waitOptions);
+  });
+
+  it.each(['silent', 'hanging'])('releases a %s source at once when the client vanishes', async (name) => {
+    const edge = await openEdge({ planted, limits: { idleMs: 1_000_000 } });
+    const vanishing = await openConnection(edge.port);
+    vanishing.send(get(name));
+    await vi.waitUntil(() => opened.size === 1, waitOptions);
+    vanishing.destroy();
     await vi.waitUntil(() => opened.size === 0, waitOptions);
   });
 
