@@ -15,6 +15,7 @@ type Parts = {
   realtime: Realtime;
   /** Undefined: mail only waits for the operator to read it. */
   smtpUrl: string | undefined;
+  mailTimeoutMs?: number;
   now(): Date;
 };
 
@@ -54,7 +55,7 @@ export function listProbes(parts: Parts): Probe[] {
 // Each login is counted by the mail server: refusals in a row may have the address banned.
 const mailFreshMs = 30_000;
 
-function mailProbe({ database, now }: Parts, smtpUrl: string): Probe {
+function mailProbe({ database, mailTimeoutMs, now }: Parts, smtpUrl: string): Probe {
   return {
     name: 'mail',
     freshMs: mailFreshMs,
@@ -66,7 +67,7 @@ function mailProbe({ database, now }: Parts, smtpUrl: string): Probe {
         .first(hasOverdueMail({ dueBefore }))
         // Without a database nothing is known of mails, and the database is blamed for itself.
         .catch(() => undefined);
-      await greetMailServer(smtpUrl);
+      await greetMailServer(smtpUrl, mailTimeoutMs);
       return (await overdue)?.overdue === true
         ? { status: 'degraded', message: 'mails wait for longer than they should' }
         : healthy;
