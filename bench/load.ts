@@ -16,6 +16,16 @@ export type Load = {
 
 export type LoadResult = { answers: number; refusals: number; perSecond: number; p50Ms: number; p99Ms: number };
 
+/** With the latency of each answer, to be pooled with those of other rounds. */
+export type Measured = LoadResult & { latenciesMs: number[] };
+
+/** Of all answers together: a p99 of one round rests on a handful of answers. */
+export function percentiles(latenciesMs: readonly number[]): { p50Ms: number; p99Ms: number } {
+  const sorted = Float64Array.from(latenciesMs).toSorted();
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+  return { p50Ms: at(0.5), p99Ms: at(0.99) };
+}
+
 type Connection = { socket: Socket; busy: boolean; sentAt: number; buffered: Buffer | undefined };
 
 const headEnd = Buffer.from('\r\n\r\n');
@@ -44,7 +54,7 @@ export function requestBytes(
  * as the servers it measures.
  * @throws Error at the first answer with another status, or when a connection breaks.
  */
-export async function runLoad(load: Load): Promise<LoadResult> {
+export async function runLoad(load: Load): Promise<Measured> {
   const connections = await Promise.all(Array.from({ length: load.connections }, () => open(load.port)));
   try {
     return await new LoadRun(load, connections).run();
@@ -72,7 +82,7 @@ class LoadRun {
     this.#refusal = load.refusal === undefined ? undefined : Buffer.from(`HTTP/1.1 ${load.refusal} `);
   }
 
-  async run(): Promise<LoadResult> {
+  async run(): Promise<Measured> {
     const { durationMs, pace } = this.#load;
     const failed = new Promise<never>((_resolve, reject) => (this.#fail = reject));
     for (const connection of this.#connections) this.#listen(connection);
@@ -82,14 +92,13 @@ class LoadRun {
     await Promise.race([failed, new Promise((resolve) => setTimeout(resolve, durationMs))]);
     this.#stopped = true;
     const seconds = (performance.now() - start) / 1000;
-    const sorted = Float64Array.from(this.#latencies).toSorted();
-    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+    const latenciesMs = this.#latencies;
     return {
-      answers: sorted.length,
+      answers: latenciesMs.length,
       refusals: this.#refusals,
-      perSecond: sorted.length / seconds,
-      p50Ms: at(0.5),
-      p99Ms: at(0.99),
+      perSecond: latenciesMs.length / seconds,
+      ...percentiles(latenciesMs),
+      latenciesMs,
     };
   }
 

@@ -1,4 +1,4 @@
-import { requestBytes, runLoad, type LoadResult } from './load.ts';
+import { requestBytes, runLoad, type Measured } from './load.ts';
 import type { Bench } from './scenario.ts';
 
 const connections = 16;
@@ -6,7 +6,7 @@ const connections = 16;
 const perSecond = 400;
 
 /** Reads contacts by id in turn at a constant rate, independent of other load. */
-export function pacedReads({ atrium, seed }: Pick<Bench, 'atrium' | 'seed'>, durationMs: number): Promise<LoadResult> {
+export function pacedReads({ atrium, seed }: Pick<Bench, 'atrium' | 'seed'>, durationMs: number): Promise<Measured> {
   const requests = contactReads(seed);
   return runLoad({ port: atrium.port, requests, status: 200, connections, durationMs, pace: perSecond });
 }

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type pg from 'pg';
 
-import type { Load, LoadResult } from '../load.ts';
+import type { Load, Measured } from '../load.ts';
 import { liftLimits } from './limits.ts';
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
@@ -148,7 +148,7 @@ export async function startReceiver(): Promise<Receiver> {
   return { origin: `http://127.0.0.1:${await firstLine(child)}`, stop: () => stop(child) };
 }
 
-export type Loader = { run(load: Load): Promise<LoadResult>; stop(): Promise<void> };
+export type Loader = { run(load: Load): Promise<Measured>; stop(): Promise<void> };
 
 /** A process that sends one load at a time. */
 export async function startLoader(): Promise<Loader> {
@@ -158,7 +158,7 @@ export async function startLoader(): Promise<Loader> {
     run: async (load) => {
       const requests = load.requests.map((bytes) => bytes.toString());
       child.stdin!.write(`${JSON.stringify({ ...load, requests })}\n`);
-      return JSON.parse(await firstLine(child)) as LoadResult;
+      return JSON.parse(await firstLine(child)) as Measured;
     },
     stop: () => stop(child),
   };
