@@ -147,6 +147,7 @@ export const badValues: Readonly<Record<string, string[]>> = {
     '1.2.3.4/33',
     '1.2.3.4/-1',
     '1.2.3.4/',
+    '1.2.3.4/8',
     '1.2.3.4/8/8',
     '::1/129',
     'fe80::1%eth0',
