@@ -262,7 +262,7 @@ describe('every call is in the audit trail', () => {
     expect(await call('list_spaces', {})).toMatchObject({ statusCode: 503, details: { retryAfterSeconds: 1 } });
     expect(await call('create_space', { name: 'Late' })).toMatchObject({
       statusCode: 503,
-      message: expect.stringContaining('may have been done'),
+      message: expect.stringContaining('may have taken effect'),
       details: { code: 'OUTCOME_UNKNOWN' },
     });
   });
