@@ -1,8 +1,6 @@
 import { access } from '#core/base/access/access';
-import { extendAuditPartitions } from '#core/data/db/migrate';
 import { StreamedContent } from '#core/http/downloads';
 import { defineModule, defineRoute, type Module } from '#core/http/route';
-import type { Job } from '#core/platform/jobs/job';
 import { listActions } from '#modules/audit-logs/actions.service';
 import {
   ExportRunning,
@@ -11,6 +9,7 @@ import {
   VerificationRunning,
   VerificationsRunning,
 } from '#modules/audit-logs/audit-logs.errors';
+import { partitions } from '#modules/audit-logs/audit-logs.jobs';
 import {
   Actions,
   AuditLogPage,
@@ -21,15 +20,6 @@ import {
 } from '#modules/audit-logs/audit-logs.schemas';
 import { exportAuditLogs, searchAuditLogs } from '#modules/audit-logs/audit-logs.service';
 import { verifyAuditLogs } from '#modules/audit-logs/verification.service';
-
-const partitions: Job = {
-  name: 'audit-partitions',
-  description: 'Creates partitions of the audit trail for future months.',
-  schedule: '3 * * * *',
-  catchUp: 'run_once',
-  timeoutMs: 60_000,
-  run: ({ services, connection }) => extendAuditPartitions(connection, services.now()),
-};
 
 /** The audit trail of the tenant; the list of actions derives from the routes of all modules. */
 export function createAuditLogsModule(listModules: () => readonly Module[]): Module {

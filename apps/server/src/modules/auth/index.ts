@@ -1,9 +1,8 @@
 import { defineModule } from '#core/http/route';
-import type { Job } from '#core/platform/jobs/job';
 import { accountRoutes } from '#modules/auth/accounts/accounts.routes';
 import { DomainTaken, EmailTaken } from '#modules/auth/auth.errors';
+import { cleanUp } from '#modules/auth/auth.jobs';
 import { authRoutes } from '#modules/auth/auth.routes';
-import { deleteExpired } from '#modules/auth/clean-up';
 
 export { accountChanged, auditInEach } from '#modules/auth/accounts/account-events';
 export {
@@ -45,15 +44,6 @@ export { createAuthenticator, type KeyAuthenticator } from '#modules/auth/sessio
 export { newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
 export { createAccessTokens } from '#modules/auth/tokens/signing-keys';
 export { ensureSystemAdministrator } from '#modules/auth/accounts/first-administrator';
-
-const cleanUp: Job = {
-  name: 'session-clean-up',
-  description: 'Deletes sessions and tokens a month after their end, and attempt counters whose window is over.',
-  schedule: '11 * * * *',
-  catchUp: 'run_once',
-  timeoutMs: 10 * 60_000,
-  run: ({ services, signal }) => deleteExpired(services, signal),
-};
 
 /** Login, sessions, passwords and registration of tenants. */
 export const authModule = defineModule({

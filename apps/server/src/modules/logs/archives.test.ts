@@ -5,7 +5,7 @@ import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { newId } from '#core/base/crypto/ids';
 import { ObjectMissing } from '#core/data/files/object-store';
 import { archiveDays } from '#modules/logs/archiving.service';
-import { keepLogs } from '#modules/logs/retention';
+import { keepLogs } from '#modules/logs/logs.jobs';
 import { withClient } from '#test/support/database';
 import { logInSystemAdmin, unique } from '#test/support/factories';
 import { expectError, useService } from '#test/support/harness';

@@ -1,11 +1,8 @@
 import { defineModule } from '#core/http/route';
-import { adapters } from '#modules/notifications/channels/adapters';
 import { deliveryRoutes } from '#modules/notifications/deliveries/deliveries.routes';
-import { deliverBy } from '#modules/notifications/deliveries/delivering';
 import { inboxRoutes } from '#modules/notifications/inbox/inbox.routes';
-import { forgetNotifications, sweepNotifications } from '#modules/notifications/jobs';
-import { expandNotices } from '#modules/notifications/notices/expansion';
 import { noticeRoutes } from '#modules/notifications/notices/notices.routes';
+import { forgetNotifications, notificationTasks, sweepNotifications } from '#modules/notifications/notifications.jobs';
 import { preferenceRoutes } from '#modules/notifications/preferences/preferences.routes';
 import { pushRoutes } from '#modules/notifications/push/push.routes';
 
@@ -20,5 +17,5 @@ export const notificationsModule = defineModule({
   description: 'Notifications: audiences, channels, preferences, deliveries and the inbox',
   routes: [...preferenceRoutes, ...inboxRoutes, ...pushRoutes, ...noticeRoutes, ...deliveryRoutes],
   jobs: [sweepNotifications, forgetNotifications],
-  work: [expandNotices(), deliverBy(adapters)],
+  work: notificationTasks,
 });

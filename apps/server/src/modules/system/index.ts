@@ -1,5 +1,5 @@
 import { defineModule } from '#core/http/route';
-import { systemJobs } from '#modules/system/jobs';
+import { systemJobs } from '#modules/system/system.jobs';
 import { systemRoutes } from '#modules/system/system.routes';
 
 /** Health, version, metrics, mail outbox and security events for operators of the installation. */

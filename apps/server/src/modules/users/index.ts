@@ -2,8 +2,7 @@ import { access } from '#core/base/access/access';
 import { PermissionsAboveOwn } from '#core/base/errors/common-errors';
 import { IdParams } from '#core/base/schemas';
 import { defineModule, defineRoute } from '#core/http/route';
-import type { Work } from '#core/platform/queue/work';
-import { leftoversWork, TooManyInvitations, type Leftovers } from '#modules/auth/index';
+import { TooManyInvitations } from '#modules/auth/index';
 import { profileRoutes } from '#modules/users/profile.routes';
 import {
   BootstrapOnly,
@@ -16,6 +15,7 @@ import {
   UserExists,
   UserNotFound,
 } from '#modules/users/users.errors';
+import { leftovers } from '#modules/users/users.jobs';
 import * as schemas from '#modules/users/users.schemas';
 import {
   createUser,
@@ -23,22 +23,12 @@ import {
   getUser,
   inviteUser,
   listUsers,
-  removeLeftovers,
   resendInvitation,
   updateUser,
 } from '#modules/users/users.service';
 
 export { RoleAboveOwn } from '#modules/users/users.errors';
 export { assertMayChangeUser } from '#modules/users/users.service';
-
-const leftovers: Work<Leftovers> = {
-  name: leftoversWork,
-  concurrency: 1,
-  attempts: 10,
-  backoff: { firstSeconds: 10, maxSeconds: 3600 },
-  timeoutMs: 60_000,
-  run: ({ services, data }) => removeLeftovers(services, data),
-};
 
 /** Users of a tenant. */
 export const usersModule = defineModule({

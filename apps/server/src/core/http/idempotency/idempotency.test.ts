@@ -4,7 +4,7 @@ import { newId } from '#core/base/crypto/ids';
 import { defaultTiming } from '#core/data/db/timing';
 import { createIdempotencyKeys } from '#core/http/idempotency/idempotency-keys';
 import { createClock } from '#modules/auth/testing/steps';
-import { systemJobs } from '#modules/system/jobs';
+import { systemJobs } from '#modules/system/system.jobs';
 import { endBlocked, untilBlocked, withClient } from '#test/support/database';
 import { keyOf, trailOf } from '#test/support/directory';
 import { createMember, createTenant, logIn, logInSystemAdmin, unique } from '#test/support/factories';

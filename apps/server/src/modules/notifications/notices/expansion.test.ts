@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { newId } from '#core/base/crypto/ids';
-import { sweepNotifications } from '#modules/notifications/jobs';
 import { batchesInRow, batchSize, expandNotices } from '#modules/notifications/notices/expansion';
 import { path, stepsOf } from '#modules/notifications/notices/testing/steps';
+import { sweepNotifications } from '#modules/notifications/notifications.jobs';
 import { createTenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 

@@ -2,10 +2,10 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { createFairTurns } from '#core/base/concurrency/fair-semaphore';
 import type { Services } from '#core/platform/services';
-import { sweepJobs, translateInBackground } from '#modules/translation/jobs/background';
 import { door, jobIn, stepsOf } from '#modules/translation/jobs/testing/steps';
 import { createTenantOf, environment } from '#modules/translation/testing/tenants';
 import { inLanguage, provideTranslator, type Translator } from '#modules/translation/testing/translator';
+import { sweepJobs, translateInBackground } from '#modules/translation/translation.jobs';
 import { withClient } from '#test/support/database';
 import { race, trailOf } from '#test/support/directory';
 import type { Tenant } from '#test/support/factories';

@@ -1,17 +1,7 @@
 import { createFairTurns } from '#core/base/concurrency/fair-semaphore';
-import { processPermits } from '#core/base/concurrency/semaphore';
 import { newId } from '#core/base/crypto/ids';
-import { deleteInBatches } from '#core/data/db/batches';
-import type { Job } from '#core/platform/jobs/job';
-import type { Work } from '#core/platform/queue/work';
 import type { Services } from '#core/platform/services';
-import {
-  claimJob,
-  deleteOldJobs,
-  endJob,
-  findHeldJob,
-  listAbandonedJobs,
-} from '#modules/translation/jobs/jobs.queries';
+import { claimJob, endJob, findHeldJob } from '#modules/translation/jobs/jobs.queries';
 import { workOn, type Left } from '#modules/translation/jobs/worker';
 
 type Dependencies = Pick<
@@ -19,18 +9,18 @@ type Dependencies = Pick<
   'callLog' | 'database' | 'encryption' | 'log' | 'now' | 'outbound' | 'queue' | 'runtimeSettings'
 >;
 
-type Named = { tenantId: string; jobId: string };
+export type Named = { tenantId: string; jobId: string };
 
-const name = 'translation-jobs';
-const attempts = 5;
-/** Jobs that are worked on in a process side by side, and those of them that translate at once, a few batches at a time. */
-const atOnceInProcess = { jobs: 16, translating: 2 };
+/** Queue of the task that continues a job. */
+export const jobsWork = 'translation-jobs';
+/** Jobs of a process that translate at once, a few batches at a time. */
+const maxTranslating = 2;
 const batchesAtOnce = 5;
 /** After so many times, or so long, another job may be worked on instead. */
 const timesInRow = 20;
 const maxMs = 10 * 60_000;
 const pausesMs = [500, 2000];
-const waitMs = 5000;
+export const waitMs = 5000;
 const unexpected = 'Something unexpected happened. The job can be resumed.';
 
 /** Continues a job in the background, in any process, after `pauseMs` at the earliest. */
@@ -40,35 +30,15 @@ export async function sendJob(
   pauseMs = 0,
 ): Promise<void> {
   const later = pauseMs === 0 ? {} : { startAfter: new Date(now().getTime() + pauseMs) };
-  await queue.send(name, { tenantId, jobId }, { key: jobId, ...later });
+  await queue.send(jobsWork, { tenantId, jobId }, { key: jobId, ...later });
 }
 
-/** Translation of many records that no request waits for. */
-export const translateInBackground: Work<Named> = {
-  name,
-  concurrency: atOnceInProcess.jobs,
-  attempts,
-  backoff: { firstSeconds: 2, maxSeconds: 300 },
-  // A batch that was begun in time and is tried in parts may take long.
-  timeoutMs: 60 * 60_000,
-  async run({ services, data, signal, attempt }) {
-    // One job of a tenant at a time in a process: no tenant has all others wait.
-    const release = processPermits.tryAcquire([{ key: `translation job of ${data.tenantId}`, max: 1 }]);
-    if (release === undefined) return sendJob(services, data, waitMs);
-    try {
-      await workInShares({ services, data, signal, isLast: attempt === attempts });
-    } finally {
-      release();
-    }
-  },
-};
-
-const inShares = createFairTurns(atOnceInProcess.translating);
+const inShares = createFairTurns(maxTranslating);
 
 type Turn = { services: Dependencies; data: Named; signal: AbortSignal; isLast: boolean };
 
 /** Tenants take equal shares: one with many records must not have the few of another wait until it is done. */
-async function workInShares(turn: Turn): Promise<void> {
+export async function workInShares(turn: Turn): Promise<void> {
   const { services, data } = turn;
   const endsAt = services.now().getTime() + maxMs;
   for (let count = 1; ; count++) {
@@ -129,28 +99,4 @@ async function giveUp(error: unknown, { services, own, isLast }: GivingUp): Prom
     );
   }
   throw error;
-}
-
-const keptMs = 90 * 24 * 60 * 60_000;
-const maxConcurrent = 1000;
-
-/** Finds jobs whose process has died, and deletes those that ended long ago. */
-export const sweepJobs: Job = {
-  name: 'translation-sweep',
-  description:
-    'Has translations of many records go on whose process is gone, and forgets those that ended 90 days ago.',
-  schedule: '* * * * *',
-  catchUp: 'run_once',
-  timeoutMs: 60_000,
-  async run({ services, signal }) {
-    const db = services.database.platform();
-    const abandoned = await db.interactive.all(listAbandonedJobs({ max: maxConcurrent }));
-    if (abandoned.length > 0) await services.queue.sendMany(name, abandoned.map(toPiece));
-    const before = new Date(services.now().getTime() - keptMs).toISOString();
-    await deleteInBatches(db, (max) => deleteOldJobs({ before, max }), signal);
-  },
-};
-
-function toPiece({ tenant_id: tenantId, id: jobId }: { tenant_id: string; id: string }) {
-  return { data: { tenantId, jobId }, key: jobId };
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
 import { newId } from '#core/base/crypto/ids';
-import { sweepJobs } from '#modules/translation/jobs/background';
 import { door, jobIn, stepsOf } from '#modules/translation/jobs/testing/steps';
 import { createTenantOf, environment } from '#modules/translation/testing/tenants';
 import { inLanguage, provideTranslator } from '#modules/translation/testing/translator';
+import { sweepJobs } from '#modules/translation/translation.jobs';
 import { create, race, trailOf } from '#test/support/directory';
 import { createMember, createTenant } from '#test/support/factories';
 import { expectError, startService, useService } from '#test/support/harness';

@@ -1,10 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 
 import { systemTenantId } from '#core/base/access/principal';
-import { forgetTranslations } from '#modules/translation/clean-up';
 import { forgetMarks } from '#modules/translation/entities/marks.queries';
 import { createTenantOf, environment, path } from '#modules/translation/testing/tenants';
 import { provideTranslator } from '#modules/translation/testing/translator';
+import { forgetTranslations } from '#modules/translation/translation.jobs';
 import { create, paths } from '#test/support/directory';
 import { createMember, createTenant, logIn, logInSystemAdmin, type Tenant } from '#test/support/factories';
 import { expectError, useService, type Call } from '#test/support/harness';

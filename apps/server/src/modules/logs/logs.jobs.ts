@@ -2,7 +2,7 @@ import { deleteInBatches } from '#core/data/db/batches';
 import { keepDayPartitions } from '#core/data/db/day-partitions';
 import { logConfiguration, type LogConfig } from '#core/data/log/log-config';
 import { deleteOldErrorHours, deleteOldMinutes, deleteOldTenantHours } from '#core/data/log/request-counts.queries';
-import type { JobContext } from '#core/platform/jobs/job';
+import type { Job, JobContext } from '#core/platform/jobs/job';
 import { lastSlot } from '#core/platform/jobs/slots';
 import type { Services } from '#core/platform/services';
 import { archiveDays, type Archived } from '#modules/logs/archiving.service';
@@ -17,6 +17,15 @@ type Dependencies = Pick<
 const dayMs = 24 * 60 * 60_000;
 /** One day more than the longest analysis. */
 const countsKeptMs = 8 * dayMs;
+
+export const retention: Job = {
+  name: 'log-retention',
+  description: 'Creates log partitions for future days; archives and purges expired lines, counts and exports.',
+  schedule: '2-57/5 * * * *',
+  catchUp: 'run_once',
+  timeoutMs: 60 * 60_000,
+  run: ({ services, ...context }) => keepLogs(services, context),
+};
 
 /** Creates partitions for future days and purges expired lines, counts and exports. */
 export async function keepLogs(

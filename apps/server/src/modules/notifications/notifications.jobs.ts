@@ -1,8 +1,12 @@
 import { deleteInBatches } from '#core/data/db/batches';
 import type { Job } from '#core/platform/jobs/job';
+import type { Work } from '#core/platform/queue/work';
 import type { Services } from '#core/platform/services';
+import { adapters } from '#modules/notifications/channels/adapters';
 import { listWaiting } from '#modules/notifications/deliveries/deliveries.queries';
+import { deliverBy } from '#modules/notifications/deliveries/delivering';
 import { sendDeliveries } from '#modules/notifications/deliveries/tasks';
+import { expandNotices } from '#modules/notifications/notices/expansion';
 import {
   deleteOldDeliveries,
   deleteOldNotices,
@@ -61,6 +65,9 @@ export const forgetNotifications: Job = {
     if (failures.length > 0) throw failures[0];
   },
 };
+
+/** Fan-out of notices, and their deliveries. */
+export const notificationTasks: readonly Work[] = [expandNotices(), deliverBy(adapters)];
 
 async function forget(
   { database }: Pick<Services, 'database' | 'log' | 'now' | 'queue'>,

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { keepLogs } from '#modules/logs/retention';
+import { keepLogs } from '#modules/logs/logs.jobs';
 import { withClient } from '#test/support/database';
 import { logInSystemAdmin } from '#test/support/factories';
 import { useService } from '#test/support/harness';

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 
 import type { Services } from '#core/platform/services';
-import { forgetNotifications } from '#modules/notifications/jobs';
 import { stepsOf } from '#modules/notifications/notices/testing/steps';
+import { forgetNotifications } from '#modules/notifications/notifications.jobs';
 import { createTenant } from '#test/support/factories';
 import { useService } from '#test/support/harness';
 

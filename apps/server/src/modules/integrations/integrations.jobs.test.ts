@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 
-import { keepCalls } from '#modules/integrations/retention';
+import { keepCalls } from '#modules/integrations/integrations.jobs';
 import { addCall, path } from '#modules/integrations/testing/traffic';
 import { withClient } from '#test/support/database';
 import { createTenant, type Tenant } from '#test/support/factories';
