@@ -107,7 +107,7 @@ describe('job_missed', () => {
       {
         type: 'job_missed',
         severity: 'warning',
-        message: 'Its run of 2026-03-10T11:00:00.000Z had not been started 2 minutes later.',
+        message: 'The run of 2026-03-10T11:00:00.000Z was not started within 2 minutes.',
         resolved_at: null,
       },
     ]);

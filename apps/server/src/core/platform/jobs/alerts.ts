@@ -32,7 +32,7 @@ export function createAlerts({ database, log, now }: { database: Database; log: 
   const nowText = () => now().toISOString();
 
   async function written(writing: Promise<unknown>): Promise<void> {
-    await writing.catch((error: unknown) => log.error({ err: error }, 'an alert could not be written down'));
+    await writing.catch((error: unknown) => log.error({ err: error }, 'an alert could not be written'));
   }
 
   async function raise(alert: NewAlert, tally: Tally | undefined): Promise<void> {

@@ -92,7 +92,7 @@ describe('a job that goes wrong', () => {
       () => Promise.reject(new Error(`${'x'.repeat(990)} ada.lovelace@example.com`)),
       `${'x'.repeat(990)} a***@exam`,
     ],
-    ['hangs', () => new Promise<never>(() => undefined), 'The run took longer than 50 ms and was given up.'],
+    ['hangs', () => new Promise<never>(() => undefined), 'The run exceeded its timeout of 50 ms.'],
   ] as [string, BoundJob['run'], string][])(
     '%s: the others run, and why it failed is kept',
     async (_what, run, error) => {
@@ -155,7 +155,7 @@ describe('a process that is killed', () => {
     expect(await runsOf(database(), job.name)).toMatchObject([{ status: 'running', attempt: 1 }]);
   });
 
-  it('is seen to have failed after that, and its slot is tried again', async () => {
+  it('counts as failed after that, and its slot is retried', async () => {
     const { job, next } = await killed();
     await endLease(database(), job.name);
     expect(await next().dispatch('internal')).toMatchObject({ jobs_executed: 1, jobs_failed: 0, alerts_sent: 1 });
@@ -163,7 +163,7 @@ describe('a process that is killed', () => {
       { slot: '2026-03-10T10:01:00.000Z', status: 'succeeded', attempt: 2, abandoned: false, error: null },
     ]);
     expect(await alertsOf(database(), job.name)).toMatchObject([
-      { type: 'job_failed', message: 'The process that ran it is gone.', resolved_at: expect.any(String) },
+      { type: 'job_failed', message: 'The process of the run stopped.', resolved_at: expect.any(String) },
     ]);
   });
 
@@ -182,7 +182,7 @@ describe('a process that is killed', () => {
     expect(await runsOf(database(), job.name)).toMatchObject([{ status: 'failed', attempt: 3, abandoned: false }]);
   });
 
-  it('and was only held up: what it says afterwards counts no more', async () => {
+  it('of a process that was only delayed is taken over, and its later result is ignored', async () => {
     const [one, two] = [gate(), gate()];
     const job = jobOf({ schedule: '1 * * * *', run: () => one.opened.then(() => ({ by: 'the first' })) });
     const works = { ...job, run: () => two.opened.then(() => ({ by: 'the second' })) };
@@ -201,7 +201,7 @@ describe('a process that is killed', () => {
     expect(await runsOf(database(), job.name)).toMatchObject([{ attempt: 2, output: { by: 'the second' } }]);
   });
 
-  it('is tried again by one of many that notice it', async () => {
+  it('is retried by one of many processes that notice it', async () => {
     const { job, works, next } = await killed();
     await endLease(database(), job.name);
     const run = vi.fn<BoundJob['run']>(works.run);
@@ -279,7 +279,7 @@ describe('a process that stops', () => {
     expect(await runsOf(database(), job.name)).toMatchObject([{ status: 'succeeded' }]);
   });
 
-  it('gives back what does not end in time, and another process tries it again at once', async () => {
+  it('releases runs that do not end in time, and another process retries them at once', async () => {
     const job = jobOf({ schedule: '1 * * * *', run: () => new Promise(() => undefined) });
     const { clock, all } = await processes(1, [job]);
     const first = all[0]!.dispatch('internal');
@@ -332,7 +332,7 @@ describe('a process that stops', () => {
     await begun;
     expect(run).not.toHaveBeenCalled();
     expect(await runsOf(database(), job.name)).toMatchObject([
-      { status: 'failed', error: 'The process was stopped before the end.' },
+      { status: 'failed', error: 'The process stopped before the end of the run.' },
     ]);
   });
 

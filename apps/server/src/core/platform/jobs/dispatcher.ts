@@ -30,7 +30,7 @@ import { lateAfterMs } from '#core/platform/jobs/slots';
 import type { BoundJob } from '#core/platform/jobs/terms';
 import { createWatch } from '#core/platform/jobs/watch';
 
-/** A slot whose process was gone is not tried again after so long. */
+/** A slot whose process stopped is not retried after this time. */
 const retryWithinMs = 24 * 60 * 60_000;
 
 /** One dispatch: a request for the jobs that are due. Times in RFC 3339. */
@@ -41,7 +41,7 @@ export type Dispatcher = {
   readonly jobs: readonly BoundJob[];
   readonly secret: SecretCheck;
   /**
-   * Starts all that is due and waits for it, at most `waitMs`; what still runs then goes on, and counts as executed.
+   * Starts all due jobs and waits for them, at most `waitMs`; jobs that still run then continue and count as executed.
    * @throws when the database cannot be reached.
    */
   dispatch(trigger: DispatchRow['trigger'], options?: { waitMs?: number }): Promise<Dispatch>;
@@ -51,7 +51,7 @@ export type Dispatcher = {
   register(): Promise<void>;
   /** An external scheduler dispatches often enough. */
   isDrivenOutside(): Promise<boolean>;
-  /** Waits for what runs, at most so long, then gives it back for another process to try. */
+  /** Waits for runs at most this long, then releases them for other processes. */
   close(drainMs?: number): Promise<void>;
 };
 
@@ -101,11 +101,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     return answered;
   }
 
-  /** What ends after the answer belongs into the history all the same. */
+  /** Runs that end after the answer are recorded in the history as well. */
   async function keepAccount(work: Promise<unknown>, write: () => Promise<void>): Promise<void> {
     await work
       .then(write)
-      .catch((error: unknown) => options.log.warn({ err: error }, 'the end of a dispatch could not be written down'));
+      .catch((error: unknown) => options.log.warn({ err: error }, 'the result of a dispatch could not be written'));
   }
 
   return {
@@ -120,7 +120,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     },
     async close(drainMs = 0) {
       await parts.runner.close(drainMs);
-      // What was being claimed meanwhile is given back, and that has to be written down too.
+      // Runs that were claimed meanwhile are released, and this must be written as well.
       await Promise.allSettled(underWay);
       await parts.runner.close(0);
     },
@@ -158,14 +158,14 @@ async function register({ database, jobs, now }: Parts): Promise<void> {
 
 async function endLost(parts: Parts, tally: Tally): Promise<void> {
   const { database, now, runner } = parts;
-  const error = 'The process that ran it is gone.';
+  const error = 'The process of the run stopped.';
   const lost = await database
     .platform()
     .interactive.all(endLostRuns({ at: now().toISOString(), own: runner.running(), error }));
   for (const { job_name: name } of lost) await noteFailure(parts, { name, error }, tally);
 }
 
-/** What each job asks for; what needs no run for that is dealt with at once. */
+/** Plans the due runs of each job, and handles at once what needs no run. */
 async function look(parts: Parts, tally: Tally): Promise<JobPlan[]> {
   const { database, jobs, log } = parts;
   const now = parts.now();
@@ -181,7 +181,7 @@ async function look(parts: Parts, tally: Tally): Promise<JobPlan[]> {
       await prepare(parts, plan, tally);
       plans.push(plan);
     } catch (error) {
-      log.error({ err: error, job: job.name }, 'the schedule of a job could not be worked off');
+      log.error({ err: error, job: job.name }, 'the schedule of a job could not be evaluated');
     }
   }
   return plans;
@@ -197,7 +197,7 @@ async function prepare({ database, alerts, now }: Parts, { name, moveTo, due }: 
       subject: name,
       severity: 'warning',
       title: `The job ${name} was not started in time`,
-      message: `Its run of ${due.missed.toISOString()} had not been started ${minutes} minutes later.`,
+      message: `The run of ${due.missed.toISOString()} was not started within ${minutes} minutes.`,
     },
     tally,
   );

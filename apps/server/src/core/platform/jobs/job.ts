@@ -13,13 +13,13 @@ export type JobContext = {
   signal: AbortSignal;
 };
 
-/** Work that a module has to do now and then, declared in the module that it belongs to. */
+/** Recurring work, declared in the module that it belongs to. */
 export type Job = JobTerms & {
   /** @returns a small object that is kept with the run, or nothing. */
   run(context: JobContext): Promise<Record<string, unknown> | void>;
 };
 
-/** The jobs of a module, given the services under the name of the module. */
+/** The jobs of a module, bound to services that log under the name of the module. */
 export function bindJobs(
   { name, jobs = [] }: { name: string; jobs?: readonly Job[] },
   context: () => Omit<JobContext, 'signal'>,
@@ -28,8 +28,8 @@ export function bindJobs(
     ...job,
     run: async (signal) => {
       const { services, connection } = context();
-      const own = { ...services, log: services.log.child({ service: name }) };
-      return (await job.run({ services: own, connection, signal })) ?? undefined;
+      const moduleServices = { ...services, log: services.log.child({ service: name }) };
+      return (await job.run({ services: moduleServices, connection, signal })) ?? undefined;
     },
   }));
 }

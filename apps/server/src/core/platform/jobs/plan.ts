@@ -16,21 +16,21 @@ export function termsOf(job: JobTerms, row: Wishes): Schedule & Pick<JobTerms, '
   };
 }
 
-/** What `handled_schedule` holds. */
+/** The value of `handled_schedule`. */
 export function scheduleKey({ schedule, timezone }: Schedule): string {
   return `${schedule} ${timezone}`;
 }
 
 export type OpenRun = Pick<JobRunRow, 'id' | 'job_name' | 'slot' | 'status'>;
 
-/** What one job asks for at this moment. */
+/** The due runs of one job. */
 export type JobPlan = {
   name: string;
   due: Due;
-  /** Runs whose process was gone before the end. */
+  /** Runs whose process stopped before the end. */
   retries: readonly string[];
   isRunning: boolean;
-  /** How far the schedule is dealt with without a run, and what that was found out from; undefined where nothing changes. */
+  /** The instant up to which the schedule is handled without a run, and the row that this was decided from; undefined if nothing changes. */
   moveTo: { until: string; schedule: string; readUntil: string; readSchedule: string } | undefined;
 };
 
@@ -57,12 +57,12 @@ export function planJob(
   };
 }
 
-/** From where on slots are owed. */
+/** Slots after this instant have to be run. */
 function startOf(row: JobRow, schedule: string, now: Date): Date {
   const handled = Date.parse(row.handled_until);
-  // The clock went back: what it comes by again was run, and is known by its slot.
+  // The clock went back: slots that come again have been run, and their rows prevent a second run.
   if (handled > now.getTime() + skewMs) return now;
-  // Of a schedule that is new nothing is owed but what has just come.
+  // A new schedule has no missed slots, except one that has just come.
   if (row.handled_schedule !== schedule) return new Date(Math.max(handled, now.getTime() - lateAfterMs));
   return new Date(handled);
 }

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { Database } from '#core/data/db/database';
 import type { Log } from '#core/data/log/log';
@@ -15,33 +15,33 @@ import {
 } from '#core/platform/jobs/jobs.queries';
 import type { BoundJob } from '#core/platform/jobs/terms';
 
-/** How long a run counts as alive without a heartbeat from its process. */
+/** Lease of a run: without a heartbeat of its process for this time, the run counts as failed. */
 export const leaseMs = 60_000;
 
 const criticalStreak = 3;
-/** What takes less is never slow, however quick it usually is. */
+/** Shorter runs never count as slow. */
 const minSlowMs = 5000;
-const minRunsToJudge = 5;
+const minRunsToCompare = 5;
 const slowFactor = 3;
-const longestError = 1000;
-/** What lies beyond is not even looked at for secrets. */
-const longestRead = 32_768;
+const maxErrorLength = 1000;
+/** Maximum length of a text that is searched for secrets. */
+const maxReadLength = 32_768;
 
 /** The run is no longer this process's. */
 class LeaseLost extends Error {}
 /** The process ends before the run has. */
 class ProcessStops extends Error {}
 
-/** Works off what this process has claimed. */
+/** Performs the runs that this process has claimed. */
 export type Runner = {
-  /** Resolves when the run has ended, however it ends. */
+  /** Resolves when the run has ended, with or without success. */
   run(job: BoundJob, claim: Claim, tally: Tally): Promise<void>;
-  /** A run of the job still goes on in this process, even one whose time is over. */
+  /** Whether a run of the job is under way in this process, also after its timeout. */
   isBusy(name: string): boolean;
   /** The ids of the runs under way here. */
   running(): string[];
   isClosing(): boolean;
-  /** Waits for what runs, at most so long, then gives it back. */
+  /** Waits for runs at most this long, then releases them. */
   close(drainMs: number): Promise<void>;
 };
 
@@ -106,7 +106,7 @@ class LocalRunner implements Runner {
     tally.executed += 1;
     const controller = new AbortController();
     this.#controllers.set(claim.id, controller);
-    // Until its end is written down, others must see that it is alive.
+    // Until its result is written, other processes must see its heartbeat.
     const heartbeat = setInterval(() => void this.#beat(claim, controller), this.#leaseMs / 3).unref();
     const result = await this.#work(job, controller);
     if ('error' in result) tally.failed += 1;
@@ -118,7 +118,7 @@ class LocalRunner implements Runner {
   async #work(job: BoundJob, controller: AbortController): Promise<Result> {
     const { signal } = controller;
     const timeout = setTimeout(
-      () => controller.abort(new Error(`The run took longer than ${job.timeoutMs} ms and was given up.`)),
+      () => controller.abort(new Error(`The run exceeded its timeout of ${job.timeoutMs} ms.`)),
       job.timeoutMs,
     ).unref();
     try {
@@ -130,7 +130,7 @@ class LocalRunner implements Runner {
     }
   }
 
-  /** Again and again until the database takes it, or the process stops: a run that has ended must not look lost. */
+  /** Retries until the database takes it, or the process stops: a run that has ended must not count as abandoned. */
   async #writeEnd({ job, claim, tally }: Running, result: Result): Promise<void> {
     const { log, now } = this.#options;
     const at = now().toISOString();
@@ -139,7 +139,7 @@ class LocalRunner implements Runner {
         if (!(await this.#end(job, claim, { result, at }))) return;
         break;
       } catch (error) {
-        log.warn({ err: error, job: job.name, runId: claim.id }, 'the end of a job could not be written down');
+        log.warn({ err: error, job: job.name, runId: claim.id }, 'the result of a run could not be written; retrying');
       }
       if (!(await this.#mayTryAgain())) return;
     }
@@ -149,14 +149,14 @@ class LocalRunner implements Runner {
         ? noteSuccess(this.#options, { job, claim, at }, tally)
         : noteFailure(this.#options, { name: job.name, error }, tally);
     await noted.catch((reason: unknown) =>
-      log.error({ err: reason, job: job.name }, 'how a job ended could not be counted'),
+      log.error({ err: reason, job: job.name }, 'the result of a run could not be counted'),
     );
   }
 
   /** After a while; false when the process stops before. */
   async #mayTryAgain(): Promise<boolean> {
     const { signal } = this.#stop;
-    await delay(this.#leaseMs / 12, undefined, { signal, ref: false }).catch(() => undefined);
+    await sleep(this.#leaseMs / 12, undefined, { signal, ref: false }).catch(() => undefined);
     return !signal.aborted;
   }
 
@@ -177,7 +177,7 @@ class LocalRunner implements Runner {
         .interactive.first(extendLease({ id, attempt, leaseMs: this.#leaseMs }));
       if (extended === undefined) controller.abort(new LeaseLost());
     } catch (error) {
-      log.warn({ err: error, runId: id }, 'the lease of a job could not be extended and will be tried again');
+      log.warn({ err: error, runId: id }, 'the lease of a run could not be extended; retrying');
     }
   }
 
@@ -187,11 +187,11 @@ class LocalRunner implements Runner {
     const { interactive } = database.platform();
     const cause = 'error' in result ? result.error : undefined;
     if (cause instanceof LeaseLost) {
-      log.warn({ job: job.name, runId: id }, 'a job was taken over by another process');
+      log.warn({ job: job.name, runId: id }, 'another process has taken over a run');
       return false;
     }
     if (cause instanceof ProcessStops) {
-      await interactive.all(giveBackRun({ id, attempt, at, error: 'The process was stopped before the end.' }));
+      await interactive.all(giveBackRun({ id, attempt, at, error: 'The process stopped before the end of the run.' }));
       return false;
     }
     const error = 'error' in result ? textOf(result.error) : null;
@@ -203,7 +203,7 @@ class LocalRunner implements Runner {
 
 type Noting = Pick<Options, 'database' | 'alerts'>;
 
-/** Counts a run that failed, or whose process was gone, and says so. */
+/** Counts a run that failed or whose process stopped, and raises the alert. */
 export async function noteFailure(
   { database, alerts }: Noting,
   { name, error }: { name: string; error: string },
@@ -234,8 +234,8 @@ async function noteSuccess(
     .interactive.batch([forgetFailures({ name }), usualDuration({ name, exceptId: claim.id })]);
   await alerts.resolve('job_failed', [name]);
   const tookMs = Date.parse(at) - Date.parse(claim.started_at);
-  const isJudged = usual !== undefined && usual.runs >= minRunsToJudge && usual.median_ms !== null;
-  const usualMs = isJudged ? Math.max(minSlowMs, slowFactor * usual.median_ms!) : Infinity;
+  const isComparable = usual !== undefined && usual.runs >= minRunsToCompare && usual.median_ms !== null;
+  const usualMs = isComparable ? Math.max(minSlowMs, slowFactor * usual.median_ms!) : Infinity;
   if (tookMs <= Math.min(usualMs, timeoutMs / 2)) {
     await alerts.resolve('job_slow', [name]);
     return;
@@ -259,9 +259,9 @@ function aborted(signal: AbortSignal): Promise<never> {
   });
 }
 
-// A text that PostgreSQL accepts and every operator may read, for any error. A truncated secret would no longer be recognised.
+// Redacted before it is shortened, because a truncated secret is not recognised. NUL and lone surrogates are removed, because PostgreSQL refuses them.
 function textOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  const clean = redactText(text.slice(0, longestRead)).slice(0, longestError);
+  const clean = redactText(text.slice(0, maxReadLength)).slice(0, maxErrorLength);
   return clean.replaceAll('\0', '').toWellFormed() || 'no message';
 }

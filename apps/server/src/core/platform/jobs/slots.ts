@@ -15,7 +15,7 @@ const maxCaughtUp = 24;
 /** One run to be started. */
 export type DueSlot = { at: Date; trigger: 'schedule' | 'catch_up' };
 
-/** What a look at the schedule of one job finds. */
+/** The due slots of one job. */
 export type Due = {
   /** The oldest first. */
   slots: readonly DueSlot[];
@@ -33,7 +33,7 @@ export function findDue(
   { handledUntil, now }: Record<'handledUntil' | 'now', Date>,
 ): Due {
   const next = nextSlot(terms, handledUntil);
-  // Mostly nothing has come, and to list what came before takes milliseconds, for one job after the other.
+  // In most cases no slot is due, and listing past slots takes milliseconds per job.
   if (next !== undefined && next > now) return nothing;
   const slots = lastSlots(terms, now).filter((slot) => slot > handledUntil);
   const last = slots.at(-1);

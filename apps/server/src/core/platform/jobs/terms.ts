@@ -1,6 +1,6 @@
 import type { CatchUp } from '#core/platform/jobs/slots';
 
-/** What the code says of a job; an operator may wish otherwise about schedule and catch-up. */
+/** The definition of a job; an operator may override schedule and catch-up. */
 export type JobTerms = {
   /** In kebab-case, led by the name of the module: `storage-sweep`. */
   name: string;

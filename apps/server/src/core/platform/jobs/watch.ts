@@ -4,10 +4,10 @@ import type { HealthStatus } from '#core/platform/jobs/dispatches.queries';
 import { quietAfterMs } from '#core/platform/jobs/secret';
 import type { BoundJob } from '#core/platform/jobs/terms';
 
-/** While nothing is run, services are looked at so often. */
+/** Interval of health checks while no job runs. */
 const watchEveryMs = 60_000;
 
-/** Looks at the parts of the installation, with an alert for each that does not answer, and ends alerts without a cause. */
+/** Checks the parts of the installation, raises an alert for each that is unhealthy, and resolves alerts without a cause. */
 export type Watch = {
   look(tally: Tally): Promise<HealthStatus>;
   /** No dispatch for a minute. */

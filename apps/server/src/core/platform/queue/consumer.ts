@@ -3,13 +3,13 @@ import type { Log } from '#core/data/log/log';
 import { heartbeatSeconds, type Claim, type Storage } from '#core/platform/queue/storage';
 import type { BoundWork } from '#core/platform/queue/terms';
 
-/** Does what waits in the queue, in one process. */
+/** Performs waiting tasks in one process. */
 export type Consumer = {
-  /** Something waits under this name; under any, where it is undefined. */
+  /** A task waits under this name; under any, if the name is undefined. */
   wake(name?: string): void;
   /**
-   * Takes nothing more and has what is under way stop; what has not ended by then waits for another process.
-   * @param graceMs how long to wait for that
+   * Claims no more tasks and aborts running ones; tasks that have not ended then wait for another process.
+   * @param graceMs time for running tasks to end
    */
   stop(graceMs: number): Promise<void>;
 };
@@ -19,13 +19,13 @@ export type ConsumerOptions = {
   storage: Storage;
   log: Log;
   onError(error: unknown): void;
-  /** How often to look without being told: for what became due meanwhile. */
+  /** Interval of polling for tasks that became due. */
   pollMs: number;
-  /** How often to look after what dead processes held. */
+  /** Interval of the maintenance of tasks of dead processes. */
   tendMs: number;
 };
 
-/** Why work is aborted that is given back. */
+/** The reason to abort tasks that are released. */
 class ProcessStops extends Error {
   override name = 'ProcessStops';
   override message = 'the process stops';
@@ -39,7 +39,7 @@ const settleRetryMs = 1000;
 export function startConsumer(options: ConsumerOptions): Consumer {
   const lines = new Map(options.work.map((work) => [work.name, new Line(work, options)]));
   const every = (ms: number, run: () => unknown) => {
-    // Processes started together do not all look at once.
+    // Jitter: processes that started together do not all poll at once.
     const timer = setInterval(run, ms * (0.9 + Math.random() / 5)).unref();
     return () => clearInterval(timer);
   };
@@ -64,7 +64,7 @@ export function startConsumer(options: ConsumerOptions): Consumer {
   };
 }
 
-/** The work of one name. */
+/** The tasks of one name. */
 class Line {
   readonly #work: BoundWork;
   readonly #options: ConsumerOptions;
@@ -77,7 +77,7 @@ class Line {
     this.#options = options;
   }
 
-  /** Takes as much as there is room for. */
+  /** Claims as many tasks as may run at once. */
   readonly look = coalesce(() => this.#lookOnce());
 
   async #lookOnce(): Promise<void> {
@@ -94,7 +94,7 @@ class Line {
     const controller = new AbortController();
     const run: Run = { claim, controller, ended: Promise.resolve() };
     this.#runs.add(run);
-    // What was being taken while the process began to stop.
+    // Claimed while the process began to stop.
     if (this.#isStopped) controller.abort(new ProcessStops());
     run.ended = this.#run(run).finally(() => {
       this.#runs.delete(run);
@@ -114,12 +114,12 @@ class Line {
     const attempt = claim.retryCount + 1;
     const isLast = attempt >= this.#work.attempts;
     const facts = { err: outcome.error, work: name, piece: claim.id, attempt };
-    if (isLast) log.error(facts, 'work failed for the last time and is kept as a dead letter');
-    else log.warn(facts, 'work failed and will be tried again');
+    if (isLast) log.error(facts, 'task failed for the last time; it is kept as a dead letter');
+    else log.warn(facts, 'task failed; it will be retried');
     return this.#settle(run, () => storage.fail(name, claim, outcome.error));
   }
 
-  /** Ends with its signal, even if the work ignores the signal. */
+  /** Ends with its signal, even if the task ignores the signal. */
   async #attempt({ claim, controller }: Run): Promise<{ succeeded: true } | { succeeded: false; error: unknown }> {
     const { signal } = controller;
     const timer = setTimeout(() => controller.abort(new TooLong()), this.#work.timeoutMs);
@@ -130,7 +130,7 @@ class Line {
     try {
       signal.throwIfAborted();
       const work = this.#work.run({ data: claim.data, attempt: claim.retryCount + 1, signal });
-      // Stopping leaves it the time to end well.
+      // A stopping process leaves the task its grace time to complete.
       await Promise.race([work, aborted.catch((error: unknown) => this.#outlast(work, error))]);
       return { succeeded: true };
     } catch (error) {
@@ -150,7 +150,7 @@ class Line {
     return Promise.race([work, over]);
   }
 
-  /** Until the database takes it, or another process has taken the work over. */
+  /** Retries until the database takes it, or another process has taken over the task. */
   async #settle({ controller }: Run, settle: () => Promise<void>): Promise<void> {
     for (;;) {
       try {
@@ -197,5 +197,5 @@ class TooLong extends Error {
 
 class TakenOver extends Error {
   override name = 'TakenOver';
-  override message = 'another process took the work over';
+  override message = 'another process has taken over the task';
 }

@@ -75,7 +75,7 @@ describe('send', () => {
     await untilStates(work.name, ['completed', 'completed', 'completed']);
   });
 
-  it('waits for its time, and has what matters more done first', async () => {
+  it('waits for its start time, and runs tasks with a higher priority first', async () => {
     const order: unknown[] = [];
     const work = workOf({ concurrency: 1, run: ({ data }) => Promise.resolve(order.push(data)) });
     const queue = processWith(work);
@@ -105,7 +105,7 @@ describe('send', () => {
 });
 
 describe('work that fails', () => {
-  it('is tried again as often as it says, and kept as a dead letter then', async () => {
+  it('is retried up to its number of attempts, and then kept as a dead letter', async () => {
     const attempts: number[] = [];
     const work = workOf({
       run: ({ attempt }) => Promise.reject(new Error(`no luck with ${attempts.push(attempt)}`)),
@@ -123,9 +123,9 @@ describe('work that fails', () => {
     expect(letters).toMatchObject([{ state: 'created' }]);
     const lines = test.logLines.filter((line) => line.includes(work.name));
     expect(lines.map((line) => (JSON.parse(line) as { msg: string }).msg)).toEqual([
-      'work failed and will be tried again',
-      'work failed and will be tried again',
-      'work failed for the last time and is kept as a dead letter',
+      'task failed; it will be retried',
+      'task failed; it will be retried',
+      'task failed for the last time; it is kept as a dead letter',
     ]);
   });
 
@@ -207,7 +207,7 @@ describe('a process that stops', () => {
     expect(await statesOf(work.name)).toEqual(['completed']);
   });
 
-  it('gives back what does not listen, and what that says later counts no more', async () => {
+  it('releases a task that ignores its signal, and ignores its later result', async () => {
     const [begun, go] = [gate(), gate()];
     const name = workOf().name;
     const first = processWith(workOf({ name, run: () => (begun.open(), go.opened) }));
@@ -226,7 +226,7 @@ describe('a process that stops', () => {
     await untilStates(name, ['completed']);
   });
 
-  it('gives back nothing where the same waits already', async () => {
+  it('releases no task if one with the same key waits already', async () => {
     const [begun, go] = [gate(), gate()];
     const work = workOf({ concurrency: 1, run: () => (begun.open(), go.opened) });
     const queue = processWith(work);
@@ -243,7 +243,7 @@ describe('a process that stops', () => {
 });
 
 describe('a process that was killed', () => {
-  it('has its work done by another one once it has missed its heartbeats', async () => {
+  it('leaves its tasks to another one after it has missed its heartbeats', async () => {
     const run = vi.fn<BoundWork['run']>(() => Promise.resolve());
     const work = workOf({ run });
     const other = processWith(work);
@@ -256,7 +256,7 @@ describe('a process that was killed', () => {
 });
 
 describe('the schema', () => {
-  it('is made once by many that start at the same time, apart from the tables of the service', async () => {
+  it('is created once by processes that start at the same time, apart from the tables of the service', async () => {
     const { connection, drop } = await createDatabase();
     open.push(drop);
     const work = workOf();
@@ -267,7 +267,7 @@ describe('the schema', () => {
     expect(await withClient(connection, listTables)).toEqual([]);
   });
 
-  it('may be given to a login that makes none itself', async () => {
+  it('may be given to a login that cannot create it', async () => {
     const { connection, drop } = await createDatabase();
     const role = `queue_${newId().replaceAll('-', '_')}`;
     await withClient(connection, async (client) => {
@@ -282,7 +282,7 @@ describe('the schema', () => {
     expect(await queue.send(work.name, {})).toBe(true);
   });
 
-  it('follows what the code says of work', async () => {
+  it('applies changed options at the start', async () => {
     const work = workOf();
     await processWith(work).send(work.name, {});
     await processWith({ ...work, attempts: 9 }).send(work.name, {});
@@ -294,7 +294,7 @@ describe('the schema', () => {
 });
 
 describe('the gauge', () => {
-  it('tells how much waits and how much is being done', async () => {
+  it('counts waiting and running tasks', async () => {
     const [begun, go] = [gate(), gate()];
     const work = workOf({ concurrency: 1, run: () => (begun.open(), go.opened) });
     const queue = processWith(work);

@@ -7,25 +7,25 @@ import { openStorage, type Storage, type StorageOptions } from '#core/platform/q
 import type { BoundWork } from '#core/platform/queue/terms';
 
 export type SendOptions = {
-  /** Of those with the same key one waits at most: another one sent meanwhile is the same. */
+  /** At most one task of each key waits; another one sent meanwhile counts as the same task. */
   key?: string;
   startAfter?: Date;
   /** Higher ones first. Default: 0. */
   priority?: number;
 };
 
-/** Ids and small facts; what is secret stays where it is. */
+/** Ids and small facts, never secrets. */
 type Piece = SendOptions & { data: object };
 
 /** Tasks that run later in any process with free capacity: they outlive this process. */
 export type Queue = {
-  /** @returns whether it waits on its own account: false where one with its key waited already */
+  /** @returns false if a task with its key waited already */
   send(name: string, data: object, options?: SendOptions): Promise<boolean>;
-  /** The same for many, a thousand with each statement. @returns how many wait on their own account */
+  /** The same for many tasks, 1000 per statement. @returns how many were added */
   sendMany(name: string, pieces: readonly Piece[]): Promise<number>;
-  /** Begins to do what waits: only in processes that serve. */
+  /** Begins to perform tasks; only in processes that serve requests. */
   start(): void;
-  /** Takes no new tasks, and releases to other processes what does not complete within this many milliseconds. */
+  /** Claims no more tasks, and releases those that do not complete within this many milliseconds. */
   stop(graceMs: number): Promise<void>;
   metrics(): Metric[];
   close(): Promise<void>;
@@ -53,7 +53,7 @@ export function createQueue({ work, log, connection, pollMs = 5000, tendMs = 15_
     openStorage({
       connection,
       work,
-      // Who does no work needs no connection to hear of it.
+      // A process that performs no tasks needs no connection for notifications.
       onWaiting: starting === undefined ? undefined : (name) => consumer?.wake(name),
       onError: trouble.met,
       tendSeconds: Math.max(1, Math.floor(tendMs / 1000)),
@@ -105,20 +105,20 @@ async function insert(storage: Storage, name: string, pieces: readonly Piece[]):
 
 function toInsert({ data, key, startAfter, priority = 0 }: Piece) {
   const id = newId();
-  // Without a key each is alone with its own.
+  // Without a key each task gets a unique one.
   return { id, data, priority, singletonKey: key ?? id, ...(startAfter === undefined ? {} : { startAfter }) };
 }
 
-/** One line when the database is away, and one when it is there again. */
+/** One log line when the database is lost, and one when it is back. */
 function createTrouble(log: Log) {
   let isMet = false;
   return {
     met(error: unknown) {
-      if (!isMet) log.warn({ err: error }, 'the queue cannot be looked at and will be again');
+      if (!isMet) log.warn({ err: error }, 'the queue cannot be read; retrying');
       isMet = true;
     },
     over() {
-      if (isMet) log.info('the queue can be looked at again');
+      if (isMet) log.info('the queue can be read again');
       isMet = false;
     },
   };

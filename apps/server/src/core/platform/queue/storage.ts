@@ -7,18 +7,18 @@ import type { WorkTerms } from '#core/platform/queue/terms';
 /** A task that this process has claimed. */
 export type Claim = Job;
 
-/** What waits to be done and what is done with it, as the library keeps it in a schema of its own. */
+/** The stored tasks; the library keeps them in a separate schema. */
 export type Storage = {
   insert(name: string, pieces: JobInsert[]): Promise<number>;
-  /** Takes what is due, at most so many. */
+  /** Claims at most `max` due tasks. */
   take(name: string, max: number): Promise<Claim[]>;
-  /** Says that the process still works on them. @returns the ids of those that are still its own. */
+  /** Sends the heartbeat of the tasks. @returns the ids of the tasks that this process still owns */
   keep(name: string, claims: Claim[]): Promise<ReadonlySet<string>>;
   succeed(name: string, claim: Claim): Promise<void>;
   fail(name: string, claim: Claim, error: unknown): Promise<void>;
-  /** Puts the task back, as if it had not been claimed. */
+  /** Releases the task, as if it had not been claimed. */
   giveBack(name: string, claim: Claim): Promise<void>;
-  /** Has what dead processes held tried again, and deletes what is old; one process at a time does it. */
+  /** Releases tasks of dead processes and deletes old tasks, in one process at a time. */
   tend(): Promise<void>;
   counts(): Promise<QueueResult[]>;
   close(): Promise<void>;
@@ -35,7 +35,7 @@ export type StorageOptions = {
 };
 
 const schema = 'queue';
-/** Where work goes whose attempts all failed. */
+/** Queue of tasks whose attempts all failed. */
 const deadLetters = 'dead-letters';
 const hour = 3600;
 const day = 24 * hour;

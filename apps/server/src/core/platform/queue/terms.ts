@@ -1,20 +1,20 @@
-/** How long running tasks get to complete once their process is told to stop; then another process continues them. */
+/** Time for running tasks to complete after their process is told to stop; then another process continues them. */
 export const workDrainMs = 12_000;
 
-/** What the code says of work in the background. */
+/** Options of a background task. */
 export type WorkTerms = {
-  /** In kebab-case, led by the name of the module: `translation-entities`. */
+  /** In kebab-case, with the name of the module as prefix: `translation-entities`. */
   name: string;
-  /** How many at a time in one process. */
+  /** Tasks that run at once in one process. */
   concurrency: number;
-  /** How often it is tried in all; what failed as often is kept as a dead letter for 30 days. */
+  /** Total number of attempts. After the last one the task becomes a dead letter for 30 days. */
   attempts: number;
   /**
-   * The pause before the second attempt, doubled with each further one up to `maxSeconds` and lengthened by up to as much
-   * again; 0 for none.
+   * Pause before the second attempt; it doubles with each attempt up to `maxSeconds`. Jitter adds up to the same time again. 0: no
+   * pause.
    */
   backoff: { firstSeconds: number; maxSeconds: number };
-  /** How long one attempt may take; after that its signal is aborted and the attempt counts as failed. */
+  /** Timeout of one attempt; then its signal is aborted and the attempt counts as failed. */
   timeoutMs: number;
 };
 
@@ -23,9 +23,9 @@ export type Attempt<Data> = {
   data: Data;
   /** Counted from 1. */
   attempt: number;
-  /** Aborted when the time is over, the process stops or another process took the work over: what it does counts no more. */
+  /** Aborted at the timeout, when the process stops, or when another process has taken over the task: later results are ignored. */
   signal: AbortSignal;
 };
 
-/** Work with all that it needs already given to it. */
+/** A task with its services bound. */
 export type BoundWork = WorkTerms & { run(attempt: Attempt<object>): Promise<unknown> };
