@@ -47,8 +47,8 @@ type Options = Partial<Pick<ServiceOptions, 'now' | 'encryptionKeys' | 'database
 /** Timeouts for 200 waiting requests on a busy machine, so that the result of a race test does not depend on speed. */
 export const patientTiming: Partial<DatabaseTiming> = {
   statementMs: 60_000,
-  stallMs: 61_000,
-  primaryStallMs: 61_000,
+  stalledMs: 61_000,
+  primaryStalledMs: 61_000,
   connectMs: 60_000,
   waitMs: 60_000,
   suspectMs: 60_000,

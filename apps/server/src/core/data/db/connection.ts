@@ -2,12 +2,12 @@ import pg from 'pg';
 
 import { sendFlight } from '#core/data/db/flight';
 
-/** PostgreSQL could not be reached, or has more work queued than it can answer in time: nothing was sent. */
+/** Nothing was sent: PostgreSQL is unreachable, or more work waits than it can answer in time. */
 export class ConnectionLostError extends Error {
   override name = 'ConnectionLostError';
 }
 
-/** TCP asks after this rest whether the other end is still there; ten questions without an answer close the connection. */
+/** TCP sends keep-alive probes after this idle time; ten probes without an answer close the connection. */
 export const keepAlive = { keepAlive: true, keepAliveInitialDelayMillis: 10_000 };
 
 type Opening = {
@@ -22,17 +22,17 @@ const closeMs = 1000;
 
 type Stream = { on(event: 'data', heard: () => void): void; destroy(): void };
 
-/** One pipelined connection, with what a pool has to know of it. Times are those of `performance.now()`. */
+/** One pipelined connection and its state for the pool. Times are those of `performance.now()`. */
 export class Connection {
   readonly client: pg.Client;
   readonly openedAt = performance.now();
   flights = 0;
-  /** When the server last sent anything. */
+  /** When the server last sent bytes. */
   heardAt = this.openedAt;
   /** When the first of the present flights was sent. */
   busySince = this.openedAt;
   isProbing = false;
-  /** Silent for so long that it gets no more work for now. */
+  /** Silent for too long: it gets no work until the server sends bytes again. */
   isSuspect = false;
   /** Takes no more work and is closed after its last flight. */
   isRetiring = false;
@@ -55,23 +55,23 @@ export class Connection {
     return this.flights === 0 ? 0 : now - Math.max(this.busySince, this.heardAt);
   }
 
-  /** Whether it was silent for that long at this look and at the one before: bytes may lie unread while the process stands still. */
-  isStalled(now: number, stallMs: number): boolean {
-    const isSilent = this.silentMs(now) > stallMs;
+  /** Whether it was silent at this tick and the previous one: bytes may be unread while the process itself is blocked. */
+  isStalled(now: number, stalledMs: number): boolean {
+    const isSilent = this.silentMs(now) > stalledMs;
     const isStalled = isSilent && this.#wasSilent;
     this.#wasSilent = isSilent;
     return isStalled;
   }
 
-  hasRested(now: number, pauseMs: number): boolean {
-    return this.flights === 0 && now - this.heardAt > pauseMs;
+  isIdle(now: number, idleMs: number): boolean {
+    return this.flights === 0 && now - this.heardAt > idleMs;
   }
 
-  /** Whether the server answers a message that costs it nothing. */
+  /** Whether the server answers an empty message. */
   async probe(timeoutMs: number): Promise<boolean> {
     this.isProbing = true;
     const answer = Promise.withResolvers<boolean>();
-    // What has arrived by then is read before the verdict.
+    // Bytes that have arrived by then are read before the decision.
     const late = () => setImmediate(() => setImmediate(() => answer.resolve(false)));
     const timer = setTimeout(late, timeoutMs);
     sendFlight(this.client, [], (error) => answer.resolve(error === null));
@@ -81,12 +81,12 @@ export class Connection {
     return isAlive;
   }
 
-  /** At once: `end()` waits for answers that a frozen server never gives. */
+  /** Closes at once, because `end()` waits for answers that a frozen server never gives. */
   destroy(): void {
     streamOf(this.client).destroy();
   }
 
-  /** In order, if the other end still hears of it. */
+  /** Closes in order, or at once if the server does not answer. */
   async close(): Promise<void> {
     const timer = setTimeout(() => this.destroy(), closeMs);
     await this.client.end();

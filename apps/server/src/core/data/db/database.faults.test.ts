@@ -71,7 +71,7 @@ describe('a locked table', () => {
   it.each(['exclusive', 'access exclusive'])(
     'holds up nothing else: reads and writes of others go on while fifty statements wait (%s)',
     async (mode) => {
-      const database = openOwn({ timing: { lockMs: 20_000, waitMs: 20_000, statementMs: 25_000, stallMs: 30_000 } });
+      const database = openOwn({ timing: { lockMs: 20_000, waitMs: 20_000, statementMs: 25_000, stalledMs: 30_000 } });
       const insert = (at: number) => sql('insert into notes (id, n) values ($1, 0) on conflict do nothing', [at]);
       const waiting = await whileHeld(`lock table notes in ${mode} mode`, async () => {
         const writers = times(50, (at) => {
@@ -134,7 +134,7 @@ describe('a locked table', () => {
 
 describe('one tenant', () => {
   it('leaves connections for the others, however much it sends', async () => {
-    const patient = { interactiveLockMs: 20_000, statementMs: 25_000, stallMs: 30_000, waitMs: 20_000 };
+    const patient = { interactiveLockMs: 20_000, statementMs: 25_000, stalledMs: 30_000, waitMs: 20_000 };
     const database = openOwn({ timing: patient });
     const [greedy, modest] = [newId(), newId()];
     const flood = await whileHeld('select pg_advisory_xact_lock(4712)', async () => {
@@ -151,7 +151,7 @@ describe('one tenant', () => {
 describe('connections that a firewall has forgotten', () => {
   it('are found out before they get a request: all kinds of requests succeed', async () => {
     const relay = await openRelay(listen);
-    const timing = { pauseMs: 1, probeMs: 1000, connectMs: 10_000, waitMs: 30_000 };
+    const timing = { idleTestMs: 1, probeMs: 1000, connectMs: 10_000, waitMs: 30_000 };
     const database = openOwn({ connection: { ...relay.connection, database: own.connection.database }, timing });
     const every = () => {
       const [id, work] = [newId(), (tx: { first(query: Query<unknown>): Promise<unknown> }) => tx.first(one)];
@@ -160,7 +160,7 @@ describe('connections that a firewall has forgotten', () => {
     };
     await Promise.all([...every(), ...every()]);
     for (let round = 0; round < 3; round++) {
-      await sleep(20 * timing.pauseMs);
+      await sleep(20 * timing.idleTestMs);
       relay.swallow();
       await Promise.all([...every(), ...every()]);
     }
@@ -208,8 +208,8 @@ describe('a database that does not answer', () => {
   it('is not confused with one that works on a long statement on the very pool that asks', async () => {
     const timing = {
       statementMs: 10_000,
-      stallMs: 12_000,
-      primaryStallMs: 12_000,
+      stalledMs: 12_000,
+      primaryStalledMs: 12_000,
       suspectMs: 200,
       silenceMs: 300,
       tickMs: 20,

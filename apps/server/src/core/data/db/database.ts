@@ -71,7 +71,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     refusal: () => pulse.refusal(),
     onDead: () => {
       faults.note('dead_connection');
-      pulse.dropRested();
+      pulse.dropIdle();
     },
     onFailedOpening: (error) => pulse.noteFailedOpening(error),
   };
@@ -133,7 +133,7 @@ function openPools(kind: RoleKind, { options, timing, ...signals }: Opening): Po
   return {
     primary: new Pool({
       ...connecting(timing.primaryLockMs, true),
-      timing: { ...timing, stallMs: timing.primaryStallMs },
+      timing: { ...timing, stalledMs: timing.primaryStalledMs },
       size: primary,
       depth: fastDepth,
       share: shareOf(kind, primary * fastDepth, 0.5),
@@ -152,7 +152,7 @@ function openPools(kind: RoleKind, { options, timing, ...signals }: Opening): Po
       depth: 1,
       share: shareOf(kind, locks, 0.5),
       maxWaiting: 200,
-      closeRestedMs: timing.closeRestedMs,
+      closeIdleMs: timing.closeIdleMs,
     }),
   };
 }

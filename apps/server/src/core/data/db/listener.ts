@@ -2,9 +2,9 @@ import pg from 'pg';
 
 import { keepAlive, streamOf } from '#core/data/db/connection';
 
-/** LISTEN with a connection of its own, reconnecting for as long as the process lives. */
+/** LISTEN on a separate connection, which reconnects as long as the process lives. */
 export type Listener = {
-  /** False while notifications may be missed; caches must not trust themselves for long then. */
+  /** False while notifications may be missed; cached entries must then live briefly. */
   isConnected(): boolean;
   close(): Promise<void>;
 };
@@ -14,19 +14,19 @@ export type ListenerTiming = {
   retryMs: number;
   /** One attempt to connect, LISTEN included. */
   connectMs: number;
-  /** Rest on the heartbeat channel after which this process notifies it. */
+  /** Silence on the heartbeat channel after which this process notifies it. */
   beatMs: number;
-  /** Rest after which notifications may be missed. */
+  /** Silence after which notifications may be missed. */
   silenceMs: number;
-  /** Rest after which the connection is given up. */
-  stallMs: number;
+  /** Silence after which the connection is closed. */
+  stalledMs: number;
   /** Between two calls of `onGap` while notifications may be missed. */
   gapMs: number;
 };
 
 export type ListenerOptions = {
   connection: pg.ClientConfig;
-  /** What to do with the messages of each channel. */
+  /** The handler of the messages of each channel. */
   channels: Readonly<Record<string, (payload: string) => void>>;
   /**
    * Notifications may have been missed: all state that depends on them must be refreshed. Called repeatedly until delivery
@@ -36,17 +36,17 @@ export type ListenerOptions = {
   timing?: Partial<ListenerTiming>;
 };
 
-// What was revoked elsewhere right after a heartbeat is asked for within the second that is promised.
+// A revocation right after the last heartbeat takes effect within the promised second.
 const defaultTiming: ListenerTiming = {
   retryMs: 500,
   connectMs: 2000,
   beatMs: 300,
   silenceMs: 800,
-  stallMs: 2000,
+  stalledMs: 2000,
   gapMs: 900,
 };
 const tickMs = 100;
-/** All processes hear it, so whichever notifies it first does so for all of them. */
+/** All processes listen to it, so the first one that notifies it does so for all. */
 const heartbeatChannel = 'atrium_heartbeat';
 // No flush to disk: a heartbeat that is lost with the server does no harm.
 const beat = `set synchronous_commit = off; select pg_notify('${heartbeatChannel}', '')`;
@@ -95,7 +95,7 @@ export function listen(options: ListenerOptions): Listener {
     if (hearing === undefined && attempt === undefined && now >= nextAttemptAt) void connect();
     const wasBlind = isBlind;
     isBlind = hearing === undefined || hearing.isSilent(now, timing.silenceMs);
-    // At the end of a gap as well: what was missed in it is forgotten once all that follows is heard.
+    // At the end of a gap as well: state from the gap is refreshed once notifications arrive again.
     if (isBlind !== wasBlind || (isBlind && now - gapAt >= timing.gapMs)) tellGap(now);
   }
 
@@ -112,7 +112,7 @@ export function listen(options: ListenerOptions): Listener {
   };
 }
 
-/** @returns whether it listens to all channels; where it does not in time, the connection is given up */
+/** @returns whether it listens to all channels; otherwise the connection is closed */
 async function subscribe(client: pg.Client, channels: readonly string[], connectMs: number): Promise<boolean> {
   const timer = setTimeout(() => streamOf(client).destroy(), connectMs).unref();
   try {
@@ -127,10 +127,10 @@ async function subscribe(client: pg.Client, channels: readonly string[], connect
   }
 }
 
-/** Looks since the last heartbeat: while the process itself stands still, heartbeats may lie unread. */
+/** Ticks since the last heartbeat: heartbeats may be unread while the process itself is blocked. */
 const minLooks = 3;
 
-/** A connection that listens, and when it was last heard. */
+/** A connection that listens, and the time of its last heartbeat. */
 function createHearing(client: pg.Client) {
   let heardAt = performance.now();
   let looks = 0;
@@ -141,9 +141,9 @@ function createHearing(client: pg.Client) {
       heardAt = performance.now();
       looks = 0;
     },
-    look(now: number, { beatMs, stallMs }: Pick<ListenerTiming, 'beatMs' | 'stallMs'>) {
+    look(now: number, { beatMs, stalledMs }: Pick<ListenerTiming, 'beatMs' | 'stalledMs'>) {
       looks += 1;
-      if (this.isSilent(now, stallMs)) streamOf(client).destroy();
+      if (this.isSilent(now, stalledMs)) streamOf(client).destroy();
       if (isAsking || now - heardAt < beatMs) return;
       isAsking = true;
       const answered = () => void (isAsking = false);

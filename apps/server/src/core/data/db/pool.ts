@@ -6,7 +6,7 @@ import { ConnectionLostError, openConnection, type Connection } from '#core/data
 import type { DatabaseTiming } from '#core/data/db/timing';
 
 /** How connections of one role are opened. */
-export type LaneOptions = {
+export type PoolOptions = {
   connection: pg.ClientConfig;
   /** Connections at most. Shared pools stay small: more than two made the same work slower. */
   size: number;
@@ -16,14 +16,14 @@ export type LaneOptions = {
   share: number;
   /** Flights of one tenant that may wait for a connection before new ones are refused. */
   maxWaiting: number;
-  timing: Pick<DatabaseTiming, 'connectMs' | 'waitMs' | 'pauseMs' | 'probeMs' | 'suspectMs' | 'stallMs'>;
-  /** Connections that rest for longer are closed; undefined keeps them open. */
-  closeRestedMs?: number | undefined;
+  timing: Pick<DatabaseTiming, 'connectMs' | 'waitMs' | 'idleTestMs' | 'probeMs' | 'suspectMs' | 'stalledMs'>;
+  /** Connections that are idle for longer are closed; undefined keeps them open. */
+  closeIdleMs?: number | undefined;
   /** Runs once on each new connection before its first flight. */
   onConnect?: ((client: pg.Client) => Promise<void>) | undefined;
   /** Why nothing can be sent at present: work is refused at once. */
   refusal(): Error | undefined;
-  /** A connection that rested was dead; others may be as well. */
+  /** An idle connection was dead; others may be as well. */
   onDead(): void;
   /** A connection could not be opened. */
   onFailedOpening(error: Error): void;
@@ -43,18 +43,18 @@ const maxWaitingTenants = 5;
 
 /** A few pipelined connections of one role, shared fairly by the tenants of the process. */
 export class Pool {
-  readonly #options: LaneOptions;
+  readonly #options: PoolOptions;
   readonly #slots: Slot[];
   readonly #waiting = createFairQueue<Waiter>();
   /** The same in the order of their arrival. */
   readonly #arrivals = new Set<Waiter>();
   /** Flights under way by tenant. */
   readonly #held = new Counts();
-  // Work without a tenant is that of many: logins, refreshes, housekeeping.
+  // Work without a tenant serves many tenants: logins, refreshes, housekeeping.
   readonly #mayServe = (tenant: string) => tenant === '' || this.#held.of(tenant) < this.#options.share;
   #closed = false;
 
-  constructor(options: LaneOptions) {
+  constructor(options: PoolOptions) {
     this.#options = options;
     this.#slots = Array.from({ length: options.size }, () => ({ connection: undefined, isOpening: false }));
   }
@@ -77,7 +77,7 @@ export class Pool {
     this.#serve();
   }
 
-  /** How much of it is in use at this moment. */
+  /** The current load of the pool. */
   load(): ConnectionLoad {
     const open = this.#connections();
     return {
@@ -89,23 +89,23 @@ export class Pool {
   }
 
   /**
-   * Gives up what is over its time.
+   * Drops connections and refuses waiting work whose timeout is over.
    *
-   * @param isWary dead connections were found lately: one that carries many flights is given up as soon as it is suspect
+   * @param isDistrusting dead connections were found recently: one that carries many flights is dropped as soon as it is suspect
    * @param readOnlyAt when the server last took no write: older connections are replaced after their last flight
    */
-  tick(now: number, { isWary, readOnlyAt }: { isWary: boolean; readOnlyAt: number }): void {
-    const { timing, closeRestedMs, depth } = this.#options;
-    const stallMs = isWary && depth > 1 ? timing.suspectMs : timing.stallMs;
+  tick(now: number, { isDistrusting, readOnlyAt }: { isDistrusting: boolean; readOnlyAt: number }): void {
+    const { timing, closeIdleMs, depth } = this.#options;
+    const stalledMs = isDistrusting && depth > 1 ? timing.suspectMs : timing.stalledMs;
     for (const connection of this.#connections()) {
       connection.isSuspect = connection.silentMs(now) > timing.suspectMs;
-      if (connection.isStalled(now, stallMs)) {
+      if (connection.isStalled(now, stalledMs)) {
         this.#drop(connection);
         this.#options.onDead();
       }
-      // Young ones are kept, or each refused write would cost a connection.
+      // New connections are kept, because otherwise each refused write would cost a connection.
       if (connection.openedAt < readOnlyAt && now - connection.openedAt > renewMs) this.#retire(connection);
-      if (closeRestedMs !== undefined && connection.hasRested(now, closeRestedMs)) this.#retire(connection);
+      if (closeIdleMs !== undefined && connection.isIdle(now, closeIdleMs)) this.#retire(connection);
     }
     for (const waiter of this.#arrivals) {
       if (now - waiter.since <= timing.waitMs) break;
@@ -113,7 +113,7 @@ export class Pool {
     }
   }
 
-  /** When any of its connections was last heard. */
+  /** When any of its connections last received bytes. */
   heardAt(): number {
     return this.#connections().reduce((latest, { heardAt }) => Math.max(latest, heardAt), -Infinity);
   }
@@ -124,8 +124,8 @@ export class Pool {
   }
 
   /**
-   * Asks the server for an answer: not behind a statement that may only be long, but over a new connection where all others are
-   * silent. @returns whether it came
+   * Tests whether the server answers. A statement may only be slow, so the test uses an idle connection, or a new one if all others
+   * are silent. @returns whether it answered
    */
   async ask(): Promise<boolean> {
     const slot =
@@ -136,15 +136,15 @@ export class Pool {
     return slot.isOpening ? false : this.#open(slot);
   }
 
-  /** Gives up the connections that have rested, without asking them. */
-  dropRested(): void {
+  /** Drops the idle connections without a test. */
+  dropIdle(): void {
     const now = performance.now();
     for (const connection of this.#connections())
-      if (connection.hasRested(now, this.#options.timing.pauseMs)) this.#drop(connection);
+      if (connection.isIdle(now, this.#options.timing.idleTestMs)) this.#drop(connection);
     this.#serve();
   }
 
-  /** Gives up all connections, and refuses what waits. */
+  /** Drops all connections, and refuses waiting work. */
   dropAll(): void {
     for (const connection of this.#connections()) this.#drop(connection);
     this.#refuseAll(new ConnectionLostError('the database does not answer'));
@@ -160,7 +160,7 @@ export class Pool {
     return this.#slots.flatMap(({ connection }) => connection ?? []);
   }
 
-  /** The idlest connection with room that can be trusted. */
+  /** The trusted connection with the fewest flights that has room. */
   #readyConnection(): Connection | undefined {
     const { depth, size, timing } = this.#options;
     let best: Connection | undefined;
@@ -169,8 +169,8 @@ export class Pool {
       if (connection === undefined) continue;
       open += 1;
       if (connection.flights >= depth || !connection.isTrusted()) continue;
-      // The clock costs more than all the rest here, so only what may have rested is asked for its time.
-      if (connection.flights === 0 && connection.hasRested(performance.now(), timing.pauseMs)) continue;
+      // Reading the clock costs more than the other checks, so it is read only for connections without flights.
+      if (connection.flights === 0 && connection.isIdle(performance.now(), timing.idleTestMs)) continue;
       if (best === undefined || connection.flights < best.flights) best = connection;
     }
     if (best !== undefined && best.flights > 0 && open < size) this.#prepare(1);
@@ -200,7 +200,7 @@ export class Pool {
     }
   }
 
-  /** Opens connections and tests those that have rested, until so many are on their way. */
+  /** Opens connections and tests idle ones, until `wanted` of them are under way. */
   #prepare(wanted: number): void {
     const now = performance.now();
     const isComing = ({ isOpening, connection }: Slot) => isOpening || connection?.isProbing === true;
@@ -218,7 +218,7 @@ export class Pool {
       void this.#open(slot);
       return true;
     }
-    if (connection.isRetiring || !connection.hasRested(now, this.#options.timing.pauseMs)) return false;
+    if (connection.isRetiring || !connection.isIdle(now, this.#options.timing.idleTestMs)) return false;
     void this.#test(connection);
     return true;
   }

@@ -3,15 +3,15 @@ import { ConnectionLostError } from '#core/data/db/connection';
 import type { Pool } from '#core/data/db/pool';
 import type { DatabaseTiming } from '#core/data/db/timing';
 
-/** Whether the server answers at all, and what follows where it does not. */
+/** Decides whether the server answers, and refuses all work while it does not. */
 export type Pulse = {
   /** Why nothing can be sent at present. */
   refusal(): Error | undefined;
-  /** A connection that rested was dead: gives up all that have rested as well. */
-  dropRested(): void;
-  /** The server took no write: another may be in charge by now, and whether a session may write is decided when it begins. */
+  /** An idle connection was dead: drops all other idle connections as well. */
+  dropIdle(): void;
+  /** The server refused a write: another server may be the primary now, and a session stays read-only until it ends. */
   noteReadOnly(): void;
-  /** A connection could not be opened: where none is open any more, nothing can be answered. */
+  /** A connection could not be opened: if none is open any more, the server counts as unreachable. */
   noteFailedOpening(error: Error): void;
   close(): void;
 };
@@ -26,8 +26,8 @@ type Parts = {
   onUnreachable(): void;
 };
 
-/** After a connection was found dead its neighbours are trusted less for that long. */
-const waryMs = 10_000;
+/** Time after a dead connection was found in which the other connections are trusted less. */
+const distrustMs = 10_000;
 
 /**
  * Silence on one connection may be a long statement, silence on all of them is a frozen server or a network that swallows
@@ -38,19 +38,19 @@ export function startPulse({ pools, asking, timing, onUnreachable }: Parts): Pul
   let cause: unknown;
   let deadAt = -Infinity;
   let readOnlyAt = -Infinity;
-  /** The question to the server, and the looks since: bytes may lie unread while the process stands still. */
-  let asked: { at: number; looks: number } | undefined;
+  /** The test of the server, and the ticks since: bytes may be unread while the process itself is blocked. */
+  let asked: { at: number; ticks: number } | undefined;
 
-  function judge(now: number): void {
+  function checkSilence(now: number): void {
     if (Math.max(...pools().map((pool) => pool.silentMs(now))) < timing.suspectMs) {
       asked = undefined;
       return;
     }
     if (asked === undefined) void asking().ask();
-    asked ??= { at: now, looks: 0 };
-    asked.looks += 1;
+    asked ??= { at: now, ticks: 0 };
+    asked.ticks += 1;
     if (Math.max(...pools().map((pool) => pool.heardAt())) > asked.at) asked = undefined;
-    else if (now - asked.at > timing.silenceMs && asked.looks > 2) giveUp(undefined);
+    else if (now - asked.at > timing.silenceMs && asked.ticks > 2) giveUp(undefined);
   }
 
   function giveUp(reason: unknown): void {
@@ -67,16 +67,16 @@ export function startPulse({ pools, asking, timing, onUnreachable }: Parts): Pul
 
   const timer = setInterval(() => {
     const now = performance.now();
-    for (const pool of pools()) pool.tick(now, { isWary: now - deadAt < waryMs, readOnlyAt });
-    if (isReachable) judge(now);
+    for (const pool of pools()) pool.tick(now, { isDistrusting: now - deadAt < distrustMs, readOnlyAt });
+    if (isReachable) checkSilence(now);
     else void tryAgain();
   }, timing.tickMs).unref();
 
   return {
     refusal: () => (isReachable ? undefined : new ConnectionLostError('the database does not answer', { cause })),
-    dropRested: () => {
+    dropIdle: () => {
       deadAt = performance.now();
-      for (const pool of pools()) pool.dropRested();
+      for (const pool of pools()) pool.dropIdle();
     },
     noteReadOnly: () => void (readOnlyAt = performance.now()),
     noteFailedOpening: (error) => {

@@ -40,14 +40,14 @@ export function containsWords(
   const found = (isOfLength: RawBuilder<unknown>) =>
     sql`select id from ${sql.table(table)}
       where tenant_id = ${tenantId} and ${isOfLength} and ${sql.join(words, sql` and `)}`;
-  // What the indexes over short and over long texts say of theirs.
+  // One index covers short texts, another one long texts.
   const [short, long] = [found(sql`octet_length(search_text) <= 1000`), found(sql`octet_length(search_text) > 1000`)];
   return [sql<SqlBool>`id = any (array(${short} union all ${long}))`];
 }
 
 const maxWordsPrepared = 3;
 
-/** Keeps the plan of what a search box asks for, and nothing else does: such texts are few, and planned in more time than run. */
+/** Prepares only the texts of a search box without filters: they are few, and planning takes longer than execution. */
 export function prepareSearch<Row>(
   query: ReadStatement<Row>,
   filters: { search?: Search | undefined },

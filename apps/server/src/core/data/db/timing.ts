@@ -1,18 +1,18 @@
-/** How long what may last, in milliseconds. Together they keep each request that the database cannot serve below 5 seconds. */
+/** Timeouts in milliseconds. Together they keep each request that the database cannot serve below 5 seconds. */
 export type DatabaseTiming = {
   /** One statement on the server. */
   statementMs: number;
-  /** Silence on a connection with a statement under way before it is given up, more than `statementMs`. */
-  stallMs: number;
-  /** The same where statements answer at once. */
-  primaryStallMs: number;
+  /** Silence on a connection with a statement under way before it is dropped; more than `statementMs`. */
+  stalledMs: number;
+  /** The same for the primary pool, whose statements answer at once. */
+  primaryStalledMs: number;
   /** Opening a connection, from the look-up of the name to its role. */
   connectMs: number;
   /** Waiting for a connection. */
   waitMs: number;
-  /** Rest after which a connection is tested before it gets work: a firewall may have forgotten it. */
-  pauseMs: number;
-  /** The answer to such a test. */
+  /** Idle time after which a connection is tested before it gets work: a firewall may have dropped it. */
+  idleTestMs: number;
+  /** Timeout of such a test. */
   probeMs: number;
   /** Silence on a connection with a statement under way before the server itself is tested. */
   suspectMs: number;
@@ -22,24 +22,24 @@ export type DatabaseTiming = {
   primaryLockMs: number;
   interactiveLockMs: number;
   lockMs: number;
-  /** Rest after which the connections for lock waits are closed. */
-  closeRestedMs: number;
+  /** Idle time after which the connections for lock waits are closed. */
+  closeIdleMs: number;
   tickMs: number;
 };
 
 export const defaultTiming: DatabaseTiming = {
   statementMs: 4250,
-  stallMs: 4500,
-  primaryStallMs: 3000,
+  stalledMs: 4500,
+  primaryStalledMs: 3000,
   connectMs: 2000,
   waitMs: 2000,
-  pauseMs: 5000,
+  idleTestMs: 5000,
   probeMs: 1000,
   suspectMs: 1000,
   silenceMs: 1500,
   primaryLockMs: 50,
   interactiveLockMs: 150,
   lockMs: 2000,
-  closeRestedMs: 30_000,
+  closeIdleMs: 30_000,
   tickMs: 250,
 };

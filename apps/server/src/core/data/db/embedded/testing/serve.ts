@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 import { type EmbeddedPostgresError, startEmbeddedPostgres } from '../index.ts';
 
-// Run as a process of its own: starts the server, tells in one line what came of it, and stays until killed or told.
+// Run as a process of its own: starts the server, reports the outcome in one line, and stays until it is killed or told to stop.
 const [dataDir = '', andThen = 'stay'] = process.argv.slice(2);
 try {
   const server = await startEmbeddedPostgres({ dataDir, durable: false });
