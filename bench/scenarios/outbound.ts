@@ -15,9 +15,9 @@ const overheadScript = fileURLToPath(
   new URL('../../apps/server/src/core/platform/outbound/testing/overhead.ts', import.meta.url),
 );
 const callsPerRound = 2000;
-/** As many as one person may have translated in a minute; more than there are places for calls to the outside. */
+/** Translations that one user may request in a minute: more than there are permits for outside calls. */
 const hangingCalls = 60;
-const placesOfOneTenant = 13;
+const permitsOfOneTenant = 13;
 /** What is written in the background afterwards belongs to no round. */
 const aftermathMs = 1000;
 
@@ -104,12 +104,12 @@ async function whileHanging<Result>(bench: Bench, provider: Provider, work: () =
     calls.push(send(bench, token, 'POST secure/ai/translate/text', body));
   };
   const goOnCalling = async () => {
-    const pauseMs = readsMs(bench) / (hangingCalls - placesOfOneTenant);
+    const pauseMs = readsMs(bench) / (hangingCalls - permitsOfOneTenant);
     for (; calls.length < hangingCalls; await sleep(pauseMs)) call();
   };
   try {
-    for (let at = 0; at < placesOfOneTenant; at++) call();
-    while (provider.held() < placesOfOneTenant) await sleep(5);
+    for (let at = 0; at < permitsOfOneTenant; at++) call();
+    while (provider.held() < permitsOfOneTenant) await sleep(5);
     const [result] = await Promise.all([work(), goOnCalling()]);
     return result;
   } finally {

@@ -39,7 +39,7 @@ describe('damaged data', () => {
       expect.objectContaining({
         level: 'error',
         service: 'database',
-        msg: 'the database came across damaged data',
+        msg: 'the database found damaged data',
         sqlState: 'XX001',
         operation: 'SELECT',
         tables: expect.arrayContaining(['contacts']),

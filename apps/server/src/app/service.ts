@@ -176,7 +176,7 @@ async function openMigratedDatabase(options: ServiceOptions, within: Within | un
     explicitTransactions: facts.isCitus,
     timing: options.databaseTiming ?? {},
     within,
-    onDamage: (damage) => log.error(damage, 'the database came across damaged data'),
+    onDamage: (damage) => log.error(damage, 'the database found damaged data'),
   });
 }
 

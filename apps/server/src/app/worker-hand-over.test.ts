@@ -94,7 +94,7 @@ it('a connection that is not confirmed in time is closed, waiting or sent', asyn
   const hanging = aWorker();
   handOver.add(hanging.worker);
   expect(await (await connect()).rest()).toEqual([]);
-  expect(warn).toHaveBeenCalledExactlyOnceWith('connections are closed without an answer: no worker takes them');
+  expect(warn).toHaveBeenCalledExactlyOnceWith('connections are closed without an answer: no worker accepts them');
   // The worker gets further connections, and its late confirmation is ignored.
   await connect();
   await has(2, hanging);

@@ -198,7 +198,7 @@ export class HandOver {
   #turnAway(socket: Socket): void {
     socket.destroy();
     // One warning for many connections.
-    if (!this.#isTurningAway) this.#log.warn('connections are closed without an answer: no worker takes them');
+    if (!this.#isTurningAway) this.#log.warn('connections are closed without an answer: no worker accepts them');
     this.#isTurningAway = true;
   }
 }

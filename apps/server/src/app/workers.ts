@@ -170,7 +170,7 @@ class Workers {
         return;
       } catch (error) {
         if (signal.aborted) return;
-        this.#log.error({ reason: (error as Error).message }, 'a worker does not start and will be tried again');
+        this.#log.error({ reason: (error as Error).message }, 'a worker does not start; retrying');
         await this.#pause(position);
       }
     }

@@ -10,16 +10,23 @@ import { factsOf } from '#core/http/facts';
 import { matchedRoute } from '#core/http/matched-route';
 import { hasBody } from '#core/http/request-checks';
 import type { Traffic } from '#core/http/traffic';
-import { createBreaker, maxDelayMs, measureLoad, type Breaker, type LoadSource } from '#core/platform/limits/breaker';
 import { securitySetting, type SecurityConfig } from '#core/platform/limits/config';
-import { createRequestQueue, overloaded, unknownTenant, type RequestQueue } from '#core/platform/limits/queue';
+import {
+  createLoadShedder,
+  maxDelayMs,
+  measureLoad,
+  type LoadShedder,
+  type LoadSource,
+  type SheddingLevel,
+} from '#core/platform/limits/load-shedder';
+import { createRequestQueue, overloaded, unverifiedTenant, type RequestQueue } from '#core/platform/limits/queue';
 import type { Services } from '#core/platform/services';
 
 const sampleMs = 500;
 const health = '/api/v1/system/health';
 const administration = '/api/v1/system/';
-/** What an administrator who is locked out puts it right with. */
-const wayBack = '/api/v1/system/security/';
+/** Routes on which an administrator whose address is refused can correct the address rules. */
+const addressRulesPath = '/api/v1/system/security/';
 
 type Options = {
   services: Pick<Services, 'limits' | 'runtimeSettings' | 'now' | 'principals'>;
@@ -31,7 +38,7 @@ type Options = {
   maxInFlightWhileLagging: number;
   /** Whether the caller is a system administrator, on any route. */
   isAdministrator(request: FastifyRequest): boolean | Promise<boolean>;
-  /** The request takes as long as its client likes, so it must not hold a place. */
+  /** The request takes as long as its client likes, so it must not hold a permit. */
   isStreamed(request: FastifyRequest): boolean;
   /** Tests put their own here. */
   load?: LoadSource | undefined;
@@ -45,48 +52,47 @@ declare module 'fastify' {
   }
 }
 
-/** What the request still has to do before it is worked on. */
+/** What is left to do before the request is admitted. */
 type Admission = {
-  /** Its credential is to be verified: until then it counts for its address. */
-  isUnknown: boolean;
+  /** Its credential is not verified yet: until then it counts for its address. */
+  isUnverified: boolean;
   /** To be called once its body has arrived. */
   queueForPermit: ((done: Done) => void) | undefined;
 };
 
 /**
- * Decides for each request, before anything of it is parsed, whether it is worked on: by the rules for its address, by how
- * much the address has asked for, by the load of the process, and by how many are being worked on. Callbacks and no promise
- * on the ordinary way.
+ * Decides before parsing whether a request is admitted: address rules, rate limit, load shedding, concurrency. Uses callbacks,
+ * because a promise for each request costs measurable time.
  */
 export function installAdmissionControl(server: FastifyInstance, options: Options): void {
-  const { queue, breaker } = watchLoad(server, options);
+  const { queue, shedder } = watchLoad(server, options);
   server.decorateRequest('admission', undefined);
 
   const queueForPermit = (request: FastifyRequest, reply: FastifyReply, flow: Flow, done: Done) => {
     if (!options.traffic.isUnderWay(reply.raw)) proceedWithoutPermit(reply, done);
-    else queue.enter(reply.raw, flow, options.isStreamed(request) ? leaving(queue, reply.raw, done) : done);
+    else queue.enter(reply.raw, flow, options.isStreamed(request) ? releaseThen(queue, reply.raw, done) : done);
   };
   const postponeQueueing = (request: FastifyRequest, reply: FastifyReply, done: Done) => {
     const flow = flowOfRequest(request);
     if (queue.isShedding(flow)) return done(overloaded());
     const queueNow = (next: Done) => {
-      // A client that holds back the end of its body must not make the request older than it is.
+      // The wait for the body is no work, so a client that holds it back does not make the request older.
       request.facts = { ...request.facts!, receivedAt: options.services.now().getTime() };
       queueForPermit(request, reply, flow, next);
     };
-    request.admission = { isUnknown: false, queueForPermit: queueNow };
+    request.admission = { isUnverified: false, queueForPermit: queueNow };
     done();
   };
   const shedOrQueue = (request: FastifyRequest, reply: FastifyReply, done: Done) => {
-    if (isKept(request)) return done();
-    if (isShed(request, breaker.level(), options)) return done(overloaded());
+    if (bypassesAdmission(request)) return done();
+    if (isShed(request, shedder.level(), options)) return done(overloaded());
     const known = knownFlow(request, options);
-    // A stranger that only claims to be of a tenant must not fill the queue of that tenant.
+    // A caller without a verified credential must not fill the queue of a tenant.
     if (known === undefined && hasCredential(request)) {
-      request.admission = { isUnknown: true, queueForPermit: undefined };
-      return queueForPermit(request, reply, unknownFlow(request), done);
+      request.admission = { isUnverified: true, queueForPermit: undefined };
+      return queueForPermit(request, reply, unverifiedFlow(request), done);
     }
-    const flow = known ?? unknownFlow(request);
+    const flow = known ?? unverifiedFlow(request);
     if (!hasBody(request)) return queueForPermit(request, reply, flow, done);
     done(queue.isShedding(flow) ? overloaded() : undefined);
   };
@@ -100,19 +106,19 @@ export function installAdmissionControl(server: FastifyInstance, options: Option
   });
   // The credential is verified by now. No permit is held while a body arrives: slow senders would keep all others out.
   server.addHook('preParsing', (request, reply, _payload, done) => {
-    const isUnknown = request.admission?.isUnknown === true;
-    if (hasBody(request) && !isKept(request)) {
-      if (isUnknown) queue.leave(reply.raw);
+    const isUnverified = request.admission?.isUnverified === true;
+    if (hasBody(request) && !bypassesAdmission(request)) {
+      if (isUnverified) queue.leave(reply.raw);
       return postponeQueueing(request, reply, done);
     }
-    if (!isUnknown || request.principal === undefined) return done();
+    if (!isUnverified || request.principal === undefined) return done();
     request.admission = undefined;
     // Streams hold no permit.
     if (options.isStreamed(request)) return done();
     if (!options.traffic.isUnderWay(reply.raw)) return proceedWithoutPermit(reply, done);
     queue.move(reply.raw, flowOf(request.principal), done);
   });
-  // Of what no parser has admitted, which are uploads.
+  // Uploads have no body parser that would have queued them.
   server.addHook('preValidation', (request, _reply, done) => queueAfterBody(request, done));
 }
 
@@ -122,7 +128,8 @@ function checkAddress(request: FastifyRequest, options: Options, done: (refusal?
   const { ip } = request.facts!;
   const { url } = matchedRoute(request);
   const decide = (refusal: AppError | undefined) => {
-    if (refusal !== undefined && url?.startsWith(wayBack) === true) recognise(request, { refusal, options }, done);
+    if (refusal !== undefined && url?.startsWith(addressRulesPath) === true)
+      admitAdministrator(request, { refusal, options }, done);
     else done(refusal);
   };
   const refusal = url === health ? limits.refuseHealth(ip) : limits.refuse(ip);
@@ -150,63 +157,63 @@ function hasCredential({ headers }: FastifyRequest): boolean {
   return headers.authorization !== undefined || headers['x-api-key'] !== undefined;
 }
 
-/** Who the request counts for where its credential was verified lately. */
+/** The flow of a request whose credential was verified recently. */
 function knownFlow(request: FastifyRequest, { services }: Options): Flow | undefined {
   const name = cachedNameOf(request);
   const principal = name === undefined ? undefined : services.principals.peek(name);
   return principal && flowOf(principal);
 }
 
-/** Who a request counts for once its credential is verified. */
+/** The flow of a request after its credential was verified. */
 export function flowOfRequest(request: FastifyRequest): Flow {
-  return request.principal === undefined ? unknownFlow(request) : flowOf(request.principal);
+  return request.principal === undefined ? unverifiedFlow(request) : flowOf(request.principal);
 }
 
-function unknownFlow({ facts }: FastifyRequest): Flow {
-  return { tenant: unknownTenant, principal: customerOf(facts!.ip) };
+function unverifiedFlow({ facts }: FastifyRequest): Flow {
+  return { tenant: unverifiedTenant, principal: customerOf(facts!.ip) };
 }
 
-/** Health tells the load balancer and administration puts things right: neither ever waits. */
-function isKept(request: FastifyRequest): boolean {
+/** Health and administration are never queued: operators need them during overload. */
+function bypassesAdmission(request: FastifyRequest): boolean {
   return matchedRoute(request).url?.startsWith(administration) ?? false;
 }
 
-function leaving(queue: RequestQueue, request: object, done: Done): Done {
+function releaseThen(queue: RequestQueue, request: object, done: Done): Done {
   return (refusal) => {
     queue.leave(request);
     done(refusal);
   };
 }
 
-/** First those without any credential, then all that exceeds what a struggling process can do at once. */
-function isShed(request: FastifyRequest, level: 0 | 1 | 2, options: Options): boolean {
-  if (level === 0) return false;
+/** Requests without a credential come first, then those above the number that an overloaded process can serve at once. */
+function isShed(request: FastifyRequest, level: SheddingLevel, options: Options): boolean {
+  if (level === 'none') return false;
   if (!hasCredential(request)) return true;
-  return level === 2 && options.traffic.inFlight() > options.maxInFlightWhileLagging;
+  return level === 'excess' && options.traffic.inFlight() > options.maxInFlightWhileLagging;
 }
 
-function recognise(
+function admitAdministrator(
   request: FastifyRequest,
   { refusal, options }: { refusal: AppError; options: Options },
   done: Done,
 ): void {
   const { limits } = options.services;
   const { ip } = request.facts!;
-  if (limits.isHopeless(ip)) {
+  if (limits.isRecoveryExhausted(ip)) {
     done(refusal);
     return;
   }
-  const judge = (isAdministrator: boolean) => {
-    if (!isAdministrator) limits.noteHopeless(ip);
+  const decide = (isAdministrator: boolean) => {
+    if (!isAdministrator) limits.countRecoveryAttempt(ip);
     done(isAdministrator ? undefined : refusal);
   };
   const known = options.isAdministrator(request);
-  if (known instanceof Promise) known.then(judge, done);
-  else judge(known);
+  if (known instanceof Promise) known.then(decide, done);
+  else decide(known);
 }
 
 /** Follows the configuration and the load for as long as the server lives. */
-function watchLoad(server: FastifyInstance, options: Options): { queue: RequestQueue; breaker: Breaker } {
+function watchLoad(server: FastifyInstance, options: Options): { queue: RequestQueue; shedder: LoadShedder } {
   const { services, traffic } = options;
   const config = services.runtimeSettings.current(securitySetting);
   const load = options.load ?? measureLoad();
@@ -218,7 +225,7 @@ function watchLoad(server: FastifyInstance, options: Options): { queue: RequestQ
   const maxInFlight = () => (lags ? whileLagging : options.maxInFlight);
   const concurrency = { maxInFlight, maxActive: options.maxActive, isBusy: load.isBusy };
   const queue = createRequestQueue(concurrency, queueLimits(config));
-  const breaker = createBreaker(() => services.now().getTime(), breakerLimits(config));
+  const shedder = createLoadShedder(() => services.now().getTime(), shedderLimits(config));
   traffic.onEnd((response) => queue.leave(response));
   // A list that turns out to be sent while it is read takes as long as its client likes from this point.
   server.addHook('onSend', (_request, reply, payload, done) => {
@@ -236,11 +243,11 @@ function watchLoad(server: FastifyInstance, options: Options): { queue: RequestQ
   services.runtimeSettings.watch(securitySetting, (value) => {
     if (!isOpen) return;
     queue.configure(queueLimits(value));
-    breaker.configure(breakerLimits(value));
+    shedder.configure(shedderLimits(value));
     clearInterval(checker);
     checker = setInterval(() => {
       const delayMs = delays.sum / Math.max(1, delays.count);
-      breaker.check({ cpuPercent: load.cpuPercent(), delayMs, busiest });
+      shedder.check({ cpuPercent: load.cpuPercent(), delayMs, busiest });
       busiest = traffic.inFlight();
       delays = { sum: 0, count: 0 };
     }, value.circuit_breaker_check_interval_seconds * 1000).unref();
@@ -252,14 +259,14 @@ function watchLoad(server: FastifyInstance, options: Options): { queue: RequestQ
     load.close();
     done();
   });
-  return { queue, breaker };
+  return { queue, shedder };
 }
 
 function queueLimits(config: SecurityConfig) {
   return { enabled: config.queue_enabled, maxSize: config.queue_max_size, timeoutMs: config.queue_timeout_ms };
 }
 
-function breakerLimits(config: SecurityConfig) {
+function shedderLimits(config: SecurityConfig) {
   return {
     enabled: config.circuit_breaker_enabled,
     cpuPercent: config.circuit_breaker_cpu_threshold,

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import type { Abandonment } from '#core/http/abandonment';
 import { summarizeError } from '#core/http/error-body';
-import { assertKeepsRights, identifyAgain, isStillIdentified, type Identification } from '#core/http/identify';
+import { assertKeepsPermissions, identifyAgain, isStillIdentified, type Identification } from '#core/http/identify';
 import type { Caller } from '#core/http/operation';
 import type { Route } from '#core/http/route';
 import type { ToolCaller } from '#core/http/tool-calls';
@@ -22,7 +22,7 @@ export type CallerOf = (request: FastifyRequest, reply: FastifyReply, route: Rou
 export function createCallers({ identification: options, callTool, abandonment, ...times }: Options): CallerOf {
   return (request, reply, route) => {
     const rules = { rule: route.access, options };
-    const assertPermitted = () => assertKeepsRights(request, rules);
+    const assertPermitted = () => assertKeepsPermissions(request, rules);
     const caller: Caller = {
       principal: request.principal,
       facts: request.facts!,

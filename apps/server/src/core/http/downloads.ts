@@ -81,14 +81,14 @@ async function sendDownload(
     body.destroy();
     source.destroy();
   });
-  body.on('error', (error) => log.error({ err: error, requestId: request.id }, 'a download broke off'));
+  body.on('error', (error) => log.error({ err: error, requestId: request.id }, 'a download was interrupted'));
   return reply.send(body);
 }
 
 /** Sends what the stream yields at the pace of the reader; an error in it breaks the connection, so that no part passes for all. */
 function sendStream(request: FastifyRequest, reply: FastifyReply, stream: Stream, log: Log): FastifyReply {
   const source = stream.open();
-  source.on('error', (error) => log.error({ err: error, requestId: request.id }, 'a stream broke off'));
+  source.on('error', (error) => log.error({ err: error, requestId: request.id }, 'a stream was interrupted'));
   reply.headers(fileHeaders(stream));
   if (request.method === 'HEAD') {
     source.destroy();

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 
 import { access, decide, type Access } from '#core/base/access/access';
-import { hasLostRights, type Principal, type RequestFacts } from '#core/base/access/principal';
+import { hasLostPermissions, type Principal, type RequestFacts } from '#core/base/access/principal';
 import type { PrincipalCache } from '#core/base/access/principal-cache';
 import { AppError } from '#core/base/errors/app-error';
 import { NotPermitted } from '#core/base/errors/common-errors';
@@ -104,11 +104,11 @@ export function identifyAgain(request: FastifyRequest, rules: Rules): Promise<vo
  * The same at the end of what began with the rights of then: what the principal has lost since may be what the work relied on.
  * @throws AppError 401 or 403
  */
-export async function assertKeepsRights(request: FastifyRequest, rules: Rules): Promise<void> {
+export async function assertKeepsPermissions(request: FastifyRequest, rules: Rules): Promise<void> {
   const before = request.principal;
   if (before === undefined) return;
   await identifyAgain(request, rules);
-  if (request.principal !== before && hasLostRights(before, request.principal)) throw NotPermitted();
+  if (request.principal !== before && hasLostPermissions(before, request.principal)) throw NotPermitted();
 }
 
 function isScraper({ headers }: FastifyRequest, { services }: Identification): boolean {

@@ -28,7 +28,7 @@ export function sendJsonStream(
   reply.header('content-type', 'application/json; charset=utf-8');
   if (request.method === 'HEAD') return reply.send('');
   const source = Readable.from(inspect === undefined ? parts : inspected(parts, inspect), { objectMode: false });
-  source.on('error', (error) => log.error({ err: error, requestId: request.id }, 'a streamed answer broke off'));
+  source.on('error', (error) => log.error({ err: error, requestId: request.id }, 'a streamed answer was interrupted'));
   return reply.send(source);
 }
 

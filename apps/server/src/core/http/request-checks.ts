@@ -5,9 +5,9 @@ import { isStorableText } from '#core/http/json';
 
 const maxUrlLength = 8192;
 const maxHeaderLines = 100;
-// The parser also takes a request line without a version (HTTP/0.9), and one of HTTP/2.
+// The parser also accepts a request line without a version (HTTP/0.9), and one of HTTP/2.
 const versions = new Set(['1.0', '1.1']);
-// Node keeps the first of two silently; which one a proxy in front looked at is anyone's guess.
+// Node silently keeps the first of two, and a proxy in front may have used the other one.
 const singleHeaders = new Set(['authorization', 'content-type', 'host']);
 const singleLengths = new Set([...singleHeaders].map((name) => name.length));
 
@@ -20,7 +20,7 @@ export function wellFormedRequest(request: FastifyRequest): AppError | undefined
   if (url.length > maxUrlLength) return new AppError('URI_TOO_LONG', 'The URL is too long.');
   if (rawHeaders.length > 2 * maxHeaderLines)
     return new AppError('HEADERS_TOO_LARGE', `The request has more than ${maxHeaderLines} headers.`);
-  // The parser takes any list that ends with chunked, and hands over what is still encoded.
+  // The parser accepts any list that ends with chunked, and passes on a body that is still encoded.
   const encoding = headers['transfer-encoding'];
   if (encoding !== undefined && (encoding.toLowerCase() !== 'chunked' || httpVersion !== '1.1'))
     return new AppError('BAD_REQUEST', 'The only Transfer-Encoding is chunked.');

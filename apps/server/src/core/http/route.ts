@@ -96,8 +96,8 @@ export type RouteDefinition<
   /** Answers something else than JSON; `reply` content types by status. */
   contentTypes?: readonly string[];
   /**
-   * Works through so much that the time limit of handlers does not hold: takes a place for as long as it runs, so that few do
-   * at once in a process (`takePlace`), and ends when it is abandoned.
+   * The handler timeout does not apply. The handler must limit its concurrency with `processPermits` and stop at
+   * `untilAbandoned()`.
    */
   takesLong?: boolean;
   /** The handler may answer with a `JsonStream` instead of the whole value. */
@@ -133,7 +133,7 @@ export type Route = {
 /** The parts of a request as they came. */
 export type OperationInput = { params: unknown; query: unknown; body: unknown; form?: unknown };
 
-/** What came of a tool: the answer, also as JSON, or the error as the caller may see it. */
+/** The outcome of a tool: the answer, also as JSON, or the error as the caller may see it. */
 export type ToolOutcome =
   | { status: number; failure?: never; answer: unknown; json: string; headers: Readonly<Record<string, string>> }
   | { status: number; failure: AppError };

@@ -31,7 +31,7 @@ import { createToolCaller } from '#core/http/tool-calls';
 import { beginSpans, enterSpans } from '#core/http/traces';
 import { countTraffic, type Traffic } from '#core/http/traffic';
 import { acceptAnyContent } from '#core/http/uploads';
-import type { LoadSource } from '#core/platform/limits/breaker';
+import type { LoadSource } from '#core/platform/limits/load-shedder';
 import type { Metric } from '#core/platform/metrics/metric';
 import type { Services } from '#core/platform/services';
 
@@ -71,7 +71,7 @@ export type HttpOptions = {
   limits?: Partial<typeof defaultLimits>;
   /** Aborted when uploads that are still under way are to end, because the process will. */
   ending?: AbortSignal;
-  /** Where the circuit breaker learns of the load, other than from the process itself. */
+  /** Replaces the measurement of the process for the load shedder. */
   load?: LoadSource;
   /** Sees every answer before it leaves; tests check it against the route's schema. */
   inspectAnswer?: (route: Route, status: number, payload: string) => void;

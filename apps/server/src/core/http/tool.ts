@@ -3,30 +3,27 @@ export interface Toolsets {}
 
 export type Toolset = keyof Toolsets;
 
-/** What makes an operation a tool, and what of its hints does not follow from its method. */
+/** Makes an operation a tool; the hints are stated where the method does not imply them. */
 export type ToolMetadata = {
   readonly toolset: Toolset;
-  /** For people; defaults to the words of the operation's name. */
+  /** For people; the default is the operationId as words. */
   readonly title?: string;
-  /** For a model: what it does and what to know before. Never anything that a tenant wrote. */
+  /** For a model: what the tool does and how to use it. Never text of a tenant. */
   readonly description: string;
-  /** Changes nothing, although its method can write. */
+  /** It changes nothing, although its method can write. */
   readonly readOnly?: boolean;
-  /** Loses something that was there before. */
+  /** It deletes or overwrites data. */
   readonly destructive?: boolean;
-  /** Doing it again with the same arguments changes nothing more. */
+  /** A second call with the same arguments changes nothing more. */
   readonly idempotent?: boolean;
-  /** Reaches providers outside of the service. */
+  /** It calls outside providers. */
   readonly openWorld?: boolean;
 };
 
-/**
- * POST and PUT add to what there is or replace it, and which of both the method does not tell: tools of them that do not only
- * read say whether they lose something.
- */
+/** POST and PUT may add or replace data, so their tools state `destructive`, unless they only read. */
 export type WritingToolMetadata = ToolMetadata & ({ readonly destructive: boolean } | { readonly readOnly: true });
 
-/** What a tool does to the world, each told explicitly: what is left out counts as the worst. */
+/** The effects of a tool, all stated, because clients take a missing hint for the most dangerous value. */
 export type ToolHints = { readOnly: boolean; destructive: boolean; idempotent: boolean; openWorld: boolean };
 
 export function toolHints(method: string, metadata: ToolMetadata): ToolHints {

@@ -7,7 +7,7 @@ import { newSecret } from '#core/base/crypto/secrets';
 import { auditParams } from '#core/data/audit/audit.queries';
 import { announceRevocation } from '#core/data/db/revocation';
 import type { TenantDb, Transaction } from '#core/data/db/scopes';
-import { createAttempt, type Attempt } from '#core/data/rate-limit/postgres-store';
+import { createLimitedAttempt, type LimitedAttempt } from '#core/data/rate-limit/limited-attempts';
 import { usageOf } from '#core/data/usage/usage.queries';
 import type { Services } from '#core/platform/services';
 import {
@@ -171,10 +171,10 @@ const passwordLimits = {
   tenant: { max: 600, windowMs: 10 * 60_000 },
 };
 
-function passwordAttempt(services: Dependencies, { tenantId, id }: { tenantId: string; id: string }): Attempt {
+function passwordAttempt(services: Dependencies, { tenantId, id }: { tenantId: string; id: string }): LimitedAttempt {
   const account = { key: `app-account-password:${id}`, ...passwordLimits.account };
   const tenant = { key: `app-account-passwords-of:${tenantId}`, ...passwordLimits.tenant };
-  return createAttempt(services, [account, tenant], TooManyPasswords);
+  return createLimitedAttempt(services, [account, tenant], TooManyPasswords);
 }
 
 /** @throws AppAccountNotFound, PermissionsAboveOwn */

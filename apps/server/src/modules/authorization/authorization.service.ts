@@ -48,14 +48,14 @@ function namedOperation(routes: readonly Route[], { operation, method, path }: E
 }
 
 // An inactive principal counts as unauthenticated: it may call only public operations.
-function decideFor(rule: Access, { judged, inactive }: Subject): Pick<Decision, 'allowed' | 'because'> {
-  if (inactive === undefined) return decide(rule, judged);
+function decideFor(rule: Access, { caller, inactive }: Subject): Pick<Decision, 'allowed' | 'because'> {
+  if (inactive === undefined) return decide(rule, caller);
   const decision = decide(rule, undefined);
   return decision.allowed ? decision : { allowed: false, because: inactive };
 }
 
-function ruleNotes(rule: Access, { judged }: Subject): string[] {
-  const isOwnAccount = rule.kind === 'person' && rule.missingFactors !== 'any' && judged.kind === 'user';
+function ruleNotes(rule: Access, { caller }: Subject): string[] {
+  const isOwnAccount = rule.kind === 'person' && rule.missingFactors !== 'any' && caller.kind === 'user';
   return isOwnAccount ? ['A session through an identity provider of this tenant may not call it.'] : [];
 }
 

@@ -23,7 +23,7 @@ import type { ExplainBody, Grant } from '#modules/authorization/authorization.sc
 export type Subject = {
   principal: { type: ExplainBody['principal']['type']; id: string; name: string; status: string };
   /** The principal that the authenticator would return for a session or key. */
-  judged: CallerFacts;
+  caller: CallerFacts;
   /** Reason why its sessions or keys do not work; undefined if they do. */
   inactive: string | undefined;
   grants: (rule: Access) => Grant[];
@@ -59,7 +59,7 @@ async function findPerson({ db, services }: Scope, id: string): Promise<Subject 
   const isSystem = isSystemAdmin({ tenant_id: tenantId, is_tenant_admin: user.is_tenant_admin });
   return {
     principal: { type: 'user', id: user.id, name: user.display_name, status: user.status },
-    judged: {
+    caller: {
       kind: 'user',
       isTenantAdmin: user.is_tenant_admin,
       isSystemAdmin: isSystem,
@@ -83,7 +83,7 @@ async function findMembersOf({ db }: Scope, id: string): Promise<Subject | undef
   const isRequired = tenant!.two_factor_required_from !== null;
   return {
     principal: { type: 'group', id: group.id, name: group.name, status: 'active' },
-    judged: {
+    caller: {
       kind: 'user',
       isTenantAdmin: false,
       isSystemAdmin: false,
@@ -107,7 +107,7 @@ async function findKey({ db, services }: Scope, id: string): Promise<Subject | u
   const status = key.enabled ? (isPast(key.expires_at, services.now()) ? 'expired' : 'active') : 'disabled';
   return {
     principal: { type: 'api_key', id: key.id, name: key.name, status },
-    judged: { kind: 'api_key', flags: flagsOf(key.permissions) },
+    caller: { kind: 'api_key', flags: flagsOf(key.permissions) },
     inactive: status === 'active' ? inactiveTenant(tenant!) : `the key is ${status}`,
     grants: (rule) => flagGrants(rule, key),
     notes: [...keyNotes(key), ...machineNotes('key', key)],
@@ -122,7 +122,7 @@ async function findApp({ db, services }: Scope, id: string): Promise<Subject | u
   const status = isExpired ? 'expired' : account.status;
   return {
     principal: { type: 'app_account', id: account.id, name: account.name, status },
-    judged: { kind: 'app_account', flags: flagsOf(account.permissions) },
+    caller: { kind: 'app_account', flags: flagsOf(account.permissions) },
     inactive: status === 'active' ? inactiveTenant(tenant!) : `the app account is ${status}`,
     grants: (rule) => flagGrants(rule, account),
     notes: machineNotes('app account', account),

@@ -4,11 +4,11 @@ import { adapterIn, type Kind } from '#modules/connectors/kind';
 import * as messaging from '#modules/connectors/messaging/adapters/adapters';
 import * as models from '#modules/connectors/models/adapters/adapters';
 import { webProblem, type ProviderSettings } from '#modules/connectors/provider';
-import { missingSettings, settingsProblem, type Judge } from '#modules/connectors/settings';
+import { missingSettings, settingsProblem, type SettingsRules } from '#modules/connectors/settings';
 import * as translation from '#modules/connectors/translation/adapters/adapters';
 
 /** Properties that all adapters share. */
-export type ConnectorAdapter = Judge & {
+export type ConnectorAdapter = SettingsRules & {
   /** A cheap request that the provider answers with 2xx if the settings work. */
   check?(settings: ProviderSettings): { url: string; method?: string; headers?: Record<string, string>; body?: string };
 };

@@ -12,7 +12,7 @@ const quotaKeptMs = 2 * dayMs;
 
 const check: Job = {
   name: 'connectors-check',
-  description: 'Asks connectors that nothing was heard of for a minute how they do.',
+  description: 'Runs a health check on connectors without a call for a minute.',
   schedule: '* * * * *',
   catchUp: 'run_once',
   timeoutMs: 55_000,
@@ -21,8 +21,7 @@ const check: Job = {
 
 const housekeeping: Job = {
   name: 'connectors-history',
-  description:
-    'Forgets changes of status after 30 days, quotas of periods that are over, and hourly counts of calls after a year.',
+  description: 'Deletes status changes after 30 days, quotas of past periods, and hourly counts of calls after a year.',
   schedule: '53 * * * *',
   catchUp: 'run_once',
   timeoutMs: 10 * 60_000,

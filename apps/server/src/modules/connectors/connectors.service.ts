@@ -4,7 +4,7 @@ import { systemTenantId, type Actor, type Person } from '#core/base/access/princ
 import { newId } from '#core/base/crypto/ids';
 import { auditEvent, auditParams } from '#core/data/audit/audit.queries';
 import type { Statements, TenantDb, Transaction } from '#core/data/db/scopes';
-import { createAttempt } from '#core/data/rate-limit/postgres-store';
+import { createLimitedAttempt } from '#core/data/rate-limit/limited-attempts';
 import type { Services } from '#core/platform/services';
 import { assertComplete, assertProviderConfig, missingIn } from '#modules/connectors/adapters';
 import {
@@ -247,7 +247,7 @@ export async function testConnector({ db, actor, services }: Scope, id: string, 
   const row = await db.first(findConnector({ tenantId: db.tenantId, id }));
   if (row === undefined) throw await unknown(services, id);
   const limit = { key: `connector-tests:${db.tenantId}`, ...testLimit };
-  await createAttempt(services, [limit], TooManyConnectorTests).admit();
+  await createLimitedAttempt(services, [limit], TooManyConnectorTests).admit();
   const data = isIncomplete(row) ? untested(row) : await tested(services, { row, actor, signal });
   const event = { action: 'provider.tested', resourceType: 'provider', resourceId: row.id, details: { ok: data.ok } };
   await db.interactive.all(auditEvent(actor, services.now().toISOString(), event));

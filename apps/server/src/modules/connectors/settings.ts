@@ -4,31 +4,31 @@ import type { Fields, ProviderSettings } from '#modules/connectors/provider';
 export type Needs = Readonly<Partial<Record<'config' | 'auth_config', Readonly<Record<string, RegExp>>>>>;
 
 /** The part of an adapter that validates settings. */
-export type Judge = {
+export type SettingsRules = {
   readonly needs?: Needs;
   problem(settings: ProviderSettings): string | undefined;
 };
 
 /** Missing required settings, such as `auth_config.token`. */
-export function missingSettings({ needs = {} }: Judge, settings: ProviderSettings): string[] {
+export function missingSettings({ needs = {} }: SettingsRules, settings: ProviderSettings): string[] {
   return requiredIn(needs, settings)
     .filter(({ value }) => value === undefined)
     .map(({ name }) => name);
 }
 
 /** The problem of the first invalid setting, as a sentence without its value. */
-export function settingsProblem(judge: Judge, settings: ProviderSettings): string | undefined {
-  const wrong = requiredIn(judge.needs ?? {}, settings).find(({ value, pattern }) => {
+export function settingsProblem(rules: SettingsRules, settings: ProviderSettings): string | undefined {
+  const wrong = requiredIn(rules.needs ?? {}, settings).find(({ value, pattern }) => {
     return value !== undefined && (typeof value !== 'string' || !pattern.test(value));
   });
-  if (wrong === undefined) return judge.problem(settings);
+  if (wrong === undefined) return rules.problem(settings);
   const isText = typeof wrong.value === 'string';
   return `${wrong.name} ${isText ? 'has not the form that the provider expects' : 'has to be a text'}.`;
 }
 
 /** Whether calls can be made with the settings. */
-export function isUsable(judge: Judge, settings: ProviderSettings): boolean {
-  return missingSettings(judge, settings).length === 0 && settingsProblem(judge, settings) === undefined;
+export function isUsable(rules: SettingsRules, settings: ProviderSettings): boolean {
+  return missingSettings(rules, settings).length === 0 && settingsProblem(rules, settings) === undefined;
 }
 
 function requiredIn({ config = {}, auth_config = {} }: Needs, { config: given, credentials }: ProviderSettings) {

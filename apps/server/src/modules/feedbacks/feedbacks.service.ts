@@ -3,7 +3,7 @@ import { newId } from '#core/base/crypto/ids';
 import { auditParams } from '#core/data/audit/audit.queries';
 import type { TenantDb } from '#core/data/db/scopes';
 import { pageOfMatches } from '#core/data/db/totals';
-import { createAttempt } from '#core/data/rate-limit/postgres-store';
+import { createLimitedAttempt } from '#core/data/rate-limit/limited-attempts';
 import { toPage } from '#core/http/paging';
 import type { Services } from '#core/platform/services';
 import { FeedbackNotFound, TooManyFeedbacks } from '#modules/feedbacks/feedbacks.errors';
@@ -54,7 +54,7 @@ export async function getFeedback(db: TenantDb, id: string) {
 /** @throws TooManyFeedbacks, SpaceNotFound and ResourceNotFound (through the foreign keys) */
 export async function createFeedback({ db, actor, services }: Author, body: CreateFeedbackBody) {
   const key = `feedback:${actor.tenantId}:${actor.id}`;
-  await createAttempt(services, [{ key, ...limitPerUser }], TooManyFeedbacks).admit();
+  await createLimitedAttempt(services, [{ key, ...limitPerUser }], TooManyFeedbacks).admit();
   const at = services.now().toISOString();
   const row = await db.interactive.first(
     insertFeedback({

@@ -1,5 +1,5 @@
 import type { Actor } from '#core/base/access/principal';
-import { createAttempt } from '#core/data/rate-limit/postgres-store';
+import { createLimitedAttempt } from '#core/data/rate-limit/limited-attempts';
 import type { Services } from '#core/platform/services';
 import { findPlaceAt, searchPlaces, type Place } from '#modules/connectors/index';
 import { TooManyLookups } from '#modules/geo/geo.errors';
@@ -28,7 +28,7 @@ export async function reverseGeo(scope: Scope, { lat, lng, language }: ReverseQu
 
 async function admit({ actor, services }: Scope): Promise<void> {
   const key = `geo:${actor.tenantId}:${actor.id}`;
-  await createAttempt(services, [{ key, ...limitPerActor }], TooManyLookups).admit();
+  await createLimitedAttempt(services, [{ key, ...limitPerActor }], TooManyLookups).admit();
 }
 
 function callOf({ actor, signal }: Scope) {

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 
 async function provide(by = tenant): Promise<ProviderServer & { key: string }> {
-  const provider = await serveProvider(nominatimFake.judge);
+  const provider = await serveProvider(nominatimFake.respond);
   const { api_key: key } = await createConnector(test, by.admin.token, {
     category: 'integration',
     api_base_url: `${provider.origin}${nominatimFake.basePath}`,

@@ -18,5 +18,5 @@ export async function keepCalls({ services, connection }: JobContext): Promise<v
   const now = services.now();
   const before = new Date(now.getTime() - keptDays * dayMs);
   const dropped = await keepDayPartitions(connection, 'provider_calls', { now, before });
-  if (dropped.length > 0) services.log.info({ dropped }, 'old days of calls were removed');
+  if (dropped.length > 0) services.log.info({ dropped }, 'old partitions of the call log were dropped');
 }

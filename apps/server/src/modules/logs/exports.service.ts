@@ -70,7 +70,7 @@ async function writeExport({ services, actor, signal }: Exporter, body: ExportBo
     return { data: { message: 'The log was exported.', path: pathOf(name), ...written } };
   } catch (error) {
     await removeBroken(services, name).catch((failure: unknown) =>
-      services.log.warn({ err: failure, export: name }, 'a broken export is left to housekeeping'),
+      services.log.warn({ err: failure, export: name }, 'a failed export is left to the clean-up job'),
     );
     throw isOutOfRoom(error) ? StoreFull({ cause: error }) : error;
   }

@@ -36,7 +36,7 @@ export async function keepLogs(
   const { value } = await services.runtimeSettings.read(logConfiguration);
   const archived = await archiveOld(services, { cleanup: value.cleanup, now, signal });
   const dropped = await keepDayPartitions(connection, 'application_logs', { now, before: archived?.before });
-  if (dropped.length > 0) services.log.info({ dropped }, 'old days of the log were removed');
+  if (dropped.length > 0) services.log.info({ dropped }, 'old log partitions were dropped');
   const before = new Date(now.getTime() - countsKeptMs).toISOString();
   const db = services.database.platform();
   await deleteInBatches(db, (max) => deleteOldMinutes({ before, max }), signal);

@@ -78,7 +78,7 @@ function changed(before: Content, after: Content): string[] {
 async function provide(toolset: string): Promise<void> {
   if (toolset === 'translation') await provideTranslator(test, tenant);
   if (toolset !== 'geo') return;
-  const provider = await serveProvider(nominatimFake.judge);
+  const provider = await serveProvider(nominatimFake.respond);
   await createConnector(test, tenant.admin.token, {
     category: 'integration',
     api_base_url: `${provider.origin}${nominatimFake.basePath}`,

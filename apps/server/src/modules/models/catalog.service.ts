@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { systemTenantId } from '#core/base/access/principal';
 import { createSharedRuns } from '#core/base/concurrency/coalesce';
@@ -139,7 +139,10 @@ async function reread(services: Dependencies, place: Place): Promise<Catalog> {
 function refreshBehind(services: Dependencies, wanted: Place & Wanted, row: CatalogRow): void {
   refresh(services, wanted, row).catch((error: unknown) => {
     const { tenantId, task } = wanted;
-    services.log.warn({ err: error, tenantId, task }, 'a list of models could not be renewed, the old one stays');
+    services.log.warn(
+      { err: error, tenantId, task },
+      'a model catalog could not be refreshed; the current one stays in effect',
+    );
   });
 }
 
@@ -224,6 +227,6 @@ async function waitForOther({ database }: Dependencies, { tenantId, task }: Plac
   while (!giveUp.aborted) {
     const row = await db.first(findRefresh({ tenantId, task }));
     if (row === undefined || row.lease_until === null) return;
-    await pause(lookAgainMs);
+    await sleep(lookAgainMs);
   }
 }

@@ -143,7 +143,7 @@ describe('a stored list', () => {
     clock = start + day;
     await read();
     await expectSettled(hub, 1);
-    const told = (line: string) => line.includes('could not be renewed') && line.includes(tenant.tenantId);
+    const told = (line: string) => line.includes('could not be refreshed') && line.includes(tenant.tenantId);
     await expect.poll(() => test.logLines.filter(told).length).toBe(1);
     expect(await row()).toMatchObject({ failures: 0, retry_at: null });
   });

@@ -139,7 +139,7 @@ describe('listModels', () => {
   it('422: the provider refuses the task; the list of the other task is available', async () => {
     const hub = await provide();
     const isOfImages = ({ search }: URL) => search.includes('image');
-    hub.say((asked) => (isOfImages(asked.url) ? { status: 400, body: 'canary' } : modelhubFake.judge(asked)));
+    hub.say((asked) => (isOfImages(asked.url) ? { status: 400, body: 'canary' } : modelhubFake.respond(asked)));
     for (let count = 0; count < 2; count++)
       expectError(await list('?task=image'), 422, 'UNPROCESSABLE_ENTITY', 'REFUSED_BY_PROVIDERS');
     expect((await list('?task=text')).status).toBe(200);

@@ -22,7 +22,7 @@ const keptMs = 90 * 24 * 60 * 60_000;
 /** Finds work of processes that ended between a commit and its task, or during a delivery. */
 export const sweepNotifications: Job = {
   name: 'notifications-sweep',
-  description: 'Has notices told and notifications delivered that no process works on.',
+  description: 'Restarts the fan-out and the deliveries that no process works on.',
   schedule: '* * * * *',
   catchUp: 'run_once',
   timeoutMs: 60_000,
@@ -45,7 +45,7 @@ export const sweepNotifications: Job = {
 
 export const forgetNotifications: Job = {
   name: 'notifications-clean-up',
-  description: 'Forgets what people were told 90 days ago.',
+  description: 'Deletes notifications after 90 days.',
   schedule: '25 * * * *',
   catchUp: 'run_once',
   timeoutMs: 30 * 60_000,
@@ -58,7 +58,7 @@ export const forgetNotifications: Job = {
     for (const { id: tenantId } of tenants) {
       signal.throwIfAborted();
       await forget(services, { tenantId, before }, signal).catch((error: unknown) => {
-        services.log.error({ err: error, tenantId }, 'what people of a tenant were told could not be forgotten');
+        services.log.error({ err: error, tenantId }, 'old notifications of a tenant could not be deleted');
         failures.push(error);
       });
     }

@@ -40,7 +40,7 @@ export async function removeObjects(services: Dependencies, tenantId: string, id
     try {
       await removeObject(services, tenantId, id);
     } catch (error) {
-      services.log.warn({ err: error, fileId: id }, 'a deleted file is left to housekeeping');
+      services.log.warn({ err: error, fileId: id }, 'a deleted file is left to the clean-up job');
     }
   }
 }
@@ -100,7 +100,7 @@ async function sweepOne(services: Dependencies, { tenantId, id }: { tenantId: st
     if (claimed) await removeObject(services, tenantId, id);
     return claimed;
   } catch (error) {
-    services.log.warn({ err: error, tenantId, fileId: id }, 'a file could not be removed and will be tried again');
+    services.log.warn({ err: error, tenantId, fileId: id }, 'a file could not be removed; a job will retry');
     return false;
   }
 }

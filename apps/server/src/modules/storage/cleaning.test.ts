@@ -122,7 +122,7 @@ describe('a tenant whose rows fail', () => {
     await run(stuck.tenantId, `delete from files where tenant_id = $1 and status = 'uploading'`);
     expect(await sweep()).toBe(1);
     await expectSettled(test, fine, [1]);
-    expect(test.logLines.some((line) => line.includes('could not be removed and will be tried again'))).toBe(true);
+    expect(test.logLines.some((line) => line.includes('could not be removed; a job will retry'))).toBe(true);
   });
 
   it('does not stop reconcileStorage for other tenants', async () => {

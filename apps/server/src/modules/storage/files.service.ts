@@ -141,9 +141,9 @@ export async function deleteFile({ db, actor, services }: Scope, id: string, ent
   void removeObjects(services, tenantId, [id]);
 }
 
-type Claim = { tenantId: string; id: string; actor: Actor; entity?: Entity | undefined };
+type FileTarget = { tenantId: string; id: string; actor: Actor; entity?: Entity | undefined };
 
-async function lockOwn(tx: Transaction, { tenantId, id, actor, entity }: Claim): Promise<FileRow> {
+async function lockOwn(tx: Transaction, { tenantId, id, actor, entity }: FileTarget): Promise<FileRow> {
   const file = await tx.first(lockFile({ tenantId, id }));
   if (file === undefined || !isOf(file, entity)) throw FileNotFound();
   if (!mayChange(actor, file)) throw FileNotOwned();

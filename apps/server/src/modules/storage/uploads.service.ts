@@ -78,7 +78,7 @@ async function receiveAdmitted(scope: Scope, upload: Upload, plan: Plan & { id: 
     });
   } catch (error) {
     await abandon(scope, id).catch((failure: unknown) =>
-      services.log.warn({ err: failure, fileId: id }, 'a broken upload is left to housekeeping'),
+      services.log.warn({ err: failure, fileId: id }, 'a failed upload is left to the clean-up job'),
     );
     throw error;
   }

@@ -37,7 +37,7 @@ export async function purgeTenants(services: Dependencies): Promise<void> {
         services.log.info({ tenantId }, 'the purge of the tenant waits for its files');
     } catch (error) {
       services.signal.throwIfAborted();
-      services.log.warn({ err: error, tenantId }, 'the purge of the tenant failed and will be tried again');
+      services.log.warn({ err: error, tenantId }, 'the purge of a tenant failed; a job will retry');
     }
   }
 }

@@ -2,7 +2,7 @@ import type { Actor } from '#core/base/access/principal';
 import { processPermits, type Release } from '#core/base/concurrency/semaphore';
 import { ServiceUnavailable } from '#core/base/errors/common-errors';
 import type { TenantDb } from '#core/data/db/scopes';
-import { createAttempt, type Attempt } from '#core/data/rate-limit/postgres-store';
+import { createLimitedAttempt, type LimitedAttempt } from '#core/data/rate-limit/limited-attempts';
 import type { Services } from '#core/platform/services';
 import { TooManyTranslationsAtOnce } from '#modules/translation/translation.errors';
 
@@ -65,8 +65,11 @@ export async function translateFor<Result>(
   }
 }
 
-function requestAttempt(services: Dependencies, { tenantId, actorId }: { tenantId: string; actorId: string }): Attempt {
-  return createAttempt(
+function requestAttempt(
+  services: Dependencies,
+  { tenantId, actorId }: { tenantId: string; actorId: string },
+): LimitedAttempt {
+  return createLimitedAttempt(
     services,
     [
       { key: `translate:${tenantId}:${actorId}`, max: requestLimits.caller, windowMs: minute },

@@ -29,8 +29,7 @@ export const cleanUp: Job = {
 /** Finds jobs whose process has died, and deletes those that ended long ago. */
 export const sweepJobs: Job = {
   name: 'translation-sweep',
-  description:
-    'Has translations of many records go on whose process is gone, and forgets those that ended 90 days ago.',
+  description: 'Restarts translation jobs whose process has stopped, and deletes jobs 90 days after their end.',
   schedule: '* * * * *',
   catchUp: 'run_once',
   timeoutMs: 60_000,

@@ -197,7 +197,7 @@ describe('switchTenant after a code that a connector of the tenant delivered', (
   });
 });
 
-describe('a worker of the previous version, during a rolling restart', () => {
+describe('a statement without the account-wide columns', () => {
   const run = (text: string, values: unknown[]) =>
     test.service.services.database
       .credential(home.tenantId)

@@ -98,7 +98,7 @@ export type Decision =
 
 /**
  * The one place that decides whether a caller may use a route, for people, API keys and app accounts alike.
- * A refusal is 401 without credentials, 403 without the right.
+ * A refusal is 401 without credentials, 403 without the permission.
  */
 export function decide(rule: Access, principal: CallerFacts | undefined): Decision {
   if (rule.kind === 'public' || rule.kind === 'anyone') return allow(`every caller may: ${rule.why}`);

@@ -1,4 +1,4 @@
-/** Named rights that a group may hold within its tenant. Tenant administrators hold all of them. */
+/** Permissions that a group may hold within its tenant. Tenant administrators hold all of them. */
 export const permissions = {
   'api_keys.read': 'See the API keys of the tenant and what they were used for',
   'api_keys.manage': 'Create, change, rotate and delete API keys',

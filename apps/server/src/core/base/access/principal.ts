@@ -58,7 +58,7 @@ export type KeyRestrictions = {
   readonly deviceFingerprint: string | undefined;
 };
 
-/** Who calls, as the database says at this moment; rights never come from token claims. */
+/** The caller, as the database says at this moment; permissions never come from token claims. */
 export type Principal = Person | AppAccountPrincipal | ApiKeyPrincipal;
 
 /** A user or app account with a session. `isExpired`: the access token has expired, so it may end this session only. */
@@ -94,7 +94,7 @@ export function isSystemAdmin(user: { tenant_id: string; is_tenant_admin: boolea
 }
 
 /** Whether a principal that was authenticated again lacks anything that it had before. */
-export function hasLostRights(before: Principal, after: Principal | undefined): boolean {
+export function hasLostPermissions(before: Principal, after: Principal | undefined): boolean {
   if (after === undefined || after.id !== before.id || after.tenantId !== before.tenantId) return true;
   if (isDemoted(before, after) || lacksAny(before.permissions, after.permissions)) return true;
   if (before.kind === 'user' || after.kind === 'user')

@@ -45,7 +45,7 @@ export type SemaphoreOptions = {
 
 type Entry = {
   flow: Flow;
-  state: 'waiting' | 'held' | 'over';
+  state: 'waiting' | 'held' | 'closed';
   done: Done | undefined;
   since: number;
   timer: NodeJS.Timeout | undefined;
@@ -53,10 +53,10 @@ type Entry = {
 
 /** A semaphore whose waiters are served by deficit round robin. Its callbacks may acquire and release. */
 export function createFairSemaphore(options: SemaphoreOptions): FairSemaphore {
-  return new Semaphore(options);
+  return new RoundRobinSemaphore(options);
 }
 
-class Semaphore implements FairSemaphore {
+class RoundRobinSemaphore implements FairSemaphore {
   readonly #options: SemaphoreOptions;
   readonly #queue = createFairQueue<Entry>();
   readonly #delays: QueueingDelays;
@@ -91,7 +91,7 @@ class Semaphore implements FairSemaphore {
     const entry = permit as Entry;
     if (entry.state === 'waiting') return this.#stopWaiting(entry);
     if (entry.state !== 'held') return;
-    entry.state = 'over';
+    entry.state = 'closed';
     this.#held.add(entry.flow.tenant, -1);
     this.#total -= 1;
     if (this.#queue.size() > 0) this.admit();
@@ -134,7 +134,7 @@ class Semaphore implements FairSemaphore {
     const left = this.#queue.sizeOf(tenant);
     const isLate = this.#delays.isLate(tenant, entry.since, left);
     if (left === 0) this.#delays.end(tenant);
-    if (isLate) entry.state = 'over';
+    if (isLate) entry.state = 'closed';
     else this.#hold(entry);
     call(entry, isLate ? 'late' : undefined);
   }
@@ -152,7 +152,7 @@ class Semaphore implements FairSemaphore {
     const isFull = isTenantFull || this.#queue.size() >= max;
     // The flow with the most waiting gives way, so that none keeps the others out.
     const victim = isFull ? this.#queue.fullest(isTenantFull ? tenant : undefined) : undefined;
-    if (isFull && !isFuller(this.#queue, victim, entry.flow)) return this.#refuse(entry, 'full');
+    if (isFull && !mayEvict(this.#queue, victim, entry.flow)) return this.#refuse(entry, 'full');
     entry.since = performance.now();
     if (timeoutMs !== Infinity) entry.timer = setTimeout(() => this.#refuse(entry, 'late'), timeoutMs);
     this.#queue.push(entry.flow, entry);
@@ -168,7 +168,7 @@ class Semaphore implements FairSemaphore {
 
   #stopWaiting(entry: Entry): void {
     clearTimeout(entry.timer);
-    entry.state = 'over';
+    entry.state = 'closed';
     entry.done = entry.timer = undefined;
     this.#queue.remove(entry);
     if (this.#queue.sizeOf(entry.flow.tenant) === 0) this.#delays.end(entry.flow.tenant);
@@ -183,7 +183,7 @@ function call(entry: Entry, refusal: Refusal | undefined): void {
 }
 
 /** Whether room is to be made for the flow at the cost of the other one, which has more waiting. */
-function isFuller(queue: FairQueue<Entry>, victim: Entry | undefined, { tenant, principal }: Flow): boolean {
+function mayEvict(queue: FairQueue<Entry>, victim: Entry | undefined, { tenant, principal }: Flow): boolean {
   if (victim === undefined) return false;
   if (victim.flow.tenant !== tenant) return queue.sizeOf(victim.flow.tenant) > queue.sizeOf(tenant);
   return queue.sizeOf(tenant, victim.flow.principal) > queue.sizeOf(tenant, principal);

@@ -15,7 +15,7 @@ function answer(perform: () => unknown): ThreadAnswer {
   }
 }
 
-/** The innermost cause: an error itself does not survive the way between threads. */
+/** The message of the innermost cause, because errors are not passed between threads. */
 function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'the task failed';
   return error.cause instanceof Error ? reasonOf(error.cause) : error.message;

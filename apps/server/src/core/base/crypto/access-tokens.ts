@@ -3,7 +3,7 @@ import { createPrivateKey, generateKeyPairSync, type KeyObject } from 'node:cryp
 
 import { InvalidToken, TokenExpired } from '#core/base/errors/common-errors';
 
-/** What an access token says: identifiers only, never rights (RFC 9068 with `tid` for the tenant and `sid` for the session). */
+/** The claims of an access token: identifiers only, never permissions (RFC 9068 with `tid` for the tenant and `sid` for the session). */
 export type AccessTokenClaims = { accountId: string; tenantId: string; sessionId: string; userId: string };
 
 /** Issues and checks access tokens with the installation's own keys. */

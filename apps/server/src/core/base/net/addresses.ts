@@ -23,7 +23,7 @@ export type Range = { address: string; family: 'ipv4' | 'ipv6'; bits: number };
 
 /** @param ranges each as `parseRange` takes it; IPv6 ranges never cover IPv4 clients, apart from v4-mapped ones. */
 export function createAddressMatcher(ranges: readonly string[]): AddressMatcher {
-  // One list would match IPv4 clients by the IPv6 range that all mapped addresses lie in.
+  // One list for both would match IPv4 clients by the IPv6 range of the mapped addresses.
   const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const text of ranges) {
     const range = parseRange(text);

@@ -136,8 +136,8 @@ function createExporter({ endpoint, headers, log }: Options): SpanExporter {
     export: (spans, done) =>
       exporter.export(spans, (result) => {
         const failed = result.error !== undefined;
-        if (failed && !isFailing) log.warn({ err: result.error }, 'the trace collector does not take spans');
-        if (!failed && isFailing) log.info('the trace collector takes spans again');
+        if (failed && !isFailing) log.warn({ err: result.error }, 'the trace collector refuses spans');
+        if (!failed && isFailing) log.info('the trace collector accepts spans again');
         isFailing = failed;
         done(result);
       }),

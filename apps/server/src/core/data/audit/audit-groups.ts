@@ -70,7 +70,7 @@ export function createAuditGroups({ database, log, retryMs = 1000, maxFollowing 
         // It had been written after all.
         if (violatedConstraint(error)?.endsWith('_pkey') === true) return;
         if (!isUnavailable(error) || closing.signal.aborted)
-          return log.error({ err: error, row }, 'a row of the audit trail is lost');
+          return log.error({ err: error, row }, 'an audit event was lost');
         await sleep(retryMs, undefined, { signal: closing.signal }).catch(() => undefined);
       }
     }

@@ -60,8 +60,8 @@ async function findOrCreate(options: Options, wrapping: Encryption): Promise<Wra
 }
 
 /**
- * Installations from before there was such a key go on with the one that encrypted what they hold, which is not the first
- * one where ENCRYPTION_KEY was changed together with the release. The others are kept, since values may be under them too.
+ * An installation with data but without this key continues with the key that encrypted its data, which may be another one than the
+ * first of ENCRYPTION_KEY. The others are kept, because values may be encrypted under them as well.
  */
 async function keysInUse({ database, keys }: Options): Promise<{ name: string; key: Buffer }[]> {
   const sealing = (await database.credential().interactive.all(listSealingKeys({}))).map((row) => row.key_id);

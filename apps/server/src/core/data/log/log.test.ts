@@ -190,12 +190,12 @@ describe('a database that cannot be written to', () => {
       await logging.flush();
       await logging.flush();
     });
-    const failures = () => lines.filter((line) => line.includes('could not be kept'));
+    const failures = () => lines.filter((line) => line.includes('could not be written'));
     expect(failures()).toHaveLength(1);
     expect(JSON.parse(failures()[0]!)).toMatchObject({ level: 'warn', service: 'log', waiting: 1 });
     await logging.close();
     expect(await rowsWith(mark)).toHaveLength(1);
-    expect(await rowsWith('could not be kept')).toEqual([]);
+    expect(await rowsWith('could not be written')).toEqual([]);
     expect(failures()).toHaveLength(1);
   }, 60_000);
 
@@ -208,7 +208,7 @@ describe('a database that cannot be written to', () => {
     await logging.flush();
     const kept = Map.groupBy(await rowsWith(mark), ({ level }) => level);
     expect([kept.get(20)?.length, kept.get(40)?.length]).toEqual([10_000, 10_000]);
-    const dropped = lines.filter((line) => line.includes('faster than they could be kept'));
+    const dropped = lines.filter((line) => line.includes('faster than they could be written'));
     expect(dropped.map((line) => JSON.parse(line).dropped)).toEqual([5000]);
   }, 60_000);
 });

@@ -76,9 +76,9 @@ class ProcessLog implements Logging {
     const own = this.#open({ service: consoleOnly });
     this.#store = createLogStore({
       report: {
-        dropped: (dropped) => this.log.warn({ dropped }, 'log lines came faster than they could be kept'),
-        failed: (err, waiting) =>
-          own.warn({ err, waiting }, 'log lines could not be kept in the database and will be tried again'),
+        dropped: (dropped) =>
+          this.log.warn({ dropped }, 'log lines came faster than they could be written; some are lost'),
+        failed: (err, waiting) => own.warn({ err, waiting }, 'log lines could not be written; retrying'),
         refused: (err) => own.error({ err }, 'the database refused a log line'),
       },
     });

@@ -84,7 +84,7 @@ export function createRequestCounts({ database, log, now, delayMs = 2000 }: Opti
           addErrorHours({ rows: messageRows(batch) }),
         ]),
     onRefused: (err) => log.error({ err }, 'the database refused counts of requests'),
-    onFailing: (err) => log.warn({ err }, 'counts of requests could not be written and will be tried again'),
+    onFailing: (err) => log.warn({ err }, 'counts of requests could not be written; retrying'),
   });
 
   return {

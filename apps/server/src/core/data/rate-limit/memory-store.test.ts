@@ -25,11 +25,11 @@ describe('the memory store', () => {
 
   it('begins again when the window ends, not before', () => {
     takes(3);
-    expect(store.used(from, 60_000)).toBe(3);
+    expect(store.count(from, 60_000)).toBe(3);
     now += 59_999;
-    expect(store.used(from, 60_000)).toBe(3);
+    expect(store.count(from, 60_000)).toBe(3);
     now += 1;
-    expect(store.used(from, 60_000)).toBe(0);
+    expect(store.count(from, 60_000)).toBe(0);
     expect(takes(3)).toEqual([undefined, undefined, undefined]);
     expect(take()).not.toBe(undefined);
   });
@@ -83,6 +83,6 @@ describe('the memory store', () => {
     now += 60_000;
     take('203.0.113.9');
     take('203.0.113.10');
-    expect(store.used('203.0.113.9', 60_000)).toBe(1);
+    expect(store.count('203.0.113.9', 60_000)).toBe(1);
   });
 });

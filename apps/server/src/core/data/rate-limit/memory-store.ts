@@ -5,7 +5,7 @@ import { violationMemoryMs, type BlockingLimit, type Refusal } from '#core/data/
 /** A `RateLimiter` of this process alone, which answers at once. */
 export type MemoryStore = {
   take(key: string, limit: BlockingLimit): Refusal | undefined;
-  used(key: string, windowMs: number): number;
+  count(key: string, windowMs: number): number;
 };
 
 type Entry = { startedAt: number; count: number; blockedAt: number; violations: number; violatedAt: number };
@@ -38,7 +38,7 @@ export function createMemoryStore(now: () => number, maxKeys = 100_000): MemoryS
       if (isLastViolation) entry.violations = 0;
       return { retryAfterMs: blockMs, isLastViolation };
     },
-    used(key, windowMs) {
+    count(key, windowMs) {
       const entry = entries.peek(key);
       return entry === undefined || now() - entry.startedAt >= windowMs ? 0 : entry.count;
     },

@@ -8,13 +8,13 @@ export type BlockingLimit = Limit & { blockMs: number; maxViolations: number };
 
 export type Refusal = { retryAfterMs: number; isLastViolation: boolean };
 
-export type MaybeLater<Value> = Value | Promise<Value>;
+export type MaybePromise<Value> = Value | Promise<Value>;
 
 /** Counts requests by key. Refused requests are not counted, so retrying does not extend a block. */
 export type RateLimiter = {
-  take(key: string, limit: BlockingLimit): MaybeLater<Refusal | undefined>;
+  take(key: string, limit: BlockingLimit): MaybePromise<Refusal | undefined>;
   /** How many requests of the key are counted in its window. */
-  used(key: string, windowMs: number): MaybeLater<number>;
+  count(key: string, windowMs: number): MaybePromise<number>;
 };
 
 /** Violations are remembered for this long after the last one. */

@@ -88,7 +88,7 @@ describe.skipIf(!hasRedis)('the redis store (skipped without a redis-server)', (
     const address = someone();
     const takes = Array.from({ length: width }, (_, at) => processes[at % 2]!.take(address, limit));
     expect(await passed(takes)).toBe(Math.min(100, width));
-    expect(await processes[0]!.used(address, limit.windowMs)).toBe(width > 100 ? 0 : width);
+    expect(await processes[0]!.count(address, limit.windowMs)).toBe(width > 100 ? 0 : width);
   });
 
   it('blocks in every process, and says for how long', async () => {

@@ -71,10 +71,10 @@ export function createRedisStore({ url, prefix, local, log, now, timeoutMs = 100
       const leftMs = block?.blockMs === limit.blockMs ? block.until - now() : 0;
       return leftMs > 0 ? { retryAfterMs: leftMs, isLastViolation: false } : takeShared(key, limit);
     },
-    used(key, windowMs) {
-      if (!isUp()) return local.used(key, windowMs);
+    count(key, windowMs) {
+      if (!isUp()) return local.count(key, windowMs);
       const count = redis.get(windowKey(prefix, key, windowMs)).then(Number);
-      return count.catch(() => local.used(key, windowMs));
+      return count.catch(() => local.count(key, windowMs));
     },
     isUp,
     close,
@@ -85,11 +85,11 @@ export function createRedisStore({ url, prefix, local, log, now, timeoutMs = 100
 function watchRedis(redis: Scripted, log: Log) {
   let isUp = false;
   const fall = (error: unknown) => {
-    if (isUp) log.warn({ err: error }, 'redis does not answer: each process counts for itself until it does');
+    if (isUp) log.warn({ err: error }, 'redis does not answer; each process counts separately until it does');
     isUp = false;
   };
   const rise = () => {
-    if (!isUp) log.info('redis answers: all processes count together');
+    if (!isUp) log.info('redis answers; all processes count together');
     isUp = true;
   };
   redis.on('error', fall);

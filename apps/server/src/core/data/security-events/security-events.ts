@@ -39,9 +39,9 @@ export function createSecurityEvents({ database, log, now, delayMs = 250 }: Opti
       database.platform().interactive.all(insertSecurityEvents({ rows: JSON.stringify(batch, storable) })),
     split: halves,
     onRefused: (err, [event]) => log.error({ err, eventId: event!.id }, 'the database refused a security event'),
-    onFailing: (err) => log.warn({ err }, 'security events could not be written and will be tried again'),
+    onFailing: (err) => log.warn({ err }, 'security events could not be written; retrying'),
     onFlushed() {
-      if (dropped > 0) log.warn({ dropped }, 'security events came faster than they could be written');
+      if (dropped > 0) log.warn({ dropped }, 'security events came faster than they could be written; some are lost');
       dropped = 0;
     },
   });

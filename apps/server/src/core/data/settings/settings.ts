@@ -76,7 +76,7 @@ export function createRuntimeSettings({ database, log, now, retryMs = 1000 }: Op
     try {
       for (const row of await database.platform().all(listSettings({}))) learn(row);
     } catch (error) {
-      if (retry.later()) log.warn({ err: error }, 'settings could not be read and stay as they are for now');
+      if (retry.later()) log.warn({ err: error }, 'settings could not be read; the current ones stay in effect');
     }
   }
 

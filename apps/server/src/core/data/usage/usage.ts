@@ -62,7 +62,7 @@ export function createUsage({ database, log, now, delayMs = 500 }: Options): Usa
     take,
     write: (batch) => database.tenant(batch.tenantId).interactive.all(statementOf(writerId, batch)),
     onRefused: (err, { tenantId }) => log.error({ err, tenantId }, 'the database refused the usage of credentials'),
-    onFailing: (err) => log.warn({ err }, 'the usage of credentials could not be written and will be tried again'),
+    onFailing: (err) => log.warn({ err }, 'the usage of credentials could not be written; retrying'),
   });
 
   return {

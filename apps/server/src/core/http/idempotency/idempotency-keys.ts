@@ -24,7 +24,7 @@ const maxAnswerBytes = 256 * 1024;
 export type StoredAnswer = { status: number; headers: Readonly<Record<string, string>>; body: string | null };
 
 /** The exclusive right of one request to perform the operation and to record its outcome. */
-export type Claim = { tenantId: string; scope: string; claim: string };
+export type KeyClaim = { tenantId: string; scope: string; claim: string };
 
 export type KeyedRequest = {
   tenantId: string;
@@ -40,13 +40,13 @@ export type IdempotencyKeys = {
    * @returns a claim if the key was not used within a day, else the stored answer
    * @throws IdempotencyKeyInUse, IdempotencyKeyReused, IdempotencyOutcomeUnknown, IdempotencyAnswerTooLong
    */
-  claim(request: KeyedRequest): Promise<Claim | StoredAnswer>;
+  claim(request: KeyedRequest): Promise<KeyClaim | StoredAnswer>;
   /** Stores the answer for replays. */
-  store(claim: Claim, answer: StoredAnswer): Promise<void>;
+  store(claim: KeyClaim, answer: StoredAnswer): Promise<void>;
   /** Refuses every retry, since the operation may have been done. */
-  markUnknown(claim: Claim): Promise<void>;
+  markUnknown(claim: KeyClaim): Promise<void>;
   /** Allows a retry, since the operation certainly was not done. */
-  release(claim: Claim): Promise<void>;
+  release(claim: KeyClaim): Promise<void>;
 };
 
 export function createIdempotencyKeys({
@@ -55,9 +55,9 @@ export function createIdempotencyKeys({
   now,
 }: Pick<Services, 'database' | 'encryption' | 'now'>): IdempotencyKeys {
   const secret = encryption.keyFor('idempotency keys');
-  const dbOf = ({ tenantId }: Pick<Claim, 'tenantId'>) => database.tenant(tenantId).interactive;
+  const dbOf = ({ tenantId }: Pick<KeyClaim, 'tenantId'>) => database.tenant(tenantId).interactive;
 
-  async function claimOrFind(wanted: Claim, { fingerprint, leaseMs }: { fingerprint: string; leaseMs: number }) {
+  async function claimOrFind(wanted: KeyClaim, { fingerprint, leaseMs }: { fingerprint: string; leaseMs: number }) {
     const at = now();
     const times = { at: at.toISOString(), expiresAt: new Date(at.getTime() + retentionMs).toISOString() };
     const claim = claimKey({ ...wanted, ...times, fingerprint, leaseMs });
@@ -114,6 +114,6 @@ function assertAnswered(
   if (found.state === 'claimed') throw IdempotencyKeyInUse();
 }
 
-function encryptionContextOf({ tenantId, scope }: Claim): string {
+function encryptionContextOf({ tenantId, scope }: KeyClaim): string {
   return `idempotency_keys.sealed_answer:${tenantId}/${scope}`;
 }

@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { ErrorDefinition } from '#core/base/errors/app-error';
 import { tookNoEffect } from '#core/data/db/sql-state';
 import type { Log } from '#core/data/log/log';
 import { presentError, retryAfterOf, summarizeError, toAppError } from '#core/http/error-body';
-import { createIdempotencyKeys, type Claim, type StoredAnswer } from '#core/http/idempotency/idempotency-keys';
+import { createIdempotencyKeys, type KeyClaim, type StoredAnswer } from '#core/http/idempotency/idempotency-keys';
 import { outcomeOf, payloadText, readIdempotencyKey, scopeText } from '#core/http/idempotency/idempotency.rules';
 import { trackSideEffects, type SideEffects } from '#core/http/idempotency/side-effects';
 import type { Caller, Operation } from '#core/http/operation';
@@ -27,7 +27,7 @@ type Options = {
 type Keyed = { request: FastifyRequest; reply: FastifyReply; input: OperationInput; caller: Caller; header: string };
 
 type Handled = Pick<Keyed, 'input' | 'caller'> & { services: Services };
-type Failed = { request: FastifyRequest; claim: Claim; sideEffects: SideEffects };
+type Failed = { request: FastifyRequest; claim: KeyClaim; sideEffects: SideEffects };
 
 /** Answers requests that carry an `Idempotency-Key`: a replay gets the stored answer, byte for byte. */
 export type AnswerKeyed = (operation: Operation, keyed: Keyed) => Promise<FastifyReply>;
@@ -95,7 +95,7 @@ function createOutcomeWriter(log: Log, isServing: Services['isServing']) {
   async function retry(requestId: string, write: () => Promise<void>): Promise<void> {
     let last: unknown;
     for (const until = performance.now() + leaseMs; performance.now() < until && isServing();) {
-      await pause(retryMs, undefined, { ref: false });
+      await sleep(retryMs, undefined, { ref: false });
       try {
         return await write();
       } catch (error) {

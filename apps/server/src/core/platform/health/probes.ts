@@ -90,6 +90,6 @@ function logsVerdict({ logging, now }: Parts): Verdict {
   const { isWaiting, lastDropAt } = logging.state();
   if (isWaiting) return { status: 'degraded', message: 'log lines wait: the database does not take them' };
   return lastDropAt !== undefined && now().getTime() - lastDropAt < recentMs
-    ? { status: 'degraded', message: 'log lines came faster than they could be kept' }
+    ? { status: 'degraded', message: 'log lines came faster than they could be written; some are lost' }
     : { status: 'healthy', message: 'kept' };
 }

@@ -32,12 +32,12 @@ const batchSize = 1000;
 export function createAddressRules({ database, log, now, retryMs = 1000 }: Options): AddressRules {
   let tables = toTables([]);
   /** Blocked here, and not yet read back from the database. */
-  const own = new Map<string, RangeEntry>();
+  const localBlocks = new Map<string, RangeEntry>();
   const retry = createRetry(() => reload(), retryMs);
   const clock = () => now().getTime();
   /** A block that was set again meanwhile stays. */
   function forget(batch: readonly RangeEntry[]): void {
-    for (const entry of batch) if (own.get(entry.range) === entry) own.delete(entry.range);
+    for (const entry of batch) if (localBlocks.get(entry.range) === entry) localBlocks.delete(entry.range);
   }
 
   async function read(): Promise<void> {
@@ -45,10 +45,10 @@ export function createAddressRules({ database, log, now, retryMs = 1000 }: Optio
       const rows = await database
         .platform()
         .interactive.all(listRulesInEffect({ now: now().toISOString(), max: maxRules }));
-      if (rows.length === maxRules) log.warn({ maxRules }, 'there are more rules for addresses than are applied');
+      if (rows.length === maxRules) log.warn({ maxRules }, 'not all address rules are applied: there are too many');
       tables = toTables(rows);
     } catch (error) {
-      if (retry.later()) log.warn({ err: error }, 'rules for addresses could not be read and stay as they are for now');
+      if (retry.later()) log.warn({ err: error }, 'address rules could not be read; the current ones stay in effect');
     }
   }
 
@@ -56,7 +56,7 @@ export function createAddressRules({ database, log, now, retryMs = 1000 }: Optio
   const reload = coalesce(read);
   const writer = createBatchWriter<readonly RangeEntry[]>({
     delayMs: 100,
-    take: () => (own.size === 0 ? undefined : [...own.values()].slice(0, batchSize)),
+    take: () => (localBlocks.size === 0 ? undefined : [...localBlocks.values()].slice(0, batchSize)),
     // What is stored stays in effect here until it was read back.
     write: async (batch) => {
       await store(database, batch, now().toISOString());
@@ -67,19 +67,19 @@ export function createAddressRules({ database, log, now, retryMs = 1000 }: Optio
       log.error({ err }, 'the database refused blocked addresses');
       forget(batch);
     },
-    onFailing: (err) => log.warn({ err }, 'blocked addresses could not be stored; tried again'),
+    onFailing: (err) => log.warn({ err }, 'blocked addresses could not be written; retrying'),
   });
 
   return {
     isAllowed: (address) => tables.allow.covers(address, clock),
     isBlocked: (address) => {
-      const isOwn = own.size > 0 && (own.get(customerOf(address))?.expiresAt ?? 0) > clock();
-      return isOwn || tables.block.covers(address, clock);
+      const isLocallyBlocked = localBlocks.size > 0 && (localBlocks.get(customerOf(address))?.expiresAt ?? 0) > clock();
+      return isLocallyBlocked || tables.block.covers(address, clock);
     },
     block(address, durationMs) {
-      if (own.size >= maxWaiting) return;
+      if (localBlocks.size >= maxWaiting) return;
       const range = customerOf(address);
-      own.set(range, { range, expiresAt: clock() + durationMs });
+      localBlocks.set(range, { range, expiresAt: clock() + durationMs });
       writer.wake();
     },
     reload,

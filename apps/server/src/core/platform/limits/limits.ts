@@ -6,7 +6,7 @@ import { createMemoryStore } from '#core/data/rate-limit/memory-store';
 import {
   refused,
   type BlockingLimit,
-  type MaybeLater,
+  type MaybePromise,
   type RateLimiter,
   type Refusal,
 } from '#core/data/rate-limit/rate-limiter';
@@ -15,19 +15,19 @@ import { createAddressRules, type AddressRules } from '#core/platform/limits/add
 import { securitySetting, type SecurityConfig } from '#core/platform/limits/config';
 import { AddressBlocked, TooManyRequests } from '#core/platform/limits/errors';
 
-/** Whom the service listens to, before it knows who they are. */
+/** Refuses requests by client address, before authentication. */
 export type Limits = {
-  /** The refusal of a request from there, if it is refused. What is refused is not counted. */
-  refuse(address: string): MaybeLater<AppError | undefined>;
-  /** The same for health, which has some requests of its own before it counts with the others. */
-  refuseHealth(address: string): MaybeLater<AppError | undefined>;
-  /** Whether tries of that address to be recognised as an administrator, while it is refused, are used up. */
-  isHopeless(address: string): boolean;
-  noteHopeless(address: string): void;
-  /** Whether what the address has asked for lately is more than a configuration allows. */
+  /** The error to refuse a request with; undefined if it is admitted. Refused requests are not counted. */
+  refuse(address: string): MaybePromise<AppError | undefined>;
+  /** The same for health checks: the first ones of each minute are not counted with other requests. */
+  refuseHealth(address: string): MaybePromise<AppError | undefined>;
+  /** Whether a refused address has used up its attempts to authenticate as an administrator. */
+  isRecoveryExhausted(address: string): boolean;
+  countRecoveryAttempt(address: string): void;
+  /** Whether the recent requests of the address exceed the limit of a configuration. */
   exceeds(address: string, config: SecurityConfig): Promise<boolean>;
   rules: AddressRules;
-  /** `none`: each process counts for itself; otherwise whether Redis, where all count together, can be reached. */
+  /** `none`: each process counts separately; otherwise whether Redis, which counts for all processes, is reachable. */
   shared(): 'none' | 'up' | 'down';
   close(): Promise<void>;
 };
@@ -69,13 +69,13 @@ export async function createLimits(options: Options): Promise<Limits> {
     return refused(TooManyRequests, refusal.retryAfterMs);
   }
 
-  function count(address: string): MaybeLater<AppError | undefined> {
+  function count(address: string): MaybePromise<AppError | undefined> {
     if (!config.dos_enabled) return undefined;
     const refusal = requests.take(customerOf(address), limit);
     return refusal instanceof Promise ? refusal.then((value) => toError(address, value)) : toError(address, refusal);
   }
 
-  function refuse(address: string, counted: boolean): MaybeLater<AppError | undefined> {
+  function refuse(address: string, counted: boolean): MaybePromise<AppError | undefined> {
     if (rules.isAllowed(address)) return undefined;
     if (config.ip_blacklist_enabled && rules.isBlocked(address)) return AddressBlocked();
     return counted ? count(address) : undefined;
@@ -84,11 +84,11 @@ export async function createLimits(options: Options): Promise<Limits> {
   return {
     refuse: (address) => refuse(address, true),
     refuseHealth: (address) => refuse(address, healthChecks.take(customerOf(address), healthLimit) !== undefined),
-    isHopeless: (address) => recognitions.used(customerOf(address), minute) >= recognitionLimit.max,
-    noteHopeless: (address) => void recognitions.take(customerOf(address), recognitionLimit),
+    isRecoveryExhausted: (address) => recognitions.count(customerOf(address), minute) >= recognitionLimit.max,
+    countRecoveryAttempt: (address) => void recognitions.take(customerOf(address), recognitionLimit),
     async exceeds(address, next) {
       if (!next.dos_enabled || rules.isAllowed(address)) return false;
-      const used = await requests.used(customerOf(address), next.dos_time_window_seconds * 1000);
+      const used = await requests.count(customerOf(address), next.dos_time_window_seconds * 1000);
       return used >= next.dos_max_requests_per_ip;
     },
     rules,

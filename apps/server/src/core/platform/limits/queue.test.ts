@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import type { AppError } from '#core/base/errors/app-error';
-import { createRequestQueue, unknownTenant, type RequestQueue } from '#core/platform/limits/queue';
+import { createRequestQueue, unverifiedTenant, type RequestQueue } from '#core/platform/limits/queue';
 
 let room = 2;
 let active = 100;
@@ -81,7 +81,7 @@ describe('the request queue', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('holds to a changed configuration from the next request on', () => {
+  it('applies a changed configuration to the next request', () => {
     enter(0, 1, 2);
     queue.configure({ enabled: true, maxSize: 1, timeoutMs: 50 });
     enter(3);
@@ -182,16 +182,16 @@ describe('a tenant with hundreds of requests at once', () => {
 
   it('of unknown credentials fills a quarter of the queue at most, and no address keeps another one out', () => {
     queue = open({ maxSize: 400 });
-    come(unknownTenant, 300, 'flooding address');
-    const before = count(`${unknownTenant} refused`);
+    come(unverifiedTenant, 300, 'flooding address');
+    const before = count(`${unverifiedTenant} refused`);
     expect(before).toBe(300 - 32 - 100);
-    come(unknownTenant, 1, 'another address');
+    come(unverifiedTenant, 1, 'another address');
     come('tenant', 1);
-    expect(count(`${unknownTenant} refused`)).toBe(before + 1);
+    expect(count(`${unverifiedTenant} refused`)).toBe(before + 1);
     expect(count('tenant')).toBe(1);
-    end(unknownTenant);
-    end(unknownTenant);
-    expect(count(unknownTenant)).toBe(32);
+    end(unverifiedTenant);
+    end(unverifiedTenant);
+    expect(count(unverifiedTenant)).toBe(32);
   });
 
   it('whose requests hang delays no other: permits of requests that take long are given to others', () => {
@@ -261,14 +261,14 @@ describe('a tenant with hundreds of requests at once', () => {
 
   it('with unknown credentials is judged by address: other addresses are not refused', () => {
     isBusy = true;
-    come(unknownTenant, 240, 'flooding address');
+    come(unverifiedTenant, 240, 'flooding address');
     for (let at = 0; at < 100; at++) {
       vi.advanceTimersByTime(10);
-      end(unknownTenant);
-      come(unknownTenant, 1, 'flooding address');
+      end(unverifiedTenant);
+      come(unverifiedTenant, 1, 'flooding address');
     }
-    come(unknownTenant, 100, 'flooding address');
-    expect([isShedding(unknownTenant, 'flooding address'), isShedding(unknownTenant, 'another')]).toEqual([
+    come(unverifiedTenant, 100, 'flooding address');
+    expect([isShedding(unverifiedTenant, 'flooding address'), isShedding(unverifiedTenant, 'another')]).toEqual([
       true,
       false,
     ]);
@@ -277,7 +277,7 @@ describe('a tenant with hundreds of requests at once', () => {
   it('waits among its own once its credential is verified', () => {
     const moved: string[] = [];
     const request = {};
-    queue.enter(request, { tenant: unknownTenant, principal: 'address' }, () => moved.push('as unknown'));
+    queue.enter(request, { tenant: unverifiedTenant, principal: 'address' }, () => moved.push('as unknown'));
     come('flood', 60);
     queue.move(request, { tenant: 'flood', principal: 'p' }, () => moved.push('as flood'));
     expect(moved).toEqual(['as unknown']);

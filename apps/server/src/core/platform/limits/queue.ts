@@ -6,18 +6,18 @@ import { ServiceUnavailable } from '#core/base/errors/common-errors';
 type Done = (refusal?: AppError) => void;
 export type QueueLimits = { enabled: boolean; maxSize: number; timeoutMs: number };
 
-/** How many requests are worked on at once. */
+/** Concurrency limits of requests. */
 export type Concurrency = {
   /** Requests whose answer has not ended. */
   maxInFlight(): number;
-  /** Requests among them that began moments ago: the event loop and the database work on these. */
+  /** Requests among them that began moments ago and load the event loop and the database. */
   maxActive: number;
   /** Whether the event loop has hardly any idle time. */
   isBusy(): boolean;
 };
 
 /** The tenant of all flows without a verified credential; their principals are client addresses. */
-export const unknownTenant = 'unknown';
+export const unverifiedTenant = 'unknown';
 
 /** Admits as many requests as the process can work on at once. The others wait, and tenants take equal shares. */
 export type RequestQueue = {
@@ -35,18 +35,17 @@ export type RequestQueue = {
 };
 
 /**
- * The share of permits that one tenant may hold: most while it is alone, because many requests at once cost less each. While
- * others send requests too it is few, and fewer while the event loop is busy, so that those of the others are not delayed by
- * its answers.
+ * Permits that one tenant may hold. Alone: 4/5. While other tenants send requests: 3/10, and down to 1/20 while the event loop
+ * is busy.
  */
 const permitShares = { alone: 4 / 5, shared: { max: 3 / 10, min: 1 / 20 } };
-/** So long after a request of another tenant. */
+/** Time after a request of another tenant in which tenants share the permits. */
 const sharedMs = 1000;
 /** The share of the queue that one tenant may fill. */
 const queueShares = { tenant: 1 / 2, unknown: 1 / 4 };
 /** A burst of some hundred requests is served within the interval; the target is well below the timeout of any client. */
 const shedding = { targetMs: 200, intervalMs: 300, spared: 128 };
-/** From that age on a request counts as waiting for something other than this process, later while the event loop is busy. */
+/** Age at which a request counts as waiting for something other than this process; higher while the event loop is busy. */
 const agesMs = { idle: 50, busy: 500 };
 
 type Entry = { permit: Permit | undefined; isInFlight: boolean; since: number; at: number };
@@ -78,7 +77,7 @@ class Queue implements RequestQueue {
     const { maxInFlight, maxActive } = concurrency;
     this.#sharedPermits = Math.ceil(maxActive * permitShares.shared.max);
     const maxOf = (tenant: string) =>
-      Math.ceil(this.#limits.maxSize * (tenant === unknownTenant ? queueShares.unknown : queueShares.tenant));
+      Math.ceil(this.#limits.maxSize * (tenant === unverifiedTenant ? queueShares.unknown : queueShares.tenant));
     this.#semaphore = createFairSemaphore({
       permits: () => (this.#inFlight < maxInFlight() ? maxActive : 0),
       permitsOf: () => (this.#isShared() ? this.#sharedPermits : Math.ceil(maxActive * permitShares.alone)),
@@ -137,7 +136,7 @@ class Queue implements RequestQueue {
   isShedding({ tenant, principal }: Flow): boolean {
     if (!this.#semaphore.isShedding(tenant)) return false;
     // Unknown callers do not form a tenant: an address without waiting requests is served soon, however many another one has sent.
-    return tenant !== unknownTenant || this.#semaphore.waiting(tenant, principal) > 0;
+    return tenant !== unverifiedTenant || this.#semaphore.waiting(tenant, principal) > 0;
   }
 
   #isShared(): boolean {

@@ -162,7 +162,7 @@ it('a process with a fast clock does not take what another one has claimed, or w
   expect(await found(held)).toMatchObject({ attempts: 0, sent_at: null });
 });
 
-describe('what is tried again, and what is not', () => {
+describe('retries', () => {
   it.each<[number, 'recipient' | 'mail']>([
     [550, 'recipient'],
     [554, 'mail'],
@@ -182,7 +182,7 @@ describe('what is tried again, and what is not', () => {
     expect(await found(id)).toMatchObject({ attempts: 1 });
   });
 
-  it.each([450, 451])('%i: tried again while it is younger than 7 days, and then given up', async (refuse) => {
+  it.each([450, 451])('%i: retried while the mail is younger than 7 days', async (refuse) => {
     const server = await serve({ refuse });
     const old = await compose({ at: new Date(Date.now() - 7 * dayMs) });
     const young = await compose({ at: new Date(Date.now() - 6.9 * dayMs) });
@@ -204,7 +204,7 @@ it('a mail that waited until its link expired is given up, and is not sent', asy
   expect(server.subjects).not.toContain('Late');
 });
 
-it('what was given up long ago is deleted as what was delivered, and nothing else', async () => {
+it('only mails that were delivered or failed long ago are deleted', async () => {
   const [given, kept, waits] = [await compose(), await compose(), await compose()];
   const giveUp = (id: string, days: number) =>
     run('update mail_outbox set given_up_at = $2 where id = $1', [id, new Date(Date.now() - days * dayMs)]);

@@ -191,7 +191,7 @@ class Relay {
     const { id, attempts } = mail;
     const reason = error instanceof Error ? error.message.slice(0, 500) : 'unknown';
     if (isForGood(mail, error, at)) {
-      log.warn({ err: error, mailId: id }, 'mail was given up');
+      log.warn({ err: error, mailId: id }, 'mail failed for the last time');
       await this.#outbox.all(markMailGivenUp({ id, error: reason, at: at.toISOString() }));
       return;
     }

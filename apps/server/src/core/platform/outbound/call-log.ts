@@ -25,7 +25,7 @@ export type CallFacts = {
 /** What could be answered without a provider, because one had answered it before. */
 export type CacheHit = Pick<CallFacts, 'tenantId' | 'operation' | 'provider'>;
 
-/** What was called at whom and what came of it: gathered here, written to PostgreSQL in batches, never awaited by a call. */
+/** Gathers operation, provider and outcome of each call, and writes them to PostgreSQL in batches. No call waits for it. */
 export type CallLog = {
   record(call: CallFacts): void;
   /** @param count how many texts, lists, … were there already */
@@ -52,7 +52,7 @@ export function createCallLog({ database, log, now, delayMs = 500, max: maxHours
     if (gathered.hours.size === 0) return undefined;
     const batch = gathered;
     gathered = empty();
-    if (dropped > 0) log.warn({ dropped }, 'too many calls of providers waited for the database: some are not kept');
+    if (dropped > 0) log.warn({ dropped }, 'calls of providers came faster than they could be written; some are lost');
     dropped = 0;
     return batch;
   }
@@ -66,7 +66,7 @@ export function createCallLog({ database, log, now, delayMs = 500, max: maxHours
       return database.platform().interactive.batch([insertCalls({ rows: JSON.stringify(rows) }), added]);
     },
     onRefused: (err, { rows }) => log.error({ err, calls: rows.length }, 'the database refused calls of providers'),
-    onFailing: (err) => log.warn({ err }, 'calls of providers could not be written and will be tried again'),
+    onFailing: (err) => log.warn({ err }, 'calls of providers could not be written; retrying'),
   });
   const add = (facts: CacheHit, sums: Partial<CallHour>, at: Date) => {
     if (!addToHour(gathered.hours, maxHours, { facts, sums, at })) dropped += 1;

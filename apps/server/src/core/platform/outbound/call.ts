@@ -4,13 +4,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { errors } from 'undici';
 
 import type { Bulkhead } from '#core/platform/outbound/bulkhead';
-import { NotAsked, NotSendable, type Circuits } from '#core/platform/outbound/circuits';
+import { CallNotMade, NotSendable, type Circuits } from '#core/platform/outbound/circuits';
 import type { Connections } from '#core/platform/outbound/connections';
 import { withDeadline } from '#core/platform/outbound/deadline';
 import { acceptedEncodings, exchange, toResponse, type WireRequest } from '#core/platform/outbound/exchange';
-import { AddressRefused } from '#core/platform/outbound/judged-connect';
+import { AddressRefused } from '#core/platform/outbound/guarded-connect';
 import { createQueue, type Queue } from '#core/platform/outbound/queue';
-import { createRetryBudget, isCut, isWorthRepeating, pauseMs } from '#core/platform/outbound/retry-budget';
+import { createRetryBudget, isConnectionReset, isTemporary, retryDelayMs } from '#core/platform/outbound/retry-budget';
 
 export type OutboundInit = {
   method?: string;
@@ -26,19 +26,19 @@ export type OutboundInit = {
    * True if the call is idempotent. Then a pooled connection may be used, and a call that got no byte of an answer, or 502, 503 or
    * 504 without Retry-After, is retried once within the retry budget.
    */
-  isRepeatable?: boolean | undefined;
+  isIdempotent?: boolean | undefined;
   /**
    * True if the provider detects duplicates, by an id in the request. Then a pooled connection may be used, and a call whose
    * connection was cut before a byte of an answer is retried once within the retry budget. Every answer is final.
    */
-  isRecognised?: boolean | undefined;
+  hasIdempotencyKey?: boolean | undefined;
   /** Who makes the call: all calls of one owner together hold a quarter of the permits at most. */
   owner?: string | undefined;
   /** Called when the call has its permit and is about to be sent; before, no request was made. */
-  onPlace?: (() => void) | undefined;
-  /** For everything, the wait for headers included: 30 s unless said, of which 10 to headers; never more than 120. */
+  onPermit?: (() => void) | undefined;
+  /** The whole call: 30 s by default, of which 10 s for the headers; 120 s at most. */
   timeoutMs?: number | undefined;
-  /** How long the answer may be: 256 KiB unless said, never more than 4 MiB. What is longer than 256 KiB is read on a thread. */
+  /** Length of the answer: 256 KiB by default, 4 MiB at most. Answers longer than 256 KiB are read on a thread. */
   maxBytes?: number | undefined;
 };
 
@@ -68,13 +68,13 @@ export function createCall({ connections, bulkhead, circuits, limits }: Surround
     const { url, request, signal, maxBytes } = one;
     const { origin } = url;
     const release = await one.enter(signal);
-    const lease = connections.lease(origin, mayBeKept);
+    const connection = connections.acquire(origin, mayBeKept);
     const onEnd = () => {
-      lease.giveBack();
+      connection.release();
       release();
     };
     const whole = { ...request, origin };
-    const answer = await exchange(lease.dispatcher, whole, { signal, maxBytes, onAnswer, onEnd }).catch(
+    const answer = await exchange(connection.dispatcher, whole, { signal, maxBytes, onAnswer, onEnd }).catch(
       (cause: unknown) => {
         throw cause instanceof errors.InvalidArgumentError ? new NotSendable('this cannot be sent', { cause }) : cause;
       },
@@ -84,19 +84,19 @@ export function createCall({ connections, bulkhead, circuits, limits }: Surround
 
   async function attempts(one: Attempt, init: OutboundInit): Promise<Response> {
     const { circuit = '' } = init;
-    const isRepeatable = init.isRepeatable === true;
-    const mayBeKept = isRepeatable || init.isRecognised === true;
+    const isIdempotent = init.isIdempotent === true;
+    const mayBeKept = isIdempotent || init.hasIdempotencyKey === true;
     const mayRepeat = () => !(init.body instanceof ReadableStream) && budget.spend(circuit);
     let hasBegun = false;
     budget.earn(circuit);
     try {
       const answer = await attempt(one, mayBeKept, () => (hasBegun = true));
-      if (!isRepeatable || !isWorthRepeating(answer) || !mayRepeat()) return answer;
+      if (!isIdempotent || !isTemporary(answer) || !mayRepeat()) return answer;
     } catch (error) {
-      const isFinal = hasBegun || one.signal.aborted || !mayFareBetter(error, init);
+      const isFinal = hasBegun || one.signal.aborted || !isRetryable(error, init);
       if (isFinal || !mayRepeat()) throw error;
     }
-    await sleep(pauseMs(), undefined, { signal: one.signal });
+    await sleep(retryDelayMs(), undefined, { signal: one.signal });
     return attempt(one, false, () => undefined);
   }
 
@@ -106,12 +106,12 @@ export function createCall({ connections, bulkhead, circuits, limits }: Surround
     const headersTimeout = init.timeoutMs === undefined ? limits.headersMs : Math.max(limits.headersMs, timeoutMs);
     const request = { ...toRequest(url, init), headersTimeout, bodyTimeout: timeoutMs };
     const work = async () => {
-      const queue = createQueue(bulkhead, { origin: url.origin, owner: init.owner }, init.onPlace);
+      const queue = createQueue(bulkhead, { origin: url.origin, owner: init.owner }, init.onPermit);
       const one = { url, request, maxBytes, enter: queue.enter };
       return withDeadline(timeoutMs, init.signal, (signal) => attempts({ ...one, signal }, init)).catch(
         (error: unknown) => {
           throw isCancelled(init.signal)
-            ? new NotAsked('the call was cancelled', { cause: error })
+            ? new CallNotMade('the call was cancelled', { cause: error })
             : queue.classify(error);
         },
       );
@@ -134,13 +134,13 @@ async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Pr
   }
 }
 
-/** Whether a call that got no answer is one to make once more. */
-function mayFareBetter(error: unknown, { isRepeatable = false, isRecognised = false }: OutboundInit): boolean {
-  if (error instanceof AddressRefused || error instanceof NotAsked) return false;
-  return isRepeatable || (isRecognised && isCut(error));
+/** Whether a call that got no answer may be attempted once more. */
+function isRetryable(error: unknown, { isIdempotent = false, hasIdempotencyKey = false }: OutboundInit): boolean {
+  if (error instanceof AddressRefused || error instanceof CallNotMade) return false;
+  return isIdempotent || (hasIdempotencyKey && isConnectionReset(error));
 }
 
-/** Time that is up is the other side's failure; anything else is the caller's decision. */
+/** A timeout is a failure of the provider; any other abort is a decision of the caller. */
 function isCancelled(signal: AbortSignal | undefined): boolean {
   if (signal?.aborted !== true) return false;
   const { reason } = signal as { reason: unknown };
@@ -160,7 +160,7 @@ function toRequest(url: URL, init: OutboundInit): WireRequest {
   return { path: `${url.pathname}${url.search}`, method: method.toUpperCase(), headers, body: toBody(body) };
 }
 
-/** So that what a caller gives takes the place of what is given by default. */
+/** Lower case, so that a header of the caller replaces the default header. */
 function lowerCased(headers: OutboundInit['headers'] = {}): Record<string, string> {
   const entries = headers instanceof Headers ? [...headers] : Object.entries(headers);
   return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), value]));

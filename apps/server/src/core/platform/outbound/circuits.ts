@@ -5,25 +5,25 @@ import { LRUCache } from 'lru-cache';
 export type Circuits = {
   /** @throws CircuitOpen without doing the work */
   run(key: string, work: () => Promise<Response>): Promise<Response>;
-  /** Until when calls of the key fail at once; undefined where they do not. In the past while one call finds out. */
+  /** Until when calls of the key fail at once; undefined if the circuit is closed. In the past while one call tests the provider. */
   openUntil(key: string): Date | undefined;
 };
 
-/** Nothing was asked: what failed five times in a row is left alone for ten seconds. */
+/** No request was made: after five failures in a row the circuit is open for ten seconds. */
 export class CircuitOpen extends Error {
   constructor() {
     super('the circuit is open: the last calls have failed');
   }
 }
 
-/** A failure that says nothing of the other side: cancelled, or never begun. */
-export class NotAsked extends Error {}
+/** A failure that says nothing about the provider: the call was cancelled or never begun. */
+export class CallNotMade extends Error {}
 
-/** Never begun for what it was to send, which no wait would make better. */
-export class NotSendable extends NotAsked {}
+/** The request cannot be sent, and a retry would fail as well. */
+export class NotSendable extends CallNotMade {}
 
 const failuresToOpen = 5;
-/** Less than a connector is left alone, so that its circuit is not open any more when its pause is over. */
+/** Shorter than the pause of a connector, so that its circuit is not open when the pause ends. */
 const openMs = 10_000;
 /** The circuit that was not used for longest is forgotten, which closes it. */
 const maxCircuits = 1000;
@@ -39,7 +39,7 @@ export function createCircuits(): Circuits {
     async run(key, work) {
       const circuit = circuits.get(key) ?? createCircuit();
       circuits.set(key, circuit);
-      // While one call finds out, the others would wait for what it finds.
+      // While one call tests the provider, cockatiel would let the others wait for its result.
       if (circuit.policy.state === CircuitState.HalfOpen) throw new CircuitOpen();
       let isBegun = false;
       return circuit.policy
@@ -58,8 +58,8 @@ type Circuit = { policy: CircuitBreakerPolicy; openUntilMs: number };
 
 function createCircuit(): Circuit {
   const policy: CircuitBreakerPolicy = circuitBreaker(
-    // A call that was to find out and did not leaves things as they were.
-    handleWhen((error) => !(error instanceof NotAsked) || policy.state === CircuitState.HalfOpen).orWhenResult(
+    // In the half-open state a call that was not made counts as a failure: the circuit opens again instead of closing.
+    handleWhen((error) => !(error instanceof CallNotMade) || policy.state === CircuitState.HalfOpen).orWhenResult(
       (answer) => answer instanceof Response && answer.status >= 500,
     ),
     { breaker: new ConsecutiveBreaker(failuresToOpen), halfOpenAfter: openMs },

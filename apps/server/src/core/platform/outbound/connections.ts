@@ -2,36 +2,36 @@ import { LRUCache } from 'lru-cache';
 import type { Socket } from 'node:net';
 import { Agent, Pool, buildConnector, type Dispatcher } from 'undici';
 
-import type { Judgement } from '#core/platform/outbound/judged-connect';
+import type { AddressPolicy } from '#core/platform/outbound/guarded-connect';
 
-/** A connection for one call. */
-export type Lease = { dispatcher: Dispatcher; giveBack(): void };
+/** A pooled connection for one call. */
+export type PooledConnection = { dispatcher: Dispatcher; release(): void };
 
 export type Connections = {
-  /** A kept connection where one may be used, else one of its own. */
-  lease(origin: string, mayBeKept: boolean): Lease;
+  /** A pooled connection if `mayBeKept` allows it and one is free; otherwise a new one for this call. */
+  acquire(origin: string, mayBeKept: boolean): PooledConnection;
   /** Lets calls under way end. */
   close(): Promise<void>;
 };
 
-type Limits = { connectMs: number; headersMs: number; totalMs: number; keptMs: number; longestBodyBytes: number };
+type Limits = { connectMs: number; headersMs: number; totalMs: number; keepAliveMs: number; longestBodyBytes: number };
 
 const keptOrigins = 16;
 const keptPerOrigin = 8;
-/** More than an answer has in front of its body. */
+/** More than the headers of an answer need. */
 const headBytes = 65_536;
-/** So old at most: then the name is asked for and judged again. */
-const oldestMs = 30_000;
+/** Then the name is resolved and checked again. */
+const maxConnectionAgeMs = 30_000;
 
 /**
- * Every connection is made to an address that was judged right before. Kept ones are few and for a few seconds, and
- * lead where they led: a name that has moved meanwhile is asked for when they are gone.
+ * Every new connection leads to an address that was checked right before. A pooled connection stays at its address, so a name
+ * that moves is resolved again when the connection ends, a few seconds later.
  */
-export function createConnections(judgement: Judgement, limits: Limits): Connections {
-  const connectTo = buildConnector({ timeout: limits.connectMs, lookup: judgement.lookup });
+export function createConnections(policy: AddressPolicy, limits: Limits): Connections {
+  const connectTo = buildConnector({ timeout: limits.connectMs, lookup: policy.lookup });
   const connect: buildConnector.connector = (target, callback) => {
     try {
-      judgement.assertOpen(target.hostname);
+      policy.assertAllowed(target.hostname);
     } catch (error) {
       return callback(error as Error, null);
     }
@@ -47,21 +47,25 @@ export function createConnections(judgement: Judgement, limits: Limits): Connect
     max: keptOrigins,
     dispose: ({ pool }) => void pool.close(),
   });
-  const keep = { connections: keptPerOrigin, keepAliveTimeout: limits.keptMs, keepAliveMaxTimeout: limits.keptMs };
+  const keep = {
+    connections: keptPerOrigin,
+    keepAliveTimeout: limits.keepAliveMs,
+    keepAliveMaxTimeout: limits.keepAliveMs,
+  };
   const poolOf = (origin: string) => ({
-    pool: new Pool(origin, { ...common, ...keep, clientTtl: oldestMs }),
+    pool: new Pool(origin, { ...common, ...keep, clientTtl: maxConnectionAgeMs }),
     running: 0,
   });
 
   return {
-    lease(origin, mayBeKept) {
+    acquire(origin, mayBeKept) {
       const entry = mayBeKept && !single.closed ? (kept.get(origin) ?? poolOf(origin)) : undefined;
       // A call does not wait for a pooled connection: it begins at once with one of its own.
       if (entry === undefined || entry.running === keptPerOrigin)
-        return { dispatcher: single, giveBack: () => undefined };
+        return { dispatcher: single, release: () => undefined };
       kept.set(origin, entry, { noDisposeOnSet: true });
       entry.running += 1;
-      return { dispatcher: entry.pool, giveBack: () => (entry.running -= 1) };
+      return { dispatcher: entry.pool, release: () => (entry.running -= 1) };
     },
     async close() {
       if (single.closed) return;
@@ -71,7 +75,7 @@ export function createConnections(judgement: Judgement, limits: Limits): Connect
   };
 }
 
-/** Bounds an answer as it is on the wire too: parts that the parser drops, such as what stands behind the size of a piece, could go on for ever. */
+/** Bounds an answer as it is on the wire too: the parser drops some parts, such as chunk extensions, and these could continue without end. */
 function limitReading(socket: Socket, maxBytes: number): void {
   const push = socket.push.bind(socket);
   let written = 0;

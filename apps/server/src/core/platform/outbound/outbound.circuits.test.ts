@@ -86,7 +86,7 @@ describe('a circuit', () => {
     const service = await serveStatus(500);
     const outbound = outboundToLoopback();
     service.status = 503;
-    for (let at = 0; at < 5; at += 1) await outbound.fetch(service.origin, { circuit, isRepeatable: true });
+    for (let at = 0; at < 5; at += 1) await outbound.fetch(service.origin, { circuit, isIdempotent: true });
     expect(service.requests).toBe(6);
     expect((await expectFailure(outbound.fetch(service.origin, { circuit }))).isCircuitOpen).toBe(true);
   });
@@ -114,7 +114,7 @@ describe('a circuit', () => {
     const outbound = outboundToLoopback();
     const headers = { authorization: 'canary\r\nx: y' };
     for (let at = 0; at < 8; at += 1)
-      await expectFailure(outbound.fetch(service.origin, { circuit, headers, isRepeatable: true }));
+      await expectFailure(outbound.fetch(service.origin, { circuit, headers, isIdempotent: true }));
     expect((await outbound.fetch(service.origin, { circuit })).status).toBe(200);
   });
 

@@ -86,7 +86,7 @@ describe('connect', () => {
     await expectFailure(outboundToLoopback({ limits: { connectMs: 50 } }).connect(silent));
   });
 
-  it('has as many places as calls have, and gives them back', async () => {
+  it('needs a permit as calls do, and releases it', async () => {
     const port = await greet();
     const outbound = outboundToLoopback({ limits: { maxSockets: 2, connectMs: 1000 } });
     const target = { host: '127.0.0.1', port, tls: false };

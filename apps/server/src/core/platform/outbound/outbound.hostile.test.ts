@@ -110,7 +110,7 @@ describe('invalid answers', () => {
     ['a half compression', `${head}Content-Encoding: gzip\r\nContent-Length: 10\r\n\r\n${'x'.repeat(10)}`],
   ])('%s', async (_what, bytes) => {
     const origin = await serveBytes((socket) => socket.end(bytes));
-    expect((await expectFailure(outboundToLoopback().fetch(origin, { isRepeatable: true }))).message).toBe(neutral);
+    expect((await expectFailure(outboundToLoopback().fetch(origin, { isIdempotent: true }))).message).toBe(neutral);
   });
 
   it.each(['before', 'within'])('a connection that is reset %s the answer', async (when) => {
@@ -131,7 +131,7 @@ describe('invalid answers', () => {
     const origin = `http://127.0.0.1:${await listen(server)}`;
     const outbound = outboundToLoopback();
     for (let at = 0; at < 5; at += 1) {
-      const body = await outbound.fetch(origin, { isRepeatable: true }).then(
+      const body = await outbound.fetch(origin, { isIdempotent: true }).then(
         (one) => one.text(),
         () => 'none',
       );
@@ -144,7 +144,7 @@ describe('invalid answers', () => {
 describe('slow names', () => {
   it('cost no more than the time to connect', async () => {
     const never = outboundToLoopback({ limits: { connectMs: 50 }, lookup: () => undefined });
-    await expectFailure(never.fetch('http://slow.test/', { isRepeatable: true }));
+    await expectFailure(never.fetch('http://slow.test/', { isIdempotent: true }));
   });
 
   it('that answer after the call has ended leave no connection open', async () => {
@@ -230,7 +230,7 @@ describe('redirects', () => {
     );
     const location = encodeURI(form.replace('PORT', String(canary)));
     const origin = await serve((_request, response) => void response.writeHead(302, { location }).end());
-    const answer = await outboundToLoopback().fetch(origin, { isRepeatable: true });
+    const answer = await outboundToLoopback().fetch(origin, { isIdempotent: true });
     expect([answer.status, answer.headers.get('location')]).toEqual([302, location]);
     expect(connections).toEqual([]);
   });

@@ -11,7 +11,7 @@ import {
   serveBytes,
 } from '#core/platform/outbound/testing/outside';
 
-const repeatable = { isRepeatable: true };
+const repeatable = { isIdempotent: true };
 
 /** A service that goes through these answers, the last one for ever, and counts. */
 async function serveEach(...answers: ((response: ServerResponse) => void)[]) {
@@ -112,7 +112,7 @@ describe('a call that may be repeated', () => {
 });
 
 describe('a call that the other side recognises', () => {
-  const recognised = { isRecognised: true, method: 'POST', body: 'x' };
+  const recognised = { hasIdempotencyKey: true, method: 'POST', body: 'x' };
 
   it('uses a kept connection', async () => {
     const { origin, requests } = await serveEach(ok);
@@ -193,7 +193,7 @@ describe('kept connections', () => {
       closed ??= new Promise((resolve) => request.socket.once('close', resolve));
       response.end();
     });
-    expect((await outboundToLoopback({ limits: { keptMs: 1 } }).fetch(origin, repeatable)).status).toBe(200);
+    expect((await outboundToLoopback({ limits: { keepAliveMs: 1 } }).fetch(origin, repeatable)).status).toBe(200);
     await closed;
   });
 
@@ -265,7 +265,7 @@ describe('kept connections', () => {
   });
 });
 
-describe('places', () => {
+describe('permits', () => {
   it('are not all for one origin: another is served while it hangs', async () => {
     let hanging = 0;
     const full = Promise.withResolvers<undefined>();

@@ -5,10 +5,10 @@ import type { Within } from '#core/base/tracing/tracing';
 import { createAddressGuard } from '#core/platform/outbound/addresses';
 import { createBulkhead } from '#core/platform/outbound/bulkhead';
 import { createCall, type Call, type OutboundInit } from '#core/platform/outbound/call';
-import { CircuitOpen, NotAsked, NotSendable, createCircuits, type Circuits } from '#core/platform/outbound/circuits';
+import { CircuitOpen, CallNotMade, NotSendable, createCircuits, type Circuits } from '#core/platform/outbound/circuits';
 import { createConnections } from '#core/platform/outbound/connections';
 import { withDeadline } from '#core/platform/outbound/deadline';
-import { createJudgement, type Lookup } from '#core/platform/outbound/judged-connect';
+import { createAddressPolicy, type Lookup } from '#core/platform/outbound/guarded-connect';
 import { createQueue } from '#core/platform/outbound/queue';
 import { createLookup } from '#core/platform/outbound/resolver';
 import { openSocket, type SocketTarget } from '#core/platform/outbound/socket';
@@ -30,26 +30,26 @@ export type Outbound = {
    * @throws OutboundError for every failure
    */
   connect(target: SocketTarget): Promise<Socket>;
-  /** False for an address that would be refused unseen: scheme, credentials, port, or an IP address that is closed. */
+  /** False if the scheme, the credentials, the port or the IP address would be refused without a call. */
   canTarget(url: string | URL): boolean;
-  /** Until when calls of a circuit fail at once; undefined where they do not. */
+  /** Until when calls of a circuit fail at once; undefined if the circuit is closed. */
   circuitOpenUntil: Circuits['openUntil'];
   /** Lets calls under way end. */
   close(): Promise<void>;
 };
 
-/** A call without an answer. The text is always the same, so that it does not reveal what listens where; `cause` is for the log. */
+/** A call without an answer. The text is always the same, so that it does not reveal open ports; `cause` is for the log. */
 export class OutboundError extends AppError {
   override name = 'OutboundError';
-  /** True where nothing was asked, because the calls before have failed. */
+  /** True if no request was made, because earlier calls have failed. */
   readonly isCircuitOpen: boolean;
-  /** True where what went wrong says nothing of the other side: no place was free in time, or the caller gave it up. */
-  readonly isNotAsked: boolean;
+  /** True if the failure says nothing about the provider: no permit became free before the timeout, or the caller cancelled. */
+  readonly isCallNotMade: boolean;
 
   constructor(cause: unknown) {
     super('UPSTREAM_ERROR', 'The outside service gave no usable answer.', { cause });
     this.isCircuitOpen = cause instanceof CircuitOpen;
-    this.isNotAsked = cause instanceof NotAsked && !(cause instanceof NotSendable);
+    this.isCallNotMade = cause instanceof CallNotMade && !(cause instanceof NotSendable);
   }
 }
 
@@ -57,13 +57,13 @@ const defaultLimits = {
   connectMs: 3000,
   headersMs: 10_000,
   totalMs: 30_000,
-  /** What a call may ask for at most. */
+  /** The maximum of `timeoutMs` of a call. */
   longestMs: 120_000,
   maxBodyBytes: 262_144,
   longestBodyBytes: 4_194_304,
   maxSockets: 50,
-  /** How long a connection is kept for the next call; less than servers commonly do, so that few are found closed. */
-  keptMs: 3000,
+  /** Shorter than in common servers, so that few pooled connections turn out to be closed. */
+  keepAliveMs: 3000,
 };
 
 export type OutboundOptions = {
@@ -81,20 +81,20 @@ export function createOutbound(options: OutboundOptions): Outbound {
   const { ownPort, within } = options;
   const limits = { ...defaultLimits, ...options.limits };
   const guard = createAddressGuard(options.allowedRanges);
-  const judgement = createJudgement(guard, options.lookup ?? createLookup({ deadlineMs: limits.connectMs }));
-  const connections = createConnections(judgement, limits);
+  const policy = createAddressPolicy(guard, options.lookup ?? createLookup({ deadlineMs: limits.connectMs }));
+  const connections = createConnections(policy, limits);
   const bulkhead = createBulkhead(limits.maxSockets);
   const circuits = createCircuits();
   const call = createCall({ connections, bulkhead, circuits, limits });
 
   async function connect(target: SocketTarget): Promise<Socket> {
     if (!isMailPort(target.port, ownPort)) throw new Error('this port is never connected to');
-    judgement.assertOpen(target.host);
-    const place = `${target.host}:${target.port}`;
-    const queue = createQueue(bulkhead, { origin: place, owner: target.owner }, target.onPlace);
+    policy.assertAllowed(target.host);
+    const origin = `${target.host}:${target.port}`;
+    const queue = createQueue(bulkhead, { origin: origin, owner: target.owner }, target.onPermit);
     return withDeadline(limits.connectMs, target.signal, async (signal) => {
       const release = await queue.enter(signal);
-      return openSocket({ ...target, signal }, judgement, release);
+      return openSocket({ ...target, signal }, policy, release);
     }).catch((error: unknown) => {
       throw queue.classify(error);
     });

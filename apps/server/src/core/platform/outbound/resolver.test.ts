@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
-import type { Lookup } from '#core/platform/outbound/judged-connect';
+import type { Lookup } from '#core/platform/outbound/guarded-connect';
 import { createLookup } from '#core/platform/outbound/resolver';
 
 let folder: string;

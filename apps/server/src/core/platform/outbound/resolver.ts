@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 
 import { createFairSemaphore } from '#core/base/concurrency/fair-semaphore';
-import type { Lookup } from '#core/platform/outbound/judged-connect';
+import type { Lookup } from '#core/platform/outbound/guarded-connect';
 
 export type ResolverOptions = {
   /** Name servers, with a port; those of the system where undefined. */

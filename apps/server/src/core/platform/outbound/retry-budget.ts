@@ -27,20 +27,20 @@ export function createRetryBudget(): RetryBudget {
   };
 }
 
-/** How long to wait before a call is repeated; not the same for all that failed together. */
-export function pauseMs(): number {
+/** Delay before a retry, with jitter for calls that failed together. */
+export function retryDelayMs(): number {
   return 50 + Math.random() * 150;
 }
 
 const temporary: ReadonlySet<number> = new Set([502, 503, 504]);
 
-/** Whether the same call may fare better in a moment. */
-export function isWorthRepeating({ status, headers }: Response): boolean {
+/** Whether the same call may succeed shortly afterwards. */
+export function isTemporary({ status, headers }: Response): boolean {
   return temporary.has(status) && !headers.has('retry-after');
 }
 
-/** Whether a connection ended that was there, as one that was kept may at the moment of a call. */
-export function isCut(error: unknown): boolean {
+/** Whether an open connection ended, as a pooled one may at the moment of a call. */
+export function isConnectionReset(error: unknown): boolean {
   if (error instanceof errors.SocketError) return true;
   const { code } = error as { code?: unknown };
   return code === 'ECONNRESET' || code === 'EPIPE';

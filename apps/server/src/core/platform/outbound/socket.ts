@@ -1,7 +1,7 @@
 import { connect as connectPlain, isIP, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-import type { Judgement } from '#core/platform/outbound/judged-connect';
+import type { AddressPolicy } from '#core/platform/outbound/guarded-connect';
 
 export type SocketTarget = {
   /** A name, or an address without brackets. */
@@ -12,7 +12,7 @@ export type SocketTarget = {
   signal?: AbortSignal | undefined;
   /** As of calls. */
   owner?: string | undefined;
-  onPlace?: (() => void) | undefined;
+  onPermit?: (() => void) | undefined;
 };
 
 /**
@@ -21,10 +21,10 @@ export type SocketTarget = {
  */
 export function openSocket(
   { host, port, tls, signal }: SocketTarget & { signal: AbortSignal },
-  judgement: Judgement,
+  policy: AddressPolicy,
   onEnd: () => void,
 ): Promise<Socket> {
-  const place = { host, port, lookup: judgement.lookup };
+  const place = { host, port, lookup: policy.lookup };
   const servername = isIP(host) === 0 ? { servername: host } : {};
   const socket = tls ? connectTls({ ...place, ...servername }) : connectPlain(place);
   return new Promise((resolve, reject) => {

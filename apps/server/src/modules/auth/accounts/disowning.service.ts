@@ -25,7 +25,7 @@ import { deleteGroupMemberships } from '#modules/auth/accounts/invitations.queri
 import { clearAccount } from '#modules/auth/accounts/take-over';
 import { OneTimeTokenRefused } from '#modules/auth/auth.errors';
 import { oneTimeTokenHash } from '#modules/auth/auth.rules';
-import { liftLoginLock } from '#modules/auth/login/rate-limits';
+import { forgetFailedLogins } from '#modules/auth/login/rate-limits';
 import { listOrigins } from '#modules/auth/sessions/known-logins.queries';
 import { endAccountSessions } from '#modules/auth/sessions/sessions.queries';
 import { cancelVoidMails, newOneTimeToken } from '#modules/auth/tokens/one-time-tokens';
@@ -85,7 +85,7 @@ export async function disownAccount(services: Dependencies, token: string, reque
     const origins = await tx.all(listOrigins({ accountId }));
     await clearAccount(tx, accountId, at);
     await tx.all(freeAccount({ accountId, at }));
-    for (const query of liftLoginLock(services, account.email, origins)) await tx.all(query);
+    for (const query of forgetFailedLogins(services, account.email, origins)) await tx.all(query);
     return leaveTenants(tx, accountId, { request, at });
   });
   for (const subject of ended) services.principals.forget(subject);

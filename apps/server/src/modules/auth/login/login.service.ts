@@ -4,7 +4,7 @@ import { systemTenantId, type RequestFacts } from '#core/base/access/principal';
 import { auditEvent } from '#core/data/audit/audit.queries';
 import { nilId } from '#core/data/db/nil-id';
 import type { Query } from '#core/data/db/query';
-import type { Attempt } from '#core/data/rate-limit/postgres-store';
+import type { LimitedAttempt } from '#core/data/rate-limit/limited-attempts';
 import type { Services } from '#core/platform/services';
 import {
   findAccountByEmail,
@@ -53,7 +53,7 @@ export type TenantSelection = {
 const selectionMs = 5 * 60_000;
 
 type Proof = {
-  attempt: Attempt;
+  attempt: LimitedAttempt;
   /** Statements that renew the stored hash while the password is known. */
   renewal: readonly Query<never>[];
 };

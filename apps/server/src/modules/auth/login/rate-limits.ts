@@ -1,7 +1,7 @@
 import { keyedHash } from '#core/base/crypto/secrets';
 import type { ErrorDefinition } from '#core/base/errors/app-error';
 import type { Query } from '#core/data/db/query';
-import { createAttempt, type Attempt } from '#core/data/rate-limit/postgres-store';
+import { createLimitedAttempt, type LimitedAttempt } from '#core/data/rate-limit/limited-attempts';
 import { forgetAttempts } from '#core/data/rate-limit/postgres-store.queries';
 import type { Services } from '#core/platform/services';
 import { addressBucket, isLoopback, rateLimits } from '#modules/auth/auth.rules';
@@ -15,10 +15,15 @@ type Dependencies = Pick<Services, 'database' | 'encryption' | 'now'>;
 export type LoginTarget = { email: string; knownOrigin?: string | undefined } | { appAccountId: string };
 
 /** Failed attempts are counted per target from every address, and per address for every target. */
-export function loginAttempt(services: Dependencies, target: LoginTarget, ip: string, error: ErrorDefinition): Attempt {
+export function loginAttempt(
+  services: Dependencies,
+  target: LoginTarget,
+  ip: string,
+  error: ErrorDefinition,
+): LimitedAttempt {
   const account = { key: targetKey(services, target), ...rateLimits.account };
   const address = { key: `login-ip:${addressBucket(ip)}`, ...rateLimits.address };
-  return createAttempt(services, isLoopback(ip) ? [account] : [account, address], error);
+  return createLimitedAttempt(services, isLoopback(ip) ? [account] : [account, address], error);
 }
 
 function targetKey(services: Dependencies, target: LoginTarget): string {
@@ -29,7 +34,7 @@ function targetKey(services: Dependencies, target: LoginTarget): string {
  * A user who has verified the address is not blocked by failed attempts of others. The origins are those of the
  * account.
  */
-export function liftLoginLock(services: Dependencies, email: string, origins: readonly { origin: string }[]) {
+export function forgetFailedLogins(services: Dependencies, email: string, origins: readonly { origin: string }[]) {
   const keys = [undefined, ...origins.map(({ origin }) => origin)].map((knownOrigin) =>
     accountKey(services, { email, knownOrigin }),
   );
@@ -49,8 +54,8 @@ function hashed(services: Dependencies, email: string): string {
   return keyedHash(services.encryption.keyFor('rate-limits'), email);
 }
 
-export function registrationAttempt(services: Dependencies, ip: string, error: ErrorDefinition): Attempt {
-  return createAttempt(
+export function registrationAttempt(services: Dependencies, ip: string, error: ErrorDefinition): LimitedAttempt {
+  return createLimitedAttempt(
     services,
     isLoopback(ip) ? [] : [{ key: `register-ip:${addressBucket(ip)}`, ...rateLimits.registration }],
     error,
@@ -58,14 +63,14 @@ export function registrationAttempt(services: Dependencies, ip: string, error: E
 }
 
 /** Reset mails to one address, with or without an account. */
-export function resetMailAttempt(services: Dependencies, email: string, error: ErrorDefinition): Attempt {
-  return createAttempt(services, [{ key: `reset:${hashed(services, email)}`, ...rateLimits.resetMail }], error);
+export function resetMailAttempt(services: Dependencies, email: string, error: ErrorDefinition): LimitedAttempt {
+  return createLimitedAttempt(services, [{ key: `reset:${hashed(services, email)}`, ...rateLimits.resetMail }], error);
 }
 
 /** Verification mails to one account. */
-export function verificationMailAttempt(services: Dependencies, email: string, error: ErrorDefinition): Attempt {
+export function verificationMailAttempt(services: Dependencies, email: string, error: ErrorDefinition): LimitedAttempt {
   const limit = { key: `verification:${hashed(services, email)}`, ...rateLimits.verificationMail };
-  return createAttempt(services, [limit], error);
+  return createLimitedAttempt(services, [limit], error);
 }
 
 /** Invitation mails: to one address from all tenants, and from one tenant to all addresses. */
@@ -73,10 +78,10 @@ export function invitationMailAttempt(
   services: Dependencies,
   { email, tenantId, isProven }: { email: string; tenantId: string; isProven: boolean },
   error: ErrorDefinition,
-): Attempt {
+): LimitedAttempt {
   const recipient = { key: `invitation:${hashed(services, email)}`, ...rateLimits.invitationMail };
   const { invitationsOfTenant, invitationsOfUnprovenTenant } = rateLimits;
   const rule = isProven ? invitationsOfTenant : invitationsOfUnprovenTenant;
   const tenant = { key: `invitations-of:${tenantId}`, ...rule };
-  return createAttempt(services, [recipient, tenant], error);
+  return createLimitedAttempt(services, [recipient, tenant], error);
 }

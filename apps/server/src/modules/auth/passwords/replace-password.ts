@@ -10,7 +10,7 @@ import {
   type AccountState,
 } from '#modules/auth/accounts/accounts.queries';
 import { clearUnproven } from '#modules/auth/accounts/take-over';
-import { liftLoginLock } from '#modules/auth/login/rate-limits';
+import { forgetFailedLogins } from '#modules/auth/login/rate-limits';
 import { listOrigins } from '#modules/auth/sessions/known-logins.queries';
 
 type Replacement = {
@@ -62,6 +62,6 @@ export async function replaceByMail(
     provenAt: null,
     keepSessionId: null,
     action: 'auth.password_reset',
-    also: [...proven, ...liftLoginLock(services, email, origins)],
+    also: [...proven, ...forgetFailedLogins(services, email, origins)],
   });
 }

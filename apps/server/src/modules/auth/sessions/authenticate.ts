@@ -11,7 +11,7 @@ import {
   findActiveFactor,
   findAppAccountPrincipal,
   findPrincipal,
-  findStandingTenant,
+  findEnterableTenant,
   type AppAccountSessionRow,
   type PrincipalRow,
 } from '#modules/auth/sessions/sessions.queries';
@@ -141,7 +141,7 @@ async function actFor(
   if (!principal.isSystemAdmin) throw foreignTenant(services, principal, request);
   if (!formats.uuid!(tenantId)) throw TenantIdRefused();
   const now = services.now().toISOString();
-  const tenant = await services.database.platform().first(findStandingTenant({ tenantId, now }));
+  const tenant = await services.database.platform().first(findEnterableTenant({ tenantId, now }));
   if (tenant === undefined) throw TenantNotNamed();
   return { ...principal, tenantId: tenantId.toLowerCase() };
 }

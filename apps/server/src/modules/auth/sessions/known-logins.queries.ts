@@ -19,7 +19,7 @@ const builder = queryBuilder<Tables>();
  */
 export const rememberLogin = write<
   { accountId: string; origin: string; at: string; provenAt: string | null },
-  { is_news: boolean }
+  { is_new_origin: boolean }
 >(
   (p) =>
     builder
@@ -40,15 +40,15 @@ export const rememberLogin = write<
             }),
           )
           // `xmax` is zero for an inserted row.
-          .returning(sql<boolean>`xmax = 0`.as('is_new')),
+          .returning(sql<boolean>`xmax = 0`.as('is_inserted')),
       )
       .selectFrom('remembered')
       .select(({ exists, selectFrom, and, ref }) =>
         and([
-          ref('remembered.is_new'),
+          ref('remembered.is_inserted'),
           // The state of the table before this statement.
           exists(selectFrom('known_logins').select('origin').where('account_id', '=', p.accountId)),
-        ]).as('is_news'),
+        ]).as('is_new_origin'),
       ) as never,
 );
 

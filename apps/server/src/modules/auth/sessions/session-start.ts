@@ -127,7 +127,7 @@ async function begin(
   const started = await db.transaction((tx) => insertStarted(services, tx, session));
   if (started === undefined) return undefined;
   forgetSessions(services, started.ended);
-  if (started.isTold) await wakeNotices(services, tenantId);
+  if (started.isNotified) await wakeNotices(services, tenantId);
   const token = await services.tokens.issue({ accountId, tenantId, sessionId, userId });
   return { user, refreshToken, ...token };
 }
@@ -137,7 +137,7 @@ async function insertStarted(
   services: Dependencies,
   tx: Transaction,
   session: NewSession,
-): Promise<{ ended: readonly { id: string }[]; isTold: boolean } | undefined> {
+): Promise<{ ended: readonly { id: string }[]; isNotified: boolean } | undefined> {
   const { accountId, tenantId, sessionId, userId, remembered, request } = session;
   const now = services.now();
   const at = now.toISOString();
@@ -167,7 +167,7 @@ async function insertStarted(
   for (const query of [...session.proof, ...opening]) {
     if ((await tx.first(query)) === undefined) return undefined;
   }
-  const isTold = !session.isAppAccount && (await noteLogin(services, tx, { session, at }));
+  const isNotified = !session.isAppAccount && (await noteLogin(services, tx, { session, at }));
   const actor = session.isAppAccount ? appAccountActor(tenantId, accountId) : { tenantId, userId };
   const { details = {} } = session;
   const event = { action: 'auth.login', resourceType: 'session', resourceId: sessionId, details };
@@ -178,7 +178,7 @@ async function insertStarted(
     tx.all(auditEvent({ ...actor, request }, at, event)),
   ]);
   await announceSessions(tx, ended);
-  return { ended, isTold };
+  return { ended, isNotified };
 }
 
 /**
@@ -196,7 +196,7 @@ async function noteLogin(
   const isProven = session.expiresBy === undefined && (session.isAccountWide ?? true);
   const origin = originOf(services, accountId, request);
   const seen = await tx.first(rememberLogin({ accountId, origin, at, provenAt: isProven ? at : null }));
-  if (!seen!.is_news) return false;
+  if (!seen!.is_new_origin) return false;
   for (const { tenant_id: id, user_id: userId } of await tx.all(listMemberships({ accountId }))) {
     const channels = id === tenantId ? {} : ({ channels: ['in_app'] } as const);
     await tx.all(enterTenant(id));

@@ -380,7 +380,7 @@ export const findTenantStatus = read<{ tenantId: string }, { status: string }>((
 );
 
 /** The tenant with any status, unless its grace period is over. */
-export const findStandingTenant = read<{ tenantId: string; now: string }, { id: string }>((p) =>
+export const findEnterableTenant = read<{ tenantId: string; now: string }, { id: string }>((p) =>
   builder
     .selectFrom('tenants')
     .select('id')

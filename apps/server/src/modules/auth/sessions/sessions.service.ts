@@ -25,7 +25,7 @@ export async function getCurrentUser(
 ) {
   if (actor.kind === 'app_account') {
     const { id, email, homeTenantId, name } = actor;
-    const rights = include === undefined ? {} : presentRights(actor, [...actor.flags]);
+    const rights = include === undefined ? {} : presentPermissions(actor, [...actor.flags]);
     return { data: { id, email, tenantId: homeTenantId, groups: [], displayName: name, locale: 'en', ...rights } };
   }
   const { homeTenantId: tenantId, accountId } = actor;
@@ -40,12 +40,12 @@ export async function getCurrentUser(
       groups: profile.groups.map((group) => group.name),
       displayName: profile.display_name,
       locale: profile.locale,
-      ...(include === undefined ? {} : presentRights(actor, held)),
+      ...(include === undefined ? {} : presentPermissions(actor, held)),
     },
   };
 }
 
-function presentRights({ isTenantAdmin, isSystemAdmin }: SessionPrincipal, held: readonly string[]) {
+function presentPermissions({ isTenantAdmin, isSystemAdmin }: SessionPrincipal, held: readonly string[]) {
   return { permissions: [...new Set(held)].toSorted(), isTenantAdmin, isSystemAdmin };
 }
 

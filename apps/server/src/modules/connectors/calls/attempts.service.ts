@@ -2,7 +2,7 @@ import { AppError } from '#core/base/errors/app-error';
 import { isTimeout, withDeadline } from '#core/platform/outbound/deadline';
 import { OutboundError } from '#core/platform/outbound/outbound';
 import type { Services } from '#core/platform/services';
-import { isNotAsked, ProviderFailure } from '#modules/connectors/calls/failures';
+import { isCallNotMade, ProviderFailure } from '#modules/connectors/calls/failures';
 import { noteOwnPause } from '#modules/connectors/calls/own-pauses';
 import { circuitOf } from '#modules/connectors/calls/pauses';
 import type { Provider, ProviderCall, ProviderConnect, ProviderFetch } from '#modules/connectors/calls/provider-call';
@@ -97,8 +97,8 @@ function wasNotAsked(services: Dependencies, attempt: Attempt, error: unknown): 
   if (isCircuitOpen(error)) return true;
   // Without a signal, the deadline passed before the attempt started.
   const hasOnlyWaited = isTimeout(error) && !isSent && (isQueued || signal === undefined);
-  if (!hasOnlyWaited && !isNotAsked(error)) return false;
-  services.log.warn({ connectorId: candidate.row.id, err: error }, 'no place for a call to a provider became free');
+  if (!hasOnlyWaited && !isCallNotMade(error)) return false;
+  services.log.warn({ connectorId: candidate.row.id, err: error }, 'no permit for a call to a provider became free');
   return true;
 }
 
@@ -123,9 +123,9 @@ function fetchFor(
   return async (url, init = {}) => {
     const signal = init.signal === undefined ? ofAttempt : AbortSignal.any([init.signal, ofAttempt]);
     const { circuit } = attempt;
-    const { isRepeatable } = { isRepeatable: call.isRepeatable, ...init };
+    const { isIdempotent } = { isIdempotent: call.isIdempotent, ...init };
     const answer = await services.outbound
-      .fetch(url, { timeoutMs, ...init, signal, circuit, isRepeatable, ...placeFor(call, attempt) })
+      .fetch(url, { timeoutMs, ...init, signal, circuit, isIdempotent, ...permitFor(call, attempt) })
       .catch((cause: unknown) => {
         throw new ProviderFailure('unreachable', { cause });
       });
@@ -137,12 +137,12 @@ function fetchFor(
 }
 
 function connectFor(services: Dependencies, call: ProviderCall<unknown>, attempt: Attempt): ProviderConnect {
-  return (target) => services.outbound.connect({ ...target, ...placeFor(call, attempt) });
+  return (target) => services.outbound.connect({ ...target, ...permitFor(call, attempt) });
 }
 
-function placeFor({ tenantId }: ProviderCall<unknown>, attempt: Attempt) {
+function permitFor({ tenantId }: ProviderCall<unknown>, attempt: Attempt) {
   attempt.isQueued = true;
-  return { owner: tenantId, onPlace: () => void (attempt.isSent = true) };
+  return { owner: tenantId, onPermit: () => void (attempt.isSent = true) };
 }
 
 /** Settles with the attempt, or at the timeout if the attempt ignores its signal. */
@@ -175,7 +175,8 @@ async function noteFailure(
 ): Promise<void> {
   const { candidate } = attempt;
   const facts = { connectorId: candidate.row.id, tenantId: call.tenantId, operation: call.operation };
-  if (failure === undefined) services.log.error({ ...facts, err: error }, 'an attempt at a provider went wrong here');
+  if (failure === undefined)
+    services.log.error({ ...facts, err: error }, 'an attempt failed because of an internal error');
   else services.log.warn({ ...facts, failure: failure.kind, err: error }, 'a provider failed');
   const kind = failure?.kind ?? 'internal';
   const outcome = kind === 'rate_limited' ? 'rate_limited' : 'failure';
@@ -222,7 +223,7 @@ async function noteHealth(
   try {
     await noteOutcome(services, row, { outcome, at: services.now(), isCheck: false });
   } catch (error) {
-    services.log.error({ err: error, connectorId: row.id }, 'what came of a call could not be written down');
+    services.log.error({ err: error, connectorId: row.id }, 'the outcome of a call could not be written');
   }
 }
 

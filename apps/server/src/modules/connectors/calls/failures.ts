@@ -25,9 +25,9 @@ export class ProviderFailure extends Error {
 }
 
 /** Whether the error occurred before the provider was called. */
-export function isNotAsked(error: unknown): boolean {
-  if (error instanceof OutboundError) return error.isNotAsked;
-  return error instanceof Error && error.cause !== undefined && isNotAsked(error.cause);
+export function isCallNotMade(error: unknown): boolean {
+  if (error instanceof OutboundError) return error.isCallNotMade;
+  return error instanceof Error && error.cause !== undefined && isCallNotMade(error.cause);
 }
 
 /** For adapters: the answer of the provider is unusable. */

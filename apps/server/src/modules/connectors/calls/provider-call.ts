@@ -27,7 +27,7 @@ export type ProviderCall<Result> = Wanted & {
   /** The route, if it was read once for several concurrent calls. */
   route?: Promise<Route>;
   /** Whether the request may be retried at the provider after no answer. */
-  isRepeatable?: boolean;
+  isIdempotent?: boolean;
   /**
    * One attempt.
    * @param signal aborted at the timeout of the attempt; `fetch` observes it

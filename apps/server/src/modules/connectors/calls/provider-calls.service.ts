@@ -165,7 +165,7 @@ async function asProbe<Result>(services: Dependencies, { row }: Candidate, attem
     return await attempt;
   } finally {
     await finishProbe(services, row).catch((error: unknown) => {
-      services.log.error({ err: error, connectorId: row.id }, 'the end of a try could not be written down');
+      services.log.error({ err: error, connectorId: row.id }, 'the outcome of an attempt could not be written');
     });
   }
 }

@@ -35,7 +35,7 @@ const logged = async () => {
   return rows('select failure, outcome from provider_calls where tenant_id = $1');
 };
 
-/** All places for calls are taken until the test says so. */
+/** All permits for calls are held until the test ends them. */
 async function takeAllPlaces() {
   let asked = 0;
   const silence = async () => `http://127.0.0.1:${await listen(createServer(() => void (asked += 1)))}`;

@@ -26,7 +26,7 @@ export async function searchPlaces(
   const { result, provider } = await callProviders(services, {
     ...call,
     operation: 'geocoding.search',
-    isRepeatable: true,
+    isIdempotent: true,
     serves,
     attempt: async (settings, fetch) => {
       const adapter = usableAdapter(settings);
@@ -49,7 +49,7 @@ export async function findPlaceAt(
   const { result, provider } = await callProviders(services, {
     ...call,
     operation: 'geocoding.reverse',
-    isRepeatable: true,
+    isIdempotent: true,
     serves,
     attempt: async (settings, fetch) => {
       const adapter = usableAdapter(settings);

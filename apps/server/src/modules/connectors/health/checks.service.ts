@@ -5,7 +5,7 @@ import { OutboundError } from '#core/platform/outbound/outbound';
 import { mailTargetOf } from '#core/platform/outbound/target';
 import type { Services } from '#core/platform/services';
 import { findAdapter, type ConnectorAdapter } from '#modules/connectors/adapters';
-import { isNotAsked, ProviderFailure } from '#modules/connectors/calls/failures';
+import { isCallNotMade, ProviderFailure } from '#modules/connectors/calls/failures';
 import { refusalOf, toOutcome } from '#modules/connectors/calls/refusals';
 import type { ConnectorRow } from '#modules/connectors/connectors.queries';
 import { openCredentials } from '#modules/connectors/credentials';
@@ -49,7 +49,8 @@ export async function checkConnector(services: Dependencies, { row, caller, sign
     return toFailure(error);
   });
   // No permit was free, which does not concern the connector.
-  if (isNotAsked(found)) return { outcome: { kind: 'unreachable', httpStatus: undefined }, latencyMs: 0, health: row };
+  if (isCallNotMade(found))
+    return { outcome: { kind: 'unreachable', httpStatus: undefined }, latencyMs: 0, health: row };
   const latencyMs = Math.round(performance.now() - startedAt);
   const outcome: Outcome = found instanceof ProviderFailure ? toOutcome(found) : { kind: found, latencyMs };
   record(services, { row, caller }, { outcome, latencyMs });

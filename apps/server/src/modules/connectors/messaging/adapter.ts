@@ -22,7 +22,7 @@ export type MessageRequest = {
   headers: Record<string, string>;
   body: string;
   /** Repeatable like an outbound call: the recipient detects duplicates by the id. */
-  isRecognised?: boolean;
+  hasIdempotencyKey?: boolean;
 };
 
 /** For duplicate detection: the id of the message, otherwise of the attempt, and its time. */

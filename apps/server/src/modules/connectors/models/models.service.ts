@@ -31,7 +31,7 @@ export async function fetchModels(
   const { result, provider } = await callProviders(services, {
     ...call,
     operation: 'models.list',
-    isRepeatable: true,
+    isIdempotent: true,
     serves: (row) => row.tenant_id === call.tenantId && serves(row),
     async attempt(settings, fetch) {
       const adapter = adapterOf(settings)!;
@@ -45,7 +45,7 @@ export async function fetchModels(
   });
   if (result.dropped > 0) {
     const facts = { connectorId: provider.connectorId, tenantId: call.tenantId, task, dropped: result.dropped };
-    services.log.warn(facts, 'entries of a list of models did not fit');
+    services.log.warn(facts, 'entries of a model catalog were invalid');
   }
   return { ...result, provider: provider.key, source: sourceOf(provider.connectorId, provider.baseUrl) };
 }

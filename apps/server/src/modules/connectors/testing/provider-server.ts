@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 export type Asked = { method: string; url: URL; headers: IncomingMessage['headers'] };
 
 /** The answer of a provider to a request, as its documentation describes it. */
-export type Judge = (asked: Asked) => { status: number; body: unknown };
+export type Respond = (asked: Asked) => { status: number; body: unknown };
 
 export type Misbehave = (response: ServerResponse, request: IncomingMessage) => void;
 
@@ -14,22 +14,22 @@ export type ProviderServer = {
   /** All requests so far. */
   asked: Asked[];
   /** Replaces the answers; undefined restores the documented ones. */
-  say(judge: Judge | undefined): void;
+  say(respond: Respond | undefined): void;
   /** Replaces the handling of every request; undefined restores it. */
   misbehave(how: Misbehave | undefined): void;
 };
 
 /** Serves a provider on a socket until the test ends. */
-export async function serveProvider(documented: Judge): Promise<ProviderServer> {
+export async function serveProvider(documented: Respond): Promise<ProviderServer> {
   const asked: Asked[] = [];
-  let judge = documented;
+  let respond = documented;
   let misbehave: Misbehave | undefined;
   const server = createServer((request, response) => {
     const { method, url, headers } = request;
     const one = { method: method!, url: new URL(url!, 'http://provider.test'), headers };
     asked.push(one);
     if (misbehave !== undefined) return misbehave(response, request);
-    const { status, body } = judge(one);
+    const { status, body } = respond(one);
     const text = typeof body === 'string' ? body : JSON.stringify(body);
     response.writeHead(status, { 'content-type': 'application/json' }).end(text);
   });
@@ -41,7 +41,7 @@ export async function serveProvider(documented: Judge): Promise<ProviderServer> 
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     asked,
-    say: (next) => void (judge = next ?? documented),
+    say: (next) => void (respond = next ?? documented),
     misbehave: (how) => void (misbehave = how),
   };
 }

@@ -44,7 +44,7 @@ export async function translateTexts(services: Dependencies, wanted: TextsToTran
   if (isIdle) return { texts: [...texts], provider: 'none', model: null, tokens: null };
   const { result, provider } = await callProviders(services, {
     ...call,
-    isRepeatable: true,
+    isIdempotent: true,
     characters: texts.reduce((sum, text) => sum + text.length, 0),
     serves: (row) => serves(row) && isListedPair(row.config, { source, target }),
     attempt: async (settings, fetch) => {

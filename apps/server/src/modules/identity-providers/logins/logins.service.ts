@@ -1,7 +1,7 @@
 import type { RequestFacts } from '#core/base/access/principal';
 import { auditEvent } from '#core/data/audit/audit.queries';
 import type { Query } from '#core/data/db/query';
-import { createAttempt } from '#core/data/rate-limit/postgres-store';
+import { createLimitedAttempt } from '#core/data/rate-limit/limited-attempts';
 import type { Redirect } from '#core/http/route';
 import type { Services } from '#core/platform/services';
 import { addressBucket, findOpenTenant, isLoopback } from '#modules/auth/index';
@@ -57,7 +57,7 @@ export async function startLogin(
   assertRedirect(usable, query.redirect_uri);
   const key = `provider-start-ip:${addressBucket(request.ip)}`;
   const limits = isLoopback(request.ip) ? [] : [{ key, ...startLimit }];
-  await createAttempt(services, limits, TooManyLogins).admit();
+  await createLimitedAttempt(services, limits, TooManyLogins).admit();
   const { redirect_uri: redirectUri, state: appState, code_challenge: appChallenge } = query;
   const wish = { tenantId, redirectUri, appState, appChallenge, linkTo: null };
   try {

@@ -24,7 +24,7 @@ export async function provideModels(
   token: string,
   rest: Record<string, unknown> = {},
 ): Promise<Hub> {
-  const provider = await serveProvider(modelhubFake.judge);
+  const provider = await serveProvider(modelhubFake.respond);
   const { id } = await createConnector(test, token, {
     category: 'system_sync',
     api_base_url: `${provider.origin}${modelhubFake.basePath}`,

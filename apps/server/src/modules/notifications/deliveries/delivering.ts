@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { createKeyedRuns } from '#core/base/concurrency/coalesce';
 import { createFairTurns, type FairTurns } from '#core/base/concurrency/fair-semaphore';
@@ -108,7 +108,7 @@ async function runBatches({ services, adapters, target, signal, inShares }: Run)
       const batchAt = performance.now();
       if ((await deliverBatch(services, target, { adapters, signal })) === 0) return false;
       // Other channels pause between attempts.
-      await (target.channel === 'in_app' ? pauseAfter(batchAt) : pause(gapMs(services.requestCounts.lately())));
+      await (target.channel === 'in_app' ? pauseAfter(batchAt) : sleep(gapMs(services.requestCounts.lately())));
       return true;
     });
     if (!isLeft) return false;
@@ -134,7 +134,7 @@ export async function deliverBatch(
   const settle = settling(
     (settlements) =>
       db.interactive.all(settleDeliveries(toColumns(settlements, { tenantId, claim, now: services.now() }))),
-    { retryForMs: leaseMs - timeoutMs, gather: () => Promise.race([allAttempted.promise, pause(gatherMs)]) },
+    { retryForMs: leaseMs - timeoutMs, gather: () => Promise.race([allAttempted.promise, sleep(gatherMs)]) },
   );
   const prepared = prepare(services, db, taken).finally(() => signal?.throwIfAborted());
   const attempt = await prepared.catch(async (error: unknown) => {
@@ -146,7 +146,7 @@ export async function deliverBatch(
   const adapter = channel === 'in_app' ? undefined : adapters[channel];
   const betweenThem = gapMs(services.requestCounts.lately());
   const attempts = taken.map(async (delivery, index) => {
-    if (adapter !== undefined && index > 0) await pause(index * betweenThem);
+    if (adapter !== undefined && index > 0) await sleep(index * betweenThem);
     return signal?.aborted === true ? notBegun(delivery) : attempt(delivery, adapter, timeoutMs);
   });
   void Promise.allSettled(attempts).then(() => allAttempted.resolve());

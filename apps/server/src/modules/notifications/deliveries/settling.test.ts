@@ -25,7 +25,7 @@ function writes() {
   return { begun, write };
 }
 
-it('writes at once what comes first, and together what comes meanwhile', async () => {
+it('writes the first outcome at once, and later ones in one batch', async () => {
   const { begun, write } = writes();
   const settle = settling(write, { retryForMs: 1000, gather });
   const [first, second, third] = [settlement(), settlement(), settlement()];
@@ -70,7 +70,7 @@ it('a write that fails is that of those it was for', async () => {
   await next;
 });
 
-it('a write that the database was not there for is tried again, while there is time', async () => {
+it('a write is retried until the deadline while the database is lost', async () => {
   const { begun, write } = writes();
   const away = Object.assign(new Error('away'), { code: '57P01' });
   const written = settling(write, { retryForMs: 0, gather })(settlement()).catch((error: unknown) => error);
@@ -85,7 +85,7 @@ it('a write that the database was not there for is tried again, while there is t
   await kept;
 });
 
-it.each(['40001', '40P01'])('a write that lost against another one (%s) is tried again', async (code) => {
+it.each(['40001', '40P01'])('a write that failed because of a concurrent one (%s) is retried', async (code) => {
   const { begun, write } = writes();
   const written = settling(write, { retryForMs: 60_000, gather })(settlement());
   await expect.poll(() => begun.length).toBe(1);

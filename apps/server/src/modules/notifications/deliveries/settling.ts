@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { isRetryable, isUnavailable } from '#core/data/db/sql-state';
 import type { Settlement } from '#modules/notifications/deliveries/settlement.rules';
@@ -53,7 +53,7 @@ export function settling(write: Write, { retryForMs, gather }: Terms): (settleme
         return;
       } catch (error) {
         if (!isPassing(error) || performance.now() + retryMs > until) throw error;
-        await pause(retryMs);
+        await sleep(retryMs);
       }
     }
   }

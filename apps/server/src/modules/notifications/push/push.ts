@@ -81,7 +81,7 @@ function send(
     body,
     signal,
     circuit: `push ${row.origin}`,
-    isRepeatable: true,
+    isIdempotent: true,
     owner: tenantId,
     timeoutMs,
     maxBytes: maxAnswerBytes,

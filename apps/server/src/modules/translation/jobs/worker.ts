@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import type { AppError } from '#core/base/errors/app-error';
 import { auditEvent } from '#core/data/audit/audit.queries';
@@ -58,10 +58,10 @@ export async function workOn(taken: Taken): Promise<Left> {
   const { scope, job, claim } = taken;
   const { db } = scope;
   const lost = new AbortController();
-  const own = { tenantId: db.tenantId, id: job.id, claim };
+  const key = { tenantId: db.tenantId, id: job.id, claim };
   const keeping = setInterval(() => {
     // A failed heartbeat is retried before the lease expires.
-    db.interactive.first(keepJob(own)).then(
+    db.interactive.first(keepJob(key)).then(
       (row) => row === undefined && lost.abort(new JobLost()),
       () => undefined,
     );
@@ -70,10 +70,10 @@ export async function workOn(taken: Taken): Promise<Left> {
     return await new Run({ ...taken, signal: AbortSignal.any([taken.signal, lost.signal]) }).all();
   } catch (error) {
     if (!(error instanceof JobLost)) throw error;
-    return { job: (await db.first(findJob(own)))!, failure: undefined, pauseMs: 0 };
+    return { job: (await db.first(findJob(key)))!, failure: undefined, pauseMs: 0 };
   } finally {
     clearInterval(keeping);
-    await db.interactive.first(releaseJob(own));
+    await db.interactive.first(releaseJob(key));
   }
 }
 
@@ -166,7 +166,7 @@ class Run {
       if (!isOfProviders(outcome.failure)) return outcome;
       isAsked ||= outcome.failure?.retryAfterSeconds === undefined || isRefusal(outcome.failure);
       if (pauseMs === undefined) return isAsked && tries > 0 ? this.#attemptParts(batch, outcome) : outcome;
-      await pause(pauseMs, undefined, { signal }).catch(() => undefined);
+      await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
       if (signal.aborted) return undefined;
     }
   }
@@ -204,7 +204,7 @@ class Run {
     const { retryAfterSeconds } = outcome?.failure ?? {};
     if (!isOfProviders(outcome?.failure) || retryAfterSeconds === undefined || isRefusal(outcome?.failure))
       return outcome;
-    await pause(Math.min(retryAfterSeconds * 1000, maxWaitMs), undefined, { signal }).catch(() => undefined);
+    await sleep(Math.min(retryAfterSeconds * 1000, maxWaitMs), undefined, { signal }).catch(() => undefined);
     return signal.aborted ? undefined : this.#translate(part);
   }
 
@@ -235,9 +235,9 @@ class Run {
     const { id } = this.#job;
     return async (tx, written, at) => {
       const ids = distinct(written.map(({ entityId }) => entityId));
-      const own = { tenantId: db.tenantId, id, claim };
+      const key = { tenantId: db.tenantId, id, claim };
       const facts = { language, languagesBefore, provider: written.at(-1)!.provider, at };
-      if ((await tx.first(countWritten({ ...own, ...facts, entityIds: ids }))) === undefined) throw new JobLost();
+      if ((await tx.first(countWritten({ ...key, ...facts, entityIds: ids }))) === undefined) throw new JobLost();
       const request = { id: caller.requestId ?? id, ip: 'internal', userAgent: null, receivedAt: Date.parse(at) };
       const fields = distinct(written.map(({ field }) => field));
       const event = { action: 'translation_job.batch_written', resourceType: 'translation_job', resourceId: id };
@@ -292,8 +292,8 @@ class Run {
   async #waitOut(failure: AppError): Promise<Left> {
     const { scope, claim } = this.#taken;
     const now = this.#now();
-    const own = { tenantId: scope.db.tenantId, id: this.#job.id, claim };
-    const job = await scope.db.interactive.first(noteTrouble({ ...own, at: now.toISOString() }));
+    const key = { tenantId: scope.db.tenantId, id: this.#job.id, claim };
+    const job = await scope.db.interactive.first(noteTrouble({ ...key, at: now.toISOString() }));
     if (job === undefined) throw new JobLost();
     this.#job = job;
     const pauseMs = pauseOfTrouble(now.getTime() - Date.parse(job.failing_since!));

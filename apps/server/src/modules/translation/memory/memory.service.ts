@@ -161,7 +161,7 @@ async function keep({ services, db }: TranslationScope, made: readonly [string, 
     await db.interactive.all(remember({ tenantId: db.tenantId, rows: JSON.stringify(rows), at }));
   } catch (error) {
     // A failed write to the memory must not lose a paid translation.
-    services.log.warn({ err: error }, 'translations could not be remembered');
+    services.log.warn({ err: error }, 'translations could not be added to the memory');
   }
 }
 

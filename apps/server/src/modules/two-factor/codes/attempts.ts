@@ -1,6 +1,6 @@
 import type { Actor, Person } from '#core/base/access/principal';
 import { keyedHash } from '#core/base/crypto/secrets';
-import { createAttempt, type Attempt } from '#core/data/rate-limit/postgres-store';
+import { createLimitedAttempt, type LimitedAttempt } from '#core/data/rate-limit/limited-attempts';
 import type { Services } from '#core/platform/services';
 import { secondFactorLimitKey } from '#modules/auth/index';
 import { TooManyCodes, TooManyGuesses } from '#modules/two-factor/two-factor.errors';
@@ -21,8 +21,8 @@ export function limitOwner(actor: Actor<Person>): string {
 }
 
 /** A guess counts against the limit of its challenge and the limit of the account. */
-export function guessAttempt(services: Dependencies, owner: string, challenge: Challenge): Attempt {
-  return createAttempt(
+export function guessAttempt(services: Dependencies, owner: string, challenge: Challenge): LimitedAttempt {
+  return createLimitedAttempt(
     services,
     [
       { key: challengeKey(challenge, owner), ...guessRules.challenge },
@@ -41,13 +41,13 @@ function challengeKey(challenge: Challenge, owner: string): string {
  * Limits of codes sent for an account, for every method and reason. Codes to an unverified target also count against
  * limits of the target, over all accounts, because its owner may not have requested any.
  */
-export function sendAttempt(services: Dependencies, owner: string, unprovenTarget?: string): Attempt {
+export function sendAttempt(services: Dependencies, owner: string, unprovenTarget?: string): LimitedAttempt {
   const limits = sendRules.flatMap(({ name, ...rule }) => {
     const ofAccount = { key: `2fa-send-${name}:${owner}`, ...rule };
     if (unprovenTarget === undefined) return [ofAccount];
     return [ofAccount, { key: `2fa-target-${name}:${hashed(services, unprovenTarget)}`, ...rule }];
   });
-  return createAttempt(services, limits, TooManyCodes);
+  return createLimitedAttempt(services, limits, TooManyCodes);
 }
 
 // Hashed, so that the table does not list addresses and numbers.

@@ -10,7 +10,7 @@ const outbound = createOutbound({ allowedRanges: ['127.0.0.1/32'], ownPort: 0 })
 const dispatcher = new Agent();
 
 const ways = {
-  outbound: async () => (await outbound.fetch(url, { ...init, isRepeatable: true, circuit: 'provider' })).json(),
+  outbound: async () => (await outbound.fetch(url, { ...init, isIdempotent: true, circuit: 'provider' })).json(),
   fetch: async () => (await fetch(url, { ...init, dispatcher })).json(),
   request: async () => (await request(url, { ...init, dispatcher })).body.json(),
 };

@@ -27,7 +27,7 @@ describe.each(fakes)('$adapter', (fake) => {
   });
 
   async function provide(rest: Record<string, unknown> = {}) {
-    const provider = await serveProvider(fake.judge);
+    const provider = await serveProvider(fake.respond);
     const connector = await createConnector(test, tenant.admin.token, {
       category: 'integration',
       api_base_url: `${provider.origin}${fake.basePath}`,
@@ -76,7 +76,7 @@ describe.each(fakes)('$adapter', (fake) => {
     const settings = { baseUrl: `http://a.example${fake.basePath}`, config: fake.config, credentials: null };
     const { url, headers } = adapter.check(settings);
     const asked = { method: 'GET', url: new URL(url), headers: { 'user-agent': 'Atrium', ...headers } };
-    expect(fake.judge(asked).status).toBe(200);
+    expect(fake.respond(asked).status).toBe(200);
   });
 
   it.each<[string, unknown]>([
@@ -101,7 +101,7 @@ describe.each(fakes)('$adapter', (fake) => {
     'fails when the provider answers %i',
     async (status) => {
       const provider = await provide();
-      const other = await serveProvider(fake.judge);
+      const other = await serveProvider(fake.respond);
       provider.misbehave((response) =>
         response.writeHead(status, { location: `${other.origin}${fake.basePath}` }).end('canary'),
       );

@@ -28,7 +28,7 @@ describe.each(fakes)('$adapter', (fake) => {
   });
 
   async function provide(rest: Record<string, unknown> = {}) {
-    const provider = await serveProvider(fake.judge);
+    const provider = await serveProvider(fake.respond);
     const connector = await createConnector(test, tenant.admin.token, {
       category: 'system_sync',
       api_base_url: `${provider.origin}${fake.basePath}`,
@@ -102,7 +102,7 @@ describe.each(fakes)('$adapter', (fake) => {
 
   it.each([301, 302, 307, 308, 403, 404, 408, 429, 500, 503])('fails when the provider answers %i', async (status) => {
     const provider = await provide();
-    const other = await serveProvider(fake.judge);
+    const other = await serveProvider(fake.respond);
     provider.misbehave((response) =>
       response.writeHead(status, { location: `${other.origin}/api/v1/models` }).end('canary'),
     );

@@ -1,5 +1,5 @@
 import type { Coordinates, Place, PlaceSearch } from '#modules/connectors/geocoding/adapter';
-import type { Judge } from '#modules/connectors/testing/provider-server';
+import type { Respond } from '#modules/connectors/testing/provider-server';
 
 /** A provider of places as its public documentation describes it. */
 export type GeocodingFake = {
@@ -7,7 +7,7 @@ export type GeocodingFake = {
   /** The part of the base URL behind the host. */
   basePath: string;
   config: Record<string, unknown>;
-  judge: Judge;
+  respond: Respond;
   /** What it finds, and what it is asked for that. */
   search: { wanted: PlaceSearch; places: Place[] };
   reverse: { wanted: Coordinates; place: Place };

@@ -13,7 +13,7 @@ export type Verdict = { status: number; body: unknown; taken?: Message };
 export type HttpFake = Account & {
   /** The part of the base URL behind the host. */
   basePath: string;
-  judge(request: Received): Verdict;
+  respond(request: Received): Verdict;
 };
 
 type Misbehave = (response: ServerResponse, request: IncomingMessage) => void;
@@ -34,7 +34,7 @@ export async function startHttpProvider(fake: HttpFake): Promise<HttpProvider> {
     void read(request).then((received) => {
       provider.requests.push(received);
       if (misbehave !== undefined) return misbehave(response, request);
-      const { status, body, taken } = fake.judge(received);
+      const { status, body, taken } = fake.respond(received);
       if (taken !== undefined) {
         const { channel, ...message } = taken;
         provider.taken.push(message as Provider['taken'][number]);

@@ -59,7 +59,7 @@ export const webhook: RequestAdapter = {
       },
       body,
       // Programs get notifications at least once; people must not get a message twice.
-      isRecognised: channel === 'webhook',
+      hasIdempotencyKey: channel === 'webhook',
     };
   },
 };

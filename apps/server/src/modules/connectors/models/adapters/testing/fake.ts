@@ -1,5 +1,5 @@
 import type { Model } from '#modules/connectors/models/adapter';
-import type { Judge } from '#modules/connectors/testing/provider-server';
+import type { Respond } from '#modules/connectors/testing/provider-server';
 
 /** A provider of models as its public documentation describes it, with an account at it. */
 export type ModelsFake = {
@@ -9,7 +9,7 @@ export type ModelsFake = {
   credentials: Record<string, unknown>;
   /** An account that it does not know. */
   wrongCredentials: Record<string, unknown>;
-  judge: Judge;
+  respond: Respond;
   /** What it lists for each task, as it is understood. */
   lists: { text: Model[]; image: Model[] };
 };

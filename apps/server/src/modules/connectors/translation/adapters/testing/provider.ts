@@ -18,7 +18,7 @@ export type Fake = {
   wrongCredentials: Record<string, unknown>;
   /** Its answer when the paid quota is used up. */
   quotaExceeded: { status: number; body: unknown };
-  judge(request: Received): Verdict;
+  respond(request: Received): Verdict;
   /** The body of an answer with these texts. */
   answer(texts: readonly unknown[]): Record<string, unknown>;
 };
@@ -47,7 +47,7 @@ export async function startProvider(fake: Fake): Promise<Provider> {
     response.once('close', () => (count.running -= 1));
     void read(request).then((received) => {
       requests.push(received);
-      misbehave(response, fake.judge(received), request);
+      misbehave(response, fake.respond(received), request);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

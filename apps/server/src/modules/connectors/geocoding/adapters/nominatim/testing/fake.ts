@@ -56,7 +56,7 @@ export const nominatimFake: GeocodingFake = {
     search: { text: 'nowhere at all', limit: 2, language: undefined },
     reverse: { lat: 0, lng: -0.0000001, language: undefined },
   },
-  judge({ method, url, headers }) {
+  respond({ method, url, headers }) {
     const asked = Object.fromEntries(url.searchParams);
     if (method !== 'GET' || asked['key'] !== '1') return { status: 404, body: 'Not found' };
     // The rules of the public server: no request without a name and, of many, none without an address to write to.

@@ -11,7 +11,7 @@ export const twilioFake: HttpFake = {
   config: { from: '+15005550006', channels: ['sms', 'chatapp'] },
   credentials: { account_sid: sid, auth_token: token },
   wrongCredentials: { account_sid: sid, auth_token: 'canary of another account' },
-  judge({ method, url, headers, body }): Verdict {
+  respond({ method, url, headers, body }): Verdict {
     const expected = `Basic ${Buffer.from(`${sid}:${token}`).toString('base64')}`;
     if (headers.authorization !== expected) return refuse(401, 20_003, 'Authenticate');
     if (method !== 'POST' || url.pathname !== `/2010-04-01/Accounts/${sid}/Messages.json`)

@@ -13,7 +13,7 @@ export const webhookFake: HttpFake = {
   config: { channels: ['sms', 'chatapp', 'email', 'webhook'] },
   credentials: { header: 'X-Hook-Token', token: 'hook canary token', secret: `whsec_${key.toString('base64')}` },
   wrongCredentials: { header: 'X-Hook-Token', token: 'hook canary token', secret: 'canary of another key' },
-  judge(request): Verdict {
+  respond(request): Verdict {
     const { pathname, search } = request.url;
     if (request.method !== 'POST' || pathname + search !== '/hooks/messages?key=1') return refuse(404);
     if (request.headers['content-type'] !== 'application/json') return refuse(415);

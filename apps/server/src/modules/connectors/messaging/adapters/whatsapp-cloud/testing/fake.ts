@@ -11,7 +11,7 @@ export const whatsappCloudFake: HttpFake = {
   config: { phone_number_id: phoneNumberId },
   credentials: { token },
   wrongCredentials: { token: 'EAAcanary of another account' },
-  judge({ method, url, headers, body }): Verdict {
+  respond({ method, url, headers, body }): Verdict {
     if (headers.authorization !== `Bearer ${token}`)
       return refuse(401, 190, 'OAuthException', 'Error validating access token');
     if (method !== 'POST' || url.pathname !== `/v23.0/${phoneNumberId}/messages`)

@@ -93,7 +93,7 @@ export const modelhubFake: ModelsFake = {
   credentials: { token: 'hub canary token' },
   wrongCredentials: { token: 'canary of another' },
   lists: { text: [writer, painter, router], image: [painter] },
-  judge({ method, url, headers }) {
+  respond({ method, url, headers }) {
     if (method !== 'GET' || url.pathname !== '/api/v1/models' || url.searchParams.get('key') !== '1')
       return { status: 404, body: { error: { code: 404, message: 'Not Found' } } };
     if (headers.authorization !== 'Bearer hub canary token')

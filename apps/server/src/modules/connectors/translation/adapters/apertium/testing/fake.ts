@@ -10,7 +10,7 @@ export const apertiumFake: Fake = {
   credentials: { api_key: 'canary-key' },
   wrongCredentials: { api_key: 'canary-of-another-account' },
   quotaExceeded: { status: 403, body: { status: 'error', code: 403, message: 'Forbidden', explanation: 'canary' } },
-  judge({ method, url, headers, body }): Verdict {
+  respond({ method, url, headers, body }): Verdict {
     if (method === 'GET' && url.pathname === '/apy/listPairs') return { status: 200, body: { responseData: [] } };
     if (method !== 'POST' || url.pathname !== '/apy/translate') return refuse(404, 'Resource requested does not exist');
     if (headers['content-type'] !== 'application/x-www-form-urlencoded')

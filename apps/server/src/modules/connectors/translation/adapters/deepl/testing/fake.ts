@@ -10,7 +10,7 @@ export const deeplFake: Fake = {
   credentials: { api_key: key },
   wrongCredentials: { api_key: 'canary of another account' },
   quotaExceeded: { status: 456, body: { message: 'Quota Exceeded canary' } },
-  judge({ method, url, headers, body }): Verdict {
+  respond({ method, url, headers, body }): Verdict {
     if (headers.authorization !== `DeepL-Auth-Key ${key}`) return refuse(403, 'Forbidden canary');
     if (method === 'GET' && url.pathname === '/v2/usage')
       return { status: 200, body: { character_count: 1, character_limit: 2 } };

@@ -11,7 +11,7 @@ export const libretranslateFake: Fake = {
   credentials: { api_key: key },
   wrongCredentials: { api_key: 'canary-of-another-account' },
   quotaExceeded: { status: 429, body: { error: 'Slowdown: canary 20 per 1 minute' } },
-  judge({ method, url, headers, body }): Verdict {
+  respond({ method, url, headers, body }): Verdict {
     if (method === 'GET' && url.pathname === '/translator/languages') return { status: 200, body: [] };
     if (method !== 'POST' || url.pathname !== '/translator/translate') return refuse(404, 'Not Found');
     if (headers['content-type'] !== 'application/json') return refuse(400, 'Invalid JSON format');

@@ -19,7 +19,7 @@ export const openaiFake: Fake = {
       },
     },
   },
-  judge({ method, url, headers, body }): Verdict {
+  respond({ method, url, headers, body }): Verdict {
     if (headers.authorization !== `Bearer ${key}`)
       return refuse(401, 'invalid_api_key', 'Incorrect API key provided: canary');
     if (method === 'GET' && url.pathname === '/v1/models') return { status: 200, body: { object: 'list', data: [] } };

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** What a process has been doing since it was asked last. */
+/** The load of the process since the previous measurement. */
 export type LoadSource = {
   /** Share of the cores that the process may use, in percent. */
   cpuPercent(): number;
@@ -12,38 +12,41 @@ export type LoadSource = {
   close(): void;
 };
 
-/** Over the time in which load is judged; `busiest`: so many requests were under way at once. */
+/** Load of one interval; `busiest`: the highest number of requests under way at once. */
 export type Load = { cpuPercent: number; delayMs: number; busiest: number };
-export type BreakerLimits = { enabled: boolean; cpuPercent: number; durationMs: number };
+export type LoadShedderLimits = { enabled: boolean; cpuPercent: number; durationMs: number };
 
-/** Decides what to shed: nothing, requests of the unauthenticated, or all requests beyond a small number at once. */
-export type Breaker = {
-  configure(limits: BreakerLimits): void;
-  /** To be called after each interval in which load is judged. */
+/** Requests to shed: none, those without credentials, or also those above a small number at once. */
+export type SheddingLevel = 'none' | 'anonymous' | 'excess';
+
+/** Decides which requests are refused under load. */
+export type LoadShedder = {
+  configure(limits: LoadShedderLimits): void;
+  /** To be called after each interval. */
   check(load: Load): void;
-  level(): 0 | 1 | 2;
+  level(): SheddingLevel;
 };
 
-/** From this delay the event loop counts as lagging. */
+/** Above this delay the event loop counts as lagging. */
 export const maxDelayMs = 250;
-/** With less than that under way it is the machine that is slow, and refusing would not make it faster. */
+/** With fewer requests under way the machine itself is slow, and load shedding would not help. */
 export const fewRequests = 50;
 
-export function createBreaker(now: () => number, initial: BreakerLimits): Breaker {
+export function createLoadShedder(now: () => number, initial: LoadShedderLimits): LoadShedder {
   let limits = initial;
-  let openUntil = -Infinity;
-  let severity: 1 | 2 = 1;
-  const isOpen = () => limits.enabled && now() < openUntil;
+  let shedsUntil = -Infinity;
+  let severity: SheddingLevel = 'anonymous';
+  const isShedding = () => limits.enabled && now() < shedsUntil;
 
   return {
     configure: (next) => void (limits = next),
     check({ cpuPercent, delayMs, busiest }) {
       const lags = delayMs > maxDelayMs && busiest > fewRequests;
       if (!limits.enabled || (cpuPercent <= limits.cpuPercent && !lags)) return;
-      severity = isOpen() ? 2 : 1;
-      openUntil = now() + limits.durationMs;
+      severity = isShedding() ? 'excess' : 'anonymous';
+      shedsUntil = now() + limits.durationMs;
     },
-    level: () => (isOpen() ? severity : 0),
+    level: () => (isShedding() ? severity : 'none'),
   };
 }
 

@@ -8,7 +8,7 @@ import { refundAttempt, takeAttempt } from '#core/data/rate-limit/postgres-store
 import { refused, type Limit } from '#core/data/rate-limit/rate-limiter';
 
 /** An attempt counts against all its limits, or against none. */
-export type Attempt = {
+export type LimitedAttempt = {
   /** @throws the given error with `Retry-After`, when a limit is reached; nothing is counted then. */
   admit(): Promise<void>;
   /** The statements that take the attempt back, for the transaction of its success. */
@@ -16,11 +16,11 @@ export type Attempt = {
 };
 
 /** Counted before it is evaluated, so that parallel attempts cannot exceed a limit, and shared by all processes. */
-export function createAttempt(
+export function createLimitedAttempt(
   services: { database: Database; now(): Date },
   limits: readonly (Limit & { key: string })[],
   error: ErrorDefinition,
-): Attempt {
+): LimitedAttempt {
   let taken: { key: string; windowEndsAt: string }[] = [];
   const refund = () => taken.map((one) => refundAttempt(one));
   return {

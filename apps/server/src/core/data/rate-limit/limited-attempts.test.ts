@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { newId } from '#core/base/crypto/ids';
 import { defineError } from '#core/base/errors/app-error';
-import { createAttempt } from '#core/data/rate-limit/postgres-store';
+import { createLimitedAttempt } from '#core/data/rate-limit/limited-attempts';
 import { takeAttempt } from '#core/data/rate-limit/postgres-store.queries';
 import { untilBlocked, withClient } from '#test/support/database';
 import { useService } from '#test/support/harness';
@@ -11,7 +11,7 @@ const test = useService();
 const Spent = defineError('RATE_LIMIT_EXCEEDED', 'Too many of a test.');
 
 const admit = (...keys: string[]) =>
-  createAttempt(
+  createLimitedAttempt(
     test.service.services,
     keys.map((key) => ({ key, max: 20, windowMs: 60_000 })),
     Spent,

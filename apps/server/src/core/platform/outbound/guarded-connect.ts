@@ -12,24 +12,24 @@ export type Lookup = (
 
 type LookupCallback = (error: Error | null, address: string | LookupAddress[], family?: number) => void;
 
-/** What every connection is made with, so that none is made to an address that was not judged. */
-export type Judgement = {
-  /** Node looks up names only, so an address that stands in the place of a name is judged here. @throws AddressRefused */
-  assertOpen(hostname: string): void;
-  /** Resolves once and hands on exactly what was judged; one closed address among many closes the name. */
+/** The checks before every connection, so that none leads to an address that was not checked. */
+export type AddressPolicy = {
+  /** Checks an IP address that is used as a name, because Node looks up names only. @throws AddressRefused */
+  assertAllowed(hostname: string): void;
+  /** Resolves once and returns exactly the checked addresses; one refused address refuses the name. */
   lookup(hostname: string, options: LookupOptions, callback: LookupCallback): void;
 };
 
-/** The address is closed, which asking again does not change. */
+/** The address is not allowed, so a retry would fail as well. */
 export class AddressRefused extends Error {
   constructor(address: string) {
     super(`${address} is not open to outbound calls`);
   }
 }
 
-export function createJudgement(guard: AddressGuard, lookup: Lookup): Judgement {
+export function createAddressPolicy(guard: AddressGuard, lookup: Lookup): AddressPolicy {
   return {
-    assertOpen(hostname) {
+    assertAllowed(hostname) {
       const literal = literalAddress(hostname);
       if (literal !== undefined && !guard.isAllowed(literal)) throw new AddressRefused(literal);
     },

@@ -28,23 +28,23 @@ describe('a call that got no permit', () => {
     const hanging = [hang(silent), hang(other)];
     await Promise.all([silent.untilAsked(1), other.untilAsked(1)]);
     const circuit = 'a provider';
-    const places: string[] = [];
-    const onPlace = () => void places.push('got');
+    const permits: string[] = [];
+    const onPermit = () => void permits.push('got');
     for (let at = 0; at < 6; at += 1) {
-      const failure = await expectFailure(outbound.fetch(well, { circuit, timeoutMs: 5, onPlace }));
-      expect([failure.isNotAsked, failure.isCircuitOpen]).toEqual([true, false]);
+      const failure = await expectFailure(outbound.fetch(well, { circuit, timeoutMs: 5, onPermit }));
+      expect([failure.isCallNotMade, failure.isCircuitOpen]).toEqual([true, false]);
     }
-    expect(places).toEqual([]);
+    expect(permits).toEqual([]);
     leaving.abort();
-    expect((await Promise.all(hanging)).map(({ isNotAsked }) => isNotAsked)).toEqual([true, true]);
-    expect((await outbound.fetch(well, { circuit, onPlace })).status).toBe(200);
-    expect(places).toEqual(['got']);
+    expect((await Promise.all(hanging)).map(({ isCallNotMade }) => isCallNotMade)).toEqual([true, true]);
+    expect((await outbound.fetch(well, { circuit, onPermit })).status).toBe(200);
+    expect(permits).toEqual(['got']);
   });
 
   it('is told from one that was not answered in time', async () => {
     const silent = await serveSilence();
     const failure = await expectFailure(outboundToLoopback().fetch(silent.origin, { timeoutMs: 1000 }));
-    expect([failure.isNotAsked, silent.asked()]).toEqual([false, 1]);
+    expect([failure.isCallNotMade, silent.asked()]).toEqual([false, 1]);
   });
 
   it('is one for mail, too', async () => {
@@ -54,13 +54,13 @@ describe('a call that got no permit', () => {
     const hanging = expectFailure(outbound.fetch(silent.origin, { signal: leaving.signal }));
     await silent.untilAsked(1);
     const failure = await expectFailure(outbound.connect({ host: '127.0.0.1', port: 2525, tls: false }));
-    expect(failure.isNotAsked).toBe(true);
+    expect(failure.isCallNotMade).toBe(true);
     leaving.abort();
     await hanging;
   });
 });
 
-describe('the places of an owner', () => {
+describe('the permits of an owner', () => {
   it('are a quarter of all, wherever its calls lead', async () => {
     const silent = [await serveSilence(), await serveSilence()] as const;
     const well = await serve((_request, response) => void response.end());
@@ -72,7 +72,7 @@ describe('the places of an owner', () => {
     await Promise.all(silent.map(({ untilAsked }) => untilAsked(1)));
     expect((await outbound.fetch(well, { owner: 'another' })).status).toBe(200);
     const failure = await expectFailure(outbound.fetch(well, { owner: 'greedy', timeoutMs: 5 }));
-    expect(failure.isNotAsked).toBe(true);
+    expect(failure.isCallNotMade).toBe(true);
     expect(silent.map(({ asked }) => asked())).toEqual([1, 1]);
     leaving.abort();
     await Promise.all(hanging);
