@@ -49,8 +49,13 @@ const forgot = (email: string) =>
 
 const receivedBy = (email: string) => received.filter((one) => one.recipients.includes(email));
 const delivered = (email: string) => expect.poll(() => receivedBy(email).length, { interval: 10, timeout: 20_000 });
-const sql = (text: string, ...values: string[]) =>
-  test.service.services.database.platform().interactive.all({ kind: 'write', text, values, prepare: false });
+const endPause = (email: string) =>
+  test.service.services.database.platform().interactive.all({
+    kind: 'write',
+    text: 'update mail_outbox set next_attempt_at = now() where recipient = $1',
+    values: [email],
+    prepare: false,
+  });
 const row = async (email: string) => (await mailsTo(test, email))[0]!;
 
 describe('a reset mail', () => {
@@ -83,7 +88,7 @@ describe('a reset mail', () => {
     await expect.poll(() => row(email), { interval: 50, timeout: 20_000 }).toMatchObject(failed);
     relay.services.mail.wake();
     refusals.refuse = false;
-    await sql(`update mail_outbox set next_attempt_at = now() where recipient = $1`, email);
+    await endPause(email);
     relay.services.mail.wake();
     await delivered(email).toBe(1);
     await expect
