@@ -57,4 +57,19 @@ describe('startTicker', () => {
     await vi.advanceTimersByTimeAsync(5000);
     expect(dispatch).not.toHaveBeenCalled();
   });
+
+  it('waits at close for every running dispatch', async () => {
+    const { ticker, dispatch } = begin();
+    const ends = [Promise.withResolvers<never>(), Promise.withResolvers<never>()] as const;
+    for (const { promise } of ends) dispatch.mockReturnValueOnce(promise);
+    await vi.advanceTimersByTimeAsync(1500);
+    expect(dispatch).toHaveBeenCalledTimes(2);
+    let isClosed = false;
+    const closed = ticker.close().then(() => (isClosed = true));
+    ends[1].resolve(undefined as never);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(isClosed).toBe(false);
+    ends[0].resolve(undefined as never);
+    await closed;
+  });
 });

@@ -2,7 +2,7 @@ import type { Log } from '#core/data/log/log';
 import type { Dispatcher } from '#core/platform/jobs/dispatcher';
 
 export type Ticker = {
-  /** Resolves when the dispatch under way has ended. */
+  /** Resolves when all running dispatches have ended. */
   close(): Promise<void>;
 };
 
@@ -22,7 +22,7 @@ type Options = {
 export function startTicker({ dispatcher, log, intervalMs = 15_000, random = Math.random }: Options): Ticker {
   let isOpen = true;
   let timer: NodeJS.Timeout | undefined;
-  let running: Promise<void> = Promise.resolve();
+  const running = new Set<Promise<void>>();
 
   async function look(): Promise<void> {
     try {
@@ -35,7 +35,8 @@ export function startTicker({ dispatcher, log, intervalMs = 15_000, random = Mat
   const next = (delayMs: number) => {
     timer = setTimeout(() => {
       // The ticker does not wait for the jobs: a long one must not delay the others.
-      void (running = look());
+      const ended = look().finally(() => running.delete(ended));
+      running.add(ended);
       if (isOpen) next(intervalMs * (0.75 + random() / 2));
     }, delayMs).unref();
   };
@@ -45,7 +46,7 @@ export function startTicker({ dispatcher, log, intervalMs = 15_000, random = Mat
     async close() {
       isOpen = false;
       clearTimeout(timer);
-      await running;
+      await Promise.all(running);
     },
   };
 }
