@@ -1,6 +1,6 @@
 import { sql, type RawBuilder } from 'kysely';
 
-import { fromNow, isLeaseOver } from '#core/data/db/lease';
+import { databaseNow, fromNow, isLeaseOver } from '#core/data/db/lease';
 import { queryBuilder, read, toRead, write, type ReadStatement } from '#core/data/db/query';
 import { countMatches } from '#core/data/db/totals';
 import type {
@@ -61,7 +61,10 @@ export const claimDue = write<OfChannel & { claim: string; now: string; max: num
   execute: () => Promise.resolve([]),
 }));
 
-/** Time of the next due delivery or the next expiring lease; null without one. */
+/**
+ * Time of the next due delivery or the next expiring lease; null without one. Never a time in the past: a task for an expired
+ * lease that must not be claimed yet would repeat itself without a pause. The sweep finds expired leases.
+ */
 export const findNextDue = read<OfChannel & { now: string }, { at: string | null }>((p) => {
   const waiting = (isCritical: RawBuilder<boolean>) => sql`(select due_at as at from notification_deliveries
     where tenant_id = ${p.tenantId} and channel = ${p.channel} and is_critical = ${isCritical}
@@ -71,7 +74,7 @@ export const findNextDue = read<OfChannel & { now: string }, { at: string | null
       sql`select min(at) as at from (${waiting(sql`true`)} union all ${waiting(sql`false`)} union all
         (select lease_until as at from notification_deliveries
          where tenant_id = ${p.tenantId} and channel = ${p.channel} and status = 'sending'
-         order by lease_until limit 1)) as coming`.compile(builder),
+           and lease_until > ${databaseNow} order by lease_until limit 1)) as coming`.compile(builder),
     execute: () => Promise.resolve([]),
   };
 });

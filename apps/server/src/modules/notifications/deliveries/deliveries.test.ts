@@ -454,6 +454,24 @@ it('a suspended tenant sends nothing until it is active again', async () => {
   expect(messages).toHaveLength(1);
 });
 
+it('a suspended tenant with an expired lease leaves no task that would repeat itself', async () => {
+  const { mail, deliver, ask, dequeue, waiting, sweep } = await begin();
+  await mail();
+  await dequeue();
+  await ask(
+    `update notification_deliveries set status = 'sending', claim = gen_random_uuid(),
+       lease_until = now() - interval '1 s' where tenant_id = $1`,
+  );
+  await ask(`update tenants set status = 'suspended' where id = $1`);
+  const { adapters, messages } = fakeAdapters();
+  await deliver('email', adapters);
+  expect([messages, await waiting()]).toEqual([[], []]);
+  await ask(`update tenants set status = 'active' where id = $1`);
+  await sweep();
+  await deliver('email', adapters);
+  expect(messages).toHaveLength(1);
+});
+
 describe('the log', () => {
   it('can be filtered', async () => {
     const { tenant, send, tell, log, createPeople } = await begin();
