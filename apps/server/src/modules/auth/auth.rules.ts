@@ -90,9 +90,17 @@ function settledAt(token: UsedToken | undefined): number {
   return Date.parse(token.settled_at ?? token.used_at) + (token.settled_at === null ? unsettledMs : 0);
 }
 
-/** The key of the rate limit that all guesses at the second factors of one account share. */
-export function secondFactorLimitKey(owner: string): string {
-  return `2fa:${owner}`;
+/**
+ * Owner of the rate limits of second factors. A session through a provider of one tenant has its own, so that the operator
+ * of the provider cannot use up those of the account.
+ */
+export function secondFactorLimitOwner(accountId: string, tenantId?: string): string {
+  return tenantId === undefined ? accountId : `${accountId}@${tenantId}`;
+}
+
+/** Keys of the rate limits of guesses: for codes of the app, for backup codes, and for all codes together. */
+export function secondFactorLimitKeys(owner: string) {
+  return { totp: `2fa-totp:${owner}`, backup: `2fa-backup:${owner}`, all: `2fa:${owner}` };
 }
 
 type FactorState = { hasFactor: boolean; isAssured: boolean; requiredFrom: string | null; at: Date };

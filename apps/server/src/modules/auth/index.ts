@@ -21,8 +21,9 @@ export {
   addressBucket,
   isLoopback,
   oneTimeTokenHash,
-  secondFactorLimitKey,
   missingAssurance,
+  secondFactorLimitKeys,
+  secondFactorLimitOwner,
 } from '#modules/auth/auth.rules';
 export { appAccountPlace, openPasswordHash, sealPassword } from '#modules/auth/passwords/stored-password';
 export {

@@ -15,10 +15,12 @@ import {
 import {
   enrolTotp,
   environment,
+  freshCode,
   logInAgain,
   ordinary,
   statusOfFactors,
   twoFactor,
+  wrongCode,
   type Enrolled,
 } from '#modules/two-factor/testing/steps';
 import { createMember, createTenant, logIn, logInSystemAdmin, type Person, type Tenant } from '#test/support/factories';
@@ -37,6 +39,17 @@ beforeAll(async () => {
 async function createEnrolled(options: { isTenantAdmin?: boolean } = {}): Promise<Person & Enrolled> {
   const person = await createMember(test, tenant, options);
   return { ...person, ...(await enrolTotp(test, clock, person)) };
+}
+
+/** As a login through a provider of the tenant does. */
+async function bindToTenant({ userId }: Person): Promise<void> {
+  await test.service.services.database.credential(tenant.tenantId).interactive.all({
+    kind: 'write',
+    text: `update sessions set account_wide = false where tenant_id = $1 and user_id = $2 and ended_at is null`,
+    values: [tenant.tenantId, userId],
+    prepare: false,
+  });
+  test.service.services.principals.forget(`user:${userId}`);
 }
 
 const reset = (by: { token: string }, userId: string, headers: Record<string, string> = {}) =>
@@ -112,6 +125,30 @@ describe('resetTwoFactor', () => {
     expect((await reset(admin, person.userId)).status).toBe(204);
     await enrolTotp(test, clock, await logInAgain(test, person));
     tenant.admin = admin;
+  });
+
+  it.each(['of the account', 'of its tenant'])('204: forgets the wrong codes in a session %s at once', async (kind) => {
+    const toSession = async (person: Person) => {
+      const session = await logInAgain(test, person);
+      if (kind === 'of its tenant') await bindToTenant(session);
+      return session;
+    };
+    const person = await createEnrolled();
+    const before = await toSession(person);
+    const wrong = {
+      verify: { method: 'totp', code: wrongCode(person.secret, clock) },
+      'use-backup': { code: '00000000' },
+    };
+    for (const [operation, body] of Object.entries(wrong)) {
+      const statuses = await inParallel(6, () => twoFactor(test, operation, before, body));
+      expect(countStatuses(statuses)).toEqual({ 401: 5, 429: 1 });
+    }
+    expect((await reset(tenant.admin, person.userId)).status).toBe(204);
+    const { secret, backupCodes } = await enrolTotp(test, clock, await logInAgain(test, person));
+    const again = { method: 'totp', code: freshCode(secret, clock) };
+    expect((await twoFactor(test, 'verify', await toSession(person), again)).status).toBe(200);
+    const backup = { code: backupCodes[0] };
+    expect((await twoFactor(test, 'use-backup', await toSession(person), backup)).status).toBe(200);
   });
 
   it('400: an invalid id; 401: no credentials; 403: no permission', async () => {

@@ -9,7 +9,7 @@ import {
   deleteKnownLogins,
   voidOneTimeTokens,
 } from '#modules/auth/accounts/take-over.queries';
-import { secondFactorLimitKey } from '#modules/auth/auth.rules';
+import { secondFactorLimitKeys, secondFactorLimitOwner } from '#modules/auth/auth.rules';
 import { findActiveFactor } from '#modules/auth/sessions/sessions.queries';
 
 /**
@@ -48,7 +48,16 @@ export async function clearFactors(tx: Transaction, accountId: string): Promise<
   const factors = await tx.all(deleteFactors({ accountId }));
   await tx.all(deleteFactorCodes({ accountId }));
   await tx.all(deleteBackupCodes({ accountId }));
-  // Failed attempts against removed factors must not block attempts against new ones.
-  await tx.all(forgetAttempts({ key: secondFactorLimitKey(accountId) }));
+  await forgetGuesses(tx, accountId);
   return factors.length > 0;
+}
+
+/** Failed attempts against removed factors must not block attempts against new ones. */
+async function forgetGuesses(tx: Transaction, accountId: string): Promise<void> {
+  const memberships = await tx.all(listMemberships({ accountId }));
+  for (const tenantId of [undefined, ...memberships.map((row) => row.tenant_id)]) {
+    // The order of the keys is that of an attempt: different lock orders would deadlock.
+    const keys = Object.values(secondFactorLimitKeys(secondFactorLimitOwner(accountId, tenantId)));
+    for (const key of keys) await tx.all(forgetAttempts({ key }));
+  }
 }

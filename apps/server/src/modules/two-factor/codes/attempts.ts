@@ -2,7 +2,7 @@ import type { Actor, Person } from '#core/base/access/principal';
 import { keyedHash } from '#core/base/crypto/secrets';
 import { createLimitedAttempt, type LimitedAttempt } from '#core/data/rate-limit/limited-attempts';
 import type { Services } from '#core/platform/services';
-import { secondFactorLimitKey } from '#modules/auth/index';
+import { secondFactorLimitKeys, secondFactorLimitOwner } from '#modules/auth/index';
 import { TooManyCodes, TooManyGuesses } from '#modules/two-factor/two-factor.errors';
 import { guessRules, sendRules } from '#modules/two-factor/two-factor.rules';
 import type { DeliveredMethod } from '#modules/two-factor/two-factor.schemas';
@@ -12,29 +12,22 @@ type Dependencies = Pick<Services, 'database' | 'encryption' | 'now'>;
 /** Target of a guess: one delivered code, or any current code of the app or the backup codes of the account. */
 export type Challenge = { kind: 'delivered'; method: DeliveredMethod; codeId: string } | { kind: 'totp' | 'backup' };
 
-/**
- * Owner of the rate limits. A session through a provider of one tenant has its own, so that the operator of the provider
- * cannot use up those of the account.
- */
-export function limitOwner(actor: Actor<Person>): string {
-  return actor.isAccountWide ? actor.accountId : `${actor.accountId}@${actor.homeTenantId}`;
+export function limitOwner({ accountId, homeTenantId, isAccountWide }: Actor<Person>): string {
+  return secondFactorLimitOwner(accountId, isAccountWide ? undefined : homeTenantId);
 }
 
 /** A guess counts against the limit of its challenge and the limit of the account. */
 export function guessAttempt(services: Dependencies, owner: string, challenge: Challenge): LimitedAttempt {
+  const keys = secondFactorLimitKeys(owner);
+  const challengeKey = challenge.kind === 'delivered' ? `2fa-code:${challenge.codeId}` : keys[challenge.kind];
   return createLimitedAttempt(
     services,
     [
-      { key: challengeKey(challenge, owner), ...guessRules.challenge },
-      { key: secondFactorLimitKey(owner), ...guessRules.account },
+      { key: challengeKey, ...guessRules.challenge },
+      { key: keys.all, ...guessRules.account },
     ],
     TooManyGuesses,
   );
-}
-
-function challengeKey(challenge: Challenge, owner: string): string {
-  if (challenge.kind === 'delivered') return `2fa-code:${challenge.codeId}`;
-  return `2fa-${challenge.kind}:${owner}`;
 }
 
 /**
