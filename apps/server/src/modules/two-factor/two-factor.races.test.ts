@@ -9,12 +9,13 @@ import {
   freshCode,
   logInAgain,
   ordinary,
+  requireFactor,
   statusOfFactors,
   twoFactor,
 } from '#modules/two-factor/testing/steps';
 import { withClient } from '#test/support/database';
 import { createMember, createTenant, type Tenant } from '#test/support/factories';
-import { useService, type Answer } from '#test/support/harness';
+import { expectError, useService, type Answer } from '#test/support/harness';
 
 const clock = createClock();
 const test = useService({ now: clock.now, environment });
@@ -84,18 +85,18 @@ describe('fifty concurrent requests, in twenty rounds', () => {
   });
 });
 
-describe('an enrolment that another session completes concurrently', () => {
-  /** Number of connections that wait, directly or indirectly, for the given one. */
-  const countWaiting = async (client: pg.Client): Promise<number> => {
-    const { rows } = await client.query<{ waiting: string }>(
-      `with waiting as (select distinct pid from pg_locks where not granted),
-            first as (select pid from waiting where pg_backend_pid() = any (pg_blocking_pids(pid)))
-       select count(*) as waiting from waiting
-       where pid in (select pid from first) or exists (select from first where first.pid = any (pg_blocking_pids(waiting.pid)))`,
-    );
-    return Number(rows[0]!.waiting);
-  };
+/** Number of connections that wait, directly or indirectly, for the given one. */
+const countWaiting = async (client: pg.Client): Promise<number> => {
+  const { rows } = await client.query<{ waiting: string }>(
+    `with waiting as (select distinct pid from pg_locks where not granted),
+          first as (select pid from waiting where pg_backend_pid() = any (pg_blocking_pids(pid)))
+     select count(*) as waiting from waiting
+     where pid in (select pid from first) or exists (select from first where first.pid = any (pg_blocking_pids(waiting.pid)))`,
+  );
+  return Number(rows[0]!.waiting);
+};
 
+describe('an enrolment that another session completes concurrently', () => {
   it('refuses sessions without a factor, although they were admitted before', async () => {
     for (const operation of ['backup-codes', 'enable/totp', 'verify']) {
       const person = await createMember(test, tenant);
@@ -121,4 +122,22 @@ describe('an enrolment that another session completes concurrently', () => {
       expect((await ordinary(test, thief)).status).toBe(401);
     }
   });
+});
+
+it('a tenant that starts to require a second factor keeps the last one, although the request was admitted before', async () => {
+  const strict = await createTenant(test);
+  const person = await createMember(test, strict);
+  const { secret } = await enrolTotp(test, clock, person);
+  const code = freshCode(secret, clock);
+  const refused = await withClient(test.connection, async (client) => {
+    await client.query('begin');
+    await client.query('select id from accounts where email = $1 for update', [person.email]);
+    const disabling = twoFactor(test, 'disable', person, { method: 'totp', code });
+    await expect.poll(() => countWaiting(client), { interval: 5, timeout: 1500 }).toBe(1);
+    await requireFactor(test, strict.tenantId, clock.now());
+    await client.query('commit');
+    return disabling;
+  });
+  expectError(refused, 409, 'CONFLICT', 'LAST_TWO_FACTOR');
+  expect((await statusOfFactors(test, person)).enabled_methods).toHaveLength(1);
 });

@@ -1,4 +1,5 @@
 import { auditEvent } from '#core/data/audit/audit.queries';
+import type { Reads } from '#core/data/db/scopes';
 import type { Services } from '#core/platform/services';
 import { accountChanged, auditInEach, listMemberships } from '#modules/auth/index';
 import { securityNotice, wakeNotices } from '#modules/notifications/index';
@@ -124,17 +125,17 @@ export async function useBackupCode(owner: Owner, code: string) {
 export async function disableMethod(owner: Owner, { method, code }: CodeBody): Promise<void> {
   const { services, actor } = owner;
   const { accountId, homeTenantId: tenantId, request, sessionId } = actor;
-  const tenant = await services.database.credential(tenantId).first(findRequirement({ tenantId }));
-  const assertDispensable = (standing: Standing) => {
+  const assertDispensable = async (standing: Standing, db: Pick<Reads, 'first'>) => {
     if (activeMethod(standing, method) === undefined) throw FactorNotEnabled();
-    if (tenant!.is_required && activeMethods(standing).length === 1) throw LastFactorRequired();
+    if (activeMethods(standing).length > 1) return;
+    if ((await db.first(findRequirement({ tenantId })))!.is_required) throw LastFactorRequired();
   };
-  assertDispensable(await readStanding(services, actor));
+  await assertDispensable(await readStanding(services, actor), services.database.credential(tenantId));
   const isBackupCode = readBackupCode(code) !== undefined;
   const challenge = isBackupCode ? ({ kind: 'backup' } as const) : await challengeOf(owner, method);
   const revoked = await withCode(owner, { challenge, code }, async (account) => {
     const { tx, at } = account;
-    assertDispensable(account);
+    await assertDispensable(account, tx);
     assertMayChange(account);
     await tx.all(deleteMethod({ accountId, method }));
     const codes = await tx.all(deleteCodesOfMethod({ accountId, method, at }));
