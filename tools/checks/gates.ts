@@ -19,5 +19,5 @@ export const gates = {
   migrations,
   queries,
   suites,
-  deadCode: toolGate('dead code', 'knip', ['--no-progress', '--no-config-hints']),
+  'dead-code': toolGate('dead-code', 'knip', ['--no-progress', '--no-config-hints']),
 };
