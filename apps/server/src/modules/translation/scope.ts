@@ -4,7 +4,7 @@ import { ServiceUnavailable } from '#core/base/errors/common-errors';
 import type { TenantDb } from '#core/data/db/scopes';
 import { createLimitedAttempt, type LimitedAttempt } from '#core/data/rate-limit/limited-attempts';
 import type { Services } from '#core/platform/services';
-import { TooManyTranslationsAtOnce } from '#modules/translation/translation.errors';
+import { TooManyTranslations } from '#modules/translation/translation.errors';
 
 type Dependencies = Pick<
   Services,
@@ -27,7 +27,7 @@ export type TranslationScope = {
   /**
    * Called before texts are sent to a provider; not for texts from the memory.
    * @returns the signal that aborts the work when no caller waits for it.
-   * @throws TooManyTranslationsAtOnce (429), ServiceUnavailable (503)
+   * @throws TooManyTranslations (429), ServiceUnavailable (503)
    */
   begin(): Promise<AbortSignal>;
 };
@@ -75,7 +75,7 @@ function requestAttempt(
       { key: `translate:${tenantId}:${actorId}`, max: requestLimits.caller, windowMs: minute },
       { key: `translate:${tenantId}`, max: requestLimits.tenant, windowMs: minute },
     ],
-    TooManyTranslationsAtOnce,
+    TooManyTranslations,
   );
 }
 

@@ -16,8 +16,8 @@ export const NothingToTranslate = defineError(
   'NOTHING_TO_TRANSLATE',
 );
 export const EntityNotFound = defineError('NOT_FOUND', 'The space, resource, tag or category does not exist.');
-export const TooManyTranslationsAtOnce = defineError(
+export const TooManyTranslations = defineError(
   'RATE_LIMIT_EXCEEDED',
-  'Too many texts are being translated. Try again after the time in Retry-After.',
+  'Too many translation requests. Try again after the time in Retry-After.',
   'TOO_MANY_TRANSLATIONS',
 );

@@ -20,7 +20,7 @@ const collection = '/api/v1/secure/ai/translate';
 const outside = [
   OperationDisabled,
   ProvidersRefused,
-  errors.TooManyTranslationsAtOnce,
+  errors.TooManyTranslations,
   QuotaExceeded,
   ProvidersFailed,
   NoProvider,

@@ -25,7 +25,7 @@ import {
   translateEntityType,
 } from '#modules/translation/jobs/jobs.service';
 import { translateFor } from '#modules/translation/scope';
-import { TooManyTranslationsAtOnce, UnknownLanguage } from '#modules/translation/translation.errors';
+import { TooManyTranslations, UnknownLanguage } from '#modules/translation/translation.errors';
 import { ProtectionQuery } from '#modules/translation/translation.schemas';
 
 const base = '/api/v1/secure/ai/translate';
@@ -48,7 +48,7 @@ export const jobRoutes = [
       UnknownLanguage,
       OperationDisabled,
       ProvidersRefused,
-      TooManyTranslationsAtOnce,
+      TooManyTranslations,
       TooManyJobs,
       QuotaExceeded,
       ProvidersFailed,

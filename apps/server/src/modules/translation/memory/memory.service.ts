@@ -27,7 +27,7 @@ type Known = ReadonlyMap<string, Translation>;
 /**
  * Translates texts in order: from the memory if possible, the others by a provider, whose translations are stored. `tokens` is
  * the usage that the provider reports.
- * @throws OperationDisabled (403), ProvidersRefused (422), TooManyTranslationsAtOnce, QuotaExceeded (429), ProvidersFailed (502),
+ * @throws OperationDisabled (403), ProvidersRefused (422), TooManyTranslations, QuotaExceeded (429), ProvidersFailed (502),
  * NoProvider (503)
  */
 export async function translate(
