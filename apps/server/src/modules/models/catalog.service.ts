@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { systemTenantId } from '#core/base/access/principal';
 import { createSharedRuns } from '#core/base/concurrency/coalesce';
+import { orAborted } from '#core/base/concurrency/or-aborted';
 import { AppError } from '#core/base/errors/app-error';
 import { perDatabase } from '#core/data/db/per-database';
 import { isTimeout } from '#core/platform/outbound/deadline';
@@ -150,17 +151,11 @@ function refreshBehind(services: Dependencies, wanted: Place & Wanted, row: Cata
 const underWay = perDatabase(() => createSharedRuns<Catalog | undefined>());
 
 /** @throws the reason of the signal, or ProvidersFailed (502) for a timeout */
-async function orEnded<Result>(work: Promise<Result>, signal = new AbortController().signal): Promise<Result> {
-  const ended = Promise.withResolvers<never>();
-  const end = () =>
-    ended.reject(isTimeout(signal.reason) ? ProvidersFailed({ cause: signal.reason }) : (signal.reason as Error));
-  if (signal.aborted) end();
-  signal.addEventListener('abort', end, { once: true });
-  try {
-    return await Promise.race([work, ended.promise]);
-  } finally {
-    signal.removeEventListener('abort', end);
-  }
+async function orEnded<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (signal === undefined) return work;
+  return orAborted(work, signal).catch((error: unknown) => {
+    throw error === signal.reason && isTimeout(error) ? ProvidersFailed({ cause: error }) : error;
+  });
 }
 
 /** Calls a provider, or waits for a call that is under way. */

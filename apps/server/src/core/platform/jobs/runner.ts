@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
+import { orAborted } from '#core/base/concurrency/or-aborted';
 import type { Database } from '#core/data/db/database';
 import type { Log } from '#core/data/log/log';
 import { redactText } from '#core/data/log/redaction';
@@ -122,7 +123,7 @@ class LocalRunner implements Runner {
       job.timeoutMs,
     ).unref();
     try {
-      return { output: (await Promise.race([this.#start(job, signal), aborted(signal)])) ?? null };
+      return { output: (await orAborted(this.#start(job, signal), signal)) ?? null };
     } catch (error) {
       return { error };
     } finally {
@@ -251,12 +252,6 @@ async function noteSuccess(
     },
     tally,
   );
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-  });
 }
 
 // Redacted before it is shortened, because a truncated secret is not recognised. NUL and lone surrogates are removed, because PostgreSQL refuses them.

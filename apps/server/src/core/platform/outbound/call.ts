@@ -3,6 +3,7 @@ import type { ReadableStream as StreamOfBytes } from 'node:stream/web';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errors } from 'undici';
 
+import { orAborted } from '#core/base/concurrency/or-aborted';
 import type { Bulkhead } from '#core/platform/outbound/bulkhead';
 import { CallNotMade, NotSendable, type Circuits } from '#core/platform/outbound/circuits';
 import type { Connections } from '#core/platform/outbound/connections';
@@ -79,6 +80,7 @@ export function createCall({ connections, bulkhead, circuits, limits }: Surround
         throw cause instanceof errors.InvalidArgumentError ? new NotSendable('this cannot be sent', { cause }) : cause;
       },
     );
+    // Unpacking waits for a thread of the process, which does not heed the signal.
     return orAborted(toResponse(answer, maxBytes), signal);
   }
 
@@ -118,20 +120,6 @@ export function createCall({ connections, bulkhead, circuits, limits }: Surround
     };
     return init.circuit === undefined ? work() : circuits.run(init.circuit, work);
   };
-}
-
-/** Unpacking waits for a thread of the process, which does not heed the signal. */
-async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason as Error);
-  signal.addEventListener('abort', abort, { once: true });
-  if (signal.aborted) abort();
-  try {
-    // Both promises are handled: an unhandled rejection of the work would end the process.
-    return await Promise.race([work, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', abort);
-  }
 }
 
 /** Whether a call that got no answer may be attempted once more. */

@@ -1,4 +1,5 @@
 import { coalesce, shareRun } from '#core/base/concurrency/coalesce';
+import { orAborted } from '#core/base/concurrency/or-aborted';
 import type { Log } from '#core/data/log/log';
 import { heartbeatSeconds, type Claim, type Storage } from '#core/platform/queue/storage';
 import type { BoundWork } from '#core/platform/queue/terms';
@@ -123,15 +124,11 @@ class Line {
   async #attempt({ claim, controller }: Run): Promise<{ succeeded: true } | { succeeded: false; error: unknown }> {
     const { signal } = controller;
     const timer = setTimeout(() => controller.abort(new TooLong()), this.#work.timeoutMs);
-    const aborted = new Promise<never>((_, reject) => {
-      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true });
-    });
-    aborted.catch(() => undefined);
     try {
       signal.throwIfAborted();
       const work = this.#work.run({ data: claim.data, attempt: claim.retryCount + 1, signal });
       // A stopping process leaves the task its grace time to complete.
-      await Promise.race([work, aborted.catch((error: unknown) => this.#outlast(work, error))]);
+      await orAborted(work, signal).catch((error: unknown) => this.#outlast(work, error));
       return { succeeded: true };
     } catch (error) {
       return { succeeded: false, error };
@@ -142,12 +139,7 @@ class Line {
 
   async #outlast(work: Promise<unknown>, error: unknown): Promise<unknown> {
     if (!(error instanceof ProcessStops)) throw error;
-    const { signal } = this.#graceOver;
-    const over = new Promise<never>((_, reject) => {
-      if (signal.aborted) reject(error);
-      signal.addEventListener('abort', () => reject(error), { once: true });
-    });
-    return Promise.race([work, over]);
+    return orAborted(work, this.#graceOver.signal);
   }
 
   /** Retries until the database takes it, or another process has taken over the task. */

@@ -1,3 +1,4 @@
+import { orAborted } from '#core/base/concurrency/or-aborted';
 import { AppError } from '#core/base/errors/app-error';
 import { isTimeout, withDeadline } from '#core/platform/outbound/deadline';
 import { OutboundError } from '#core/platform/outbound/outbound';
@@ -64,7 +65,7 @@ export async function attemptAt<Result>(
       attempt.signal = signal;
       const fetch = fetchFor(services, call, { attempt, signal, timeoutMs: attemptMs });
       const run = async () => call.attempt(provider, fetch, signal, connectFor(services, call, attempt));
-      return orAborted(run(), signal);
+      return orAborted(run(), signal, setImmediate);
     });
     await noteSuccess(services, call, { attempt, tokens: tokens ?? null });
     return { result, provider, tokens: tokens ?? 0 };
@@ -143,17 +144,6 @@ function connectFor(services: Dependencies, call: ProviderCall<unknown>, attempt
 function permitFor({ tenantId }: ProviderCall<unknown>, attempt: Attempt) {
   attempt.isQueued = true;
   return { owner: tenantId, onPermit: () => void (attempt.isSent = true) };
-}
-
-/** Settles with the attempt, or at the timeout if the attempt ignores its signal. */
-function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  return new Promise((resolve, reject) => {
-    // Deferred: an attempt that observes the signal reports a more precise error.
-    const giveUp = () => void setImmediate(() => reject(signal.reason as Error));
-    if (signal.aborted) giveUp();
-    signal.addEventListener('abort', giveUp, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp));
-  });
 }
 
 async function noteSuccess(

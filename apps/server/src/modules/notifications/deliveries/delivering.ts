@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 import { createKeyedRuns } from '#core/base/concurrency/coalesce';
 import { createFairTurns, type FairTurns } from '#core/base/concurrency/fair-semaphore';
+import { orAborted } from '#core/base/concurrency/or-aborted';
 import { newId } from '#core/base/crypto/ids';
 import { pauseAfter } from '#core/data/background/pause';
 import type { TenantDb } from '#core/data/db/scopes';
@@ -224,13 +225,8 @@ async function send(
   timeoutMs: number,
 ): Promise<End> {
   try {
-    return await withDeadline(timeoutMs, undefined, (signal) => {
-      const over = new Promise<never>((_, reject) =>
-        signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true }),
-      );
-      // Some adapters ignore their signal.
-      return Promise.race([adapter(services, message, signal), over]);
-    });
+    // Some adapters ignore their signal.
+    return await withDeadline(timeoutMs, undefined, (signal) => orAborted(adapter(services, message, signal), signal));
   } catch (error) {
     if (isTimeout(error)) return { kind: 'unseen' };
     throw error;

@@ -1,3 +1,4 @@
+import { orAborted } from '#core/base/concurrency/or-aborted';
 import { perDatabase } from '#core/data/db/per-database';
 
 /** Work that several callers share. */
@@ -19,13 +20,9 @@ export async function shareFlight<Result>(
   signal.throwIfAborted();
   const flight = (flights.get(key) ?? launch(flights, key, begin)) as Flight<Result>;
   flight.waiting += 1;
-  const left = Promise.withResolvers<never>();
-  const leave = () => left.reject(signal.reason as Error);
-  signal.addEventListener('abort', leave, { once: true });
   try {
-    return await Promise.race([flight.result, left.promise]);
+    return await orAborted(flight.result, signal);
   } finally {
-    signal.removeEventListener('abort', leave);
     flight.waiting -= 1;
     if (flight.waiting === 0) {
       land(flights, key, flight);
